@@ -1,0 +1,1 @@
+"""Monte Carlo simulation studies: vectorized, reproducible, every number with its error."""

@@ -1,0 +1,28 @@
+"""What can go wrong, by whose hand.
+
+Every message says what is wrong (with the value), why it matters, and what to do instead.
+"""
+
+
+class SimstudyError(Exception):
+    """Anything that `simstudy` refuses; the command line prints it in one line."""
+
+
+class DesignError(SimstudyError, ValueError):
+    """A scenario, data-generating process or statistic was asked for with impossible parameters."""
+
+
+class ConfigError(SimstudyError, ValueError):
+    """A setting of a run is unknown, of the wrong type, or outside its range."""
+
+
+class StudyError(SimstudyError):
+    """A study's own code breaks the contract between a study and the engine."""
+
+
+class StoreError(SimstudyError):
+    """The results folder cannot be used: foreign, stale, unwritable or full."""
+
+
+class FigureError(SimstudyError):
+    """A figure would hide, average or overplot what it was given."""

@@ -1,0 +1,1 @@
+"""The statistics: arrays in, arrays out. One module per idea."""

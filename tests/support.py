@@ -1,0 +1,41 @@
+"""Monte Carlo tests by derivation: name the error to catch; replicates and tolerance follow.
+
+A test rejects a correct program with probability 1e-5 per comparison, whatever its seed, and
+lets the named error pass with probability 1e-3.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+FALSE_ALARM = 1e-5
+MISSED = 1e-3
+
+
+def critical_z(comparisons: int = 1) -> float:
+    """Two-sided z that holds the false-alarm rate at 1e-5 per comparison (Bonferroni)."""
+    return float(stats.norm.isf(FALSE_ALARM / (2 * comparisons)))
+
+
+def replicates_to_catch(error: float, sd: float, comparisons: int = 1) -> int:
+    """Replicates for which a bias of `error` in a mean of values with spread `sd` is caught."""
+    z = critical_z(comparisons) + float(stats.norm.isf(MISSED))
+    return math.ceil((z * sd / error) ** 2)
+
+
+def assert_within_mcse(actual: Any, expected: Any, mcse: Any, comparisons: int = 0) -> None:
+    """Fail where `actual` is further from `expected` than Monte Carlo error explains.
+
+    `mcse` comes from the claim or from theory, never from the result. `comparisons` is the number
+    of values compared; 0 means as many as there are in the broadcast arrays.
+    """
+    actual, expected, mcse = np.broadcast_arrays(actual, expected, mcse)
+    z = np.abs(np.asarray(actual, float) - expected) / mcse
+    limit = critical_z(comparisons or z.size)
+    worst = int(np.nanargmax(np.where(np.isnan(z), np.inf, z)))
+    assert z.flat[worst] <= limit, (
+        f"{actual.flat[worst]:.6g} is {z.flat[worst]:.1f} MCSE from {expected.flat[worst]:.6g}; "
+        f"chance explains {limit:.1f}: suspect the code"
+    )
