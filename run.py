@@ -1,0 +1,278 @@
+"""The command line: `python run.py experiment=two_stage`. The one file that knows Hydra."""
+
+import importlib
+import itertools
+import re
+import shlex
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent
+REFUSED, FAILED, INTERRUPTED = 2, 3, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run what the arguments say; the exit status tells how it went.
+
+    0 all is well; 1 a defect, with its traceback; 2 refused before any work; 3 some replicates
+    failed or a figure could not be drawn; 130 interrupted.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    from simstudy.errors import SimstudyError
+
+    try:
+        refuse_bad_overrides(arguments)
+        return call_hydra(arguments)
+    except SimstudyError as error:
+        return refuse(error)
+
+
+def refuse(error: BaseException) -> int:
+    """Say in one line what is wrong."""
+    print(" ".join(str(error).split()), file=sys.stderr)
+    return REFUSED
+
+
+# ---------------------------------------------------------------- Hydra
+def call_hydra(arguments: Sequence[str]) -> int:
+    """Let Hydra compose, sweep and launch; each job's status counts."""
+    import hydra
+
+    statuses = []
+
+    @hydra.main(version_base=None, config_path=str(ROOT / "conf"), config_name="config")
+    def job(cfg: Any) -> int:
+        from hydra.core.hydra_config import HydraConfig
+
+        choice = HydraConfig.get().runtime.choices["experiment"]
+        statuses.append(run_job(read_job(cfg, choice), arguments))
+        return statuses[-1]
+
+    sys.argv = [str(ROOT / "run.py"), *arguments]
+    job()
+    return max(statuses, default=0)
+
+
+def refuse_bad_overrides(arguments: Sequence[str]) -> None:
+    """Compose every point of the sweep once, so that a mistake is one line and not a traceback."""
+    if any(one in ("--help", "-h", "--hydra-help", "--version") for one in arguments):
+        return
+    from hydra import compose, initialize_config_dir
+
+    with initialize_config_dir(str(ROOT / "conf"), version_base=None):
+        for overrides in sweep_points([one for one in arguments if not one.startswith("-")]):
+            try:
+                cfg = compose("config", overrides=overrides, return_hydra_config=True)
+            except Exception as error:
+                raise in_one_line(error, overrides) from None
+            job = read_job(cfg, cfg.hydra.runtime.choices["experiment"])
+            job.module.study(job.config)
+
+
+def sweep_points(overrides: Sequence[str]) -> Iterator[list[str]]:
+    """The overrides of each job of a sweep; of the only job, where nothing is swept."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    try:
+        parsed = OverridesParser.create().parse_overrides(list(overrides))
+    except HydraException as error:
+        raise in_one_line(error, overrides) from None
+    yield from map(list, itertools.product(*(choices(one) for one in parsed)))
+
+
+def choices(override: Any) -> list[str]:
+    """The values that one override takes in a sweep, each as an override."""
+    from hydra.core.override_parser.types import Glob
+
+    if not override.is_sweep_override():
+        return [override.input_line]
+    value = override.value()
+    if isinstance(value, Glob):
+        names = value.filter(options(override.key_or_group))
+    else:
+        names = list(override.sweep_string_iterator())
+    return [f"{override.get_key_element()}={name}" for name in names]
+
+
+def options(group: str) -> list[str]:
+    """The files of a config group."""
+    return sorted(path.stem for path in (ROOT / "conf" / group).glob("*.yaml"))
+
+
+def in_one_line(error: Exception, overrides: Sequence[str]) -> Exception:
+    """Hydra's refusal as ours: the key, the value, and the nearest thing that works."""
+    from simstudy.errors import ConfigError
+    from simstudy.naming import nearest
+
+    text = str(error)
+    group = re.search(r"Could not find '([\w/]+)/([^/']+)'", text)
+    if group:
+        kind, name = group.groups()
+        return ConfigError(f"{kind}={name}: no such {kind}; {nearest(name, options(kind))}")
+    if re.search(r"'experiment'|experiment=", text) and "???" in text or "must specify" in text:
+        return ConfigError(
+            f"no experiment given: python run.py experiment=NAME; "
+            f"there is: {', '.join(options('experiment'))}"
+        )
+    key = re.search(r"Could not (?:override|append|delete)[^']*'([^']+)'", text)
+    if key:
+        return ConfigError(unknown_key(key.group(1), overrides))
+    return ConfigError(f"cannot read {' '.join(overrides)}: {text.splitlines()[0]}")
+
+
+def unknown_key(key: str, overrides: Sequence[str]) -> str:
+    """A key that is not in the config, and the nearest that is."""
+    from hydra import compose
+
+    from simstudy.naming import nearest
+
+    *parents, last = key.split(".")
+    experiment = [one for one in overrides if one.startswith("experiment=")]
+    node = compose("config", overrides=experiment)
+    for parent in parents:
+        node = node.get(parent, {}) if parent in node else {}
+    prefix = "".join(f"{parent}." for parent in parents)
+    hint = nearest(last, map(str, node))
+    return f"{key} is not a setting{' of ' + prefix[:-1] if prefix else ''}; {hint}"
+
+
+# ---------------------------------------------------------------- one job
+@dataclass
+class Job:
+    """A composed config, checked and typed."""
+
+    name: str
+    module: Any
+    config: Any
+    settings: Any
+    n_rep: int
+    out: str
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What made the numbers, for the manifest: not how they were computed."""
+        return {"experiment": self.name, **asdict(self.config), "keep": self.settings.keep}
+
+
+def read_job(cfg: Any, name: str) -> Job:
+    """Types and ranges of everything, before any work."""
+    from omegaconf import OmegaConf
+
+    from simstudy.config import build
+    from simstudy.settings import Settings, read_shard
+
+    plain: Any = OmegaConf.to_container(cfg, resolve=True)
+    plain.pop("hydra", None)
+    scale, backend = plain.pop("scale"), plain.pop("backend")
+    module = load_experiment(name)
+    config = build(module.Config, plain.pop("experiment"), prefix="experiment.")
+    given = {"backend": backend["name"], "address": backend.get("address")}
+    settings = build(Settings, plain | given)
+    read_shard(settings.shard)
+    n_rep = settings.n_rep or scale["n_rep"] or scale["times"] * config.n_rep
+    return Job(name, module, config, settings, n_rep, settings.out or scale["out"])
+
+
+def load_experiment(name: str) -> Any:
+    """The module of an experiment: the file of that name under `experiments/`."""
+    sys.path[:0] = [] if str(ROOT) in sys.path else [str(ROOT)]
+    return importlib.import_module(f"experiments.{name}")
+
+
+def run_job(job: Job, arguments: Sequence[str]) -> int:
+    """One study, from blocks to report."""
+    from simstudy.errors import SimstudyError
+
+    try:
+        if job.settings.replay:
+            return replay(job)
+        return carry_out(job)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
+        print(
+            "interrupted; every finished block is kept. To go on: "
+            f"python run.py {shlex.join(arguments)}",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
+    except SimstudyError as error:
+        return refuse(error)
+
+
+def carry_out(job: Job) -> int:
+    """Compute what is missing; publish it, unless it stands there already."""
+    from simstudy.progress import Bar
+    from simstudy.runner import Workers
+    from simstudy.settings import read_shard
+
+    settings = job.settings
+    study = job.module.study(job.config)
+    workers = Workers(settings.backend, settings.n_jobs, settings.address)
+    with Bar(job.name, shown=settings.progress) as bar:
+        result = study.run(
+            job.n_rep,
+            settings.seed,
+            out=job.out,
+            workers=workers,
+            keep=settings.keep,
+            shard=read_shard(settings.shard),
+            restart=settings.restart,
+            progress=bar,
+        )
+    if settings.shard:
+        print(f"shard {settings.shard}: {result.outcome.n_blocks} blocks computed; run without "
+              "shard=... to summarise")  # fmt: skip
+        return FAILED if result.outcome.n_failed else 0
+    return publish_result(job, result)
+
+
+def publish_result(job: Job, result: Any) -> int:
+    """Write summary, figures, claims and report, and say what was found."""
+    from simstudy.publish import is_current, publish
+
+    file, figures = job.module.__file__, job.settings.figures
+    for name in result.store.damaged:
+        print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
+    if is_current(result, job.record, file, figures=figures):
+        print(f"nothing to do: {result.folder} holds {job.n_rep} replicates in each of "
+              f"{len(result.plan.scenarios)} scenarios, and its figures")  # fmt: skip
+        return FAILED if (result.folder / "failures.parquet").exists() else 0
+    made = publish(
+        result,
+        about=job.module.__doc__ or "",
+        config=job.record,
+        module_file=file,
+        figures=figures,
+        report=job.settings.report,
+    )
+    from simstudy.closing import print_closing
+
+    print_closing(result, made)
+    return FAILED if len(result.failures) or made.not_drawn else 0
+
+
+def replay(job: Job) -> int:
+    """Draw one recorded replicate again, letting its error through."""
+    from simstudy.block import Address
+
+    study = job.module.study(job.config)
+    try:
+        row = study.replay(Address.parse(job.settings.replay), job.settings.seed)
+    except Exception:
+        if job.settings.debug:
+            import pdb
+
+            pdb.post_mortem()
+        raise
+    for name, value in row.items():
+        print(f"{name:24} {value}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""One block: drawn, checked, and laid out as a table with one row per replicate."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from simstudy.design import Plan, factors_of, scenario_key
+from simstudy.errors import StudyError
+from simstudy.naming import nearest
+
+RESERVED = ("scenario", "rep")
+ERROR = "error"
+
+
+class Address(NamedTuple):
+    """Where a replicate is found again: `scenario-key/replicate`."""
+
+    key: str
+    rep: int
+
+    def __str__(self) -> str:
+        return f"{self.key}/{self.rep}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        key, _, rep = text.partition("/")
+        if not key or not rep.isdecimal():
+            raise StudyError(
+                f"{text!r} is not the address of a replicate. Copy one from failures.parquet or "
+                "the closing table; it reads like 3f2a90c1d4e5b678/1234."
+            )
+        return cls(key, int(rep))
+
+
+class Block(NamedTuple):
+    """What one block computed: its columns, and how many of its replicates failed."""
+
+    scenario: Any
+    index: int
+    columns: dict[str, np.ndarray]
+    n_failed: int
+
+
+def draw_block(plan: Plan, scenario: Any, index: int) -> Block:
+    """Simulate one block; an exception becomes rows with its text, so the rest can go on."""
+    try:
+        columns = simulate_columns(plan, scenario, index)
+    except Exception as error:
+        if plan.on_failure == "abort":
+            raise
+        return failed_block(plan, scenario, index, describe(error))
+    return Block(scenario, index, columns, _count_failed(columns.get(ERROR)))
+
+
+def failed_block(plan: Plan, scenario: Any, index: int, reason: str) -> Block:
+    """A block of which nothing came back."""
+    columns = {ERROR: np.full(plan.block_size, reason, dtype=object)}
+    return Block(scenario, index, columns, plan.block_size)
+
+
+def simulate_columns(plan: Plan, scenario: Any, index: int) -> dict[str, np.ndarray]:
+    """What `simulate` returns for a block, each `()`, `(rep,)` or `(rep, *axes)`."""
+    raw = scenario.simulate(plan.streams(scenario, index), plan.block_size)
+    if not isinstance(raw, Mapping):
+        raise StudyError(
+            f"simulate returned {type(raw).__name__}, not columns by name: return a dict of arrays."
+        )
+    columns = {name: _checked(plan, name, value) for name, value in raw.items()}
+    return _with_missing_named(plan, columns)
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _checked(plan: Plan, name: str, value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    if name in RESERVED or not name or set(name) & set("[],"):
+        raise StudyError(
+            f"simulate returned a column {name!r}, a name that is the engine's own. Rename it."
+        )
+    if array.dtype.kind not in "biufUO" or (array.dtype == object and not _is_text(name, array)):
+        raise StudyError(
+            f"column {name!r} holds {array.dtype}: return booleans, integers, floats or text."
+        )
+    if array.ndim == 0:
+        return array
+    full = (plan.block_size, *plan.shape)
+    target = full if array.ndim > 1 else full[:1]
+    try:
+        return np.broadcast_to(array, target)
+    except ValueError:
+        axes = ", ".join(f"{axis}: {len(labels)}" for axis, labels in plan.axes.items())
+        raise StudyError(
+            f"column {name!r} has shape {array.shape}; with n_rep={plan.block_size} it must be "
+            f"{full[:1]}" + (f" or {full} (axes {axes})" if axes else "") + "."
+        ) from None
+
+
+def _is_text(name: str, array: np.ndarray) -> bool:
+    return name == ERROR or all(isinstance(one, str | None) for one in array.flat)
+
+
+def _with_missing_named(plan: Plan, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """NaN where a study did not announce it is a failure: say so in the `error` column."""
+    for name, array in columns.items():
+        if array.dtype.kind == "f" and name not in plan.may_be_missing and np.isnan(array).any():
+            columns = columns | {ERROR: _errors_with(columns.get(ERROR), name, np.isnan(array))}
+    return columns
+
+
+def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> np.ndarray:
+    text = np.full(missing.shape, None, dtype=object)
+    text[missing] = f"NaN in {name}"
+    if errors is None:
+        return text
+    if errors.ndim < text.ndim:
+        errors = errors.reshape(errors.shape + (1,) * (text.ndim - errors.ndim))
+    elif text.ndim < errors.ndim:
+        text = text.reshape(text.shape + (1,) * (errors.ndim - text.ndim))
+    return np.where(has_text(errors), errors, text)
+
+
+def rows_of(plan: Plan, block: Block) -> pa.Table:
+    """The block as a table: one row per replicate, one column per cell of the axes."""
+    size = plan.block_size
+    rep = np.arange(block.index * size, (block.index + 1) * size, dtype=np.int64)
+    key = pa.DictionaryArray.from_arrays(np.zeros(size, np.int32), [scenario_key(block.scenario)])
+    arrays: dict[str, Any] = {"scenario": key, "rep": rep}
+    for name, array in block.columns.items():
+        arrays |= _flat(plan, name, np.broadcast_to(array, (size, *array.shape[1:])))
+    return pa.table(arrays)
+
+
+def _count_failed(errors: np.ndarray | None) -> int:
+    if errors is None:
+        return 0
+    return int(has_text(errors).reshape(len(errors), -1).any(axis=1).sum())
+
+
+def has_text(errors: np.ndarray) -> np.ndarray:
+    """Where an array of errors holds one."""
+    return np.array([one is not None for one in errors.flat], dtype=bool).reshape(errors.shape)
+
+
+def _flat(plan: Plan, name: str, array: np.ndarray) -> dict[str, pa.Array]:
+    """One column per cell of the axes: `reject[studentized,mse]`."""
+    kind = pa.string() if array.dtype.kind in "UO" else None
+    if array.ndim == 1:
+        return {name: pa.array(array, type=kind)}
+    cells = array.reshape(plan.block_size, -1)
+    return {
+        cell_name(name, labels): pa.array(np.ascontiguousarray(cells[:, i]), type=kind)
+        for i, labels in enumerate(plan.cells())
+    }
+
+
+def cell_name(name: str, labels: tuple[str, ...]) -> str:
+    """Name in the store of one cell of a column."""
+    return f"{name}[{','.join(labels)}]"
+
+
+def columns_of(plan: Plan, table: pa.Table, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """The inverse of the layout: columns `(rep,)` or `(rep, *axes)`, NaN where a row failed."""
+    return {name: _column(plan, table, name) for name in names}
+
+
+def _column(plan: Plan, table: pa.Table, name: str) -> np.ndarray:
+    if name in table.column_names:
+        return _to_numpy(table.column(name))
+    cells = [cell_name(name, labels) for labels in plan.cells()]
+    present = [_to_numpy(table.column(c)) for c in cells if c in table.column_names]
+    if not present or len(present) < len(cells):
+        raise StudyError(
+            f"a measure reads column {name!r}, which simulate did not return; "
+            + nearest(name, stored_columns(table.column_names))
+        )
+    stacked = np.stack(present, axis=1)
+    return stacked.reshape(len(stacked), *plan.shape)
+
+
+def stored_columns(names: list[str]) -> dict[str, None]:
+    """Columns as `simulate` named them, from their names in the store."""
+    return dict.fromkeys(name.split("[")[0] for name in names if name not in RESERVED)
+
+
+def _to_numpy(column: pa.ChunkedArray) -> np.ndarray:
+    """Without nulls the stored type; with nulls floats with NaN, or text with None."""
+    if column.null_count and not pa.types.is_string(column.type):
+        column = column.cast(pa.float64())
+    array: np.ndarray = column.to_numpy()
+    return array
+
+
+def stored_names(plan: Plan, names: tuple[str, ...]) -> list[str]:
+    """Names in the store that these columns may have."""
+    return [
+        stored
+        for name in names
+        for stored in (name, *(cell_name(name, labels) for labels in plan.cells()))
+    ]
+
+
+def scenario_table(plan: Plan) -> pa.Table:
+    """The factors of every scenario, beside its key."""
+    rows = [{"scenario": key} | factors_of(one) for key, one in plan.keys.items()]
+    names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
+    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})

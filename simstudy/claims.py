@@ -1,0 +1,108 @@
+"""What a document states, against what our simulation says."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from simstudy.errors import StudyError
+
+CLOSE_Z = 3.0  # a difference beyond three standard errors of it is not chance
+
+
+class Reproduced(NamedTuple):
+    """Our value of a claimed number, with its Monte Carlo error (0 where it is exact)."""
+
+    value: float
+    mcse: float = 0.0
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A number or a statement that a document publishes.
+
+    Parameters
+    ----------
+    name
+        Short and unique in its study.
+    statement
+        What the document says, in our words.
+    source
+        Where it says so: figure, table or section.
+    reproduce
+        From the result, our value. For a statement without a number: 1 where it holds, else 0.
+    published
+        The number as printed; for a statement, 1.
+    rounding
+        Half a unit of the last printed digit.
+    published_mcse
+        Monte Carlo error of the published number, from its own number of replicates.
+    tolerance
+        How far "about" reaches, where the document itself says so.
+    expected
+        `reproduced`, or `differs` where re-derivation says that the document is off.
+    note
+        Why it differs, or what to keep in mind.
+    """
+
+    name: str
+    statement: str
+    source: str
+    reproduce: Callable[[Any], Reproduced]
+    published: float
+    rounding: float = 0.0
+    published_mcse: float = 0.0
+    tolerance: float = 0.0
+    expected: str = "reproduced"
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.expected not in ("reproduced", "differs"):
+            raise StudyError(
+                f"claim {self.name!r} expects {self.expected!r}: say 'reproduced' or 'differs'."
+            )
+
+    def verdict(self, ours: Reproduced) -> str:
+        """`reproduced`, `differs` or `no data`."""
+        if not math.isfinite(ours.value):
+            return "no data"
+        allowed = self.rounding + self.tolerance
+        allowed += CLOSE_Z * math.hypot(ours.mcse, self.published_mcse)
+        near = abs(ours.value - self.published) <= allowed + 1e-12 * abs(self.published)
+        return "reproduced" if near else "differs"
+
+
+def check_claims(claims: Sequence[Claim], result: Any) -> pd.DataFrame:
+    """One row per claim: published and reproduced value, MCSE, verdict, and whether we foresaw it.
+
+    A claim that needs a scenario which this run leaves out has the verdict `no data`.
+    """
+    return pd.DataFrame([_row(claim, result) for claim in claims], columns=COLUMNS)
+
+
+COLUMNS = [
+    "claim", "statement", "source", "published", "reproduced", "mcse", "verdict", "expected",
+    "detail", "note",
+]  # fmt: skip
+
+
+def _row(claim: Claim, result: Any) -> dict[str, Any]:
+    try:
+        ours = claim.reproduce(result)
+    except (LookupError, StudyError) as error:
+        ours = Reproduced(math.nan, math.nan, f"not in this run: {error}")
+    return {
+        "claim": claim.name,
+        "statement": claim.statement,
+        "source": claim.source,
+        "published": claim.published,
+        "reproduced": ours.value,
+        "mcse": ours.mcse,
+        "verdict": claim.verdict(ours),
+        "expected": claim.expected,
+        "detail": ours.detail,
+        "note": claim.note,
+    }

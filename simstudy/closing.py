@@ -1,0 +1,88 @@
+"""What a run says at its end: what was found, the claims, the files."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from simstudy.publish import Published
+from simstudy.report import number
+from simstudy.result import Result
+
+MARKS = {"reproduced": "green", "differs": "red", "no data": "yellow"}
+
+
+def print_closing(result: Result, made: Published) -> None:
+    """The closing table, on standard output."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(_found(result.summary))
+    if len(result.claims):
+        console.print(_claimed(result.claims))
+    for name, why in made.not_drawn.items():
+        console.print(f"figure {name} was not drawn: {why}")
+    if len(result.failures):
+        _print_failures(console, result)
+    n_figures = sum(path.suffix == ".png" for path in made.files)
+    console.print(f"{_work(result)} {n_figures} figures, summary, claims and report: {made.folder}")
+
+
+def _work(result: Result) -> str:
+    n_rep, outcome = sum(result.n_rep.values()), result.outcome
+    drawn = outcome.n_blocks * result.plan.block_size
+    text = f"{len(result.plan.scenarios):,} scenarios, {n_rep:,} replicates"
+    return f"{text} ({drawn:,} drawn now, {outcome.seconds:.1f} s)."
+
+
+def _found(summary: pd.DataFrame) -> Any:
+    """Each measure's range over the scenarios, its error, and its distance from theory."""
+    table = _table("measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory")
+    for measure, rows in summary.groupby("measure", sort=False):
+        estimate = rows["estimate"]
+        table.add_row(
+            str(measure), str(len(rows)), number(estimate.min()), number(estimate.max()),
+            number(rows["mcse"].max()), number(_worst_z(rows)),
+        )  # fmt: skip
+    return table
+
+
+def _worst_z(rows: pd.DataFrame) -> float:
+    known = rows[(rows["mcse"] > 0) & rows["exact"].notna()]
+    z = ((known["estimate"] - known["exact"]) / known["mcse"]).abs()
+    return float(z.max()) if len(z) else float("nan")
+
+
+def _claimed(claims: pd.DataFrame) -> Any:
+    table = _table("claim", "published", "reproduced", "MCSE", "verdict", numeric_from=1)
+    for row in claims.to_dict("records"):
+        expected = "" if row["verdict"] == row["expected"] else " (unexpected)"
+        if row["verdict"] == row["expected"] == "differs":
+            expected = " (as derived)"
+        color = MARKS[row["verdict"]]
+        table.add_row(
+            row["claim"], number(row["published"]), number(row["reproduced"]),
+            number(row["mcse"]), f"[{color}]{row['verdict']}{expected}[/]",
+        )  # fmt: skip
+    return table
+
+
+def _table(*names: str, numeric_from: int = 1) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for place, name in enumerate(names):
+        table.add_column(name, justify="right" if place >= numeric_from else "left")
+    return table
+
+
+def _print_failures(console: Any, result: Result) -> None:
+    failures = result.failures
+    first: Mapping[str, Any] = failures.iloc[0]
+    n_failed = failures["address"].nunique()
+    console.print(
+        f"[red]{n_failed:,} replicates failed[/] (failures.parquet); the first: {first['error']}"
+    )
+    console.print(f"see it happen: python run.py experiment={result.plan.name} "
+                  f"replay={first['address']}")  # fmt: skip

@@ -1,0 +1,215 @@
+"""Scenarios, grids of them, and the plan of a run."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from simstudy.errors import DesignError
+from simstudy.naming import identity, nearest, short_hash
+from simstudy.streams import Streams
+
+Columns = Mapping[str, np.ndarray]
+"""What a block computes, by name: each `(rep,)`, `(rep, *axes)`, or a scalar of the scenario."""
+
+
+@runtime_checkable
+class Scenario(Protocol):
+    """One point of the design: a frozen dataclass whose fields are the factors.
+
+    It may also have `exact() -> dict[str, float | array over the axes]`: what theory says the
+    measures are, by the measures' names.
+    """
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        """Draw and analyse `n_rep` replicates."""
+        ...
+
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Factors that move together; made by `together`."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+def together(**factors: Sequence[Any]) -> Linked:
+    """Factors zipped: the i-th value of each with the i-th of the others.
+
+    Raises
+    ------
+    DesignError
+        Where their lengths differ.
+    """
+    lengths = {name: len(values) for name, values in factors.items()}
+    if len(set(lengths.values())) > 1:
+        raise DesignError(
+            f"together(...) pairs values one to one, but the lengths differ: {lengths}. "
+            "Give each factor the same number of values, or cross them with grid(...)."
+        )
+    return Linked(tuple(factors), tuple(zip(*factors.values(), strict=True)))
+
+
+def grid(
+    scenario: Callable[..., S],
+    *linked: Linked,
+    where: Callable[[S], bool] | None = None,
+    **factors: Any,
+) -> list[S]:
+    """Every combination of the factors' values, the last factor moving fastest.
+
+    Parameters
+    ----------
+    scenario
+        The scenario's class.
+    *linked
+        Factors that move together, from `together`; crossed with the rest.
+    where
+        Keeps the scenarios for which it is true.
+    **factors
+        A value, or several, for each factor. Factors left out keep their defaults.
+
+    Raises
+    ------
+    DesignError
+        For an unknown or missing factor, an empty list of values, a scenario that comes twice,
+        or nothing left.
+    """
+    crossed = [*linked, *(Linked((name,), _column(name, value)) for name, value in factors.items())]
+    names = [name for link in crossed for name in link.names]
+    _check_factors(scenario, names)
+    combinations = itertools.product(*(link.rows for link in crossed))
+    made = [
+        scenario(**dict(zip(names, itertools.chain(*rows), strict=True))) for rows in combinations
+    ]
+    kept = made if where is None else [one for one in made if where(one)]
+    if not kept:
+        raise DesignError(f"the grid of {_name(scenario)} is empty: no combination was kept.")
+    _refuse_twins(kept)
+    return kept
+
+
+def _name(scenario: Any) -> str:
+    return str(getattr(scenario, "__name__", scenario))
+
+
+def _column(name: str, value: Any) -> tuple[tuple[Any, ...], ...]:
+    many = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    values = tuple(value) if many else (value,)
+    if not values:
+        raise DesignError(f"factor {name} has no values, so the grid is empty. Give at least one.")
+    return tuple((one,) for one in values)
+
+
+def _check_factors(scenario: Any, names: Sequence[str]) -> None:
+    if not is_dataclass(scenario):
+        raise DesignError(
+            f"{_name(scenario)} is not a dataclass, so its factors cannot be named. "
+            "Put @dataclass(frozen=True) above it."
+        )
+    known = {field.name: field for field in fields(scenario)}
+    for name in names:
+        if name not in known:
+            raise DesignError(f"{_name(scenario)} has no factor {name!r}; {nearest(name, known)}")
+        if names.count(name) > 1:
+            raise DesignError(f"factor {name!r} is given twice. Give it once.")
+    for name, field in known.items():
+        required = field.default is MISSING and field.default_factory is MISSING and field.init
+        if required and name not in names:
+            raise DesignError(f"factor {name!r} of {_name(scenario)} has no default: give it.")
+
+
+def _refuse_twins(scenarios: Sequence[Any]) -> None:
+    seen: dict[str, Any] = {}
+    for one in scenarios:
+        if identity(one) in seen:
+            raise DesignError(
+                f"{identity(one)} is in the grid twice, which would count it twice. Remove one."
+            )
+        seen[identity(one)] = one
+
+
+def factors_of(scenario: Any) -> dict[str, Any]:
+    """The factors of a scenario as plain values; parts are shown by their identity."""
+    values = ((field.name, getattr(scenario, field.name)) for field in fields(scenario))
+    return {name: _shown(value) for name, value in values}
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    plain = value is None or isinstance(value, bool | int | float | str)
+    return value if plain else identity(value).removesuffix("()")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be drawn, and where its random numbers come from.
+
+    Parameters
+    ----------
+    name
+        The study's name: part of every stream's address.
+    seed
+        The study's seed.
+    scenarios
+        Points of the design, in the order of the summary.
+    axes
+        Names of the axes after the replicate, each with the names of its positions.
+    block_size
+        Replicates in a block; part of the study's identity.
+    common
+        Factors whose values share random numbers.
+    may_be_missing
+        Float columns where NaN is a result and not a failure.
+    on_failure
+        `record` keeps the row with its error, `abort` stops the run.
+    """
+
+    name: str
+    seed: int
+    scenarios: tuple[Any, ...]
+    axes: Mapping[str, tuple[str, ...]]
+    block_size: int
+    common: tuple[str, ...] = ()
+    may_be_missing: tuple[str, ...] = ()
+    on_failure: str = "record"
+
+    @cached_property
+    def keys(self) -> dict[str, Any]:
+        """Scenarios by the name of their place in the store, in order."""
+        return {scenario_key(one): one for one in self.scenarios}
+
+    def streams(self, scenario: Any, block: int) -> Streams:
+        """The random streams of one block."""
+        study = f"{self.name}/{self.block_size}"
+        return Streams(self.seed, study, identity(scenario, without=self.common), block)
+
+    def n_blocks(self, n_rep: int) -> int:
+        """Whole blocks that hold `n_rep` replicates."""
+        return -(-n_rep // self.block_size)
+
+    def only(self, scenarios: Iterable[Any]) -> "Plan":
+        """The same plan for some of its scenarios: no stream moves."""
+        return replace(self, scenarios=tuple(scenarios))
+
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        """Combinations of the axes' positions, in storage order."""
+        return itertools.product(*self.axes.values())
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        return tuple(len(labels) for labels in self.axes.values())
+
+
+def scenario_key(scenario: Any) -> str:
+    """Sixteen hexadecimal digits that name a scenario in the store."""
+    return short_hash(identity(scenario))

@@ -1,0 +1,219 @@
+"""What a scenario's numbers depend on: its source, the source that it uses, and libraries.
+
+The fingerprint follows names from the scenario's class through the project's own modules and
+hashes each definition it meets as a syntax tree without docstrings: comments and formatting do
+not count, figures and claims in the same file do not count, a changed helper does. Libraries
+outside the project count by their version.
+"""
+
+import ast
+import hashlib
+import importlib.util
+import inspect
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+Fingerprint = dict[str, str]
+"""Definition or library -> hash or version."""
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def fingerprint(parts: Iterable[object]) -> Fingerprint:
+    """Everything that the code of `parts` (classes, functions, dataclass instances) depends on."""
+    trace = _Trace()
+    for kind in {type_ for part in parts for type_ in _types(part)}:
+        trace.follow(kind)
+    return dict(sorted(trace.found.items()))
+
+
+def changes(stored: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
+    """In words, what differs between two fingerprints."""
+    lines = []
+    for name in sorted({*stored, *current}):
+        old, new = stored.get(name), current.get(name)
+        if old != new:
+            lines.append(_change(name, old, new))
+    return lines
+
+
+def _change(name: str, old: str | None, new: str | None) -> str:
+    if old is None:
+        return f"{name} is new"
+    if new is None:
+        return f"{name} is gone"
+    is_version = not old.startswith("#")
+    return f"{name} was {old} and is {new}" if is_version else f"{name} has changed"
+
+
+def _types(part: object) -> Iterator[Any]:
+    """The class of a part, and of every dataclass within it."""
+    if isinstance(part, type) or inspect.isroutine(part) or hasattr(part, "__wrapped__"):
+        yield part
+    elif is_dataclass(part):
+        yield type(part)
+        for one in fields(part):
+            yield from _types(getattr(part, one.name))
+    elif isinstance(part, tuple | list):
+        for one in part:
+            yield from _types(one)
+
+
+@dataclass
+class _Trace:
+    """A walk over definitions, each visited once."""
+
+    found: Fingerprint = field(default_factory=dict)
+
+    def follow(self, part: Any) -> None:
+        module, name = part.__module__, part.__qualname__.split(".")[0]
+        if _is_project(module) and name in _bindings(module):
+            self.definition(module, name)
+        elif _is_project(module):
+            self.found[f"{module}.{name}"] = _hash(_loose_source(part))
+        else:
+            self.library(module)
+
+    def definition(self, module: str, name: str) -> None:
+        node = _bindings(module)[name]
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            self.imported(module, node, name)
+            return
+        key = f"{module}.{name}"
+        if key in self.found:
+            return
+        self.found[key] = _hash(ast.unparse(_without_docstrings(node)))
+        self.uses(module, node)
+
+    def uses(self, module: str, node: ast.AST) -> None:
+        known = _bindings(module)
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and inner.id in known:
+                self.definition(module, inner.id)
+            elif isinstance(inner, ast.Import | ast.ImportFrom):
+                for alias in inner.names:
+                    self.imported(module, inner, alias.asname or alias.name)
+
+    def imported(self, module: str, node: ast.Import | ast.ImportFrom, bound: str) -> None:
+        if isinstance(node, ast.Import):
+            targets = [a.name for a in node.names if (a.asname or a.name.split(".")[0]) == bound]
+            self.whole(targets[0] if targets else bound)
+            return
+        source = _absolute(module, node)
+        name = next((a.name for a in node.names if (a.asname or a.name) == bound), bound)
+        if not _is_project(source):
+            self.library(source)
+        elif name in _bindings(source):
+            self.definition(source, name)
+        else:
+            self.whole(f"{source}.{name}")
+
+    def whole(self, module: str) -> None:
+        if not _is_project(module):
+            self.library(module)
+            return
+        for name, node in _bindings(module).items():
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                self.definition(module, name)
+
+    def library(self, module: str) -> None:
+        top = module.split(".")[0]
+        if top and top not in sys.stdlib_module_names:
+            self.found[top] = library_version(top)
+
+
+@cache
+def _bindings(module: str) -> dict[str, ast.stmt]:
+    """The statement that binds each top-level name of a module."""
+    path = _source_file(module)
+    tree = ast.parse(path.read_text()) if path else ast.Module([], [])
+    return {name: node for node in _statements(tree.body) for name in _bound_names(node)}
+
+
+def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        if isinstance(node, ast.If | ast.Try):
+            yield from _statements(node.body + node.orelse)
+        else:
+            yield node
+
+
+def _bound_names(node: ast.stmt) -> list[str]:
+    if isinstance(node, Definition):
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [alias.asname or alias.name.split(".")[0] for alias in node.names]
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)]
+    return []
+
+
+def _without_docstrings(node: ast.stmt) -> ast.stmt:
+    """A copy of the tree in which nothing but code is left."""
+    copy = ast.parse(ast.unparse(node)).body[0]
+    for inner in ast.walk(copy):
+        if isinstance(inner, Definition) and ast.get_docstring(inner, clean=False) is not None:
+            inner.body = inner.body[1:] or [ast.Pass()]
+    return copy
+
+
+@cache
+def _source_file(module: str) -> Path | None:
+    loaded = sys.modules.get(module)
+    origin = getattr(loaded, "__file__", None)
+    if origin is None and module != "__main__":
+        spec = importlib.util.find_spec(module)
+        origin = spec.origin if spec else None
+    return Path(origin) if origin and origin.endswith(".py") else None
+
+
+@cache
+def _is_project(module: str) -> bool:
+    """Whether a module is ours to hash: simstudy, or outside the installed libraries."""
+    top = module.split(".")[0]
+    if top in ("simstudy", "__main__"):
+        return True
+    if not top or top in sys.stdlib_module_names:
+        return False
+    path = _source_file(top)
+    installed = {sysconfig.get_path(kind) for kind in ("purelib", "platlib")}
+    return path is not None and not any(str(path).startswith(root) for root in installed)
+
+
+def _absolute(module: str, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    package = module.split(".")[: -node.level]
+    return ".".join([*package, *([node.module] if node.module else [])])
+
+
+def _loose_source(part: Any) -> str:
+    """Source of something without a file: a notebook's cell, or failing that its bytecode."""
+    try:
+        return ast.unparse(_without_docstrings(ast.parse(inspect.getsource(part)).body[0]))
+    except (OSError, TypeError, SyntaxError):
+        members = vars(part).values() if isinstance(part, type) else [part]
+        code = [getattr(one, "__code__", None) for one in members]
+        return repr([(c.co_code, c.co_names, repr(c.co_consts)) for c in code if c])
+
+
+def library_version(top: str) -> str:
+    """Version of an installed top-level package, or `unknown`."""
+    version = getattr(sys.modules.get(top), "__version__", None)
+    if version is not None:
+        return str(version)
+    try:
+        return metadata.version(metadata.packages_distributions().get(top, [top])[0])
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _hash(text: str) -> str:
+    return "#" + hashlib.sha256(text.encode()).hexdigest()[:16]

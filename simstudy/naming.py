@@ -1,0 +1,77 @@
+"""Identities, and the nearest name to one that does not exist."""
+
+import difflib
+import enum
+import hashlib
+from collections.abc import Collection, Iterable
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+
+def identity(part: object, *, without: Collection[str] = ()) -> str:
+    """What names a scenario or a part of one: its class and its non-default fields, by name.
+
+    Numbers are named by value (`1` and `1.0` are one identity), so the text is the same on every
+    machine, and a new field with a default changes no identity that does not use it.
+
+    Parameters
+    ----------
+    part
+        A dataclass instance, a number, a string, None, an enum member, or a tuple, list or
+        mapping of these.
+    without
+        Fields of `part` itself to leave out.
+    """
+    if is_dataclass(part) and not isinstance(part, type):
+        named = sorted(_non_default(part, without))
+        return f"{type(part).__name__}({','.join(f'{n}={identity(v)}' for n, v in named)})"
+    if isinstance(part, dict):
+        return "{" + ",".join(f"{k!r}:{identity(v)}" for k, v in sorted(part.items())) + "}"
+    if isinstance(part, tuple | list):
+        return "(" + ",".join(map(identity, part)) + ")"
+    return _scalar(part)
+
+
+def _non_default(part: Any, without: Collection[str]) -> Iterable[tuple[str, Any]]:
+    for field in fields(part):
+        value = getattr(part, field.name)
+        if field.name not in without and not _is_default(field, value):
+            yield field.name, value
+
+
+def _is_default(field: "Field[Any]", value: Any) -> bool:
+    if field.default is not MISSING:
+        return identity(field.default) == identity(value)
+    if field.default_factory is not MISSING:
+        return identity(field.default_factory()) == identity(value)
+    return False
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, enum.Enum):
+        return repr(value.name)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    raise TypeError(
+        f"{value!r} has no lasting name: the fields of a scenario are numbers, strings, None, "
+        "tuples of these, or frozen dataclasses, so that its random streams can be found again. "
+        "Pass data by name and load it in `simulate`."
+    )
+
+
+def short_hash(text: str, n_hex: int = 16) -> str:
+    """First `n_hex` hexadecimal digits of the SHA-256 of `text`."""
+    return hashlib.sha256(text.encode()).hexdigest()[:n_hex]
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` or the list of what there is."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean '{close[0]}'?" if close else f"there is: {', '.join(known) or 'nothing'}"

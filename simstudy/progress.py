@@ -1,0 +1,77 @@
+"""How far a run is: a bar on a terminal, a line now and then elsewhere."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+LINE_SECONDS = 10.0  # between lines where there is no terminal
+
+
+class Bar:
+    """Replicates done, per second, and the time left; a context manager."""
+
+    def __init__(self, title: str, *, shown: bool = True) -> None:
+        self.title, self.shown = title, shown
+        self.total = self.done = 0
+        self.start = self.last_line = time.monotonic()
+        self._rich: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def begin(self, n_rep: int) -> None:
+        self.total = n_rep
+        self.start = self.last_line = time.monotonic()
+        if self.shown and n_rep and sys.stderr.isatty():
+            self._open_bar()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._rich is not None:
+            self._rich.stop()
+
+    def _open_bar(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._rich = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%  {task.fields[rate]}  left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._rich.add_task(self.title, total=self.total, rate="")
+        self._rich.start()
+
+    def advance(self, n_rep: int) -> None:
+        self.done += n_rep
+        now = time.monotonic()
+        if self._rich is not None:
+            self._rich.update(self._task, advance=n_rep, rate=self.rate(now))
+        elif self.shown and now - self.last_line > LINE_SECONDS:
+            self.last_line = now
+            left = (self.total - self.done) * (now - self.start) / self.done
+            share = f"{self.done:,} of {self.total:,} replicates"
+            self._line(f"{self.title}: {share}, {self.rate(now)}, {left:.0f} s left")
+
+    def note(self, text: str) -> None:
+        if self._rich is not None:
+            self._rich.console.print(text)
+        else:
+            self._line(text)
+
+    def rate(self, now: float) -> str:
+        """Replicates per second so far."""
+        return f"{self.done / max(now - self.start, 1e-9):,.0f} rep/s"
+
+    @staticmethod
+    def _line(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)

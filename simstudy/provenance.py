@@ -1,0 +1,155 @@
+"""Whose results a folder holds, and how they were made."""
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from simstudy.design import Plan
+from simstudy.errors import StoreError
+from simstudy.fingerprint import changes, fingerprint, library_version
+
+GUARD = "fingerprint.json"
+ROWS, MOMENTS = "replicates", "moments"
+
+
+def guard(plan: Plan, folder: Path) -> dict[str, Any]:
+    """Claim a folder for a study, or check that what it holds is this study's.
+
+    Returns
+    -------
+    dict
+        Study, seed, block size, and the fingerprint of the scenarios' code.
+
+    Raises
+    ------
+    StoreError
+        Where the folder belongs to another study, or what it holds was made by other code.
+    """
+    now = {
+        "study": plan.name,
+        "seed": plan.seed,
+        "block_size": plan.block_size,
+        "common": list(plan.common),
+        "axes": {axis: list(labels) for axis, labels in plan.axes.items()},
+        "code": fingerprint(plan.scenarios),
+    }
+    refuse_foreign(plan.name, folder)
+    for kind in (ROWS, MOMENTS):
+        _guard_blocks(folder / kind, now)
+    return now
+
+
+def refuse_foreign(study: str, folder: Path) -> None:
+    """Refuse a folder whose manifest names another study, or that is no folder."""
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file, not a folder for results. Choose another out=...")
+    owner = (read_json(folder / "manifest.json") or {}).get("study", study)
+    if owner != study:
+        raise StoreError(
+            f"{folder} holds the results of study {owner!r}, which {study!r} would overwrite. "
+            "Choose another out=..., or move that folder away."
+        )
+
+
+def _guard_blocks(folder: Path, now: dict[str, Any]) -> None:
+    stored = read_json(folder / GUARD)
+    if stored is None or not any(folder.glob("*.parquet")):
+        return
+    found = [
+        f"{name} was {stored.get(name)} and is {now[name]}"
+        for name in now
+        if name != "code" and stored.get(name) != now[name]
+    ]
+    both = set(stored["code"]) & set(now["code"])  # another scenario's code is no change
+    old, new = ({name: one["code"][name] for name in both} for one in (stored, now))
+    found += changes(old, new)
+    if found:
+        raise StoreError(
+            f"{folder.parent} was computed by something else: {'; '.join(found)}. Its replicates "
+            "cannot be mixed with new ones. Keep both with another out=..., or start over with "
+            "restart=true."
+        )
+
+
+def sign(folder: Path, now: Mapping[str, Any]) -> None:
+    """Say in a folder of blocks what made them; code that other scenarios use is kept."""
+    stored = read_json(folder / GUARD) or {"code": {}}
+    signed = {**now, "code": {**stored["code"], **now["code"]}}
+    if signed != stored:
+        write_json(folder / GUARD, signed)
+
+
+def start_over(folder: Path) -> None:
+    """Delete the blocks of a results folder, and nothing else."""
+    for kind in (ROWS, MOMENTS):
+        shutil.rmtree(folder / kind, ignore_errors=True)
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The file's object; None where there is no such file or it is damaged."""
+    try:
+        return dict(json.loads(path.read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Whole or not at all."""
+    write_bytes(path, (json.dumps(content, indent=2, default=str) + "\n").encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Whole or not at all: to a temporary name, then renamed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def sources_digest(module_file: str | None) -> str:
+    """Hash of everything that turns replicates into outputs: the experiment and simstudy itself."""
+    package = Path(__file__).parent
+    files = sorted(package.rglob("*.py")) + ([Path(module_file)] if module_file else [])
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def environment() -> dict[str, Any]:
+    """Versions and machine, for the manifest."""
+    names = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "versions": {name: library_version(name) for name in names},
+        "git": _git_state(),
+    }
+
+
+def _git_state() -> dict[str, Any]:
+    """Commit, and whether the code differs from it; empty outside a repository."""
+    state: dict[str, Any] = {}
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        ask = ["git", "-C", str(Path(__file__).parent)]
+        commit = subprocess.run([*ask, "rev-parse", "HEAD"], capture_output=True, text=True,
+                                check=True, timeout=10)  # fmt: skip
+        code = ["*.py", "*.yaml", "*.toml"]
+        diff = subprocess.run([*ask, "status", "--porcelain", "--", *code], capture_output=True,
+                              text=True, check=True, timeout=10)  # fmt: skip
+        state = {"commit": commit.stdout.strip(), "modified": bool(diff.stdout.strip())}
+    return state

@@ -1,0 +1,382 @@
+"""Blocks to workers to store.
+
+The first blocks run in this process, which measures what a block costs; only then is it decided
+how many go into a task and whether starting worker processes pays. Workers write what they
+compute, so that nothing finished depends on the parent.
+"""
+
+import contextlib
+import errno
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from simstudy.block import ERROR, Address, Block, draw_block, failed_block, has_text
+from simstudy.design import Plan, scenario_key
+from simstudy.errors import ConfigError, StoreError
+from simstudy.store import Group, Part, Store, write_parts
+
+TASK_SECONDS = 0.25  # of work in a task: what a kill can lose, and 1000 times its overhead
+INLINE_SECONDS = 1.0  # of work left below which starting workers does not pay
+FILES_BEFORE_COMPACTION = 400  # loose files: few enough to list and verify in a moment
+BACKENDS = ("auto", "loky", "threads", "inline", "dask")
+
+
+class Job(NamedTuple):
+    """One block to compute."""
+
+    scenario: Any
+    block: int
+
+
+Keep = Callable[[Plan, Block], pa.Table]
+"""Turns a block into the table that is kept of it (all of its rows, or its moments)."""
+
+
+class Task(NamedTuple):
+    """Some blocks, what to keep of them, and where."""
+
+    plan: Plan
+    jobs: tuple[Job, ...]
+    keep: Keep
+    folder: Path
+
+
+class Receipt(NamedTuple):
+    """What a worker says of a task whose blocks are written."""
+
+    jobs: tuple[Job, ...]
+    seconds: float
+    n_failed: int
+    first_failure: tuple[Address, str] | None
+
+
+class Progress(Protocol):
+    """Is told what is to be done, and what is done."""
+
+    def begin(self, n_rep: int) -> None: ...
+    def advance(self, n_rep: int) -> None: ...
+    def note(self, text: str) -> None: ...
+
+
+class Silent:
+    """No progress is shown."""
+
+    def begin(self, n_rep: int) -> None:
+        """Say nothing."""
+
+    def advance(self, n_rep: int) -> None:
+        """Say nothing."""
+
+    def note(self, text: str) -> None:
+        """Say nothing."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """How blocks are computed; no choice here moves a number.
+
+    Parameters
+    ----------
+    backend
+        `auto` (in this process while that is the fastest, then loky), `loky` (processes),
+        `threads`, `inline` (this process), or `dask`.
+    n_jobs
+        Workers; None means one per core that this process may use (`SLURM_CPUS_PER_TASK` where
+        Slurm set it).
+    address
+        Of a running Dask scheduler, for `dask`.
+    """
+
+    backend: str = "auto"
+    n_jobs: int | None = None
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.backend not in BACKENDS:
+            raise ConfigError(f"backend={self.backend!r}: there is {', '.join(BACKENDS)}.")
+        if self.n_jobs is not None and self.n_jobs < 1:
+            raise ConfigError(
+                f"n_jobs={self.n_jobs}: work needs at least one worker. "
+                "Give 1 or more, or leave it out to use every core."
+            )
+
+    @property
+    def count(self) -> int:
+        """Workers to use."""
+        return self.n_jobs or available_cores()
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    slurm = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    if slurm.isdecimal():
+        return int(slurm)
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+@dataclass
+class Outcome:
+    """What a run did."""
+
+    n_blocks: int = 0
+    n_failed: int = 0
+    seconds: float = 0.0
+    failures: list[tuple[Address, str]] = field(default_factory=list)
+
+
+def missing_jobs(plan: Plan, wanted: Mapping[str, int], store: Store) -> list[Job]:
+    """Blocks that are wanted and not stored, the first of every scenario before the second of any.
+
+    Parameters
+    ----------
+    wanted
+        Blocks wanted of each scenario, by its key.
+    """
+    lacking = [
+        (block, place, scenario)
+        for place, (key, scenario) in enumerate(plan.keys.items())
+        for block in np.flatnonzero(~store.have(key, wanted[key])).tolist()
+    ]
+    lacking.sort(key=lambda one: one[:2])
+    return [Job(scenario, block) for block, _, scenario in lacking]
+
+
+def in_shard(plan: Plan, jobs: Iterable[Job], shard: tuple[int, int]) -> list[Job]:
+    """The jobs that belong to shard `i` of `n`, whatever is stored already."""
+    index, n_shards = shard
+    places = {key: place for place, key in enumerate(plan.keys)}
+    size = len(places)
+    return [
+        job
+        for job in jobs
+        if (job.block * size + places[scenario_key(job.scenario)]) % n_shards == index - 1
+    ]
+
+
+def run_jobs(
+    plan: Plan,
+    jobs: Sequence[Job],
+    store: Store,
+    *,
+    keep: Keep,
+    workers: Workers,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Compute and store blocks; whatever stops it, what was finished stays.
+
+    Raises
+    ------
+    StoreError
+        Where the results cannot be written (a full disk, say).
+    """
+    run = _Run(plan, store, keep, workers, progress or Silent())
+    run.progress.begin(len(jobs) * plan.block_size)
+    start = time.perf_counter()
+    try:
+        with one_thread_each():
+            run.all(list(jobs))
+    except OSError as error:
+        raise _as_store_error(error, store.folder) from error
+    run.outcome.seconds = time.perf_counter() - start
+    return run.outcome
+
+
+def _as_store_error(error: OSError, folder: Path) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoreError(
+            f"the disk that holds {folder} is full. Every finished block is kept; free some space "
+            "and run the same command again to go on."
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return StoreError(f"cannot write to {folder}: {error.strerror}. Choose another out=...")
+    return error
+
+
+@contextlib.contextmanager
+def one_thread_each() -> Iterator[None]:
+    """BLAS and OpenMP at one thread, so that sums do not depend on how many there are."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        yield
+
+
+def compute(task: Task) -> Receipt:
+    """Draw the blocks of a task and write them as one file."""
+    start = time.perf_counter()
+    blocks = [draw_block(task.plan, job.scenario, job.block) for job in task.jobs]
+    return _written(task, blocks, start)
+
+
+def compute_alone(task: Task) -> Receipt:
+    """The same in a worker process of its own, where BLAS has not been told yet."""
+    with one_thread_each():
+        return compute(task)
+
+
+def _written(task: Task, blocks: Sequence[Block], start: float) -> Receipt:
+    parts = [
+        Part(Group(scenario_key(job.scenario), job.block, 1), task.keep(task.plan, block))
+        for job, block in zip(task.jobs, blocks, strict=True)
+    ]
+    write_parts(task.folder, parts)
+    n_failed = sum(block.n_failed for block in blocks)
+    failure = _first_failure(task.plan, task.jobs, blocks) if n_failed else None
+    return Receipt(task.jobs, time.perf_counter() - start, n_failed, failure)
+
+
+def _first_failure(
+    plan: Plan, jobs: Sequence[Job], blocks: Sequence[Block]
+) -> tuple[Address, str] | None:
+    for job, block in zip(jobs, blocks, strict=True):
+        if block.n_failed:
+            errors = block.columns[ERROR].reshape(plan.block_size, -1)
+            row, cell = np.argwhere(has_text(errors))[0]
+            rep = job.block * plan.block_size + int(row)
+            return Address(scenario_key(job.scenario), rep), errors[row, cell]
+    return None
+
+
+class _Run:
+    """One run: its state, and the ways to get blocks done."""
+
+    def __init__(
+        self, plan: Plan, store: Store, keep: Keep, workers: Workers, progress: Progress
+    ) -> None:
+        self.plan, self.store, self.keep = plan, store, keep
+        self.workers, self.progress = workers, progress
+        self.outcome = Outcome()
+        self.seconds_per_block = 0.0
+        self.n_loose = store.n_files
+
+    def all(self, jobs: list[Job]) -> None:
+        if self.workers.backend in ("auto", "inline"):
+            jobs = self.inline(jobs)
+        if jobs and self.workers.backend in ("auto", "loky"):
+            self.in_processes(jobs)
+        elif jobs and self.workers.backend == "threads":
+            self.stream(jobs, "threading", compute)
+        elif jobs:
+            self.on_dask(jobs)
+
+    def inline(self, jobs: list[Job]) -> list[Job]:
+        """Work in this process until workers would pay; what is left then."""
+        may_leave = self.workers.backend == "auto" and self.workers.count > 1
+        for task in self.tasks(jobs):
+            self.done(compute(task))
+            left = jobs[self.outcome.n_blocks :]
+            pays = self.seconds_per_block * len(left) > INLINE_SECONDS
+            if may_leave and pays and self.outcome.n_blocks > 1:
+                return left
+        return []
+
+    def blocks_per_task(self, n_left: int) -> int:
+        """About a quarter of a second's worth, and enough tasks for every worker."""
+        if not self.seconds_per_block:
+            return 1
+        by_time = int(TASK_SECONDS / self.seconds_per_block)
+        by_share = -(-n_left // (4 * self.workers.count))
+        return max(1, min(by_time, by_share))
+
+    def task(self, jobs: Sequence[Job]) -> Task:
+        few = list({scenario_key(job.scenario): job.scenario for job in jobs}.values())
+        return Task(self.plan.only(few), tuple(jobs), self.keep, self.store.folder)
+
+    def done(self, receipt: Receipt) -> None:
+        """Count a finished task; the cost of a block is that of the latest (the first compiles)."""
+        self.outcome.n_blocks += len(receipt.jobs)
+        self.outcome.n_failed += receipt.n_failed
+        if receipt.first_failure and len(self.outcome.failures) < 10:
+            self.outcome.failures.append(receipt.first_failure)
+        self.seconds_per_block = receipt.seconds / len(receipt.jobs)
+        self.progress.advance(len(receipt.jobs) * self.plan.block_size)
+        self.n_loose += 1
+        if self.n_loose > FILES_BEFORE_COMPACTION:
+            self.store.compact()
+            self.n_loose = self.store.n_files
+
+    def tasks(self, jobs: list[Job]) -> Iterator[Task]:
+        """Tasks whose size follows what blocks turn out to cost."""
+        at = 0
+        while at < len(jobs):
+            n = self.blocks_per_task(len(jobs) - at)
+            yield self.task(jobs[at : at + n])
+            at += n
+
+    def stream(self, jobs: list[Job], backend: str, work: Callable[[Task], Receipt]) -> None:
+        from joblib import Parallel, delayed
+
+        parallel = Parallel(
+            n_jobs=self.workers.count,
+            backend=backend,
+            return_as="generator_unordered",
+            batch_size=1,
+            pre_dispatch="2*n_jobs",
+        )
+        for receipt in parallel(delayed(work)(task) for task in self.tasks(jobs)):
+            self.done(receipt)
+
+    def in_processes(self, jobs: list[Job]) -> None:
+        """loky; where a worker dies, find the block that kills and go on with the rest."""
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        while jobs:
+            try:
+                self.stream(jobs, "loky", compute_alone)
+                return
+            except BrokenProcessPool:
+                jobs = self.still_missing(jobs)
+                self.progress.note(f"a worker died; {len(jobs)} blocks to go")
+                jobs = self.one_by_one(jobs)
+
+    def still_missing(self, jobs: list[Job]) -> list[Job]:
+        self.store.scan()
+        have = {
+            key: self.store.have(key, max(job.block for job in jobs) + 1)
+            for key in {scenario_key(job.scenario) for job in jobs}
+        }
+        return [job for job in jobs if not have[scenario_key(job.scenario)][job.block]]
+
+    def one_by_one(self, jobs: list[Job]) -> list[Job]:
+        """The blocks that were under way, each in a process of its own; the rest is returned."""
+        n_suspects = 2 * self.workers.count * self.blocks_per_task(len(jobs))
+        for job in jobs[:n_suspects]:
+            self.done(self.quarantined(self.task([job])))
+        return jobs[n_suspects:]
+
+    def quarantined(self, task: Task) -> Receipt:
+        """A task in a process that may die; if it does, that is the block's result."""
+        from joblib.externals.loky import ProcessPoolExecutor
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        start = time.perf_counter()
+        try:
+            with ProcessPoolExecutor(max_workers=1) as pool:
+                receipt: Receipt = pool.submit(compute_alone, task).result()
+            return receipt
+        except BrokenProcessPool as error:
+            reason = f"the process died: {' '.join(str(error).split())[:200]}"
+            blocks = [failed_block(task.plan, j.scenario, j.block, reason) for j in task.jobs]
+            return _written(task, blocks, start)
+
+    def on_dask(self, jobs: list[Job]) -> None:
+        """Native futures: joblib's own Dask backend hangs on a task that kills its worker."""
+        try:
+            from distributed import Client, as_completed
+        except ImportError:
+            raise ConfigError("backend=dask needs Dask: pip install 'simstudy[dask]'.") from None
+        if self.workers.address is None:
+            raise ConfigError("backend=dask needs backend.address=tcp://host:port of a scheduler.")
+        with Client(self.workers.address) as client:
+            self.seconds_per_block = self.seconds_per_block or TASK_SECONDS
+            futures = client.map(compute_alone, list(self.tasks(jobs)), pure=False)
+            for future in as_completed(futures):
+                self.done(future.result())

@@ -1,0 +1,56 @@
+"""Random streams addressed by name.
+
+A stream is found, not spawned: its seed is a hash of who asks (seed, study, scenario, block,
+purpose). So no stream moves when another scenario, method, worker or replicate is added.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The random streams of one block.
+
+    `streams("data")` is the generator for the data, `streams("bootstrap")` the one for the
+    bootstrap: what one of them draws never moves the other. Asking for a purpose again goes on
+    with the same generator.
+
+    Parameters
+    ----------
+    seed
+        The study's seed, a non-negative integer.
+    study
+        Name of the study, and its block size: another block size is another study.
+    scenario
+        Identity of the scenario, without the factors that share random numbers.
+    block
+        Index of the block within the scenario, from 0.
+    """
+
+    seed: int
+    study: str
+    scenario: str
+    block: int
+    _open: dict[str, np.random.Generator] = field(default_factory=dict, repr=False, compare=False)
+
+    def __call__(self, purpose: str) -> np.random.Generator:
+        if purpose not in self._open:
+            self._open[purpose] = generator(
+                self.seed, self.study, self.scenario, self.block, purpose
+            )
+        return self._open[purpose]
+
+
+def generator(*address: int | str) -> np.random.Generator:
+    """The generator at an address: SFC64 seeded with 256 bits hashed from it.
+
+    The address is written as JSON, so that no two addresses share a text. SFC64 draws normals
+    about a fifth faster than NumPy's default PCG64 and has a period of at least 2^64.
+    """
+    digest = hashlib.sha256(json.dumps(address).encode()).digest()
+    entropy = int.from_bytes(digest, "little")
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(entropy, pool_size=8)))

@@ -1,0 +1,251 @@
+"""A study: what an experiment declares, and how it is run."""
+
+import math
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simstudy.block import Address, rows_of, simulate_columns
+from simstudy.claims import Claim
+from simstudy.design import Plan
+from simstudy.errors import ConfigError, StoreError, StudyError
+from simstudy.measures import Measure
+from simstudy.provenance import MOMENTS, ROWS, guard, sign, start_over
+from simstudy.result import Result
+from simstudy.runner import (
+    Job,
+    Outcome,
+    Progress,
+    Workers,
+    in_shard,
+    missing_jobs,
+    run_jobs,
+)
+from simstudy.store import Store
+from simstudy.summary import KeepMoments, streamable
+
+KEEPS = ("replicates", "summary")
+
+
+@dataclass(frozen=True)
+class Study:
+    """One question: scenarios, measures, figures, claims.
+
+    Parameters
+    ----------
+    name
+        Names the results folder and is part of every random stream's address.
+    scenarios
+        Points of the design, from `grid`.
+    measures
+        What is estimated; each row of the summary is one of them in one scenario.
+    axes
+        Axes of the columns after the replicate, each with the names of its positions, such as
+        `{"method": ("studentized", "vanilla")}`.
+    block_size
+        Replicates drawn in one vectorized call: part of the study's identity, so changing it
+        changes every number.
+    n_rep
+        Replicates in each scenario where nobody says otherwise: the published number.
+    figures
+        By the names the document gives them, functions of the result.
+    claims
+        What the document states.
+    common
+        Factors whose values share random numbers.
+    may_be_missing
+        Float columns where NaN is a result and not a failure.
+    on_failure
+        `record` keeps a failed replicate as a row with its error; `abort` stops the run.
+    """
+
+    name: str
+    scenarios: Sequence[Any]
+    measures: Sequence[Measure] = ()
+    axes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    block_size: int = 1000
+    n_rep: int = 1000
+    figures: Mapping[str, Callable[[Result], Any]] = field(default_factory=dict)
+    claims: Sequence[Claim] = ()
+    common: tuple[str, ...] = ()
+    may_be_missing: tuple[str, ...] = ()
+    on_failure: str = "record"
+
+    def __post_init__(self) -> None:
+        self._refuse_bad_names()
+        if self.block_size < 1:
+            raise StudyError(f"block_size={self.block_size}: a block holds at least 1 replicate.")
+        if self.on_failure not in ("record", "abort"):
+            raise StudyError(f"on_failure={self.on_failure!r}: say 'record' or 'abort'.")
+        if not self.scenarios:
+            raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
+
+    def _refuse_bad_names(self) -> None:
+        if not self.name or not all(c.isalnum() or c in "-_." for c in self.name):
+            raise StudyError(
+                f"study name {self.name!r} names a folder: use letters, digits, '-' and '_'."
+            )
+        labels = [label for axis in self.axes.values() for label in axis]
+        if any(set(label) & set("[],") for label in labels):
+            raise StudyError(f"axis labels {labels} name columns: leave out brackets and commas.")
+        names = [measure.name for measure in self.measures]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise StudyError(f"two measures are named {twice[0]!r}: give one of them name=...")
+
+    def plan(self, seed: int = 1) -> Plan:
+        """What is to be drawn, without how much of it."""
+        axes = {axis: tuple(labels) for axis, labels in self.axes.items()}
+        return Plan(
+            self.name, seed, tuple(self.scenarios), axes, self.block_size,
+            self.common, self.may_be_missing, self.on_failure,
+        )  # fmt: skip
+
+    def run(
+        self,
+        n_rep: int | None = None,
+        seed: int = 1,
+        *,
+        out: str | os.PathLike[str] | None = None,
+        workers: Workers | None = None,
+        keep: str = "replicates",
+        shard: tuple[int, int] | None = None,
+        restart: bool = False,
+        progress: Progress | None = None,
+    ) -> Result:
+        """Draw what is missing, and give the result.
+
+        Parameters
+        ----------
+        n_rep
+            Replicates in each scenario; the first so many of an endless sequence.
+        seed
+            Another seed is another sequence.
+        out
+            Folder under which the study keeps its own; None keeps the blocks in a temporary
+            folder, for as long as the result lives.
+        keep
+            `replicates`, or `summary`: only moments of whole blocks, for very long runs.
+        shard
+            `(i, n)`: compute only the i-th of n shares of the blocks.
+        restart
+            Delete what the folder holds of this study first.
+
+        Raises
+        ------
+        ConfigError, StoreError
+            Where a setting makes no sense, or the folder cannot be used.
+        """
+        plan = self.plan(seed)
+        wanted = self._wanted(plan, self.n_rep if n_rep is None else n_rep, keep)
+        home = Folder.open(plan, out, keep=keep, restart=restart)
+        jobs = missing_jobs(plan, {k: plan.n_blocks(n) for k, n in wanted.items()}, home.store)
+        mine = in_shard(plan, jobs, shard) if shard else jobs
+        outcome = self._draw(plan, mine, home, workers or Workers(), keep, progress)
+        if shard is None:
+            home.store.compact()
+        return self._result(plan, home, wanted, keep, outcome)
+
+    def _wanted(self, plan: Plan, n_rep: int, keep: str) -> dict[str, int]:
+        check_n_rep(n_rep)
+        if keep not in KEEPS:
+            raise ConfigError(f"keep={keep!r}: there is {', '.join(KEEPS)}.")
+        if keep == "summary" and n_rep % self.block_size:
+            whole = plan.n_blocks(n_rep) * self.block_size
+            raise ConfigError(
+                f"n_rep={n_rep} with keep=summary: only whole blocks of {self.block_size} "
+                f"replicates are kept; nearest that works: n_rep={whole}"
+            )
+        return dict.fromkeys(plan.keys, n_rep)
+
+    def _draw(
+        self,
+        plan: Plan,
+        jobs: Sequence[Job],
+        home: "Folder",
+        workers: Workers,
+        keep: str,
+        progress: Progress | None,
+    ) -> Outcome:
+        if not jobs:
+            return Outcome()
+        keeper = KeepMoments(streamable(self.measures)) if keep == "summary" else rows_of
+        sign(home.store.folder, home.made_by)
+        return run_jobs(plan, jobs, home.store, keep=keeper, workers=workers, progress=progress)
+
+    def _result(
+        self, plan: Plan, home: "Folder", wanted: Mapping[str, int], keep: str, outcome: Outcome
+    ) -> Result:
+        return Result(
+            plan=plan,
+            store=home.store,
+            n_rep=wanted,
+            measures=self.measures,
+            figures=self.figures,
+            claimed=self.claims,
+            moments_only=keep == "summary",
+            folder=home.path,
+            outcome=outcome,
+            keep_alive=home.temporary,
+        )
+
+    def replay(self, address: Address, seed: int = 1) -> dict[str, Any]:
+        """One replicate drawn again with its whole block; an error in it is raised, not recorded.
+
+        Returns
+        -------
+        dict
+            The replicate's columns: a value, or an array over the axes.
+        """
+        plan = self.plan(seed)
+        if address.key not in plan.keys:
+            raise ConfigError(
+                f"replay={address}: study {self.name!r} has no scenario {address.key} with these "
+                "settings. Give the settings of the run that reported the address."
+            )
+        block, row = divmod(address.rep, plan.block_size)
+        columns = simulate_columns(plan, plan.keys[address.key], block)
+        return {name: one[row] if one.ndim else one[()] for name, one in columns.items()}
+
+
+@dataclass
+class Folder:
+    """A study's own folder, claimed and checked."""
+
+    path: Path | None
+    store: Store
+    made_by: dict[str, Any]
+    temporary: Any = None
+
+    @classmethod
+    def open(
+        cls, plan: Plan, out: str | os.PathLike[str] | None, *, keep: str, restart: bool
+    ) -> "Folder":
+        kind, rows = (MOMENTS, 1) if keep == "summary" else (ROWS, plan.block_size)
+        if out is None:
+            temporary = tempfile.TemporaryDirectory(prefix="simstudy-")
+            return cls(None, Store(Path(temporary.name) / kind, rows), {}, temporary)
+        path = Path(out) / plan.name
+        if restart:
+            start_over(path)
+        made_by = guard(plan, path)
+        try:
+            return cls(path, Store(path / kind, rows), made_by)
+        except OSError as error:
+            raise StoreError(
+                f"cannot write results to {path}: {error.strerror}. Choose another out=..."
+            ) from None
+
+
+def check_n_rep(n_rep: Any) -> None:
+    """Refuse anything but a whole number of at least 1."""
+    whole = isinstance(n_rep, int) and not isinstance(n_rep, bool)
+    if not whole or n_rep < 1:
+        number = isinstance(n_rep, int | float) and math.isfinite(n_rep)
+        near = max(1, round(n_rep)) if number else 1000
+        raise ConfigError(
+            f"n_rep={n_rep}: allowed is a whole number at least 1; nearest that works: n_rep={near}"
+        )

@@ -1,0 +1,224 @@
+"""Replicates to measures: one row per scenario, cell of the axes, and measure."""
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from simstudy.block import Block, columns_of, stored_names
+from simstudy.design import Plan, factors_of, scenario_key
+from simstudy.errors import StudyError
+from simstudy.measures import Estimates, Measure, MomentMeasure, Moments
+from simstudy.store import Store
+
+NUMBERS = ("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "reason")
+
+
+def summarize(
+    plan: Plan,
+    measures: Sequence[Measure],
+    estimates: Callable[[Any, Measure], Estimates],
+) -> pd.DataFrame:
+    """The summary: factors, axes, measure, and its numbers.
+
+    Parameters
+    ----------
+    estimates
+        Of a scenario and a measure: from replicates (`FromRows`) or from moments (`FromMoments`).
+    """
+    rows: list[dict[str, Any]] = []
+    for scenario in plan.scenarios:
+        factors = factors_of(scenario)
+        exact = scenario.exact() if hasattr(scenario, "exact") else {}
+        _refuse_unknown_exact(scenario, exact, measures)
+        for measure in measures:
+            numbers = estimates(scenario, measure)
+            rows += [factors | row for row in _rows(plan, measure, numbers, exact)]
+    own = dict.fromkeys(axis for measure in measures for axis in measure.axes)
+    names = [*factor_names(plan), *plan.axes, *own, "measure", *NUMBERS]
+    return pd.DataFrame(rows, columns=names)
+
+
+def factor_names(plan: Plan) -> list[str]:
+    """Factors of all scenarios, in order of appearance."""
+    return list(dict.fromkeys(name for one in plan.scenarios for name in factors_of(one)))
+
+
+def _rows(
+    plan: Plan, measure: Measure, numbers: Estimates, exact: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    axes = cell_axes(plan, measure, np.ndim(numbers.estimate))
+    truth = np.broadcast_to(exact.get(measure.name, np.nan), np.shape(numbers.estimate))
+    values = [*(np.ravel(one) for one in numbers[:4]), np.ravel(truth)]
+    values += [np.ravel(numbers.n_rep), np.ravel(numbers.n_failed), np.ravel(numbers.reason)]
+    cells = itertools.product(*axes.values())
+    for labels, *row in zip(cells, *values, strict=True):
+        named = dict(zip(axes, labels, strict=True))
+        yield named | {"measure": measure.name} | dict(zip(NUMBERS, row, strict=True))
+
+
+def cell_axes(plan: Plan, measure: Measure, n_dims: int) -> dict[str, tuple[Any, ...]]:
+    """The axes of a measure's cells, each with its labels; a measure may not have the study's."""
+    own = {name: tuple(values) for name, values in measure.axes.items()}
+    shared = dict(plan.axes) if n_dims > len(own) else {}
+    return shared | own
+
+
+def _refuse_unknown_exact(
+    scenario: Any, exact: Mapping[str, Any], measures: Sequence[Measure]
+) -> None:
+    unknown = set(exact) - {measure.name for measure in measures}
+    if unknown:
+        raise StudyError(
+            f"{type(scenario).__name__}.exact() speaks of {', '.join(sorted(unknown))}, which is "
+            f"no measure of the study; its measures are {', '.join(m.name for m in measures)}."
+        )
+
+
+@dataclass
+class FromRows:
+    """Estimates from stored replicates, reading each scenario once.
+
+    Parameters
+    ----------
+    n_rep
+        Replicates to use of each scenario, by its key: the first so many.
+    """
+
+    plan: Plan
+    store: Store
+    measures: Sequence[Measure]
+    n_rep: Mapping[str, int]
+    prepare: Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]] | None = None
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        names = tuple(dict.fromkeys(name for m in self.measures for name in m.reads))
+        self._names = names
+        self._read = functools.lru_cache(maxsize=1)(self._columns)
+
+    def __call__(self, scenario: Any, measure: Measure) -> Estimates:
+        columns = self._read(scenario_key(scenario))
+        return measure.estimate(columns, level=self.level)
+
+    def _columns(self, key: str) -> Mapping[str, np.ndarray]:
+        columns = read_columns(self.plan, self.store, key, self.n_rep[key], self._names)
+        return self.prepare(columns) if self.prepare else columns
+
+
+def read_columns(
+    plan: Plan, store: Store, key: str, n_rep: int, names: tuple[str, ...]
+) -> dict[str, np.ndarray]:
+    """Stored columns of a scenario, `(rep,)` or `(rep, *axes)`."""
+    table = store.read(key, n_rep, stored_names(plan, names))
+    return columns_of(plan, table, names)
+
+
+@dataclass(frozen=True)
+class KeepMoments:
+    """Keeps of a block only what its measures need: a row with their moments.
+
+    A million replicates then cost as much disk as a thousand.
+    """
+
+    measures: tuple[MomentMeasure, ...]
+
+    def __call__(self, _plan: Plan, block: Block) -> pa.Table:
+        row: dict[str, Any] = {"scenario": [scenario_key(block.scenario)], "rep": [block.index]}
+        for measure in self.measures:
+            if "error" in block.columns and len(block.columns) == 1:
+                raise StudyError(
+                    f"block {block.index} failed ({block.columns['error'][0]}), and keep=summary "
+                    "keeps no rows to say so. Run with keep=replicates to see the failures."
+                )
+            row |= _moments_row(measure.name, measure.moments(block.columns))
+        return pa.table(row)
+
+
+def _moments_row(name: str, moments: Moments) -> dict[str, Any]:
+    arrays = {
+        "n": moments.n,
+        "n_failed": np.broadcast_to(moments.n_failed, moments.n.shape),
+        "mean": moments.mean,
+        "comoment": moments.comoment,
+        "centre": np.concatenate([np.ravel(c) for c in moments.centre] or [np.empty(0)]),
+        "shape": np.asarray((len(moments.mean), *moments.n.shape)),
+    }
+    return {f"{name}.{part}": pa.array([np.ravel(array)]) for part, array in arrays.items()}
+
+
+@dataclass(frozen=True)
+class FromMoments:
+    """Estimates from the moments of whole blocks, merged pairwise in order of the blocks."""
+
+    plan: Plan
+    store: Store
+    n_rep: Mapping[str, int]
+    level: float = 0.95
+
+    def __call__(self, scenario: Any, measure: Measure) -> Estimates:
+        assert isinstance(measure, MomentMeasure)
+        key = scenario_key(scenario)
+        names = [f"{measure.name}.{part}" for part in (*Moments._fields, "shape")]
+        table = self.store.read(key, self.n_rep[key] // self.plan.block_size, names)
+        return measure.from_moments(_merged(measure.name, table), level=self.level)
+
+
+def _merged(name: str, table: pa.Table) -> Moments:
+    """Moments of all blocks: the block is a last axis that is halved until it is gone."""
+    n_terms, *cells = table.column(f"{name}.shape")[0].as_py()
+    n, n_failed, mean, comoment, centre = (
+        _stacked(table, f"{name}.{part}") for part in Moments._fields
+    )
+    blocks = Moments(
+        n.astype(int).reshape(*cells, -1),
+        n_failed.astype(int).reshape(*cells, -1),
+        mean.reshape(n_terms, *cells, -1),
+        comoment.reshape(n_terms, n_terms, *cells, -1),
+        _one_centre(name, centre),
+    )
+    while blocks.n.shape[-1] > 1:
+        blocks = _halved(blocks)
+    return Moments(*(part[..., 0] for part in blocks[:4]), blocks.centre)
+
+
+def _stacked(table: pa.Table, name: str) -> np.ndarray:
+    """A column of lists of one length, as (value, block)."""
+    column = table.column(name).combine_chunks()
+    values = column.flatten().to_numpy(zero_copy_only=False)
+    return np.ascontiguousarray(values.reshape(len(table), -1).T)
+
+
+def _one_centre(name: str, centre: np.ndarray) -> tuple[np.ndarray, ...]:
+    if centre.size and not np.array_equal(centre, centre[:, :1].repeat(centre.shape[1], 1)):
+        raise StudyError(
+            f"{name}: blocks were centred on different values, so their squares cannot be added. "
+            "Give the measure a fixed `around`."
+        )
+    return tuple(np.asarray(value) for value in centre[:, 0]) if centre.size else ()
+
+
+def _halved(blocks: Moments) -> Moments:
+    even = blocks.n.shape[-1] // 2 * 2
+    first = Moments(*(part[..., 0:even:2] for part in blocks[:4]), blocks.centre)
+    second = Moments(*(part[..., 1:even:2] for part in blocks[:4]), blocks.centre)
+    merged = first + second
+    rest = (part[..., even:] for part in blocks[:4])
+    joined = (np.concatenate(two, axis=-1) for two in zip(merged[:4], rest, strict=True))
+    return Moments(*joined, blocks.centre)
+
+
+def streamable(measures: Sequence[Measure]) -> tuple[MomentMeasure, ...]:
+    """The measures as ones that need no replicates, or a refusal that names those that do."""
+    needy = [measure.name for measure in measures if not isinstance(measure, MomentMeasure)]
+    if needy:
+        raise StudyError(
+            f"keep=summary keeps no replicates, and {', '.join(needy)} cannot do without. "
+            "Run with keep=replicates, or leave these measures out."
+        )
+    return tuple(one for one in measures if isinstance(one, MomentMeasure))
