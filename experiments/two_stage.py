@@ -14,6 +14,7 @@ Performance  Power (given that the null is false), type-I error (given that it i
              large k.
 """
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -227,20 +228,16 @@ def _pp(one: TwoStage, s2: Any, null_is_false: bool) -> pd.DataFrame:
         "unconditional": TwoStageStatistic(one.k, one.n1, one.n2, null=None).cdf(s2[picked]),
     }
     state = "false" if null_is_false else "true"
+    common = {
+        "k": one.k,
+        "n2": one.n2,
+        "null": state,
+        "empirical": empirical,
+        "lower": np.maximum(empirical - half, 0),
+        "upper": np.minimum(empirical + half, 1),
+    }
     return pd.concat(
-        pd.DataFrame(
-            {
-                "k": one.k,
-                "n2": one.n2,
-                "null": state,
-                "n": n,
-                "p_value": law,
-                "theoretical": theoretical,
-                "empirical": empirical,
-                "lower": np.maximum(empirical - half, 0),
-                "upper": np.minimum(empirical + half, 1),
-            }
-        )  # fmt: skip
+        pd.DataFrame(common | {"p_value": law, "theoretical": theoretical})
         for law, theoretical in laws.items()
     )
 
@@ -279,9 +276,8 @@ def _design_curves(result: Result) -> pd.DataFrame:
         pd.DataFrame({"k": k, "n2": n2, "quantity": name, "value": value})
         for name, value in curves.items()
     )
-    return long.assign(
-        k=_k_levels(long["k"]), quantity=pd.Categorical(long["quantity"], list(curves))
-    )
+    long["quantity"] = pd.Categorical(long["quantity"], list(curves))
+    return long.assign(k=_k_levels(long["k"]))
 
 
 def _first_alpha(result: Result) -> float:
@@ -294,7 +290,7 @@ def _one_alpha(result: Result) -> pd.DataFrame:
     return summary[(summary["alpha"] == first.alpha) & (summary["n1"] == first.n1)]
 
 
-def _k_levels(k: pd.Series) -> pd.Categorical:
+def _k_levels(k: Any) -> Any:
     return pd.Categorical([f"{one:g}" for one in k], [f"{one:g}" for one in sorted(set(k))])
 
 
@@ -361,7 +357,7 @@ def _rejection_curve(one: TwoStage) -> pd.DataFrame:
 
 def _binned_rejections(result: Result, one: TwoStage) -> pd.DataFrame:
     data = result.columns(one, "distance", "reject")
-    rows = pd.DataFrame({name: column for name, column in data.items()})
+    rows = pd.DataFrame(data)
     rows["bin"] = np.floor(rows["distance"] * 4)
     bins = rows[rows["distance"].between(-2, 3)].groupby("bin")
     table = bins.agg(distance=("distance", "mean"), x=("reject", "sum"), n=("reject", "size"))
@@ -407,13 +403,13 @@ def _states(result: Result, ks: tuple[float, ...], n2s: tuple[int, ...]) -> list
 
 def _unconditional_is_close(result: Result) -> Reproduced:
     """Distance of the unconditional law from the statistic given a false null, by k."""
-    worst = {}
+    worst: dict[float, float] = {}
     for one, s2, null_is_false in _states(result, PP_K, PP_N2):
         if null_is_false:
             p = TwoStageStatistic(one.k, one.n1, one.n2, null=None).cdf(np.sort(s2))
             worst[one.k] = max(worst.get(one.k, 0.0), _distance(p))
     by_k = [worst[k] for k in sorted(worst)]
-    falls = all(a > b for a, b in zip(by_k, by_k[1:], strict=False)) and by_k[-1] < 0.05
+    falls = all(a > b for a, b in itertools.pairwise(by_k)) and by_k[-1] < 0.05
     shown = ", ".join(f"{worst[k]:.3f} at k={k:g}" for k in sorted(worst))
     return Reproduced(float(falls), detail=f"largest distance {shown}")
 
@@ -478,8 +474,11 @@ def _size_at_boundary(result: Result) -> Reproduced:
     n1 = result.plan.scenarios[0].n1
     needed = boundary_n2(0.8, 0.05, 1.5, 150)
     value = float(boundary_rejection(0.05, 1.5, n1, 400))
-    return Reproduced(value, detail=f"k=1.5, n1={n1}, n2=400, exact; a test of that level there "
-                      f"needs n2={needed} for power 0.8 where this one needs 399 (n1=150)")  # fmt: skip
+    detail = (
+        f"k=1.5, n1={n1}, n2=400, exact; a test of that level there needs n2={needed} for power "
+        "0.8 where this one needs 399 (n1=150)"
+    )
+    return Reproduced(value, detail=detail)
 
 
 def _sample_size(_: Result) -> Reproduced:

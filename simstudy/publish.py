@@ -55,7 +55,7 @@ def publish(
     """
     if result.folder is None:
         raise SimstudyError(
-            "this result lives in memory only: give run(...) a folder, out='results', to publish it."
+            "this result lives in memory only: give run(...) a folder, out='results'."
         )
     start = time.perf_counter()
     made = Published(result.folder)
@@ -136,7 +136,7 @@ def replicates_asked(result: Result) -> int | dict[str, int]:
 
 
 def digest(result: Result) -> str:
-    """Hash of the summary's numbers: equal on two machines where every number is, to the last bit."""
+    """Hash of the summary: equal on two machines where every number is, to the last bit."""
     frame = result.summary
     whole = hashlib.sha256()
     for name in frame.columns:

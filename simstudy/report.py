@@ -16,7 +16,8 @@ STYLE = """
 :root { color-scheme: light dark; --ink: #1d1d1f; --soft: #666; --line: #ddd; --page: #fff;
         --good: #0a6b4a; --bad: #a33c00; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #eee; --soft: #aaa; --line: #444; --page: #161618; --good: #5ad1a4; --bad: #ff9d5c; }
+  :root { --ink: #eee; --soft: #aaa; --line: #444; --page: #161618;
+          --good: #5ad1a4; --bad: #ff9d5c; }
   figure img { background: #fff; padding: .5rem; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page);
        max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -153,7 +154,8 @@ def _provenance(manifest: Mapping[str, Any]) -> str:
 def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
     body = "".join("<tr>" + "".join(_td(cell) for cell in row) + "</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    whole = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll">{whole}</div>'
 
 
 def _td(cell: str) -> str:

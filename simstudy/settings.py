@@ -44,5 +44,6 @@ def read_shard(text: str | None) -> tuple[int, int] | None:
     if index.isdecimal() and total.isdecimal() and 1 <= int(index) <= int(total):
         return int(index), int(total)
     raise ConfigError(
-        f"shard={text}: allowed is i/N with whole numbers 1 <= i <= N; nearest that works: shard=1/1"
+        f"shard={text}: allowed is i/N with whole numbers 1 <= i <= N; "
+        "nearest that works: shard=1/1"
     )

@@ -173,7 +173,8 @@ class Study:
         if not jobs:
             return Outcome()
         keeper = KeepMoments(streamable(self.measures)) if keep == "summary" else rows_of
-        sign(home.store.folder, home.made_by)
+        if home.path is not None:
+            sign(home.store.folder, home.made_by)
         return run_jobs(plan, jobs, home.store, keep=keeper, workers=workers, progress=progress)
 
     def _result(

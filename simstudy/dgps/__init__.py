@@ -1,0 +1,1 @@
+"""Data-generating processes: frozen dataclasses that draw, and the truth they imply."""
