@@ -166,8 +166,8 @@ def read_job(cfg: Any, name: str) -> Job:
     from simstudy.config import build
     from simstudy.settings import Settings, read_shard
 
-    plain: Any = OmegaConf.to_container(cfg, resolve=True)
-    plain.pop("hydra", None)
+    ours = OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
+    plain: Any = OmegaConf.to_container(ours, resolve=True)
     scale, backend = plain.pop("scale"), plain.pop("backend")
     module = load_experiment(name)
     config = build(module.Config, plain.pop("experiment"), prefix="experiment.")

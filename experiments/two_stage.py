@@ -488,7 +488,7 @@ def _sample_size(_: Result) -> Reproduced:
 
 def _three_of_four(_: Result) -> Reproduced:
     """Each of ratio, k, alpha and power from the other three."""
-    whole = {"n2": 399, "k": 1.5, "alpha": 0.05}
+    whole: dict[str, Any] = {"n2": 399, "k": 1.5, "alpha": 0.05}
     whole["power"] = float(power(0.05, 1.5, 150, 399))
     found = {
         name: getattr(solve_design(n1=150, **{n: v for n, v in whole.items() if n != name}), name)

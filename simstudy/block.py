@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from simstudy.attempt import describe
 from simstudy.design import Plan, factors_of, scenario_key
 from simstudy.errors import StudyError
 from simstudy.naming import nearest
@@ -72,12 +73,6 @@ def simulate_columns(plan: Plan, scenario: Any, index: int) -> dict[str, np.ndar
     return _with_missing_named(plan, columns)
 
 
-def describe(error: BaseException) -> str:
-    """An exception in one line."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
 def _checked(plan: Plan, name: str, value: Any) -> np.ndarray:
     array = np.asarray(value)
     if name in RESERVED or not name or set(name) & set("[],"):
@@ -132,9 +127,36 @@ def rows_of(plan: Plan, block: Block) -> pa.Table:
     rep = np.arange(block.index * size, (block.index + 1) * size, dtype=np.int64)
     key = pa.DictionaryArray.from_arrays(np.zeros(size, np.int32), [scenario_key(block.scenario)])
     arrays: dict[str, Any] = {"scenario": key, "rep": rep}
+    failed = failed_cells(block.columns)
     for name, array in block.columns.items():
-        arrays |= _flat(plan, name, np.broadcast_to(array, (size, *array.shape[1:])))
+        full = np.broadcast_to(array, (size, *array.shape[1:]))
+        arrays |= _flat(plan, name, full, None if name == ERROR else _void(full, failed))
     return pa.table(arrays)
+
+
+def failed_cells(columns: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    """Where a block failed, `(rep,)` or `(rep, *axes)`; None where nothing did."""
+    return has_text(columns[ERROR]) if ERROR in columns else None
+
+
+def _void(column: np.ndarray, failed: np.ndarray | None) -> np.ndarray | None:
+    """Which values of a column are none, because their cell failed."""
+    if failed is None or failed.ndim > column.ndim:
+        return None
+    wide = failed.reshape(failed.shape + (1,) * (column.ndim - failed.ndim))
+    return np.broadcast_to(wide, column.shape)
+
+
+def with_failures_missing(block: Block) -> dict[str, np.ndarray]:
+    """The columns as measures want them: NaN where the cell failed."""
+    failed = failed_cells(block.columns)
+    numeric = {n: c for n, c in block.columns.items() if c.dtype.kind in "biuf"}
+    if failed is None:
+        return numeric
+    size = len(failed)
+    full = {n: np.broadcast_to(c, (size, *c.shape[1:])) for n, c in numeric.items()}
+    voids = {name: _void(column, failed) for name, column in full.items()}
+    return {n: c if voids[n] is None else np.where(voids[n], np.nan, c) for n, c in full.items()}
 
 
 def _count_failed(errors: np.ndarray | None) -> int:
@@ -148,14 +170,17 @@ def has_text(errors: np.ndarray) -> np.ndarray:
     return np.array([one is not None for one in errors.flat], dtype=bool).reshape(errors.shape)
 
 
-def _flat(plan: Plan, name: str, array: np.ndarray) -> dict[str, pa.Array]:
+def _flat(plan: Plan, name: str, array: np.ndarray, void: np.ndarray | None) -> dict[str, pa.Array]:
     """One column per cell of the axes: `reject[studentized,mse]`."""
     kind = pa.string() if array.dtype.kind in "UO" else None
     if array.ndim == 1:
-        return {name: pa.array(array, type=kind)}
+        return {name: pa.array(array, type=kind, mask=void)}
     cells = array.reshape(plan.block_size, -1)
+    voids = [None] * cells.shape[1] if void is None else void.reshape(cells.shape).T
     return {
-        cell_name(name, labels): pa.array(np.ascontiguousarray(cells[:, i]), type=kind)
+        cell_name(name, labels): pa.array(
+            np.ascontiguousarray(cells[:, i]), type=kind, mask=voids[i]
+        )
         for i, labels in enumerate(plan.cells())
     }
 

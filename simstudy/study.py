@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from simstudy.attempt import raising
 from simstudy.block import Address, rows_of, simulate_columns
 from simstudy.claims import Claim
 from simstudy.design import Plan
@@ -208,7 +209,8 @@ class Study:
                 "settings. Give the settings of the run that reported the address."
             )
         block, row = divmod(address.rep, plan.block_size)
-        columns = simulate_columns(plan, plan.keys[address.key], block)
+        with raising(row):
+            columns = simulate_columns(plan, plan.keys[address.key], block)
         return {name: one[row] if one.ndim else one[()] for name, one in columns.items()}
 
 

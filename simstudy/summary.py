@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from simstudy.block import Block, columns_of, stored_names
+from simstudy.block import ERROR, Block, columns_of, stored_names, with_failures_missing
 from simstudy.design import Plan, factors_of, scenario_key
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure, MomentMeasure, Moments
@@ -130,13 +130,14 @@ class KeepMoments:
 
     def __call__(self, _plan: Plan, block: Block) -> pa.Table:
         row: dict[str, Any] = {"scenario": [scenario_key(block.scenario)], "rep": [block.index]}
+        columns = with_failures_missing(block)
+        if not columns:
+            raise StudyError(
+                f"block {block.index} failed ({block.columns[ERROR][0]}), and keep=summary keeps "
+                "no rows to say so. Run with keep=replicates to see the failures."
+            )
         for measure in self.measures:
-            if "error" in block.columns and len(block.columns) == 1:
-                raise StudyError(
-                    f"block {block.index} failed ({block.columns['error'][0]}), and keep=summary "
-                    "keeps no rows to say so. Run with keep=replicates to see the failures."
-                )
-            row |= _moments_row(measure.name, measure.moments(block.columns))
+            row |= _moments_row(measure.name, measure.moments(columns))
         return pa.table(row)
 
 
