@@ -245,8 +245,10 @@ def _pp(one: TwoStage, s2: Any, null_is_false: bool) -> pd.DataFrame:
 def figure_1b(result: Result) -> ggplot:
     """Power and critical value by n2 and k: theory as lines, simulated power on it."""
     theory = _design_curves(result)
-    simulated = _one_alpha(result).query("measure == 'power'").assign(quantity="power")
-    simulated = simulated.assign(k=_k_levels(simulated["k"]))
+    simulated = _one_alpha(result).query("measure == 'power'")
+    simulated = simulated.assign(
+        k=_k_levels(simulated["k"]), quantity=_quantity(["power"] * len(simulated))
+    )
     return (
         p9.ggplot(theory, p9.aes(x="n2", color="k"))
         + p9.geom_line(p9.aes(y="value"))
@@ -264,7 +266,7 @@ def figure_1b(result: Result) -> ggplot:
     )
 
 
-def _design_curves(result: Result) -> pd.DataFrame:
+def _design_curves(result: Result) -> Any:
     """Power and critical value on a fine grid of n2, for every k."""
     alpha, n1 = _first_alpha(result), result.plan.scenarios[0].n1
     ks = sorted({one.k for one in result.plan.scenarios})
@@ -276,15 +278,18 @@ def _design_curves(result: Result) -> pd.DataFrame:
         pd.DataFrame({"k": k, "n2": n2, "quantity": name, "value": value})
         for name, value in curves.items()
     )
-    long["quantity"] = pd.Categorical(long["quantity"], list(curves))
-    return long.assign(k=_k_levels(long["k"]))
+    return long.assign(k=_k_levels(long["k"]), quantity=_quantity(long["quantity"]))
+
+
+def _quantity(names: Any) -> Any:
+    return pd.Categorical(names, ["power", "critical value"])
 
 
 def _first_alpha(result: Result) -> float:
     return float(result.plan.scenarios[0].alpha)
 
 
-def _one_alpha(result: Result) -> pd.DataFrame:
+def _one_alpha(result: Result) -> Any:
     first = result.plan.scenarios[0]
     summary = result.summary
     return summary[(summary["alpha"] == first.alpha) & (summary["n1"] == first.n1)]
@@ -301,11 +306,13 @@ def _k_scale(drawn: pd.DataFrame) -> Any:
 
 def figure_1c(result: Result) -> ggplot:
     """Empirical power and type-I error with their Monte Carlo error, theory beside them."""
-    alpha = _first_alpha(result)
-    return measure_curves(
-        _one_alpha(result), x="n2", y=("power", "type_1_error"), color="k", panel="measure",
-        nominal={"type_1_error": alpha},
-    ) + p9.theme(figure_size=(10, 4.6))  # fmt: skip
+    rows = _one_alpha(result)
+    named = {"power": "power", "type_1_error": "type-I error"}
+    rows = rows[rows["measure"].isin(named)].assign(measure=lambda x: x["measure"].map(named))
+    figure = measure_curves(rows, x="n2", y=tuple(named.values()), panel="k", rows="measure")
+    breaks = p9.scale_x_continuous(breaks=[0, 500, 1000])
+    labels = p9.labs(x="second-stage sample size n2", y="")
+    return figure + breaks + labels + p9.theme(figure_size=(11, 5))
 
 
 def figure_boundary(result: Result) -> ggplot:
@@ -501,26 +508,27 @@ def _three_of_four(_: Result) -> Reproduced:
 CLAIMS = (
     Claim(
         "conditional law", "The conditional cdf describes the statistic in both states of the null",
-        "figure 1", _conditional_law, published=1,
+        "figure 1", _conditional_law, published=True,
     ),
     Claim(
         "unconditional law",
         "Given a false null, the unconditional law comes close for larger k",
-        "figure 1", _unconditional_is_close, published=1,
+        "figure 1", _unconditional_is_close, published=True,
     ),
     Claim(
-        "power grows", "Power grows with n2 and with k", "figure 1B", _power_grows, published=1
+        "power grows", "Power grows with n2 and with k", "figure 1B", _power_grows, published=True
     ),
     Claim(
         "empirical power", "The empirical power lies on the theoretical curves", "figure 1C",
-        _power_on_theory, published=1,
+        _power_on_theory, published=True,
     ),
     Claim(
         "average type-I error", "Type-I errors average to the chosen level", "figure 1C",
         _average_type_1, published=0.05,
     ),
     Claim(
-        "outcome table", "The 2 x 2 table of outcomes", "section 4, table", _outcomes, published=1
+        "outcome table", "The 2 x 2 table of outcomes", "section 4, table", _outcomes,
+        published=True,
     ),
     Claim(
         "limit of s2", "As n2 grows with n1 fixed, s2 tends to N(-k, 1)", "section 1",
@@ -540,6 +548,6 @@ CLAIMS = (
     ),
     Claim(
         "three of four", "Three of n2/n1, k, alpha and power determine the fourth", "section 4",
-        _three_of_four, published=1,
+        _three_of_four, published=True,
     ),
 )  # fmt: skip

@@ -35,7 +35,7 @@ class Claim:
     reproduce
         From the result, our value. For a statement without a number: 1 where it holds, else 0.
     published
-        The number as printed; for a statement, 1.
+        The number as printed; for a statement without one, True.
     rounding
         Half a unit of the last printed digit.
     published_mcse
@@ -52,7 +52,7 @@ class Claim:
     statement: str
     source: str
     reproduce: Callable[[Any], Reproduced]
-    published: float
+    published: float | bool
     rounding: float = 0.0
     published_mcse: float = 0.0
     tolerance: float = 0.0
@@ -84,9 +84,18 @@ def check_claims(claims: Sequence[Claim], result: Any) -> pd.DataFrame:
 
 
 COLUMNS = [
-    "claim", "statement", "source", "published", "reproduced", "mcse", "verdict", "expected",
-    "detail", "note",
+    "claim", "statement", "source", "kind", "published", "reproduced", "mcse", "verdict",
+    "expected", "detail", "note",
 ]  # fmt: skip
+
+
+def shown(kind: str, value: float) -> str:
+    """A published or reproduced value for people: a number, or whether a statement holds."""
+    if math.isnan(value):
+        return "–"
+    if kind == "statement":
+        return "holds" if value == 1 else "fails"
+    return f"{value:.4g}"
 
 
 def _row(claim: Claim, result: Any) -> dict[str, Any]:
@@ -98,7 +107,8 @@ def _row(claim: Claim, result: Any) -> dict[str, Any]:
         "claim": claim.name,
         "statement": claim.statement,
         "source": claim.source,
-        "published": claim.published,
+        "kind": "statement" if claim.published is True else "number",
+        "published": float(claim.published),
         "reproduced": ours.value,
         "mcse": ours.mcse,
         "verdict": claim.verdict(ours),

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from simstudy.claims import shown
 from simstudy.publish import Published
 from simstudy.report import number
 from simstudy.result import Result
@@ -61,7 +62,8 @@ def _claimed(claims: pd.DataFrame) -> Any:
             expected = " (as derived)"
         color = MARKS[row["verdict"]]
         table.add_row(
-            row["claim"], number(row["published"]), number(row["reproduced"]),
+            row["claim"], shown(row["kind"], row["published"]),
+            shown(row["kind"], row["reproduced"]),
             number(row["mcse"]), f"[{color}]{row['verdict']}{expected}[/]",
         )  # fmt: skip
     return table

@@ -12,6 +12,7 @@ import importlib.util
 import inspect
 import sys
 import sysconfig
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
@@ -21,6 +22,8 @@ from typing import Any
 
 Fingerprint = dict[str, str]
 """Definition or library -> hash or version."""
+
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "PyYAML"}  # where the names differ
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -88,8 +91,9 @@ class _Trace:
         key = f"{module}.{name}"
         if key in self.found:
             return
-        self.found[key] = _hash(ast.unparse(_without_docstrings(node)))
-        self.uses(module, node)
+        code = _only_code(node)
+        self.found[key] = _hash(ast.unparse(code))
+        self.uses(module, code)
 
     def uses(self, module: str, node: ast.AST) -> None:
         known = _bindings(module)
@@ -155,13 +159,32 @@ def _bound_names(node: ast.stmt) -> list[str]:
     return []
 
 
-def _without_docstrings(node: ast.stmt) -> ast.stmt:
-    """A copy of the tree in which nothing but code is left."""
-    copy = ast.parse(ast.unparse(node)).body[0]
-    for inner in ast.walk(copy):
-        if isinstance(inner, Definition) and ast.get_docstring(inner, clean=False) is not None:
-            inner.body = inner.body[1:] or [ast.Pass()]
-    return copy
+def _only_code(node: ast.stmt) -> ast.stmt:
+    """A copy without what no number depends on: docstrings, annotations, `exact`."""
+    return _OnlyCode().visit(ast.parse(ast.unparse(node))).body[0]  # type: ignore[no-any-return]
+
+
+class _OnlyCode(ast.NodeTransformer):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        for argument in ast.walk(node.args):
+            if isinstance(argument, ast.arg):
+                argument.annotation = None
+        return self._without_docstring(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.body = [one for one in node.body if getattr(one, "name", "") != "exact"]
+        node.body = node.body or [ast.Pass()]
+        return self._without_docstring(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        node.annotation = ast.Name("typed", ast.Load())
+        return self.generic_visit(node)
+
+    def _without_docstring(self, node: ast.FunctionDef | ast.ClassDef) -> ast.AST:
+        if ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        return self.generic_visit(node)
 
 
 @cache
@@ -197,22 +220,25 @@ def _absolute(module: str, node: ast.ImportFrom) -> str:
 def _loose_source(part: Any) -> str:
     """Source of something without a file: a notebook's cell, or failing that its bytecode."""
     try:
-        return ast.unparse(_without_docstrings(ast.parse(inspect.getsource(part)).body[0]))
+        return ast.unparse(_only_code(ast.parse(textwrap.dedent(inspect.getsource(part))).body[0]))
     except (OSError, TypeError, SyntaxError):
         members = vars(part).values() if isinstance(part, type) else [part]
         code = [getattr(one, "__code__", None) for one in members]
         return repr([(c.co_code, c.co_names, repr(c.co_consts)) for c in code if c])
 
 
+@cache
 def library_version(top: str) -> str:
     """Version of an installed top-level package, or `unknown`."""
     version = getattr(sys.modules.get(top), "__version__", None)
     if version is not None:
         return str(version)
-    try:
-        return metadata.version(metadata.packages_distributions().get(top, [top])[0])
-    except metadata.PackageNotFoundError:
-        return "unknown"
+    for name in (top, DISTRIBUTIONS.get(top, top)):
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return "unknown"
 
 
 def _hash(text: str) -> str:

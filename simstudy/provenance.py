@@ -73,10 +73,15 @@ def _guard_blocks(folder: Path, now: dict[str, Any]) -> None:
     found += changes(old, new)
     if found:
         raise StoreError(
-            f"{folder.parent} was computed by something else: {'; '.join(found)}. Its replicates "
+            f"{folder.parent} was computed by something else: {_first_few(found)}. Its replicates "
             "cannot be mixed with new ones. Keep both with another out=..., or start over with "
             "restart=true."
         )
+
+
+def _first_few(found: list[str], most: int = 5) -> str:
+    rest = f"; and {len(found) - most} more" if len(found) > most else ""
+    return "; ".join(found[:most]) + rest
 
 
 def sign(folder: Path, now: Mapping[str, Any]) -> None:

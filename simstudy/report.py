@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from simstudy.claims import shown
 from simstudy.provenance import read_json, write_bytes
 from simstudy.result import Result
 
@@ -97,8 +98,8 @@ def _claims(claims: pd.DataFrame) -> str:
         return ""
     rows = [
         (
-            _text(f"{row.statement} ({row.source})"), number(row.published),
-            number(row.reproduced), number(row.mcse),
+            _text(f"{row.statement} ({row.source})"), shown(row.kind, row.published),
+            shown(row.kind, row.reproduced), number(row.mcse),
             f'<span class="{row.verdict}">{html.escape(row.verdict)}</span>',
             _text(" ".join(filter(None, [row.detail, row.note]))),
         )
@@ -142,12 +143,12 @@ def _failures(failures: pd.DataFrame) -> str:
 
 
 def _provenance(manifest: Mapping[str, Any]) -> str:
-    def shown(value: Any) -> str:
+    def plain(value: Any) -> str:
         if isinstance(value, Mapping):
-            return ", ".join(f"{key} {shown(one)}" for key, one in value.items())
+            return ", ".join(f"{key} {plain(one)}" for key, one in value.items())
         return number(value) if isinstance(value, float) else str(value)
 
-    rows = [(_text(key), _text(shown(value))) for key, value in manifest.items()]
+    rows = [(_text(key), _text(plain(value))) for key, value in manifest.items()]
     return _table(["", ""], rows)
 
 

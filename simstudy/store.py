@@ -86,6 +86,7 @@ def _write(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> Path:
             os.fsync(file.fileno())
             file.seek(0)
             name = hashlib.file_digest(file, "sha256").hexdigest()[:32]
+        os.chmod(temporary, 0o644)
         target = folder / f"{name}.parquet"
         os.replace(temporary, target)
         _sync_folder(folder)

@@ -1,5 +1,6 @@
 """Replicates to measures: one row per scenario, cell of the axes, and measure."""
 
+import difflib
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +36,7 @@ def summarize(
     for scenario in plan.scenarios:
         factors = factors_of(scenario)
         exact = scenario.exact() if hasattr(scenario, "exact") else {}
-        _refuse_unknown_exact(scenario, exact, measures)
+        _refuse_misspelt_exact(scenario, exact, measures)
         for measure in measures:
             numbers = estimates(scenario, measure)
             rows += [factors | row for row in _rows(plan, measure, numbers, exact)]
@@ -69,15 +70,18 @@ def cell_axes(plan: Plan, measure: Measure, n_dims: int) -> dict[str, tuple[Any,
     return shared | own
 
 
-def _refuse_unknown_exact(
+def _refuse_misspelt_exact(
     scenario: Any, exact: Mapping[str, Any], measures: Sequence[Measure]
 ) -> None:
-    unknown = set(exact) - {measure.name for measure in measures}
-    if unknown:
-        raise StudyError(
-            f"{type(scenario).__name__}.exact() speaks of {', '.join(sorted(unknown))}, which is "
-            f"no measure of the study; its measures are {', '.join(m.name for m in measures)}."
-        )
+    """A name that is nearly a measure's is a slip; other names may be for other studies."""
+    open_names = {measure.name for measure in measures} - set(exact)
+    for name in set(exact) - {measure.name for measure in measures}:
+        close = difflib.get_close_matches(name, open_names, n=1, cutoff=0.75)
+        if close:
+            raise StudyError(
+                f"{type(scenario).__name__}.exact() speaks of {name!r}, which is no measure of "
+                f"the study; did you mean {close[0]!r}?"
+            )
 
 
 @dataclass
