@@ -53,13 +53,13 @@ class Option:
         ]
         return " and ".join(filter(None, bounds))
 
-    def nearest(self, value: Any, published: Any) -> Any:
-        """A value that works, as near to `value` as there is."""
-        if isinstance(value, int | float) and math.isfinite(value):
-            if self.at_least is not None and value < self.at_least:
-                return type(self.at_least)(self.at_least)
-            if self.at_most is not None and value > self.at_most:
-                return type(self.at_most)(self.at_most)
+    def nearest(self, value: Any, kind: Any, published: Any) -> Any:
+        """A value that works, as near to `value` as there is; the published one if none is near."""
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            number = kind(round(value)) if kind is int else value
+            for one in (number, self.at_least, self.at_most):
+                if one is not None and self.allows(one):
+                    return one
         return published
 
 
@@ -147,7 +147,9 @@ def build(cls: type[C], values: Mapping[str, Any], *, prefix: str = "") -> C:
         made = cls(**values)
         check(made)
     except ConfigError as error:
-        raise ConfigError(prefix + str(error)) from None
+        text = str(error)
+        key = text.partition("=")[0]
+        raise ConfigError(prefix + text.replace(f": {key}=", f": {prefix}{key}=")) from None
     return made
 
 
@@ -218,18 +220,15 @@ KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", s
 def _refusal(
     name: str, value: Any, kind: Any, about: Option, default: Any, culprit: Any = None
 ) -> str:
-    wrong = value if culprit is None else culprit
-    try_this = about.nearest(_rounded(wrong, kind), default)
-    if isinstance(value, list) and not isinstance(try_this, list):
-        try_this = [try_this]
+    many = isinstance(default, list)
+    wrong = culprit if many else value
+    near = about.nearest(wrong, kind, default[0] if many and default else default)
+    if many:
+        values = value if isinstance(value, list) else [value]
+        near = [near if one is wrong else one for one in values]
     allowed = " ".join(filter(None, [KIND_NAMES[kind], about.range]))
-    hint = "" if try_this is None else f"; nearest that works: {name}={_shown(try_this)}"
+    hint = "" if near is None else f"; nearest that works: {name}={_shown(near)}"
     return f"{name}={_shown(value)}: allowed is {allowed} ({about.help}){hint}"
-
-
-def _rounded(value: Any, kind: Any) -> Any:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return round(value) if kind is int and number and math.isfinite(value) else value
 
 
 def _shown(value: Any) -> str:
