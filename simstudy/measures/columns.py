@@ -1,0 +1,154 @@
+"""The replicate columns that measures read: picked, aligned on one set of axes, and checked.
+
+A column has the shape (rep,) or (rep, *axes); axes are matched from the left, so a column without
+the later axes, with an axis of size 1, or with no axis at all (a constant of the scenario, such
+as a truth) holds for every value of those axes. NaN says that the replicate failed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from simstudy.errors import DesignError, StudyError
+
+Columns = Mapping[str, np.ndarray]
+Operand = str | float  # the name of a column, or the number itself
+
+
+class Sample(NamedTuple):
+    """Aligned columns, and which replicates of which cell can be used."""
+
+    columns: Columns
+    used: Bool[np.ndarray, " rep *axes"]
+    n: Int[np.ndarray, " *axes"]
+
+    @property
+    def complete(self) -> bool:
+        return bool((self.n == len(self.used)).all())
+
+    @property
+    def n_failed(self) -> Int[np.ndarray, " *axes"]:
+        return np.asarray(len(self.used) - self.n)
+
+
+def names_in(*operands: Operand | None) -> tuple[str, ...]:
+    """The operands that are columns, each once, in order."""
+    return tuple(dict.fromkeys(x for x in operands if isinstance(x, str)))
+
+
+def operand(columns: Columns, name_or_number: Operand) -> np.ndarray:
+    """The column of that name, or the number as an array without axes."""
+    if isinstance(name_or_number, str):
+        return columns[name_or_number]
+    return np.asarray(name_or_number, dtype=float)
+
+
+def pick(columns: Columns, names: Sequence[str], *, measure: str) -> dict[str, np.ndarray]:
+    """The named columns as numeric arrays; refused where one is absent or not numeric."""
+    absent = [name for name in names if name not in columns]
+    if absent:
+        raise StudyError(
+            f"{measure} reads the column {absent[0]!r}, which the replicates do not have, so it "
+            f"cannot be computed. Return that column from simulate, or name one of: "
+            f"{', '.join(sorted(columns)) or 'none there'}."
+        )
+    return {name: _numeric(name, columns[name]) for name in names}
+
+
+def _numeric(name: str, column: np.ndarray) -> np.ndarray:
+    array = np.asarray(column)
+    if array.dtype.kind not in "biuf":
+        raise StudyError(
+            f"column {name!r} holds {array.dtype}, of which no mean can be taken. Return bool, "
+            "int or float columns, with NaN where a replicate failed."
+        )
+    return array
+
+
+def align(columns: Columns) -> dict[str, np.ndarray]:
+    """Views of all columns with the same number of axes, so that NumPy broadcasts them."""
+    ndim = max((column.ndim for column in columns.values()), default=0)
+    aligned = {
+        name: column.reshape(column.shape + (1,) * (ndim - column.ndim))
+        for name, column in columns.items()
+    }
+    _shape(columns, aligned)
+    return aligned
+
+
+def _shape(columns: Columns, aligned: Columns) -> tuple[int, ...]:
+    try:
+        shape = np.broadcast_shapes(*(column.shape for column in aligned.values()))
+    except ValueError:
+        shape = ()
+    if not shape:
+        shapes = ", ".join(f"{name} {column.shape}" for name, column in columns.items())
+        raise StudyError(
+            f"columns do not share one replicate axis ({shapes}), so rows cannot be matched. "
+            "Give each column the shape (rep,) or (rep, *axes), axes in the study's order."
+        )
+    return shape
+
+
+def missing(columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
+    """Where any of these aligned columns is NaN."""
+    shape = np.broadcast_shapes(*(column.shape for column in columns.values()))
+    failed = np.zeros(shape, dtype=bool)
+    for column in columns.values():
+        if column.dtype.kind == "f":
+            failed |= np.isnan(column)
+    return failed
+
+
+def sample(columns: Columns, keep: Bool[np.ndarray, " rep *axes"] | None = None) -> Sample:
+    """Align columns and mark what can be used: no NaN, and kept where `keep` is given."""
+    aligned = align(columns)
+    used = ~missing(aligned)
+    if keep is not None:
+        used = used & keep
+    return Sample(aligned, used, np.asarray(used.sum(axis=0)))
+
+
+def mean_used(
+    values: np.ndarray, used: Bool[np.ndarray, " rep *axes"], *, complete: bool
+) -> Float[np.ndarray, " *cells"]:
+    """Mean over the used replicates of each cell; NaN (in silence) where there are none."""
+    values = np.broadcast_to(values, np.broadcast_shapes(values.shape, used.shape))
+    with np.errstate(all="ignore"):
+        if complete:
+            return np.asarray(values.sum(axis=0, dtype=float) / len(values))
+        return np.asarray(np.where(used, values, 0.0).sum(axis=0) / used.sum(axis=0))
+
+
+def refuse_where(
+    bad: Callable[[np.ndarray], np.ndarray], column: np.ndarray, *, what: str, instead: str
+) -> None:
+    """Refuse a column with values that make a measure meaningless; NaN is never such a value."""
+    offending = np.asarray(bad(column))
+    if offending.any():
+        value = np.broadcast_to(column, offending.shape)[offending].flat[0]
+        raise StudyError(f"{what} (found {value:g}, {int(offending.sum())} in all). {instead}")
+
+
+def refuse_negative_se(columns: Columns, se: str) -> None:
+    """Refuse a column of standard errors in which some are negative."""
+    refuse_where(
+        lambda column: column < 0,
+        columns[se],
+        what=f"column {se!r} has negative standard errors, so a square would hide a mistake",
+        instead="Return standard errors, not log or signed ones, and NaN where there is none.",
+    )
+
+
+def refuse_zero_number(truth: Operand, message: str) -> None:
+    """Refuse a truth of zero where it is given as a number."""
+    if not isinstance(truth, str) and truth == 0:
+        raise DesignError(message)
+
+
+def refuse_zero_column(truth: np.ndarray, message: str) -> None:
+    """Refuse a truth of zero where it comes with the replicates."""
+    if (truth == 0).any():
+        raise StudyError(message)

@@ -1,0 +1,142 @@
+"""Differences and ratios of a measure between methods or scenarios, with their own MCSE.
+
+On common data, the two estimates err together, and the error of their difference is the spread of
+the difference of their influence values, often far smaller than either error.
+"""
+
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from simstudy.errors import DesignError, StudyError
+from simstudy.measures import intervals
+from simstudy.measures.columns import Columns
+from simstudy.measures.core import Estimates, Influence, Measure, explain, standard_error
+from simstudy.measures.moments import ratio
+
+Scale = Literal["difference", "ratio"]
+
+
+def paired(
+    measure: Measure,
+    first: Columns,
+    second: Columns,
+    *,
+    scale: Scale = "difference",
+    level: float = 0.95,
+) -> Estimates:
+    """First against second, where row i of both comes from the same random numbers.
+
+    Only pairs in which neither failed are used, for the estimates too.
+
+    Parameters
+    ----------
+    measure
+        Any measure.
+    first, second
+        Columns of two methods, or of two scenarios that share random numbers; as many replicates.
+    scale
+        "difference" (first - second) or "ratio" (first/second, by the delta method).
+    level
+        Coverage of the interval, in (0, 1).
+    """
+    both = _pairs(measure, first, second)
+    one, two = (measure.influence(columns, keep=both) for columns in (first, second))
+    estimate, slope = _compare(one.estimate, two.estimate, scale)
+    with np.errstate(invalid="ignore"):
+        psi = slope * (one.psi - _weight(estimate, scale) * two.psi)
+    joint = one._replace(estimate=estimate, psi=psi, trials=one.n_rep.astype(float))
+    return _report(joint, standard_error(joint), level)
+
+
+def paired_methods(
+    measure: Measure,
+    columns: Columns,
+    *,
+    method: int,
+    reference: int,
+    axis: int = 0,
+    scale: Scale = "difference",
+    level: float = 0.95,
+) -> Estimates:
+    """One method against another on the same replicates: two indices along an axis of the columns.
+
+    `axis` counts without the replicate axis, and is gone from the result.
+    """
+    first, second = (at(columns, axis=axis, index=index) for index in (method, reference))
+    return paired(measure, first, second, scale=scale, level=level)
+
+
+def unpaired(
+    measure: Measure,
+    first: Columns,
+    second: Columns,
+    *,
+    scale: Scale = "difference",
+    level: float = 0.95,
+) -> Estimates:
+    """First against second, from independent replicates: MCSEs add as squares.
+
+    Parameters as for `paired`; the two may have different numbers of replicates. `n_rep` and
+    `n_failed` are sums.
+    """
+    one, two = (measure.estimate(columns, level=level) for columns in (first, second))
+    estimate, slope = _compare(one.estimate, two.estimate, scale)
+    with np.errstate(invalid="ignore"):
+        mcse = np.abs(slope) * np.hypot(one.mcse, _weight(estimate, scale) * two.mcse)
+    n_rep, n_failed = one.n_rep + two.n_rep, one.n_failed + two.n_failed
+    psi = np.empty((0, *np.shape(estimate)))
+    joint = Influence(estimate, psi, n_rep, n_failed, np.asarray(n_rep, float))
+    return _report(joint, np.asarray(mcse), level)
+
+
+def at(columns: Columns, *, axis: int, index: int) -> dict[str, np.ndarray]:
+    """The columns of one value on an axis; those without the axis stay as they are."""
+    arrays = {name: np.asarray(column) for name, column in columns.items()}
+    sizes = {array.shape[axis + 1] for array in arrays.values() if array.ndim > axis + 1}
+    size = max(sizes, default=0)
+    if not 0 <= index < size:
+        raise StudyError(
+            f"index {index} is not on axis {axis}, which has {size} values here, so there is "
+            "nothing to compare. Count axes from 0, without the replicate axis, and values from 0."
+        )
+    return {name: _take(array, axis + 1, index) for name, array in arrays.items()}
+
+
+def _take(array: np.ndarray, axis: int, index: int) -> np.ndarray:
+    if array.ndim <= axis:
+        return array
+    return np.asarray(np.take(array, 0 if array.shape[axis] == 1 else index, axis=axis))
+
+
+def _pairs(measure: Measure, first: Columns, second: Columns) -> np.ndarray:
+    one, two = measure.used(first), measure.used(second)
+    if one.shape != two.shape:
+        raise StudyError(
+            f"{measure.name}: {one.shape} against {two.shape} replicates and cells cannot be "
+            "paired row by row. Use unpaired, or run both with the same number of replicates."
+        )
+    return np.asarray(one & two)
+
+
+def _compare(one: np.ndarray, two: np.ndarray, scale: Scale) -> tuple[np.ndarray, np.ndarray]:
+    """The contrast, and its derivative by the first estimate."""
+    if scale == "difference":
+        return np.asarray(np.subtract(one, two)), np.ones(np.shape(one))
+    if scale == "ratio":
+        return np.asarray(ratio(one, two)), np.asarray(ratio(1.0, two))
+    raise DesignError(
+        f"scale={scale!r} is not a way to compare two estimates. Use 'difference' or 'ratio'."
+    )
+
+
+def _weight(estimate: np.ndarray, scale: Scale) -> Float[np.ndarray, " *cells"]:
+    """How much the second estimate moves the contrast, relative to the first."""
+    return np.ones(np.shape(estimate)) if scale == "difference" else estimate
+
+
+def _report(joint: Influence, mcse: np.ndarray, level: float) -> Estimates:
+    lower, upper = intervals.normal(joint.estimate, mcse, level=level)
+    reason = explain(joint, mcse, undefined="the second estimate is zero or not defined")
+    return Estimates(joint.estimate, mcse, lower, upper, joint.n_rep, joint.n_failed, reason)

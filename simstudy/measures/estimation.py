@@ -1,0 +1,328 @@
+"""How good an estimator is: bias, spread, squared error, and how well its standard errors know it.
+
+Formulas: Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6. Where
+their Monte Carlo standard errors assume normal estimates, those here do not, and `mcse="normal"`
+gives theirs.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from simstudy.errors import DesignError, StudyError
+from simstudy.measures.columns import (
+    Columns,
+    Operand,
+    names_in,
+    operand,
+    refuse_negative_se,
+    refuse_zero_column,
+    refuse_zero_number,
+)
+from simstudy.measures.moments import (
+    Formula,
+    Means,
+    MomentMeasure,
+    centred,
+    only,
+    ratio,
+    variance_of,
+)
+
+Mcse = Literal["influence", "normal"]
+Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of estimate - truth, and truth
+
+
+def mean(column: str, *, name: str | None = None) -> MomentMeasure:
+    """Mean of a column, in its units."""
+    return MomentMeasure(
+        name=name or f"mean_{column}",
+        reads=(column,),
+        terms=lambda columns: (columns[column],),
+        value=only,
+    )
+
+
+def run_time(seconds: str, *, name: str = "run_time") -> MomentMeasure:
+    """Mean of a column of seconds."""
+    return mean(seconds, name=name)
+
+
+def bias(estimate: str, truth: Operand, *, name: str = "bias") -> MomentMeasure:
+    """Mean of estimate - truth, in their units; `truth` is a column or a number."""
+    return _mean_of_error(name, estimate, truth, lambda error, _: error)
+
+
+def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
+    """Mean squared error, in squared units of the estimate.
+
+    The MCSE is that of Morris et al., which assumes no distribution: there is no other.
+    """
+    return _mean_of_error(name, estimate, truth, lambda error, _: error * error)
+
+
+def mae(estimate: str, truth: Operand, *, name: str = "mae") -> MomentMeasure:
+    """Mean absolute error, in units of the estimate."""
+    return _mean_of_error(name, estimate, truth, lambda error, _: np.abs(error))
+
+
+def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias") -> MomentMeasure:
+    """Mean of (estimate - truth)/truth, a proportion; a truth of zero is refused."""
+    refuse_zero_number(truth, _zero_truth(name))
+
+    def relative(error: np.ndarray, true: np.ndarray) -> np.ndarray:
+        refuse_zero_column(true, _zero_truth(name))
+        return np.asarray(error / true)
+
+    return _mean_of_error(name, estimate, truth, relative)
+
+
+def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
+    """Root of the mean squared error; its MCSE is MCSE(MSE)/(2 RMSE), or 0 where all are exact."""
+    return MomentMeasure(
+        name=name,
+        reads=names_in(estimate, truth),
+        terms=lambda columns: ((columns[estimate] - operand(columns, truth)) ** 2,),
+        value=_root,
+    )
+
+
+def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) -> MomentMeasure:
+    """Variance of the estimates over replicates, divisor n - 1.
+
+    `around` matters to block-wise moments only: a number, or a constant column, near the mean.
+    """
+    return MomentMeasure(
+        name=name,
+        reads=(estimate,),
+        terms=lambda columns: _two_powers(columns, estimate),
+        value=lambda means, n: variance_of(means[0], means[1], n),
+        centred_columns=(estimate,),
+        around={estimate: around},
+    )
+
+
+def empirical_se(
+    estimate: str,
+    *,
+    name: str = "empirical_se",
+    mcse: Mcse = "influence",
+    around: Operand = 0.0,
+) -> MomentMeasure:
+    """Standard deviation of the estimates over replicates.
+
+    Parameters
+    ----------
+    estimate
+        Column of estimates.
+    mcse
+        "influence" holds for every distribution with four moments; "normal" is
+        SE/sqrt(2(n - 1)) of Morris et al., half of the truth or less for exponential estimates.
+    around
+        Matters to block-wise moments only: a number, or a constant column, near the mean.
+    """
+    return MomentMeasure(
+        name=name,
+        reads=(estimate,),
+        terms=lambda columns: _two_powers(columns, estimate),
+        value=_spread,
+        centred_columns=(estimate,),
+        around={estimate: around},
+        formula=_formula(mcse, _normal_empirical_se),
+    )
+
+
+def standardised_bias(
+    estimate: str,
+    truth: Operand,
+    *,
+    name: str = "standardised_bias",
+    around: Operand | None = None,
+) -> MomentMeasure:
+    """Bias over the empirical SE, a pure number; NaN where the estimates have no spread."""
+    return MomentMeasure(
+        name=name,
+        reads=names_in(estimate, truth),
+        terms=lambda columns: (
+            columns[estimate] - operand(columns, truth),
+            *_two_powers(columns, estimate),
+        ),
+        value=lambda means, n: ratio(means[0], _spread(means[1:], n)),
+        centred_columns=(estimate,),
+        around={estimate: truth if around is None else around},
+        undefined="the estimates have no spread",
+    )
+
+
+def model_se(se: str, *, name: str = "model_se") -> MomentMeasure:
+    """Root of the mean squared standard error; a negative standard error is refused."""
+    return MomentMeasure(
+        name=name,
+        reads=(se,),
+        terms=lambda columns: (_squared_se(columns, se),),
+        value=_root,
+    )
+
+
+def relative_error_model_se(
+    estimate: str,
+    se: str,
+    *,
+    name: str = "relative_error_model_se",
+    mcse: Mcse = "influence",
+    around: Operand = 0.0,
+) -> MomentMeasure:
+    """Model SE over empirical SE, less one: a proportion, negative where SEs are too small.
+
+    Parameters
+    ----------
+    estimate, se
+        Columns of estimates and of their standard errors, which may not be negative.
+    mcse
+        "influence" knows how estimates and standard errors go together; "normal" is the formula
+        of Morris et al., for normal estimates that are independent of their standard errors.
+    around
+        Matters to block-wise moments only: a number, or a constant column, near the mean.
+    """
+    return MomentMeasure(
+        name=name,
+        reads=(estimate, se),
+        terms=lambda columns: (*_two_powers(columns, estimate), _squared_se(columns, se)),
+        value=_relative_error,
+        centred_columns=(estimate,),
+        around={estimate: around},
+        formula=_formula(mcse, _normal_relative_error),
+        undefined="the estimates have no spread",
+    )
+
+
+def relative_precision(
+    estimate: str,
+    *,
+    axis: int = 0,
+    reference: int = 0,
+    name: str = "relative_precision",
+    mcse: Mcse = "influence",
+    around: Operand = 0.0,
+) -> MomentMeasure:
+    """Variance of a reference method over that of each method, less one: a gain as a proportion.
+
+    Replicates in which the method or the reference failed are not used: the comparison is paired.
+
+    Parameters
+    ----------
+    estimate
+        Column of estimates, of shape (rep, *axes).
+    axis
+        The axis of methods, counted without the replicate axis.
+    reference
+        Index of the reference method along it.
+    mcse
+        "influence", or "normal": 2 (SE_ref/SE)^2 sqrt((1 - r^2)/(n - 1)), with r the correlation
+        of the two methods' estimates (Morris et al.).
+    around
+        Matters to block-wise moments only: a number, or a constant column, near the mean.
+    """
+    other = f"reference {estimate}"
+
+    def derive(columns: Columns) -> Columns:
+        column = columns[estimate]
+        return {estimate: column, other: reference_of(column, axis=axis, reference=reference)}
+
+    return MomentMeasure(
+        name=name,
+        reads=(estimate,),
+        derive=derive,
+        terms=lambda columns: (*_two_powers(columns, estimate), *_two_powers(columns, other)),
+        value=_precision_gain,
+        centred_columns=(estimate, other),
+        around={estimate: around, other: around},
+        formula=_formula(mcse, _normal_precision_gain),
+        undefined="the estimates of this method have no spread",
+    )
+
+
+def reference_of(column: np.ndarray, *, axis: int, reference: int) -> np.ndarray:
+    """One method's values, with an axis of size 1 in place of the axis of methods."""
+    if not 0 <= axis < column.ndim - 1:
+        raise StudyError(
+            f"axis={axis} is not an axis of columns of shape {column.shape}, so there are no "
+            "methods to compare. Count axes from 0, without the replicate axis."
+        )
+    size = column.shape[axis + 1]
+    if not 0 <= reference < size:
+        raise StudyError(
+            f"method {reference} is not on axis {axis}, which has {size}, so there is nothing to "
+            f"compare with. Use an index from 0 to {size - 1}."
+        )
+    return np.take(column, [reference], axis=axis + 1)
+
+
+def _mean_of_error(name: str, estimate: str, truth: Operand, loss: Loss) -> MomentMeasure:
+    def terms(columns: Columns) -> tuple[np.ndarray]:
+        true = operand(columns, truth)
+        return (loss(columns[estimate] - true, true),)
+
+    reads = names_in(estimate, truth)
+    return MomentMeasure(name=name, reads=reads, terms=terms, value=only)
+
+
+def _root(means: Means, _n: np.ndarray) -> np.ndarray:
+    return np.asarray(np.sqrt(means[0]))
+
+
+def _two_powers(columns: Columns, name: str) -> tuple[np.ndarray, np.ndarray]:
+    x = columns[centred(name)]
+    return x, x * x
+
+
+def _spread(means: Means, n: np.ndarray) -> np.ndarray:
+    return np.asarray(np.sqrt(variance_of(means[0], means[1], n)))
+
+
+def _relative_error(means: Means, n: np.ndarray) -> np.ndarray:
+    return np.asarray(ratio(np.sqrt(means[2]), _spread(means[:2], n)) - 1)
+
+
+def _precision_gain(means: Means, n: np.ndarray) -> np.ndarray:
+    own, reference = variance_of(means[0], means[1], n), variance_of(means[2], means[3], n)
+    return np.asarray(ratio(reference, own) - 1)
+
+
+def _squared_se(columns: Columns, se: str) -> np.ndarray:
+    refuse_negative_se(columns, se)
+    return np.asarray(np.square(columns[se], dtype=float))
+
+
+def _zero_truth(name: str) -> str:
+    return (
+        f"{name} divides by the truth, which is 0 here, so it has no value. Use bias, or "
+        "standardised_bias, which divides by the empirical SE."
+    )
+
+
+def _formula(mcse: Mcse, normal: Formula) -> Formula | None:
+    if mcse not in ("influence", "normal"):
+        raise DesignError(
+            f"mcse={mcse!r} is not a way to compute a Monte Carlo error. Use 'influence', which "
+            "assumes no distribution, or 'normal' for the formulas of Morris et al. (2019)."
+        )
+    return normal if mcse == "normal" else None
+
+
+def _normal_empirical_se(means: Means, _covariance: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return np.asarray(_spread(means, n) / np.sqrt(2 * (n - 1.0)))
+
+
+def _normal_relative_error(means: Means, covariance: np.ndarray, n: np.ndarray) -> np.ndarray:
+    model_variance = means[2]
+    from_model = covariance[2, 2] / (4 * n * model_variance**2)
+    from_empirical = 1 / (2 * (n - 1.0))
+    return np.asarray((1 + _relative_error(means, n)) * np.sqrt(from_model + from_empirical))
+
+
+def _normal_precision_gain(means: Means, covariance: np.ndarray, n: np.ndarray) -> np.ndarray:
+    correlation2 = covariance[0, 2] ** 2 / (covariance[0, 0] * covariance[2, 2])
+    unexplained = np.maximum(1 - correlation2, 0.0)
+    return np.asarray(2 * (1 + _precision_gain(means, n)) * np.sqrt(unexplained / (n - 1.0)))

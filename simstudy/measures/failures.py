@@ -1,0 +1,86 @@
+"""What to do with replicates in which a method failed, decided before anything is measured.
+
+Measures use the complete cases of each cell: a failure of one method takes nothing from another.
+Where failures depend on the data, methods are then compared on different replicates; the other
+two policies answer that, each in its way.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Bool
+
+from simstudy.errors import DesignError, StudyError
+from simstudy.measures.columns import Columns, align, pick
+
+
+def complete_case(columns: Columns) -> Columns:
+    """Leave the columns as they are: each cell uses the replicates that did not fail in it."""
+    return columns
+
+
+def all_methods(
+    columns: Columns, *, axis: int = 0, names: Sequence[str] | None = None
+) -> dict[str, np.ndarray]:
+    """Drop a replicate in every method where any method failed.
+
+    Parameters
+    ----------
+    columns
+        Of shape (rep, *axes). Those without the axis, or with one value on it, stay as they are.
+    axis
+        The axis of methods, counted without the replicate axis.
+    names
+        Columns in which NaN is a failure; default all. Leave out one that is always NaN for some
+        method, or no replicate remains.
+    """
+    watched = tuple(columns) if names is None else tuple(names)
+    failed = _failed(pick(columns, watched, measure="all_methods"), axis)
+    return {name: _drop(np.asarray(column), failed, axis) for name, column in columns.items()}
+
+
+def impute_worst(columns: Columns, worst: Mapping[str, float]) -> dict[str, np.ndarray]:
+    """Give failed replicates the worst value, by column: a failure then counts against a method.
+
+    For example {"covered": 0, "reject": 0}. Columns not named stay as they are.
+    """
+    pick(columns, tuple(worst), measure="impute_worst")
+    for name, value in worst.items():
+        _refuse_nan(name, value)
+    filled = {
+        name: np.where(np.isnan(columns[name]), value, columns[name])
+        for name, value in worst.items()
+    }
+    return {**columns, **filled}
+
+
+def _refuse_nan(name: str, value: float) -> None:
+    if np.isnan(value):
+        raise DesignError(
+            f"impute_worst({name!r}: nan) would leave failures as they are. Give the value that "
+            "counts most against a method, such as 0 for a share of successes."
+        )
+
+
+def _failed(columns: Columns, axis: int) -> Bool[np.ndarray, " rep *axes"]:
+    """Where any method failed, with size 1 on the axis of methods."""
+    aligned = align(columns)
+    shape = np.broadcast_shapes(*(column.shape for column in aligned.values()))
+    if not 0 <= axis < len(shape) - 1:
+        raise StudyError(
+            f"axis={axis} is not an axis of columns of shape {shape}, so there are no methods to "
+            "hold together. Count axes from 0, without the replicate axis."
+        )
+    failed = np.zeros((*shape[: axis + 1], 1, *shape[axis + 2 :]), dtype=bool)
+    for column in aligned.values():
+        if column.dtype.kind == "f":
+            failed |= np.isnan(column).any(axis=axis + 1, keepdims=True)
+    return failed
+
+
+def _drop(column: np.ndarray, failed: Bool[np.ndarray, " rep *axes"], axis: int) -> np.ndarray:
+    if column.ndim < axis + 2 or column.shape[axis + 1] == 1:
+        return column
+    later = tuple(range(column.ndim, failed.ndim))  # axes this column does not have
+    mask = failed.any(axis=later)
+    return np.where(mask, np.nan, column) if mask.any() else column

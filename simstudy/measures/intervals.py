@@ -1,0 +1,60 @@
+"""Intervals for a measure, from its Monte Carlo error."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from scipy import special
+
+from simstudy.errors import DesignError
+
+
+class Interval(NamedTuple):
+    """Lower and upper limit, in the units of the measure."""
+
+    lower: Float[np.ndarray, " *cells"]
+    upper: Float[np.ndarray, " *cells"]
+
+
+def critical_value(level: float) -> float:
+    """Two-sided standard normal quantile; `level` is the coverage of the interval, in (0, 1)."""
+    if not 0 < level < 1:
+        raise DesignError(
+            f"level={level:g} is not a coverage an interval can have. Use a proportion between "
+            "0 and 1, such as 0.95."
+        )
+    return float(special.ndtri((1 + level) / 2))
+
+
+def normal(estimate: Any, mcse: Any, *, level: float) -> Interval:
+    """The estimate plus and minus z standard errors."""
+    half_width = critical_value(level) * np.asarray(mcse, float)
+    return Interval(np.asarray(estimate - half_width), np.asarray(estimate + half_width))
+
+
+def wilson(proportion: Any, trials: Any, *, level: float) -> Interval:
+    """Score interval of a proportion: never of zero width, and never outside [0, 1].
+
+    Parameters
+    ----------
+    proportion
+        Share of successes, in [0, 1]; NaN gives NaN.
+    trials
+        Number of trials behind each proportion, not necessarily whole; 0 gives NaN.
+    level
+        Coverage of the interval, in (0, 1).
+
+    References
+    ----------
+    Wilson (1927), J. Am. Stat. Assoc. 22, 209-212.
+    """
+    proportion, trials = np.asarray(proportion, float), np.asarray(trials, float)
+    z2 = critical_value(level) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        center = (proportion + z2 / (2 * trials)) / (1 + z2 / trials)
+        spread = proportion * (1 - proportion) / trials + z2 / (4 * trials**2)
+        half_width = np.sqrt(z2 * spread) / (1 + z2 / trials)
+    lower = np.where(proportion == 0, 0.0, center - half_width)  # 0 exactly, not to rounding
+    upper = np.where(proportion == 1, 1.0, center + half_width)
+    known = trials > 0
+    return Interval(np.where(known, lower, np.nan), np.where(known, upper, np.nan))

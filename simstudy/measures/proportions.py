@@ -1,0 +1,98 @@
+"""Shares of replicates, plain and conditional: the common part of coverage and of tests."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from simstudy.errors import DesignError
+from simstudy.measures.columns import Columns, refuse_where
+from simstudy.measures.moments import MomentMeasure, only, share
+
+Event = Callable[[Columns], np.ndarray]
+
+
+def proportion(
+    name: str,
+    reads: tuple[str, ...],
+    event: Event,
+    *,
+    given: str | None = None,
+    axes: Mapping[str, tuple[float, ...]] | None = None,
+) -> MomentMeasure:
+    """Share of replicates with an event, among all or among those in a condition.
+
+    Parameters
+    ----------
+    name, reads
+        As of any measure.
+    event
+        From aligned columns, whether the event happened: (rep, *axes), and the measure's own axis.
+    given
+        Column that says whether a replicate is in the condition. The share is then a ratio of
+        means whose denominator is random too, and `trials` is the number in the condition.
+    axes
+        The measure's own axis, if it has one.
+    """
+    axes = axes or {}
+    if given is None:
+        return MomentMeasure(
+            name=name,
+            reads=reads,
+            terms=lambda columns: (event(columns),),
+            value=only,
+            bounds="wilson",
+            ddof=0,
+            axes=axes,
+        )
+    return MomentMeasure(
+        name=name,
+        reads=tuple(dict.fromkeys((*reads, given))),
+        terms=lambda columns: _both(event(columns), flags(columns, given), own=len(axes)),
+        value=share,
+        trials=lambda means, n: means[1] * n,
+        bounds="wilson",
+        ddof=0,
+        axes=axes,
+        undefined=f"no replicate has {given}",
+    )
+
+
+def _both(event: np.ndarray, condition: np.ndarray, *, own: int) -> tuple[np.ndarray, np.ndarray]:
+    condition = condition.reshape(condition.shape + (1,) * own)
+    return event * condition, condition
+
+
+def flags(columns: Columns, name: str) -> np.ndarray:
+    """A column of true and false, as 1 and 0; any other value is refused."""
+    column = columns[name]
+    if column.dtype.kind != "b":
+        refuse_where(
+            lambda values: (values != 0) & (values != 1) & ~np.isnan(values),
+            column,
+            what=f"column {name!r} should say yes or no, as True and False or 1 and 0",
+            instead="For p-values use rejection_rate_at(column, alpha=...).",
+        )
+    return np.asarray(column, dtype=float)
+
+
+def probabilities(values: float | Sequence[float], *, what: str, use: str) -> np.ndarray:
+    """One number in (0, 1), or a row of them, as an array; anything else is refused."""
+    found = np.asarray(values, dtype=float)
+    wrong = found[~((found > 0) & (found < 1))]
+    if wrong.size or not found.size or found.ndim > 1:
+        shown = f"{wrong[0]:g}" if wrong.size else f"{values!r}"
+        raise DesignError(
+            f"{what}={shown} is not a proportion between 0 and 1, so nothing can be compared "
+            f"with it. Use for example {what}={use}."
+        )
+    return found
+
+
+def own_axis(name: str, values: np.ndarray) -> dict[str, tuple[float, ...]]:
+    """The axis that several values add to a result; none for a single number."""
+    return {name: tuple(values.tolist())} if values.ndim else {}
+
+
+def against(column: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The column with an axis of size 1 for the values to be compared with, if they are a row."""
+    return column[..., None] if values.ndim else column

@@ -1,0 +1,107 @@
+"""Quantiles of a column over replicates."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool
+from scipy import special
+
+from simstudy.measures import intervals
+from simstudy.measures.columns import Columns
+from simstudy.measures.core import Estimates, Influence, Measure
+from simstudy.measures.proportions import probabilities
+
+
+def quantile(column: str, probability: float = 0.5, *, name: str | None = None) -> Measure:
+    """Quantile of a column, interpolated linearly between order statistics.
+
+    The influence of a replicate is (p - 1{x <= q}) times the sparsity 1/f(q), which is estimated
+    by a difference of quantiles over the bandwidth of Hall & Sheather. `lower` and `upper` are
+    quantiles themselves (Woodruff), so they need no density and hold for discrete values too.
+    It cannot be gathered block by block.
+
+    Parameters
+    ----------
+    column
+        Any numeric column.
+    probability
+        In (0, 1); 0.5 is the median.
+
+    References
+    ----------
+    Hall & Sheather (1988), J. R. Stat. Soc. B 50, 381-391. Woodruff (1952), J. Am. Stat. Assoc.
+    47, 635-646. Hyndman & Fan (1996), The American Statistician 50, 361-365, type 7.
+    """
+    probabilities(probability, what="probability", use="0.5")
+    return _Quantile(name=name or _name(column, probability), reads=(column,), p=probability)
+
+
+def median(column: str, *, name: str | None = None) -> Measure:
+    """`quantile` at one half."""
+    return quantile(column, 0.5, name=name or f"median_{column}")
+
+
+def _name(column: str, probability: float) -> str:
+    return f"quantile_{probability:g}_{column}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Quantile(Measure):
+    p: float
+
+    def influence(
+        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
+    ) -> Influence:
+        data = self.sample(columns, keep=keep)
+        (x,) = data.columns.values()
+        x = np.where(data.used, x, np.nan)
+        ordered, n = np.sort(x, axis=0), data.n
+        estimate = _at(ordered, n, self.p)
+        with np.errstate(all="ignore"):
+            psi = _sparsity(ordered, n, self.p) * np.where(
+                np.isnan(x), np.nan, self.p - (x <= estimate)
+            )
+            psi = psi - np.nansum(psi, axis=0) / n
+        return Influence(estimate, psi, n, data.n_failed, n.astype(float))
+
+    def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
+        report = super().estimate(columns, level=level)
+        data = self.sample(columns)
+        (x,) = data.columns.values()
+        ordered = np.sort(np.where(data.used, x, np.nan), axis=0)
+        sd = np.sqrt(self.p * (1 - self.p) / np.maximum(data.n, 1))
+        lower, upper = intervals.normal(self.p, sd, level=level)
+        return report._replace(lower=_at(ordered, data.n, lower), upper=_at(ordered, data.n, upper))
+
+
+def _at(ordered: np.ndarray, n: np.ndarray, p: Any) -> np.ndarray:
+    """Quantile of ascending values (NaN last), `n` of them in each cell; p is cut to [0, 1]."""
+    place = np.broadcast_to(np.maximum(n - 1, 0) * np.clip(p, 0.0, 1.0), n.shape)
+    rank = np.floor(place).astype(np.intp)
+    after = np.minimum(rank + 1, np.maximum(n - 1, 0))
+    low, high = (np.take_along_axis(ordered, at[None], axis=0)[0] for at in (rank, after))
+    step = np.where(high > low, high - low, 0.0)  # equal infinities have no distance
+    return np.asarray(np.where(place > rank, low + (place - rank) * step, low))
+
+
+def _sparsity(ordered: np.ndarray, n: np.ndarray, p: float) -> np.ndarray:
+    """One over the density at the quantile, from two quantiles on either side.
+
+    The difference is taken against normal scores and not against p: exact for normal values of
+    any number, and free of most of the bias in the tails (6% at p = 0.9 and n = 1000).
+    """
+    half, edge = _bandwidth(n, p), 0.5 / np.maximum(n, 1)
+    below, above = np.maximum(p - half, edge), np.minimum(p + half, 1 - edge)
+    slope = (_at(ordered, n, above) - _at(ordered, n, below)) / (
+        special.ndtri(above) - special.ndtri(below)
+    )
+    z = special.ndtri(p)
+    return np.asarray(slope * np.sqrt(2 * np.pi) * np.exp(z * z / 2))
+
+
+def _bandwidth(n: np.ndarray, p: float) -> np.ndarray:
+    z = special.ndtri(p)
+    density2 = np.exp(-z * z) / (2 * np.pi)
+    shape = (1.5 * density2 / (2 * z * z + 1)) ** (1 / 3)
+    return np.asarray(intervals.critical_value(0.95) ** (2 / 3) * shape / np.cbrt(np.maximum(n, 1)))

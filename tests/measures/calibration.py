@@ -1,0 +1,198 @@
+"""Is every MCSE the standard deviation of its measure? `python -m tests.measures.calibration`.
+
+Many studies of `N_REP` replicates each, with the study as an axis, so that one call measures all.
+Over studies, the mean MCSE is compared with the standard deviation of the estimates: a ratio of 1
+is right, 0.5 says that an error is reported at half its size.
+
+Student's t with 5 degrees of freedom needs another yardstick. The MCSE of a variance rests on
+fourth powers, and their own variance does not exist there: the standard deviation of variances
+over studies is ruled by the few studies with an extreme replicate, and so is hardly estimable.
+The interquartile range over studies is not, and `typical` is that in units of a standard
+deviation.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from simstudy import measures as m
+from tests.support import critical_z
+
+N_REP = 1000
+CHUNK = 125  # studies at a time: a few MB in each array
+TRUTH = 0.5
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+
+DISTRIBUTIONS: dict[str, Draw] = {  # all with mean 0 and standard deviation 1
+    "normal": lambda rng, size: rng.standard_normal(size),
+    "t5": lambda rng, size: rng.standard_t(5, size) / math.sqrt(5 / 3),
+    "exponential": lambda rng, size: rng.standard_exponential(size) - 1,
+}
+
+
+class Row(NamedTuple):
+    """One measure: its mean MCSE over studies, and what that should be."""
+
+    measure: str
+    mean_mcse: float
+    sd: float
+    typical: float
+
+    @property
+    def ratio(self) -> float:
+        return self.mean_mcse / self.sd
+
+    @property
+    def typical_ratio(self) -> float:
+        return self.mean_mcse / self.typical
+
+
+def every_measure() -> dict[str, m.Measure]:
+    """All factories, with the columns that `columns` draws, under the names in the table."""
+    interval, x = ("lower", "upper"), "estimate"
+    found = [
+        m.bias(x, TRUTH),
+        m.relative_bias(x, TRUTH),
+        m.standardised_bias(x, TRUTH),
+        m.empirical_se(x),
+        m.variance(x),
+        m.mse(x, TRUTH),
+        m.rmse(x, TRUTH),
+        m.mae(x, TRUTH),
+        m.model_se("se"),
+        m.relative_error_model_se(x, "se"),
+        m.coverage(*interval, TRUTH),
+        m.coverage_at(x, "se", TRUTH, level=(0.5, 0.9), name="coverage_at"),
+        m.coverage_at(x, "se", TRUTH, level=0.8, df=4.0, name="coverage_at_t"),
+        m.bias_eliminated_coverage(x, *interval),
+        m.tail_miss(*interval, TRUTH, side="below"),
+        m.tail_miss(*interval, TRUTH, side="above"),
+        m.interval_width(*interval),
+        m.interval_score(*interval, TRUTH, level=0.8),
+        m.rejection_rate("reject"),
+        m.power("reject", given="null_is_false"),
+        m.type_1_error("reject", given="null_is_true"),
+        m.rejection_rate_at("p", alpha=(0.1, 0.5), given="null_is_true", name="type_1_error_at"),
+        m.type_s_rate(x, TRUTH, significant="reject"),
+        m.exaggeration(x, TRUTH, significant="reject"),
+        m.convergence_rate("fragile"),
+        m.mean("fragile"),
+        m.run_time("se"),
+        m.median(x),
+        m.quantile(x, 0.9),
+    ]
+    return {measure.name: measure for measure in found}
+
+
+def columns(draw: Draw, rng: np.random.Generator, n_rep: int, n_studies: int) -> m.Columns:
+    """Replicates of many studies, (rep, study), with standard errors that go with the estimates."""
+    shape = (n_rep, n_studies)
+    z = draw(rng, shape)
+    x = TRUTH + 0.1 + z
+    se = np.exp(0.2 * rng.standard_normal(shape) + 0.2 * np.clip(z, -3, 3))
+    false = rng.random(shape) < 0.4
+    fragile = np.where(rng.random(shape) < 0.1, np.nan, x)
+    return {
+        "estimate": x,
+        "other": 0.7 * z + 0.7 * draw(rng, shape),
+        "se": se,
+        "lower": x - 1.3 * se,
+        "upper": x + 1.3 * se,
+        "reject": np.abs(x) > 0.3,
+        "p": special.ndtr(-x / se),
+        "null_is_false": false,
+        "null_is_true": ~false,
+        "fragile": fragile,
+    }
+
+
+def both_methods(data: m.Columns) -> m.Columns:
+    """The two methods' estimates on one axis, before the axis of studies."""
+    return {"estimate": np.stack([data["estimate"], data["other"]], axis=1)}
+
+
+def results(data: m.Columns) -> dict[str, m.Estimates]:
+    """Every measure, and the comparisons of two methods."""
+    found = {name: measure.estimate(data) for name, measure in every_measure().items()}
+    pair, spread = both_methods(data), m.empirical_se("estimate")
+    gain = m.relative_precision("estimate", axis=0, reference=0).estimate(pair)
+    found["relative_precision"] = m.Estimates(*(field[1] for field in gain))
+    for scale in ("difference", "ratio"):
+        both = m.paired_methods(spread, pair, method=0, reference=1, scale=scale)
+        found[f"empirical_se: paired {scale}"] = both
+    return found
+
+
+def studies(
+    name: str, n_studies: int, *, seed: int, measure: Callable[[m.Columns], dict[str, m.Estimates]]
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Estimates and MCSEs of each measure, over studies."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for size in _chunks(n_studies):
+        data = columns(DISTRIBUTIONS[name], rng, N_REP, size)
+        for key, result in measure(data).items():
+            found.setdefault(key, []).append((result.estimate, result.mcse))
+    return {
+        key: (np.concatenate([e for e, _ in parts]), np.concatenate([s for _, s in parts]))
+        for key, parts in found.items()
+    }
+
+
+def calibration(name: str, n_studies: int, *, seed: int = 1) -> list[Row]:
+    """The table for estimates of one distribution; measures with an axis have a row per value."""
+    rows = []
+    for key, (estimates, mcse) in studies(name, n_studies, seed=seed, measure=results).items():
+        wide = estimates.reshape(n_studies, -1), mcse.reshape(n_studies, -1)
+        for k, (values, errors) in enumerate(zip(*(part.T for part in wide), strict=True)):
+            label = key if wide[0].shape[1] == 1 else f"{key} [{k}]"
+            rows.append(row(label, values, errors))
+    return rows
+
+
+def row(label: str, estimates: np.ndarray, mcse: np.ndarray) -> Row:
+    quartiles = np.quantile(estimates, (0.25, 0.75))
+    typical = float(quartiles[1] - quartiles[0]) / (2 * special.ndtri(0.75))
+    return Row(label, float(mcse.mean()), float(estimates.std(ddof=1)), typical)
+
+
+def studies_for(gate: float, comparisons: int, *, spread: float) -> int:
+    """Studies for which chance moves a right ratio past `gate` with probability 1e-5 in each row.
+
+    `spread` times 1/sqrt(S) is the relative standard deviation of the yardstick over S studies of
+    normal estimates: `OF_SD` for their standard deviation, `OF_TYPICAL` for `typical`.
+    """
+    return math.ceil((critical_z(comparisons) * spread / gate) ** 2)
+
+
+OF_SD = math.sqrt(1 / 2)
+# Var(IQR) = (2 p (1 - p) - 2 p p)/f^2/S at p = 1/4, with f the normal density at the quartile.
+_QUARTILE = special.ndtri(0.75)
+_DENSITY = math.exp(-(_QUARTILE**2) / 2) / math.sqrt(2 * math.pi)
+OF_TYPICAL = 0.5 / _DENSITY / (2 * _QUARTILE)
+
+
+def _chunks(total: int) -> Iterator[int]:
+    for start in range(0, total, CHUNK):
+        yield min(CHUNK, total - start)
+
+
+def table(n_studies: int) -> str:
+    """All distributions side by side: mean MCSE over standard deviation, and over `typical`."""
+    by_name = {name: calibration(name, n_studies) for name in DISTRIBUTIONS}
+    head = f"{'measure':34s}" + "".join(f"{name:>20s}" for name in by_name)
+    lines = [
+        f"{rows[0].measure:34s}"
+        + "".join(f"{row.ratio:12.3f} {row.typical_ratio:7.3f}" for row in rows)
+        for rows in zip(*by_name.values(), strict=True)
+    ]
+    return "\n".join([head, *lines])
+
+
+if __name__ == "__main__":
+    print(f"Mean MCSE over sd, and over typical sd; {N_REP} replicates, 2000 studies")
+    print(table(2000))

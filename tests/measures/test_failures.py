@@ -1,0 +1,233 @@
+"""Replicates that failed, values that do not exist, and what is said about both."""
+
+import warnings
+
+import cloudpickle
+import numpy as np
+import pytest
+
+from simstudy import measures as m
+from simstudy.errors import DesignError, StudyError
+from tests.measures.calibration import TRUTH, every_measure
+
+NAN = np.nan
+
+
+def draw(n_rep=40):
+    rng = np.random.default_rng(1)
+    x = TRUTH + rng.standard_normal((n_rep, 2))
+    se = rng.uniform(0.5, 1, (n_rep, 2))
+    given = rng.random(n_rep) < 0.5
+    return {
+        "estimate": x, "se": se, "lower": x - se, "upper": x + se, "reject": np.abs(x) > 1,
+        "p": rng.random((n_rep, 2)), "null_is_false": given, "null_is_true": ~given,
+        "fragile": x,
+    }  # fmt: skip
+
+
+MEASURES = {**every_measure(), "relative_precision": m.relative_precision("estimate")}
+ALL = pytest.mark.parametrize("name", MEASURES)
+
+
+@ALL
+def test_a_failed_replicate_is_as_if_it_were_not_there(name):
+    """In one cell only: the other keeps all its replicates."""
+    if name == "convergence_rate":
+        pytest.skip("counts failures, which are the estimate")
+    measure, columns = MEASURES[name], draw()
+    holes = {key: column.astype(float) for key, column in columns.items()}
+    for key, column in holes.items():
+        if column.ndim == 2:
+            holes[key] = np.where(np.arange(40)[:, None] % 4 + (0, 9) == 0, NAN, column)
+    result = measure.estimate(holes)
+    fewer = measure.estimate({key: c[np.arange(40) % 4 != 0] for key, c in columns.items()})
+    whole = measure.estimate(columns)
+    for field in ("estimate", "mcse", "lower", "upper", "n_rep"):
+        got = getattr(result, field)
+        np.testing.assert_allclose(got[0], getattr(fewer, field)[0], rtol=1e-12, atol=1e-14)
+        if name != "relative_precision":  # whose second method is compared with the first
+            np.testing.assert_allclose(got[1], getattr(whole, field)[1], rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(result.n_failed[0], 10)
+
+
+@ALL
+@pytest.mark.parametrize("n_rep", [1, 2])
+def test_few_or_failed_replicates_give_no_warning_and_a_reason(name, n_rep):
+    measure, columns = MEASURES[name], draw(n_rep)
+    failed = {key: np.full(column.shape, NAN) for key, column in columns.items()}
+    constant = {key: np.ones_like(column) for key, column in columns.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for data in (columns, failed, constant):
+            result = measure.estimate(data)
+            known = np.isfinite(result.estimate) & np.isfinite(result.mcse)
+            assert ((result.reason == "") == known).all()
+    if name != "convergence_rate":
+        result = measure.estimate(failed)
+        assert (result.reason == "no replicate could be used").all()
+        assert (result.n_failed == n_rep).all()
+
+
+@ALL
+def test_an_infinite_replicate_is_not_hidden_and_gives_no_warning(name):
+    columns = {**draw(), "p": draw()["p"]}
+    for key in ("estimate", "upper", "fragile"):
+        columns[key] = np.where(np.arange(40)[:, None] == 3, np.inf, columns[key])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = MEASURES[name].estimate(columns)
+    known = np.isfinite(result.estimate) & np.isfinite(result.mcse)
+    assert ((result.reason == "") == known).all()
+    if name in ("bias", "mse", "interval_width"):
+        assert np.isinf(result.estimate).all()
+        assert (result.reason == "a replicate is infinite").all()
+
+
+@ALL
+def test_measures_travel_to_workers(name):
+    copy = cloudpickle.loads(cloudpickle.dumps(MEASURES[name]))
+    one, two = MEASURES[name].estimate(draw()), copy.estimate(draw())
+    np.testing.assert_array_equal(one.estimate, two.estimate)
+
+
+@pytest.mark.parametrize(
+    ("measure", "reason"),
+    [
+        (m.standardised_bias("x", 0.0), "the estimates have no spread"),
+        (m.relative_error_model_se("x", "x"), "the estimates have no spread"),
+        (m.relative_precision("x"), "this method have no spread"),
+        (m.power("flag", given="none"), "no replicate has none"),
+        (m.exaggeration("x", 1.0, significant="none"), "no replicate has none"),
+    ],
+)
+def test_a_zero_denominator_is_nan_with_its_reason(measure, reason):
+    columns = {"x": np.full((30, 1), 0.1), "flag": np.ones(30), "none": np.zeros(30)}
+    result = measure.estimate(columns)
+    assert np.isnan(result.estimate).all()
+    assert np.isnan(result.mcse).all()
+    assert reason in result.reason.flat[0]
+
+
+def test_exact_estimates_have_no_error():
+    columns = {"x": np.full(1000, 0.1)}  # whose plain mean is not 0.1 in floating point
+    for measure in (m.rmse("x", 0.1), m.empirical_se("x"), m.variance("x"), m.mae("x", 0.1)):
+        result = measure.estimate(columns)
+        assert (result.estimate, result.mcse, result.lower, result.upper) == (0, 0, 0, 0)
+
+
+def test_all_methods_drops_the_replicate_everywhere_and_only_along_its_axis():
+    x = np.arange(24.0).reshape(3, 2, 4)
+    x[1, 0, 2] = NAN
+    flag = np.ones((3, 2), dtype=bool)
+    columns = {"x": x, "flag": flag, "null": np.array([True, False, True]), "truth": np.array(1.0)}
+    dropped = m.all_methods(columns, axis=0)
+    expected = x.copy()
+    expected[1, 1, 2] = NAN
+    np.testing.assert_array_equal(dropped["x"], expected)
+    np.testing.assert_array_equal(np.isnan(dropped["flag"]), [[0, 0], [1, 1], [0, 0]])
+    assert dropped["null"] is columns["null"]
+    assert dropped["truth"] is columns["truth"]
+
+
+def test_all_methods_sees_failures_in_the_named_columns_only():
+    columns = {"x": np.array([[1.0, NAN], [2, 3]]), "se": np.array([[NAN, 1.0], [NAN, 1]])}
+    dropped = m.all_methods(columns, names=("x",))
+    np.testing.assert_array_equal(np.isnan(dropped["x"]), [[1, 1], [0, 0]])
+    assert m.bias("x", 0.0).estimate(dropped).n_rep.tolist() == [1, 1]
+    assert m.bias("x", 0.0).estimate(m.all_methods(columns)).n_rep.tolist() == [0, 0]
+
+
+def test_impute_worst_counts_a_failure_against_the_method():
+    columns = {"covered": np.array([1.0, NAN, 1, NAN]), "x": np.array([NAN, 1, 2, 3])}
+    filled = m.impute_worst(columns, {"covered": 0})
+    result = m.rejection_rate("covered", name="coverage").estimate(filled)
+    assert (float(result.estimate), int(result.n_rep)) == (0.5, 4)
+    assert filled["x"] is columns["x"]
+    assert m.complete_case(columns) is columns
+
+
+REFUSED = [
+    (
+        lambda: m.bias("y", 0.0).estimate({"x": np.ones(3)}),
+        StudyError, r"bias reads the column 'y', which the replicates do not have.*name one of: x",
+    ),
+    (
+        lambda: m.bias("x", "truth").estimate({"x": np.ones(3), "truth": np.ones(4)}),
+        StudyError, r"x \(3,\), truth \(4,\).*rows cannot be matched.*\(rep, \*axes\)",
+    ),
+    (
+        lambda: m.bias("x", 0.0).estimate({"x": np.array(1.0)}),
+        StudyError, "do not share one replicate axis",
+    ),
+    (
+        lambda: m.bias("x", 0.0).estimate({"x": np.array(["a", "b"])}),
+        StudyError, "column 'x' holds <U1, of which no mean can be taken.*NaN where",
+    ),
+    (lambda: m.relative_bias("x", 0), DesignError, "divides by the truth, which is 0.*Use bias"),
+    (
+        lambda: m.relative_bias("x", "t").estimate({"x": np.ones(2), "t": np.array([1.0, 0])}),
+        StudyError, "divides by the truth, which is 0 here.*standardised_bias",
+    ),
+    (
+        lambda: m.type_s_rate("x", 0.0, significant="s"),
+        DesignError, "sign and size of the truth, which is 0.*type_1_error",
+    ),
+    (
+        lambda: m.exaggeration("x", "t", significant="s").estimate(
+            {"x": np.ones(2), "t": np.array(0.0), "s": np.ones(2)}
+        ),
+        StudyError, "sign and size of the truth, which is 0",
+    ),
+    (
+        lambda: m.model_se("x").estimate({"x": np.array([0.1, -0.2, -0.3])}),
+        StudyError, r"negative standard errors.*found -0\.2, 2 in all.*not log",
+    ),
+    (
+        lambda: m.coverage_at("x", "x", 0.0).estimate({"x": np.array([0.1, -0.2])}),
+        StudyError, "negative standard errors",
+    ),
+    (
+        lambda: m.rejection_rate("x").estimate({"x": np.array([0.03, 1.0])}),
+        StudyError, r"yes or no.*found 0\.03, 1 in all.*rejection_rate_at",
+    ),
+    (
+        lambda: m.rejection_rate_at("x").estimate({"x": np.array([0.03, 5.0])}),
+        StudyError, r"p-values outside \[0, 1\].*found 5.*percentages",
+    ),
+    (lambda: m.rejection_rate_at("x", alpha=5), DesignError, "alpha=5 is not a prop.*alpha=0.05"),
+    (lambda: m.rejection_rate_at("x", alpha=()), DesignError, r"alpha=\(\) is not a proportion"),
+    (lambda: m.coverage_at("x", "s", 0, level=(0.9, 95)), DesignError, "level=95 is not"),
+    (lambda: m.quantile("x", 1.0), DesignError, "probability=1 is not a proportion"),
+    (
+        lambda: m.interval_width("a", "b").estimate({"a": np.array([1.0]), "b": np.array([0.0])}),
+        StudyError, "'a' to 'b' have negative width.*found -1.*Exchange the two columns",
+    ),
+    (lambda: m.tail_miss("a", "b", 0.0, side="left"), DesignError, "side='left' is not a side"),
+    (lambda: m.empirical_se("x", mcse="robust"), DesignError, "mcse='robust'.*'influence'"),
+    (
+        lambda: m.relative_precision("x", axis=1).estimate({"x": np.ones((3, 2))}),
+        StudyError, r"axis=1 is not an axis of columns of shape \(3, 2\).*Count axes from 0",
+    ),
+    (
+        lambda: m.relative_precision("x", reference=2).estimate({"x": np.ones((3, 2))}),
+        StudyError, "method 2 is not on axis 0, which has 2.*from 0 to 1",
+    ),
+    (
+        lambda: m.all_methods({"x": np.ones(3)}),
+        StudyError, "axis=0 is not an axis.*no methods to hold together",
+    ),
+    (
+        lambda: m.impute_worst({"x": np.ones(3)}, {"x": NAN}),
+        DesignError, "would leave failures as they are",
+    ),
+    (
+        lambda: m.impute_worst({"x": np.ones(3)}, {"y": 0}),
+        StudyError, "impute_worst reads the column 'y'",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "error", "text"), REFUSED)
+def test_what_makes_no_sense_is_refused_with_what_to_do(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
