@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 all is well; 1 a defect, with its traceback; 2 refused before any work; 3 some replicates
     failed or a figure could not be drawn; 130 interrupted.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = [open_key(one) for one in (sys.argv[1:] if argv is None else argv)]
     from simstudy.errors import SimstudyError
 
     try:
@@ -29,6 +29,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return call_hydra(arguments)
     except SimstudyError as error:
         return refuse(error)
+
+
+def open_key(argument: str) -> str:
+    """`precision.MEASURE=...` as Hydra writes a key that the config does not list."""
+    return f"++{argument}" if argument.startswith("precision.") else argument
 
 
 def refuse(error: BaseException) -> int:
@@ -156,7 +161,9 @@ class Job:
     @property
     def record(self) -> dict[str, Any]:
         """What made the numbers, for the manifest: not how they were computed."""
-        return {"experiment": self.name, **asdict(self.config), "keep": self.settings.keep}
+        made_by = {"experiment": self.name, **asdict(self.config), "keep": self.settings.keep}
+        targets = self.settings.precision
+        return made_by | ({"precision": targets} if targets else {})
 
 
 def read_job(cfg: Any, name: str) -> Job:
@@ -191,6 +198,11 @@ def run_job(job: Job, arguments: Sequence[str]) -> int:
     try:
         if job.settings.replay:
             return replay(job)
+        if job.settings.plan:
+            return print_forecast(job)
+        if job.settings.summarize:
+            look = job.module.study(job.config).look(job.n_rep, job.settings.seed, out=job.out)
+            return publish_result(job, look)
         return carry_out(job)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
@@ -222,6 +234,8 @@ def carry_out(job: Job) -> int:
             keep=settings.keep,
             shard=read_shard(settings.shard),
             restart=settings.restart,
+            precision=settings.precision,
+            max_rep=settings.max_rep,
             progress=bar,
         )
     if settings.shard:
@@ -233,14 +247,16 @@ def carry_out(job: Job) -> int:
 
 def publish_result(job: Job, result: Any) -> int:
     """Write summary, figures, claims and report, and say what was found."""
+    from simstudy.closing import print_closing, replicates_in_words
     from simstudy.publish import is_current, publish
 
     file, figures = job.module.__file__, job.settings.figures
     for name in result.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
     if is_current(result, job.record, file, figures=figures):
-        print(f"nothing to do: {result.folder} holds {job.n_rep} replicates in each of "
-              f"{len(result.plan.scenarios)} scenarios, and its figures")  # fmt: skip
+        print(
+            f"nothing to do: {result.folder} holds {replicates_in_words(result)}, and its figures"
+        )
         return FAILED if (result.folder / "failures.parquet").exists() else 0
     made = publish(
         result,
@@ -250,10 +266,20 @@ def publish_result(job: Job, result: Any) -> int:
         figures=figures,
         report=job.settings.report,
     )
-    from simstudy.closing import print_closing
-
     print_closing(result, made)
     return FAILED if len(result.failures) or made.not_drawn else 0
+
+
+def print_forecast(job: Job) -> int:
+    """What the precision asked for will cost, without running it."""
+    from simstudy.closing import print_cost
+    from simstudy.errors import ConfigError
+
+    if not job.settings.precision:
+        raise ConfigError("plan=true needs a target, such as precision.power=0.005")
+    study = job.module.study(job.config)
+    print_cost(study.forecast(job.settings.precision, job.settings.n_rep, job.settings.seed))
+    return 0
 
 
 def replay(job: Job) -> int:

@@ -1,15 +1,20 @@
 """What a run says at its end: what was found, the claims, the files."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from simstudy.claims import shown
+from simstudy.precision import spent
 from simstudy.publish import Published
 from simstudy.report import number
 from simstudy.result import Result
 
+EXPECTED = {
+    ("differs", "reproduced"): " (unexpected)",
+    ("reproduced", "differs"): " (unexpected)",
+    ("differs", "differs"): " (as derived)",
+}
 MARKS = {"reproduced": "green", "differs": "red", "no data": "yellow"}
 
 
@@ -21,6 +26,8 @@ def print_closing(result: Result, made: Published) -> None:
     console.print(_found(result.summary))
     if len(result.claims):
         console.print(_claimed(result.claims))
+    if result.targets:
+        console.print(_reached(result))
     for name, why in made.not_drawn.items():
         console.print(f"figure {name} was not drawn: {why}")
     if len(result.failures):
@@ -29,10 +36,45 @@ def print_closing(result: Result, made: Published) -> None:
     console.print(f"{_work(result)} {n_figures} figures, summary, claims and report: {made.folder}")
 
 
+def _reached(result: Result) -> str:
+    """Whether the Monte Carlo errors that were asked for are there, and what that saved."""
+    taken = spent(result, result.targets)
+    n_short = int((~taken["reached"]).sum())
+    uniform = int(taken["n_rep"].max()) * len(taken)
+    text = f"precision reached in {len(taken) - n_short:,} of {len(taken):,} scenarios"
+    if n_short:
+        return f"{text}; the others stopped at max_rep: raise it to go on"
+    return f"{text}; the same number everywhere would have taken {uniform:,} replicates"
+
+
+def print_cost(cost: pd.DataFrame) -> None:
+    """What a precision will cost, scenario by scenario and in all."""
+    from rich.console import Console
+
+    table = _table("scenario", "replicates", "seconds on one core", "MB")
+    for row in cost.to_dict("records"):
+        table.add_row(row["scenario"], *_cost(row["n_rep"], row["seconds"], row["bytes"]))
+    table.add_section()
+    table.add_row("in all", *_cost(cost["n_rep"].sum(), cost["seconds"].sum(), cost["bytes"].sum()))
+    Console(highlight=False).print(table)
+
+
+def _cost(n_rep: float, seconds: float, n_bytes: float) -> tuple[str, str, str]:
+    return f"{n_rep:,.0f}", f"{seconds:,.1f}", f"{n_bytes / 1e6:,.1f}"
+
+
+def replicates_in_words(result: Result) -> str:
+    """How many replicates of how many scenarios."""
+    n = len(result.plan.scenarios)
+    least, most = min(result.n_rep.values()), max(result.n_rep.values())
+    each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return f"{each} replicates in each of {n:,} scenarios"
+
+
 def _work(result: Result) -> str:
     n_rep, outcome = sum(result.n_rep.values()), result.outcome
     drawn = outcome.n_blocks * result.plan.block_size
-    text = f"{len(result.plan.scenarios):,} scenarios, {n_rep:,} replicates"
+    text = f"{replicates_in_words(result)}, {n_rep:,} in all"
     return f"{text} ({drawn:,} drawn now, {outcome.seconds:.1f} s)."
 
 
@@ -57,9 +99,7 @@ def _worst_z(rows: pd.DataFrame) -> float:
 def _claimed(claims: pd.DataFrame) -> Any:
     table = _table("claim", "published", "reproduced", "MCSE", "verdict", numeric_from=1)
     for row in claims.to_dict("records"):
-        expected = "" if row["verdict"] == row["expected"] else " (unexpected)"
-        if row["verdict"] == row["expected"] == "differs":
-            expected = " (as derived)"
+        expected = EXPECTED.get((row["verdict"], row["expected"]), "")
         color = MARKS[row["verdict"]]
         table.add_row(
             row["claim"], shown(row["kind"], row["published"]),
@@ -81,7 +121,7 @@ def _table(*names: str, numeric_from: int = 1) -> Any:
 
 def _print_failures(console: Any, result: Result) -> None:
     failures = result.failures
-    first: Mapping[str, Any] = failures.iloc[0]
+    first = failures.iloc[0]
     n_failed = failures["address"].nunique()
     console.print(
         f"[red]{n_failed:,} replicates failed[/] (failures.parquet); the first: {first['error']}"

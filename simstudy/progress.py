@@ -22,9 +22,13 @@ class Bar:
         return self
 
     def begin(self, n_rep: int) -> None:
-        self.total = n_rep
-        self.start = self.last_line = time.monotonic()
-        if self.shown and n_rep and sys.stderr.isatty():
+        """Add work to be done; a run that decides its size as it goes says so more than once."""
+        if not self.total:
+            self.start = self.last_line = time.monotonic()
+        self.total += n_rep
+        if self._rich is not None:
+            self._rich.update(self._task, total=self.total)
+        elif self.shown and n_rep and sys.stderr.isatty():
             self._open_bar()
 
     def __exit__(

@@ -75,8 +75,10 @@ def _write_frames(result: Result, made: Published) -> None:
     frames = {"summary": result.summary, "claims": result.claims}
     if len(result.failures):
         frames["failures"] = result.failures
-    else:
-        (made.folder / "failures.parquet").unlink(missing_ok=True)
+        if result.plan.axes:
+            frames["summary_all_methods"] = result.summary_all_methods
+    for name in {"failures", "summary_all_methods"} - set(frames):
+        (made.folder / f"{name}.parquet").unlink(missing_ok=True)
     for name, frame in frames.items():
         buffer = BytesIO()
         frame.to_parquet(buffer, index=False)

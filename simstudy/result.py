@@ -1,6 +1,7 @@
 """What a run found, read from its store."""
 
 import difflib
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,13 +11,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from simstudy.block import cell_name, columns_of, has_text, stored_columns
+from simstudy.block import ERROR, cell_name, columns_of, has_text, stored_columns
 from simstudy.claims import Claim, check_claims
 from simstudy.design import Plan, factors_of, scenario_key
 from simstudy.errors import FigureError, StudyError
-from simstudy.measures import Measure
+from simstudy.measures import Estimates, Measure, all_methods, convergence_rate
 from simstudy.store import Store
-from simstudy.summary import FromMoments, FromRows, factor_names, read_columns, summarize
+from simstudy.summary import (
+    CONVERGED,
+    FromMoments,
+    FromRows,
+    factor_names,
+    imputed,
+    read_columns,
+    summarize,
+)
 
 Figure = Callable[["Result"], Any]
 
@@ -49,22 +58,62 @@ class Result:
     plan: Plan
     store: Store
     n_rep: Mapping[str, int]
-    measures: Sequence[Measure]
+    declared: Sequence[Measure]
     figures: Mapping[str, Figure] = field(default_factory=dict)
     claimed: Sequence[Claim] = ()
+    worst: Mapping[str, float] = field(default_factory=dict)
     moments_only: bool = False
     level: float = 0.95
     folder: Path | None = None
     outcome: Any = None
+    targets: Sequence[Any] = ()
     keep_alive: Any = field(default=None, repr=False)
 
     @cached_property
     def summary(self) -> pd.DataFrame:
+        return summarize(self.plan, self.measures, self._estimator(self.measures))
+
+    @cached_property
+    def summary_all_methods(self) -> pd.DataFrame:
+        """The summary of the replicates in which every method succeeded."""
+        self._refuse_moments("replicates")
+        if not self.plan.axes:
+            raise StudyError(f"{self.plan.name} has no axis of methods to hold together.")
+        axis = list(self.plan.axes).index("method") if "method" in self.plan.axes else 0
+        watch = functools.partial(all_methods, axis=axis)
+        return summarize(self.plan, self.declared, self._estimator(self.declared, watch))
+
+    @cached_property
+    def measures(self) -> Sequence[Measure]:
+        """The study's measures, and the convergence rate where any replicate failed."""
+        names = {measure.name for measure in self.declared}
+        if self.moments_only or not self.any_failed or "convergence_rate" in names:
+            return self.declared
+        return [*self.declared, convergence_rate(CONVERGED)]
+
+    @cached_property
+    def any_failed(self) -> bool:
+        """Whether an error is stored at all."""
+        stored = () if self.moments_only else self.store.stored_names()
+        return any(name.split("[")[0] == ERROR for name in stored)
+
+    def estimates(self, measures: Sequence[Measure]) -> dict[tuple[str, str], Estimates]:
+        """Some measures of every scenario, by scenario key and measure name."""
+        estimator = self._estimator(measures)
+        return {
+            (key, measure.name): estimator(one, measure)
+            for key, one in self.plan.keys.items()
+            for measure in measures
+        }
+
+    def _estimator(
+        self, measures: Sequence[Measure], prepare: Callable[[Any], Any] | None = None
+    ) -> FromRows | FromMoments:
         if self.moments_only:
-            made = FromMoments(self.plan, self.store, self.n_rep, self.level)
-            return summarize(self.plan, self.measures, made)
-        rows = FromRows(self.plan, self.store, self.measures, self.n_rep, level=self.level)
-        return summarize(self.plan, self.measures, rows)
+            return FromMoments(self.plan, self.store, self.n_rep, self.level)
+        if prepare is None and self.worst:
+            prepare = functools.partial(imputed, worst=self.worst)
+        return FromRows(self.plan, self.store, measures, self.n_rep, prepare, self.level)
 
     @cached_property
     def claims(self) -> pd.DataFrame:
@@ -123,7 +172,7 @@ class Result:
 
     @cached_property
     def failures(self) -> pd.DataFrame:
-        if self.moments_only:
+        if not self.any_failed:
             return pd.DataFrame(columns=["address", "error"])
         found = [row for one in self.plan.scenarios for row in self._failures_of(one)]
         names = [*factor_names(self.plan), "block", "rep", *self.plan.axes, "error", "address"]

@@ -25,6 +25,7 @@ from simstudy.store import Group, Part, Store, write_parts
 TASK_SECONDS = 0.25  # of work in a task: what a kill can lose, and 1000 times its overhead
 INLINE_SECONDS = 1.0  # of work left below which starting workers does not pay
 FILES_BEFORE_COMPACTION = 400  # loose files: few enough to list and verify in a moment
+FAILURES_SHOWN = 10  # of which a run remembers the text
 BACKENDS = ("auto", "loky", "threads", "inline", "dask")
 
 
@@ -55,6 +56,7 @@ class Receipt(NamedTuple):
     seconds: float
     n_failed: int
     first_failure: tuple[Address, str] | None
+    seconds_each: tuple[float, ...]  # of drawing each block, without writing
 
 
 class Progress(Protocol):
@@ -124,12 +126,39 @@ def available_cores() -> int:
 
 @dataclass
 class Outcome:
-    """What a run did."""
+    """What a run did.
+
+    `seconds_per_block` is the least time to draw a block of each scenario, by key: the first one
+    may have paid for compiling.
+    """
 
     n_blocks: int = 0
     n_failed: int = 0
     seconds: float = 0.0
     failures: list[tuple[Address, str]] = field(default_factory=list)
+    seconds_per_block: dict[str, float] = field(default_factory=dict)
+
+    def count(self, receipt: Receipt) -> None:
+        """Add a finished task."""
+        self.n_blocks += len(receipt.jobs)
+        self.n_failed += receipt.n_failed
+        if receipt.first_failure and len(self.failures) < FAILURES_SHOWN:
+            self.failures.append(receipt.first_failure)
+        for job, seconds in zip(receipt.jobs, receipt.seconds_each, strict=True):
+            self._least(scenario_key(job.scenario), seconds)
+
+    def __iadd__(self, other: "Outcome") -> "Outcome":
+        """Another round of the same run."""
+        self.n_blocks += other.n_blocks
+        self.n_failed += other.n_failed
+        self.seconds += other.seconds
+        self.failures += other.failures
+        for key, seconds in other.seconds_per_block.items():
+            self._least(key, seconds)
+        return self
+
+    def _least(self, key: str, seconds: float) -> None:
+        self.seconds_per_block[key] = min(seconds, self.seconds_per_block.get(key, seconds))
 
 
 def missing_jobs(plan: Plan, wanted: Mapping[str, int], store: Store) -> list[Job]:
@@ -211,9 +240,12 @@ def one_thread_each() -> Iterator[None]:
 
 def compute(task: Task) -> Receipt:
     """Draw the blocks of a task and write them as one file."""
-    start = time.perf_counter()
-    blocks = [draw_block(task.plan, job.scenario, job.block) for job in task.jobs]
-    return _written(task, blocks, start)
+    blocks, seconds = [], []
+    for job in task.jobs:
+        start = time.perf_counter()
+        blocks.append(draw_block(task.plan, job.scenario, job.block))
+        seconds.append(time.perf_counter() - start)
+    return _written(task, blocks, seconds)
 
 
 def compute_alone(task: Task) -> Receipt:
@@ -222,7 +254,8 @@ def compute_alone(task: Task) -> Receipt:
         return compute(task)
 
 
-def _written(task: Task, blocks: Sequence[Block], start: float) -> Receipt:
+def _written(task: Task, blocks: Sequence[Block], seconds: Sequence[float]) -> Receipt:
+    start = time.perf_counter()
     parts = [
         Part(Group(scenario_key(job.scenario), job.block, 1), task.keep(task.plan, block))
         for job, block in zip(task.jobs, blocks, strict=True)
@@ -230,7 +263,8 @@ def _written(task: Task, blocks: Sequence[Block], start: float) -> Receipt:
     write_parts(task.folder, parts)
     n_failed = sum(block.n_failed for block in blocks)
     failure = _first_failure(task.plan, task.jobs, blocks) if n_failed else None
-    return Receipt(task.jobs, time.perf_counter() - start, n_failed, failure)
+    total = sum(seconds) + time.perf_counter() - start
+    return Receipt(task.jobs, total, n_failed, failure, tuple(seconds))
 
 
 def _first_failure(
@@ -292,10 +326,7 @@ class _Run:
 
     def done(self, receipt: Receipt) -> None:
         """Count a finished task; the cost of a block is that of the latest (the first compiles)."""
-        self.outcome.n_blocks += len(receipt.jobs)
-        self.outcome.n_failed += receipt.n_failed
-        if receipt.first_failure and len(self.outcome.failures) < 10:
-            self.outcome.failures.append(receipt.first_failure)
+        self.outcome.count(receipt)
         self.seconds_per_block = receipt.seconds / len(receipt.jobs)
         self.progress.advance(len(receipt.jobs) * self.plan.block_size)
         self.n_loose += 1
@@ -357,7 +388,6 @@ class _Run:
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        start = time.perf_counter()
         try:
             with ProcessPoolExecutor(max_workers=1) as pool:
                 receipt: Receipt = pool.submit(compute_alone, task).result()
@@ -365,7 +395,7 @@ class _Run:
         except BrokenProcessPool as error:
             reason = f"the process died: {' '.join(str(error).split())[:200]}"
             blocks = [failed_block(task.plan, j.scenario, j.block, reason) for j in task.jobs]
-            return _written(task, blocks, start)
+            return _written(task, blocks, [0.0] * len(blocks))
 
     def on_dask(self, jobs: list[Job]) -> None:
         """Native futures: joblib's own Dask backend hangs on a task that kills its worker."""

@@ -1,6 +1,7 @@
 """What the command line sets, beyond the experiment's own factors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from simstudy.config import option
 from simstudy.errors import ConfigError
@@ -23,6 +24,12 @@ class Settings:
     keep: str = option("what is stored", default="replicates", one_of=("replicates", "summary"))
     shard: str | None = option("i/N: the i-th of N shares of the blocks")
     restart: bool = option("delete this study's stored blocks first", default=False)
+    precision: dict[str, Any] = field(default_factory=dict)
+    max_rep: int = option(
+        "most replicates in a scenario, where precision decides", default=1_000_000, at_least=1
+    )
+    plan: bool = option("only say what precision=... will cost", default=False)
+    summarize: bool = option("only summarise the blocks that are there", default=False)
     replay: str | None = option("address of one replicate to draw again")
     debug: bool = option("open the debugger where a replay raises", default=False)
     figures: bool = option("draw the figures", default=True)

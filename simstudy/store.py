@@ -172,6 +172,15 @@ class Store:
     def n_files(self) -> int:
         return len({place.file for places in self._places.values() for place in places})
 
+    @property
+    def n_bytes(self) -> int:
+        """Size of all files."""
+        return sum(path.stat().st_size for path in self._files())
+
+    def stored_names(self) -> set[str]:
+        """Names of the columns that any block has."""
+        return {name for path in self._files() for name in pq.read_schema(path).names}
+
     def have(self, key: str, n_blocks: int) -> np.ndarray:
         """Which of a scenario's first blocks are there; shape `(n_blocks,)`."""
         have = np.zeros(n_blocks, dtype=bool)

@@ -4,9 +4,11 @@ import math
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from simstudy.attempt import raising
 from simstudy.block import Address, rows_of, simulate_columns
@@ -14,12 +16,14 @@ from simstudy.claims import Claim
 from simstudy.design import Plan
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import Measure
+from simstudy.precision import forecast, next_sizes, read_targets, shortfalls
 from simstudy.provenance import MOMENTS, ROWS, guard, sign, start_over
 from simstudy.result import Result
 from simstudy.runner import (
-    Job,
+    Keep,
     Outcome,
     Progress,
+    Silent,
     Workers,
     in_shard,
     missing_jobs,
@@ -29,6 +33,7 @@ from simstudy.store import Store
 from simstudy.summary import KeepMoments, streamable
 
 KEEPS = ("replicates", "summary")
+ON_FAILURE = ("record", "abort", "impute_worst")
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,10 @@ class Study:
     may_be_missing
         Float columns where NaN is a result and not a failure.
     on_failure
-        `record` keeps a failed replicate as a row with its error; `abort` stops the run.
+        `record` keeps a failed replicate as a row with its error, and leaves it out of the
+        measures; `abort` stops the run; `impute_worst` records it and counts it as `worst`.
+    worst
+        For `impute_worst`, by column, the value that counts most against a method.
     """
 
     name: str
@@ -74,13 +82,19 @@ class Study:
     common: tuple[str, ...] = ()
     may_be_missing: tuple[str, ...] = ()
     on_failure: str = "record"
+    worst: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._refuse_bad_names()
         if self.block_size < 1:
             raise StudyError(f"block_size={self.block_size}: a block holds at least 1 replicate.")
-        if self.on_failure not in ("record", "abort"):
-            raise StudyError(f"on_failure={self.on_failure!r}: say 'record' or 'abort'.")
+        if self.on_failure not in ON_FAILURE:
+            raise StudyError(f"on_failure={self.on_failure!r}: say {' or '.join(ON_FAILURE)}.")
+        if bool(self.worst) != (self.on_failure == "impute_worst"):
+            raise StudyError(
+                f"on_failure={self.on_failure!r} with worst={dict(self.worst)}: 'impute_worst' "
+                "needs the worst value of each column that measures read, and nothing else does."
+            )
         if not self.scenarios:
             raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
 
@@ -115,6 +129,8 @@ class Study:
         keep: str = "replicates",
         shard: tuple[int, int] | None = None,
         restart: bool = False,
+        precision: Mapping[str, Any] | None = None,
+        max_rep: int = 1_000_000,
         progress: Progress | None = None,
     ) -> Result:
         """Draw what is missing, and give the result.
@@ -134,6 +150,10 @@ class Study:
             `(i, n)`: compute only the i-th of n shares of the blocks.
         restart
             Delete what the folder holds of this study first.
+        precision
+            Monte Carlo standard errors to reach, by measure: `{"power": 0.005}`, or `"2%"` of the
+            estimate. Each scenario then runs on, from `n_rep` up to `max_rep` replicates, until
+            it has them: still the first so many of the same sequence.
 
         Raises
         ------
@@ -141,16 +161,60 @@ class Study:
             Where a setting makes no sense, or the folder cannot be used.
         """
         plan = self.plan(seed)
-        wanted = self._wanted(plan, self.n_rep if n_rep is None else n_rep, keep)
+        sizes = self._sizes(plan, self.n_rep if n_rep is None else n_rep, keep)
+        targets = read_targets(precision or {}, self.measures)
+        if targets and shard:
+            raise ConfigError(
+                "shard with precision: a shard cannot know when the whole study is precise enough. "
+                "Run the shards with a fixed n_rep, then precision=... without shard."
+            )
         home = Folder.open(plan, out, keep=keep, restart=restart)
-        jobs = missing_jobs(plan, {k: plan.n_blocks(n) for k, n in wanted.items()}, home.store)
-        mine = in_shard(plan, jobs, shard) if shard else jobs
-        outcome = self._draw(plan, mine, home, workers or Workers(), keep, progress)
+        work = _Work(self, plan, home, keep, workers or Workers(), progress or Silent())
+        work.draw(sizes, shard)
+        while targets:
+            short = shortfalls(work.result(sizes), targets)
+            larger = next_sizes(sizes, short, block_size=self.block_size, ceiling=max_rep)
+            if larger == sizes:
+                break
+            sizes = larger
+            work.draw(sizes)
         if shard is None:
             home.store.compact()
-        return self._result(plan, home, wanted, keep, outcome)
+        return replace(work.result(sizes), targets=targets)
 
-    def _wanted(self, plan: Plan, n_rep: int, keep: str) -> dict[str, int]:
+    def look(
+        self, n_rep: int | None = None, seed: int = 1, *, out: str | os.PathLike[str]
+    ) -> Result:
+        """The result of the blocks that are there, of a run that may still be going on.
+
+        Blocks are drawn breadth first, so this is the whole study with fewer replicates. A
+        scenario without any block is left out.
+        """
+        plan = self.plan(seed)
+        most = self.n_rep if n_rep is None else n_rep
+        home = Folder.open(plan, out, keep="replicates", restart=False)
+        there = {key: min(home.store.n_blocks(key) * self.block_size, most) for key in plan.keys}
+        begun = plan.only(one for key, one in plan.keys.items() if there[key])
+        if not begun.scenarios:
+            raise StoreError(f"{home.path} holds no block of this study yet: nothing to look at.")
+        sizes = {key: there[key] for key in begun.keys}
+        return _Work(self, begun, home, "replicates", Workers(), Silent()).result(sizes)
+
+    def forecast(
+        self, precision: Mapping[str, Any], n_rep: int | None = None, seed: int = 1
+    ) -> pd.DataFrame:
+        """What a precision will cost, scenario by scenario, from a pilot that is not kept.
+
+        Returns
+        -------
+        DataFrame
+            `n_rep`, `seconds` on one core, and `bytes` of each scenario.
+        """
+        targets = read_targets(precision, self.measures)
+        pilot = self.run(n_rep or 2 * self.block_size, seed, workers=Workers("inline", 1))
+        return forecast(pilot, targets)
+
+    def _sizes(self, plan: Plan, n_rep: int, keep: str) -> dict[str, int]:
         check_n_rep(n_rep)
         if keep not in KEEPS:
             raise ConfigError(f"keep={keep!r}: there is {', '.join(KEEPS)}.")
@@ -161,38 +225,6 @@ class Study:
                 f"replicates are kept; nearest that works: n_rep={whole}"
             )
         return dict.fromkeys(plan.keys, n_rep)
-
-    def _draw(
-        self,
-        plan: Plan,
-        jobs: Sequence[Job],
-        home: "Folder",
-        workers: Workers,
-        keep: str,
-        progress: Progress | None,
-    ) -> Outcome:
-        if not jobs:
-            return Outcome()
-        keeper = KeepMoments(streamable(self.measures)) if keep == "summary" else rows_of
-        if home.path is not None:
-            sign(home.store.folder, home.made_by)
-        return run_jobs(plan, jobs, home.store, keep=keeper, workers=workers, progress=progress)
-
-    def _result(
-        self, plan: Plan, home: "Folder", wanted: Mapping[str, int], keep: str, outcome: Outcome
-    ) -> Result:
-        return Result(
-            plan=plan,
-            store=home.store,
-            n_rep=wanted,
-            measures=self.measures,
-            figures=self.figures,
-            claimed=self.claims,
-            moments_only=keep == "summary",
-            folder=home.path,
-            outcome=outcome,
-            keep_alive=home.temporary,
-        )
 
     def replay(self, address: Address, seed: int = 1) -> dict[str, Any]:
         """One replicate drawn again with its whole block; an error in it is raised, not recorded.
@@ -212,6 +244,55 @@ class Study:
         with raising(row):
             columns = simulate_columns(plan, plan.keys[address.key], block)
         return {name: one[row] if one.ndim else one[()] for name, one in columns.items()}
+
+
+@dataclass
+class _Work:
+    """A run under way."""
+
+    study: Study
+    plan: Plan
+    home: "Folder"
+    keep: str
+    workers: Workers
+    progress: Progress
+    outcome: Outcome = field(default_factory=Outcome)
+
+    def draw(self, sizes: Mapping[str, int], shard: tuple[int, int] | None = None) -> None:
+        """Compute what is missing of these sizes, or a shard's share of it."""
+        blocks = {key: self.plan.n_blocks(n) for key, n in sizes.items()}
+        jobs = missing_jobs(self.plan, blocks, self.home.store)
+        jobs = in_shard(self.plan, jobs, shard) if shard else jobs
+        if not jobs:
+            return
+        if self.home.path is not None:
+            sign(self.home.store.folder, self.home.made_by)
+        self.outcome += run_jobs(
+            self.plan, jobs, self.home.store,
+            keep=self._keeper(), workers=self.workers, progress=self.progress,
+        )  # fmt: skip
+        self.home.store.scan()
+
+    def _keeper(self) -> Keep:
+        if self.keep == "summary":
+            return KeepMoments(streamable(self.study.measures), self.study.worst)
+        return rows_of
+
+    def result(self, sizes: Mapping[str, int]) -> Result:
+        study = self.study
+        return Result(
+            plan=self.plan,
+            store=self.home.store,
+            n_rep=dict(sizes),
+            declared=study.measures,
+            figures=study.figures,
+            claimed=study.claims,
+            worst=study.worst,
+            moments_only=self.keep == "summary",
+            folder=self.home.path,
+            outcome=self.outcome,
+            keep_alive=self.home.temporary,
+        )
 
 
 @dataclass

@@ -4,17 +4,25 @@ import difflib
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from simstudy.block import ERROR, Block, columns_of, stored_names, with_failures_missing
+from simstudy.block import (
+    ERROR,
+    Block,
+    cell_name,
+    columns_of,
+    has_text,
+    stored_names,
+    with_failures_missing,
+)
 from simstudy.design import Plan, factors_of, scenario_key
 from simstudy.errors import StudyError
-from simstudy.measures import Estimates, Measure, MomentMeasure, Moments
+from simstudy.measures import Estimates, Measure, MomentMeasure, Moments, impute_worst
 from simstudy.store import Store
 
 NUMBERS = ("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "reason")
@@ -115,12 +123,38 @@ class FromRows:
         return self.prepare(columns) if self.prepare else columns
 
 
+CONVERGED = "converged"  # a column that the engine makes: 1, or NaN where a cell failed
+
+
 def read_columns(
     plan: Plan, store: Store, key: str, n_rep: int, names: tuple[str, ...]
 ) -> dict[str, np.ndarray]:
-    """Stored columns of a scenario, `(rep,)` or `(rep, *axes)`."""
-    table = store.read(key, n_rep, stored_names(plan, names))
-    return columns_of(plan, table, names)
+    """Stored columns of a scenario, `(rep,)` or `(rep, *axes)`; `converged` is made of errors."""
+    if CONVERGED not in names:
+        return columns_of(plan, store.read(key, n_rep, stored_names(plan, names)), names)
+    stored = tuple(name for name in names if name != CONVERGED)
+    table = store.read(key, n_rep, [*stored_names(plan, (*stored, ERROR)), "rep"])
+    return {**columns_of(plan, table, stored), CONVERGED: _converged(plan, table)}
+
+
+def _converged(plan: Plan, table: pa.Table) -> np.ndarray:
+    """Shape `(rep, *axes)`: a failure of the whole replicate is one of every cell."""
+    failed = np.zeros((len(table), *plan.shape), dtype=bool)
+    if ERROR in table.column_names:
+        whole = has_text(table.column(ERROR).to_numpy())
+        failed |= whole.reshape(-1, *(1 for _ in plan.shape))
+    cells = failed.reshape(len(table), -1)
+    for i, labels in enumerate(plan.cells()):
+        name = cell_name(ERROR, labels)
+        if plan.axes and name in table.column_names:
+            cells[:, i] |= has_text(table.column(name).to_numpy())
+    return np.where(cells.reshape(failed.shape), np.nan, 1.0)
+
+
+def imputed(columns: Mapping[str, np.ndarray], worst: Mapping[str, float]) -> Mapping[str, Any]:
+    """Failed values of the columns named in `worst` replaced by what is said there."""
+    named = {name: value for name, value in worst.items() if name in columns}
+    return impute_worst(columns, named) if named else columns
 
 
 @dataclass(frozen=True)
@@ -131,6 +165,7 @@ class KeepMoments:
     """
 
     measures: tuple[MomentMeasure, ...]
+    worst: Mapping[str, float] = field(default_factory=dict)
 
     def __call__(self, _plan: Plan, block: Block) -> pa.Table:
         row: dict[str, Any] = {"scenario": [scenario_key(block.scenario)], "rep": [block.index]}
@@ -140,6 +175,7 @@ class KeepMoments:
                 f"block {block.index} failed ({block.columns[ERROR][0]}), and keep=summary keeps "
                 "no rows to say so. Run with keep=replicates to see the failures."
             )
+        columns = dict(imputed(columns, self.worst))
         for measure in self.measures:
             row |= _moments_row(measure.name, measure.moments(columns))
         return pa.table(row)

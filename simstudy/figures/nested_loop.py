@@ -1,0 +1,245 @@
+"""Nested-loop plot: every scenario of a design in one panel, its factors as steps beneath.
+
+Rücker & Schwarzer (2014), BMC Medical Research Methodology 14, 129. Scenarios are ordered by the
+factors, the first changing slowest. A design need not be a full grid: only scenarios that are there
+have a place.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from simstudy.errors import FigureError
+from simstudy.figures.frame import (
+    caption,
+    drawable,
+    factors_of,
+    in_words,
+    is_number,
+    labelled,
+    need_columns,
+    notes,
+    refuse_hidden,
+    rows_of,
+    with_interval,
+)
+from simstudy.figures.lazy import ggplot, p9
+from simstudy.figures.theme import BLUE, INK, MUTED, color_scales, theme_study
+
+BAND = 0.07  # height of a factor's steps, as a share of the measure's range
+CROWDED = 150  # scenarios from which on lines are thinner
+GAP = 0.09  # room above each, for its name and levels
+
+
+def nested_loop_plot(
+    summary: pd.DataFrame,
+    *,
+    y: str,
+    color: str | None = None,
+    factors: Sequence[str] | None = None,
+    nominal: float | None = None,
+    exact: bool = True,
+) -> ggplot:
+    """One measure over all scenarios, as steps with their Monte Carlo interval.
+
+    Parameters
+    ----------
+    summary
+        One row per scenario, axis values and measure.
+    y
+        The measure.
+    color
+        Column whose levels are compared, such as the method: one line each.
+    factors
+        The factors that order the scenarios, slowest first, and are drawn beneath as steps. Unless
+        given, all that vary, with the fewest levels first.
+    nominal
+        Level to draw as a dashed line.
+    exact
+        Whether to draw the column `exact` as dotted steps.
+
+    Returns
+    -------
+    ggplot
+        A line breaks where a scenario lacks that colour's result. Refused: scenarios that the
+        factors do not tell apart.
+    """
+    need_columns(summary, [color, *(factors or [])])
+    found = rows_of(summary, [y])
+    ordered = list(factors) if factors else _varying(found, color)
+    if not ordered:
+        raise FigureError(
+            f"No factor varies among the {len(found)} rows of {y!r}, so there is no order for a "
+            "nested loop. Draw a lolly plot, or keep more scenarios."
+        )
+    named = {f"factors[{i}]": name for i, name in enumerate(ordered)}
+    refuse_hidden(found, {**named, "color": color}, factors_of(summary))
+    drawn = _in_order(with_interval(found), ordered, color)
+    steps = _bands(drawn, ordered, _span(drawn, nominal, exact))
+    return (
+        p9.ggplot(drawable(drawn))
+        + _nominal(nominal)
+        + _measure(drawable(drawn), "color" in drawn)
+        + _theory(drawn, exact)
+        + _factor_steps(steps)
+        + _scales(drawn, found, color, _span(drawn, nominal, exact))
+        + _size(drawn, len(ordered))
+        + p9.labs(x=_x_title(drawn, ordered), y=in_words(y), caption=_says(drawn, exact))
+    )
+
+
+def _varying(found: pd.DataFrame, color: str | None) -> list[str]:
+    levels = {c: found[c].nunique(dropna=False) for c in factors_of(found) if c != color}
+    return sorted((c for c, n in levels.items() if n > 1), key=lambda c: levels[c])
+
+
+def _in_order(found: pd.DataFrame, factors: Sequence[str], color: str | None) -> pd.DataFrame:
+    """The rows with their scenario's place, from 0, and each factor's level as a category."""
+    levels = {f"factor_{i}": labelled(found[name]) for i, name in enumerate(factors)}
+    codes = pd.DataFrame({name: words.cat.codes for name, words in levels.items()})
+    place = codes.groupby(list(levels), sort=True).ngroup()
+    drawn = found.assign(scenario=place, **levels)
+    return drawn if color is None else drawn.assign(color=labelled(found[color]))
+
+
+# ---------------------------------------------------------------- the measure
+def staircase(drawn: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Both ends of each scenario's step, numbered so that only neighbours are joined.
+
+    Parameters
+    ----------
+    drawn
+        Rows with `scenario`, `value` and perhaps `color`; a scenario's step is 1 wide, around it.
+    value
+        The column that gives the steps their height.
+    """
+    rows = drawn.dropna(subset=value).sort_values("scenario")
+    by = rows.groupby("color", observed=True)["scenario"] if "color" in rows else rows["scenario"]
+    rows = rows.assign(broken=(by.diff() != 1).astype(int))
+    by = rows.groupby("color", observed=True)["broken"] if "color" in rows else rows["broken"]
+    rows = rows.assign(run=by.cumsum().astype(str) + _own(rows))
+    ends = [rows.assign(x=rows["scenario"] + side, side=side) for side in (-0.5, 0.5)]
+    both = pd.concat(ends).sort_values(["scenario", "side"], kind="stable")
+    return both.assign(y=both[value])
+
+
+def _own(rows: pd.DataFrame) -> pd.Series:
+    return "/" + rows["color"].astype(str) if "color" in rows else pd.Series("", index=rows.index)
+
+
+def _measure(rows: pd.DataFrame, colored: bool) -> list[Any]:
+    box = rows.assign(x0=rows["scenario"] - 0.5, x1=rows["scenario"] + 0.5).dropna(
+        subset=["lower", "upper"]
+    )
+    corners = {"xmin": "x0", "xmax": "x1", "ymin": "lower", "ymax": "upper"}
+    place = {"x": "x", "y": "y", "group": "run"}
+    steps, size = staircase(rows, "estimate"), 0.7 if rows["scenario"].max() < CROWDED else 0.4
+    if colored:
+        return [
+            p9.geom_rect(p9.aes(**corners, fill="color"), box, alpha=0.18, show_legend=False),
+            p9.geom_path(p9.aes(**place, color="color"), steps, size=size),
+        ]
+    return [
+        p9.geom_rect(p9.aes(**corners), box, alpha=0.18, fill=BLUE),
+        p9.geom_path(p9.aes(**place), steps, size=size, color=BLUE),
+    ]
+
+
+def _theory(drawn: pd.DataFrame, exact: bool) -> list[Any]:
+    if not exact or drawn["exact"].isna().all():
+        return []
+    place = {"x": "x", "y": "y", "group": "run"}
+    colors = {"color": "color"} if "color" in drawn else {}
+    steps = staircase(drawn, "exact")
+    return [p9.geom_path(p9.aes(**place, **colors), steps, size=0.6, linetype="dotted")]
+
+
+def _nominal(nominal: float | None) -> list[Any]:
+    if nominal is None:
+        return []
+    return [p9.geom_hline(yintercept=nominal, linetype="dashed", color=MUTED)]
+
+
+# ---------------------------------------------------------------- the factors
+def _span(drawn: pd.DataFrame, nominal: float | None, exact: bool) -> tuple[float, float]:
+    """Lowest and highest value of the measure's own part of the panel."""
+    parts = [drawn[c].to_numpy(float) for c in ("estimate", "lower", "upper")]
+    parts += [drawn["exact"].to_numpy(float)] if exact else []
+    parts += [np.array([nominal])] if nominal is not None else []
+    values = np.concatenate(parts)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    return (low, high) if high > low else (low - 0.5, low + 0.5)
+
+
+def _bands(drawn: pd.DataFrame, factors: Sequence[str], span: tuple[float, float]) -> pd.DataFrame:
+    """The staircase of each factor's levels beneath the measure, and where its name goes."""
+    scenarios = drawn.drop_duplicates("scenario")
+    bands = [_band(scenarios, i, name, span) for i, name in enumerate(factors)]
+    return pd.concat(bands, ignore_index=True)
+
+
+def _band(scenarios: pd.DataFrame, i: int, name: str, span: tuple[float, float]) -> pd.DataFrame:
+    low, height = span[0], span[1] - span[0]
+    floor = low - (i + 1) * (BAND + GAP) * height
+    levels = scenarios[f"factor_{i}"].cat
+    raised = levels.codes / max(len(levels.categories) - 1, 1)
+    rows = scenarios[["scenario"]].assign(level=floor + raised * BAND * height)
+    words = f"{in_words(name)}: {', '.join(levels.categories)}"
+    return staircase(rows, "level").assign(
+        factor=name, words=words, run=name, name_at=floor + (BAND + 0.015) * height
+    )
+
+
+def _factor_steps(steps: pd.DataFrame) -> list[Any]:
+    names = steps.drop_duplicates("factor").assign(x=-0.5)
+    return [
+        p9.geom_path(p9.aes(x="x", y="y", group="run"), steps, size=0.5, color=INK),
+        p9.geom_text(
+            p9.aes(x="x", y="name_at", label="words"),
+            names,
+            ha="left",
+            va="bottom",
+            size=7.5,
+            color=INK,
+        ),
+    ]
+
+
+def _scales(
+    drawn: pd.DataFrame, found: pd.DataFrame, color: str | None, span: tuple[float, float]
+) -> list[Any]:
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = [t for t in MaxNLocator(6).tick_values(*span) if span[0] <= t <= span[1]]
+    colors = (
+        color_scales(drawn["color"], color, is_quantity=is_number(found[color])) if color else []
+    )
+    return [
+        theme_study(),
+        *colors,
+        p9.scale_y_continuous(breaks=ticks),
+        p9.theme(panel_grid_major_x=p9.element_blank(), axis_text_x=p9.element_blank()),
+        p9.theme(axis_ticks_major_x=p9.element_blank()),
+    ]
+
+
+def _size(drawn: pd.DataFrame, n_factors: int) -> Any:
+    """Wider with the number of scenarios, taller with that of factors; in inches."""
+    width = float(np.clip(6.0 + 0.018 * drawn["scenario"].nunique(), 8.2, 14.0))
+    return p9.theme(figure_size=(width, 4.0 + 0.45 * n_factors))
+
+
+def _x_title(drawn: pd.DataFrame, factors: Sequence[str]) -> str:
+    names = ", ".join(in_words(name) for name in factors)
+    return f"{drawn['scenario'].nunique()} scenarios, ordered by {names}"
+
+
+def _says(drawn: pd.DataFrame, exact: bool) -> str:
+    theory = exact and bool(drawn["exact"].notna().any())
+    return caption(
+        "Shaded: Monte Carlo interval of each estimate.",
+        "Dotted: exact theory." * theory,
+        *notes(drawn),
+    )

@@ -1,0 +1,159 @@
+"""Figures to files: the same bytes from the same figure, and no SVG that a browser chokes on."""
+
+import copy
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from simstudy.errors import FigureError
+
+MAX_VECTOR_BYTES: Final = 400_000  # of one SVG's marks; the densest of the others become pixels
+PER_MARK, PER_VERTEX, PER_SHADE = 110, 25, 6_000  # bytes in an SVG, as matplotlib writes it
+REPRODUCIBLE: Final[dict[Any, Any]] = {
+    "svg.hashsalt": "simstudy",
+    "svg.fonttype": "path",
+    "svg.id": None,
+}
+METADATA: Final = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+
+
+class SavedFigure(NamedTuple):
+    """Where a figure was written."""
+
+    png: Path
+    svg: Path
+
+
+def save_figure(figure: Any, folder: str | Path, name: str, *, dpi: int = 200) -> SavedFigure:
+    """Write `<name>.png` and `<name>.svg`, byte for byte the same for the same figure.
+
+    Parameters
+    ----------
+    figure
+        A plotnine ggplot, a composition of them, or a matplotlib Figure; none is changed.
+    folder
+        Made if it is not there.
+    name
+        File name without its ending, such as "1B".
+    dpi
+        Pixels per inch of the PNG, and of what is too dense for an SVG: once marks would take more
+        than 400 kB (about 500 points or 2,500 segments), the densest layers are pixels within it,
+        none left out. Text, axes and the other layers stay vectors.
+
+    Returns
+    -------
+    SavedFigure
+        The two paths. Each file appears whole, under its own name, or not at all.
+    """
+    if not name or Path(name).name != name:
+        raise FigureError(
+            f"{name!r} is no file name for a figure: it has to be one name, without a folder, so "
+            "that the figure lands where the report looks for it. Give the folder as `folder`."
+        )
+    paths = SavedFigure(*(Path(folder) / f"{name}.{ending}" for ending in METADATA))
+    paths.png.parent.mkdir(parents=True, exist_ok=True)
+    for path, content in zip(paths, _rendered(figure, dpi), strict=True):
+        _write_whole(path, content)
+    return paths
+
+
+def _rendered(figure: Any, dpi: int) -> list[bytes]:
+    """The figure's PNG and SVG, drawn under matplotlib's defaults and not the user's."""
+    _headless()
+    import matplotlib
+    import matplotlib.style
+
+    with matplotlib.style.context("default", after_reset=True), matplotlib.rc_context(REPRODUCIBLE):
+        drawn = _drawn(figure, dpi)
+        with _dense_marks_as_pixels(drawn):
+            return [_bytes(drawn, ending, dpi) for ending in METADATA]
+
+
+def _headless() -> None:
+    """Draw without a display, unless someone has chosen how to draw already."""
+    import matplotlib
+
+    if "matplotlib.pyplot" not in sys.modules and matplotlib.get_backend(auto_select=False) is None:
+        matplotlib.use("Agg")
+
+
+def _drawn(figure: Any, dpi: int) -> Any:
+    from matplotlib.figure import Figure
+
+    if isinstance(figure, Figure):
+        return figure
+    if not type(figure).__module__.startswith("plotnine."):
+        raise FigureError(
+            f"A {type(figure).__name__} cannot be saved as a figure: `save_figure` draws a "
+            "plotnine ggplot or a matplotlib Figure. Return one of these."
+        )
+    from simstudy.figures.lazy import p9
+
+    plot = copy.deepcopy(figure)  # drawing leaves its traces on a plot
+    return (plot + p9.theme(dpi=dpi) if isinstance(plot, p9.ggplot) else plot).draw()
+
+
+def _bytes(drawn: Any, ending: str, dpi: int) -> bytes:
+    content = BytesIO()
+    drawn.savefig(content, format=ending, dpi=dpi, metadata=METADATA[ending])
+    return content.getvalue()
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
+# ---------------------------------------------------------------- dense layers
+@contextmanager
+def _dense_marks_as_pixels(drawn: Any) -> Iterator[None]:
+    """Rasterise the densest artists until the rest is few enough; undone at the end."""
+    changed = _too_dense(drawn)
+    before = [artist.get_rasterized() for artist in changed]
+    for artist in changed:
+        artist.set_rasterized(True)
+    try:
+        yield
+    finally:
+        for artist, was in zip(changed, before, strict=True):
+            artist.set_rasterized(was)
+
+
+def _too_dense(drawn: Any) -> list[Any]:
+    sizes = [(_vector_bytes(artist), artist) for artist in drawn.findobj(_is_layer)]
+    sizes.sort(key=lambda pair: -pair[0])
+    total, chosen = sum(size for size, _ in sizes), []
+    for size, artist in sizes:
+        if total <= MAX_VECTOR_BYTES:
+            break
+        chosen.append(artist)
+        total -= size
+    return chosen
+
+
+def _is_layer(artist: Any) -> bool:
+    from matplotlib.collections import Collection
+    from matplotlib.lines import Line2D
+
+    return isinstance(artist, (Collection, Line2D))
+
+
+def _vector_bytes(artist: Any) -> int:
+    """What an artist takes in an SVG, roughly."""
+    from matplotlib.collections import QuadMesh
+    from matplotlib.lines import Line2D
+
+    if isinstance(artist, QuadMesh):  # a colour bar: each cell is four shaded triangles
+        return PER_SHADE * len(artist.get_paths())
+    if isinstance(artist, Line2D):
+        return PER_MARK + PER_VERTEX * int(np.size(artist.get_xdata()))
+    vertices = [len(path.vertices) for path in artist.get_paths()]
+    n_marks: int = max(len(vertices), len(artist.get_offsets()))
+    return n_marks * (PER_MARK + PER_VERTEX * sum(vertices) // max(len(vertices), 1))

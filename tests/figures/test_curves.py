@@ -1,0 +1,143 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from simstudy.errors import FigureError
+from simstudy.figures import measure_curves
+from tests.figures.data import make_summary, points, segments, text_of
+
+SUMMARY = make_summary()
+NORMAL = SUMMARY[SUMMARY["dgp"] == "normal"]
+SPECIFIC = {"x": "n", "color": "method", "panel": "dgp"}
+
+
+def of(measure: str) -> pd.DataFrame:
+    return SUMMARY[SUMMARY["measure"] == measure]
+
+
+def test_every_estimate_is_a_point_and_every_interval_a_bar():
+    drawn = measure_curves(SUMMARY, y="coverage", **SPECIFIC).draw()
+    coverage = of("coverage")
+    assert sorted(points(drawn)[:, 1]) == pytest.approx(sorted(coverage["estimate"]))
+    bars = {tuple(np.sort(bar[:, 1]).round(9)) for bar in segments(drawn) if np.ptp(bar[:, 0]) == 0}
+    given = zip(coverage["lower"].round(9), coverage["upper"].round(9), strict=True)
+    assert set(given) <= bars
+
+
+def test_no_point_covers_another():
+    drawn = measure_curves(NORMAL, x="n", y="coverage", color="method").draw()
+    assert len(np.unique(points(drawn), axis=0)) == 4
+    assert len(np.unique(points(drawn)[:, 0])) == 4
+
+
+def test_points_stay_nearer_to_their_own_x_than_to_the_next():
+    drawn = measure_curves(NORMAL, x="n", y="coverage", color="method", log_x=True).draw()
+    at = points(drawn)[:, 0]
+    nearest = np.abs(at[:, None] - np.log10([5, 20])).min(axis=1)
+    assert nearest.max() < 0.25 * np.log10(20 / 5)
+
+
+def test_theory_is_a_line_where_there_is_theory():
+    plot = measure_curves(NORMAL, x="n", y="coverage", color="method")
+    theory = [layer._data for layer in plot.layers if "exact" in layer.mapping.get("y", "")]
+    assert theory[0][["x", "exact"]].to_numpy().tolist() == [[5, 0.9], [20, 0.9]]
+    assert list(theory[0]["color"]) == ["t", "t"]
+
+
+def test_theory_may_come_on_a_finer_grid():
+    grid = pd.DataFrame({"n": np.arange(5, 21), "method": "t", "exact": 0.9})
+    plot = measure_curves(NORMAL, x="n", y="coverage", color="method", exact=grid)
+    theory = next(layer._data for layer in plot.layers if "exact" in layer.mapping.get("y", ""))
+    assert len(theory) == 16
+    assert list(theory["color"].cat.categories) == ["t", "z"]
+
+
+def test_theory_for_what_was_not_simulated_is_refused():
+    grid = pd.DataFrame({"n": [5, 20], "method": "bayes", "exact": 0.9})
+    with pytest.raises(FigureError, match="theory has method at bayes, where nothing was simu"):
+        measure_curves(NORMAL, x="n", y="coverage", color="method", exact=grid)
+
+
+def test_theory_that_overlaps_itself_is_refused():
+    grid = pd.DataFrame({"n": [5, 5], "method": "t", "dgp": ["a", "b"], "exact": 0.9})
+    with pytest.raises(FigureError, match=r"1 point would .* differ in dgp \(2 levels\)"):
+        measure_curves(NORMAL, x="n", y="coverage", color="method", exact=grid)
+
+
+def test_without_theory_nothing_speaks_of_it():
+    plot = measure_curves(NORMAL, x="n", y="coverage", color="method", exact=False)
+    assert not any("exact" in layer.mapping.get("y", "") for layer in plot.layers)
+
+
+def test_several_measures_take_the_free_role_and_their_own_scales():
+    plot = measure_curves(SUMMARY, y=["coverage", "bias"], **SPECIFIC)
+    assert list(plot.data["rows"].cat.categories) == ["coverage", "bias"]
+    assert plot.facet.free == {"x": False, "y": True}
+
+
+def test_several_measures_without_a_free_role_are_refused():
+    with pytest.raises(FigureError, match=r"2 measures \(coverage, bias\) would share the panels"):
+        measure_curves(SUMMARY, y=["coverage", "bias"], **SPECIFIC, rows="method")
+
+
+def test_categories_make_an_axis_and_are_not_joined():
+    plot = measure_curves(SUMMARY, x="dgp", y="coverage", color="n", panel="method", nominal=0.9)
+    drawn = plot.draw()
+    assert sorted(points(drawn)[:, 1])[-1] <= 1
+    assert "Level marks: exact theory." in text_of(plot)
+    places = np.round(points(drawn)[:, 0])
+    assert set(places) == {1.0, 2.0}
+
+
+def test_nominal_levels_may_differ_by_measure_or_by_row():
+    plot = measure_curves(SUMMARY, y=["coverage", "bias"], nominal={"coverage": 0.9}, **SPECIFIC)
+    line = plot.layers[0]._data
+    assert set(line["rows"]) == {"coverage"}
+    assert set(line["nominal"]) == {0.9}
+    by_row = SUMMARY.assign(level=np.where(SUMMARY["dgp"] == "normal", 0.9, 0.8))
+    line = measure_curves(by_row, y="coverage", nominal="level", **SPECIFIC).layers[0]._data
+    assert dict(zip(line["panel"], line["nominal"], strict=True)) == {"normal": 0.9, "skewed": 0.8}
+
+
+def test_a_nominal_level_for_another_measure_is_refused():
+    with pytest.raises(
+        FigureError, match=r"level for 'power', which is not drawn here: .* coverag"
+    ):
+        measure_curves(SUMMARY, y="coverage", nominal={"power": 0.9}, **SPECIFIC)
+
+
+def test_hidden_points_are_refused():
+    with pytest.raises(FigureError, match=r"4 points would be drawn over others: .* in dgp"):
+        measure_curves(SUMMARY, x="n", y="coverage", color="method")
+
+
+def test_more_colours_than_can_be_told_apart_are_refused():
+    many = pd.concat([NORMAL.assign(method=f"m{i}") for i in range(9)])
+    many = many[many["n"] == 5].drop_duplicates(["method", "measure"])
+    with pytest.raises(FigureError, match="color='method' has 9 levels, and no more than 8"):
+        measure_curves(many, x="n", y="coverage", color="method")
+
+
+def test_zero_has_no_place_on_a_logarithmic_axis():
+    with pytest.raises(FigureError, match="log_x=True with x=0"):
+        measure_curves(
+            NORMAL.assign(n=NORMAL["n"] - 5), x="n", y="bias", color="method", log_x=True
+        )
+
+
+def test_the_caption_counts_replicates_failures_and_what_is_not_drawn():
+    coverage = of("coverage").reset_index(drop=True)
+    coverage.loc[0, "n_failed"] = 3
+    coverage.loc[1, ["estimate", "mcse", "lower", "upper"]] = np.nan
+    plot = measure_curves(coverage, y="coverage", **SPECIFIC)
+    assert text_of(plot) == (
+        "Bars: Monte Carlo interval of each estimate. 40 replicates per point. Failed replicates: "
+        "1 of 8 points have some, at most 3 of 43. "
+        "1 of 8 estimates are not finite and not drawn."
+    )
+
+
+def test_a_columns_name_is_never_evaluated():
+    odd = NORMAL.rename(columns={"n": "n obs - 1", "method": "class"})
+    drawn = measure_curves(odd, x="n obs - 1", y="bias", color="class").draw()
+    assert len(points(drawn)) == 4

@@ -1,0 +1,170 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from simstudy.errors import FigureError
+from simstudy.figures.frame import (
+    as_axis,
+    caption,
+    drawable,
+    factors_of,
+    factors_of_replicates,
+    failures_in_words,
+    labelled,
+    need_columns,
+    ordered_levels,
+    refuse_hidden,
+    replicates_in_words,
+    rows_of,
+    undefined_in_words,
+    with_interval,
+)
+from tests.figures.data import make_replicates, make_summary
+
+
+def test_nothing_that_a_summary_measures_is_taken_for_a_factor():
+    assert factors_of(make_summary().assign(reason="")) == ["dgp", "n", "method"]
+
+
+def test_a_missing_column_is_named_with_the_nearest():
+    with pytest.raises(FigureError, match=r"no column 'methd' to draw: did you mean 'method'\?"):
+        need_columns(make_summary(), ["n", None, "methd"])
+
+
+def test_a_missing_measure_is_named_with_the_nearest():
+    with pytest.raises(FigureError, match=r"no measure 'coverag' .*: did you mean 'coverage'\?"):
+        rows_of(make_summary(), ["bias", "coverag"])
+
+
+def test_a_missing_measure_with_nothing_near_lists_what_there_is():
+    with pytest.raises(FigureError, match="there is: bias, coverage, relative_error_model_se"):
+        rows_of(make_summary(), ["zzz"])
+
+
+def test_optional_columns_of_a_summary_may_be_absent():
+    rows = rows_of(make_summary()[["n", "measure", "estimate", "mcse"]], ["bias"])
+    assert rows[["exact", "lower", "n_failed", "n_rep"]].isna().all(axis=None)
+
+
+def test_hidden_rows_are_counted_and_the_factors_that_differ_named():
+    coverage = rows_of(make_summary(), ["coverage"])
+    with pytest.raises(FigureError) as refused:
+        refuse_hidden(coverage, {"x": "n", "panel": None}, ["dgp", "n", "method"])
+    assert str(refused.value) == (
+        "6 points would be drawn over others: rows still differ in dgp (2 levels) and method "
+        "(2 levels) once x='n' are fixed. Filter to one level, or map that factor too (color, "
+        "panel or rows where the figure has them)."
+    )
+
+
+def test_only_the_factors_that_still_differ_are_named():
+    coverage = rows_of(make_summary(), ["coverage"])
+    with pytest.raises(FigureError, match=r"differ in dgp \(2 levels\) once x='n', color='method'"):
+        refuse_hidden(coverage, {"x": "n", "color": "method"}, ["dgp", "n", "method"])
+
+
+def test_the_same_rows_twice_are_refused_though_no_factor_differs():
+    coverage = rows_of(make_summary(), ["coverage"])
+    twice = pd.concat([coverage, coverage.iloc[:1]], ignore_index=True)
+    fixed = {"x": "n", "color": "method", "panel": "dgp"}
+    with pytest.raises(FigureError, match=r"1 point would be .* more than once .* Drop the rep"):
+        refuse_hidden(twice, fixed, ["dgp", "n", "method"])
+
+
+def test_missing_levels_count_as_one_level():
+    frame = pd.DataFrame({"x": [1, 1], "k": [np.nan, np.nan], "d": ["a", "b"]})
+    with pytest.raises(FigureError, match=r"differ in d \(2 levels\)"):
+        refuse_hidden(frame, {"x": "x", "color": "k"}, ["x", "k", "d"])
+
+
+def test_rows_with_their_own_places_pass():
+    coverage = rows_of(make_summary(), ["coverage"])
+    refuse_hidden(coverage, {"x": "n", "color": "method", "panel": "dgp"}, ["dgp", "n", "method"])
+
+
+def test_factors_of_replicates_are_left_of_rep():
+    assert factors_of_replicates(make_replicates(3), []) == ["dgp", "n", "method"]
+
+
+def test_factors_of_replicates_are_found_right_of_rep_too():
+    frame = make_replicates(5)[["dgp", "rep", "method", "estimate", "covers", "n"]]
+    assert factors_of_replicates(frame, ["estimate"]) == ["dgp", "method", "n"]
+
+
+def test_levels_are_ordered_by_size_by_category_or_as_they_come():
+    assert ordered_levels(pd.Series([20, 5, 20])) == [5, 20]
+    assert ordered_levels(pd.Series(["z", "a", "z", None])) == ["z", "a", None]
+    category = pd.Categorical(["b", "a"], categories=["c", "b", "a"])
+    assert ordered_levels(pd.Series(category)) == ["b", "a"]
+
+
+def test_labels_say_what_a_number_counts_and_text_stands_alone():
+    numbers = labelled(pd.Series([0.95, 0.9], name="level"), "level")
+    assert list(numbers) == ["level = 0.95", "level = 0.9"]
+    assert list(numbers.cat.categories) == ["level = 0.9", "level = 0.95"]
+    assert list(labelled(pd.Series(["t", "z"], name="method"), "method")) == ["t", "z"]
+    assert list(labelled(pd.Series([True, None], name="paired"), "paired")) == [
+        "paired = True",
+        "paired = none",
+    ]
+
+
+def test_numbers_that_round_alike_keep_their_digits():
+    assert list(labelled(pd.Series([1.0000001, 1.0]))) == ["1.0000001", "1.0"]
+
+
+def test_levels_that_read_the_same_are_refused():
+    class Dgp:
+        def __repr__(self) -> str:
+            return "Normal()"
+
+    with pytest.raises(FigureError, match=r"levels of 'dgp' read the same \(Normal\(\)\)"):
+        labelled(pd.Series([Dgp(), Dgp()], name="dgp"))
+
+
+def test_an_axis_keeps_finite_numbers_and_names_the_rest():
+    assert as_axis(pd.Series([5, 20])).tolist() == [5, 20]
+    assert as_axis(pd.Series([5, 20], dtype=object)).dtype == "int64"
+    assert list(as_axis(pd.Series([20.0, np.inf]))) == ["20", "inf"]
+    assert list(as_axis(pd.Series([True, False]))) == ["True", "False"]
+
+
+def test_intervals_are_as_given_else_two_mcse():
+    rows = pd.DataFrame(
+        {
+            "estimate": [0.5, 2.0],
+            "mcse": [0.1, 0.25],
+            "lower": [0.2, np.nan],
+            "upper": [0.9, np.nan],
+        }
+    )
+    assert with_interval(rows)[["lower", "upper"]].to_numpy().tolist() == [[0.2, 0.9], [1.5, 2.5]]
+
+
+def test_failures_are_counted_by_point():
+    rows = pd.DataFrame({"n_rep": [100, 100, 50], "n_failed": [0, 7, 2]})
+    assert failures_in_words(rows) == (
+        "Failed replicates: 2 of 3 points have some, at most 7 of 107."
+    )
+    assert replicates_in_words(rows) == "50 to 100 replicates."
+    assert failures_in_words(rows.assign(n_failed=np.nan)) == ""
+
+
+def test_estimates_and_errors_that_are_not_there_are_counted():
+    rows = pd.DataFrame(
+        {"estimate": [1.0, np.nan, 2.0], "lower": [0, np.nan, np.nan], "upper": [2, np.nan, 3]}
+    )
+    assert undefined_in_words(rows) == (
+        "1 of 3 estimates are not finite and not drawn. "
+        "1 of 3 points have no Monte Carlo error to show."
+    )
+
+
+def test_a_figure_without_a_finite_estimate_is_refused():
+    with pytest.raises(FigureError, match="None of the 2 estimates to draw is finite"):
+        drawable(pd.DataFrame({"estimate": [np.nan, np.inf]}))
+
+
+def test_captions_wrap_and_leave_out_what_is_empty():
+    assert caption("One.", "", "Two.") == "One. Two."
+    assert max(map(len, caption(*["A sentence of some length."] * 9).splitlines())) <= 82

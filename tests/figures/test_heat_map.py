@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from simstudy.errors import FigureError
+from simstudy.figures import heat_map_plot
+from simstudy.figures.heat_map import decimals_for, fill_luminance
+from simstudy.figures.theme import VERMILLION
+from tests.figures.data import make_summary, text_of, texts
+
+SUMMARY = make_summary()
+
+
+def test_each_cell_says_its_estimate_and_its_error():
+    plot = heat_map_plot(SUMMARY, measure="bias", x="n", y="dgp", panel="method")
+    bias = SUMMARY[SUMMARY["measure"] == "bias"]
+    decimals = decimals_for(bias["mcse"].to_numpy())
+    columns = zip(bias["estimate"], bias["mcse"], strict=True)
+    words = [f"{estimate:.{decimals}f}\n({mcse:.{decimals}f})" for estimate, mcse in columns]
+    assert sorted(texts(plot.draw())) == sorted(words)
+
+
+@pytest.mark.parametrize(
+    ("mcse", "decimals"), [(0.0094, 3), (0.0102, 3), (0.034, 2), (2.0, 1), (50.0, 0), (0.0, 3)]
+)
+def test_decimals_show_the_monte_carlo_error(mcse, decimals):
+    assert decimals_for(np.array([mcse, np.nan])) == decimals
+
+
+def test_the_number_of_decimals_may_be_set():
+    plot = heat_map_plot(SUMMARY, measure="bias", x="n", y="dgp", panel="method", digits=1)
+    assert all(len(word.split(".")[1]) == len("0\n(0") for word in plot.data["words"])
+
+
+def test_a_scenario_without_an_estimate_has_a_dash_and_is_counted():
+    rows = SUMMARY[SUMMARY["measure"] == "bias"].reset_index(drop=True)
+    rows.loc[0, "estimate"] = np.nan
+    plot = heat_map_plot(rows, measure="bias", x="n", y="dgp", panel="method", center=0.0)
+    assert plot.data["words"].iloc[0] == "–"
+    assert "Dashes: 1 of 8 estimates are not finite." in text_of(plot)
+
+
+def test_cells_keep_the_order_of_their_levels():
+    plot = heat_map_plot(SUMMARY, measure="bias", x="n", y="dgp", panel="method")
+    assert list(plot.data["x"].cat.categories) == ["5", "20"]
+
+
+def test_text_is_white_only_on_dark_cells():
+    ramp = fill_luminance(np.array([0.0, 1.0, np.nan]), None)
+    assert ramp[0] < 0.05 < 0.6 < ramp[1] < ramp[2] == 1
+    centered = fill_luminance(np.array([-1.0, 0.0]), 0.0)
+    linear = [((c + 0.055) / 1.055) ** 2.4 if c > 0.04045 else 0 for c in to_rgb(VERMILLION)]
+    assert centered == pytest.approx([np.dot(linear, [0.2126, 0.7152, 0.0722]), 1.0])
+
+
+def test_hidden_cells_are_refused():
+    with pytest.raises(
+        FigureError, match=r"4 points would .* differ in method \(2 levels\) once x"
+    ):
+        heat_map_plot(SUMMARY, measure="bias", x="n", y="dgp")

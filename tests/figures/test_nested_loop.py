@@ -1,0 +1,72 @@
+import pandas as pd
+import pytest
+
+from simstudy.errors import FigureError
+from simstudy.figures import nested_loop_plot
+from simstudy.figures.nested_loop import staircase
+from tests.figures.data import boxes, make_summary, text_of, texts
+
+SUMMARY = make_summary()
+
+
+def test_each_scenario_has_its_step_in_the_order_of_the_factors():
+    plot = nested_loop_plot(SUMMARY, y="coverage", color="method", factors=["n", "dgp"])
+    drawn = plot.data.sort_values("scenario")
+    t = drawn[drawn["method"] == "t"]
+    assert list(zip(t["n"], t["dgp"], strict=True)) == [
+        (5, "normal"),
+        (5, "skewed"),
+        (20, "normal"),
+        (20, "skewed"),
+    ]
+    given = SUMMARY[(SUMMARY["measure"] == "coverage") & (SUMMARY["method"] == "t")]
+    assert t["estimate"].tolist() == given.sort_values(["n", "dgp"])["estimate"].tolist()
+
+
+def test_intervals_and_factor_names_are_drawn():
+    figure = nested_loop_plot(SUMMARY, y="coverage", color="method", factors=["n", "dgp"]).draw()
+    coverage = SUMMARY[SUMMARY["measure"] == "coverage"]
+    heights = {(round(y0, 9), round(y1, 9)) for _, y0, _, y1 in boxes(figure)}
+    assert set(zip(coverage["lower"].round(9), coverage["upper"].round(9), strict=True)) <= heights
+    assert texts(figure) == ["n: 5, 20", "dgp: normal, skewed"]
+
+
+def test_a_design_that_is_no_full_grid_has_places_only_for_what_is_there():
+    some = SUMMARY[~((SUMMARY["dgp"] == "skewed") & (SUMMARY["n"] == 5))]
+    plot = nested_loop_plot(some, y="coverage", color="method", factors=["dgp", "n"])
+    assert sorted(plot.data["scenario"].unique()) == [0, 1, 2]
+    assert plot.labels.x == "3 scenarios, ordered by dgp, n"
+
+
+def test_a_line_breaks_where_a_result_is_missing():
+    rows = pd.DataFrame({"scenario": [0, 1, 3], "estimate": [1.0, 2.0, 3.0]})
+    steps = staircase(rows, "estimate")
+    assert steps["x"].tolist() == [-0.5, 0.5, 0.5, 1.5, 2.5, 3.5]
+    assert steps["y"].tolist() == [1, 1, 2, 2, 3, 3]
+    assert steps["run"].tolist()[:4] == [steps["run"].iloc[0]] * 4
+    assert steps["run"].iloc[4] != steps["run"].iloc[3]
+
+
+def test_theory_is_dotted_and_the_caption_says_so():
+    plot = nested_loop_plot(SUMMARY, y="coverage", color="method", factors=["dgp", "n"])
+    assert "Dotted: exact theory." in text_of(plot)
+    without = nested_loop_plot(
+        SUMMARY, y="coverage", color="method", factors=["dgp", "n"], exact=False
+    )
+    assert "Dotted" not in text_of(without)
+
+
+def test_factors_that_vary_are_found_when_none_are_named():
+    plot = nested_loop_plot(SUMMARY, y="bias", color="method", nominal=0.0)
+    assert plot.labels.x == "4 scenarios, ordered by dgp, n"
+
+
+def test_scenarios_that_the_factors_do_not_tell_apart_are_refused():
+    with pytest.raises(FigureError, match=r"4 points would .* differ in dgp \(2 levels\) once fac"):
+        nested_loop_plot(SUMMARY, y="coverage", color="method", factors=["n"])
+
+
+def test_a_design_without_factors_is_refused():
+    one = SUMMARY[(SUMMARY["dgp"] == "normal") & (SUMMARY["n"] == 5)]
+    with pytest.raises(FigureError, match="No factor varies among the 2 rows of 'coverage'"):
+        nested_loop_plot(one, y="coverage", color="method")

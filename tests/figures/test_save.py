@@ -1,0 +1,121 @@
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from simstudy.errors import FigureError
+from simstudy.figures import agreement_plot, heat_map_plot, measure_curves, save_figure
+from tests.figures.data import make_summary
+
+ROOT = Path(__file__).resolve().parents[2]
+ELSEWHERE = """
+import sys
+import simstudy.figures
+from simstudy.figures import measure_curves, save_figure
+for name in ("plotnine", "matplotlib"):
+    assert name not in sys.modules, name
+from tests.figures.data import make_summary
+import matplotlib
+matplotlib.rcParams["axes.facecolor"] = "red"
+before = dict(matplotlib.rcParams)
+summary = make_summary()
+summary = summary[summary["dgp"] == "normal"]
+save_figure(measure_curves(summary, x="n", y="coverage", color="method"), sys.argv[1], "a")
+changed = {k for k, v in matplotlib.rcParams.items() if before[k] != v} - {"backend"}
+assert not changed, changed
+assert matplotlib.get_backend().lower() == "agg"
+"""
+
+
+def curves():
+    summary = make_summary()
+    return measure_curves(summary[summary["dgp"] == "normal"], x="n", y="coverage", color="method")
+
+
+def test_the_same_figure_is_the_same_bytes_here_again_and_elsewhere(tmp_path):
+    plot = curves()
+    first, again = (save_figure(plot, tmp_path / f, "a") for f in ("first", "again"))
+    subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, tmp_path / "else"],
+        cwd=ROOT,
+        check=True,
+        env={"PYTHONHASHSEED": "7", "PATH": ""},
+    )
+    for path, other in zip(first, again, strict=True):
+        assert path.read_bytes() == other.read_bytes()
+        assert path.read_bytes() == (tmp_path / "else" / path.name).read_bytes()
+
+
+def dense(n: int = 6_000) -> pd.DataFrame:
+    values = np.random.default_rng(2).standard_normal(2 * n)
+    reps = np.tile(np.arange(n), 2)
+    return pd.DataFrame({"method": np.repeat(["a", "b"], n), "rep": reps, "value": values})
+
+
+def test_a_dense_figure_stays_small_and_keeps_its_words(tmp_path):
+    paths = save_figure(agreement_plot(dense(), value="value", pair=("a", "b")), tmp_path, "1B")
+    svg = paths.svg.read_text()
+    assert paths.svg.stat().st_size < 1_000_000
+    assert svg.count("<image") == 1
+    assert svg.count("<use") > 50
+
+
+def test_a_light_figure_has_no_pixels(tmp_path):
+    assert "<image" not in save_figure(curves(), tmp_path, "1").svg.read_text()
+
+
+def test_a_heat_maps_colour_bar_is_pixels(tmp_path):
+    plot = heat_map_plot(make_summary(), measure="bias", x="n", y="dgp", panel="method")
+    svg = save_figure(plot, tmp_path, "2").svg
+    assert svg.stat().st_size < 200_000
+
+
+def test_a_matplotlib_figure_is_saved_and_left_as_it_was(tmp_path):
+    figure = Figure()
+    dots = figure.add_subplot().scatter(*np.random.default_rng(1).standard_normal((2, 5_000)))
+    paths = save_figure(figure, tmp_path / "new" / "folder", "scatter", dpi=50)
+    assert paths.svg.read_text().count("<image") == 1
+    assert paths.svg.stat().st_size < 1_000_000
+    assert not dots.get_rasterized()
+    assert paths.png.read_bytes() == save_figure(figure, tmp_path, "x", dpi=50).png.read_bytes()
+
+
+def test_pixels_per_inch_are_those_asked_for(tmp_path):
+    figure = Figure(figsize=(2, 1))
+    png = save_figure(figure, tmp_path, "size", dpi=50).png.read_bytes()
+    assert (int.from_bytes(png[16:20]), int.from_bytes(png[20:24])) == (100, 50)
+
+
+def test_nothing_but_the_two_files_is_left(tmp_path):
+    save_figure(Figure(), tmp_path, "1")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["1.png", "1.svg"]
+
+
+def test_no_date_and_no_version_is_written(tmp_path):
+    svg = save_figure(Figure(), tmp_path, "1").svg.read_text()
+    assert not re.search(r"<dc:date>|matplotlib\.org/\d|v\d+\.\d+\.\d+", svg)
+
+
+def test_the_backend_in_use_stays(tmp_path):
+    import matplotlib.pyplot as plt
+
+    before, figures = plt.get_backend(), plt.get_fignums()
+    save_figure(curves(), tmp_path, "1", dpi=40)
+    assert (matplotlib.get_backend(), plt.get_fignums()) == (before, figures)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../a"])
+def test_a_name_that_leaves_the_folder_is_refused(tmp_path, name):
+    with pytest.raises(FigureError, match="is no file name for a figure"):
+        save_figure(Figure(), tmp_path, name)
+
+
+def test_what_is_no_figure_is_refused(tmp_path):
+    with pytest.raises(FigureError, match="A DataFrame cannot be saved as a figure"):
+        save_figure(pd.DataFrame(), tmp_path, "1")
