@@ -1,0 +1,35 @@
+"""Bisection over whole numbers, for all elements of an array at once."""
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+Counts = Int[np.ndarray, "..."]
+
+
+def least_count(
+    holds: Callable[[Counts], Bool[np.ndarray, "..."]], low: Counts, high: Counts
+) -> Counts:
+    """The least count in [low, high] where `holds` is true, taken to be true at `high`.
+
+    Parameters
+    ----------
+    holds
+        Elementwise, and once true for a count true for every larger one.
+    low, high
+        Inclusive, of one shape; `high` itself is never asked.
+
+    Returns
+    -------
+    Counts
+        Exact, after about log2(high − low) calls.
+    """
+    low, high = np.broadcast_arrays(np.asarray(low, np.int64), np.asarray(high, np.int64))
+    low, high = low.copy(), high.copy()
+    while (low < high).any():
+        middle = (low + high) // 2
+        true = holds(middle)
+        high = np.where(true, middle, high)
+        low = np.where(true, low, np.minimum(middle + 1, high))
+    return high
