@@ -68,14 +68,14 @@ def refuse_bad_overrides(arguments: Sequence[str]) -> None:
         return
     from hydra import compose, initialize_config_dir
 
+    register_single_files()
     with initialize_config_dir(str(ROOT / "conf"), version_base=None):
         for overrides in sweep_points([one for one in arguments if not one.startswith("-")]):
             try:
                 cfg = compose("config", overrides=overrides, return_hydra_config=True)
             except Exception as error:
                 raise in_one_line(error, overrides) from None
-            job = read_job(cfg, cfg.hydra.runtime.choices["experiment"])
-            job.module.study(job.config)
+            read_job(cfg, cfg.hydra.runtime.choices["experiment"])
 
 
 def sweep_points(overrides: Sequence[str]) -> Iterator[list[str]]:
@@ -105,8 +105,24 @@ def choices(override: Any) -> list[str]:
 
 
 def options(group: str) -> list[str]:
-    """The files of a config group."""
-    return sorted(path.stem for path in (ROOT / "conf" / group).glob("*.yaml"))
+    """The names in a config group."""
+    files = [path.stem for path in (ROOT / "conf" / group).glob("*.yaml")]
+    return sorted(files + (single_files() if group == "experiment" else []))
+
+
+def single_files() -> list[str]:
+    """Experiments that say everything in one file, without published values under `conf/`."""
+    modules = {path.stem for path in (ROOT / "experiments").glob("[!_]*.py")}
+    return sorted(modules - {path.stem for path in (ROOT / "conf" / "experiment").glob("*.yaml")})
+
+
+def register_single_files() -> None:
+    """Give Hydra the defaults of such experiments as if they stood in a file."""
+    from hydra.core.config_store import ConfigStore
+
+    for name in single_files():
+        defaults = asdict(load_experiment(name).Config())
+        ConfigStore.instance().store(group="experiment", name=name, node=defaults)
 
 
 def in_one_line(error: Exception, overrides: Sequence[str]) -> Exception:
@@ -154,6 +170,7 @@ class Job:
     name: str
     module: Any
     config: Any
+    study: Any
     settings: Any
     n_rep: int
     out: str
@@ -181,8 +198,9 @@ def read_job(cfg: Any, name: str) -> Job:
     given = {"backend": backend["name"], "address": backend.get("address")}
     settings = build(Settings, plain | given)
     read_shard(settings.shard)
-    n_rep = settings.n_rep or scale["n_rep"] or scale["times"] * config.n_rep
-    return Job(name, module, config, settings, n_rep, settings.out or scale["out"])
+    study = module.study(config)
+    n_rep = settings.n_rep or scale["n_rep"] or scale["times"] * study.n_rep
+    return Job(name, module, config, study, settings, n_rep, settings.out or scale["out"])
 
 
 def load_experiment(name: str) -> Any:
@@ -201,7 +219,7 @@ def run_job(job: Job, arguments: Sequence[str]) -> int:
         if job.settings.plan:
             return print_forecast(job)
         if job.settings.summarize:
-            look = job.module.study(job.config).look(job.n_rep, job.settings.seed, out=job.out)
+            look = job.study.look(job.n_rep, job.settings.seed, out=job.out)
             return publish_result(job, look)
         return carry_out(job)
     except KeyboardInterrupt:
@@ -223,10 +241,9 @@ def carry_out(job: Job) -> int:
     from simstudy.settings import read_shard
 
     settings = job.settings
-    study = job.module.study(job.config)
     workers = Workers(settings.backend, settings.n_jobs, settings.address)
     with Bar(job.name, shown=settings.progress) as bar:
-        result = study.run(
+        result = job.study.run(
             job.n_rep,
             settings.seed,
             out=job.out,
@@ -277,8 +294,7 @@ def print_forecast(job: Job) -> int:
 
     if not job.settings.precision:
         raise ConfigError("plan=true needs a target, such as precision.power=0.005")
-    study = job.module.study(job.config)
-    print_cost(study.forecast(job.settings.precision, job.settings.n_rep, job.settings.seed))
+    print_cost(job.study.forecast(job.settings.precision, job.settings.n_rep, job.settings.seed))
     return 0
 
 
@@ -286,9 +302,8 @@ def replay(job: Job) -> int:
     """Draw one recorded replicate again, letting its error through."""
     from simstudy.block import Address
 
-    study = job.module.study(job.config)
     try:
-        row = study.replay(Address.parse(job.settings.replay), job.settings.seed)
+        row = job.study.replay(Address.parse(job.settings.replay), job.settings.seed)
     except Exception:
         if job.settings.debug:
             import pdb

@@ -1,1 +1,47 @@
-"""Monte Carlo simulation studies: vectorized, reproducible, every number with its error."""
+"""Monte Carlo simulation studies: vectorized, reproducible, every number with its error.
+
+The names that a study needs, imported when they are first used:
+
+    from simstudy import Study, grid
+    from simstudy.measures import bias, coverage
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simstudy.attempt import by_method, each_replicate
+    from simstudy.claims import Claim, Reproduced
+    from simstudy.config import option, published
+    from simstudy.design import Columns, grid, together
+    from simstudy.result import Result
+    from simstudy.runner import Workers
+    from simstudy.streams import Streams
+    from simstudy.study import Study
+
+__all__ = [
+    "Claim", "Columns", "Reproduced", "Result", "Streams", "Study", "Workers", "by_method",
+    "each_replicate", "grid", "option", "published", "together",
+]  # fmt: skip
+
+_HOMES = {
+    "attempt": ("by_method", "each_replicate"),
+    "claims": ("Claim", "Reproduced"),
+    "config": ("option", "published"),
+    "design": ("Columns", "grid", "together"),
+    "result": ("Result",),
+    "runner": ("Workers",),
+    "streams": ("Streams",),
+    "study": ("Study",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
