@@ -16,7 +16,8 @@ def least_count(
     Parameters
     ----------
     holds
-        Elementwise, and once true for a count true for every larger one.
+        Elementwise, and once true for a count true for every larger one. It is given an array of
+        at least one axis, also where the bounds have none.
     low, high
         Inclusive, of one shape; `high` itself is never asked.
 
@@ -26,10 +27,11 @@ def least_count(
         Exact, after about log2(high − low) calls.
     """
     low, high = np.broadcast_arrays(np.asarray(low, np.int64), np.asarray(high, np.int64))
-    low, high = low.copy(), high.copy()
+    shape = low.shape
+    low, high = np.atleast_1d(low), np.atleast_1d(high)
     while (low < high).any():
         middle = (low + high) // 2
         true = holds(middle)
         high = np.where(true, middle, high)
         low = np.where(true, low, np.minimum(middle + 1, high))
-    return high
+    return high.reshape(shape)

@@ -1,0 +1,237 @@
+"""Scores of a classifier within one class: where the true threshold is known.
+
+Each distribution draws a block of scores and states the truth it implies: the sensitivity of any
+threshold, and the threshold of any sensitivity. A case is called positive where score >=
+threshold, which matters where scores are tied. For negative cases the same objects give the
+specificity, one minus the share at or above the threshold.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float
+from scipy import special
+
+from simstudy.errors import DesignError
+from simstudy.stats._refusals import check_count, check_proportion
+
+Real = Float[np.ndarray, "..."]
+LATTICE_SLACK = 1e-9
+"""Share of a step by which a threshold may miss a lattice point through rounding."""
+
+
+@runtime_checkable
+class Scores(Protocol):
+    """What a study of thresholds needs from the scores of one class."""
+
+    def draw(
+        self, rng: np.random.Generator, n_rep: int, n_obs: int
+    ) -> Float[np.ndarray, "rep obs"]:
+        """Independent scores, one replicate per row."""
+
+    def sensitivity(self, threshold: Any) -> Any:
+        """P(score >= threshold), elementwise; −∞ gives 1."""
+
+    def specificity(self, threshold: Any) -> Any:
+        """P(score < threshold), elementwise; +∞ gives 1."""
+
+    def quantile(self, q: Any) -> Any:
+        """Smallest value with at least `q` of the distribution at or below it."""
+
+    def threshold(self, sensitivity: Any) -> Any:
+        """Largest threshold that has at least this sensitivity: the true t*."""
+
+
+@dataclass(frozen=True)
+class NormalScores:
+    """Normal scores, such as log-odds often look; in units of the score."""
+
+    mean: float = 1.0
+    sd: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_scale(self, self.sd)
+
+    def draw(
+        self, rng: np.random.Generator, n_rep: int, n_obs: int
+    ) -> Float[np.ndarray, "rep obs"]:
+        return self.mean + self.sd * rng.standard_normal(_shape(n_rep, n_obs))
+
+    def sensitivity(self, threshold: Any) -> Any:
+        return special.ndtr((self.mean - np.asarray(threshold)) / self.sd)
+
+    def specificity(self, threshold: Any) -> Any:
+        return special.ndtr((np.asarray(threshold) - self.mean) / self.sd)
+
+    def quantile(self, q: Any) -> Any:
+        return self.mean + self.sd * special.ndtri(_level(q))
+
+    def threshold(self, sensitivity: Any) -> Any:
+        return self.mean - self.sd * special.ndtri(_level(sensitivity, "sensitivity"))
+
+
+@dataclass(frozen=True)
+class SkewedScores:
+    """Gamma scores, shifted, scaled and, for a long left tail, mirrored.
+
+    Parameters
+    ----------
+    mean, sd
+        Of the scores, in their units.
+    skewness
+        Third standardised moment, not 0. Negative: the tail that sets a sensitivity is long.
+    """
+
+    mean: float = 1.0
+    sd: float = 1.0
+    skewness: float = -1.0
+
+    def __post_init__(self) -> None:
+        _check_scale(self, self.sd)
+        if not (self.skewness != 0 and np.isfinite(self.skewness)):
+            raise DesignError(
+                f"SkewedScores(skewness={self.skewness:g}) has no gamma shape, which is "
+                "4/skewness². Give a skewness other than 0, or use NormalScores."
+            )
+
+    @property
+    def shape(self) -> float:
+        """Shape of the gamma distribution."""
+        return 4.0 / self.skewness**2
+
+    def draw(
+        self, rng: np.random.Generator, n_rep: int, n_obs: int
+    ) -> Float[np.ndarray, "rep obs"]:
+        return np.asarray(self._place(rng.standard_gamma(self.shape, _shape(n_rep, n_obs))))
+
+    def sensitivity(self, threshold: Any) -> Any:
+        tail = special.gammaincc if self.skewness > 0 else special.gammainc
+        return tail(self.shape, self._gamma(threshold))
+
+    def specificity(self, threshold: Any) -> Any:
+        tail = special.gammainc if self.skewness > 0 else special.gammaincc
+        return tail(self.shape, self._gamma(threshold))
+
+    def quantile(self, q: Any) -> Any:
+        inverse = special.gammaincinv if self.skewness > 0 else special.gammainccinv
+        return self._place(inverse(self.shape, _level(q)))
+
+    def threshold(self, sensitivity: Any) -> Any:
+        inverse = special.gammainccinv if self.skewness > 0 else special.gammaincinv
+        return self._place(inverse(self.shape, _level(sensitivity, "sensitivity")))
+
+    def _place(self, gamma: Any) -> Any:
+        unit = (gamma - self.shape) / np.sqrt(self.shape)
+        return self.mean + self.sd * np.sign(self.skewness) * unit
+
+    def _gamma(self, score: Any) -> Any:
+        unit = (np.asarray(score) - self.mean) / self.sd * np.sign(self.skewness)
+        return np.maximum(self.shape + np.sqrt(self.shape) * unit, 0.0)
+
+
+@dataclass(frozen=True)
+class HeavyTailedScores:
+    """Student-t scores around a location; `scale` multiplies the t variable.
+
+    Any `df` above 0 is allowed: quantiles exist where moments do not.
+    """
+
+    location: float = 1.0
+    scale: float = 1.0
+    df: float = 3.0
+
+    def __post_init__(self) -> None:
+        _check_scale(self, self.scale)
+        if not self.df > 0:
+            raise DesignError(
+                f"HeavyTailedScores(df={self.df:g}) is no distribution. Give df > 0; 1 is the "
+                "Cauchy distribution and large values are nearly normal."
+            )
+
+    def draw(
+        self, rng: np.random.Generator, n_rep: int, n_obs: int
+    ) -> Float[np.ndarray, "rep obs"]:
+        return self.location + self.scale * rng.standard_t(self.df, _shape(n_rep, n_obs))
+
+    def sensitivity(self, threshold: Any) -> Any:
+        return special.stdtr(self.df, (self.location - np.asarray(threshold)) / self.scale)
+
+    def specificity(self, threshold: Any) -> Any:
+        return special.stdtr(self.df, (np.asarray(threshold) - self.location) / self.scale)
+
+    def quantile(self, q: Any) -> Any:
+        return self.location + self.scale * special.stdtrit(self.df, _level(q))
+
+    def threshold(self, sensitivity: Any) -> Any:
+        level = _level(sensitivity, "sensitivity")
+        return self.location - self.scale * special.stdtrit(self.df, level)
+
+
+@dataclass(frozen=True)
+class DiscretisedScores:
+    """Scores of another distribution, rounded to multiples of `step`: many are tied.
+
+    Parameters
+    ----------
+    base
+        Continuous scores before rounding.
+    step
+        Distance between neighbouring values, in units of the score.
+    """
+
+    base: NormalScores | SkewedScores | HeavyTailedScores = field(default_factory=NormalScores)
+    step: float = 0.25
+
+    def __post_init__(self) -> None:
+        _check_scale(self, self.step)
+
+    def draw(
+        self, rng: np.random.Generator, n_rep: int, n_obs: int
+    ) -> Float[np.ndarray, "rep obs"]:
+        return self.step * np.floor(self.base.draw(rng, n_rep, n_obs) / self.step + 0.5)
+
+    def sensitivity(self, threshold: Any) -> Any:
+        return self.base.sensitivity(self.step * (self._least_point(threshold) - 0.5))
+
+    def specificity(self, threshold: Any) -> Any:
+        return self.base.specificity(self.step * (self._least_point(threshold) - 0.5))
+
+    def quantile(self, q: Any) -> Any:
+        return self.step * np.ceil(self.base.quantile(q) / self.step - 0.5 - LATTICE_SLACK)
+
+    def threshold(self, sensitivity: Any) -> Any:
+        """The lattice point itself; anything above it, up to the next, is less sensitive."""
+        edge = self.base.threshold(sensitivity) / self.step
+        return self.step * np.floor(edge + 0.5 + LATTICE_SLACK)
+
+    def _least_point(self, threshold: Any) -> Any:
+        """Index of the least lattice point at or above a threshold."""
+        return np.ceil(np.asarray(threshold, dtype=float) / self.step - LATTICE_SLACK)
+
+
+def safe_share(scores: Scores, thresholds: Real, sensitivity: float) -> float:
+    """Share of thresholds whose true sensitivity is at least the target: the coverage.
+
+    Decided on the scale of thresholds, t <= t*, where the target's own rounding cannot matter.
+    """
+    return float(np.mean(np.asarray(thresholds) <= scores.threshold(sensitivity)))
+
+
+def _level(value: Any, name: str = "q") -> Real:
+    check_proportion(name, value, "a threshold at that level")
+    return np.asarray(value, dtype=float)
+
+
+def _shape(n_rep: int, n_obs: int) -> tuple[int, int]:
+    check_count("n_rep", n_rep, least=0, meaning="a block")
+    check_count("n_obs", n_obs, least=1, meaning="a sample")
+    return n_rep, n_obs
+
+
+def _check_scale(scores: Any, scale: float) -> None:
+    if not (scale > 0 and np.isfinite(scale)):
+        raise DesignError(
+            f"{type(scores).__name__} with a spread or step of {scale:g} has no quantiles to "
+            "bound. Give a positive, finite one."
+        )

@@ -1,0 +1,456 @@
+"""A trial that must show a sensitivity above a null: its sample size, exactly and approximately.
+
+The true sensitivity is k, the null hypothesis says it is at most l = k − margin, and `n` positive
+cases are tested. Three rules reject for a count x of true positives:
+
+======  ======================================  ====================================
+rule    p-value                                 the same as: this lower limit > l
+======  ======================================  ====================================
+score   1 − Φ((x/n − l)/√(l(1−l)/n))            Wilson
+exact   P(Binomial(n, l) >= x)                  Clopper-Pearson
+mid_p   the same less half of P(... = x)        mid-p
+======  ======================================  ====================================
+
+each where the p-value is below alpha. "normal" stands for the approximation of the score rule by
+two normal distributions, in which n need not be whole. Power as a function of whole n is a
+sawtooth: a case more can raise the critical count and lose power. So there are two sample sizes:
+the least n that reaches the power, and the least from which the power never falls below it again.
+
+Sources: Chernick & Liu (2002), American Statistician 56(2), 149-155, for the sawtooth; Agresti &
+Coull (1998), American Statistician 52(2), 119-126, for the intervals. Arguments broadcast.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy import special
+
+from simstudy.errors import DesignError
+from simstudy.stats._integer_search import least_count
+from simstudy.stats._refusals import check_choice, check_count, check_proportion
+
+RULES = ("score", "exact", "mid_p")
+CHUNK = 65_536
+"""Sample sizes examined at once when looking for the end of the sawtooth."""
+
+Real = Float[np.ndarray, "..."]
+Count = Int[np.ndarray, "..."]
+
+
+class TrialPower(NamedTuple):
+    """Reject at `critical` true positives or more (n + 1: never); chance of it under l and k."""
+
+    critical: Any
+    size: Any
+    power: Any
+
+
+class SampleSizes(NamedTuple):
+    """Least n that reaches the power, and least n from which it never falls below again."""
+
+    first: int
+    forever: int
+
+
+def p_value(successes: Any, n_obs: Any, null: Any, *, rule: str = "exact") -> Any:
+    """P-value of `successes` true positives among `n_obs` against the null sensitivity.
+
+    Refused: a null outside (0, 1), n < 1, and counts outside 0..n.
+    """
+    check_choice("rule", rule, RULES)
+    check_proportion("null", null, "a test against it")
+    check_count("n_obs", n_obs, least=1, meaning="a trial")
+    check_count("successes", successes, least=0, meaning="a result")
+    check_count("failures", np.subtract(n_obs, successes), least=0, meaning="a result")
+    return _p_value(np.asarray(successes), np.asarray(n_obs), np.asarray(null), rule)[()]
+
+
+def wilson_lower(successes: Any, n_obs: Any, alpha: Any) -> Any:
+    """Lower limit at one-sided level 1 − alpha: the null at which the score rule turns.
+
+    Wilson (1927), JASA 22(158), 209-212. `successes` may be fractional.
+    """
+    z2 = special.ndtri(alpha) ** 2
+    share = np.asarray(successes) / n_obs
+    spread = np.sqrt(z2 / n_obs * (share * (1 - share) + z2 / (4 * np.asarray(n_obs))))
+    sign = -np.sign(special.ndtri(alpha))
+    return ((share + z2 / (2 * np.asarray(n_obs)) - sign * spread) / (1 + z2 / n_obs))[()]
+
+
+def clopper_pearson_lower(successes: Any, n_obs: Any, alpha: Any) -> Any:
+    """Lower limit at one-sided level 1 − alpha: the null at which the exact rule turns.
+
+    Clopper & Pearson (1934), Biometrika 26(4), 404-413; 0 at no success.
+    """
+    x, n, a = np.broadcast_arrays(successes, n_obs, alpha)
+    some = x > 0
+    limit = special.betaincinv(np.where(some, x, 1), np.where(some, n - x + 1, 1), a)
+    return np.where(some, limit, 0.0)[()]
+
+
+def mid_p_lower(successes: Any, n_obs: Any, alpha: Any) -> Any:
+    """Lower limit at one-sided level 1 − alpha: the null at which the mid-p rule turns.
+
+    By bisection between 0 and 1; 0 where even the null 0 is not rejected, as at no success.
+
+    References
+    ----------
+    Lancaster (1961), JASA 56(294), 223-234.
+    """
+    x, n, a = np.broadcast_arrays(successes, n_obs, alpha)
+    low, high = np.zeros(x.shape), np.ones(x.shape)
+    for _ in range(60):
+        middle = np.asarray(0.5 * (low + high))
+        rejects = _p_value(x, n, middle, "mid_p") < a
+        low, high = np.where(rejects, middle, low), np.where(rejects, high, middle)
+    return np.where(x > 0, low, 0.0)[()]
+
+
+def critical_count(n_obs: Any, null: Any, alpha: Any, *, rule: str = "exact") -> Any:
+    """The fewest true positives that reject; n + 1 where not even all of them do."""
+    check_choice("rule", rule, RULES)
+    check_count("n_obs", n_obs, least=1, meaning="a trial")
+    check_proportion("null", null, "a test against it")
+    check_proportion("alpha", alpha, "a test at that level")
+    n, null, alpha = np.broadcast_arrays(n_obs, null, alpha)
+    return _critical(n, null, alpha, rule)[()]
+
+
+def trial_power(
+    n_obs: Any, sensitivity: Any, null: Any, alpha: Any, *, rule: str = "exact"
+) -> TrialPower:
+    """Exact size and power of the rule, with the critical count that gives them.
+
+    Parameters
+    ----------
+    n_obs
+        Positive cases, whole, at least 1.
+    sensitivity
+        The true one; any in (0, 1), also below the null.
+    null, alpha
+        Null sensitivity and nominal level, in (0, 1).
+    rule
+        "score", "exact" or "mid_p".
+
+    Returns
+    -------
+    TrialPower
+        Binomial tails, exact up to rounding. The size of "score" and "mid_p" may exceed alpha.
+    """
+    check_proportion("sensitivity", sensitivity, "the power of a trial")
+    critical = critical_count(n_obs, null, alpha, rule=rule)
+    n = np.asarray(n_obs)
+    return TrialPower(critical, upper_tail(critical, n, null), upper_tail(critical, n, sensitivity))
+
+
+def power_at_sensitivities(critical: Any, n_obs: Any, sensitivities: Any) -> Any:
+    """Chance of at least `critical` true positives when the sensitivity is itself uncertain.
+
+    Elementwise; 0 and 1 are allowed. The mean over thresholds set on random test sets is the
+    unconditional power of the trial, without drawing a single trial.
+    """
+    return upper_tail(critical, n_obs, sensitivities)
+
+
+def power_with_order_statistic(
+    rank: int, n_test: int, n_trial: Any, null: Any, alpha: Any, *, rule: str = "exact"
+) -> Any:
+    """Unconditional power when the threshold is X_(rank) of `n_test` positive test scores.
+
+    The sensitivity is then beta(n_test + 1 − rank, rank) for any continuous scores, so the count
+    of true positives is beta-binomial: the power does not depend on the scores' distribution.
+    """
+    check_count("rank", rank, least=1, meaning="an order statistic")
+    check_count("n_test", n_test, least=rank, meaning=f"order statistic {rank}")
+    critical = critical_count(n_trial, null, alpha, rule=rule)
+    nodes = np.broadcast_arrays(critical, n_trial)
+    a, b = n_test + 1.0 - rank, float(rank)
+    values = [
+        _beta_binomial_tail(int(c), int(n), a, b)
+        for c, n in zip(*map(np.ravel, nodes), strict=True)
+    ]
+    return np.reshape(values, nodes[0].shape)[()]
+
+
+def upper_tail(count: Any, n_obs: Any, p: Any) -> Any:
+    """P(Binomial(n, p) >= count): 1 at count <= 0 and 0 beyond n."""
+    count, n, p = np.broadcast_arrays(count, n_obs, p)
+    inside = (count > 0) & (count <= n)
+    a = np.where(inside, count, 1)
+    b = np.where(inside, n - count + 1, 1)
+    return np.where(inside, special.betainc(a, b, p), np.where(count <= 0, 1.0, 0.0))[()]
+
+
+def normal_sample_size(sensitivity: Any, margin: Any, power: Any, alpha: Any) -> Any:
+    """Real-valued n of the normal approximation; round up for a trial.
+
+    Parameters
+    ----------
+    sensitivity
+        True sensitivity k.
+    margin
+        k − l, in (0, k).
+    power, alpha
+        Required power and nominal level; their normal quantiles must not cancel, power > alpha.
+
+    Returns
+    -------
+    Any
+        [(√(k(1−k))·Φ⁻¹(power) + √(l(1−l))·Φ⁻¹(1−alpha)) / (k − l)]².
+
+    References
+    ----------
+    Fleiss, Levin & Paik (2003), Statistical Methods for Rates and Proportions, section 2.4.
+    """
+    k, null = _hypotheses(sensitivity, margin)
+    _check_errors(power, alpha)
+    numerator = np.sqrt(k * (1 - k)) * special.ndtri(power)
+    numerator = numerator - np.sqrt(null * (1 - null)) * special.ndtri(alpha)
+    _refuse_no_size(numerator)
+    return ((numerator / np.asarray(margin)) ** 2)[()]
+
+
+def normal_power(n_obs: Any, sensitivity: Any, margin: Any, alpha: Any) -> Any:
+    """Power of the normal approximation: `normal_sample_size` solved for the power."""
+    k, null = _hypotheses(sensitivity, margin)
+    check_proportion("alpha", alpha, "a test at that level")
+    shift = np.sqrt(n_obs) * np.asarray(margin) + np.sqrt(null * (1 - null)) * special.ndtri(alpha)
+    return special.ndtr(shift / np.sqrt(k * (1 - k)))[()]
+
+
+def normal_alpha(n_obs: Any, sensitivity: Any, margin: Any, power: Any) -> Any:
+    """Level of the normal approximation: `normal_sample_size` solved for alpha."""
+    k, null = _hypotheses(sensitivity, margin)
+    check_proportion("power", power, "a requirement")
+    shift = np.sqrt(k * (1 - k)) * special.ndtri(power) - np.sqrt(n_obs) * np.asarray(margin)
+    return special.ndtr(shift / np.sqrt(null * (1 - null)))[()]
+
+
+def normal_margin(n_obs: Any, sensitivity: Any, power: Any, alpha: Any) -> Any:
+    """Margin of the normal approximation: `normal_sample_size` solved for k − l.
+
+    The sensitivity that is observed or exceeded with the required power is k − √(k(1−k)/n)·Φ⁻¹
+    (power); the null just rejected there is its Wilson limit. NaN where that share is below 0,
+    because no null is then weak enough.
+    """
+    check_proportion("sensitivity", sensitivity, "a trial that should show it")
+    _check_errors(power, alpha)
+    k = np.asarray(sensitivity, dtype=float)
+    observed = k - np.sqrt(k * (1 - k) / n_obs) * special.ndtri(power)
+    possible = (observed >= 0) & (observed <= 1)
+    share = np.where(possible, observed, 0.5)
+    margin = k - wilson_lower(share * n_obs, n_obs, alpha)
+    return np.where(possible, margin, np.nan)[()]
+
+
+def exact_margin(
+    n_obs: Any, sensitivity: Any, power: Any, alpha: Any, *, rule: str = "exact"
+) -> Any:
+    """The infimum of the margins at which `n_obs` cases have the power.
+
+    Every larger margin has it too. The count that is reached with the required power is the
+    critical one, and the null just rejected there is the rule's lower limit. NaN where no count
+    of at least 1 is reached with that power: no null is weak enough. Negative where even a null
+    above the true sensitivity would be rejected that often.
+    """
+    check_choice("rule", rule, RULES)
+    _check_errors(power, alpha)
+    reached = reached_count(n_obs, sensitivity, power)
+    limits = {"score": wilson_lower, "exact": clopper_pearson_lower, "mid_p": mid_p_lower}
+    margin = np.asarray(sensitivity) - limits[rule](reached, n_obs, alpha)
+    return np.where(reached > 0, margin, np.nan)[()]
+
+
+def exact_alpha(
+    n_obs: Any, sensitivity: Any, margin: Any, power: Any, *, rule: str = "exact"
+) -> Any:
+    """The infimum of the nominal levels at which `n_obs` cases have the power.
+
+    The p-value of the count that is reached with the required power; every larger level has it.
+    """
+    check_choice("rule", rule, RULES)
+    _, null = _hypotheses(sensitivity, margin)
+    reached = np.asarray(reached_count(n_obs, sensitivity, power))
+    return _p_value(reached, np.asarray(n_obs), null, rule)[()]
+
+
+def reached_count(n_obs: Any, sensitivity: Any, power: Any) -> Any:
+    """The largest count c with P(Binomial(n, k) >= c) >= power."""
+    check_count("n_obs", n_obs, least=1, meaning="a trial")
+    check_proportion("sensitivity", sensitivity, "a trial that should show it")
+    check_proportion("power", power, "a requirement")
+    n, k, wanted = np.broadcast_arrays(n_obs, sensitivity, power)
+
+    def lost(count: Count) -> Bool[np.ndarray, "..."]:
+        return np.asarray(upper_tail(count, n, k) < wanted)
+
+    return (least_count(lost, np.zeros(n.shape, np.int64), n + 1) - 1)[()]
+
+
+def sample_sizes(
+    sensitivity: float, margin: float, power: float, alpha: float, *, rule: str = "exact"
+) -> SampleSizes:
+    """Both whole sample sizes of a rule, by looking at every n that could matter.
+
+    Parameters
+    ----------
+    sensitivity, margin
+        k and k − l, with 0 < l < k < 1.
+    power, alpha
+        Required power and nominal level, in (0, 1).
+    rule
+        "score", "exact" or "mid_p".
+
+    Returns
+    -------
+    SampleSizes
+        `first` <= `forever`. The search ends at a sample size beyond which Hoeffding's inequality
+        (1963, JASA 58(301), 13-30) rules out a loss of power, so `forever` is proved.
+    """
+    enough, first, forever = proven_sample_size(sensitivity, margin, power, alpha), 0, 1
+    for start in range(1, enough + 1, CHUNK):
+        n = np.arange(start, min(start + CHUNK, enough + 1))
+        achieved = trial_power(n, sensitivity, sensitivity - margin, alpha, rule=rule).power
+        reached, short = n[achieved >= power], n[achieved < power]
+        first = first or int(reached.min(initial=enough) if reached.size else 0)
+        forever = int(short[-1]) + 1 if short.size else forever
+    return SampleSizes(first or forever, forever)
+
+
+def solve_trial(
+    sensitivity: Any,
+    *,
+    n_obs: Any = None,
+    margin: Any = None,
+    power: Any = None,
+    alpha: Any = None,
+    rule: str = "normal",
+    guarantee: str = "first",
+) -> Any:
+    """Whichever of n, margin, power and alpha is left out, from the other three.
+
+    Parameters
+    ----------
+    sensitivity
+        True sensitivity k.
+    n_obs, margin, power, alpha
+        Three of the four; arrays broadcast.
+    rule
+        "normal" (the approximation), "score", "exact" or "mid_p".
+    guarantee
+        For n of a rule other than "normal": "first" or "forever", a field of `SampleSizes`.
+
+    Returns
+    -------
+    Any
+        For "normal", a real n; for the others a whole one.
+    """
+    check_choice("rule", rule, ("normal", *RULES))
+    check_choice("guarantee", guarantee, SampleSizes._fields)
+    given = {"n_obs": n_obs, "margin": margin, "power": power, "alpha": alpha}
+    missing = [name for name, value in given.items() if value is None]
+    if len(missing) != 1:
+        raise DesignError(
+            f"{len(missing)} of n_obs, margin, power and alpha are left out "
+            f"({', '.join(missing) or 'none'}), so there is no single answer. Give three of them."
+        )
+    if rule == "normal":
+        return _solve_normal(missing[0], sensitivity, *given.values())
+    if missing[0] == "n_obs":
+        return _each_sample_size(sensitivity, margin, power, alpha, rule, guarantee)
+    return _solve_exact(missing[0], sensitivity, *given.values(), rule=rule)
+
+
+def proven_sample_size(sensitivity: float, margin: float, power: float, alpha: float) -> int:
+    """A sample size from which every rule here has the power, by Hoeffding's inequality.
+
+    The critical count is at most n·l + √(n·log(1/α)/2) + 1, and fewer than that many successes
+    have probability at most 1 − power once n·margin exceeds that excess by √(n·log(1/β)/2).
+    """
+    _hypotheses(sensitivity, margin)
+    _check_errors(power, alpha)
+    slope = np.sqrt(-np.log(alpha) / 2) + np.sqrt(-np.log1p(-power) / 2)
+    root = (slope + np.sqrt(slope**2 + 4 * margin)) / (2 * margin)
+    return int(np.ceil(root**2))
+
+
+def _solve_normal(missing: str, k: Any, n: Any, margin: Any, power: Any, alpha: Any) -> Any:
+    if missing == "n_obs":
+        return normal_sample_size(k, margin, power, alpha)
+    if missing == "margin":
+        return normal_margin(n, k, power, alpha)
+    if missing == "power":
+        return normal_power(n, k, margin, alpha)
+    return normal_alpha(n, k, margin, power)
+
+
+def _solve_exact(
+    missing: str, k: Any, n: Any, margin: Any, power: Any, alpha: Any, *, rule: str
+) -> Any:
+    if missing == "margin":
+        return exact_margin(n, k, power, alpha, rule=rule)
+    if missing == "power":
+        return trial_power(n, k, _hypotheses(k, margin)[1], alpha, rule=rule).power
+    return exact_alpha(n, k, margin, power, rule=rule)
+
+
+def _each_sample_size(
+    sensitivity: Any, margin: Any, power: Any, alpha: Any, rule: str, guarantee: str
+) -> Any:
+    def one(k: float, m: float, p: float, a: float) -> int:
+        return int(getattr(sample_sizes(k, m, p, a, rule=rule), guarantee))
+
+    return np.vectorize(one, otypes=[np.int64])(sensitivity, margin, power, alpha)[()]
+
+
+def _p_value(successes: Count, n_obs: Count, null: Real, rule: str) -> Real:
+    if rule == "score":
+        excess = (successes / n_obs - null) / np.sqrt(null * (1 - null) / n_obs)
+        return np.asarray(special.ndtr(-excess))
+    tail = upper_tail(successes, n_obs, null)
+    if rule == "exact":
+        return np.asarray(tail)
+    return np.asarray(0.5 * (tail + upper_tail(successes + 1, n_obs, null)))
+
+
+def _critical(n_obs: Count, null: Real, alpha: Real, rule: str) -> Count:
+    def rejects(count: Count) -> Bool[np.ndarray, "..."]:
+        return _p_value(count, n_obs, null, rule) < alpha
+
+    return least_count(rejects, np.zeros(n_obs.shape, np.int64), n_obs + 1)
+
+
+def _beta_binomial_tail(critical: int, n_obs: int, a: float, b: float) -> float:
+    """P(count >= critical) for Binomial(n, S) with S ~ beta(a, b)."""
+    x = np.arange(critical, n_obs + 1)
+    log_choose = -special.betaln(x + 1, n_obs - x + 1) - np.log(n_obs + 1)
+    logs = log_choose + special.betaln(x + a, n_obs - x + b) - special.betaln(a, b)
+    return float(np.exp(logs).sum())
+
+
+def _hypotheses(sensitivity: Any, margin: Any) -> tuple[Real, Real]:
+    """Both hypotheses, k and l, as arrays; refused unless 0 < l < k < 1."""
+    check_proportion("sensitivity", sensitivity, "a trial that should show it")
+    k, gap = np.broadcast_arrays(np.asarray(sensitivity, float), np.asarray(margin, float))
+    bad = ~((gap > 0) & (gap < k))
+    if bad.any():
+        raise DesignError(
+            f"margin={gap[bad].flat[0]:g} with sensitivity {k[bad].flat[0]:g} puts the null "
+            "outside (0, sensitivity): at margin 0 the null is true and no sample size rejects "
+            "it. Give 0 < margin < sensitivity."
+        )
+    return k, np.asarray(k - gap)
+
+
+def _check_errors(power: Any, alpha: Any) -> None:
+    check_proportion("power", power, "a requirement")
+    check_proportion("alpha", alpha, "a test at that level")
+
+
+def _refuse_no_size(numerator: Any) -> None:
+    if (np.asarray(numerator) <= 0).any():
+        raise DesignError(
+            "power is so low for this alpha that the normal approximation reaches it at any "
+            "sample size, so no least one exists. Ask for a power clearly above alpha."
+        )

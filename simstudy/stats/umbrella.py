@@ -1,0 +1,288 @@
+"""Neyman-Pearson umbrella: the order statistic of the positive scores that is a safe threshold.
+
+A case is called positive where its score is **at or above** the threshold. With X_(r), the r-th
+smallest of n positive scores, as the threshold, the sensitivity falls short of k with probability
+at most v(r) = P(Binomial(n, 1 − k) <= r − 1), whatever the distribution, ties included, and with
+equality where it is continuous. With "above" in place of "at or above" the bound fails under ties.
+
+Source: Tong, Feng & Li (2018), Science Advances 4(2), eaao1659, proposition 1, stated for the
+positive class. Rank 0 stands for the threshold −∞: everybody is called positive.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy import special
+
+from simstudy.errors import DesignError
+from simstudy.stats._integer_search import least_count
+from simstudy.stats._refusals import (
+    as_scores,
+    check_choice,
+    check_count,
+    check_proportion,
+    complement,
+)
+
+INFEASIBLE = ("error", "-inf")
+ROUNDING = 1e-12
+"""Relative slack of v(r) <= 1 − confidence, so that equality of decimals survives rounding."""
+
+
+class RankTable(NamedTuple):
+    """For ranks 0..n: P(Binomial(n, 1−k) = r), P(sensitivity >= k) and P(sensitivity < k)."""
+
+    rank: Int[np.ndarray, " rank"]
+    probability: Float[np.ndarray, " rank"]
+    coverage: Float[np.ndarray, " rank"]
+    violation: Float[np.ndarray, " rank"]
+
+
+class RandomisedRank(NamedTuple):
+    """Use `rank + 1` with probability `chance_of_next`, else `rank` (0 is the threshold −∞)."""
+
+    rank: int
+    chance_of_next: float
+
+
+def violation(rank: Any, n_obs: Any, sensitivity: Any) -> Any:
+    """v(r): the probability that X_(r) as the threshold leaves the sensitivity below its target.
+
+    Parameters
+    ----------
+    rank
+        Counted from 1; 0 is the threshold −∞, which is always safe. At most n.
+    n_obs
+        Number of positive scores.
+    sensitivity
+        Target, in (0, 1).
+
+    Returns
+    -------
+    Any
+        Broadcast. 1 − Σ_{l>=r} C(n, l)·(1−k)^l·k^(n−l) as an incomplete beta function, so that
+        neither large n overflows nor small v cancels.
+    """
+    check_proportion("sensitivity", sensitivity, "a target to keep")
+    check_count("rank", rank, least=0, meaning="an order statistic")
+    check_count("n_obs - rank", np.subtract(n_obs, rank), least=0, meaning="that order statistic")
+    return _violation(np.asarray(rank), np.asarray(n_obs), complement(sensitivity))[()]
+
+
+def umbrella_rank(n_obs: Any, sensitivity: Any, confidence: Any) -> Any:
+    """The largest safe rank: max{r : v(r) <= 1 − confidence}; 0 where even the minimum is not.
+
+    Parameters
+    ----------
+    n_obs
+        Number of positive scores, at least 1; a million is no trouble.
+    sensitivity
+        Target k, in (0, 1).
+    confidence
+        Required probability that the sensitivity reaches k, in (0, 1).
+
+    Returns
+    -------
+    Any
+        Whole numbers, broadcast. 0 is the honest answer where `n_obs` is below
+        `least_feasible_n`: no score in the sample is a safe threshold.
+    """
+    check_count("n_obs", n_obs, least=1, meaning="an order statistic")
+    check_proportion("sensitivity", sensitivity, "a target to keep")
+    check_proportion("confidence", confidence, "a guarantee")
+    n, miss, risk = np.broadcast_arrays(n_obs, complement(sensitivity), complement(confidence))
+
+    def too_far(rank: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
+        return np.asarray(_violation(rank, n, miss) > risk * (1 + ROUNDING))
+
+    first_unsafe = least_count(too_far, np.ones(n.shape, np.int64), n.astype(np.int64) + 1)
+    return (first_unsafe - 1)[()]
+
+
+def least_feasible_n(sensitivity: Any, confidence: Any) -> Any:
+    """The fewest positive scores whose minimum is a safe threshold: k^n <= 1 − confidence."""
+    check_proportion("sensitivity", sensitivity, "a target to keep")
+    check_proportion("confidence", confidence, "a guarantee")
+    risk = np.log(complement(confidence)) + ROUNDING
+    return np.maximum(np.ceil(risk / np.log(sensitivity)), 1).astype(np.int64)[()]
+
+
+def rank_table(n_obs: int, sensitivity: float) -> RankTable:
+    """What each rank would give: the table to read before insisting on a confidence."""
+    check_count("n_obs", n_obs, least=1, meaning="a table of ranks")
+    check_proportion("sensitivity", sensitivity, "a target to keep")
+    rank = np.arange(n_obs + 1)
+    miss = float(complement(sensitivity))
+    log_choose = special.gammaln(n_obs + 1) - special.gammaln(rank + 1)
+    log_choose -= special.gammaln(n_obs - rank + 1)
+    logs = log_choose + rank * np.log(miss) + (n_obs - rank) * np.log1p(-miss)
+    violated = _violation(rank, np.asarray(n_obs), miss)
+    return RankTable(rank, np.exp(logs), 1.0 - violated, violated)
+
+
+def umbrella_threshold(
+    scores: Float[np.ndarray, "rep obs"],
+    *,
+    sensitivity: float,
+    confidence: float,
+    infeasible: str = "error",
+) -> Float[np.ndarray, " rep"]:
+    """Threshold of each row that keeps the sensitivity with at least the given confidence.
+
+    Parameters
+    ----------
+    scores
+        Scores of positive cases, one replicate per row.
+    sensitivity, confidence
+        The target and the probability of keeping it, in (0, 1).
+    infeasible
+        What to do where no score is safe: "error" refuses, "-inf" calls everybody positive.
+
+    Returns
+    -------
+    Float[np.ndarray, " rep"]
+        To be used with score >= threshold. In score units.
+    """
+    check_choice("infeasible", infeasible, INFEASIBLE)
+    block = as_scores(scores, least=1)
+    rank = int(umbrella_rank(block.shape[1], sensitivity, confidence))
+    if rank == 0 and infeasible == "error":
+        _refuse(block.shape[1], sensitivity, confidence)
+    return _order_statistic(block, rank)
+
+
+def umbrella_specificity_threshold(
+    scores: Float[np.ndarray, "rep obs"],
+    *,
+    specificity: float,
+    confidence: float,
+    infeasible: str = "error",
+) -> Float[np.ndarray, " rep"]:
+    """Threshold of each row of negative scores that keeps the share below it, the specificity.
+
+    The mirror image: the least number above X_(n+1−r), because score >= threshold must leave
+    X_(n+1−r) itself, and all scores tied with it, on the negative side. `infeasible="-inf"`
+    stands for the safe extreme, which here is +∞: nobody is called positive.
+    """
+    mirrored = -as_scores(scores, least=1)
+    keep = umbrella_threshold(
+        mirrored, sensitivity=specificity, confidence=confidence, infeasible=infeasible
+    )
+    return np.asarray(np.nextafter(-keep, np.inf))
+
+
+def randomised_rank(n_obs: int, sensitivity: float, confidence: float) -> RandomisedRank:
+    """Two neighbouring ranks and the chance of each that spend the confidence exactly.
+
+    Feasible for every n: below `least_feasible_n` the two are −∞ and the minimum.
+    """
+    rank = int(umbrella_rank(n_obs, sensitivity, confidence))
+    here = float(violation(rank, n_obs, sensitivity))
+    after = float(violation(rank + 1, n_obs, sensitivity)) if rank < n_obs else 1.0
+    risk = float(complement(confidence))
+    return RandomisedRank(rank, min(max((risk - here) / (after - here), 0.0), 1.0))
+
+
+def randomised_threshold(
+    rng: np.random.Generator,
+    scores: Float[np.ndarray, "rep obs"],
+    *,
+    sensitivity: float,
+    confidence: float,
+) -> Float[np.ndarray, " rep"]:
+    """Threshold that keeps the sensitivity with exactly the given confidence (continuous scores).
+
+    One uniform draw a row decides between two ranks; −∞ is among them where n is too small, and
+    rank n + 1, reached only where the whole sample is safe, is +∞.
+    """
+    block = as_scores(scores, least=1)
+    choice = randomised_rank(block.shape[1], sensitivity, confidence)
+    go_on = rng.random(block.shape[0]) < choice.chance_of_next
+    return np.where(
+        go_on, _order_statistic(block, choice.rank + 1), _order_statistic(block, choice.rank)
+    )
+
+
+def interpolation_weight(n_obs: int, sensitivity: float, confidence: float) -> tuple[int, float]:
+    """Rank r and weight λ for which X_(r) + λ·(X_(r+1) − X_(r)) has exactly the confidence.
+
+    Exact where the density of the scores is flat around the threshold, and in error by O(1/n)
+    elsewhere (Beran & Hall 1993, JRSS B 55(3), 643-652). Refused where no rank is safe, as there
+    is then nothing to interpolate from; r = n has no neighbour and gets λ = 0.
+    """
+    rank = int(umbrella_rank(n_obs, sensitivity, confidence))
+    if rank == 0:
+        _refuse(n_obs, sensitivity, confidence)
+    if rank == n_obs:
+        return rank, 0.0
+    miss, risk = float(complement(sensitivity)), float(complement(confidence))
+    low, high = 0.0, 1.0
+    while high - low > 1e-14:
+        middle = (low + high) / 2
+        exceeds = interpolated_violation(rank, middle, n_obs, miss) > risk
+        low, high = (low, middle) if exceeds else (middle, high)
+    return rank, low
+
+
+def interpolated_violation(rank: int, weight: float, n_obs: int, miss: float) -> float:
+    """P(U_(r) + λ·(U_(r+1) − U_(r)) > 1 − k) for uniform scores.
+
+    Given U_(r) = u <= 1−k, the other n − r scores are uniform above u, so the event has
+    probability (1 − (1−k−u)/(λ·(1−u)))^(n−r). The product with the density of U_(r) is a
+    polynomial of degree n − 1, which Gauss-Legendre with n nodes integrates exactly. Where
+    u is so far below that the power is under e^−60 nothing is left to integrate.
+    """
+    start = float(_violation(np.asarray(rank), np.asarray(n_obs), miss))
+    if weight == 0.0:
+        return start
+    low = max((miss - weight) / (1.0 - weight), 0.0) if weight < 1.0 else 0.0
+    low = max(low, miss - 60.0 * weight / (n_obs - rank))
+    nodes, weights = special.roots_legendre(min(n_obs, 200))
+    u = low + (miss - low) * (nodes + 1) / 2
+    log_density = (rank - 1) * np.log(u) - special.betaln(rank, n_obs - rank + 1)
+    room = np.maximum(1.0 - u - (miss - u) / weight, 0.0)
+    inner = np.exp(log_density + special.xlogy(n_obs - rank, room))
+    return start + float((weights * inner).sum() * (miss - low) / 2)
+
+
+def interpolated_threshold(
+    scores: Float[np.ndarray, "rep obs"], *, sensitivity: float, confidence: float
+) -> Float[np.ndarray, " rep"]:
+    """Threshold between two order statistics that spends the confidence, nearly exactly.
+
+    See `interpolation_weight`. Between X_(r) and X_(r+1) no guarantee holds for every
+    distribution: that is the price of using all of the confidence without a coin.
+    """
+    ordered = np.sort(as_scores(scores, least=1), axis=1)
+    rank, weight = interpolation_weight(ordered.shape[1], sensitivity, confidence)
+    lower, upper = ordered[:, rank - 1], ordered[:, min(rank, ordered.shape[1] - 1)]
+    return np.asarray(lower + weight * (upper - lower))
+
+
+def _violation(
+    rank: Int[np.ndarray, "..."], n_obs: Int[np.ndarray, "..."], miss: Any
+) -> Float[np.ndarray, "..."]:
+    """P(Binomial(n, miss) <= r − 1), for ranks from 0 to n + 1."""
+    inside = (rank >= 1) & (rank <= n_obs)
+    a = np.where(inside, rank, 1)
+    b = np.where(inside, n_obs - rank + 1, 1)
+    return np.where(inside, special.betaincc(a, b, miss), np.where(rank < 1, 0.0, 1.0))
+
+
+def _order_statistic(block: Float[np.ndarray, "rep obs"], rank: int) -> Float[np.ndarray, " rep"]:
+    """X_(rank) of each row; −∞ for rank 0 and +∞ beyond n."""
+    if 1 <= rank <= block.shape[1]:
+        return np.asarray(np.partition(block, rank - 1, axis=1)[:, rank - 1])
+    return np.full(block.shape[0], -np.inf if rank < 1 else np.inf)
+
+
+def _refuse(n_obs: int, sensitivity: float, confidence: float) -> None:
+    least = least_feasible_n(sensitivity, confidence)
+    best = 1.0 - float(violation(1, n_obs, sensitivity))
+    raise DesignError(
+        f"n_obs={n_obs} positive scores cannot keep a sensitivity of {sensitivity:g} with "
+        f"confidence {confidence:g}: even the smallest score as the threshold has only "
+        f"{best:.3g}. Collect at least {least} positives, ask for confidence {best:.3g} or less, "
+        "or accept the threshold -inf where one is offered."
+    )

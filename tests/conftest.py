@@ -1,0 +1,42 @@
+"""Shapes in annotations are executed, and nothing a test does reaches beyond it.
+
+Kernels are compiled and check nothing at run time; in every other module of the statistics and the
+data-generating processes the shapes that the annotations of functions state hold on each call.
+"""
+
+import sys
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from beartype import beartype
+from jaxtyping import AbstractArray, install_import_hook
+
+PACKAGE = Path(__file__).parents[1] / "simstudy"
+CHECKED = [
+    f"simstudy.{folder}.{path.stem}"
+    for folder in ("stats", "dgps")
+    for path in sorted((PACKAGE / folder).glob("*.py"))
+    if not path.name.startswith("_")
+]
+
+
+def has_shape(hint: Any) -> bool:
+    """Whether an annotation states the shape of an array."""
+    is_shape = isinstance(hint, type) and issubclass(hint, AbstractArray)
+    return is_shape or any(map(has_shape, typing.get_args(hint)))
+
+
+def shapes_checked(function: Callable[..., Any]) -> Any:
+    """The function with its shapes checked; scalars may be of any kind that NumPy takes."""
+    hints = function.__annotations__
+    function.__annotations__ = {name: hint for name, hint in hints.items() if has_shape(hint)}
+    return beartype(function)
+
+
+checker: Any = ModuleType("simstudy_shapes")  # the hook wants a function that it can import
+checker.shapes_checked = shapes_checked
+sys.modules[checker.__name__] = checker
+install_import_hook(CHECKED, f"{checker.__name__}.shapes_checked")
