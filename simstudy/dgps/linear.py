@@ -1,0 +1,320 @@
+"""A linear signal in noise, and what a fitted linear predictor risks on it.
+
+    y = u + curvature · τ (z² - 1)/√2 + σ exp(γ z - γ²) ε,   u = x'θ,  z = u/τ,  τ² = Var(u)
+
+with normal features x and unit-variance errors ε. The defaults are the linear-Gaussian model; its
+departures (correlated features, a curved truth, errors whose spread follows the signal, heavy
+tails) keep their meaning when combined: the curvature is uncorrelated with the features, so θ
+stays the best linear predictor, and the error variance is σ² on average.
+
+Only u and the prediction matter to an error, and the two are jointly normal: so the risk of any
+linear predictor is a sum of moments and at most a one-dimensional integral, and test observations
+are drawn without drawing their features.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from simstudy.errors import DesignError
+from simstudy.stats.least_squares import LinearFit
+from simstudy.stats.risk import folded_normal_mean, normal_expectation, student_mixture
+
+# Exact for the polynomials below, which are of degree 8 at most.
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(8)
+WEIGHTS = WEIGHTS / np.sqrt(2 * np.pi)
+
+Coefficients = Float[np.ndarray, "rep feature"]
+Reps = Float[np.ndarray, " rep"]
+
+
+class Regression(NamedTuple):
+    """Observations to learn from, and the coefficients that they come from."""
+
+    features: Float[np.ndarray, "rep obs feature"]
+    y: Float[np.ndarray, "rep obs"]
+    coefficients: Coefficients
+
+
+class Outcomes(NamedTuple):
+    """New responses and what a fitted predictor says of them."""
+
+    y: Float[np.ndarray, "rep obs"]
+    prediction: Float[np.ndarray, "rep obs"]
+
+
+class Risk(NamedTuple):
+    """True risk of each replicate's predictor, and the variance of one observation's loss.
+
+    `mse` in the response's units squared, `mae` in its units; `mse_variance` is Var(e²) and
+    `mae_variance` is Var|e|, infinite where the errors' fourth moment is.
+    """
+
+    mse: Reps
+    mae: Reps
+    mse_variance: Reps
+    mae_variance: Reps
+
+
+class _Error(NamedTuple):
+    """The error of a predictor, y - prediction, as a function of z and independent noise.
+
+    e = -shift + slope z + bend (z² - 1) + √rest η + σ exp(γ z - γ²) ε.
+    """
+
+    shift: Reps
+    slope: Reps
+    bend: Reps
+    rest: Reps
+
+    def mean_given(self, z: Float[np.ndarray, " node"]) -> Float[np.ndarray, "rep node"]:
+        line = np.multiply.outer(self.slope, z) - self.shift[:, np.newaxis]
+        return np.asarray(line + np.multiply.outer(self.bend, z**2 - 1))
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """Normal features, a linear signal whose signs are redrawn each replicate, and noise.
+
+    Attributes
+    ----------
+    n_feature
+        Number of features, each standard normal.
+    coefficient
+        Size of every coefficient; its sign is + or - with equal probability.
+    noise_variance
+        σ², mean variance of the errors, in the response's units squared.
+    correlation
+        Of neighbouring features; that of features i and j is `correlation`^|i - j|.
+    curvature
+        Standard deviation of the curved part of the truth, in units of that of the linear part.
+    heteroskedasticity
+        γ: the errors' standard deviation is proportional to exp(γ z).
+    df
+        Degrees of freedom of Student-t errors, scaled to unit variance; infinity is normal.
+    """
+
+    n_feature: int = 20
+    coefficient: float = 0.5
+    noise_variance: float = 2.5
+    correlation: float = 0.0
+    curvature: float = 0.0
+    heteroskedasticity: float = 0.0
+    df: float = np.inf
+
+    def __post_init__(self) -> None:
+        _check_sizes(self)
+        _check_shapes(self)
+
+    def draw_coefficients(self, rng: np.random.Generator, n_rep: int) -> Coefficients:
+        """Coefficients of equal size and random signs."""
+        signs = np.sign(rng.random((n_rep, self.n_feature)) - 0.5)
+        return np.asarray(self.coefficient * signs)
+
+    def draw(
+        self,
+        rng: np.random.Generator,
+        n_rep: int,
+        n_obs: int,
+        coefficients: Coefficients | None = None,
+    ) -> Regression:
+        """Features and responses; new coefficients too, unless those of `n_rep` replicates come."""
+        if coefficients is None:
+            coefficients = self.draw_coefficients(rng, n_rep)
+        features = self._draw_features(rng, n_rep, n_obs)
+        signal = np.matmul(features, coefficients[:, :, np.newaxis])[:, :, 0]
+        noise = self._draw_noise(rng, (n_rep, n_obs))
+        return Regression(features, self._respond(signal, noise, coefficients), coefficients)
+
+    def draw_outcomes(
+        self, rng: np.random.Generator, coefficients: Coefficients, fit: LinearFit, n_obs: int
+    ) -> Outcomes:
+        """New responses and predictions, from their joint law: no feature is drawn."""
+        shape, scale = (len(coefficients), n_obs), self.signal_sd(coefficients)
+        z, other, noise = (
+            rng.standard_normal(shape),
+            rng.standard_normal(shape),
+            self._draw_noise(rng, shape),
+        )
+        shared, total = self._project(fit.coefficients, coefficients)
+        alone = np.sqrt(np.maximum(total - shared**2, 0.0))
+        prediction = fit.intercept[:, None] + shared[:, None] * z + alone[:, None] * other
+        return Outcomes(self._respond(scale[:, None] * z, noise, coefficients), prediction)
+
+    def draw_errors(
+        self, rng: np.random.Generator, coefficients: Coefficients, fit: LinearFit, n_obs: int
+    ) -> Float[np.ndarray, "rep obs"]:
+        """New errors y - prediction, from their law: one normal each in the plain model."""
+        if not self._is_plain or np.isfinite(self.df):
+            y, prediction = self.draw_outcomes(rng, coefficients, fit, n_obs)
+            return np.asarray(y - prediction)
+        error = self._error(coefficients, fit, with_intercept=True)
+        sd = np.sqrt(error.slope**2 + error.rest + self.noise_variance)
+        normal = rng.standard_normal((len(coefficients), n_obs))
+        return np.asarray(sd[:, np.newaxis] * normal - error.shift[:, np.newaxis])
+
+    def signal_sd(self, coefficients: Coefficients) -> Reps:
+        """τ, the standard deviation of the linear signal."""
+        return np.asarray(np.sqrt(self._inner(coefficients, coefficients)))
+
+    def risk(
+        self, coefficients: Coefficients, fit: LinearFit, *, with_intercept: bool = True
+    ) -> Risk:
+        """True risk of fitted predictors, and the variance of one observation's loss.
+
+        In the plain model the error is normal with variance v = σ² + ‖θ - θ̂‖² about -b, the fitted
+        intercept: MSE v + b², MAE that of a folded normal, Var(e²) = 2 v² + 4 b² v.
+
+        Parameters
+        ----------
+        coefficients
+            The truth.
+        fit
+            The predictors; a replicate without a fit has no risk (NaN).
+        with_intercept
+            False leaves b out, as if the predictor had been fitted without an intercept: MSE v,
+            MAE √(2 v / π), Var(e²) = 2 v². It is published, and too small by b².
+        """
+        error = self._error(coefficients, fit, with_intercept=with_intercept)
+        mse, fourth = self._moments(error)
+        mae = self._mean_absolute(error)
+        return Risk(mse, mae, fourth - mse**2, mse - mae**2)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether errors depend on z through a line alone."""
+        return self.curvature == 0 and self.heteroskedasticity == 0
+
+    def _draw_features(
+        self, rng: np.random.Generator, n_rep: int, n_obs: int
+    ) -> Float[np.ndarray, "rep obs feature"]:
+        """A first-order autoregression over the features, started from its stationary law."""
+        features = rng.standard_normal((n_rep, n_obs, self.n_feature))
+        if self.correlation:
+            innovation = np.sqrt(1 - self.correlation**2)
+            for j in range(1, self.n_feature):
+                features[..., j] *= innovation
+                features[..., j] += self.correlation * features[..., j - 1]
+        return features
+
+    def _draw_noise(
+        self, rng: np.random.Generator, shape: tuple[int, int]
+    ) -> Float[np.ndarray, "rep obs"]:
+        if np.isinf(self.df):
+            return rng.standard_normal(shape)
+        return np.asarray(rng.standard_t(self.df, shape) * np.sqrt((self.df - 2) / self.df))
+
+    def _respond(
+        self,
+        signal: Float[np.ndarray, "rep obs"],
+        noise: Float[np.ndarray, "rep obs"],
+        coefficients: Coefficients,
+    ) -> Float[np.ndarray, "rep obs"]:
+        sd = np.sqrt(self.noise_variance)
+        if self._is_plain:
+            return np.asarray(signal + sd * noise)
+        scale = self.signal_sd(coefficients)[:, np.newaxis]
+        z, gamma = signal / scale, self.heteroskedasticity
+        bent = signal + self.curvature * scale * (z**2 - 1) / np.sqrt(2)
+        return np.asarray(bent + sd * np.exp(gamma * z - gamma**2) * noise)
+
+    def _inner(self, a: Coefficients, b: Coefficients) -> Reps:
+        """Covariance of the linear combinations a'x and b'x."""
+        lag = np.abs(np.subtract.outer(np.arange(self.n_feature), np.arange(self.n_feature)))
+        covariance = np.power(float(self.correlation), lag)
+        return np.asarray(((a @ covariance) * b).sum(axis=1))
+
+    def _project(self, direction: Coefficients, coefficients: Coefficients) -> tuple[Reps, Reps]:
+        """Coefficient on z, and variance, of the linear combination direction'x."""
+        total, scale = self._inner(direction, direction), self.signal_sd(coefficients)
+        along = self._inner(direction, coefficients)
+        return np.divide(along, scale, out=np.zeros_like(along), where=scale > 0), total
+
+    def _error(self, coefficients: Coefficients, fit: LinearFit, *, with_intercept: bool) -> _Error:
+        slope, total = self._project(coefficients - fit.coefficients, coefficients)
+        bend = self.curvature * self.signal_sd(coefficients) / np.sqrt(2)
+        shift = np.where(with_intercept, fit.intercept, np.where(fit.full_rank, 0.0, np.nan))
+        return _Error(shift, slope, bend, np.maximum(total - slope**2, 0.0))
+
+    def _moments(self, error: _Error) -> tuple[Reps, Reps]:
+        """E e² and E e⁴. Weighting by the scale squared shifts z by 2γ, and no integral is left."""
+        signal, tilted = (error.mean_given(z) for z in (NODES, NODES + 2 * self.heteroskedasticity))
+        rest, sigma2 = error.rest, self.noise_variance
+        second = signal**2 @ WEIGHTS + rest
+        fourth = (signal**4 + 6 * signal**2 * rest[:, None]) @ WEIGHTS + 3 * rest**2
+        cross = sigma2 * (tilted**2 @ WEIGHTS + rest)
+        own = sigma2**2 * self._noise_kurtosis * np.exp(4 * self.heteroskedasticity**2)
+        return second + sigma2, fourth + 6 * cross + own
+
+    @property
+    def _noise_kurtosis(self) -> float:
+        if np.isinf(self.df):
+            return 3.0
+        return 3 * (self.df - 2) / (self.df - 4) if self.df > 4 else np.inf
+
+    def _mean_absolute(self, error: _Error) -> Reps:
+        if np.isinf(self.df):
+            return self._mean_absolute_normal(error, self.noise_variance)
+        variance, weight = student_mixture(self.df)
+        return np.asarray(
+            sum(
+                w * self._mean_absolute_normal(error, self.noise_variance * v)
+                for v, w in zip(variance, weight, strict=True)
+            )
+        )
+
+    def _mean_absolute_normal(self, error: _Error, noise_variance: float) -> Reps:
+        if self._is_plain:
+            return folded_normal_mean(-error.shift, error.slope**2 + error.rest + noise_variance)
+        gamma = self.heteroskedasticity
+
+        def given(z: Float[np.ndarray, " node"]) -> Float[np.ndarray, "rep node"]:
+            own = noise_variance * np.exp(2 * (gamma * z - gamma**2))
+            return folded_normal_mean(error.mean_given(z), error.rest[:, np.newaxis] + own)
+
+        return normal_expectation(given)
+
+
+def _check_sizes(model: LinearModel) -> None:
+    if model.n_feature < 1:
+        raise DesignError(
+            f"n_feature={model.n_feature} leaves nothing to predict from. Use at least 1 feature; "
+            "coefficient=0 makes it useless."
+        )
+    if not 0 < model.noise_variance < np.inf:
+        raise DesignError(
+            f"noise_variance={model.noise_variance:g} is no variance of an error: without noise "
+            "every loss is a loss of fitting, and their spread says nothing. Use a finite number "
+            "above 0."
+        )
+    if not np.isfinite(model.coefficient) or not np.isfinite(model.curvature):
+        raise DesignError(
+            f"coefficient={model.coefficient:g} and curvature={model.curvature:g} must be finite, "
+            "for they set the scale of the response. Use numbers near 1."
+        )
+    if model.coefficient == 0 and not model._is_plain:
+        raise DesignError(
+            "coefficient=0 has no signal for the curvature or the spread of the errors to follow. "
+            "Use a coefficient other than 0, or set both to 0."
+        )
+
+
+def _check_shapes(model: LinearModel) -> None:
+    if not -1 < model.correlation < 1:
+        raise DesignError(
+            f"correlation={model.correlation:g} makes the features copies of one another, so no "
+            "coefficient can be told from another. Use a correlation strictly between -1 and 1."
+        )
+    if not model.df > 2:
+        raise DesignError(
+            f"df={model.df:g} gives errors without a variance, so the MSE risk is infinite. Use "
+            "df > 2 (above 4 for a finite variance of the loss), or df=inf for normal errors."
+        )
+    if not abs(model.heteroskedasticity) <= 1:
+        raise DesignError(
+            f"heteroskedasticity={model.heteroskedasticity:g} spreads the errors' standard "
+            "deviation over more than e^4 between signals 2 standard deviations either side, and "
+            "a few observations would be the whole risk. Use a value from -1 to 1."
+        )

@@ -1,0 +1,162 @@
+"""Models fitted to a block of replicates: least squares for all at once, any estimator one by one.
+
+A replicate without a fit is data, not an exception: its coefficients or predictions are NaN, and
+a mask or a list says which and why.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from simstudy.errors import DesignError
+
+EPS = float(np.finfo(float).eps)
+
+
+class LinearFit(NamedTuple):
+    """A linear predictor per replicate; NaN where `full_rank` is false."""
+
+    intercept: Float[np.ndarray, " rep"]
+    coefficients: Float[np.ndarray, "rep feature"]
+    full_rank: Bool[np.ndarray, " rep"]
+
+    def predict(
+        self, features: Float[np.ndarray, "rep obs feature"]
+    ) -> Float[np.ndarray, "rep obs"]:
+        """Each replicate's prediction for its own features, in the units of the response."""
+        slopes = np.matmul(features, self.coefficients[:, :, np.newaxis])[:, :, 0]
+        return np.asarray(self.intercept[:, np.newaxis] + slopes)
+
+
+class FitFailure(NamedTuple):
+    """Why one replicate has no prediction."""
+
+    replicate: int
+    error: str
+
+
+class Predictions(NamedTuple):
+    """One row per replicate; NaN throughout where the replicate is among the failures."""
+
+    prediction: Float[np.ndarray, "rep new"]
+    failures: tuple[FitFailure, ...]
+
+
+def fit_least_squares(
+    features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"]
+) -> LinearFit:
+    """Ordinary least squares with an intercept, for every replicate.
+
+    Features and response are centred on their means, so that the intercept drops out, and one
+    Householder QR of both gives the triangular system (Golub & Van Loan 2013, section 5.3). A
+    replicate is of full rank when every feature is further than rounding from the span of a
+    constant and the features before it.
+
+    Parameters
+    ----------
+    features
+        One replicate per matrix; more observations than features, else refused: beside an
+        intercept no other number has a unique answer.
+    y
+        Response, in any unit; the coefficients are in that unit per unit of their feature.
+    """
+    _check_training(features, y)
+    n_feature = features.shape[2]
+    finite = np.isfinite(features).all(axis=(1, 2)) & np.isfinite(y).all(axis=1)
+    joint = np.concatenate([features, y[:, :, np.newaxis]], axis=2)
+    joint = np.where(finite[:, np.newaxis, np.newaxis], joint, 0.0)
+    centre = joint.mean(axis=1)
+    triangle = np.asarray(np.linalg.qr(joint - centre[:, np.newaxis], mode="r"))
+    full_rank = finite & _is_full_rank(triangle, joint)
+    usable = np.where(full_rank[:, np.newaxis, np.newaxis], triangle, np.eye(*triangle.shape[1:]))
+    slopes = np.linalg.solve(usable[:, :n_feature, :n_feature], usable[:, :n_feature, n_feature:])
+    coefficients = np.where(full_rank[:, np.newaxis], slopes[:, :, 0], np.nan)
+    intercept = centre[:, n_feature] - (centre[:, :n_feature] * coefficients).sum(axis=1)
+    return LinearFit(intercept, coefficients, full_rank)
+
+
+def _is_full_rank(
+    triangle: Float[np.ndarray, "rep column column"], joint: Float[np.ndarray, "rep obs column"]
+) -> Bool[np.ndarray, " rep"]:
+    """A pivot is the distance of its feature from those before; rounding is that of its size."""
+    pivots = np.abs(np.diagonal(triangle, axis1=1, axis2=2))[:, : joint.shape[2] - 1]
+    sizes = np.linalg.norm(joint, axis=1)[:, :-1]
+    return np.asarray((pivots > 10 * joint.shape[1] * EPS * sizes).all(axis=1))
+
+
+def fit_each(
+    estimator: Any,
+    features: Float[np.ndarray, "rep obs feature"],
+    y: Float[np.ndarray, "rep obs"],
+    new_features: Float[np.ndarray, "rep new feature"],
+    rng: np.random.Generator,
+) -> Predictions:
+    """Fit a scikit-learn estimator to each replicate and predict its new observations.
+
+    Parameters
+    ----------
+    estimator
+        Anything with `fit` and `predict` that scikit-learn can clone; it is cloned for every
+        replicate and never fitted itself.
+    features, y
+        Training data, one replicate per matrix and per row.
+    new_features
+        What to predict, for example the test and the prospective observations side by side.
+    rng
+        Gives one word per replicate to every `random_state` of the estimator.
+
+    Returns
+    -------
+    Predictions
+        An exception in a replicate, or a prediction that is not finite, is a failure of that
+        replicate alone.
+    """
+    _check_matching(features, y)
+    words = rng.integers(0, 2**32, size=len(y), dtype=np.uint32)
+    prediction, failures = np.full(new_features.shape[:2], np.nan), []
+    for rep in range(len(y)):
+        try:
+            fitted = _seeded(estimator, words[rep]).fit(features[rep], y[rep])
+            prediction[rep] = _finite(fitted.predict(new_features[rep]))
+        except Exception as error:
+            failures.append(FitFailure(rep, f"{type(error).__name__}: {error}"))
+    return Predictions(prediction, tuple(failures))
+
+
+def _seeded(estimator: Any, word: np.uint32) -> Any:
+    """A clone whose every random state is `word`."""
+    from sklearn.base import clone
+
+    fresh = clone(estimator)
+    states = [name for name in fresh.get_params() if name.split("__")[-1] == "random_state"]
+    return fresh.set_params(**dict.fromkeys(states, int(word)))
+
+
+def _finite(prediction: Float[np.ndarray, " new"]) -> Float[np.ndarray, " new"]:
+    bad = int(np.count_nonzero(~np.isfinite(prediction)))
+    if bad:
+        raise FloatingPointError(f"{bad} of {len(prediction)} predictions are not finite")
+    return prediction
+
+
+def _check_training(
+    features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"]
+) -> None:
+    _check_matching(features, y)
+    n_obs, n_feature = features.shape[1:]
+    if n_obs <= n_feature:
+        raise DesignError(
+            f"{n_obs} observations are too few for {n_feature} features and an intercept: many "
+            f"coefficients fit equally well. Use at least {n_feature + 1} observations, or a "
+            "penalised estimator through `fit_each`."
+        )
+
+
+def _check_matching(features: Float[np.ndarray, "..."], y: Float[np.ndarray, "..."]) -> None:
+    if features.ndim != 3 or features.shape[:2] != y.shape:
+        raise DesignError(
+            f"features have shape {features.shape} and y {y.shape}, so observations cannot be "
+            "matched with responses. Give (replicate, observation, feature) and (replicate, "
+            "observation)."
+        )
