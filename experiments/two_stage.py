@@ -14,6 +14,7 @@ Performance  Power (given that the null is false), type-I error (given that it i
              large k.
 """
 
+import functools
 import itertools
 from dataclasses import dataclass
 from typing import Any
@@ -106,7 +107,7 @@ class TwoStage:
         with np.errstate(divide="ignore", invalid="ignore"):  # a sample without spread has no s2
             s2 = (mean2 - bound) / se2
         distance = (bound - self.dgp.mean) / np.sqrt(self.dgp.variance / self.n1)
-        reject = s2 < float(critical_value(self.alpha, self.k, self.n1, self.n2))
+        reject = s2 < _limit(self.alpha, self.k, self.n1, self.n2)
         return {
             "s2": s2,
             "distance": distance,
@@ -142,6 +143,12 @@ class TwoStage:
             "null_is_false": float(special.ndtr(self.k)),
             "mean_s2": -self.k * float(np.sqrt(self.n2 / self.n1)),
         }
+
+
+@functools.lru_cache(maxsize=4096)
+def _limit(alpha: float, k: float, n1: int, n2: int) -> float:
+    """The critical value, solved once for all blocks of a scenario."""
+    return float(critical_value(alpha, k, n1, n2))
 
 
 MEASURES = (

@@ -1,7 +1,7 @@
 """One block: drawn, checked, and laid out as a table with one row per replicate."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +40,7 @@ class Block(NamedTuple):
     """What one block computed: its columns, and how many of its replicates failed."""
 
     scenario: Any
-    index: int
+    number: int
     columns: dict[str, np.ndarray]
     n_failed: int
 
@@ -121,11 +121,16 @@ def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> n
     return np.where(has_text(errors), errors, text)
 
 
-def rows_of(plan: Plan, block: Block) -> pa.Table:
-    """The block as a table: one row per replicate, one column per cell of the axes."""
+def rows_of(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
+    """Blocks as a table: one row per replicate, one column per cell of the axes."""
+    tables = [_rows_of_one(plan, block) for block in blocks]
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _rows_of_one(plan: Plan, block: Block) -> pa.Table:
     size = plan.block_size
-    rep = np.arange(block.index * size, (block.index + 1) * size, dtype=np.int64)
-    key = pa.DictionaryArray.from_arrays(np.zeros(size, np.int32), [scenario_key(block.scenario)])
+    rep = np.arange(block.number * size, (block.number + 1) * size, dtype=np.int64)
+    key = pa.repeat(pa.scalar(scenario_key(block.scenario)), size)
     arrays: dict[str, Any] = {"scenario": key, "rep": rep}
     failed = failed_cells(block.columns)
     for name, array in block.columns.items():
@@ -155,8 +160,11 @@ def with_failures_missing(block: Block) -> dict[str, np.ndarray]:
         return numeric
     size = len(failed)
     full = {n: np.broadcast_to(c, (size, *c.shape[1:])) for n, c in numeric.items()}
-    voids = {name: _void(column, failed) for name, column in full.items()}
-    return {n: c if voids[n] is None else np.where(voids[n], np.nan, c) for n, c in full.items()}
+    return {name: _with_nan(column, _void(column, failed)) for name, column in full.items()}
+
+
+def _with_nan(column: np.ndarray, void: np.ndarray | None) -> np.ndarray:
+    return column if void is None else np.where(void, np.nan, column)
 
 
 def _count_failed(errors: np.ndarray | None) -> int:

@@ -127,13 +127,11 @@ def _check_factors(scenario: Any, names: Sequence[str]) -> None:
 
 
 def _refuse_twins(scenarios: Sequence[Any]) -> None:
-    seen: dict[str, Any] = {}
-    for one in scenarios:
-        if identity(one) in seen:
-            raise DesignError(
-                f"{identity(one)} is in the grid twice, which would count it twice. Remove one."
-            )
-        seen[identity(one)] = one
+    seen: set[str] = set()
+    for one in map(identity, scenarios):
+        if one in seen:
+            raise DesignError(f"{one} is in the grid twice, so it would count double. Remove one.")
+        seen.add(one)
 
 
 def factors_of(scenario: Any) -> dict[str, Any]:
@@ -191,6 +189,11 @@ class Plan:
         """The random streams of one block."""
         study = f"{self.name}/{self.block_size}"
         return Streams(self.seed, study, identity(scenario, without=self.common), block)
+
+    @property
+    def owner(self) -> str:
+        """Whose blocks these are, as files of blocks say it."""
+        return f"{self.name}, seed {self.seed}, blocks of {self.block_size}"
 
     def n_blocks(self, n_rep: int) -> int:
         """Whole blocks that hold `n_rep` replicates."""

@@ -2,6 +2,7 @@
 
 import difflib
 import enum
+import functools
 import hashlib
 from collections.abc import Collection, Iterable
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -24,9 +25,11 @@ def identity(part: object, *, without: Collection[str] = ()) -> str:
     without
         Fields of `part` itself to leave out.
     """
+    if type(part) is float or type(part) is int or type(part) is str:
+        return _scalar(part)
     if is_dataclass(part) and not isinstance(part, type):
-        named = sorted(_non_default(part, without))
-        return f"{type(part).__name__}({','.join(f'{n}={identity(v)}' for n, v in named)})"
+        named = ",".join(f"{name}={value}" for name, value in _non_default(part, without))
+        return f"{type(part).__name__}({named})"
     if isinstance(part, dict):
         return "{" + ",".join(f"{k!r}:{identity(v)}" for k, v in sorted(part.items())) + "}"
     if isinstance(part, tuple | list):
@@ -34,19 +37,24 @@ def identity(part: object, *, without: Collection[str] = ()) -> str:
     return _scalar(part)
 
 
-def _non_default(part: Any, without: Collection[str]) -> Iterable[tuple[str, Any]]:
-    for field in fields(part):
-        value = getattr(part, field.name)
-        if field.name not in without and not _is_default(field, value):
-            yield field.name, value
+def _non_default(part: Any, without: Collection[str]) -> Iterable[tuple[str, str]]:
+    for name, default in _defaults(part.__class__):
+        if name not in without:
+            value = identity(getattr(part, name))
+            if value != default:
+                yield name, value
 
 
-def _is_default(field: "Field[Any]", value: Any) -> bool:
-    if field.default is not MISSING:
-        return identity(field.default) == identity(value)
-    if field.default_factory is not MISSING:
-        return identity(field.default_factory()) == identity(value)
-    return False
+@functools.cache
+def _defaults(kind: Any) -> tuple[tuple[str, str | None], ...]:
+    """Fields of a dataclass by name, each with the identity of its default, if it has one."""
+    return tuple(sorted((one.name, _default(one)) for one in fields(kind)))
+
+
+def _default(one: "Field[Any]") -> str | None:
+    if one.default is not MISSING:
+        return identity(one.default)
+    return None if one.default_factory is MISSING else identity(one.default_factory())
 
 
 def _scalar(value: Any) -> str:

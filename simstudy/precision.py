@@ -41,7 +41,7 @@ class Target:
         0 of n is not certain: where the formula gives no error, the interval does.
         """
         half = (estimates.upper - estimates.lower) / 2 / critical_value(level)
-        error = np.fmax(estimates.mcse, np.where(estimates.mcse == 0, half, 0.0))
+        error = np.where(estimates.mcse == 0, half, estimates.mcse)
         allowed = self.mcse * (np.abs(estimates.estimate) if self.relative else 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(error == 0, 0.0, error / allowed)
@@ -62,9 +62,7 @@ def read_targets(wanted: Mapping[str, Any], measures: Sequence[Measure]) -> tupl
 def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
     known = [measure.name for measure in measures]
     if name not in known:
-        raise ConfigError(
-            f"precision.{name}: the study has no such measure; {nearest(name, known)}"
-        )
+        raise ConfigError(f"precision.{name}: no such measure; {nearest(name, known)}")
     text = str(value).strip()
     relative = text.endswith("%")
     try:

@@ -62,7 +62,9 @@ def write_report(
 
 def write_index(folder: Path, newest: Mapping[str, Mapping[str, Any]]) -> Path:
     """Write `index.html`: every study under `folder`, with its size and claims."""
-    manifests = {path.parent.name: read_json(path) for path in folder.glob("*/manifest.json")}
+    manifests: dict[str, Any] = {
+        path.parent.name: read_json(path) for path in folder.glob("*/manifest.json")
+    }
     manifests |= dict(newest)
     rows = []
     for name, manifest in sorted(manifests.items()):
@@ -96,17 +98,21 @@ def _page(title: str, body: Sequence[str]) -> str:
 def _claims(claims: pd.DataFrame) -> str:
     if claims.empty:
         return ""
-    rows = [
-        (
-            _text(f"{row.statement} ({row.source})"), shown(row.kind, row.published),
-            shown(row.kind, row.reproduced), number(row.mcse),
-            f'<span class="{row.verdict}">{html.escape(row.verdict)}</span>',
-            _text(" ".join(filter(None, [row.detail, row.note]))),
-        )
-        for row in claims.itertuples()
-    ]  # fmt: skip
+    rows = [_claim_row(row) for row in claims.to_dict("records")]
     names = ["claim", "published", "reproduced", "MCSE", "verdict", "remarks"]
     return "<h2>Claims of the document</h2>" + _table(names, rows)
+
+
+def _claim_row(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    verdict = html.escape(row["verdict"])
+    return (
+        _text(f"{row['statement']} ({row['source']})"),
+        shown(row["kind"], row["published"]),
+        shown(row["kind"], row["reproduced"]),
+        number(row["mcse"]),
+        f'<span class="{verdict}">{verdict}</span>',
+        _text(" ".join(filter(None, [row["detail"], row["note"]]))),
+    )
 
 
 def _figure(path: Path) -> str:

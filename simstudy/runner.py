@@ -6,21 +6,20 @@ compute, so that nothing finished depends on the parent.
 """
 
 import contextlib
-import errno
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
 
 from simstudy.block import ERROR, Address, Block, draw_block, failed_block, has_text
-from simstudy.design import Plan, scenario_key
-from simstudy.errors import ConfigError, StoreError
-from simstudy.store import Group, Part, Store, write_parts
+from simstudy.design import Plan
+from simstudy.errors import ConfigError
+from simstudy.store import Group, Store, trouble_in_words, write_blocks
 
 TASK_SECONDS = 0.25  # of work in a task: what a kill can lose, and 1000 times its overhead
 INLINE_SECONDS = 1.0  # of work left below which starting workers does not pay
@@ -30,14 +29,15 @@ BACKENDS = ("auto", "loky", "threads", "inline", "dask")
 
 
 class Job(NamedTuple):
-    """One block to compute."""
+    """One block to compute, of the scenario with this key."""
 
     scenario: Any
     block: int
+    key: str
 
 
-Keep = Callable[[Plan, Block], pa.Table]
-"""Turns a block into the table that is kept of it (all of its rows, or its moments)."""
+Keep = Callable[[Plan, Sequence[Block]], pa.Table]
+"""Turns blocks into the table that is kept of them, in order: all of their rows, or moments."""
 
 
 class Task(NamedTuple):
@@ -145,7 +145,7 @@ class Outcome:
         if receipt.first_failure and len(self.failures) < FAILURES_SHOWN:
             self.failures.append(receipt.first_failure)
         for job, seconds in zip(receipt.jobs, receipt.seconds_each, strict=True):
-            self._least(scenario_key(job.scenario), seconds)
+            self._least(job.key, seconds)
 
     def __iadd__(self, other: "Outcome") -> "Outcome":
         """Another round of the same run."""
@@ -170,12 +170,11 @@ def missing_jobs(plan: Plan, wanted: Mapping[str, int], store: Store) -> list[Jo
         Blocks wanted of each scenario, by its key.
     """
     lacking = [
-        (block, place, scenario)
-        for place, (key, scenario) in enumerate(plan.keys.items())
+        Job(scenario, block, key)
+        for key, scenario in plan.keys.items()
         for block in np.flatnonzero(~store.have(key, wanted[key])).tolist()
     ]
-    lacking.sort(key=lambda one: one[:2])
-    return [Job(scenario, block) for block, _, scenario in lacking]
+    return sorted(lacking, key=lambda job: job.block)  # stable: scenarios keep their order
 
 
 def in_shard(plan: Plan, jobs: Iterable[Job], shard: tuple[int, int]) -> list[Job]:
@@ -183,11 +182,7 @@ def in_shard(plan: Plan, jobs: Iterable[Job], shard: tuple[int, int]) -> list[Jo
     index, n_shards = shard
     places = {key: place for place, key in enumerate(plan.keys)}
     size = len(places)
-    return [
-        job
-        for job in jobs
-        if (job.block * size + places[scenario_key(job.scenario)]) % n_shards == index - 1
-    ]
+    return [job for job in jobs if (job.block * size + places[job.key]) % n_shards == index - 1]
 
 
 def run_jobs(
@@ -209,24 +204,10 @@ def run_jobs(
     run = _Run(plan, store, keep, workers, progress or Silent())
     run.progress.begin(len(jobs) * plan.block_size)
     start = time.perf_counter()
-    try:
-        with one_thread_each():
-            run.all(list(jobs))
-    except OSError as error:
-        raise _as_store_error(error, store.folder) from error
+    with trouble_in_words(store.folder), one_thread_each():
+        run.all(list(jobs))
     run.outcome.seconds = time.perf_counter() - start
     return run.outcome
-
-
-def _as_store_error(error: OSError, folder: Path) -> Exception:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StoreError(
-            f"the disk that holds {folder} is full. Every finished block is kept; free some space "
-            "and run the same command again to go on."
-        )
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return StoreError(f"cannot write to {folder}: {error.strerror}. Choose another out=...")
-    return error
 
 
 @contextlib.contextmanager
@@ -256,11 +237,8 @@ def compute_alone(task: Task) -> Receipt:
 
 def _written(task: Task, blocks: Sequence[Block], seconds: Sequence[float]) -> Receipt:
     start = time.perf_counter()
-    parts = [
-        Part(Group(scenario_key(job.scenario), job.block, 1), task.keep(task.plan, block))
-        for job, block in zip(task.jobs, blocks, strict=True)
-    ]
-    write_parts(task.folder, parts)
+    groups = [Group(job.key, job.block, 1) for job in task.jobs]
+    write_blocks(task.folder, groups, task.keep(task.plan, blocks), owner=task.plan.owner)
     n_failed = sum(block.n_failed for block in blocks)
     failure = _first_failure(task.plan, task.jobs, blocks) if n_failed else None
     total = sum(seconds) + time.perf_counter() - start
@@ -275,7 +253,7 @@ def _first_failure(
             errors = block.columns[ERROR].reshape(plan.block_size, -1)
             row, cell = np.argwhere(has_text(errors))[0]
             rep = job.block * plan.block_size + int(row)
-            return Address(scenario_key(job.scenario), rep), errors[row, cell]
+            return Address(job.key, rep), errors[row, cell]
     return None
 
 
@@ -306,10 +284,10 @@ class _Run:
         may_leave = self.workers.backend == "auto" and self.workers.count > 1
         for task in self.tasks(jobs):
             self.done(compute(task))
-            left = jobs[self.outcome.n_blocks :]
-            pays = self.seconds_per_block * len(left) > INLINE_SECONDS
-            if may_leave and pays and self.outcome.n_blocks > 1:
-                return left
+            n_done = self.outcome.n_blocks
+            pays = self.seconds_per_block * (len(jobs) - n_done) > INLINE_SECONDS
+            if may_leave and pays and n_done > 1:
+                return jobs[n_done:]
         return []
 
     def blocks_per_task(self, n_left: int) -> int:
@@ -321,7 +299,7 @@ class _Run:
         return max(1, min(by_time, by_share))
 
     def task(self, jobs: Sequence[Job]) -> Task:
-        few = list({scenario_key(job.scenario): job.scenario for job in jobs}.values())
+        few = {job.key: job.scenario for job in jobs}.values()
         return Task(self.plan.only(few), tuple(jobs), self.keep, self.store.folder)
 
     def done(self, receipt: Receipt) -> None:
@@ -331,7 +309,7 @@ class _Run:
         self.progress.advance(len(receipt.jobs) * self.plan.block_size)
         self.n_loose += 1
         if self.n_loose > FILES_BEFORE_COMPACTION:
-            self.store.compact()
+            self.store.compact(recent_only=True)
             self.n_loose = self.store.n_files
 
     def tasks(self, jobs: list[Job]) -> Iterator[Task]:
@@ -366,36 +344,54 @@ class _Run:
             except BrokenProcessPool:
                 jobs = self.still_missing(jobs)
                 self.progress.note(f"a worker died; {len(jobs)} blocks to go")
-                jobs = self.one_by_one(jobs)
+                jobs = self.suspects(jobs)
 
     def still_missing(self, jobs: list[Job]) -> list[Job]:
         self.store.scan()
         have = {
             key: self.store.have(key, max(job.block for job in jobs) + 1)
-            for key in {scenario_key(job.scenario) for job in jobs}
+            for key in {job.key for job in jobs}
         }
-        return [job for job in jobs if not have[scenario_key(job.scenario)][job.block]]
+        return [job for job in jobs if not have[job.key][job.block]]
 
-    def one_by_one(self, jobs: list[Job]) -> list[Job]:
-        """The blocks that were under way, each in a process of its own; the rest is returned."""
+    def suspects(self, jobs: list[Job]) -> list[Job]:
+        """Do the blocks that may have been under way, away from others; the rest is returned.
+
+        What dies is halved until the block that kills stands alone.
+        """
         n_suspects = 2 * self.workers.count * self.blocks_per_task(len(jobs))
-        for job in jobs[:n_suspects]:
-            self.done(self.quarantined(self.task([job])))
+        pending = [jobs[:n_suspects]]
+        while pending:
+            some = pending.pop()
+            half = len(some) // 2
+            receipt = self.quarantined(self.task(some))
+            if isinstance(receipt, Receipt):
+                self.done(receipt)
+            elif half:
+                pending += [some[half:], some[:half]]
+            else:
+                self.done(self.dies_again(self.task(some)))
         return jobs[n_suspects:]
 
-    def quarantined(self, task: Task) -> Receipt:
-        """A task in a process that may die; if it does, that is the block's result."""
+    def dies_again(self, task: Task) -> Receipt:
+        """A block whose process died alone, once more: somebody else may have killed that one."""
+        outcome = self.quarantined(task)
+        if isinstance(outcome, Receipt):
+            return outcome
+        reason = f"the process died: {' '.join(str(outcome).split())[:200]}"
+        blocks = [failed_block(task.plan, j.scenario, j.block, reason) for j in task.jobs]
+        return _written(task, blocks, [0.0] * len(blocks))
+
+    def quarantined(self, task: Task) -> Receipt | Exception:
+        """A task in a process of its own, or how that died."""
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         try:
             with ProcessPoolExecutor(max_workers=1) as pool:
-                receipt: Receipt = pool.submit(compute_alone, task).result()
-            return receipt
+                return cast(Receipt, pool.submit(compute_alone, task).result())
         except BrokenProcessPool as error:
-            reason = f"the process died: {' '.join(str(error).split())[:200]}"
-            blocks = [failed_block(task.plan, j.scenario, j.block, reason) for j in task.jobs]
-            return _written(task, blocks, [0.0] * len(blocks))
+            return cast(Exception, error)
 
     def on_dask(self, jobs: list[Job]) -> None:
         """Native futures: joblib's own Dask backend hangs on a task that kills its worker."""

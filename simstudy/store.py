@@ -2,18 +2,23 @@
 
 A file holds whole blocks and is named by the hash of its own bytes. So a file that is there under
 its name is undamaged, two runs that compute the same block do no harm, and the name of a finished
-study's file is the same on every machine that computed the same bits.
+study's file is the same on every machine that computed the same bits. It also says whose blocks
+they are, so that a file from another study or with another seed is not mistaken for one of them.
 """
 
+import contextlib
+import errno
+import functools
 import hashlib
+import itertools
 import json
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +27,10 @@ import pyarrow.parquet as pq
 from simstudy.errors import StoreError
 
 METADATA_KEY = b"simstudy.groups"
+OWNER_KEY = b"simstudy.owner"
 ROWS_PER_GROUP = 1 << 17  # of a compacted row group: large enough to read fast, small in memory
+ROWS_TOGETHER = 1 << 9  # groups with fewer rows share a row group: each costs a millisecond
+TABLES_AT_HAND = 512  # shared row groups kept in memory during a compaction: 100 MB at most
 LEAVE_ALONE_BYTES = 1 << 30  # a compacted file of this size is not rewritten
 STALE_SECONDS = 86_400.0  # a temporary file of this age has no writer left
 
@@ -40,31 +48,57 @@ class Group(NamedTuple):
         return self.first + self.n
 
 
-class Part(NamedTuple):
-    """A group and its rows."""
-
-    group: Group
-    table: pa.Table
-
-
 class _Place(NamedTuple):
-    """Where a group lies."""
+    """Where a group lies: in a row group of a file, from a row of it on."""
 
     group: Group
     file: Path
     row_group: int
+    row: int
 
 
-def write_parts(folder: Path, parts: Sequence[Part]) -> Path:
+@contextlib.contextmanager
+def trouble_in_words(folder: Path) -> Iterator[None]:
+    """Within it, a disk that is full or must not be written is refused in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise _in_words(error, folder) from error
+
+
+def _in_words(error: OSError, folder: Path) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoreError(
+            f"the disk that holds {folder} is full. Every finished block is kept; free some space "
+            "and run the same command again to go on."
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return StoreError(f"cannot write to {folder}: {error.strerror}. Choose another out=...")
+    return error
+
+
+def write_blocks(
+    folder: Path, groups: Sequence[Group], table: pa.Table, *, owner: str = ""
+) -> Path:
     """Write blocks as one file: to a temporary name, synced, then renamed to the content's hash.
 
     Safe to call from any number of processes and machines at once.
+
+    Parameters
+    ----------
+    groups
+        What the rows of the table are, in order; every block has as many rows as any other.
+    owner
+        Whose blocks these are; a `Store` believes only those of its own.
     """
-    schema = _joint_schema([part.table.schema for part in parts], [part.group for part in parts])
-    return _write(folder, schema, (part.table for part in parts))
+    rows_per_block = table.num_rows // sum(group.n for group in groups)
+    lengths = [group.n * rows_per_block for group in groups]
+    starts = [0, *itertools.accumulate(lengths)]
+    parts = (table.slice(*piece) for piece in zip(starts, lengths, strict=False))
+    return _write(folder, _joint_schema([table.schema], groups, owner), parts)
 
 
-def _joint_schema(schemas: Sequence[pa.Schema], groups: Sequence[Group]) -> pa.Schema:
+def _joint_schema(schemas: Iterable[pa.Schema], groups: Sequence[Group], owner: str) -> pa.Schema:
     """All columns of some tables, in an order that does not depend on the tables' order."""
     joint = pa.unify_schemas(
         [one.remove_metadata() for one in schemas], promote_options="permissive"
@@ -72,7 +106,29 @@ def _joint_schema(schemas: Sequence[pa.Schema], groups: Sequence[Group]) -> pa.S
     joint = pa.schema(
         sorted(joint, key=lambda one: (one.name not in ("scenario", "rep"), one.name))
     )
-    return joint.with_metadata({METADATA_KEY: json.dumps([list(group) for group in groups])})
+    listed = json.dumps([list(group) for group in groups])
+    return joint.with_metadata({METADATA_KEY: listed, OWNER_KEY: owner})
+
+
+def _packed(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """One table for each row group: the rows of a large group, or of several small ones."""
+    pack: list[pa.Table] = []
+    for part in parts:
+        if pack and (part.num_rows >= ROWS_TOGETHER or _n_rows(pack) >= ROWS_TOGETHER):
+            yield _joined(pack)
+            pack = []
+        pack.append(part)
+    if pack:
+        yield _joined(pack)
+
+
+def _n_rows(tables: Sequence[pa.Table]) -> int:
+    return sum(table.num_rows for table in tables)
+
+
+def _joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """In one piece, so that the bytes written do not depend on the pieces."""
+    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
 
 
 def _write(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> Path:
@@ -80,7 +136,7 @@ def _write(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> Path:
     try:
         with os.fdopen(handle, "w+b") as file:
             with pq.ParquetWriter(file, schema, compression="zstd", compression_level=1) as writer:
-                for table in tables:
+                for table in _packed(tables):
                     writer.write_table(_conform(table, schema), row_group_size=table.num_rows)
             file.flush()
             os.fsync(file.fileno())
@@ -123,49 +179,50 @@ class Store:
         Where the files lie; made if it is not there.
     rows_per_block
         Rows of every block: the block size, or 1 where only summaries of blocks are kept.
+    owner
+        Whose blocks these are; a file of anyone else is set aside.
     """
 
     folder: Path
     rows_per_block: int
+    owner: str = ""
     damaged: list[str] = field(default_factory=list)
     _places: dict[str, list[_Place]] = field(default_factory=dict, repr=False)
-    _known: set[str] = field(default_factory=set, repr=False)
+    _metadata: dict[Path, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.scan()
 
     def scan(self) -> None:
-        """Read what is there; set aside what is damaged, under `damaged/`."""
-        files = {path.name: path for path in self.folder.glob("*.parquet")}
+        """Read what is there; set aside what is damaged or foreign, under `damaged/`."""
+        files = sorted(self.folder.glob("*.parquet"))
+        self._metadata = {path: self._metadata[path] for path in files if path in self._metadata}
         self._places = {}
-        for name in sorted(files):
-            for place in self._checked_places(files[name]):
+        for path in files:
+            for place in self._checked_places(path):
                 self._places.setdefault(place.group.key, []).append(place)
-        self._known = set(files)
         for places in self._places.values():
             places.sort(key=lambda place: (place.group.first, -place.group.n))
 
     def _checked_places(self, path: Path) -> list[_Place]:
         try:
-            if path.name not in self._known:
-                with path.open("rb") as file:
-                    if hashlib.file_digest(file, "sha256").hexdigest()[:32] != path.stem:
-                        raise StoreError("its bytes are not the ones that were written")
-            text = pq.read_metadata(path).metadata[METADATA_KEY]
-            groups = [Group(*group) for group in json.loads(text)]
+            if path not in self._metadata:
+                self._metadata[path] = _verified(path, self.owner)
+            return list(_places_in(path, self._metadata[path], self.rows_per_block))
         except FileNotFoundError:  # compacted by another run since it was listed
             return []
-        except (StoreError, OSError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
-            self.set_aside(path, str(error) or type(error).__name__)
+        except (StoreError, OSError, LookupError, ValueError, TypeError, pa.ArrowException) as odd:
+            self.set_aside(path, str(odd) or type(odd).__name__)
             return []
-        return [_Place(group, path, i) for i, group in enumerate(groups)]
 
     def set_aside(self, path: Path, reason: str) -> None:
         """Move a file out of the way, so that its blocks count as missing."""
         aside = self.folder / "damaged"
         aside.mkdir(exist_ok=True)
-        os.replace(path, aside / path.name)
+        with contextlib.suppress(FileNotFoundError):  # another run was quicker
+            os.replace(path, aside / path.name)
+        self._metadata.pop(path, None)
         self.damaged.append(f"{path.name} ({reason.splitlines()[0][:120]})")
 
     @property
@@ -221,56 +278,84 @@ class Store:
     def _read_slice(
         self, place: _Place, first: int, end: int, columns: Sequence[str] | None
     ) -> pa.Table:
-        with pq.ParquetFile(place.file) as file:
+        table = self._row_group(place.file, place.row_group, columns)
+        return self._cut(table, place, first, end)
+
+    def _row_group(self, path: Path, index: int, columns: Sequence[str] | None) -> pa.Table:
+        with pq.ParquetFile(path, metadata=self._metadata.get(path)) as file:
             if columns is not None:
                 columns = [name for name in columns if name in file.schema_arrow.names]
-            table = file.read_row_group(place.row_group, columns=columns, use_threads=False)
-        rows = self.rows_per_block
-        return table.slice(first * rows, (end - first) * rows)
+            return file.read_row_group(index, columns=columns, use_threads=False)
 
-    def compact(self) -> None:
+    def _cut(self, table: pa.Table, place: _Place, first: int, end: int) -> pa.Table:
+        rows = self.rows_per_block
+        return table.slice(place.row + first * rows, (end - first) * rows)
+
+    def compact(self, *, recent_only: bool = False) -> None:
         """Gather all blocks into one file, scenario by scenario; delete the files it replaces.
 
         A source is deleted only after everything in it stands, synced, in the new file; so any
         number of runs may compact at once, and a crash leaves duplicates, never a gap.
+
+        Parameters
+        ----------
+        recent_only
+            Leave alone what is larger than all smaller files together: over a long run every
+            block is then rewritten a number of times that grows as the logarithm of their number.
         """
         self.scan()
-        large = {path for path in self._files() if path.stat().st_size >= LEAVE_ALONE_BYTES}
-        sources = self._files() - large
+        sizes = self._sizes()
+        sources = _recent(sizes) if recent_only else set(sizes)
+        sources = {path for path in sources if sizes[path] < LEAVE_ALONE_BYTES}
         if len(sources) < 2:
             return
         try:
-            target = self._merge(large)
+            target = self._merge(sources)
         except FileNotFoundError:  # another run is compacting the same files
             self.scan()
             return
         for path in sources - {target}:
             path.unlink(missing_ok=True)
         self._remove_stale()
-        self._known.add(target.name)
         self.scan()
+
+    def _sizes(self) -> dict[Path, int]:
+        """Bytes of each file; one that another run has just compacted is left out."""
+        sizes = {}
+        for path in self._files():
+            with contextlib.suppress(FileNotFoundError):
+                sizes[path] = path.stat().st_size
+        return sizes
 
     def _files(self) -> set[Path]:
         return {place.file for places in self._places.values() for place in places}
 
-    def _merge(self, large: set[Path]) -> Path:
-        chunks = list(self._chunks(large))
+    def _merge(self, sources: set[Path]) -> Path:
+        chunks = list(self._chunks(sources))
         files = {place.file for _, cut in chunks for place, _, _ in cut}
-        schemas = [pq.read_schema(path) for path in sorted(files)]
-        schema = _joint_schema(schemas, [group for group, _ in chunks])
-        return _write(self.folder, schema, (self._gather(cut) for _, cut in chunks))
+        schemas = (pq.read_schema(path) for path in sorted(files))
+        schema = _joint_schema(schemas, [group for group, _ in chunks], self.owner)
+        read = functools.lru_cache(TABLES_AT_HAND)(self._row_group)
+        return _write(self.folder, schema, (self._gather(cut, read) for _, cut in chunks))
 
-    def _gather(self, cut: list[tuple[_Place, int, int]]) -> pa.Table:
-        tables = [self._read_slice(*piece, columns=None) for piece in cut]
-        return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    def _gather(
+        self, cut: list[tuple[_Place, int, int]], read: Callable[[Path, int, None], pa.Table]
+    ) -> pa.Table:
+        """The blocks of a chunk; only a row group that others share is worth remembering."""
+        tables = []
+        for place, first, end in cut:
+            shared = place.group.n * self.rows_per_block < ROWS_TOGETHER
+            table = (read if shared else self._row_group)(place.file, place.row_group, None)
+            tables.append(self._cut(table, place, first, end))
+        return _joined(tables)
 
-    def _chunks(self, large: set[Path]) -> Iterator[tuple[Group, list[tuple[_Place, int, int]]]]:
-        """New row groups, aligned so that they do not depend on the files they come from."""
+    def _chunks(self, sources: set[Path]) -> Iterator[tuple[Group, list[tuple[_Place, int, int]]]]:
+        """New groups, aligned so that they do not depend on the files they come from."""
         step = max(1, ROWS_PER_GROUP // self.rows_per_block)
         for key in sorted(self._places):
             chunk: list[tuple[_Place, int, int]] = []
             first = at = 0
-            for place, block in self._each_block(key, large):
+            for place, block in self._each_block(key, sources):
                 if chunk and (block != at or block % step == 0):
                     yield Group(key, first, at - first), chunk
                     chunk = []
@@ -281,12 +366,12 @@ class Store:
             if chunk:
                 yield Group(key, first, at - first), chunk
 
-    def _each_block(self, key: str, large: set[Path]) -> Iterator[tuple[_Place, int]]:
+    def _each_block(self, key: str, sources: set[Path]) -> Iterator[tuple[_Place, int]]:
         done = -1
         for place in self._places[key]:
             start = max(place.group.first, done + 1)
             end = place.group.end
-            if place.file not in large:
+            if place.file in sources:
                 yield from ((place, block) for block in range(start, end))
             done = max(done, end - 1)
 
@@ -297,6 +382,39 @@ class Store:
                     path.unlink()
             except FileNotFoundError:
                 continue
+
+
+def _verified(path: Path, owner: str) -> Any:
+    """Metadata of a file whose bytes are the ones that were written, for this owner."""
+    with path.open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest()[:32] != path.stem:
+            raise StoreError("its bytes are not the ones that were written")
+    metadata = pq.read_metadata(path)
+    whose = (metadata.metadata or {}).get(OWNER_KEY, b"").decode()
+    if whose != owner:
+        raise StoreError(f"it belongs to {whose or 'nobody'}, not to {owner or 'nobody'}")
+    return metadata
+
+
+def _places_in(path: Path, metadata: Any, rows_per_block: int) -> Iterator[_Place]:
+    """Its groups, each in one row group, which it may share with its neighbours."""
+    sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    index = row = 0
+    for group in (Group(*one) for one in json.loads(metadata.metadata[METADATA_KEY])):
+        if row == sizes[index]:
+            index, row = index + 1, 0
+        yield _Place(group, path, index, row)
+        row += group.n * rows_per_block
+    if [row] != sizes[index:]:
+        raise StoreError(f"its blocks do not have {rows_per_block} rows each")
+
+
+def _recent(sizes: Mapping[Path, int]) -> set[Path]:
+    """The smaller files, up to the largest that is no larger than those before it together."""
+    paths = sorted(sizes, key=lambda path: (sizes[path], path))
+    before = [0, *itertools.accumulate(sizes[path] for path in paths)]
+    last = max((i for i, path in enumerate(paths) if sizes[path] <= before[i]), default=-1)
+    return set(paths[: last + 1])
 
 
 def _extend(chunk: list[tuple[_Place, int, int]], place: _Place, offset: int) -> None:

@@ -311,13 +311,13 @@ class Folder:
         kind, rows = (MOMENTS, 1) if keep == "summary" else (ROWS, plan.block_size)
         if out is None:
             temporary = tempfile.TemporaryDirectory(prefix="simstudy-")
-            return cls(None, Store(Path(temporary.name) / kind, rows), {}, temporary)
+            return cls(None, Store(Path(temporary.name) / kind, rows, plan.owner), {}, temporary)
         path = Path(out) / plan.name
         if restart:
             start_over(path)
         made_by = guard(plan, path)
         try:
-            return cls(path, Store(path / kind, rows), made_by)
+            return cls(path, Store(path / kind, rows, plan.owner), made_by)
         except OSError as error:
             raise StoreError(
                 f"cannot write results to {path}: {error.strerror}. Choose another out=..."

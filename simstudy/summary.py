@@ -159,7 +159,7 @@ def imputed(columns: Mapping[str, np.ndarray], worst: Mapping[str, float]) -> Ma
 
 @dataclass(frozen=True)
 class KeepMoments:
-    """Keeps of a block only what its measures need: a row with their moments.
+    """Keeps of each block only what its measures need: a row with their moments.
 
     A million replicates then cost as much disk as a thousand.
     """
@@ -167,33 +167,45 @@ class KeepMoments:
     measures: tuple[MomentMeasure, ...]
     worst: Mapping[str, float] = field(default_factory=dict)
 
-    def __call__(self, _plan: Plan, block: Block) -> pa.Table:
-        row: dict[str, Any] = {"scenario": [scenario_key(block.scenario)], "rep": [block.index]}
+    def __call__(self, _plan: Plan, blocks: Sequence[Block]) -> pa.Table:
+        rows = [self._row(block) for block in blocks]
+        lists = {name: _lists([row[name] for row in rows]) for name in rows[0]}
+        keys = [scenario_key(block.scenario) for block in blocks]
+        return pa.table({"scenario": keys, "rep": [block.number for block in blocks], **lists})
+
+    def _row(self, block: Block) -> dict[str, np.ndarray]:
         columns = with_failures_missing(block)
         if not columns:
             raise StudyError(
-                f"block {block.index} failed ({block.columns[ERROR][0]}), and keep=summary keeps "
+                f"block {block.number} failed ({block.columns[ERROR][0]}), and keep=summary keeps "
                 "no rows to say so. Run with keep=replicates to see the failures."
             )
         columns = dict(imputed(columns, self.worst))
+        row: dict[str, np.ndarray] = {}
         for measure in self.measures:
             row |= _moments_row(measure.name, measure.moments(columns))
-        return pa.table(row)
+        return row
 
 
-def _moments_row(name: str, moments: Moments) -> dict[str, Any]:
-    arrays = {
-        "n": moments.n,
-        "n_failed": np.broadcast_to(moments.n_failed, moments.n.shape),
-        "mean": moments.mean,
-        "comoment": moments.comoment,
-        "centre": np.concatenate([np.ravel(c) for c in moments.centre] or [np.empty(0)]),
-        "shape": np.asarray((len(moments.mean), *moments.n.shape)),
+def _moments_row(name: str, moments: Moments) -> dict[str, np.ndarray]:
+    """The parts of some moments, each as one list of numbers."""
+    return {
+        f"{name}.n": moments.n.ravel(),
+        f"{name}.n_failed": np.broadcast_to(moments.n_failed, moments.n.shape).ravel(),
+        f"{name}.mean": moments.mean.ravel(),
+        f"{name}.comoment": moments.comoment.ravel(),
+        f"{name}.centre": np.concatenate([np.empty(0), *map(np.ravel, moments.centre)]),
+        f"{name}.shape": np.asarray((len(moments.mean), *moments.n.shape)),
     }
-    return {f"{name}.{part}": pa.array([np.ravel(array)]) for part, array in arrays.items()}
 
 
-@dataclass(frozen=True)
+def _lists(rows: Sequence[np.ndarray]) -> pa.Array:
+    """A column with one list for each row."""
+    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int32)
+    return pa.ListArray.from_arrays(offsets, np.concatenate(rows))
+
+
+@dataclass
 class FromMoments:
     """Estimates from the moments of whole blocks, merged pairwise in order of the blocks."""
 
@@ -202,12 +214,16 @@ class FromMoments:
     n_rep: Mapping[str, int]
     level: float = 0.95
 
+    def __post_init__(self) -> None:
+        self._read = functools.lru_cache(maxsize=1)(self._table)
+
     def __call__(self, scenario: Any, measure: Measure) -> Estimates:
         assert isinstance(measure, MomentMeasure)
-        key = scenario_key(scenario)
-        names = [f"{measure.name}.{part}" for part in (*Moments._fields, "shape")]
-        table = self.store.read(key, self.n_rep[key] // self.plan.block_size, names)
+        table = self._read(scenario_key(scenario))
         return measure.from_moments(_merged(measure.name, table), level=self.level)
+
+    def _table(self, key: str) -> pa.Table:
+        return self.store.read(key, self.n_rep[key] // self.plan.block_size)
 
 
 def _merged(name: str, table: pa.Table) -> Moments:
@@ -225,7 +241,13 @@ def _merged(name: str, table: pa.Table) -> Moments:
     )
     while blocks.n.shape[-1] > 1:
         blocks = _halved(blocks)
-    return Moments(*(part[..., 0] for part in blocks[:4]), blocks.centre)
+    return _cut(blocks, np.s_[..., 0])
+
+
+def _cut(blocks: Moments, place: Any) -> Moments:
+    """The same places of every part."""
+    n, n_failed, mean, comoment, centre = blocks
+    return Moments(n[place], n_failed[place], mean[place], comoment[place], centre)
 
 
 def _stacked(table: pa.Table, name: str) -> np.ndarray:
@@ -246,12 +268,15 @@ def _one_centre(name: str, centre: np.ndarray) -> tuple[np.ndarray, ...]:
 
 def _halved(blocks: Moments) -> Moments:
     even = blocks.n.shape[-1] // 2 * 2
-    first = Moments(*(part[..., 0:even:2] for part in blocks[:4]), blocks.centre)
-    second = Moments(*(part[..., 1:even:2] for part in blocks[:4]), blocks.centre)
-    merged = first + second
-    rest = (part[..., even:] for part in blocks[:4])
-    joined = (np.concatenate(two, axis=-1) for two in zip(merged[:4], rest, strict=True))
-    return Moments(*joined, blocks.centre)
+    merged = _cut(blocks, np.s_[..., 0:even:2]) + _cut(blocks, np.s_[..., 1:even:2])
+    rest = _cut(blocks, np.s_[..., even:])
+    return Moments(
+        np.concatenate([merged.n, rest.n], axis=-1),
+        np.concatenate([merged.n_failed, rest.n_failed], axis=-1),
+        np.concatenate([merged.mean, rest.mean], axis=-1),
+        np.concatenate([merged.comoment, rest.comoment], axis=-1),
+        blocks.centre,
+    )
 
 
 def streamable(measures: Sequence[Measure]) -> tuple[MomentMeasure, ...]:

@@ -109,10 +109,13 @@ class Gaussian:
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, " rep"]:
         """Sample means by their own law: normal, with variance over n."""
-        return self.mean + np.sqrt(self.variance / n_obs) * rng.standard_normal(n_rep)
+        means = rng.standard_normal(n_rep)
+        means *= np.sqrt(self.variance / n_obs)
+        means += self.mean
+        return means
 
     def draw_moments(self, rng: np.random.Generator, n_rep: int, n_obs: int) -> SampleMoments:
-        """Sample mean and variance by their own laws: independent normal and chi-square (Cochran)."""
+        """Sample mean and variance by their own laws: normal and, independent, chi-square."""
         _refuse_single(n_obs)
         mean = self.draw_means(rng, n_rep, n_obs)
         return SampleMoments(mean, self.variance * rng.chisquare(n_obs - 1, n_rep) / (n_obs - 1))

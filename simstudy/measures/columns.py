@@ -115,7 +115,8 @@ def mean_used(
     values: np.ndarray, used: Bool[np.ndarray, " rep *axes"], *, complete: bool
 ) -> Float[np.ndarray, " *cells"]:
     """Mean over the used replicates of each cell; NaN (in silence) where there are none."""
-    values = np.broadcast_to(values, np.broadcast_shapes(values.shape, used.shape))
+    if values.shape != used.shape:
+        values = np.broadcast_to(values, np.broadcast_shapes(values.shape, used.shape))
     with np.errstate(all="ignore"):
         if complete:
             return np.asarray(values.sum(axis=0, dtype=float) / len(values))

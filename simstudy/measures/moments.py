@@ -293,7 +293,10 @@ def _mean_and_comoment(
     means = [mean_used(term, used, complete=complete) for term in terms]
     mean = np.stack([np.broadcast_to(np.where(n > 0, m, 0.0), n.shape) for m in means])
     with np.errstate(invalid="ignore"):
-        rest = [np.where(used, term - m, 0.0) for term, m in zip(terms, mean, strict=True)]
+        rest = [
+            term - m if complete and term.shape == used.shape else np.where(used, term - m, 0.0)
+            for term, m in zip(terms, mean, strict=True)
+        ]
     comoment = np.empty((len(terms), len(terms), *n.shape))
     for i, left in enumerate(rest):
         for j in range(i + 1):

@@ -13,8 +13,9 @@ false and -1 where it is true and w = (x + r*k)/sqrt(1 + r^2), its density is th
 
 (Arnold, Beaver, Groeneveld & Meeker 1993, Psychometrika 58(3), 471-488). Its distribution function
 is a bivariate normal probability over Phi(s*k). Computed as that quotient it loses everything once
-Phi(s*k) is small; here it is the mass of a wedge, integrated on the logarithmic scale so that the
-relative error stays below 1e-10 in both tails.
+Phi(s*k) is small; here it is the mass of a wedge, integrated on the logarithmic scale. The relative
+error is below 1e-10 in both tails for |k| up to 100 and n2/n1 from 1e-8 to 1e8, wherever rounding
+x itself does not cost more.
 """
 
 from dataclasses import dataclass
@@ -22,14 +23,11 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy import special
 
 from simstudy.errors import DesignError
-
-Real = Float[np.ndarray, "..."]
-State = Bool[np.ndarray, "..."]
 
 LOG_ROOT_TWO_PI = 0.5 * np.log(2 * np.pi)
 LARGEST_K = 1e3
@@ -187,7 +185,7 @@ class TwoStageStatistic:
             return normal(-self._w(x) if upper else self._w(x))
         return _conditional_tail(x, not self.null, self.k, self.r, upper=upper, log=log)
 
-    def _quantile(self, log_p: Real, *, upper: bool) -> Any:
+    def _quantile(self, log_p: Any, *, upper: bool) -> Any:
         if self.null is None:
             z = special.ndtri_exp(log_p)
             return (-z if upper else z) * np.hypot(1.0, self.r) - self.r * self.k
@@ -259,7 +257,7 @@ def _conditional_quantile(log_p: Any, false: bool, k: Any, r: Any, *, upper: boo
     return (sign * out.reshape(log_p.shape))[()]
 
 
-def _truncated_moments(k: Real) -> tuple[Real, Real]:
+def _truncated_moments(k: Any) -> tuple[Any, Any]:
     """Mean and variance of a normal(k, 1) variate given that it is positive.
 
     With the hazard h = phi(k)/Phi(k) they are k + h and 1 - h*(k + h) (Johnson, Kotz &
@@ -274,7 +272,7 @@ def _truncated_moments(k: Real) -> tuple[Real, Real]:
     return mean[()], np.where(is_near, 1 - hazard * mean, far_variance)[()]
 
 
-def _moments_far_below(z: Real) -> tuple[Real, Real]:
+def _moments_far_below(z: Any) -> tuple[Any, Any]:
     """The continued fraction, from its sixtieth term up: exact to the last bits from z = 3."""
     third = z
     for order in range(60, 2, -1):
@@ -362,7 +360,7 @@ def _log_probability(p: ArrayLike) -> Any:
         return np.log(values)
 
 
-def _checked_log(log_p: ArrayLike) -> Real:
+def _checked_log(log_p: ArrayLike) -> Float[np.ndarray, "..."]:
     values = np.asarray(log_p, dtype=float)
     bad = (values > 0) | ((values < DEEPEST) & np.isfinite(values))
     if bad.any():

@@ -1,0 +1,134 @@
+"""What a study does with failures: leave out, hold methods together, or count as the worst."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from simstudy.attempt import by_method, each_replicate
+from simstudy.design import Columns
+from simstudy.errors import StudyError
+from simstudy.measures import mean
+from simstudy.publish import publish
+from simstudy.streams import Streams
+from simstudy.study import Study
+
+N_REP = 400
+
+
+@dataclass(frozen=True)
+class Fragile:
+    """A sure method, and one that fails where the datum is negative."""
+
+    shift: float = 1.0
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        x = self.shift + streams("data").standard_normal(n_rep)
+
+        def fragile(one: float) -> dict[str, float]:
+            if one < 0:
+                raise ValueError(f"{one:.3f} is negative")
+            return {"value": one, "hit": 1.0}
+
+        return by_method(
+            {
+                "sure": lambda: {"value": x, "hit": np.ones(n_rep)},
+                "fragile": lambda: each_replicate(fragile, x, returns=("value", "hit")),
+            },
+            n_rep,
+        )
+
+
+def run(**settings: object):
+    measures = [mean("value", name="value"), mean("hit", name="hit")]
+    made = Study("fragile", [Fragile()], measures, {"method": ("sure", "fragile")}, 100, **settings)
+    return made.run(N_REP, seed=5)
+
+
+def data() -> np.ndarray:
+    """What every method saw."""
+    result = run()
+    return result.columns(result.plan.scenarios[0], "value")["value"][:, 0]
+
+
+def row(result, measure: str, method: str):
+    return result.summary.query("measure == @measure and method == @method").iloc[0]
+
+
+def test_complete_cases_leave_a_failure_out_of_its_own_method_only():
+    x, result = data(), run()
+    assert row(result, "value", "sure")["estimate"] == pytest.approx(x.mean())
+    assert row(result, "value", "fragile")["estimate"] == pytest.approx(x[x >= 0].mean())
+
+
+def test_no_denominator_shrinks_in_silence():
+    n_failed = int((data() < 0).sum())
+    found = row(run(), "value", "fragile")
+    assert (found["n_rep"], found["n_failed"]) == (N_REP - n_failed, n_failed)
+    assert n_failed > 0
+
+
+def test_the_summary_shows_the_convergence_rate_with_its_error():
+    share = float((data() >= 0).mean())
+    found = row(run(), "convergence_rate", "fragile")
+    assert found["estimate"] == pytest.approx(share)
+    assert found["mcse"] == pytest.approx(np.sqrt(share * (1 - share) / N_REP))
+    assert row(run(), "convergence_rate", "sure")["estimate"] == 1
+
+
+def test_all_methods_compares_on_the_replicates_that_all_finished():
+    x, together = data(), run().summary_all_methods
+    rows = together[together["measure"] == "value"]
+    assert list(rows["method"]) == ["sure", "fragile"]
+    assert rows["estimate"].to_numpy() == pytest.approx(x[x >= 0].mean())
+
+
+def test_the_worst_is_imputed_and_the_failure_still_told():
+    result = run(on_failure="impute_worst", worst={"hit": 0.0})
+    share = float((data() >= 0).mean())
+    assert row(result, "hit", "fragile")["estimate"] == pytest.approx(share)
+    assert row(result, "hit", "fragile")["n_failed"] == 0
+    assert row(result, "convergence_rate", "fragile")["estimate"] == pytest.approx(share)
+    assert len(result.failures) == int((data() < 0).sum())
+
+
+def test_abort_stops_at_the_first_block_that_raises():
+    @dataclass(frozen=True)
+    class Broken:
+        def simulate(self, streams: Streams, n_rep: int) -> Columns:
+            raise FloatingPointError("the block itself")
+
+    with pytest.raises(FloatingPointError, match="the block itself"):
+        Study("broken", [Broken()], on_failure="abort").run(10)
+
+
+def test_a_study_without_failures_has_no_convergence_rate():
+    from tests.toy import study
+
+    assert "convergence_rate" not in set(study().run(50).summary["measure"])
+
+
+def test_files_tell_failures_and_the_other_cases(tmp_path):
+    measures = [mean("value", name="value")]
+    made = Study("fragile", [Fragile()], measures, {"method": ("sure", "fragile")}, 100)
+    publish(made.run(N_REP, seed=5, out=tmp_path), figures=False)
+    assert (tmp_path / "fragile" / "failures.parquet").exists()
+    assert (tmp_path / "fragile" / "summary_all_methods.parquet").exists()
+
+
+def test_a_failure_has_an_address_that_brings_it_back():
+    made = Study("fragile", [Fragile()], [mean("value")], {"method": ("sure", "fragile")}, 100)
+    result = made.run(N_REP, seed=5)
+    first = result.failures.iloc[0]
+    from simstudy.block import Address
+
+    with pytest.raises(ValueError, match="is negative") as raised:
+        made.replay(Address.parse(first["address"]), seed=5)
+    assert str(raised.value) in first["error"]
+
+
+def test_the_policy_must_be_whole():
+    with pytest.raises(StudyError, match="needs the worst value of each column"):
+        Study("x", [Fragile()], on_failure="impute_worst")
+    with pytest.raises(StudyError, match="say record or abort or impute_worst"):
+        Study("x", [Fragile()], on_failure="ignore")
