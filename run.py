@@ -6,6 +6,7 @@ import re
 import shlex
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -57,9 +58,17 @@ def call_hydra(arguments: Sequence[str]) -> int:
         statuses.append(run_job(read_job(cfg, choice), arguments))
         return statuses[-1]
 
-    sys.argv = [str(ROOT / "run.py"), *arguments]
-    job()
+    with tempfile.TemporaryDirectory() as sweep:  # for Hydra's multirun.yaml, which nobody reads
+        ours = [f"hydra.sweep.dir={sweep}"] if is_sweep(arguments) else []
+        sys.argv = [str(ROOT / "run.py"), *arguments, *ours]
+        job()
     return max(statuses, default=0)
+
+
+def is_sweep(arguments: Sequence[str]) -> bool:
+    """Whether this is a multirun that leaves the sweep's folder to us."""
+    multirun = any(one in ("-m", "--multirun") for one in arguments)
+    return multirun and not any(one.startswith("hydra.sweep.dir=") for one in arguments)
 
 
 def refuse_bad_overrides(arguments: Sequence[str]) -> None:

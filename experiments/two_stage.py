@@ -220,7 +220,7 @@ def pp_points(result: Result, ks: tuple[float, ...], n2s: tuple[int, ...]) -> pd
         data = result.columns(one, "s2", "null_is_false")
         for state in (False, True):
             s2 = np.sort(data["s2"][data["null_is_false"].astype(bool) == state])
-            if len(s2):
+            if len(s2) > 1:
                 frames.append(_pp(one, s2, state))
     return pd.concat(frames, ignore_index=True)
 

@@ -84,17 +84,23 @@ def _checked(plan: Plan, name: str, value: Any) -> np.ndarray:
             f"column {name!r} holds {array.dtype}: return booleans, integers, floats or text."
         )
     if array.ndim == 0:
-        return array
+        return np.broadcast_to(array, plan.block_size) if name == ERROR else array
     full = (plan.block_size, *plan.shape)
     target = full if array.ndim > 1 else full[:1]
-    try:
-        return np.broadcast_to(array, target)
-    except ValueError:
+    if not _fits(array, target):
         axes = ", ".join(f"{axis}: {len(labels)}" for axis, labels in plan.axes.items())
         raise StudyError(
             f"column {name!r} has shape {array.shape}; with n_rep={plan.block_size} it must be "
             f"{full[:1]}" + (f" or {full} (axes {axes})" if axes else "") + "."
-        ) from None
+        )
+    return np.broadcast_to(array, target)
+
+
+def _fits(array: np.ndarray, target: tuple[int, ...]) -> bool:
+    """One value for each replicate; an axis of size 1 holds for all of its positions."""
+    if array.ndim != len(target) or len(array) != target[0]:
+        return False
+    return all(n in (1, wanted) for n, wanted in zip(array.shape, target, strict=True))
 
 
 def _is_text(name: str, array: np.ndarray) -> bool:
@@ -105,7 +111,8 @@ def _with_missing_named(plan: Plan, columns: dict[str, np.ndarray]) -> dict[str,
     """NaN where a study did not announce it is a failure: say so in the `error` column."""
     for name, array in columns.items():
         if array.dtype.kind == "f" and name not in plan.may_be_missing and np.isnan(array).any():
-            columns = columns | {ERROR: _errors_with(columns.get(ERROR), name, np.isnan(array))}
+            missing = np.broadcast_to(np.isnan(array), (plan.block_size, *array.shape[1:]))
+            columns = columns | {ERROR: _errors_with(columns.get(ERROR), name, missing)}
     return columns
 
 
@@ -208,6 +215,8 @@ def _column(plan: Plan, table: pa.Table, name: str) -> np.ndarray:
         return _to_numpy(table.column(name))
     cells = [cell_name(name, labels) for labels in plan.cells()]
     present = [_to_numpy(table.column(c)) for c in cells if c in table.column_names]
+    if not present and _nothing_came_back(table):
+        return np.full(len(table), np.nan)
     if not present or len(present) < len(cells):
         raise StudyError(
             f"a measure reads column {name!r}, which simulate did not return; "
@@ -215,6 +224,11 @@ def _column(plan: Plan, table: pa.Table, name: str) -> np.ndarray:
         )
     stacked = np.stack(present, axis=1)
     return stacked.reshape(len(stacked), *plan.shape)
+
+
+def _nothing_came_back(table: pa.Table) -> bool:
+    """Whether every block of it failed as a whole, so that no column of values is known."""
+    return ERROR in table.column_names and table.column(ERROR).null_count == 0
 
 
 def stored_columns(names: list[str]) -> dict[str, None]:

@@ -67,7 +67,7 @@ class Claim:
 
     def verdict(self, ours: Reproduced) -> str:
         """`reproduced`, `differs` or `no data`."""
-        if not math.isfinite(ours.value):
+        if not (math.isfinite(ours.value) and math.isfinite(ours.mcse)):
             return "no data"
         allowed = self.rounding + self.tolerance
         allowed += CLOSE_Z * math.hypot(ours.mcse, self.published_mcse)

@@ -57,9 +57,9 @@ class Option:
         """A value that works, as near to `value` as there is; the published one if none is near."""
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             number = kind(round(value)) if kind is int else value
-            for one in (number, self.at_least, self.at_most):
-                if one is not None and self.allows(one):
-                    return one
+            known = [one for one in (number, self.at_least, self.at_most) if one is not None]
+            near = sorted(filter(self.allows, known), key=lambda one: abs(one - value))
+            return near[0] if near else published
         return published
 
 

@@ -7,6 +7,7 @@ outside the project count by their version.
 """
 
 import ast
+import functools
 import hashlib
 import importlib.util
 import inspect
@@ -26,6 +27,8 @@ Fingerprint = dict[str, str]
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "PyYAML"}  # where the names differ
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Imports = ast.Import | ast.ImportFrom
+Blocks = ast.If | ast.Try | ast.ExceptHandler | ast.With | ast.For | ast.While
 
 
 def fingerprint(parts: Iterable[object]) -> Fingerprint:
@@ -34,6 +37,42 @@ def fingerprint(parts: Iterable[object]) -> Fingerprint:
     for kind in {type_ for part in parts for type_ in _types(part)}:
         trace.follow(kind)
     return dict(sorted(trace.found.items()))
+
+
+def made_with(part: object) -> str:
+    """Hash of the values that something was made with, down to those its functions close over."""
+    return _hash("\n".join(one if isinstance(one, str) else _name(one) for one in _leaves(part)))
+
+
+def functions_in(part: object) -> list[Any]:
+    """The functions that something was made with."""
+    return [one for one in _leaves(part) if not isinstance(one, str)]
+
+
+def _name(function: Any) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+def _leaves(part: Any) -> Iterator[Any]:
+    """Functions, and everything else as text, in a fixed order."""
+    if inspect.isfunction(part):
+        yield part
+        yield from _leaves([part.__defaults__, part.__kwdefaults__])
+        yield from _leaves([cell.cell_contents for cell in part.__closure__ or ()])
+    elif isinstance(part, functools.partial):
+        yield from _leaves([part.func, part.args, part.keywords])
+    elif is_dataclass(part) and not isinstance(part, type):
+        yield type(part).__qualname__
+        yield from _leaves({one.name: getattr(part, one.name) for one in fields(part)})
+    elif isinstance(part, Mapping):
+        yield from _leaves([x for pair in part.items() for x in pair])
+    elif isinstance(part, tuple | list):
+        yield str(len(part))
+        for one in part:
+            yield from _leaves(one)
+    else:  # a default representation tells the place in memory, which is no property
+        plain = type(part).__repr__ is object.__repr__
+        yield type(part).__qualname__ if plain else repr(part)
 
 
 def changes(stored: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
@@ -84,23 +123,26 @@ class _Trace:
             self.library(module)
 
     def definition(self, module: str, name: str) -> None:
-        node = _bindings(module)[name]
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            self.imported(module, node, name)
-            return
+        """All statements that bind a name: both branches, and what changes it afterwards."""
         key = f"{module}.{name}"
         if key in self.found:
             return
-        code = _only_code(node)
-        self.found[key] = _hash(ast.unparse(code))
-        self.uses(module, code)
+        nodes = _bindings(module)[name]
+        code = [_only_code(node) for node in nodes if not isinstance(node, Imports)]
+        if code:
+            self.found[key] = _hash("\n".join(map(ast.unparse, code)))
+        for node in code:
+            self.uses(module, node)
+        for node in nodes:
+            if isinstance(node, Imports):
+                self.imported(module, node, name)
 
     def uses(self, module: str, node: ast.AST) -> None:
         known = _bindings(module)
         for inner in ast.walk(node):
             if isinstance(inner, ast.Name) and inner.id in known:
                 self.definition(module, inner.id)
-            elif isinstance(inner, ast.Import | ast.ImportFrom):
+            elif isinstance(inner, Imports):
                 for alias in inner.names:
                     self.imported(module, inner, alias.asname or alias.name)
 
@@ -122,8 +164,8 @@ class _Trace:
         if not _is_project(module):
             self.library(module)
             return
-        for name, node in _bindings(module).items():
-            if not isinstance(node, ast.Import | ast.ImportFrom):
+        for name, nodes in _bindings(module).items():
+            if not all(isinstance(node, Imports) for node in nodes):
                 self.definition(module, name)
 
     def library(self, module: str) -> None:
@@ -133,25 +175,30 @@ class _Trace:
 
 
 @cache
-def _bindings(module: str) -> dict[str, ast.stmt]:
-    """The statement that binds each top-level name of a module."""
+def _bindings(module: str) -> dict[str, list[ast.stmt]]:
+    """The statements that bind each top-level name of a module, in order."""
     path = _source_file(module)
     tree = ast.parse(path.read_text()) if path else ast.Module([], [])
-    return {name: node for node in _statements(tree.body) for name in _bound_names(node)}
+    found: dict[str, list[ast.stmt]] = {}
+    for node in _statements(tree.body):
+        for name in dict.fromkeys(_bound_names(node)):
+            found.setdefault(name, []).append(node)
+    return found
 
 
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def _statements(body: Iterable[ast.AST]) -> Iterator[ast.stmt]:
+    """Statements of a module, with those inside its conditions, loops and handlers."""
     for node in body:
-        if isinstance(node, ast.If | ast.Try):
-            yield from _statements(node.body + node.orelse)
-        else:
+        if isinstance(node, Blocks):
+            yield from _statements(ast.iter_child_nodes(node))
+        elif isinstance(node, ast.stmt):
             yield node
 
 
 def _bound_names(node: ast.stmt) -> list[str]:
     if isinstance(node, Definition):
         return [node.name]
-    if isinstance(node, ast.Import | ast.ImportFrom):
+    if isinstance(node, Imports):
         return [alias.asname or alias.name.split(".")[0] for alias in node.names]
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]

@@ -52,9 +52,15 @@ def _defaults(kind: Any) -> tuple[tuple[str, str | None], ...]:
 
 
 def _default(one: "Field[Any]") -> str | None:
-    if one.default is not MISSING:
+    if not _is_missing(one.default):
         return identity(one.default)
-    return None if one.default_factory is MISSING else identity(one.default_factory())
+    factory: Any = one.default_factory
+    return None if _is_missing(factory) else identity(factory())
+
+
+def _is_missing(default: Any) -> bool:
+    """By type: a class from a notebook reaches a worker process with a copy of MISSING."""
+    return isinstance(default, type(MISSING))
 
 
 def _scalar(value: Any) -> str:

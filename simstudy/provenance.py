@@ -8,20 +8,31 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from simstudy.design import Plan
 from simstudy.errors import StoreError
-from simstudy.fingerprint import changes, fingerprint, library_version
+from simstudy.fingerprint import (
+    changes,
+    fingerprint,
+    functions_in,
+    library_version,
+    made_with,
+)
 
-GUARD = "fingerprint.json"
+GUARD = "_fingerprint.json"  # readers of the folder as a dataset pass over names with _
 ROWS, MOMENTS = "replicates", "moments"
 
 
-def guard(plan: Plan, folder: Path) -> dict[str, Any]:
+def guard(plan: Plan, folder: Path, measures: Sequence[Any] = ()) -> dict[str, Any]:
     """Claim a folder for a study, or check that what it holds is this study's.
+
+    Parameters
+    ----------
+    measures
+        Those whose moments are kept in place of replicates.
 
     Returns
     -------
@@ -42,8 +53,11 @@ def guard(plan: Plan, folder: Path) -> dict[str, Any]:
         "code": fingerprint(plan.scenarios),
     }
     refuse_foreign(plan.name, folder)
-    for kind in (ROWS, MOMENTS):
-        _guard_blocks(folder / kind, now)
+    _guard_blocks(folder / ROWS, now)
+    if measures:
+        now["measures"] = {f"measure {one.name}": made_with(one) for one in measures}
+        now["code"] = {**now["code"], **fingerprint(functions_in(list(measures)))}
+    _guard_blocks(folder / MOMENTS, now)
     return now
 
 
@@ -61,13 +75,21 @@ def refuse_foreign(study: str, folder: Path) -> None:
 
 def _guard_blocks(folder: Path, now: dict[str, Any]) -> None:
     stored = read_json(folder / GUARD)
-    if stored is None or not any(folder.glob("*.parquet")):
+    if not any(folder.glob("*.parquet")):
         return
+    if stored is None:
+        raise StoreError(
+            f"{folder} holds blocks, but {GUARD}, which says what code computed them, is missing "
+            "or damaged, so they cannot be trusted. Put that file back, or start over with "
+            "restart=true."
+        )
     found = [
         f"{name} was {stored.get(name)} and is {now[name]}"
         for name in now
-        if name != "code" and stored.get(name) != now[name]
+        if name not in ("code", "measures") and stored.get(name) != now[name]
     ]
+    wanted, kept = now.get("measures", {}), stored.get("measures", {})
+    found += changes({name: kept[name] for name in wanted if name in kept}, wanted)
     both = set(stored["code"]) & set(now["code"])  # another scenario's code is no change
     old, new = ({name: one["code"][name] for name in both} for one in (stored, now))
     found += changes(old, new)
@@ -112,12 +134,14 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Whole or not at all: to a temporary name, then renamed."""
+    """Whole or not at all: to a temporary name, synced, then renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:

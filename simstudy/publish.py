@@ -22,6 +22,7 @@ from simstudy.provenance import (
 )
 from simstudy.report import write_report
 from simstudy.result import Result
+from simstudy.store import trouble_in_words
 
 
 @dataclass
@@ -59,14 +60,15 @@ def publish(
         )
     start = time.perf_counter()
     made = Published(result.folder)
-    _write_frames(result, made)
-    if figures:
-        _draw(result, made)
-    content = _manifest(result, made, config or {}, module_file)
-    content["publish_seconds"] = round(time.perf_counter() - start, 3)
-    if report:
-        made.files.append(write_report(result, made.files, content, about))
-    write_json(result.folder / "manifest.json", content)
+    with trouble_in_words(result.folder):
+        _write_frames(result, made)
+        if figures:
+            _draw(result, made)
+        content = _manifest(result, made, config or {}, module_file)
+        content["publish_seconds"] = round(time.perf_counter() - start, 3)
+        if report:
+            made.files.append(write_report(result, made.files, content, about))
+        write_json(result.folder / "manifest.json", content)
     made.files.append(result.folder / "manifest.json")
     return made
 

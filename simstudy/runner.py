@@ -6,7 +6,9 @@ compute, so that nothing finished depends on the parent.
 """
 
 import contextlib
+import itertools
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +18,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
+from simstudy.attempt import describe
 from simstudy.block import ERROR, Address, Block, draw_block, failed_block, has_text
 from simstudy.design import Plan
 from simstudy.errors import ConfigError
@@ -257,6 +260,34 @@ def _first_failure(
     return None
 
 
+class _OneProcess:
+    """A process for tasks that may kill it; started anew when they do."""
+
+    died_of = ""
+
+    def __enter__(self) -> "_OneProcess":
+        self._pool: Any = None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def run(self, task: Task) -> Receipt | None:
+        """The task's receipt; None where the process died."""
+        from joblib.externals.loky import ProcessPoolExecutor
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        self._pool = self._pool or ProcessPoolExecutor(max_workers=1)
+        try:
+            return cast(Receipt, self._pool.submit(compute_alone, task).result())
+        except BrokenProcessPool as error:
+            codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
+            self.died_of = f"the process died: {codes[1] if codes else describe(error)}"
+            self._pool = None
+            return None
+
+
 class _Run:
     """One run: its state, and the ways to get blocks done."""
 
@@ -355,43 +386,29 @@ class _Run:
         return [job for job in jobs if not have[job.key][job.block]]
 
     def suspects(self, jobs: list[Job]) -> list[Job]:
-        """Do the blocks that may have been under way, away from others; the rest is returned.
+        """Do the tasks that may have been under way, away from others; the rest is returned."""
+        before = self.outcome.n_blocks
+        with _OneProcess() as alone:
+            for task in itertools.islice(self.tasks(jobs), 2 * self.workers.count):
+                self.quarantine(task, alone)
+        return jobs[self.outcome.n_blocks - before :]
 
-        What dies is halved until the block that kills stands alone.
+    def quarantine(self, task: Task, alone: "_OneProcess") -> None:
+        """Find the block that kills its process; where it does so twice, that is its result.
+
+        Twice, because somebody else may have killed the first one.
         """
-        n_suspects = 2 * self.workers.count * self.blocks_per_task(len(jobs))
-        pending = [jobs[:n_suspects]]
-        while pending:
-            some = pending.pop()
-            half = len(some) // 2
-            receipt = self.quarantined(self.task(some))
-            if isinstance(receipt, Receipt):
-                self.done(receipt)
-            elif half:
-                pending += [some[half:], some[:half]]
-            else:
-                self.done(self.dies_again(self.task(some)))
-        return jobs[n_suspects:]
+        receipt = alone.run(task)
+        if receipt is None and len(task.jobs) > 1:
+            for job in task.jobs:
+                self.quarantine(self.task([job]), alone)
+        else:
+            self.done(receipt or alone.run(task) or self.deadly(task, alone.died_of))
 
-    def dies_again(self, task: Task) -> Receipt:
-        """A block whose process died alone, once more: somebody else may have killed that one."""
-        outcome = self.quarantined(task)
-        if isinstance(outcome, Receipt):
-            return outcome
-        reason = f"the process died: {' '.join(str(outcome).split())[:200]}"
-        blocks = [failed_block(task.plan, j.scenario, j.block, reason) for j in task.jobs]
+    def deadly(self, task: Task, reason: str) -> Receipt:
+        """The blocks of a task recorded as failed."""
+        blocks = [failed_block(task.plan, one.scenario, one.block, reason) for one in task.jobs]
         return _written(task, blocks, [0.0] * len(blocks))
-
-    def quarantined(self, task: Task) -> Receipt | Exception:
-        """A task in a process of its own, or how that died."""
-        from joblib.externals.loky import ProcessPoolExecutor
-        from joblib.externals.loky.process_executor import BrokenProcessPool
-
-        try:
-            with ProcessPoolExecutor(max_workers=1) as pool:
-                return cast(Receipt, pool.submit(compute_alone, task).result())
-        except BrokenProcessPool as error:
-            return cast(Exception, error)
 
     def on_dask(self, jobs: list[Job]) -> None:
         """Native futures: joblib's own Dask backend hangs on a task that kills its worker."""

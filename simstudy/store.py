@@ -195,7 +195,7 @@ class Store:
         self.scan()
 
     def scan(self) -> None:
-        """Read what is there; set aside what is damaged or foreign, under `damaged/`."""
+        """Read what is there; set aside what is damaged or foreign, under `_damaged/`."""
         files = sorted(self.folder.glob("*.parquet"))
         self._metadata = {path: self._metadata[path] for path in files if path in self._metadata}
         self._places = {}
@@ -218,7 +218,7 @@ class Store:
 
     def set_aside(self, path: Path, reason: str) -> None:
         """Move a file out of the way, so that its blocks count as missing."""
-        aside = self.folder / "damaged"
+        aside = self.folder / "_damaged"
         aside.mkdir(exist_ok=True)
         with contextlib.suppress(FileNotFoundError):  # another run was quicker
             os.replace(path, aside / path.name)
@@ -307,7 +307,7 @@ class Store:
         sizes = self._sizes()
         sources = _recent(sizes) if recent_only else set(sizes)
         sources = {path for path in sources if sizes[path] < LEAVE_ALONE_BYTES}
-        if len(sources) < 2:
+        if len(sources) < 2 and (recent_only or self._is_compact(sources)):
             return
         try:
             target = self._merge(sources)
@@ -318,6 +318,11 @@ class Store:
             path.unlink(missing_ok=True)
         self._remove_stale()
         self.scan()
+
+    def _is_compact(self, sources: set[Path]) -> bool:
+        """Whether a lone file has its groups as a compaction would lay them out."""
+        made = [group for group, _ in self._chunks(sources)]
+        return all(made == _groups_in(self._metadata[path]) for path in sources)
 
     def _sizes(self) -> dict[Path, int]:
         """Bytes of each file; one that another run has just compacted is left out."""
@@ -330,8 +335,11 @@ class Store:
     def _files(self) -> set[Path]:
         return {place.file for places in self._places.values() for place in places}
 
-    def _merge(self, sources: set[Path]) -> Path:
+    def _merge(self, sources: set[Path]) -> Path | None:
+        """The file that replaces the sources; None where other files hold all that they do."""
         chunks = list(self._chunks(sources))
+        if not chunks:
+            return None
         files = {place.file for _, cut in chunks for place, _, _ in cut}
         schemas = (pq.read_schema(path) for path in sorted(files))
         schema = _joint_schema(schemas, [group for group, _ in chunks], self.owner)
@@ -396,11 +404,15 @@ def _verified(path: Path, owner: str) -> Any:
     return metadata
 
 
+def _groups_in(metadata: Any) -> list[Group]:
+    return [Group(*one) for one in json.loads(metadata.metadata[METADATA_KEY])]
+
+
 def _places_in(path: Path, metadata: Any, rows_per_block: int) -> Iterator[_Place]:
     """Its groups, each in one row group, which it may share with its neighbours."""
     sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
     index = row = 0
-    for group in (Group(*one) for one in json.loads(metadata.metadata[METADATA_KEY])):
+    for group in _groups_in(metadata):
         if row == sizes[index]:
             index, row = index + 1, 0
         yield _Place(group, path, index, row)

@@ -1,6 +1,7 @@
 """A study: what an experiment declares, and how it is run."""
 
 import math
+import numbers
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from simstudy.design import Plan
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import Measure
 from simstudy.precision import forecast, next_sizes, read_targets, shortfalls
-from simstudy.provenance import MOMENTS, ROWS, guard, sign, start_over
+from simstudy.provenance import MOMENTS, ROWS, guard, refuse_foreign, sign, start_over
 from simstudy.result import Result
 from simstudy.runner import (
     Keep,
@@ -29,7 +30,7 @@ from simstudy.runner import (
     missing_jobs,
     run_jobs,
 )
-from simstudy.store import Store
+from simstudy.store import Store, trouble_in_words
 from simstudy.summary import KeepMoments, streamable
 
 KEEPS = ("replicates", "summary")
@@ -99,7 +100,7 @@ class Study:
             raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
 
     def _refuse_bad_names(self) -> None:
-        if not self.name or not all(c.isalnum() or c in "-_." for c in self.name):
+        if not self.name or not all(c.isalnum() or c in "-_" for c in self.name):
             raise StudyError(
                 f"study name {self.name!r} names a folder: use letters, digits, '-' and '_'."
             )
@@ -114,8 +115,9 @@ class Study:
     def plan(self, seed: int = 1) -> Plan:
         """What is to be drawn, without how much of it."""
         axes = {axis: tuple(labels) for axis, labels in self.axes.items()}
+        check_seed(seed)
         return Plan(
-            self.name, seed, tuple(self.scenarios), axes, self.block_size,
+            self.name, int(seed), tuple(self.scenarios), axes, self.block_size,
             self.common, self.may_be_missing, self.on_failure,
         )  # fmt: skip
 
@@ -168,19 +170,24 @@ class Study:
                 "shard with precision: a shard cannot know when the whole study is precise enough. "
                 "Run the shards with a fixed n_rep, then precision=... without shard."
             )
-        home = Folder.open(plan, out, keep=keep, restart=restart)
+        home = Folder.open(plan, out, keep=keep, restart=restart, measures=self._streamed(keep))
         work = _Work(self, plan, home, keep, workers or Workers(), progress or Silent())
-        work.draw(sizes, shard)
-        while targets:
-            short = shortfalls(work.result(sizes), targets)
-            larger = next_sizes(sizes, short, block_size=self.block_size, ceiling=max_rep)
-            if larger == sizes:
-                break
-            sizes = larger
-            work.draw(sizes)
-        if shard is None:
-            home.store.compact()
+        with trouble_in_words(home.store.folder):
+            work.draw(sizes, shard)
+            while targets:
+                short = shortfalls(work.result(sizes), targets)
+                larger = next_sizes(sizes, short, block_size=self.block_size, ceiling=max_rep)
+                if larger == sizes:
+                    break
+                sizes = larger
+                work.draw(sizes)
+            if shard is None:
+                home.store.compact()
         return replace(work.result(sizes), targets=targets)
+
+    def _streamed(self, keep: str) -> Sequence[Measure]:
+        """The measures whose moments are kept, if that is all that is kept."""
+        return streamable(self.measures) if keep == "summary" else ()
 
     def look(
         self, n_rep: int | None = None, seed: int = 1, *, out: str | os.PathLike[str]
@@ -224,7 +231,7 @@ class Study:
                 f"n_rep={n_rep} with keep=summary: only whole blocks of {self.block_size} "
                 f"replicates are kept; nearest that works: n_rep={whole}"
             )
-        return dict.fromkeys(plan.keys, n_rep)
+        return dict.fromkeys(plan.keys, int(n_rep))
 
     def replay(self, address: Address, seed: int = 1) -> dict[str, Any]:
         """One replicate drawn again with its whole block; an error in it is raised, not recorded.
@@ -306,7 +313,13 @@ class Folder:
 
     @classmethod
     def open(
-        cls, plan: Plan, out: str | os.PathLike[str] | None, *, keep: str, restart: bool
+        cls,
+        plan: Plan,
+        out: str | os.PathLike[str] | None,
+        *,
+        keep: str,
+        restart: bool,
+        measures: Sequence[Measure] = (),
     ) -> "Folder":
         kind, rows = (MOMENTS, 1) if keep == "summary" else (ROWS, plan.block_size)
         if out is None:
@@ -314,8 +327,9 @@ class Folder:
             return cls(None, Store(Path(temporary.name) / kind, rows, plan.owner), {}, temporary)
         path = Path(out) / plan.name
         if restart:
+            refuse_foreign(plan.name, path)
             start_over(path)
-        made_by = guard(plan, path)
+        made_by = guard(plan, path, measures)
         try:
             return cls(path, Store(path / kind, rows, plan.owner), made_by)
         except OSError as error:
@@ -326,10 +340,23 @@ class Folder:
 
 def check_n_rep(n_rep: Any) -> None:
     """Refuse anything but a whole number of at least 1."""
-    whole = isinstance(n_rep, int) and not isinstance(n_rep, bool)
-    if not whole or n_rep < 1:
+    if not _is_whole(n_rep) or n_rep < 1:
         number = isinstance(n_rep, int | float) and math.isfinite(n_rep)
         near = max(1, round(n_rep)) if number else 1000
         raise ConfigError(
             f"n_rep={n_rep}: allowed is a whole number at least 1; nearest that works: n_rep={near}"
         )
+
+
+def check_seed(seed: Any) -> None:
+    """Refuse anything but a whole number of at least 0."""
+    if not _is_whole(seed) or seed < 0:
+        raise ConfigError(
+            f"seed={seed}: allowed is a whole number at least 0, which names a sequence of random "
+            "numbers; nearest that works: seed=1"
+        )
+
+
+def _is_whole(value: Any) -> bool:
+    """Python's whole numbers and NumPy's, but not the truth values."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)

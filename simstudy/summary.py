@@ -62,7 +62,8 @@ def _rows(
     plan: Plan, measure: Measure, numbers: Estimates, exact: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     axes = cell_axes(plan, measure, np.ndim(numbers.estimate))
-    truth = np.broadcast_to(exact.get(measure.name, np.nan), np.shape(numbers.estimate))
+    truth = exact.get(measure.name, np.nan) if np.any(numbers.n_rep) else np.nan
+    truth = np.broadcast_to(truth, np.shape(numbers.estimate))
     values = [*(np.ravel(one) for one in numbers[:4]), np.ravel(truth)]
     values += [np.ravel(numbers.n_rep), np.ravel(numbers.n_failed), np.ravel(numbers.reason)]
     cells = itertools.product(*axes.values())
@@ -131,7 +132,8 @@ def read_columns(
 ) -> dict[str, np.ndarray]:
     """Stored columns of a scenario, `(rep,)` or `(rep, *axes)`; `converged` is made of errors."""
     if CONVERGED not in names:
-        return columns_of(plan, store.read(key, n_rep, stored_names(plan, names)), names)
+        table = store.read(key, n_rep, [*stored_names(plan, names), ERROR])
+        return columns_of(plan, table, names)
     stored = tuple(name for name in names if name != CONVERGED)
     table = store.read(key, n_rep, [*stored_names(plan, (*stored, ERROR)), "rep"])
     return {**columns_of(plan, table, stored), CONVERGED: _converged(plan, table)}

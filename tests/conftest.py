@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 from beartype import beartype
 from jaxtyping import AbstractArray, install_import_hook
 
@@ -29,10 +30,17 @@ def has_shape(hint: Any) -> bool:
     return is_shape or any(map(has_shape, typing.get_args(hint)))
 
 
+def or_scalar(hint: Any) -> Any:
+    """Where any number of axes will do, a NumPy scalar stands for an array without axes."""
+    any_shape = isinstance(hint, type) and "..." in getattr(hint, "dim_str", "")
+    return hint | np.generic if any_shape else hint
+
+
 def shapes_checked(function: Callable[..., Any]) -> Any:
     """The function with its shapes checked; scalars may be of any kind that NumPy takes."""
     hints = function.__annotations__
-    function.__annotations__ = {name: hint for name, hint in hints.items() if has_shape(hint)}
+    stated = {name: or_scalar(hint) for name, hint in hints.items() if has_shape(hint)}
+    function.__annotations__ = stated
     return beartype(function)
 
 

@@ -1,0 +1,57 @@
+"""What a store holds, as bytes, so that two runs can be compared without any tolerance."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from simstudy.result import Result
+from simstudy.store import Store
+
+Bytes = dict[str, dict[str, bytes]]
+
+
+def as_bytes(column: pa.ChunkedArray) -> bytes:
+    """The values of a column, with where it has none."""
+    if pa.types.is_string(column.type):
+        return repr(column.to_pylist()).encode()
+    missing = column.is_null().to_numpy().tobytes()
+    return missing + column.fill_null(pa.scalar(0).cast(column.type)).to_numpy().tobytes()
+
+
+def table_bytes(table: pa.Table) -> dict[str, bytes]:
+    return {name: as_bytes(table.column(name)) for name in table.column_names}
+
+
+def content(result: Result, n_rep: int | None = None) -> Bytes:
+    """Every stored column of every scenario."""
+    return {
+        key: table_bytes(result.store.read(key, n_rep or result.n_rep[key]))
+        for key in result.plan.keys
+    }
+
+
+def file_names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("*.parquet"))
+
+
+def assert_same_result(one: Result, other: Result) -> None:
+    """The same bits in the store, in the file's name (its hash) and in the summary."""
+    assert content(one) == content(other)
+    assert file_names(one.store.folder) == file_names(other.store.folder)
+    pd.testing.assert_frame_equal(one.summary, other.summary, check_exact=True)
+
+
+def assert_each_block_once(store: Store, key: str, n_blocks: int) -> None:
+    """All of a scenario's rows are there, each once, in files that hold nothing twice."""
+    n_rows = n_blocks * store.rows_per_block
+    rep = store.read(key, n_rows).column("rep").to_numpy()
+    np.testing.assert_array_equal(rep, np.arange(n_rows))
+    stored = [
+        pq.read_table(path, columns=["scenario", "rep"]) for path in store.folder.glob("*.parquet")
+    ]
+    mine = pa.concat_tables(stored).to_pandas().query("scenario == @key")
+    assert not mine.duplicated().any()
+    assert len(mine) == n_rows

@@ -1,0 +1,91 @@
+"""A study in which each method goes wrong in its own way, for reasons that lie in the data."""
+
+import os
+import signal
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from simstudy.attempt import by_method, each_replicate
+from simstudy.design import Columns
+from simstudy.measures import bias, mean
+from simstudy.streams import Streams
+from simstudy.study import Study
+
+BLOCK = 40
+METHODS = ("good", "raises", "warns", "nan", "array", "short")
+
+
+def raises(x: np.ndarray) -> dict[str, float]:
+    if x[0] > 1:
+        raise ValueError(f"no solution at {x[0]:.3f}")
+    return {"estimate": x.mean()}
+
+
+def warns(x: np.ndarray) -> dict[str, float]:
+    if x[0] > 1:
+        warnings.warn("did not converge", RuntimeWarning, stacklevel=1)
+    return {"estimate": x.mean()}
+
+
+def array(x: np.ndarray) -> dict[str, object]:
+    return {"estimate": x if x[0] > 1 else x.mean()}
+
+
+@dataclass(frozen=True)
+class Flaky:
+    """The mean of four normal values by six methods."""
+
+    shift: float
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        x = self.shift + streams("data").standard_normal((n_rep, 4))
+        short = n_rep - (streams.block == 1)  # forgets a row, in the second block
+        methods = {
+            "good": lambda: {"estimate": x.mean(axis=1)},
+            "raises": lambda: each_replicate(raises, x, returns=["estimate"]),
+            "warns": lambda: each_replicate(warns, x, returns=["estimate"]),
+            "nan": lambda: {"estimate": np.where(x[:, 0] > 1, np.nan, x.mean(axis=1))},
+            "array": lambda: each_replicate(array, x, returns=["estimate"]),
+            "short": lambda: {"estimate": x[:short].mean(axis=1)},
+        }
+        return {**by_method(methods, n_rep), "first": x[:, 0]}
+
+
+def flaky_study(**settings: object) -> Study:
+    return Study(
+        name="flaky",
+        scenarios=[Flaky(0.0), Flaky(0.5)],
+        measures=[mean("estimate", name="mean"), bias("estimate", truth=0.0)],
+        axes={"method": METHODS},
+        block_size=BLOCK,
+        **settings,  # type: ignore[arg-type]
+    )
+
+
+@dataclass(frozen=True)
+class Deadly:
+    """Normal values; some blocks do not return them."""
+
+    blocks: tuple[int, ...] = ()
+    how: str = "raise"
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        x = streams("data").standard_normal(n_rep)
+        if streams.block in self.blocks:
+            self.die(streams.block)
+        return {"x": x}
+
+    def die(self, block: int) -> None:
+        if self.how == "exit":
+            os._exit(7)
+        if self.how == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise ZeroDivisionError(f"block {block}")
+
+
+def deadly_study(*scenarios: Deadly) -> Study:
+    return Study(
+        name="deadly", scenarios=scenarios, measures=[mean("x", name="mean")], block_size=10
+    )

@@ -1,0 +1,107 @@
+"""A study with slowish blocks, and a server that starts runs of it in processes to be killed.
+
+`python -m tests.guarantees.slow` imports everything once; each line of JSON on its standard input
+is one order, carried out in a forked process with a process group of its own. It answers with the
+process id at once, and with the exit status when asked.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from simstudy import runner
+from simstudy.block import rows_of
+from simstudy.design import Columns, grid
+from simstudy.errors import SimstudyError
+from simstudy.measures import mean
+from simstudy.runner import Workers
+from simstudy.store import Store
+from simstudy.streams import Streams
+from simstudy.study import Study
+
+PAUSE = float(os.environ.get("SLOW_PAUSE", "0"))  # seconds per block; no number depends on it
+BLOCK = 20
+SEED = 8
+
+
+@dataclass(frozen=True)
+class Slow:
+    """Normal values that take their time."""
+
+    shift: float
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        time.sleep(PAUSE)
+        return {"x": self.shift + streams("data").standard_normal(n_rep)}
+
+
+def study(n_scenarios: int = 5) -> Study:
+    return Study(
+        name="slow",
+        scenarios=grid(Slow, shift=np.arange(n_scenarios).tolist()),
+        measures=[mean("x")],
+        block_size=BLOCK,
+    )
+
+
+def carry_out(order: dict) -> int:
+    """Run the study, or gather what loose files there are."""
+    if order["do"] == "compact":
+        plan = study().plan(SEED)
+        for _ in range(order["times"]):
+            Store(Path(order["out"]), BLOCK, plan.owner).compact()
+        return 0
+    runner.TASK_SECONDS = 0.02
+    runner.FILES_BEFORE_COMPACTION = 15
+    workers = Workers(order["backend"], order["n_jobs"])
+    study().run(order["n_rep"], SEED, out=order["out"], workers=workers)
+    return 0
+
+
+def write_loose(folder: Path, n_rep: int) -> None:
+    """Every block in a file of its own."""
+    plan = study().plan(SEED)
+    store = Store(folder, BLOCK, plan.owner)
+    wanted = dict.fromkeys(plan.keys, plan.n_blocks(n_rep))
+    for job in runner.missing_jobs(plan, wanted, store):
+        runner.compute(runner.Task(plan, (job,), rows_of, folder))
+
+
+def start(order: dict) -> int:
+    child = os.fork()
+    if child:
+        return child
+    os.setpgid(0, 0)
+    try:
+        status = carry_out(order)
+    except SimstudyError as error:
+        print(error, file=sys.stderr)
+        status = 2
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        status = 1
+    finally:
+        os._exit(status)
+
+
+def serve() -> None:
+    for line in sys.stdin:
+        order = json.loads(line)
+        if order["do"] == "wait":
+            answer = os.waitstatus_to_exitcode(os.waitpid(order["process"], 0)[1])
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(order["process"], signal.SIGKILL)  # idle workers would stay for minutes
+        else:
+            answer = start(order)
+        print(answer, flush=True)
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,202 @@
+"""A failure is a row with its error and its address; it never makes a denominator smaller."""
+
+import numpy as np
+import pytest
+
+from simstudy.block import Address
+from simstudy.runner import Workers
+from simstudy.store import Store
+from tests.guarantees import flaky
+from tests.guarantees.content import content
+from tests.guarantees.flaky import Deadly, deadly_study, flaky_study
+
+N_REP = 100  # three blocks of 40, of which the last is cut
+INLINE = Workers("inline", 1)
+LOKY = Workers("loky", 2)
+
+
+@pytest.fixture(scope="module", params=["inline", "loky", "threads"])
+def result(request):
+    return flaky_study().run(N_REP, seed=2, workers=Workers(request.param, 2))
+
+
+@pytest.fixture(scope="module")
+def high(result):
+    """The replicates in which four of the methods stumble, by scenario."""
+    return {one: result.columns(one, "first")["first"] > 1 for one in result.plan.scenarios}
+
+
+def errors_of(result, scenario, method):
+    rows = result.failures
+    mine = rows[(rows["shift"] == scenario.shift) & (rows["method"] == method)]
+    return mine.set_index("rep")["error"]
+
+
+# ---------------------------------------------------------------- methods that fail now and then
+def test_the_study_stumbles_often_enough(high):
+    for stumbled in high.values():
+        assert 5 < stumbled.sum() < 60
+
+
+@pytest.mark.parametrize(
+    ("method", "error"),
+    [
+        ("raises", r"ValueError: no solution at \d\.\d{3}"),
+        ("nan", "NaN in estimate"),
+        ("array", r"StudyError: estimate has shape \(4,\), not one number per replicate"),
+    ],
+)
+def test_each_failed_replicate_has_its_error(result, high, method, error):
+    for scenario, stumbled in high.items():
+        errors = errors_of(result, scenario, method)
+        assert errors.index.tolist() == np.flatnonzero(stumbled).tolist()
+        assert errors.str.fullmatch(error).all()
+
+
+def test_a_wrong_shape_costs_that_method_the_block(result):
+    for scenario in result.plan.scenarios:
+        errors = errors_of(result, scenario, "short")
+        assert errors.index.tolist() == list(range(40, 80))
+        assert set(errors) == {"StudyError: estimate has shape (39,); its first axis must be 40"}
+
+
+@pytest.mark.parametrize("method", ["good", "warns"])
+def test_other_methods_are_not_touched(result, method):
+    for scenario in result.plan.scenarios:
+        assert errors_of(result, scenario, method).empty
+        estimates = result.columns(scenario, "estimate")["estimate"]
+        place = flaky.METHODS.index(method)
+        assert np.isfinite(estimates[:, place]).all()
+        np.testing.assert_array_equal(estimates[:, place], estimates[:, 0])
+
+
+def test_a_warning_is_kept_beside_its_value(result, high):
+    for scenario, stumbled in high.items():
+        place = flaky.METHODS.index("warns")
+        said = result.columns(scenario, "warning")["warning"][:, place]
+        expected = np.where(stumbled, "RuntimeWarning: did not converge", None)
+        assert said.tolist() == expected.tolist()
+
+
+def test_a_failed_cell_holds_no_value(result, high):
+    for scenario, stumbled in high.items():
+        table = result.store.read(result._known_key(scenario), N_REP)
+        for method in ("raises", "nan", "array"):
+            stored = table.column(f"estimate[{method}]")
+            assert stored.is_null().to_pylist() == stumbled.tolist()
+
+
+def test_the_denominator_is_whole(result, high):
+    for scenario, stumbled in high.items():
+        rows = result.summary.query("measure == 'mean'")
+        rows = rows[rows["shift"] == scenario.shift]
+        failed = rows.set_index("method")["n_failed"].to_dict()
+        lost = int(stumbled.sum())
+        expected = {"good": 0, "warns": 0, "raises": lost, "nan": lost, "array": lost, "short": 40}
+        assert failed == expected
+        assert (rows["n_rep"] + rows["n_failed"] == N_REP).all()
+
+
+def test_outcome_counts_replicates_and_not_cells(result):
+    """Whole blocks are drawn: 120 replicates of each scenario, 40 of which no method spared."""
+    key_rows = [result.store.read(key, 120) for key in result.plan.keys]
+    failed = 0
+    for table in key_rows:
+        stumbled = table.column("first").to_numpy() > 1
+        stumbled[40:80] = True
+        failed += int(stumbled.sum())
+    assert result.outcome.n_failed == failed
+
+
+def test_replay_raises_that_very_error(result):
+    row = result.failures.query("method == 'raises'").iloc[3]
+    with pytest.raises(ValueError, match="no solution") as raised:
+        flaky_study().replay(Address.parse(row["address"]), seed=2)
+    assert f"ValueError: {raised.value}" == row["error"]
+
+
+def test_replay_of_a_good_replicate_gives_its_numbers(result, high):
+    scenario, stumbled = next(iter(high.items()))
+    rep = int(np.flatnonzero(~stumbled)[-1])
+    drawn = flaky_study().replay(Address(result._known_key(scenario), rep), seed=2)
+    stored = result.columns(scenario, "estimate")["estimate"][rep]
+    np.testing.assert_array_equal(drawn["estimate"][:5], stored[:5])
+
+
+def test_abort_stops_at_the_first_block_that_raises():
+    from dataclasses import replace
+
+    study = replace(deadly_study(Deadly((1,))), on_failure="abort")
+    with pytest.raises(ZeroDivisionError, match="block 1"):
+        study.run(50, workers=INLINE)
+
+
+# ---------------------------------------------------------------- blocks that fail
+def innocent(workers=INLINE):
+    return deadly_study(Deadly()).run(200, seed=2, workers=workers)
+
+
+def numbers(result, scenario):
+    return result.columns(scenario, "x")["x"]
+
+
+@pytest.mark.parametrize("workers", [INLINE, LOKY], ids=["inline", "loky"])
+def test_a_block_that_raises_is_recorded_and_the_rest_goes_on(workers):
+    bad = Deadly((1, 4))
+    result = deadly_study(Deadly(), bad).run(200, seed=2, workers=workers)
+    assert_only_these_failed(result, bad, (1, 4), "ZeroDivisionError: block {block}")
+
+
+@pytest.mark.parametrize(
+    ("how", "blocks", "code"), [("exit", (1,), r"EXIT(7)"), ("kill", (2, 3), "SIGKILL(-9)")]
+)
+def test_a_block_that_kills_its_worker_is_found_and_the_rest_goes_on(how, blocks, code, tmp_path):
+    bad = Deadly(blocks, how)
+    study = deadly_study(Deadly(), bad)
+    result = study.run(200, seed=2, out=tmp_path, workers=LOKY)
+    assert_only_these_failed(result, bad, blocks, f"the process died: {code}")
+    assert study.run(200, seed=2, out=tmp_path, workers=INLINE).outcome.n_blocks == 0
+
+
+def assert_only_these_failed(result, bad, blocks, reason):
+    """The named blocks and no others; everything else is what it is without them."""
+    failures = result.failures
+    assert sorted(set(failures["block"])) == sorted(blocks)
+    assert len(failures) == 10 * len(blocks)
+    for row in failures.itertuples():
+        assert row.error.startswith(reason.format(block=row.block))
+        assert row.address == f"{result._known_key(bad)}/{row.rep}"
+        assert row.rep // 10 == row.block
+    assert content(result)[result._known_key(Deadly())]["x"] == content_of_innocent()
+    lost = np.isin(np.arange(200) // 10, blocks)
+    assert np.isnan(numbers(result, bad)).tolist() == lost.tolist()
+    rows = result.summary.query("measure == 'mean'")
+    assert rows["n_failed"].tolist() == [0, 10 * len(blocks)]
+    assert (rows["n_rep"] + rows["n_failed"] == 200).all()
+
+
+def content_of_innocent():
+    result = innocent()
+    return content(result)[result._known_key(Deadly())]["x"]
+
+
+def test_a_scenario_that_always_fails_does_not_hide_the_others():
+    bad = Deadly(tuple(range(20)))
+    result = deadly_study(Deadly(), bad).run(200, seed=2, workers=INLINE)
+    rows = result.summary.query("measure == 'mean'")
+    assert rows["n_failed"].tolist() == [0, 200]
+    assert rows["n_rep"].tolist() == [200, 0]
+    assert np.isnan(rows["estimate"].to_numpy()).tolist() == [False, True]
+    alone = deadly_study(bad).run(200, seed=2, workers=INLINE)
+    row = alone.summary.query("measure == 'mean'").iloc[0]
+    assert (row["n_rep"], row["n_failed"], row["reason"]) == (0, 200, "no replicate could be used")
+    assert len(alone.failures) == 200
+
+
+def test_failures_survive_compaction(tmp_path):
+    study = flaky_study()
+    before = study.run(N_REP, seed=2, out=tmp_path, workers=INLINE).failures
+    store = Store(tmp_path / "flaky" / "replicates", flaky.BLOCK, study.plan(2).owner)
+    store.compact()
+    after = study.run(N_REP, seed=2, out=tmp_path, workers=INLINE).failures
+    assert after.equals(before)

@@ -1,0 +1,383 @@
+"""Nothing finished is lost, doubled or half-read: after kills, damage, full disks, and company."""
+
+import errno
+import os
+import random
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import simstudy.store
+from simstudy import runner
+from simstudy.errors import StoreError
+from simstudy.provenance import GUARD
+from simstudy.runner import Workers
+from simstudy.store import STALE_SECONDS, Group, Store, write_blocks
+from tests import toy
+from tests.guarantees import slow
+from tests.guarantees.content import (
+    assert_each_block_once,
+    assert_same_result,
+    content,
+    file_names,
+)
+from tests.guarantees.server import Server, children, kill_group, wait_until
+
+INLINE = Workers("inline", 1)
+N_REP = 3600  # 180 blocks in each of 5 scenarios, of at least 4 ms each: more than all kills wait
+N_KILLS, N_GROUP_KILLS, N_WORKER_KILLS = 20, 5, 5
+
+
+@pytest.fixture(scope="module")
+def server():
+    running = Server(pause=0.004)
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    return slow.study().run(N_REP, slow.SEED, out=folder, workers=INLINE)
+
+
+def assert_complete(out: Path, reference) -> None:
+    """What the killed runs left is, to the last byte, what one quiet run leaves."""
+    found = slow.study().run(N_REP, slow.SEED, out=out, workers=INLINE)
+    assert found.outcome.n_blocks == 0
+    assert not found.store.damaged
+    assert not found.any_failed
+    assert_same_result(found, reference)
+    for key in found.plan.keys:
+        assert_each_block_once(found.store, key, found.plan.n_blocks(N_REP))
+
+
+# ---------------------------------------------------------------- kill -9
+def started(server: Server, out: Path, *how) -> int:
+    """A run that has got somewhere."""
+    before = file_names(out / "slow" / "replicates")
+    process = server.start(out, N_REP, *how)
+    assert wait_until(lambda: file_names(out / "slow" / "replicates") != before)
+    return process
+
+
+def test_a_run_killed_twenty_times(server, uninterrupted, tmp_path):
+    chance = random.Random(1)
+    for _ in range(N_KILLS):
+        process = started(server, tmp_path)
+        time.sleep(chance.uniform(0, 0.12))
+        kill_group(process)
+        assert server.wait(process) == -9
+    assert server.wait(server.start(tmp_path, N_REP)) == 0
+    assert_complete(tmp_path, uninterrupted)
+
+
+def test_a_run_and_its_workers_killed(server, uninterrupted, tmp_path):
+    chance = random.Random(2)
+    for _ in range(N_GROUP_KILLS):
+        process = started(server, tmp_path, "loky", 2)
+        time.sleep(chance.uniform(0, 0.15))
+        kill_group(process)
+        assert server.wait(process) == -9
+    assert server.wait(server.start(tmp_path, N_REP, "loky", 2)) == 0
+    assert_complete(tmp_path, uninterrupted)
+
+
+def test_workers_killed_under_a_run(server, uninterrupted, tmp_path):
+    """The run goes on without them, and no innocent block is recorded as deadly."""
+    chance = random.Random(3)
+    folder = tmp_path / "slow" / "replicates"
+    process = server.start(tmp_path, N_REP, "loky", 2)
+    for _ in range(N_WORKER_KILLS):
+        before = set(file_names(folder))
+        assert wait_until(lambda before=before: set(file_names(folder)) - before)
+        time.sleep(chance.uniform(0, 0.2))
+        assert wait_until(lambda: children(process))
+        os.kill(chance.choice(children(process)), 9)
+    assert server.wait(process) == 0
+    assert_complete(tmp_path, uninterrupted)
+
+
+# ---------------------------------------------------------------- company
+def test_two_runs_at_once_on_one_folder(server, uninterrupted, tmp_path):
+    both = [server.start(tmp_path, N_REP) for _ in range(2)]
+    assert [server.wait(one) for one in both] == [0, 0]
+    assert_complete(tmp_path, uninterrupted)
+
+
+def test_runs_of_different_lengths_at_once(server, uninterrupted, tmp_path):
+    both = [server.start(tmp_path, n) for n in (N_REP // 2, N_REP)]
+    assert [server.wait(one) for one in both] == [0, 0]
+    assert_complete(tmp_path, uninterrupted)
+
+
+def test_many_compactions_at_once(server, tmp_path):
+    slow.write_loose(tmp_path, 600)
+    before = file_names(tmp_path)
+    assert len(before) == 150
+    several = [server.ask(do="compact", out=str(tmp_path), times=3) for _ in range(5)]
+    assert [server.wait(one) for one in several] == [0] * 5
+    plan = slow.study().plan(slow.SEED)
+    store = Store(tmp_path, slow.BLOCK, plan.owner)
+    store.compact()
+    assert not store.damaged
+    quiet = slow.study().run(600, slow.SEED, out=tmp_path / "quiet", workers=INLINE)
+    assert file_names(tmp_path) == file_names(quiet.store.folder)
+
+
+def test_reading_while_another_run_compacts(tmp_path):
+    slow.write_loose(tmp_path, 200)
+    plan = slow.study().plan(slow.SEED)
+    reader, other = (Store(tmp_path, slow.BLOCK, plan.owner) for _ in range(2))
+    key = next(iter(plan.keys))
+    before = reader.read(key, 200)
+    other.compact()
+    assert reader.read(key, 200).equals(before)
+
+
+def test_a_compaction_killed_before_it_deletes(tmp_path, monkeypatch):
+    slow.write_loose(tmp_path, 200)
+    plan = slow.study().plan(slow.SEED)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            Store(tmp_path, slow.BLOCK, plan.owner).compact()
+    assert len(file_names(tmp_path)) == 51
+    store = Store(tmp_path, slow.BLOCK, plan.owner)
+    store.compact()
+    assert len(file_names(tmp_path)) == 1
+    for key in plan.keys:
+        assert_each_block_once(store, key, 10)
+
+
+def test_partial_compactions_end_in_the_same_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "FILES_BEFORE_COMPACTION", 7)
+    monkeypatch.setattr(runner, "TASK_SECONDS", 0.0)
+    often = slow.study().run(600, slow.SEED, out=tmp_path / "often", workers=INLINE)
+    monkeypatch.undo()
+    once = slow.study().run(600, slow.SEED, out=tmp_path / "once", workers=INLINE)
+    assert_same_result(often, once)
+
+
+def test_temporary_files_without_a_writer_are_removed(tmp_path):
+    slow.write_loose(tmp_path, 40)
+    old, new = tmp_path / ".writing-old", tmp_path / ".writing-new"
+    for path in (old, new):
+        path.write_bytes(b"half a block")
+    os.utime(old, (time.time() - 2 * STALE_SECONDS,) * 2)
+    Store(tmp_path, slow.BLOCK, slow.study().plan(slow.SEED).owner).compact()
+    assert not old.exists()
+    assert new.exists()  # somebody may still be writing it
+
+
+# ---------------------------------------------------------------- damage
+def toy_run(out: Path, seed: int = 3, **settings):
+    return toy.study(**settings).run(220, seed, out=out, workers=INLINE)
+
+
+def truncated(path: Path) -> Path:
+    path.write_bytes(path.read_bytes()[:-100])
+    return path
+
+
+def bit_flipped(path: Path) -> Path:
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+    return path
+
+
+def emptied(path: Path) -> Path:
+    path.write_bytes(b"")
+    return path
+
+
+def renamed(path: Path) -> Path:
+    return path.rename(path.with_name("0" * 32 + ".parquet"))
+
+
+DAMAGES = {truncated: "bytes are not", bit_flipped: "bytes are not", emptied: "bytes are not",
+           renamed: "bytes are not"}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda one: one.__name__)
+def test_a_damaged_file_is_named_set_aside_and_computed_again(damage, tmp_path):
+    reference = toy_run(tmp_path / "intact")
+    folder = toy_run(tmp_path / "damaged").store.folder
+    path = damage(next(folder.glob("*.parquet")))
+    again = toy_run(tmp_path / "damaged")
+    assert [one.split()[0] for one in again.store.damaged] == [path.name]
+    assert DAMAGES[damage] in again.store.damaged[0]
+    assert (folder / "_damaged" / path.name).exists()
+    assert again.outcome.n_blocks == 15
+    assert_same_result(again, reference)
+
+
+def test_only_the_damaged_blocks_are_computed_again(tmp_path):
+    slow.write_loose(tmp_path / "slow" / "replicates", 200)
+    quiet = slow.study().run(200, slow.SEED, out=tmp_path / "quiet", workers=INLINE)
+    shutil.copy(quiet.store.folder / GUARD, tmp_path / "slow" / "replicates")
+    bit_flipped(sorted((tmp_path / "slow" / "replicates").glob("*.parquet"))[17])
+    again = slow.study().run(200, slow.SEED, out=tmp_path, workers=INLINE)
+    assert again.outcome.n_blocks == 1
+    assert_same_result(again, quiet)
+
+
+def foreign_table(folder: Path) -> Path:
+    """A good Parquet file under its hash, but not one of ours."""
+    pq.write_table(pa.table({"x": [1.0]}), folder / "foreign.parquet")
+    return simstudy.store._write(folder, pa.schema([("x", pa.float64())]), [pa.table({"x": [1.0]})])
+
+
+def of_another_seed(folder: Path) -> Path:
+    other = toy_run(folder / "tmp", seed=4).store.folder
+    return Path(shutil.copy(next(other.glob("*.parquet")), folder))
+
+
+def of_another_block_size(folder: Path) -> Path:
+    other = toy_run(folder / "tmp", block_size=44).store.folder
+    return Path(shutil.copy(next(other.glob("*.parquet")), folder))
+
+
+def of_rows_that_do_not_fit(folder: Path) -> Path:
+    plan = toy.study().plan(3)
+    table = pa.table({"scenario": ["a"] * 7, "rep": range(7)})
+    return write_blocks(folder, [Group("a", 0, 1)], table, owner=plan.owner)
+
+
+FOREIGN = {
+    foreign_table: "belongs to nobody",
+    of_another_seed: "belongs to toy, seed 4",
+    of_another_block_size: "blocks of 44",
+    of_rows_that_do_not_fit: "do not have 50 rows each",
+}
+
+
+@pytest.mark.parametrize("intrude", FOREIGN, ids=lambda one: one.__name__)
+def test_a_foreign_file_is_named_and_set_aside(intrude, tmp_path):
+    """Its rows would fit, its numbers would not."""
+    first = toy_run(tmp_path / "here")
+    numbers = content(first)
+    path = intrude(first.store.folder)
+    again = toy_run(tmp_path / "here")
+    assert again.outcome.n_blocks == 0
+    reasons = {one.split()[0]: one for one in again.store.damaged}
+    assert FOREIGN[intrude] in reasons[path.name]
+    assert (first.store.folder / "_damaged" / path.name).exists()
+    assert content(again) == numbers
+
+
+# ---------------------------------------------------------------- full disks
+FULL = "the disk that holds .* is full. Every finished block is kept; free some space"
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+@pytest.mark.parametrize("after", [0, 1, 4, 9])
+def test_no_space_left(call, after, tmp_path, monkeypatch):
+    reference = toy_run(tmp_path / "roomy")
+    calls = 0
+    original = getattr(os, call)
+
+    def until_full(*arguments):
+        nonlocal calls
+        calls += 1
+        if calls > after:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return original(*arguments)
+
+    monkeypatch.setattr(runner, "TASK_SECONDS", 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, until_full)
+        with pytest.raises(StoreError, match=FULL):
+            toy_run(tmp_path / "tight")
+    temporary = list((tmp_path / "tight" / "toy").rglob(".writing-*"))
+    assert temporary == []
+    assert_same_result(toy_run(tmp_path / "tight"), reference)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system with room for 400 kB; only root may mount one."""
+    mount = tmp_path / "disk"
+    mount.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(mount)]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no small file system can be mounted here: {error}")
+    yield mount
+    subprocess.run(["umount", "-l", str(mount)], check=True)
+
+
+@pytest.mark.parametrize("workers", [INLINE, Workers("loky", 2)], ids=["inline", "loky"])
+@pytest.mark.filterwarnings("ignore:.*tasks which were still being processed:UserWarning")
+def test_a_disk_that_fills_up(small_disk, workers, tmp_path):
+    study = toy.study(block_size=500)
+    with pytest.raises(StoreError, match=FULL) as refused:
+        study.run(10_000, out=small_disk, workers=workers)
+    assert "\n" not in str(refused.value)
+    subprocess.run(["mount", "-o", "remount,size=40m", str(small_disk)], check=True)
+    resumed = study.run(10_000, out=small_disk, workers=workers)
+    assert 0 < resumed.outcome.n_blocks <= 60
+    assert_same_result(resumed, study.run(10_000, out=tmp_path / "roomy", workers=INLINE))
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_a_disk_that_must_not_be_written(number, tmp_path, monkeypatch):
+    toy_run(tmp_path)
+
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(StoreError, match=r"cannot write to .*: .* Choose another out="):
+        toy.study().run(1000, 3, out=tmp_path, workers=INLINE)
+
+
+def test_publishing_on_a_full_disk_says_so_too(tmp_path, monkeypatch):
+    from simstudy.publish import publish
+
+    result = toy_run(tmp_path)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match=FULL):
+        publish(result)
+
+
+# ---------------------------------------------------------------- the store by itself
+def test_blocks_come_once_and_in_order_from_overlapping_files(tmp_path):
+    """As two runs leave them that computed some of the same blocks."""
+    for blocks in ([0, 1], [1, 2, 3], [3, 4], [0, 4]):
+        groups = [Group("a", block, 1) for block in blocks]
+        rep = np.concatenate([np.arange(block * 3, block * 3 + 3) for block in blocks])
+        table = pa.table({"scenario": ["a"] * len(rep), "rep": rep, "x": rep * 1.5})
+        write_blocks(tmp_path, groups, table)
+    store = Store(tmp_path, 3)
+    expected = pd.DataFrame({"rep": np.arange(15), "x": np.arange(15) * 1.5})
+    for _ in range(2):
+        found = store.read("a", 15, ["rep", "x"]).to_pandas()
+        pd.testing.assert_frame_equal(found, expected, check_exact=True)
+        store.compact()
+    assert_each_block_once(store, "a", 5)
+
+
+def test_a_gap_is_no_shorter_run(tmp_path):
+    for block in (0, 2):
+        table = pa.table({"scenario": ["a"] * 3, "rep": np.arange(3) + 3 * block})
+        write_blocks(tmp_path, [Group("a", block, 1)], table)
+    store = Store(tmp_path, 3)
+    store.compact()
+    assert store.have("a", 4).tolist() == [True, False, True, False]
+    assert store.n_blocks("a") == 1
+    with pytest.raises(StoreError, match="block 1 of scenario a is not in"):
+        store.read("a", 9)

@@ -1,0 +1,72 @@
+"""The first block of every scenario is computed before the second of any."""
+
+import itertools
+
+import pytest
+
+from simstudy import runner
+from simstudy.runner import Workers, in_shard, missing_jobs
+from simstudy.store import Store
+from tests import toy
+
+N_REP = 500
+WORKERS = [Workers("inline", 1), *(Workers("threads", n) for n in (1, 2, 4)), Workers("loky", 2)]
+
+
+@pytest.fixture
+def handed_out(monkeypatch):
+    """Blocks in the order in which they were given to workers."""
+    order = []
+    original = runner._Run.task
+
+    def noted(self, jobs):
+        order.extend(job.block for job in jobs)
+        return original(self, jobs)
+
+    monkeypatch.setattr(runner._Run, "task", noted)
+    return order
+
+
+@pytest.mark.parametrize("workers", WORKERS, ids=lambda one: f"{one.backend}-{one.n_jobs}")
+def test_breadth_first_whatever_the_workers(workers, handed_out):
+    study = toy.study((3, 10, 30, 100))
+    study.run(N_REP, workers=workers)
+    assert handed_out == sorted(handed_out)
+    assert [len(list(same)) for _, same in itertools.groupby(handed_out)] == [4] * 10
+
+
+def test_a_worker_computes_its_blocks_in_that_order(monkeypatch):
+    drawn = []
+    original = runner.draw_block
+
+    def noted(plan, scenario, block):
+        drawn.append(block)
+        return original(plan, scenario, block)
+
+    monkeypatch.setattr(runner, "draw_block", noted)
+    toy.study((3, 10, 30, 100)).run(N_REP, workers=Workers("inline", 1))
+    assert drawn == sorted(drawn)
+
+
+def test_what_is_missing_comes_breadth_first_too(tmp_path):
+    """A scenario that is added to a finished study is not in the way of the others."""
+    toy.study((3, 10)).run(100, out=tmp_path)
+    study = toy.study((100, 3, 10))
+    plan = study.plan()
+    store = Store(tmp_path / "toy" / "replicates", plan.block_size, plan.owner)
+    jobs = missing_jobs(plan, dict.fromkeys(plan.keys, 4), store)
+    assert [(job.block, job.scenario.n_obs) for job in jobs] == [
+        (0, 100), (1, 100), (2, 100), (2, 3), (2, 10), (3, 100), (3, 3), (3, 10),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("n_shards", [1, 2, 3, 7])
+def test_shards_share_out_every_block_once_each_breadth_first(n_shards, tmp_path):
+    plan = toy.study((3, 10, 30)).plan()
+    jobs = missing_jobs(plan, dict.fromkeys(plan.keys, 5), Store(tmp_path, plan.block_size))
+    shards = [in_shard(plan, jobs, (i + 1, n_shards)) for i in range(n_shards)]
+    assert sorted(itertools.chain(*shards), key=jobs.index) == jobs
+    for shard in shards:
+        assert [job.block for job in shard] == sorted(job.block for job in shard)
+    sizes = [len(shard) for shard in shards]
+    assert max(sizes) - min(sizes) <= 1

@@ -1,0 +1,246 @@
+"""The same bits, whoever computes them, in what order, and in how many goes."""
+
+import platform
+import shutil
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from experiments import two_stage
+from simstudy.block import rows_of
+from simstudy.design import scenario_key
+from simstudy.runner import Silent, Workers, missing_jobs, run_jobs
+from simstudy.store import METADATA_KEY, OWNER_KEY, Store
+from simstudy.study import Study
+from tests import toy
+from tests.guarantees.content import assert_same_result, content, file_names
+
+SIZES = {"toy": 220, "two_stage": 2500}  # neither is a whole number of blocks
+WORKERS = [
+    Workers("threads", 1), Workers("threads", 2), Workers("threads", 4),
+    Workers("loky", 1), Workers("loky", 2), Workers("loky", 4),
+    Workers("auto", 2), Workers("inline", 4),
+]  # fmt: skip
+
+
+def make_study(name: str) -> Study:
+    if name == "toy":
+        return toy.study()
+    return two_stage.study(two_stage.Config(k=[0, 1.5], n2=[50, 400]))
+
+
+def run(name: str, out: Path, **settings):
+    settings = {"workers": Workers("inline", 1)} | settings
+    return make_study(name).run(SIZES[name], seed=3, out=out, **settings)
+
+
+@pytest.fixture(scope="module", params=sorted(SIZES))
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def reference(name, tmp_path_factory):
+    return run(name, tmp_path_factory.mktemp("reference"))
+
+
+@pytest.mark.parametrize("workers", WORKERS, ids=lambda one: f"{one.backend}-{one.n_jobs}")
+def test_workers_move_no_bit(name, reference, workers, tmp_path):
+    assert_same_result(run(name, tmp_path, workers=workers), reference)
+
+
+def test_those_comparisons_notice_another_seed(name, reference, tmp_path):
+    other = make_study(name).run(SIZES[name], seed=4, out=tmp_path, workers=Workers("inline"))
+    assert content(other).keys() == content(reference).keys()
+    assert content(other) != content(reference)
+    assert file_names(other.store.folder) != file_names(reference.store.folder)
+
+
+def test_those_comparisons_notice_the_last_bit(reference):
+    key = next(iter(reference.plan.keys))
+    changed = content(reference)
+    column = next(one for one in changed[key] if one.startswith(("estimate", "s2")))
+    value = bytearray(changed[key][column])
+    value[-8] ^= 1  # the least significant bit of the last number
+    changed[key][column] = bytes(value)
+    assert changed != content(reference)
+
+
+def test_any_order_of_blocks(name, reference, tmp_path):
+    plan = make_study(name).plan(3)
+    store = Store(tmp_path, plan.block_size, plan.owner)
+    wanted = dict.fromkeys(plan.keys, plan.n_blocks(SIZES[name]))
+    jobs = missing_jobs(plan, wanted, store)
+    shuffled = [jobs[i] for i in np.random.default_rng(5).permutation(len(jobs))]
+    run_jobs(plan, shuffled, store, keep=rows_of, workers=Workers("inline", 1))
+    store.compact()
+    assert file_names(tmp_path) == file_names(reference.store.folder)
+
+
+class Stop(Silent):
+    """Ends the run, as Ctrl-C does, when a number of tasks is done."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def advance(self, n_rep: int) -> None:
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+
+
+@pytest.mark.parametrize("after", range(5))
+def test_interrupted_anywhere_and_resumed(name, reference, after, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(name, tmp_path, progress=Stop(after))
+    n_whole = sum(make_study(name).plan(3).n_blocks(SIZES[name]) for _ in reference.plan.keys)
+    resumed = run(name, tmp_path)
+    assert 0 < resumed.outcome.n_blocks < n_whole
+    assert_same_result(resumed, reference)
+
+
+@pytest.mark.parametrize("backend", ["threads", "loky"])
+@pytest.mark.filterwarnings("ignore:.*tasks which were still being processed:UserWarning")
+def test_interrupted_again_and_again_with_workers(backend, tmp_path):
+    workers = Workers(backend, 2)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            run("toy", tmp_path / "often", workers=workers, progress=Stop(1))
+    resumed = run("toy", tmp_path / "often", workers=workers)
+    assert_same_result(resumed, run("toy", tmp_path / "never"))
+
+
+def test_shards_in_one_folder(name, reference, tmp_path):
+    parts = [run(name, tmp_path, shard=(i, 3)).outcome.n_blocks for i in (3, 1, 2)]
+    joined = run(name, tmp_path)
+    assert min(parts) > 0
+    assert joined.outcome.n_blocks == 0
+    assert_same_result(joined, reference)
+
+
+def test_shards_in_folders_of_their_own(name, reference, tmp_path):
+    """As on machines without a common disk: the files are copied together."""
+    for i in (1, 2, 3):
+        part = run(name, tmp_path / str(i), shard=(i, 3))
+        shutil.copytree(part.folder, tmp_path / "all" / part.plan.name, dirs_exist_ok=True)
+    joined = run(name, tmp_path / "all")
+    assert joined.outcome.n_blocks == 0
+    assert_same_result(joined, reference)
+
+
+def test_a_run_that_keeps_only_moments(name, tmp_path):
+    study = make_study(name)
+    n_rep = 3 * study.block_size
+    runs = [
+        study.run(n_rep, out=tmp_path / one.backend, workers=one, keep="summary")
+        for one in (Workers("inline", 1), Workers("loky", 2), Workers("threads", 2))
+    ]
+    for other in runs[1:]:
+        assert_same_moments(runs[0], other)
+
+
+def assert_same_moments(one, other):
+    assert file_names(one.store.folder) == file_names(other.store.folder)
+    pd.testing.assert_frame_equal(one.summary, other.summary, check_exact=True)
+
+
+# ---------------------------------------------------------------- another design, the same numbers
+def toy_run(out: Path, n_obs, n_rep: int = 220):
+    return toy.study(n_obs).run(n_rep, seed=3, out=out, workers=Workers("inline", 1))
+
+
+def assert_same_where_both(one, other):
+    first, second = content(one), content(other)
+    common = first.keys() & second.keys()
+    assert common
+    assert {key: first[key] for key in common} == {key: second[key] for key in common}
+
+
+def test_scenarios_added(tmp_path):
+    few = toy_run(tmp_path / "few", (3, 10))
+    more = toy_run(tmp_path / "few", (2, 3, 7, 10))
+    assert more.outcome.n_blocks == 2 * few.plan.n_blocks(220)
+    assert_same_where_both(few, more)
+    assert_same_result(more, toy_run(tmp_path / "fresh", (2, 3, 7, 10)))
+
+
+def test_scenarios_removed(tmp_path):
+    many = toy_run(tmp_path, (3, 10, 30))
+    assert_same_where_both(toy_run(tmp_path / "fresh", (10,)), many)
+    assert toy_run(tmp_path, (10,)).outcome.n_blocks == 0
+
+
+def test_scenarios_reordered(tmp_path):
+    there, back = (toy_run(tmp_path / name, n) for name, n in (("a", (3, 10)), ("b", (10, 3))))
+    assert content(there) == content(back)
+    assert file_names(there.store.folder) == file_names(back.store.folder)
+
+
+def test_a_factor_with_a_default_is_added(tmp_path):
+    """The identity of a scenario leaves out factors at their default."""
+
+    @dataclass(frozen=True)
+    class Mean(toy.Mean):
+        color: str = "green"
+
+    study = replace(toy.study((3,)), scenarios=[Mean(3)])
+    new = study.run(220, seed=3, workers=Workers("inline", 1))
+    assert content(new) == content(toy_run(tmp_path, (3,)))
+
+
+def test_methods_added(tmp_path):
+    """A third method with random numbers of its own leaves the data and the others alone."""
+
+    @dataclass(frozen=True)
+    class Mean(toy.Mean):
+        def simulate(self, streams, n_rep):
+            noise = streams("bootstrap").standard_normal((n_rep, 1))
+            columns = dict(super().simulate(streams, n_rep))
+            widened = {
+                name: np.hstack([columns[name], noise]) for name in ("estimate", "lower", "upper")
+            }
+            return columns | widened
+
+    axes = {"method": (*toy.METHODS, "noise")}
+    study = replace(toy.study((3, 10)), scenarios=[Mean(3), Mean(10)], axes=axes)
+    three, two = study.run(220, seed=3), toy_run(tmp_path, (3, 10))
+    for key, columns in content(two).items():
+        assert columns.items() <= content(three)[key].items()
+    assert "estimate[noise]" in content(three)[key]
+
+
+def test_replicates_added(tmp_path):
+    short = toy_run(tmp_path / "a", (3, 10), n_rep=70)
+    long = toy_run(tmp_path / "a", (3, 10), n_rep=220)
+    assert long.outcome.n_blocks == 2 * (5 - 2)
+    assert_same_result(long, toy_run(tmp_path / "b", (3, 10), n_rep=220))
+    assert content(long, 70) == content(toy_run(tmp_path / "c", (3, 10), n_rep=70))
+    head = long.replicates.query("rep < 70").reset_index(drop=True)
+    pd.testing.assert_frame_equal(head, short.replicates, check_exact=True)
+    again = toy_run(tmp_path / "a", (3, 10), n_rep=70)
+    pd.testing.assert_frame_equal(again.summary, short.summary, check_exact=True)
+
+
+# ---------------------------------------------------------------- nothing but the numbers
+def test_files_know_no_clock_and_no_machine(reference, name, tmp_path, monkeypatch):
+    later = time.time() + 1e9
+    monkeypatch.setattr(time, "time", lambda: later)
+    monkeypatch.setattr(platform, "node", lambda: "elsewhere")
+    monkeypatch.setenv("USER", "somebody")
+    elsewhere = run(name, tmp_path / "elsewhere")
+    assert file_names(elsewhere.store.folder) == file_names(reference.store.folder)
+
+
+def test_files_carry_only_what_they_hold(reference):
+    (path,) = reference.store.folder.glob("*.parquet")
+    metadata = pq.read_metadata(path)
+    assert set(metadata.metadata) == {METADATA_KEY, OWNER_KEY, b"ARROW:schema"}
+    assert metadata.metadata[OWNER_KEY].decode() == reference.plan.owner
+    assert metadata.created_by.startswith("parquet-cpp-arrow version")
+    stored = {scenario_key(one) for one in reference.plan.scenarios}
+    assert set(pq.read_table(path).column("scenario").unique().to_pylist()) == stored

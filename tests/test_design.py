@@ -1,0 +1,183 @@
+"""Grids: every combination once, in order, and nothing that was not meant."""
+
+import itertools
+import time
+from dataclasses import dataclass, field, make_dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simstudy.design import Plan, Scenario, factors_of, grid, scenario_key, together
+from simstudy.errors import DesignError
+
+
+@dataclass(frozen=True)
+class Normal:
+    mean: float = 0.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    k: float
+    n_obs: int = 10
+    dgp: Normal = Normal()
+    tail: str = "left"
+
+    def simulate(self, streams, n_rep):
+        return {}
+
+
+VALUES = st.lists(st.integers(-5, 5), min_size=1, max_size=4, unique=True)
+
+
+@given(VALUES, VALUES)
+def test_a_full_grid_is_the_nested_loop(ks, sizes):
+    plain = [Trial(k, n_obs) for k in ks for n_obs in sizes]
+    assert grid(Trial, k=ks, n_obs=sizes) == plain
+
+
+def test_the_last_factor_moves_fastest_in_the_order_given():
+    made = grid(Trial, n_obs=[1, 2], k=[0, 0.5])
+    assert [(one.n_obs, one.k) for one in made] == [(1, 0), (1, 0.5), (2, 0), (2, 0.5)]
+
+
+def test_single_values_text_and_parts_are_one_value():
+    assert grid(Trial, k=1, tail="right", dgp=Normal(2)) == [Trial(1, dgp=Normal(2), tail="right")]
+
+
+def test_values_may_come_from_anything_that_can_be_looped_over():
+    expected = [Trial(0), Trial(1)]
+    for values in ([0, 1], (0, 1), range(2), np.arange(2), iter([0, 1])):
+        assert [one.k for one in grid(Trial, k=values)] == [one.k for one in expected]
+
+
+def test_together_pairs_values_and_crosses_the_pairs_with_the_rest():
+    made = grid(Trial, together(k=[0, 1], n_obs=[5, 6]), tail=["left", "right"])
+    shown = [(one.k, one.n_obs, one.tail) for one in made]
+    assert shown == [(0, 5, "left"), (0, 5, "right"), (1, 6, "left"), (1, 6, "right")]
+
+
+@given(VALUES, VALUES)
+def test_where_keeps_what_is_true_in_order(ks, sizes):
+    def wanted(one):
+        return one.k < one.n_obs
+
+    plain = [one for one in itertools.starmap(Trial, itertools.product(ks, sizes)) if wanted(one)]
+    if plain:
+        assert grid(Trial, k=ks, n_obs=sizes, where=wanted) == plain
+    else:
+        with pytest.raises(DesignError, match="no combination was kept"):
+            grid(Trial, k=ks, n_obs=sizes, where=wanted)
+
+
+class Plain:
+    """Not a dataclass."""
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: grid(Trial, k=[], n_obs=1), "factor k has no values.*Give at least one"),
+        (lambda: grid(Trial, k=1, n_ob=[1]), "no factor 'n_ob'; did you mean 'n_obs'"),
+        (lambda: grid(Trial, n_obs=[1]), "factor 'k' of Trial has no default: give it"),
+        (lambda: grid(Trial, together(k=[1]), k=[2]), "factor 'k' is given twice"),
+        (lambda: grid(Trial, k=[1, 1.0]), r"Trial\(k=1\) is in the grid twice"),
+        (lambda: grid(Trial, k=[1], n_obs=[10, 10]), r"Trial\(k=1\) is in the grid twice"),
+        (lambda: together(k=[1, 2], n_obs=[1]), "one to one, but the lengths differ.*'k': 2"),
+        (lambda: grid(Plain, k=[1]), "Plain is not a dataclass.*Put @dataclass"),
+    ],
+)
+def test_refuses(make, says):
+    with pytest.raises(DesignError, match=says):
+        make()
+
+
+def test_a_factor_that_is_not_for_the_constructor_is_not_asked_for():
+    @dataclass(frozen=True)
+    class Derived:
+        k: float
+        squared: float = field(init=False)
+
+        def __post_init__(self):
+            object.__setattr__(self, "squared", self.k**2)
+
+    assert [one.squared for one in grid(Derived, k=[2, 3])] == [4, 9]
+
+
+def test_a_grid_of_thousands_costs_a_fixed_factor_of_plain_construction():
+    """One value at a time must not be compared with all others: the factor does not grow."""
+
+    def factor(n):
+        values = list(range(n))
+        return _seconds(lambda: grid(Trial, k=values)) / _seconds(
+            lambda: [Trial(k) for k in values]
+        )
+
+    few, many = factor(1000), factor(8000)
+    assert many < 3 * few, "the cost per scenario grows with their number"
+    assert many < 40
+
+
+def _seconds(work):
+    def once():
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+    return min(once() for _ in range(3))
+
+
+def test_factors_are_shown_as_plain_values():
+    shown = factors_of(Trial(np.float64(1.5), np.int64(3), Normal(2)))
+    assert shown == {"k": 1.5, "n_obs": 3, "dgp": "Normal(mean=2)", "tail": "left"}
+    assert type(shown["k"]) is float
+    assert type(shown["n_obs"]) is int
+    assert factors_of(Trial(0))["dgp"] == "Normal"
+
+
+def test_a_scenario_is_what_simulates():
+    assert isinstance(Trial(1), Scenario)
+    assert not isinstance(Normal(), Scenario)
+
+
+SCENARIOS = grid(Trial, k=[0, 1, 2])
+PLAN = Plan("trial", 1, tuple(SCENARIOS), {"m": ("a", "b"), "s": ("x", "y", "z")}, block_size=7)
+
+
+@pytest.mark.parametrize(("n_rep", "n_blocks"), [(1, 1), (7, 1), (8, 2), (14, 2), (15, 3)])
+def test_blocks_are_whole(n_rep, n_blocks):
+    assert PLAN.n_blocks(n_rep) == n_blocks
+
+
+def test_cells_come_in_storage_order():
+    places = np.arange(6).reshape(PLAN.shape)
+    cells = list(PLAN.cells())
+    assert PLAN.shape == (2, 3)
+    for (i, m), (j, s) in itertools.product(enumerate("ab"), enumerate("xyz")):
+        assert cells[places[i, j]] == (m, s)
+
+
+def test_without_axes_there_is_one_cell():
+    plain = Plan("trial", 1, tuple(SCENARIOS), {}, block_size=7)
+    assert list(plain.cells()) == [()]
+    assert plain.shape == ()
+
+
+def test_keys_are_in_order_and_last():
+    assert list(PLAN.keys.values()) == SCENARIOS
+    assert scenario_key(Trial(1)) == "d85269ee6af5dc22"
+    wider = make_dataclass("Trial", [("k", float), ("new", int, 3)], frozen=True)
+    assert scenario_key(wider(1)) == scenario_key(Trial(1))
+
+
+def test_fewer_scenarios_keep_their_streams():
+    some = PLAN.only(SCENARIOS[1:2])
+    assert list(some.keys.values()) == SCENARIOS[1:2]
+    one = SCENARIOS[1]
+    assert some.streams(one, 3) == PLAN.streams(one, 3)
+
+
+def test_whose_blocks_these_are():
+    assert PLAN.owner == "trial, seed 1, blocks of 7"

@@ -1,0 +1,63 @@
+"""The examples in the README run, and say what the code says."""
+
+import re
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def first_study(tmp_path_factory):
+    """The README's study, as a module that a user would write."""
+    path = tmp_path_factory.mktemp("readme") / "skewed.py"
+    path.write_text(blocks("python")[0])
+    import importlib.util
+    import sys
+
+    spec = importlib.util.spec_from_file_location("skewed", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["skewed"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["skewed"]
+
+
+def test_the_first_study_runs_as_the_notebook_says(first_study):
+    code = blocks("python")[1].replace("20_000", "2_000")
+    names = {"study": first_study.study, "Config": first_study.Config}
+    exec(code, names)
+    result = names["result"]
+    assert set(result.summary["measure"]) == {"coverage", "interval_width"}
+    assert isinstance(result.figure("coverage").draw(), Figure)
+
+
+def test_skewed_data_cost_the_t_interval_its_coverage(first_study):
+    summary = first_study.study(first_study.Config()).run(4000).summary
+    strong = summary.query("measure == 'coverage' and sigma == 1.0").set_index("n_obs")
+    assert strong.loc[10, "upper"] < strong.loc[100, "lower"] < 0.95
+
+
+def test_every_command_of_the_readme_is_accepted():
+    import run
+
+    commands = [line for block in blocks("bash") for line in block.splitlines()]
+    studies = [line.split("#")[0] for line in commands if line.startswith("python run.py")]
+    assert len(studies) > 8
+    for line in studies:
+        import shlex
+
+        arguments = [run.open_key(one) for one in shlex.split(line)[2:]]
+        run.refuse_bad_overrides(arguments)
+
+
+def test_every_file_that_the_readme_links_to_is_there():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target

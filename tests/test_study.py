@@ -1,0 +1,268 @@
+"""What a study declares, what it refuses, and what a run promises."""
+
+import dataclasses
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simstudy.block import Address
+from simstudy.design import grid, scenario_key
+from simstudy.errors import ConfigError, StoreError, StudyError
+from simstudy.measures import bias, mean
+from simstudy.provenance import GUARD
+from simstudy.runner import Workers
+from simstudy.study import Study, check_n_rep
+from tests import toy
+
+INLINE = Workers("inline")
+SCENARIOS = grid(toy.Mean, n_obs=[3])
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"name": ""}, "study name '' names a folder"),
+        ({"name": "a/b"}, "study name 'a/b' names a folder: use letters, digits"),
+        ({"name": ".."}, r"study name '\.\.' names a folder: use letters, digits"),
+        ({"name": "two stage"}, "study name 'two stage' names a folder"),
+        ({"scenarios": []}, "study 'toy' has no scenarios: there is nothing to simulate"),
+        ({"block_size": 0}, "block_size=0: a block holds at least 1 replicate"),
+        ({"axes": {"method": ("a,b",)}}, r"axis labels \['a,b'\] name columns: leave out brackets"),
+        ({"axes": {"method": ("a[",)}}, "leave out brackets and commas"),
+        ({"on_failure": "ignore"}, "on_failure='ignore': say"),
+        ({"measures": [mean("x"), mean("x")]}, "two measures are named 'mean"),
+    ],
+    ids=str,
+)
+def test_a_study_refuses(changes, says):
+    with pytest.raises(StudyError, match=says):
+        Study(**{"name": "toy", "scenarios": SCENARIOS, **changes})
+
+
+@pytest.mark.parametrize(
+    ("n_rep", "near"),
+    [
+        (0, 1),
+        (-5, 1),
+        (1.5, 2),
+        (float("nan"), 1000),
+        (float("inf"), 1000),
+        (True, 1),
+        ("10", 1000),
+    ],
+)
+def test_a_number_of_replicates_that_is_none(n_rep, near):
+    with pytest.raises(ConfigError) as error:
+        check_n_rep(n_rep)
+    assert str(error.value) == (
+        f"n_rep={n_rep}: allowed is a whole number at least 1; nearest that works: n_rep={near}"
+    )
+
+
+@pytest.mark.parametrize("n_rep", [7, np.int64(7), np.int32(7)])
+def test_whole_numbers_of_any_kind_will_do(n_rep, tmp_path):
+    result = toy.study((3,)).run(n_rep, out=tmp_path)
+    assert len(result.rows(columns=["truth"])) == 7
+    assert all(type(n) is int for n in result.n_rep.values())
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", True, None])
+def test_a_seed_that_is_none(seed):
+    with pytest.raises(ConfigError, match=f"seed={seed}: allowed is a whole number at least 0"):
+        toy.study((3,)).run(10, seed)
+
+
+def test_a_seed_is_the_same_number_of_any_kind():
+    one, other = (toy.study((3,)).run(10, seed).summary for seed in (5, np.int64(5)))
+    pd.testing.assert_frame_equal(one, other, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"keep": "all"}, "keep='all': there is replicates, summary"),
+        ({"keep": "summary", "n_rep": 70}, "only whole blocks of 50 .* works: n_rep=100"),
+        ({"n_rep": 0}, "n_rep=0: allowed is a whole number at least 1"),
+    ],
+    ids=str,
+)
+def test_a_run_refuses(asked, says):
+    with pytest.raises(ConfigError, match=says):
+        toy.study((3,)).run(**asked)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"backend": "gpu"}, "backend='gpu': there is auto, loky, threads, inline, dask"),
+        ({"n_jobs": 0}, "n_jobs=0: work needs at least one worker"),
+    ],
+    ids=str,
+)
+def test_workers_refuse(given, says):
+    with pytest.raises(ConfigError, match=says):
+        Workers(**given)
+
+
+# ---------------------------------------------------------------- what a run promises
+def test_only_what_is_missing_is_computed(tmp_path):
+    study = toy.study((3, 10))
+    assert study.run(120, out=tmp_path, workers=INLINE).outcome.n_blocks == 2 * 3
+    assert study.run(120, out=tmp_path, workers=INLINE).outcome.n_blocks == 0
+    assert study.run(150, out=tmp_path, workers=INLINE).outcome.n_blocks == 0
+    assert study.run(151, out=tmp_path, workers=INLINE).outcome.n_blocks == 2
+    assert study.run(20, out=tmp_path, workers=INLINE).outcome.n_blocks == 0
+    assert toy.study((3, 10, 30)).run(120, out=tmp_path).outcome.n_blocks == 3
+
+
+def test_a_shorter_run_of_a_longer_store_is_the_short_run(tmp_path):
+    study = toy.study((3, 10))
+    fresh = study.run(70).summary
+    study.run(200, out=tmp_path)
+    pd.testing.assert_frame_equal(study.run(70, out=tmp_path).summary, fresh, check_exact=True)
+
+
+def test_the_published_number_is_what_is_drawn_unless_someone_says_otherwise():
+    result = toy.study((3,)).run()
+    assert set(result.n_rep.values()) == {200}
+
+
+def test_a_damaged_file_is_named_and_its_blocks_drawn_again(tmp_path):
+    study = toy.study((3, 10))
+    before = study.run(120, out=tmp_path).summary
+    (path,) = (tmp_path / "toy" / "replicates").glob("*.parquet")
+    path.write_bytes(path.read_bytes()[:-100])
+    again = study.run(120, out=tmp_path)
+    assert again.outcome.n_blocks == 6
+    assert path.name in again.store.damaged[0]
+    pd.testing.assert_frame_equal(again.summary, before, check_exact=True)
+    (restored,) = (tmp_path / "toy" / "replicates").glob("*.parquet")
+    assert restored.name == path.name, "the same bits have the same name"
+
+
+def test_starting_over_computes_everything_again(tmp_path):
+    study = toy.study((3,))
+    before = study.run(120, out=tmp_path).summary
+    again = study.run(120, out=tmp_path, restart=True)
+    assert again.outcome.n_blocks == 3
+    pd.testing.assert_frame_equal(again.summary, before, check_exact=True)
+
+
+def test_starting_over_leaves_another_studys_blocks_alone(tmp_path):
+    """The folder is refused before anything in it is deleted."""
+    study = toy.study((3,))
+    study.run(60, out=tmp_path)
+    (tmp_path / "toy" / "manifest.json").write_text(json.dumps({"study": "someone else's"}))
+    blocks = sorted((tmp_path / "toy" / "replicates").iterdir())
+    with pytest.raises(StoreError, match='holds the results of study "someone else\'s"'):
+        study.run(60, out=tmp_path, restart=True)
+    assert sorted((tmp_path / "toy" / "replicates").iterdir()) == blocks
+
+
+def test_another_seed_does_not_mix(tmp_path):
+    study = toy.study((3,))
+    study.run(60, out=tmp_path)
+    with pytest.raises(StoreError, match=r"seed was 1 and is 2.*Keep both.*restart=true"):
+        study.run(60, 2, out=tmp_path)
+    assert study.run(60, 2, out=tmp_path, restart=True).outcome.n_blocks == 2
+
+
+def test_rows_and_moments_lie_side_by_side(tmp_path):
+    study = toy.study((3,))
+    rows = study.run(100, out=tmp_path)
+    moments = study.run(100, out=tmp_path, keep="summary")
+    assert moments.outcome.n_blocks == 2
+    assert study.run(100, out=tmp_path).outcome.n_blocks == 0
+    np.testing.assert_allclose(moments.summary["estimate"], rows.summary["estimate"], atol=1e-12)
+
+
+def test_folders_say_what_made_them(tmp_path):
+    toy.study((3,)).run(60, out=tmp_path)
+    signed = json.loads((tmp_path / "toy" / "replicates" / GUARD).read_text())
+    assert {"study", "seed", "block_size", "common", "axes", "code"} <= set(signed)
+    assert signed["study"] == "toy"
+    assert "tests.toy.Mean" in signed["code"]
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("not a folder")
+    for out in (file, file / "below", "/proc/nowhere"):
+        with pytest.raises(StoreError, match=r"Choose another out=\.\.\."):
+            toy.study((3,)).run(10, out=out)
+    assert file.read_text() == "not a folder"
+
+
+# ---------------------------------------------------------------- common random numbers
+@dataclass(frozen=True)
+class Shifted:
+    k: float
+    n_obs: int = 4
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").standard_normal((n_rep, self.n_obs))
+        return {"estimate": x.mean(axis=1) + self.k, "truth": np.float64(self.k)}
+
+
+def shifted(**changes):
+    made = {"scenarios": grid(Shifted, k=[0, 1], n_obs=[4, 9]), "block_size": 50}
+    return Study("shifted", measures=[bias("estimate", truth="truth")], **{**made, **changes})
+
+
+def test_named_factors_share_their_random_numbers():
+    paired = shifted(common=("k",)).run(100)
+    alone = shifted().run(100)
+    error = [r.columns(one, "estimate")["estimate"] - one.k for r in (paired, alone)
+             for one in r.plan.scenarios]  # fmt: skip
+    np.testing.assert_allclose(error[0], error[2], atol=1e-15)
+    assert not np.isclose(error[0], error[1]).any()
+    assert not np.isclose(error[4], error[6]).any(), "not named, not shared"
+
+
+def test_block_size_belongs_to_the_identity():
+    one, other = shifted().run(100), shifted(block_size=51).run(100)
+    scenario = one.plan.scenarios[0]
+    assert not np.isclose(
+        one.columns(scenario, "estimate")["estimate"][:50],
+        other.columns(scenario, "estimate")["estimate"][:50],
+    ).any()
+
+
+def test_an_axis_label_added_moves_no_number():
+    result = toy.study((3,)).run(100)
+    fewer = dataclasses.replace(toy.study((3,)), axes={"method": ("t", "z")}).run(100)
+    pd.testing.assert_frame_equal(result.summary, fewer.summary, check_exact=True)
+
+
+# ---------------------------------------------------------------- replay
+@dataclass(frozen=True)
+class Breaks:
+    def simulate(self, streams, n_rep):
+        from simstudy.attempt import each_replicate
+
+        def root(x):
+            if x < -1:
+                raise ArithmeticError(f"no root of {x:.3f}")
+            return {"root": np.sqrt(x + 1)}
+
+        return each_replicate(root, streams("data").standard_normal(n_rep), returns=["root"])
+
+
+def test_a_failed_replicate_raises_again_under_replay():
+    study = Study("breaks", [Breaks()], [mean("root")], block_size=20)
+    failures = study.run(60).failures
+    assert len(failures) > 1
+    for address, error in zip(failures["address"], failures["error"], strict=True):
+        with pytest.raises(ArithmeticError) as raised:
+            study.replay(Address.parse(address))
+        assert error == f"ArithmeticError: {raised.value}"
+
+
+def test_an_address_of_another_study_is_refused():
+    study = toy.study((3,))
+    with pytest.raises(ConfigError, match=r"has no scenario 0123456789abcdef with these settings"):
+        study.replay(Address("0123456789abcdef", 3))
+    assert set(study.replay(Address(scenario_key(toy.Mean(3)), 130))) >= {"estimate", "truth"}
