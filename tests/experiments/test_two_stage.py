@@ -139,7 +139,7 @@ def test_the_claims_can_fail(monkeypatch):
     def lenient(*design: float) -> float:
         return float(critical_value(*design)) + 0.1
 
-    monkeypatch.setattr("experiments.two_stage.critical_value", lenient)
+    monkeypatch.setattr("experiments.two_stage._limit", lenient)
     config = Config(draws="sufficient", n2=[50, 100, 200, 400])
     result = study(config).run(5000, workers=Workers("inline"))
     verdicts = result.claims.set_index("claim")["verdict"]
