@@ -30,6 +30,7 @@ from simstudy.runner import (
     missing_jobs,
     run_jobs,
 )
+from simstudy.solve import Solution, solve
 from simstudy.store import Store, trouble_in_words
 from simstudy.summary import KeepMoments, streamable
 
@@ -232,6 +233,14 @@ class Study:
                 f"replicates are kept; nearest that works: n_rep={whole}"
             )
         return dict.fromkeys(plan.keys, int(n_rep))
+
+    def solve(self, scenario: Any, factor: str, **question: Any) -> Solution:
+        """The value of a factor at which a measure reaches a target, by simulation alone.
+
+        For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`;
+        `simstudy.solve.solve` says what else may be asked.
+        """
+        return solve(self, scenario, factor, **question)
 
     def replay(self, address: Address, seed: int = 1) -> dict[str, Any]:
         """One replicate drawn again with its whole block; an error in it is raised, not recorded.
