@@ -54,6 +54,8 @@ def call_hydra(arguments: Sequence[str]) -> int:
     def job(cfg: Any) -> int:
         from hydra.core.hydra_config import HydraConfig
 
+        if INTERRUPTED in statuses:  # the rest of a sweep
+            return INTERRUPTED
         choice = HydraConfig.get().runtime.choices["experiment"]
         statuses.append(run_job(read_job(cfg, choice), arguments))
         return statuses[-1]
@@ -67,8 +69,13 @@ def call_hydra(arguments: Sequence[str]) -> int:
 
 def is_sweep(arguments: Sequence[str]) -> bool:
     """Whether this is a multirun that leaves the sweep's folder to us."""
-    multirun = any(one in ("-m", "--multirun") for one in arguments)
-    return multirun and not any(one.startswith("hydra.sweep.dir=") for one in arguments)
+    given = any(one.startswith("hydra.sweep.dir=") for one in arguments)
+    return is_multirun(arguments) and not given
+
+
+def is_multirun(arguments: Sequence[str]) -> bool:
+    """Whether several runs were asked for."""
+    return any(one in ("-m", "--multirun", "hydra.mode=MULTIRUN") for one in arguments)
 
 
 def refuse_bad_overrides(arguments: Sequence[str]) -> None:
@@ -79,7 +86,7 @@ def refuse_bad_overrides(arguments: Sequence[str]) -> None:
 
     register_single_files()
     with initialize_config_dir(str(ROOT / "conf"), version_base=None):
-        for overrides in sweep_points([one for one in arguments if not one.startswith("-")]):
+        for overrides in sweep_points(arguments):
             try:
                 cfg = compose("config", overrides=overrides, return_hydra_config=True)
             except Exception as error:
@@ -87,16 +94,31 @@ def refuse_bad_overrides(arguments: Sequence[str]) -> None:
             read_job(cfg, cfg.hydra.runtime.choices["experiment"])
 
 
-def sweep_points(overrides: Sequence[str]) -> Iterator[list[str]]:
+def sweep_points(arguments: Sequence[str]) -> Iterator[list[str]]:
     """The overrides of each job of a sweep; of the only job, where nothing is swept."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 
+    overrides = [one for one in arguments if not one.startswith("-")]
     try:
-        parsed = OverridesParser.create().parse_overrides(list(overrides))
+        parsed = OverridesParser.create().parse_overrides(overrides)
     except HydraException as error:
         raise in_one_line(error, overrides) from None
+    if not is_multirun(arguments):
+        refuse_sweep(parsed)
     yield from map(list, itertools.product(*(choices(one) for one in parsed)))
+
+
+def refuse_sweep(parsed: Sequence[Any]) -> None:
+    """Several values without `-m` are a list with its brackets forgotten, or a flag forgotten."""
+    from simstudy.errors import ConfigError
+
+    for one in parsed:
+        if one.is_sweep_override():
+            raise ConfigError(
+                f"{one.input_line} asks for several runs: add -m for these, or write the values "
+                f"in brackets, {one.get_key_element()}=[...], for one run with all of them"
+            )
 
 
 def choices(override: Any) -> list[str]:
@@ -204,8 +226,7 @@ def read_job(cfg: Any, name: str) -> Job:
     scale, backend = plain.pop("scale"), plain.pop("backend")
     module = load_experiment(name)
     config = build(module.Config, plain.pop("experiment"), prefix="experiment.")
-    given = {"backend": backend["name"], "address": backend.get("address")}
-    settings = build(Settings, plain | given)
+    settings = build(Settings, plain | {"backend": backend["name"]})
     read_shard(settings.shard)
     study = module.study(config)
     n_rep = settings.n_rep or scale["n_rep"] or scale["times"] * study.n_rep
@@ -250,7 +271,7 @@ def carry_out(job: Job) -> int:
     from simstudy.settings import read_shard
 
     settings = job.settings
-    workers = Workers(settings.backend, settings.n_jobs, settings.address)
+    workers = Workers(settings.backend, settings.n_jobs)
     with Bar(job.name, shown=settings.progress) as bar:
         result = job.study.run(
             job.n_rep,
@@ -276,10 +297,10 @@ def publish_result(job: Job, result: Any) -> int:
     from simstudy.closing import print_closing, replicates_in_words
     from simstudy.publish import is_current, publish
 
-    file, figures = job.module.__file__, job.settings.figures
+    file, figures, report = job.module.__file__, job.settings.figures, job.settings.report
     for name in result.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
-    if is_current(result, job.record, file, figures=figures):
+    if is_current(result, job.record, file, figures=figures, report=report):
         print(
             f"nothing to do: {result.folder} holds {replicates_in_words(result)}, and its figures"
         )
@@ -290,7 +311,7 @@ def publish_result(job: Job, result: Any) -> int:
         config=job.record,
         module_file=file,
         figures=figures,
-        report=job.settings.report,
+        report=report,
     )
     print_closing(result, made)
     return FAILED if len(result.failures) or made.not_drawn else 0

@@ -60,7 +60,7 @@ class Option:
             known = [one for one in (number, self.at_least, self.at_most) if one is not None]
             near = sorted(filter(self.allows, known), key=lambda one: abs(one - value))
             return near[0] if near else published
-        return published
+        return self.at_least if published is None else published
 
 
 def option(
@@ -149,7 +149,7 @@ def build(cls: type[C], values: Mapping[str, Any], *, prefix: str = "") -> C:
     except ConfigError as error:
         text = str(error)
         key = text.partition("=")[0]
-        raise ConfigError(prefix + text.replace(f": {key}=", f": {prefix}{key}=")) from None
+        raise ConfigError(prefix + text.replace(f" {key}=", f" {prefix}{key}=")) from None
     return made
 
 

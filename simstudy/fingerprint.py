@@ -71,8 +71,8 @@ def _leaves(part: Any) -> Iterator[Any]:
         for one in part:
             yield from _leaves(one)
     else:  # a default representation tells the place in memory, which is no property
-        plain = type(part).__repr__ is object.__repr__
-        yield type(part).__qualname__ if plain else repr(part)
+        shown: Any = type(part).__repr__
+        yield type(part).__qualname__ if shown is object.__repr__ else repr(part)
 
 
 def changes(stored: Mapping[str, str], current: Mapping[str, str]) -> list[str]:

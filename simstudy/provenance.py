@@ -44,7 +44,7 @@ def guard(plan: Plan, folder: Path, measures: Sequence[Any] = ()) -> dict[str, A
     StoreError
         Where the folder belongs to another study, or what it holds was made by other code.
     """
-    now = {
+    now: dict[str, Any] = {
         "study": plan.name,
         "seed": plan.seed,
         "block_size": plan.block_size,

@@ -153,7 +153,7 @@ def digest(result: Result) -> str:
 
 
 def is_current(
-    result: Result, config: dict[str, Any], module_file: str | None, *, figures: bool
+    result: Result, config: dict[str, Any], module_file: str | None, *, figures: bool, report: bool
 ) -> bool:
     """Whether the folder already holds this result as it would be published now."""
     folder = result.folder
@@ -163,6 +163,7 @@ def is_current(
     drawn = [folder / "figures" / f"{name}.png" for name in result.figures
              if name not in manifest.get("figures_not_drawn", {})]  # fmt: skip
     files = [folder / "summary.parquet", folder / "claims.parquet", *(drawn if figures else [])]
+    files += [folder / "report.html"] * report
     return (
         manifest.get("config") == config
         and manifest.get("seed") == result.plan.seed

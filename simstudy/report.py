@@ -68,7 +68,7 @@ def write_index(folder: Path, newest: Mapping[str, Mapping[str, Any]]) -> Path:
     manifests |= dict(newest)
     rows = []
     for name, manifest in sorted(manifests.items()):
-        if manifest:
+        if manifest and "replicates" in manifest:  # another program's manifest is no study
             link = f'<a href="{html.escape(name)}/report.html">{html.escape(name)}</a>'
             rows.append((link, f"{manifest['scenarios']:,}", f"{manifest['replicates']:,}",
                          _claim_count(folder / name / "claims.parquet")))  # fmt: skip

@@ -28,7 +28,7 @@ TASK_SECONDS = 0.25  # of work in a task: what a kill can lose, and 1000 times i
 INLINE_SECONDS = 1.0  # of work left below which starting workers does not pay
 FILES_BEFORE_COMPACTION = 400  # loose files: few enough to list and verify in a moment
 FAILURES_SHOWN = 10  # of which a run remembers the text
-BACKENDS = ("auto", "loky", "threads", "inline", "dask")
+BACKENDS = ("auto", "loky", "threads", "inline")
 
 
 class Job(NamedTuple):
@@ -91,17 +91,14 @@ class Workers:
     ----------
     backend
         `auto` (in this process while that is the fastest, then loky), `loky` (processes),
-        `threads`, `inline` (this process), or `dask`.
+        `threads`, or `inline` (this process).
     n_jobs
         Workers; None means one per core that this process may use (`SLURM_CPUS_PER_TASK` where
         Slurm set it).
-    address
-        Of a running Dask scheduler, for `dask`.
     """
 
     backend: str = "auto"
     n_jobs: int | None = None
-    address: str | None = None
 
     def __post_init__(self) -> None:
         if self.backend not in BACKENDS:
@@ -305,10 +302,8 @@ class _Run:
             jobs = self.inline(jobs)
         if jobs and self.workers.backend in ("auto", "loky"):
             self.in_processes(jobs)
-        elif jobs and self.workers.backend == "threads":
-            self.stream(jobs, "threading", compute)
         elif jobs:
-            self.on_dask(jobs)
+            self.stream(jobs, "threading", compute)
 
     def inline(self, jobs: list[Job]) -> list[Job]:
         """Work in this process until workers would pay; what is left then."""
@@ -409,17 +404,3 @@ class _Run:
         """The blocks of a task recorded as failed."""
         blocks = [failed_block(task.plan, one.scenario, one.block, reason) for one in task.jobs]
         return _written(task, blocks, [0.0] * len(blocks))
-
-    def on_dask(self, jobs: list[Job]) -> None:
-        """Native futures: joblib's own Dask backend hangs on a task that kills its worker."""
-        try:
-            from distributed import Client, as_completed
-        except ImportError:
-            raise ConfigError("backend=dask needs Dask: pip install 'simstudy[dask]'.") from None
-        if self.workers.address is None:
-            raise ConfigError("backend=dask needs backend.address=tcp://host:port of a scheduler.")
-        with Client(self.workers.address) as client:
-            self.seconds_per_block = self.seconds_per_block or TASK_SECONDS
-            futures = client.map(compute_alone, list(self.tasks(jobs)), pure=False)
-            for future in as_completed(futures):
-                self.done(future.result())

@@ -17,9 +17,8 @@ class Settings:
     backend: str = option(
         "where blocks are computed",
         default="auto",
-        one_of=("auto", "loky", "threads", "inline", "dask"),
+        one_of=("auto", "loky", "threads", "inline"),
     )
-    address: str | None = option("of a Dask scheduler, tcp://host:port")
     out: str | None = option("folder of the results")
     keep: str = option("what is stored", default="replicates", one_of=("replicates", "summary"))
     shard: str | None = option("i/N: the i-th of N shares of the blocks")

@@ -4,14 +4,16 @@ Kernels are compiled and check nothing at run time; in every other module of the
 data-generating processes the shapes that the annotations of functions state hold on each call.
 """
 
+import signal
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pytest
 from beartype import beartype
 from jaxtyping import AbstractArray, install_import_hook
 
@@ -48,3 +50,20 @@ checker: Any = ModuleType("simstudy_shapes")  # the hook wants a function that i
 checker.shapes_checked = shapes_checked
 sys.modules[checker.__name__] = checker
 install_import_hook(CHECKED, f"{checker.__name__}.shapes_checked")
+
+
+@pytest.fixture(scope="session")
+def smoke_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where every experiment runs at smoke scale, once for all tests that look at it."""
+    return tmp_path_factory.mktemp("smoke")
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The command line leaves neither its arguments nor its Ctrl-C behind; no cluster is near."""
+    monkeypatch.setattr(sys, "argv", [*sys.argv])
+    monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
+    monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+    handler = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, handler)

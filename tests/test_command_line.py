@@ -1,196 +1,366 @@
-"""The command line: what it refuses, what it says, what it leaves behind."""
+"""The command line: every mistake is one line, and what is done is done once."""
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import run
+from simstudy.design import grid
+from simstudy.provenance import write_json
+from simstudy.store import Store
 
-ROOT = Path(__file__).parents[1]
-SMALL = ["experiment=two_stage", "experiment.k=[0,1.5]", "experiment.n2=[50,100]"]
-
-
-def call(capsys, *arguments: str) -> tuple[int, str, str]:
-    """Status, standard output, standard error."""
-    status = run.main(list(arguments))
-    said = capsys.readouterr()
-    return status, said.out, said.err
+ROOT = Path(run.__file__).parent
+EXPERIMENTS = sorted(path.stem for path in (ROOT / "experiments").glob("[!_]*.py"))
+SMALL = ["experiment=two_stage", "experiment.k=[1,1.5]", "experiment.n2=[50,100]", "progress=false"]
 
 
-# ---------------------------------------------------------------- what it refuses
-ALPHA = "allowed is a number above 0 and below 1"
-WHOLE = "allowed is a whole number at least 1"
-REFUSED = [
-    (["experiment=two_stag"], "no such experiment; did you mean 'two_stage'?"),
-    ([], "no experiment given: python run.py experiment=NAME; there is: "),
-    (["experiment=two_stage", "n_rp=5"], "n_rp is not a setting; did you mean 'n_rep'?"),
-    (["experiment=two_stage", "experiment.kk=[1]"], "experiment.kk is not a setting"),
-    (["experiment=two_stage", "+x=1"], "x is not a setting"),
-    (["experiment=two_stage", "n_rep=0"], f"n_rep=0: {WHOLE}"),
-    (["experiment=two_stage", "n_rep=-5"], "nearest that works: n_rep=1"),
-    (["experiment=two_stage", "n_rep=1.5"], "nearest that works: n_rep=2"),
-    (["experiment=two_stage", "n_rep=many"], f"n_rep=many: {WHOLE}"),
-    (["experiment=two_stage", "experiment.alpha=[0]"], f"experiment.alpha=[0]: {ALPHA}"),
-    (
-        ["experiment=two_stage", "experiment.alpha=[1]"],
-        "nearest that works: experiment.alpha=[0.05]",
-    ),
-    (["experiment=two_stage", "experiment.alpha=[1.5]"], f"experiment.alpha=[1.5]: {ALPHA}"),
-    (["experiment=two_stage", "experiment.n2=[0]"], "nearest that works: experiment.n2=[1]"),
-    (["experiment=two_stage", "experiment.n2=[-10]"], f"experiment.n2=[-10]: {WHOLE}"),
-    (["experiment=two_stage", "experiment.n2=[10.5]"], "nearest that works: experiment.n2=[10]"),
-    (["experiment=two_stage", "experiment.n2=[]"], "an empty list leaves nothing to simulate"),
-    (["experiment=two_stage", "experiment.k=[a]"], "experiment.k=[a]: allowed is a number"),
-    (["experiment=two_stage", "experiment.k=[nan]"], "experiment.k=[nan]: allowed is a number"),
-    (["experiment=two_stage", "experiment.k=[inf]"], "experiment.k=[inf]: allowed is a number"),
-    (["experiment=two_stage", "experiment.k=[1,1.0]"], "is in the grid twice"),
-    (["experiment=two_stage", "experiment.draws=some"], "one of raw, sufficient"),
-    (["experiment=two_stage", "n_jobs=0"], f"n_jobs=0: {WHOLE}"),
-    (["experiment=two_stage", "backend=lok"], "no such backend; did you mean 'loky'?"),
-    (["experiment=two_stage", "scale=smal"], "no such scale"),
-    (["experiment=two_stage", "seed=-1"], "nearest that works: seed=0"),
-    (["experiment=two_stage", "shard=3/2"], "allowed is i/N with whole numbers 1 <= i <= N"),
-    (["experiment=two_stage", "keep=some"], "one of replicates, summary"),
-    (["experiment=two_stage", "experiment.k=[1"], "cannot read experiment=two_stage"),
-    (["experiment=two_stage", "out=/proc/nowhere"], "cannot write results to /proc/nowhere"),
-    (["experiment=two_stage", "out=/dev/null"], "Choose another out="),
-    (["experiment=two_stage", "plan=true"], "plan=true needs a target"),
-    (["experiment=two_stage", "precision.powr=1"], "no such measure; did you mean 'power'?"),
-    (["experiment=two_stage", "replay=here"], "'here' is not the address of a replicate"),
-    (["experiment=two_stage", "replay=0123456789abcdef/7"], "has no scenario 0123456789abcdef"),
-    (["-m", "experiment=two_stage,nothing"], "experiment=nothing: no such experiment"),
-    (
-        ["experiment=two_stage", "keep=summary", "n_rep=1500"],
-        "nearest that works: n_rep=2000",
-    ),
-]
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Nothing is written beside what the user names: not here, and not in the repository."""
+    here = tmp_path / "cwd"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    yield
+    assert list(here.iterdir()) == []
 
 
-@pytest.mark.parametrize(("arguments", "says"), REFUSED, ids=lambda one: str(one)[-45:])
-def test_refuses_in_one_line(capsys, arguments, says, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    out = [] if any(one.startswith("out=") for one in arguments) else [f"out={tmp_path}/out"]
-    status, said, complaint = call(capsys, *arguments, *(out if arguments else []))
-    assert status == run.REFUSED
-    assert complaint.count("\n") == 1
-    assert says in complaint
-    assert said == ""
+def refused(capsys, *arguments) -> str:
+    """The one line that a refusal says; it ends with status 2 and writes nothing."""
+    assert run.main(list(arguments)) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.endswith("\n")
+    assert told.err.count("\n") == 1
+    return told.err.removesuffix("\n")
 
 
-def test_refuses_the_folder_of_another_study(capsys, tmp_path):
-    folder = tmp_path / "two_stage"
-    folder.mkdir()
-    (folder / "manifest.json").write_text(json.dumps({"study": "another"}))
-    status, _, complaint = call(capsys, *SMALL, f"out={tmp_path}")
-    assert status == run.REFUSED
-    assert "holds the results of study 'another'" in complaint
-    assert "Choose another out=" in complaint
+# ---------------------------------------------------------------- refusals
+ALPHA = "allowed is a number above 0 and below 1 (size of the test given a true null)"
+COUNT = "allowed is a whole number at least 1"
+N2 = f"{COUNT} (observations in the second stage)"
+N_REP = f"{COUNT} (replicates in each scenario)"
+K = "allowed is a number at least -30 and at most 30 (standard errors from the first mean to the bound)"
+WORKS = "nearest that works:"
 
 
-# ---------------------------------------------------------------- what it does
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A small run of `two_stage`, 1500 replicates."""
-    out = tmp_path_factory.mktemp("finished")
-    assert run.main([*SMALL, "n_rep=1500", f"out={out}", "figures=false"]) == 0
-    return out
+@pytest.mark.parametrize(
+    ("override", "line"),
+    [
+        ("experiment=two_stge", "experiment=two_stge: no such experiment; did you mean 'two_stage'?"),
+        ("scale=smok", "scale=smok: no such scale; did you mean 'smoke'?"),
+        ("backend=threds", "backend=threds: no such backend; did you mean 'threads'?"),
+        ("nrep=3", "nrep is not a setting; did you mean 'n_rep'?"),
+        ("experiment.alhpa=[1]", "experiment.alhpa is not a setting of experiment; did you mean 'alpha'?"),
+        ("n_rep=0", f"n_rep=0: {N_REP}; {WORKS} n_rep=1"),
+        ("n_rep=-5", f"n_rep=-5: {N_REP}; {WORKS} n_rep=1"),
+        ("n_rep=1.5", f"n_rep=1.5: {N_REP}; {WORKS} n_rep=2"),
+        ("n_rep=many", f"n_rep=many: {N_REP}; {WORKS} n_rep=1"),
+        ("seed=-1", "seed=-1: allowed is a whole number at least 0 (names the sequence of random "
+         f"numbers); {WORKS} seed=0"),
+        ("n_jobs=0", f"n_jobs=0: {COUNT} (workers); {WORKS} n_jobs=1"),
+        ("experiment.alpha=[0]", f"experiment.alpha=[0]: {ALPHA}; {WORKS} experiment.alpha=[0.05]"),
+        ("experiment.alpha=[1]", f"experiment.alpha=[1]: {ALPHA}; {WORKS} experiment.alpha=[0.05]"),
+        ("experiment.alpha=[1.5]", f"experiment.alpha=[1.5]: {ALPHA}; {WORKS} experiment.alpha=[0.05]"),
+        ("experiment.n2=[0]", f"experiment.n2=[0]: {N2}; {WORKS} experiment.n2=[1]"),
+        ("experiment.n2=[-10]", f"experiment.n2=[-10]: {N2}; {WORKS} experiment.n2=[1]"),
+        ("experiment.n2=[10.5]", f"experiment.n2=[10.5]: {N2}; {WORKS} experiment.n2=[10]"),
+        ("experiment.n2=[50,0]", f"experiment.n2=[50,0]: {N2}; {WORKS} experiment.n2=[50,1]"),
+        ("experiment.k=[]", "experiment.k=[]: an empty list leaves nothing to simulate; allowed: one "
+         "value or more, such as experiment.k=[0,0.5,1,1.5,2,2.5]"),
+        ("experiment.alpha=[]", "experiment.alpha=[]: an empty list leaves nothing to simulate; "
+         "allowed: one value or more, such as experiment.alpha=[0.05]"),
+        ("experiment.k=[abc]", f"experiment.k=[abc]: {K}; {WORKS} experiment.k=[0]"),
+        ("experiment.k=[nan]", f"experiment.k=[nan]: {K}; {WORKS} experiment.k=[0]"),
+        ("experiment.k=[inf]", f"experiment.k=[inf]: {K}; {WORKS} experiment.k=[0]"),
+        ("experiment.k=[-31]", f"experiment.k=[-31]: {K}; {WORKS} experiment.k=[-30]"),
+        ("experiment.k=[31]", f"experiment.k=[31]: {K}; {WORKS} experiment.k=[30]"),
+        ("experiment.k=[1,1]", "TwoStage(k=1,n1=100,n2=50) is in the grid twice, so it would count "
+         "double. Remove one."),
+        ("experiment.draws=both", "experiment.draws=both: allowed is text one of raw, sufficient (every "
+         f"observation, or the sample means by their own law); {WORKS} experiment.draws=raw"),
+        ("shard=4/3", "shard=4/3: allowed is i/N with whole numbers 1 <= i <= N; "
+         f"{WORKS} shard=1/1"),
+        ("keep=all", f"keep=all: allowed is text one of replicates, summary (what is stored); {WORKS} "
+         "keep=replicates"),
+        ("replay=xyz", "'xyz' is not the address of a replicate. Copy one from failures.parquet or the "
+         "closing table; it reads like 3f2a90c1d4e5b678/1234."),
+        ("precision.powr=0.1", "precision.powr: no such measure; did you mean 'power'?"),
+        ("plan=true", "plan=true needs a target, such as precision.power=0.005"),
+        ("n_rep=1,2", "n_rep=1,2 asks for several runs: add -m for these, or write the values in "
+         "brackets, n_rep=[...], for one run with all of them"),
+    ],
+    ids=lambda text: text if len(text) < 25 else "",
+)  # fmt: skip
+def test_a_mistake_is_one_line(override, line, capsys):
+    assert refused(capsys, "experiment=two_stage", override) == line
 
 
-def test_leaves_what_it_promises(finished):
-    folder = finished / "two_stage"
-    found = {path.name for path in folder.iterdir()}
-    expected = {"summary.parquet", "claims.parquet", "manifest.json", "report.html", "replicates"}
-    assert expected <= found
-    manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest["replicates_per_scenario"] == 1500
-    assert manifest["scenarios"] == 4
+def test_an_experiment_has_to_be_named(capsys):
+    line = refused(capsys)
+    assert line.startswith("no experiment given: python run.py experiment=NAME; there is: ")
+    assert line.endswith(", ".join(EXPERIMENTS))
 
 
-def test_more_replicates_compute_only_what_is_missing(finished, capsys):
-    folder = finished / "two_stage"
-    before = pd.read_parquet(folder / "summary.parquet")
-    status, said, _ = call(capsys, *SMALL, "n_rep=3500", f"out={finished}", "figures=false")
-    assert status == 0
-    assert "(8,000 drawn now" in " ".join(said.split())  # two blocks more in each of 4 scenarios
-    call(capsys, *SMALL, "n_rep=1500", f"out={finished}", "figures=false")
-    pd.testing.assert_frame_equal(pd.read_parquet(folder / "summary.parquet"), before)
+@pytest.mark.parametrize(
+    "text", ["experiment.k=[0", "n_rep", "=3", "experiment.k.x=3", "+n_reps=3", "hydra.foo=3"]
+)
+def test_what_cannot_be_read_is_one_line_too(text, capsys):
+    assert refused(capsys, "experiment=two_stage", text)
 
 
-def test_another_seed_does_not_mix(finished, capsys):
-    status, _, complaint = call(capsys, *SMALL, "seed=2", f"out={finished}")
-    assert status == run.REFUSED
-    assert "seed was 1 and is 2" in complaint
-    assert "restart=true" in complaint
+def test_a_mistake_anywhere_in_a_sweep_is_found_before_the_first_run(capsys, tmp_path):
+    line = refused(capsys, "-m", "experiment=two_stage", "n_rep=10,0", f"out={tmp_path / 'out'}")
+    assert line.startswith("n_rep=0: allowed is a whole number at least 1")
+    assert not (tmp_path / "out").exists()
 
 
-def test_shards_join_to_the_whole(finished, capsys, tmp_path):
-    for shard in ("1/2", "2/2"):
-        status, said, _ = call(capsys, *SMALL, "n_rep=1500", f"shard={shard}", f"out={tmp_path}")
-        assert status == 0
-        assert f"shard {shard}: 4 blocks computed" in said
-    call(capsys, *SMALL, "n_rep=1500", f"out={tmp_path}", "figures=false")
-    call(capsys, *SMALL, "n_rep=1500", f"out={finished}", "figures=false")
-    whole, joined = (
-        pd.read_parquet(out / "two_stage" / "summary.parquet") for out in (finished, tmp_path)
+def test_a_mistake_ends_a_process_with_status_2_and_no_traceback():
+    command = [sys.executable, str(ROOT / "run.py"), "experiment=two_stge"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == "experiment=two_stge: no such experiment; did you mean 'two_stage'?\n"
+
+
+# ---------------------------------------------------------------- folders
+def test_a_folder_that_cannot_be_written(capsys, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("mine")
+    for out in (f"{file}/below", "/proc/nowhere"):
+        line = refused(capsys, *SMALL, f"out={out}")
+        assert line.startswith(f"cannot write results to {out}/two_stage: ")
+        assert line.endswith("Choose another out=...")
+    assert file.read_text() == "mine"
+
+
+def test_a_folder_of_another_study(capsys, tmp_path):
+    write_json(tmp_path / "two_stage" / "manifest.json", {"study": "someone_elses"})
+    line = refused(capsys, *SMALL, f"out={tmp_path}")
+    assert line == (
+        f"{tmp_path}/two_stage holds the results of study 'someone_elses', which 'two_stage' would "
+        "overwrite. Choose another out=..., or move that folder away."
     )
-    pd.testing.assert_frame_equal(whole, joined)
 
 
-def test_a_plan_prints_costs_and_writes_nothing(capsys, tmp_path):
-    status, said, _ = call(capsys, *SMALL, "precision.power=2%", "plan=true", f"out={tmp_path}")
-    assert status == 0
-    assert "replicates" in said
-    assert "in all" in said
-    assert list(tmp_path.iterdir()) == []
+def test_blocks_of_another_seed(capsys, tmp_path):
+    quick = [*SMALL, "n_rep=10", f"out={tmp_path}", "figures=false", "report=false"]
+    assert run.main(quick) == 0
+    capsys.readouterr()
+    line = refused(capsys, *quick, "seed=7")
+    assert "seed was 1 and is 7" in line
+    assert line.endswith("Keep both with another out=..., or start over with restart=true.")
+    assert run.main([*quick, "seed=7", "restart=true"]) == 0
 
 
-def test_a_replay_prints_the_replicate(finished, capsys):
-    scenario = pd.read_parquet(finished / "two_stage" / "scenarios.parquet").iloc[1]
-    status, said, _ = call(capsys, *SMALL, f"replay={scenario['scenario']}/1234")
-    assert status == 0
-    s2 = float(re.search(r"s2\s+(\S+)", said)[1])
-    stored = pd.read_parquet(finished / "two_stage" / "replicates")
-    row = stored[(stored["scenario"] == scenario["scenario"]) & (stored["rep"] == 1234)].iloc[0]
-    assert s2 == row["s2"]
+# ---------------------------------------------------------------- runs
+def drawn_now(text: str) -> int:
+    """Replicates that a run says it has drawn."""
+    (line,) = [part for part in " ".join(text.split()).split("(") if " drawn now" in part]
+    return int(line.split(" drawn now")[0].replace(",", ""))
 
 
-def test_a_sweep_over_experiments_leaves_no_stray_folders(tmp_path):
-    both = "experiment=two_stage,two_stage_robustness"
-    settings = ["scale=smoke", f"out={tmp_path}/out", "figures=false"]
-    command = [sys.executable, str(ROOT / "run.py"), "-m", both, *settings]
-    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert told.returncode == 0, told.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    found = {path.name for path in (tmp_path / "out").iterdir()}
-    assert found == {"two_stage", "two_stage_robustness", "index.html"}
+def replicates(folder: Path, n_rep: int) -> pd.DataFrame:
+    from experiments.two_stage import TwoStage
+
+    store = Store(folder / "replicates", 1000, "two_stage, seed 1, blocks of 1000")
+    assert store.damaged == []
+    from simstudy.design import scenario_key
+
+    keys = [scenario_key(one) for one in grid(TwoStage, k=[1, 1.5], n1=100, n2=[50, 100])]
+    return pd.concat([store.read(key, n_rep).to_pandas() for key in keys])
 
 
-def test_a_glob_finds_every_experiment():
-    points = run.sweep_points(["experiment=glob(*)"])
-    assert [one[0] for one in points] == [f"experiment={n}" for n in run.options("experiment")]
+def test_from_blocks_to_report_and_then_nothing_to_do(capsys, tmp_path):
+    """End to end: first run, second run, more replicates; the head is what it was."""
+    asked = [*SMALL, f"out={tmp_path / 'out'}", "figures=false"]
+    folder = tmp_path / "out" / "two_stage"
+    assert run.main([*asked, "n_rep=1500"]) == 0
+    first = capsys.readouterr().out
+    assert drawn_now(first) == 4 * 2000
+    assert "power" in first
+    assert "type_1_error" in first
+    assert "reproduced" in first
+    assert {"manifest.json", "summary.parquet", "claims.parquet", "report.html"} <= {
+        path.name for path in folder.iterdir()
+    }
+    head = replicates(folder, 1500)
 
-
-def test_an_interrupt_keeps_what_is_finished_and_says_how_to_go_on(tmp_path):
-    arguments = [*SMALL, "n_rep=4000000", f"out={tmp_path}", "n_jobs=1"]
-    command = [sys.executable, str(ROOT / "run.py"), *arguments]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ}
+    assert run.main([*asked, "n_rep=1500"]) == 0
+    assert capsys.readouterr().out == (
+        f"nothing to do: {folder} holds 1,500 replicates in each of 4 scenarios, 6,000 in all, "
+        "and its figures\n"
     )
-    blocks = tmp_path / "two_stage" / "replicates"
-    deadline = time.monotonic() + 60
-    while not list(blocks.glob("*.parquet")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, complaint = process.communicate(timeout=60)
-    assert process.returncode == run.INTERRUPTED
-    assert "every finished block is kept. To go on: python run.py experiment=two_stage" in complaint
-    assert "Traceback" not in complaint
-    assert list(blocks.glob("*.parquet"))
+
+    assert run.main([*asked, "n_rep=3500"]) == 0
+    assert drawn_now(capsys.readouterr().out) == 4 * 2000
+    assert json.loads((folder / "manifest.json").read_text())["replicates_per_scenario"] == 3500
+    pd.testing.assert_frame_equal(replicates(folder, 1500), head, check_exact=True)
+
+
+def test_the_number_of_replicates_is_the_scales_or_the_documents_or_the_users(tmp_path):
+    from hydra import compose, initialize_config_dir
+
+    cases = {
+        "": (5000, "results"), "scale=smoke": (50, "results/smoke"),
+        "scale=precise": (100_000, "results/precise"), "n_rep=7": (7, "results"),
+        "experiment.n_rep=30": (30, "results"), "out=here": (5000, "here"),
+    }  # fmt: skip
+    with initialize_config_dir(str(ROOT / "conf"), version_base=None):
+        for text, (n_rep, out) in cases.items():
+            overrides = ["experiment=two_stage", *filter(None, [text])]
+            cfg = compose("config", overrides=overrides, return_hydra_config=True)
+            job = run.read_job(cfg, "two_stage")
+            assert (job.n_rep, job.out) == (n_rep, out)
+
+
+def test_shards_compute_their_share_and_a_run_without_shard_finishes(capsys, tmp_path):
+    asked = [*SMALL, "n_rep=3000", f"out={tmp_path}", "figures=false", "report=false"]
+    blocks = []
+    for i in (1, 2, 3):
+        assert run.main([*asked, f"shard={i}/3"]) == 0
+        text = capsys.readouterr().out
+        assert text.startswith(f"shard {i}/3: ")
+        assert "run without shard=... to summarise" in " ".join(text.split())
+        blocks.append(int(text.split(": ")[1].split()[0]))
+    assert sum(blocks) == 12
+    assert max(blocks) - min(blocks) <= 1
+    assert run.main(asked) == 0
+    assert drawn_now(capsys.readouterr().out) == 0
+
+
+def test_a_replicate_is_drawn_again_by_its_address(capsys, tmp_path):
+    asked = [*SMALL, "n_rep=10", f"out={tmp_path}", "figures=false", "report=false"]
+    assert run.main(asked) == 0
+    capsys.readouterr()
+    row = replicates(tmp_path / "two_stage", 10).iloc[13]
+    assert run.main([*SMALL, f"replay={row['scenario']}/{row['rep']}"]) == 0
+    shown = dict(line.split() for line in capsys.readouterr().out.splitlines())
+    assert float(shown["s2"]) == row["s2"]
+    assert shown["reject"] == str(row["reject"])
+
+
+def test_a_damaged_file_is_named_on_the_way(capsys, tmp_path):
+    asked = [*SMALL, "n_rep=10", f"out={tmp_path}", "figures=false", "report=false"]
+    assert run.main(asked) == 0
+    (path,) = (tmp_path / "two_stage" / "replicates").glob("*.parquet")
+    path.write_bytes(path.read_bytes()[:-1])
+    capsys.readouterr()
+    assert run.main(asked) == 0
+    told = capsys.readouterr()
+    assert told.err.startswith(f"damaged, set aside and computed again: {path.name}")
+    assert drawn_now(told.out) == 4000
+
+
+def test_every_experiment_in_one_sweep(smoke_folder, capsys):
+    """The blocks of this sweep are the ones that the contracts of the experiments look at."""
+    asked = ["experiment=glob(*)", "scale=smoke", f"out={smoke_folder}", "progress=false"]
+    assert run.main(["-m", *asked, "figures=false", "report=false"]) == 0
+    capsys.readouterr()
+    for name in EXPERIMENTS:
+        assert (smoke_folder / name / "manifest.json").exists()
+        assert not (smoke_folder / name / "figures").exists() or True
+    assert not {"outputs", "multirun", "multirun.yaml", ".hydra"} & set(os.listdir(Path.cwd()))
+    assert not {"outputs", "multirun", "multirun.yaml", ".hydra"} & set(os.listdir(smoke_folder))
+
+
+# ---------------------------------------------------------------- interrupted
+LONG = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50]", "n_rep=50000000"]
+
+
+def start(*arguments) -> "subprocess.Popen[str]":
+    """A run in a session of its own, as in a terminal: Ctrl-C reaches all of its processes."""
+    return subprocess.Popen(
+        [sys.executable, str(ROOT / "run.py"), *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_for(condition, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("backend", ["inline", "loky"])
+def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(backend, tmp_path):
+    asked = [*LONG, f"out={tmp_path}", f"backend={backend}", "n_jobs=2", "progress=false"]
+    folder = tmp_path / "two_stage" / "replicates"
+    process = start(*asked)
+    try:
+        wait_for(lambda: len(list(folder.glob("*.parquet"))) >= 3)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.poll() is None and os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == (
+        "interrupted; every finished block is kept. To go on: python run.py "
+        + " ".join(one if "[" not in one else f"'{one}'" for one in asked)
+    )
+    assert out == ""
+    store = Store(folder, 1000, "two_stage, seed 1, blocks of 1000")
+    assert store.damaged == []
+    ((key, n_kept),) = [(key, int(store.have(key, 50_000).sum())) for key in store._places]
+    assert n_kept >= 3
+    assert not list(folder.glob(".writing-*"))
+
+
+def test_what_was_kept_is_used_by_the_next_run(tmp_path, capsys):
+    process = start(*LONG, f"out={tmp_path}", "backend=inline", "progress=false")
+    folder = tmp_path / "two_stage" / "replicates"
+    try:
+        wait_for(lambda: len(list(folder.glob("*.parquet"))) >= 3)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    finally:
+        process.poll() is None and process.kill()
+    again = [*LONG[:-1], "n_rep=2000", f"out={tmp_path}", "figures=false", "report=false"]
+    assert run.main(again) == 0
+    assert drawn_now(capsys.readouterr().out) == 0
+
+
+def test_an_interrupt_ends_a_whole_sweep(monkeypatch, capsys, tmp_path):
+    begun = []
+
+    def interrupted(job):
+        begun.append(job.name)
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(run, "carry_out", interrupted)
+    try:
+        status = run.main(["-m", *SMALL, "n_rep=10,20,30", f"out={tmp_path}"])
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert status == 130
+    assert begun == ["two_stage"]
+    assert capsys.readouterr().err.count("To go on") == 1
+
+
+def test_status_3_where_replicates_failed(monkeypatch, capsys, tmp_path):
+    from experiments.two_stage import TwoStage
+
+    plain = TwoStage.simulate
+
+    def fragile(self, streams, n_rep):
+        columns = plain(self, streams, n_rep)
+        return {**columns, "s2": np.where(np.arange(n_rep) == 4, np.nan, columns["s2"])}
+
+    monkeypatch.setattr(TwoStage, "simulate", fragile)
+    asked = [*SMALL, "n_rep=10", f"out={tmp_path}", "figures=false", "backend=inline"]
+    assert run.main(asked) == 3
+    text = " ".join(capsys.readouterr().out.split())
+    assert "4 replicates failed" in text
+    assert "NaN in s2" in text
+    assert "replay=" in text
+    assert run.main(asked) == 3, "and the second run does not forget it"
