@@ -87,6 +87,8 @@ def _checked(plan: Plan, name: str, value: Any) -> np.ndarray:
         return np.broadcast_to(array, plan.block_size) if name == ERROR else array
     full = (plan.block_size, *plan.shape)
     target = full if array.ndim > 1 else full[:1]
+    if array.shape == target:
+        return array
     if not _fits(array, target):
         axes = ", ".join(f"{axis}: {len(labels)}" for axis, labels in plan.axes.items())
         raise StudyError(

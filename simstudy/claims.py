@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from simstudy.attempt import describe
 from simstudy.errors import StudyError
 
 CLOSE_Z = 3.0  # a difference beyond three standard errors of it is not chance
@@ -78,7 +79,8 @@ class Claim:
 def check_claims(claims: Sequence[Claim], result: Any) -> pd.DataFrame:
     """One row per claim: published and reproduced value, MCSE, verdict, and whether we foresaw it.
 
-    A claim that needs a scenario which this run leaves out has the verdict `no data`.
+    A claim that needs a scenario which this run leaves out, or more replicates than it has, has
+    the verdict `no data` and says why.
     """
     return pd.DataFrame([_row(claim, result) for claim in claims], columns=COLUMNS)
 
@@ -103,6 +105,8 @@ def _row(claim: Claim, result: Any) -> dict[str, Any]:
         ours = claim.reproduce(result)
     except (LookupError, StudyError) as error:
         ours = Reproduced(math.nan, math.nan, f"not in this run: {error}")
+    except Exception as error:  # one claim must not cost the others, nor the summary
+        ours = Reproduced(math.nan, math.nan, f"could not be computed: {describe(error)}")
     return {
         "claim": claim.name,
         "statement": claim.statement,

@@ -188,7 +188,17 @@ class Plan:
     def streams(self, scenario: Any, block: int) -> Streams:
         """The random streams of one block."""
         study = f"{self.name}/{self.block_size}"
-        return Streams(self.seed, study, identity(scenario, without=self.common), block)
+        name = self._identities.get(id(scenario)) or identity(scenario, without=self.common)
+        return Streams(self.seed, study, name, block)
+
+    @cached_property
+    def _identities(self) -> dict[int, str]:
+        """Of the plan's own scenarios, by their place in memory: asked for in every block."""
+        return {id(one): identity(one, without=self.common) for one in self.scenarios}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is cached, which holds in this process only."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
     def owner(self) -> str:

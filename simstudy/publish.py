@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from simstudy.attempt import describe
 from simstudy.block import scenario_table
 from simstudy.errors import SimstudyError
 from simstudy.provenance import (
@@ -104,6 +105,8 @@ def _draw(result: Result, made: Published) -> None:
             saved = save_figure(result.figure(name), made.folder / "figures", name)
         except (SimstudyError, LookupError) as error:
             made.not_drawn[name] = " ".join(str(error).split())
+        except Exception as error:  # one figure must not cost the others, nor the manifest
+            made.not_drawn[name] = describe(error)
         else:
             made.files += [saved.png, saved.svg]
 

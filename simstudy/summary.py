@@ -193,7 +193,7 @@ def _moments_row(name: str, moments: Moments) -> dict[str, np.ndarray]:
     """The parts of some moments, each as one list of numbers."""
     return {
         f"{name}.n": moments.n.ravel(),
-        f"{name}.n_failed": np.broadcast_to(moments.n_failed, moments.n.shape).ravel(),
+        f"{name}.n_failed": moments.n_failed.ravel(),
         f"{name}.mean": moments.mean.ravel(),
         f"{name}.comoment": moments.comoment.ravel(),
         f"{name}.centre": np.concatenate([np.empty(0), *map(np.ravel, moments.centre)]),

@@ -97,7 +97,7 @@ def test_a_run_refuses(asked, says):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"backend": "gpu"}, "backend='gpu': there is auto, loky, threads, inline, dask"),
+        ({"backend": "gpu"}, "backend='gpu': there is auto, loky, threads, inline"),
         ({"n_jobs": 0}, "n_jobs=0: work needs at least one worker"),
     ],
     ids=str,

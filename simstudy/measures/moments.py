@@ -217,6 +217,8 @@ class MomentMeasure(Measure):
 
     def _widen(self, data: Sample) -> tuple[np.ndarray, np.ndarray]:
         """The used replicates with the measure's own axes, and their number in each cell."""
+        if not self.axes:
+            return data.used, data.n
         own = tuple(len(values) for values in self.axes.values())
         used = data.used.reshape(data.used.shape + (1,) * len(own))
         return used, np.broadcast_to(data.n.reshape(used.shape[1:]), data.n.shape + own)
@@ -291,7 +293,9 @@ def _mean_and_comoment(
 ) -> tuple[np.ndarray, np.ndarray]:
     complete = bool(used.all())
     means = [mean_used(term, used, complete=complete) for term in terms]
-    mean = np.stack([np.broadcast_to(np.where(n > 0, m, 0.0), n.shape) for m in means])
+    mean = np.empty((len(terms), *n.shape))
+    for k, one in enumerate(means):
+        mean[k] = np.where(n > 0, one, 0.0)
     with np.errstate(invalid="ignore"):
         rest = [
             term - m if complete and term.shape == used.shape else np.where(used, term - m, 0.0)

@@ -29,6 +29,7 @@ MIX_2 = np.uint64(0x94D049BB133111EB)
 U27, U30, U31, U32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 ONE = np.uint64(1)
 LOW = np.uint64(0xFFFFFFFF)
+HIGH = np.uint64(0xFFFFFFFF00000000)
 EPS = float(np.finfo(np.float64).eps)
 CHUNK = 32  # outer resamples side by side in the inner Monte Carlo: their losses fit in the cache
 
@@ -77,32 +78,56 @@ def fill_indices(
 
 
 @njit(nogil=True, cache=True)
+def fill_pairs(
+    seed: np.uint64, resample: int, n: np.uint64, pairs: UInt64[np.ndarray, " half"]
+) -> None:
+    """`fill_indices` with both indices of a word in one word: half the stores, half the loads.
+
+    A half is refused where its low part is below the threshold: where adding 2^32 less the
+    threshold does not carry into bit 32.
+    """
+    n_word, n = np.uint64(pairs.shape[0]), n & LOW
+    first = np.uint64(resample) * n_word + ONE
+    threshold = (ONE << U32) % n
+    fits, accepted = (ONE << U32) - threshold, ~np.uint64(0)
+    for w in range(n_word):
+        word = _mix(seed + (first + np.uint64(w)) * GOLDEN)
+        at_low, at_high = (word & LOW) * n, (word >> U32) * n
+        pairs[w] = (at_low >> U32) | (at_high & HIGH)
+        accepted &= ((at_low & LOW) + fits) & ((at_high & LOW) + fits)
+    if (accepted >> U32) & ONE == 0:
+        for w in range(n_word):
+            word = _mix(seed + (first + np.uint64(w)) * GOLDEN)
+            high = _settle(word, U32, n, threshold)
+            pairs[w] = _settle(word, np.uint64(0), n, threshold) | (high << U32)
+
+
+@njit(nogil=True, cache=True)
 def _sums_of_one(
     values: Float[np.ndarray, " obs"], seed: np.uint64, sums: Float[np.ndarray, " boot"]
 ) -> None:
     """Sum of each resample. Four parts a half: an addition takes longer than a draw."""
     n_obs = values.shape[0]
     n_word, part = (n_obs + 1) // 2, n_obs // 8
-    low, high = np.empty(n_word, np.uint32), np.empty(n_word, np.uint32)
-    la, lb, lc, ld = low[:part], low[part:][:part], low[2 * part :][:part], low[3 * part :][:part]
-    ha, hb = high[:part], high[part:][:part]
-    hc, hd = high[2 * part :][:part], high[3 * part :][:part]
+    pairs = np.empty(n_word, np.uint64)
+    pa, pb = pairs[:part], pairs[part:][:part]
+    pc, pd = pairs[2 * part :][:part], pairs[3 * part :][:part]
     for b in range(sums.shape[0]):
-        fill_indices(seed, b, np.uint64(n_obs), low, high)
+        fill_pairs(seed, b, np.uint64(n_obs), pairs)
         s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
         for w in range(part):
-            s0 += values[np.uint64(la[w])]
-            s1 += values[np.uint64(lb[w])]
-            s2 += values[np.uint64(lc[w])]
-            s3 += values[np.uint64(ld[w])]
-            s4 += values[np.uint64(ha[w])]
-            s5 += values[np.uint64(hb[w])]
-            s6 += values[np.uint64(hc[w])]
-            s7 += values[np.uint64(hd[w])]
+            s0 += values[pa[w] & LOW]
+            s1 += values[pb[w] & LOW]
+            s2 += values[pc[w] & LOW]
+            s3 += values[pd[w] & LOW]
+            s4 += values[pa[w] >> U32]
+            s5 += values[pb[w] >> U32]
+            s6 += values[pc[w] >> U32]
+            s7 += values[pd[w] >> U32]
         for w in range(4 * part, n_word):
-            s0 += values[np.uint64(low[w])]
+            s0 += values[pairs[w] & LOW]
         for w in range(4 * part, n_obs - n_word):
-            s4 += values[np.uint64(high[w])]
+            s4 += values[pairs[w] >> U32]
         sums[b] = ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 

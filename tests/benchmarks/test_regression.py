@@ -14,6 +14,8 @@ import pytest
 from scipy import special
 from sklearn.linear_model import LinearRegression
 
+from experiments.bootstrap_se import BootstrapSe
+from experiments.regression_trial import RegressionTrial
 from simstudy.dgps.linear import LinearModel
 from simstudy.stats.least_squares import fit_least_squares
 from simstudy.stats.loss_bootstrap import (
@@ -21,6 +23,7 @@ from simstudy.stats.loss_bootstrap import (
     ideal_variance,
     studentized_bootstrap,
 )
+from simstudy.streams import Streams
 from tests.support import assert_within_mcse
 
 K = 1.5
@@ -34,6 +37,9 @@ INNER_MONTE_CARLO_FASTER = 100  # asserted; 230 to 380 when measured
 SINGLE_FASTER = 10  # asserted; 25 to 32 when measured
 IDEAL_FASTER = 50  # asserted; 3800 to 7400 when measured
 FIT_FASTER = 3  # asserted; 14 to 27 when measured
+TRIAL_FASTER = 3000  # asserted, with data and fit; 5000 when measured
+RESAMPLED_SE_FASTER = 12  # asserted, with data and fit, 1000 resamples; 27 when measured
+LIMIT_SE_FASTER = 50  # asserted, with data and fit; 260 when measured
 
 
 def draw_pair(n_obs: int, n_rep: int = 1) -> np.ndarray:
@@ -169,3 +175,51 @@ def test_a_block_needs_little_memory(n_inner):
         assert tracemalloc.get_traced_memory()[1] < 20e6
     finally:
         tracemalloc.stop()
+
+
+# ---------------------------------------------------------------- whole experiments
+RNG = np.random.default_rng(3)
+
+
+def plain_data(n_obs: int, noise_variance: float, theta: np.ndarray | None = None):
+    """Response, features and coefficients of one data set, as the plain loop draws them."""
+    x = RNG.standard_normal((n_obs, 20))
+    if theta is None:
+        theta = np.repeat(0.5, 20) * np.sign(RNG.random(20) - 0.5)
+    return x.dot(theta) + np.sqrt(noise_variance) * RNG.standard_normal(n_obs), x, theta
+
+
+def plain_trial() -> None:
+    """One replicate: train, bound from the test sample, verdict on the prospective one."""
+    y, x, theta = plain_data(150, 2.5)
+    model = LinearRegression().fit(x, y)
+    for n_obs in SIZES:
+        y, x, _ = plain_data(n_obs, 2.5, theta)
+        plain_double_bootstrap(y, model.predict(x), N_BOOT)
+
+
+def plain_standard_error() -> None:
+    y, x, theta = plain_data(100, 5.0)
+    model = LinearRegression().fit(x, y)
+    y, x, _ = plain_data(1000, 5.0, theta)
+    plain_single_bootstrap(y, model.predict(x), 1000)
+
+
+def block_of(scenario, n_rep: int):
+    return lambda: scenario.simulate(Streams(1, "benchmark", "scenario", 0), n_rep)
+
+
+def test_the_whole_trial(benchmark):
+    plain = seconds(plain_trial)
+    trial = block_of(RegressionTrial(n_boot=N_BOOT), 100)
+    benchmark.pedantic(trial, rounds=8, warmup_rounds=2)
+    assert_faster(benchmark, plain, TRIAL_FASTER, per_call=100)
+
+
+@pytest.mark.parametrize(
+    ("n_boot", "asked"), [(1000.0, RESAMPLED_SE_FASTER), (np.inf, LIMIT_SE_FASTER)]
+)
+def test_the_whole_study_of_the_standard_error(benchmark, n_boot, asked):
+    plain = seconds(plain_standard_error, rounds=5)
+    benchmark.pedantic(block_of(BootstrapSe(n_boot=n_boot), 100), rounds=8, warmup_rounds=1)
+    assert_faster(benchmark, plain, asked, per_call=100)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from simstudy.dgps.location import (
     CHUNK,
@@ -85,11 +86,26 @@ def test_sufficient_variances_have_the_law_of_variances(dgp):
     assert_within_mcse((law < dgp.variance).mean(), share, mcse, comparisons=2)
 
 
+@pytest.mark.parametrize("dgp", WITH_MEANS, ids=lambda d: type(d).__name__)
+def test_that_test_catches_means_of_one_observation_fewer(dgp):
+    class Fewer:
+        mean, variance, draw = dgp.mean, dgp.variance, staticmethod(dgp.draw)
+
+        def draw_means(self, rng, n_rep, n_obs):
+            return dgp.draw_means(rng, n_rep, n_obs - 1)
+
+    with pytest.raises(AssertionError, match="suspect the code"):
+        test_sufficient_means_have_the_law_of_means(Fewer())
+
+
 def test_that_test_catches_the_wrong_degrees_of_freedom():
-    raw = sample_moments(Gaussian(), rng(3), N_REP, N_OBS).variance
-    wrong = Gaussian().variance * rng(4).chisquare(N_OBS, N_REP) / N_OBS  # n, not n - 1
+    shares = stats.chi2.cdf([N_OBS - 1, N_OBS], [N_OBS - 1, N_OBS])
+    sd = np.sqrt(2 * shares[0] * (1 - shares[0]))
+    n_rep = replicates_to_catch(shares[0] - shares[1], sd=sd, comparisons=2)
+    raw = sample_moments(Gaussian(), rng(3), n_rep, N_OBS).variance
+    wrong = Gaussian().variance * rng(4).chisquare(N_OBS, n_rep) / N_OBS  # n, not n - 1
     share = (raw < Gaussian().variance).mean()
-    mcse = np.sqrt(2 * share * (1 - share) / N_REP)
+    mcse = np.sqrt(2 * share * (1 - share) / n_rep)
     with pytest.raises(AssertionError, match="suspect the code"):
         assert_within_mcse((wrong < Gaussian().variance).mean(), share, mcse, comparisons=2)
 

@@ -57,9 +57,7 @@ def test_metrics_scatter_about_the_risk(draws):
 
 def test_that_test_catches_a_risk_without_the_intercept():
     with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(
-            z_scores("errors", "risk_printed")[:, 0].mean(), 0.0, 1 / np.sqrt(N_REP)
-        )
+        assert_within_mcse(z_scores("errors", "risk_printed")[:, 0].mean(), 0.0, 1 / np.sqrt(N_REP))
 
 
 def squared_intercepts(n_rep: int) -> np.ndarray:

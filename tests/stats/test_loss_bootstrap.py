@@ -88,6 +88,18 @@ def test_compiled_indices_are_the_slow_ones_also_where_halves_are_refused(n):
         assert half.tolist() == loss_bootstrap._half_to_index(words, shift, n).tolist()
 
 
+@pytest.mark.parametrize("n", [2, 1000, 2**31, 2**31 + 1, 3 * 2**30, 2**32 - 1])
+def test_pairs_of_indices_are_the_halves(n):
+    from simstudy.stats._loss_bootstrap_kernels import fill_indices, fill_pairs
+
+    seed, resample, pairs = np.uint64(77), 2, np.empty(500, dtype=np.uint64)
+    low, high = np.empty((2, 500), dtype=np.uint32)
+    fill_indices(seed, resample, np.uint64(n), low, high)
+    fill_pairs(seed, resample, np.uint64(n), pairs)
+    assert (pairs & LOW).tolist() == low.tolist()
+    assert (pairs >> HALF).tolist() == high.tolist()
+
+
 def share_of_residue_two(indices: np.ndarray) -> float:
     return float((indices % 3 == 2).mean())
 

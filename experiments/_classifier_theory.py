@@ -1,0 +1,125 @@
+"""What theory knows about thresholds made of order statistics: coverage, and any mean.
+
+Of the n positive scores only their ranks matter: with F their distribution function the F(X_(r))
+are uniform order statistics, so every probability here is an integral over beta laws.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from scipy import special
+
+from experiments._classifier_thresholds import OrderLaw, Target, order_law
+from simstudy.dgps.scores import DiscretisedScores, NormalScores, Scores
+from simstudy.stats import quantile_bootstrap as bootstrap
+
+N_NODES = 400  # of Gauss-Legendre, over a whole distribution
+N_BETA = 64  # of Gauss-Legendre, over the part of a beta law that counts
+
+
+def exact_coverage(scores: Scores, method: str, n_obs: int, target: Target) -> float:
+    """Probability of a safe threshold; NaN where theory does not know it."""
+    if method == "tolerance" and isinstance(scores, NormalScores):
+        return target.confidence
+    law = order_law(method, n_obs, target)
+    if law is None or (law.g and isinstance(scores, DiscretisedScores)):
+        return np.nan
+    limit = scores.threshold(target.sensitivity)
+    return float(threshold_cdf(scores, law, np.atleast_1d(limit))[0])
+
+
+def exact_mean_sensitivity(scores: Scores, method: str, n_obs: int, target: Target) -> float:
+    """Expected true sensitivity of the threshold; NaN where theory does not know it."""
+    return expected_over_sensitivity(scores, method, n_obs, target, lambda kept: kept)
+
+
+def expected_over_sensitivity(
+    scores: Scores, method: str, n_obs: int, target: Target, of: Callable[[Any], Any]
+) -> float:
+    """Mean of a function of the threshold's true sensitivity.
+
+    An integral over the law of two neighbouring uniform order statistics: U_(rank) is beta(rank,
+    n − rank + 1), and given it the next is as far on as a beta(1, n − rank) says. Continuous
+    scores only; NaN elsewhere, and where the method is no order statistic.
+    """
+    law = order_law(method, n_obs, target)
+    if law is None or isinstance(scores, DiscretisedScores):
+        return np.nan
+    if law.rank == 0:
+        return float(of(np.ones(1))[0])
+    u, weight = _beta_nodes(law.rank, n_obs - law.rank + 1)
+    if not law.g:
+        return float(weight @ of(1 - u))
+    step, weight_of_step = _beta_nodes(1, n_obs - law.rank)
+    above = u[:, None] + (1 - u[:, None]) * step
+    threshold = (1 - law.g) * scores.quantile(u)[:, None] + law.g * scores.quantile(above)
+    return float(weight @ of(scores.sensitivity(threshold)) @ weight_of_step)
+
+
+def _beta_nodes(a: float, b: float) -> tuple[Any, Any]:
+    """Nodes and weights for means over a beta law, within the range that holds all but 1e-14."""
+    low, high = special.betaincinv(a, b, 1e-14), special.betainccinv(a, b, 1e-14)
+    x, weights = special.roots_legendre(N_BETA)
+    nodes = low + (high - low) * (x + 1) / 2
+    log_density = special.xlogy(a - 1, nodes) + special.xlog1py(b - 1, -nodes)
+    density = np.exp(log_density - special.betaln(a, b))
+    return nodes, weights * density * (high - low) / 2
+
+
+def expected_shift(scores: Scores, n_obs: int, q: float) -> float:
+    """E[bootstrap mean − sample quantile] of continuous scores, from means of order statistics."""
+    if isinstance(scores, DiscretisedScores):
+        return np.nan
+    law = bootstrap.quantile_law(n_obs, q)
+    joint = bootstrap.pair_probabilities(law)
+    weight = (1 - law.g) * joint.sum(axis=1) + law.g * joint.sum(axis=0)
+    rank = bootstrap.interpolation(n_obs, q).rank
+    weight[[rank - 1, rank]] -= 1 - law.g, law.g
+    return float(weight @ _mean_order_statistics(scores, n_obs))
+
+
+def _mean_order_statistics(scores: Scores, n_obs: int) -> Float[np.ndarray, " obs"]:
+    nodes, weights = _legendre()
+    rank = np.arange(1, n_obs + 1)[:, None]
+    log_density = special.xlogy(rank - 1, nodes) + special.xlogy(n_obs - rank, 1 - nodes)
+    density = np.exp(log_density - special.betaln(rank, n_obs - rank + 1))
+    return np.asarray((weights * density * scores.quantile(nodes)).sum(axis=1))
+
+
+def threshold_cdf(
+    scores: Scores, law: OrderLaw, at: Float[np.ndarray, " point"]
+) -> Float[np.ndarray, " point"]:
+    """P(threshold <= t) at each t.
+
+    The threshold exceeds t if X_(rank) does; or if X_(rank) = x <= t and the n − rank scores
+    above x, which are independent draws above it, all exceed y = (t − (1−g)·x)/g.
+    """
+    n_obs, rank, g = law
+    if rank == 0:
+        return np.ones_like(at)
+    upto = share_upto(scores, at)
+    safe = special.betainc(rank, n_obs - rank + 1, upto)
+    if not g:
+        return np.asarray(safe)
+    nodes, weights = _legendre()
+    u = upto[:, None] * nodes
+    y = (at[:, None] - (1 - g) * scores.quantile(u)) / g
+    log_density = special.xlogy(rank - 1, u) - special.betaln(rank, n_obs - rank + 1)
+    beyond = np.exp(log_density + special.xlogy(n_obs - rank, scores.sensitivity(y)))
+    return np.asarray(safe - upto * (weights * beyond).sum(axis=1))
+
+
+def share_upto(scores: Scores, at: Any) -> Any:
+    """P(score <= t); on a lattice the next point is half a step away for sure."""
+    half = scores.step / 2 if isinstance(scores, DiscretisedScores) else 0.0
+    return scores.specificity(at + half)
+
+
+@lru_cache(maxsize=1)
+def _legendre() -> tuple[Any, Any]:
+    """Nodes and weights on (0, 1)."""
+    nodes, weights = special.roots_legendre(N_NODES)
+    return (nodes + 1) / 2, weights / 2

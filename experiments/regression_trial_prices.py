@@ -1,0 +1,131 @@
+"""Does the two-stage trial work for a forest that predicts house prices, tried by its deviance?
+
+The document names this example, and skewness as a limit of its method.
+
+Aims         How skewed may positive responses be before power, type-I error and the share of
+             false nulls leave their design values?
+Data         Prices: the exponential of a linear signal in normal noise, whose log has a standard
+             deviation of 0.25 (nearly normal), 0.5 or 1 (skewed as prices are).
+Estimands    The true metric of each fitted model, from 10000 fresh observations.
+Methods      A random forest, and least squares of the log price, each tried by MAE, MAPE, Tweedie
+             deviance of power 1.5, and R²; bootstrap standard errors studentized or not.
+Performance  Power, type-I error and share of false nulls by size of the test sample. At 1000
+             replicates the MCSE is 0.8 points of the share, 1.3 of power, and about 2.7 of
+             type-I error, which has few true nulls.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from scipy import special
+
+from experiments._model_trial import (
+    MEASURES,
+    METRICS,
+    MODELS,
+    ModelTrial,
+    Prices,
+    axes,
+    need_scikit_learn,
+    trial_figure,
+)
+from simstudy.claims import Claim, Reproduced
+from simstudy.config import option, published
+from simstudy.design import grid
+from simstudy.figures.lazy import ggplot
+from simstudy.naming import identity
+from simstudy.result import Result
+from simstudy.study import Study
+
+
+@published(__file__)
+@dataclass
+class Config:
+    """What the study sweeps."""
+
+    spreads: list[float] = option("standard deviation of the log price", above=0, at_most=3)
+    models: list[str] = option("what is on trial", one_of=MODELS)
+    metrics: list[str] = option("what it is tried by", one_of=tuple(METRICS))
+    n_test: list[int] = option("observations that the bound comes from", at_least=10)
+    k: float = option("standard errors from the test metric to the bound", above=0, at_most=30)
+    alpha: float = option("size of the test given a true null", above=0, below=1)
+    power: float = option("power that the prospective sample is to give", above=0, below=1)
+    n_train: int = option("observations that the models learn from", at_least=10)
+    n_boot: int = option("bootstrap resamples", at_least=2)
+    n_truth: int = option("fresh observations behind each true metric", at_least=1000)
+    n_rep: int = option("replicates for each spread", at_least=1)
+
+
+def study(config: Config) -> Study:
+    need_scikit_learn()
+    scenarios = grid(
+        ModelTrial, dgp=[Prices(spread) for spread in config.spreads],
+        models=[tuple(config.models)], metrics=[tuple(config.metrics)],
+        sizes=[tuple(config.n_test)], k=config.k, alpha=config.alpha, power=config.power,
+        n_train=config.n_train, n_boot=config.n_boot, n_truth=config.n_truth,
+    )  # fmt: skip
+    return Study(
+        name="regression_trial_prices",
+        scenarios=scenarios,
+        axes=axes(config.models, config.n_test, config.metrics),
+        measures=MEASURES,
+        block_size=5,
+        n_rep=config.n_rep,
+        figures={
+            "null_is_false": figure_null, "power": figure_power, "type_1_error": figure_type_1
+        },
+        claims=CLAIMS,
+    )  # fmt: skip
+
+
+def _labels(result: Result) -> dict[str, str]:
+    dgps: list[Any] = [one.dgp for one in result.plan.scenarios]
+    return {identity(one): f"spread of log price {one.spread:g}" for one in dgps}
+
+
+def figure_null(result: Result) -> ggplot:
+    """Share of false nulls: where it lies below the dashed line, the bound is too optimistic."""
+    labels = _labels(result)
+    return trial_figure(result, "null_is_false", "null is false", labels, method="studentized")
+
+
+def figure_power(result: Result) -> ggplot:
+    """Power given a false null."""
+    return trial_figure(result, "power", "power", _labels(result), method="studentized")
+
+
+def figure_type_1(result: Result) -> ggplot:
+    """Type-I error given a true null."""
+    labels = _labels(result)
+    return trial_figure(result, "type_1_error", "type-I error", labels, method="studentized")
+
+
+# ---------------------------------------------------------------- claims
+def _forest(spread: float, n_test: int) -> Any:
+    """Share of false nulls of a forest tried by its Tweedie deviance."""
+
+    def reproduce(result: Result) -> Reproduced:
+        name = identity(Prices(spread))
+        cell = {"dgp": name, "n_test": str(n_test), "metric": "tweedie_1.5"}
+        cell |= {"model": "random_forest", "method": "studentized"}
+        row, power = (result.value(one, **cell) for one in ("null_is_false", "power"))
+        detail = f"power {power['estimate']:.3f} ± {2 * power['mcse']:.3f}"
+        return Reproduced(row["estimate"], row["mcse"], f"{detail}; n_test={n_test}")
+
+    return reproduce
+
+
+NOMINAL = float(special.ndtr(1.5))
+CLAIMS = (
+    Claim(
+        "forest and deviance", "The trial works just as well for a random forest that predicts "
+        "house prices and its Tweedie deviance (nearly normal prices)", "section 4",
+        _forest(0.25, 200), published=NOMINAL,
+    ),
+    Claim(
+        "forest and deviance, skewed", "The same, for prices as skewed as they are", "section 4",
+        _forest(1.0, 100), published=NOMINAL, expected="differs",
+        note="Skewness, which the document names as a limit, costs points of the share of false "
+        "nulls, and the studentized adjustment repairs only part of them.",
+    ),
+)  # fmt: skip

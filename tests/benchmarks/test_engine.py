@@ -1,0 +1,362 @@
+"""What the engine costs: per block, to resume, to summarise, to start; and whole studies.
+
+Ratios are between things timed in turn in the same run; the few limits in seconds are per unit of
+work and the design's own. What takes minutes is marked slow: `pytest -m slow tests/benchmarks`.
+"""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import multivariate_normal, norm
+
+from experiments import two_stage
+from experiments.two_stage import TwoStage
+from simstudy import runner
+from simstudy.design import Columns, grid
+from simstudy.measures import empirical_se, mean
+from simstudy.provenance import guard, sign
+from simstudy.runner import Silent, Workers
+from simstudy.store import Group, write_blocks
+from simstudy.streams import Streams
+from simstudy.study import Study
+
+ROOT = Path(__file__).resolve().parents[2]
+INLINE = Workers("inline", 1)
+OVERHEAD = 5e-3  # seconds per block that are not the kernel's
+RESUME = 5.0  # seconds to find that 100,000 blocks are all there
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """A kernel that costs next to nothing."""
+
+    shift: float
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        return {"x": self.shift + streams("data").standard_normal(n_rep)}
+
+
+def tiny(n_scenarios: int, block_size: int) -> Study:
+    return Study(
+        name="tiny",
+        scenarios=grid(Tiny, shift=np.arange(n_scenarios).tolist()),
+        measures=[mean("x"), empirical_se("x")],
+        block_size=block_size,
+    )
+
+
+def seconds(call) -> float:
+    start = perf_counter()
+    call()
+    return perf_counter() - start
+
+
+def least(calls, rounds: int) -> list[float]:
+    """Least time of each, measured in turn, so that a busy moment does not hit only one."""
+    times = [[seconds(call) for call in calls] for _ in range(rounds)]
+    return np.min(times, axis=0).tolist()
+
+
+# ---------------------------------------------------------------- per block
+@pytest.mark.parametrize("keep", ["replicates", "summary"])
+@pytest.mark.parametrize("backend", ["inline", "loky"])
+def test_overhead_per_block(backend, keep, benchmark, tmp_path):
+    study, n_blocks = tiny(4, 100), 800
+    plan = study.plan(1)
+    workers = Workers(backend, 2)
+    study.run(800, workers=workers)  # starts the workers
+
+    def directly():
+        for scenario in plan.scenarios:
+            for block in range(n_blocks // 4):
+                scenario.simulate(plan.streams(scenario, block), plan.block_size)
+
+    def through_the_engine():
+        study.run(100 * n_blocks // 4, workers=workers, keep=keep)
+
+    benchmark.pedantic(through_the_engine, rounds=1)
+    own, whole = least([directly, through_the_engine], 2)
+    benchmark.extra_info["ms_per_block"] = (whole - own) / n_blocks * 1e3
+    assert (whole - own) / n_blocks < OVERHEAD
+
+
+class Clock(Silent):
+    """When each task was done."""
+
+    def __init__(self) -> None:
+        self.times = [perf_counter()]
+
+    def advance(self, n_rep: int) -> None:
+        self.times.append(perf_counter())
+
+    @property
+    def each(self) -> np.ndarray:
+        return np.diff(self.times)
+
+
+def test_the_last_block_costs_what_the_first_did(monkeypatch, tmp_path, benchmark):
+    """3000 files of one block, gathered on the way; what that costs is spread evenly too."""
+    monkeypatch.setattr(runner, "TASK_SECONDS", 0.0)
+    clock = Clock()
+    run = partial(tiny(10, 20).run, 300 * 20, out=tmp_path, workers=INLINE, progress=clock)
+    benchmark.pedantic(run, rounds=1)
+    assert len(clock.each) == 3000
+    first, last = np.median(clock.each[:100]), np.median(clock.each[-100:])
+    assert last / first < 2
+    halves = clock.each.reshape(2, 1500).sum(axis=1)
+    assert halves[1] / halves[0] < 2
+
+
+# ---------------------------------------------------------------- resuming
+N_FINISHED = 100_000
+SCENARIOS = 10
+
+
+def finished(folder: Path, n_files: int) -> Study:
+    """A study of 100,000 blocks of one replicate, in so many files, breadth first as runs do."""
+    study = tiny(SCENARIOS, 1)
+    plan = study.plan(1)
+    sign(folder / "tiny" / "replicates", guard(plan, folder / "tiny"))
+    keys = np.array(list(plan.keys))
+    place, block = np.arange(N_FINISHED) % SCENARIOS, np.arange(N_FINISHED) // SCENARIOS
+    if n_files == 1:
+        place, block = np.divmod(np.arange(N_FINISHED), N_FINISHED // SCENARIOS)
+    for part in np.array_split(np.arange(N_FINISHED), n_files):
+        groups = [Group(keys[i], int(b), 1) for i, b in zip(place[part], block[part], strict=True)]
+        rows = {"scenario": keys[place[part]], "rep": block[part], "x": place[part] + 0.5}
+        write_blocks(folder / "tiny" / "replicates", groups, pa.table(rows), owner=plan.owner)
+    return study
+
+
+@pytest.mark.parametrize("n_files", [1, 400])
+def test_resuming_a_finished_study(n_files, benchmark, tmp_path):
+    (tmp_path / "tiny" / "replicates").mkdir(parents=True)
+    study = finished(tmp_path, n_files)
+    resume = partial(study.run, N_FINISHED // SCENARIOS, out=tmp_path, workers=INLINE)
+    result = benchmark.pedantic(resume, rounds=1)
+    assert result.outcome.n_blocks == 0
+    assert benchmark.stats.stats.max < RESUME
+    again = seconds(resume)
+    assert again < RESUME
+    np.testing.assert_array_equal(result.summary.query("measure == 'mean_x'")["estimate"],
+                                  np.arange(SCENARIOS) + 0.5)  # fmt: skip
+
+
+# ---------------------------------------------------------------- summarising
+ROWS = 1_000_000
+
+
+def written_rows(folder: Path, n_rows: int, n_scenarios: int = 100) -> Study:
+    """Replicates as a finished run leaves them, without the time to draw them in blocks."""
+    study = tiny(n_scenarios, 1000)
+    plan = study.plan(1)
+    (folder / "tiny" / "replicates").mkdir(parents=True)
+    sign(folder / "tiny" / "replicates", guard(plan, folder / "tiny"))
+    each = n_rows // n_scenarios
+    for some in np.array_split(np.arange(n_scenarios), 10):
+        keys = [list(plan.keys)[i] for i in some]
+        x = np.random.default_rng(int(some[0])).standard_normal(each * len(some))
+        rows = {
+            "scenario": np.repeat(keys, each),
+            "rep": np.tile(np.arange(each), len(some)),
+            "x": x,
+        }
+        groups = [Group(key, 0, each // 1000) for key in keys]
+        write_blocks(folder / "tiny" / "replicates", groups, pa.table(rows), owner=plan.owner)
+    study.run(each, out=folder, workers=INLINE)
+    return study
+
+
+def plain_summary(path: Path) -> pd.DataFrame:
+    """Mean and its standard error, spread and its usual error, as a script would take them."""
+    rows = pd.read_parquet(path, columns=["scenario", "x"]).groupby("scenario")["x"]
+    n, sd = rows.size(), rows.std()
+    return pd.DataFrame({"mean": rows.mean(), "mcse": sd / np.sqrt(n), "sd": sd})
+
+
+def test_a_summary_costs_little_more_than_a_plain_groupby(benchmark, tmp_path):
+    study = written_rows(tmp_path, ROWS)
+    (path,) = (tmp_path / "tiny" / "replicates").glob("*.parquet")
+
+    def summary():
+        return study.run(ROWS // 100, out=tmp_path, workers=INLINE).summary
+
+    found = benchmark.pedantic(summary, rounds=1)
+    ours, plain = least([summary, partial(plain_summary, path)], 3)
+    benchmark.extra_info["ratio"] = ours / plain
+    expected = plain_summary(path).loc[list(study.plan(1).keys)]
+    rows = found.query("measure == 'mean_x'")
+    np.testing.assert_allclose(rows["estimate"], expected["mean"], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(rows["mcse"], expected["mcse"], rtol=1e-12)
+    assert ours / plain < 6
+
+
+SUMMARISE = """
+import resource, sys, time
+from pathlib import Path
+from tests.benchmarks.test_engine import INLINE, tiny
+start = time.perf_counter()
+rows = tiny(100, 1000).run({each}, out=sys.argv[1], workers=INLINE).summary
+seconds = time.perf_counter() - start
+print(len(rows), seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+"""
+
+
+@pytest.mark.slow
+def test_ten_million_replicates_in_ten_seconds_and_one_gigabyte(tmp_path):
+    n_rows = 10_000_000
+    written_rows(tmp_path, n_rows)
+    code = SUMMARISE.format(each=n_rows // 100)
+    n, time_taken, gigabytes = map(float, python("-c", code, str(tmp_path)).split())
+    print(f"10 million replicates: {time_taken:.2f} s, {gigabytes:.2f} GB")
+    assert n == 200
+    assert time_taken < 10
+    assert gigabytes < 1
+
+
+# ---------------------------------------------------------------- starting
+def python(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_finding_nothing_to_do_costs_little_more_than_imports(benchmark, tmp_path):
+    arguments = [
+        str(ROOT / "run.py"), "experiment=two_stage", "n_rep=100", "figures=false",
+        "report=false", f"out={tmp_path}", "experiment.k=[0,1]", "experiment.n2=[50,100]",
+    ]  # fmt: skip
+    python(*arguments)
+    assert "nothing to do" in python(*arguments)
+    start = partial(python, *arguments)
+    benchmark.pedantic(start, rounds=1)
+    ours, imports = least([start, partial(python, "-c", "import numpy, pandas, pyarrow, hydra")], 3)
+    benchmark.extra_info["ratio"] = ours / imports
+    assert ours / imports <= 3
+
+
+# ---------------------------------------------------------------- a whole study against its script
+MEAN, VARIANCE, N1, ALPHA = 3, 2, 100, 0.05
+N_SIM = 5000  # the document's
+K, N2 = (0.5, 2.0), (250, 800)  # of its grid; 525 is the mean of its n2, as of these
+
+
+class ConditionalLaw:
+    """The document's distribution: a bivariate normal probability over that of the condition."""
+
+    def __init__(self, k, n1, n2, null):
+        self.k, self.r, self.s = k, np.sqrt(n2 / n1), -1 if null else 1
+
+    def cdf(self, x):
+        w = (x + self.r * self.k) / np.sqrt(1 + self.r**2)
+        rho = self.s * self.r / np.sqrt(1 + self.r**2)
+        law = multivariate_normal(mean=[0, 0], cov=[[1, rho], [rho, 1]])
+        return law.cdf([self.s * self.k, w]) / norm.cdf(self.s * self.k)
+
+    def quantile(self, p):
+        return minimize_scalar(lambda x: (self.cdf(x) - p) ** 2, method="brent").x
+
+
+def by_the_script() -> pd.DataFrame:
+    """Power and type-I error as the document computes them, scenario after scenario."""
+    np.random.seed(1234)  # noqa: NPY002
+    randn = np.random.randn
+    rows = []
+    for k in K:
+        for n2 in N2:
+            limit = ConditionalLaw(k, N1, n2, null=True).quantile(ALPHA)
+            theory = ConditionalLaw(k, N1, n2, null=False).cdf(limit)
+            x1 = MEAN + np.sqrt(VARIANCE) * randn(N1, N_SIM)
+            x2 = MEAN + np.sqrt(VARIANCE) * randn(n2, N_SIM)
+            mean1, mean2 = x1.mean(0), x2.mean(0)
+            bound = mean1 + k * np.sqrt(VARIANCE / N1)
+            s2 = (mean2 - bound) / np.sqrt(VARIANCE / n2)
+            power = np.mean(s2[bound > MEAN] < limit)
+            type_1 = np.mean(s2[bound < MEAN] < limit)
+            rows.append({"k": k, "n2": n2, "exact": theory, "power": power, "type_1": type_1})
+    return pd.DataFrame(rows)
+
+
+def by_the_study(draws: str) -> pd.DataFrame:
+    config = two_stage.Config(k=list(K), n1=[N1], n2=list(N2), alpha=[ALPHA], draws=draws)
+    return two_stage.study(config).run(N_SIM, workers=INLINE).summary
+
+
+def by_the_kernel(draws: str) -> None:
+    """The same replicates from `simulate` alone, as the engine asks for them."""
+    config = two_stage.Config(k=list(K), n1=[N1], n2=list(N2), alpha=[ALPHA], draws=draws)
+    plan = two_stage.study(config).plan(1)
+    for scenario in plan.scenarios:
+        for block in range(N_SIM // 1000):
+            scenario.simulate(plan.streams(scenario, block), 1000)
+
+
+def test_the_two_answer_the_same_question():
+    script, study = by_the_script(), by_the_study("raw").query("measure == 'power'")
+    np.testing.assert_allclose(script["exact"], study["exact"], atol=1e-6)
+    spread = np.sqrt(study["exact"] * (1 - study["exact"]) / (N_SIM * 0.6))
+    assert (abs(script["power"].to_numpy() - study["estimate"]) < 7 * spread).all()
+
+
+def test_raw_draws_against_the_script(benchmark):
+    by_the_study("raw")
+    benchmark.pedantic(by_the_study, args=("raw",), rounds=3)
+    slow, fast = least([by_the_script, partial(by_the_study, "raw")], 4)
+    benchmark.extra_info["ratio"] = slow / fast
+    assert slow / fast >= 2.5
+
+
+def test_sufficient_statistics_against_the_script(benchmark):
+    by_the_kernel("sufficient")
+    benchmark.pedantic(by_the_kernel, args=("sufficient",), rounds=5)
+    slow, fast = least([by_the_script, partial(by_the_kernel, "sufficient")], 4)
+    benchmark.extra_info["ratio"] = slow / fast
+    assert slow / fast >= 200
+
+
+@pytest.mark.parametrize("n2", [50, 400, 1000])
+def test_the_kernel_costs_little_more_than_its_normals(n2, benchmark):
+    scenario = TwoStage(k=1.0, n1=N1, n2=n2)
+    plan = two_stage.study(two_stage.Config(k=[1.0], n2=[n2])).plan(1)
+    rng = np.random.default_rng(1)
+
+    def kernel():
+        scenario.simulate(plan.streams(scenario, 0), 1000)
+
+    kernel()
+    benchmark.pedantic(kernel, rounds=5)
+    ours, numpy = least([kernel, lambda: rng.standard_normal((1000, N1 + n2))], 15)
+    benchmark.extra_info["ratio"] = ours / numpy
+    assert ours / numpy <= 1.3
+
+
+@pytest.mark.slow
+def test_a_million_replicates_of_each_scenario_in_a_gigabyte(tmp_path):
+    """The published grid with only moments kept: about a minute on two free cores."""
+    code = (
+        "import resource, runpy, sys; sys.argv = sys.argv[1:]\n"
+        "try: runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        "finally:\n"
+        "    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):\n"
+        "        print('GB', resource.getrusage(who).ru_maxrss / 1e6)\n"
+    )
+    start = perf_counter()
+    said = python(
+        "-c", code, str(ROOT / "run.py"), "experiment=two_stage", "experiment.draws=sufficient",
+        "n_rep=1000000", "keep=summary", "figures=false", "report=false", f"out={tmp_path}",
+    )  # fmt: skip
+    gigabytes = [float(line.split()[1]) for line in said.splitlines() if line.startswith("GB")]
+    print(f"120 million replicates: {perf_counter() - start:.1f} s, {max(gigabytes):.2f} GB")
+    assert max(gigabytes) < 1
+    summary = pd.read_parquet(tmp_path / "two_stage" / "summary.parquet")
+    assert (summary["n_rep"] == 1_000_000).all()

@@ -1,0 +1,105 @@
+"""The classifier's thresholds as an experiment, and the grid beyond it."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from experiments import classifier_threshold_grid as wider
+from experiments._classifier_thresholds import METHODS, first_test_sets
+from experiments.classifier_threshold import Config, Threshold, study
+from simstudy.errors import ConfigError
+from simstudy.streams import Streams
+from tests.support import assert_within_mcse, replicates_to_catch
+
+
+def streams():
+    return Streams(1, "classifier", "scenario", 0)
+
+
+@pytest.fixture(scope="module")
+def published():
+    return study(Config()).run()
+
+
+def test_a_block_is_the_documents_loop():
+    one, n_rep = Threshold(), 20
+    found = one.simulate(streams(), n_rep)
+    rng = streams()("data")
+    true = 1 + stats.norm.ppf(1 - 0.95)
+    for i, phat in enumerate(rng.standard_normal((n_rep, 50)) + 1):
+        empirical, smallest = np.quantile(phat, 1 - 0.95), np.sort(phat)[0]
+        for method, plain in {"empirical": empirical, "umbrella": smallest}.items():
+            place = METHODS.index(method)
+            assert found["threshold"][i, place] == pytest.approx(plain, rel=1e-12)
+            assert found["safe"][i, place] == (plain <= true)
+            kept = 1 - stats.norm.cdf(plain, 1, 1)
+            assert found["sensitivity"][i, place] == pytest.approx(kept, rel=1e-12)
+
+
+def test_only_bootstraps_change_with_the_number_of_resamples(published):
+    exactly, drawn = (published.columns(one, "threshold")["threshold"]
+                      for one in published.plan.scenarios[:2])  # fmt: skip
+    same = (exactly == drawn).all(axis=0)
+    changed = {m for m, s in zip(METHODS, same, strict=True) if not s}
+    assert {"normal", "bca strict"} <= changed
+    assert not changed & {"empirical", "umbrella", "tolerance"}
+
+
+def test_test_sets_drawn_again_are_those_behind_the_thresholds(published):
+    one = published.plan.scenarios[0]
+    smallest = first_test_sets(published, one)[:250, 0]
+    stored = published.columns(one, "threshold")["threshold"][:, METHODS.index("umbrella")]
+    np.testing.assert_array_equal(smallest, stored)
+
+
+def test_claims_come_out_as_foreseen(published):
+    claims = published.claims
+    assert (claims["verdict"] == claims["expected"]).all(), claims[["claim", "detail"]]
+
+
+def test_figures_of_other_sizes_are_drawn():
+    result = study(Config(n_obs=[20], sensitivity=[0.9], n_boot=[0], confidence=[0.7])).run(
+        n_rep=60
+    )
+    for name in result.figures:
+        result.figure(name).draw()
+    assert (result.claims["verdict"] == "no data").sum() > 5
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"sensitivity": [1.2]}, "sensitivity=\\[1.2\\]: allowed is a number above 0 and below 1"),
+        ({"n_boot": [-1]}, "n_boot=\\[-1\\]: allowed is a whole number at least 0"),
+        ({"n_obs": [1]}, "n_obs=\\[1\\]: allowed is a whole number at least 2"),
+    ],
+)
+def test_impossible_settings_are_refused(given, said):
+    with pytest.raises(ConfigError, match=said):
+        Config(**given)
+
+
+def test_an_unknown_distribution_of_scores_is_refused():
+    with pytest.raises(ConfigError, match="scores=\\[cauchy\\]: allowed is text one of normal"):
+        wider.Config(scores=["cauchy"])
+
+
+def test_the_grid_agrees_with_its_theory():
+    n_rep = replicates_to_catch(0.15, sd=0.5, comparisons=40)
+    config = wider.Config(n_obs=[30, 50], sensitivity=[0.95], confidence=[0.8], n_rep=n_rep)
+    rows = wider.study(config).run().summary.query("measure == 'coverage'").dropna(subset="exact")
+    error = np.sqrt(rows["exact"] * (1 - rows["exact"]) / n_rep)
+    sure = error == 0  # thresholds of minus infinity
+    assert (rows["estimate"] == rows["exact"])[sure].all()
+    some = rows[~sure]
+    assert_within_mcse(some["estimate"], some["exact"], error[~sure])
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(some["estimate"], some["confidence"], error[~sure])
+
+
+def test_methods_of_the_grid_share_their_data_between_confidences():
+    config = wider.Config(n_obs=[50], sensitivity=[0.95], scores=["normal"], n_rep=100)
+    result = wider.study(config).run()
+    place = wider.GRID_METHODS.index("empirical")
+    low, high = (result.columns(one, "safe")["safe"][:, place] for one in result.plan.scenarios)
+    np.testing.assert_array_equal(low, high)

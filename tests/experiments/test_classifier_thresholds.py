@@ -1,0 +1,241 @@
+"""Thresholds by counts against `arch` on the same resamples; their theory against quadrature."""
+
+import numpy as np
+import pytest
+from arch.bootstrap import IIDBootstrap
+from scipy import integrate, special
+
+from experiments import _classifier_theory as theory
+from experiments import _classifier_thresholds as th
+from simstudy.dgps.scores import (
+    DiscretisedScores,
+    HeavyTailedScores,
+    NormalScores,
+    SkewedScores,
+)
+from simstudy.stats import quantile_bootstrap as bootstrap
+from simstudy.stats.binomial_trial import power_with_order_statistic, upper_tail
+from simstudy.stats.umbrella import interpolated_threshold, interpolated_violation
+from tests.support import assert_within_mcse, replicates_to_catch
+
+TARGET = th.Target(0.95, 0.8)
+N_OBS = 50
+ARCH = {"percentile": "percentile", "basic": "basic", "normal": "norm", "bca strict": "bca"}
+
+
+class Prescribed(IIDBootstrap):
+    """`arch`, made to use resamples that are given."""
+
+    def given(self, resamples):
+        self.resamples = iter(resamples)
+        return self
+
+    def update_indices(self):
+        return next(self.resamples)
+
+
+def prescribed_indices(x, counts, q):
+    """Index arrays whose sorted resamples have the drawn pairs at the ranks that matter."""
+    lower, upper, _ = th._pairs(len(x), q)
+    rank, order = bootstrap.interpolation(len(x), q).rank, np.argsort(x)
+    pairs = np.repeat(np.column_stack([order[lower], order[upper]]), counts, axis=0)
+    return [np.repeat(pair, [rank, len(x) - rank]) for pair in pairs]
+
+
+def arch_bound(x, counts, method, target):
+    made = Prescribed(x).given(prescribed_indices(x, counts, target.q))
+    return made.conf_int(
+        np.quantile,
+        reps=int(counts.sum()),
+        method=method,
+        size=target.confidence,
+        tail="lower",
+        extra_kwargs={"q": target.q},
+    )[0, 0]
+
+
+@pytest.mark.parametrize("method", ARCH)
+def test_bounds_from_counts_are_those_of_arch_on_the_same_resamples(method):
+    x = NormalScores().draw(np.random.default_rng(1), 4, N_OBS)
+    _, _, probability = th._pairs(N_OBS, TARGET.q)
+    counts = np.random.default_rng(2).multinomial(120, probability, size=4)
+    made = th.draw_resamples(np.random.default_rng(2), x, n_boot=120, q=TARGET.q)
+    ours = th.thresholds(x, TARGET, (method,), resamples=made)[method]
+    plain = [arch_bound(x[i], counts[i], ARCH[method], TARGET) for i in range(4)]
+    np.testing.assert_allclose(ours, plain, rtol=1e-12)
+
+
+def drawn(n_boot=200, n_rep=6):
+    x = NormalScores().draw(np.random.default_rng(3), n_rep, N_OBS)
+    return x, th.draw_resamples(np.random.default_rng(4), x, n_boot=n_boot, q=TARGET.q)
+
+
+def test_resamples_written_out_have_the_same_quantiles_and_moments():
+    _, made = drawn()
+    values = np.array([np.repeat(v, c) for v, c in zip(made.values, made.counts, strict=True)])
+    for level in (0.0, 0.017, 0.2, 0.5, 0.8, 1.0):
+        plain = np.quantile(values, level, axis=1)
+        np.testing.assert_allclose(th.weighted_quantile(made, level), plain, rtol=1e-13)
+    shape = th.moments_of(made)
+    np.testing.assert_allclose(shape.mean, values.mean(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(shape.std, values.std(axis=1), rtol=1e-10)
+    off = values - values.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(shape.skewness * shape.std**3, (off**3).mean(axis=1), rtol=1e-9)
+
+
+def test_exact_moments_are_sums_over_all_pairs():
+    x, _ = drawn()
+    joint = bootstrap.pair_probabilities(bootstrap.quantile_law(N_OBS, TARGET.q))
+    g = bootstrap.interpolation(N_OBS, TARGET.q).g
+    shape = th.exact_moments(x, TARGET.q)
+    for i, row in enumerate(np.sort(x, axis=1)):
+        atoms = (1 - g) * row[:, None] + g * row[None, :]
+        mean = (joint * atoms).sum()
+        second, third = ((joint * (atoms - mean) ** k).sum() for k in (2, 3))
+        assert shape.mean[i] == pytest.approx(mean, rel=1e-12)
+        assert shape.std[i] == pytest.approx(np.sqrt(second), rel=1e-10)
+        assert shape.skewness[i] == pytest.approx(third / second**1.5, rel=1e-8)
+
+
+def test_resamples_have_the_law_of_the_exact_bootstrap():
+    x, made = drawn(n_boot=20_000)
+    exact = th.exact_moments(x, TARGET.q)
+    mcse = exact.std / np.sqrt(20_000)
+    assert_within_mcse(th.moments_of(made).mean, exact.mean, mcse)
+    lower_alone = bootstrap.bootstrap_moments(
+        x, q=TARGET.q, quantile_method="inverted_cdf"
+    ).mean  # without the interpolation
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(th.moments_of(made).mean, lower_alone, mcse)
+
+
+def test_constant_scores_are_their_own_threshold():
+    x = np.full((2, N_OBS), 3.0)
+    made = th.draw_resamples(np.random.default_rng(1), x, n_boot=10, q=TARGET.q)
+    for found in (th.thresholds(x, TARGET), th.thresholds(x, TARGET, resamples=made)):
+        np.testing.assert_allclose(np.array(list(found.values())), 3.0)
+    assert (th.moments_of(made).skewness == 0).all()
+
+
+@pytest.mark.parametrize(("n_obs", "sensitivity"), [(50, 0.95), (33, 0.95), (100, 0.9)])
+def test_the_interpolated_umbrella_is_that_of_the_statistics(n_obs, sensitivity):
+    target = th.Target(sensitivity, 0.8)
+    x = NormalScores().draw(np.random.default_rng(1), 5, n_obs)
+    found = th.thresholds(x, target, ("umbrella interpolated",))["umbrella interpolated"]
+    plain = interpolated_threshold(x, sensitivity=sensitivity, confidence=0.8)
+    np.testing.assert_allclose(found, plain, rtol=1e-12)
+
+
+def test_infeasible_umbrellas_call_everybody_positive():
+    x = NormalScores().draw(np.random.default_rng(1), 3, 31)
+    found = th.thresholds(x, TARGET, ("umbrella", "umbrella interpolated"))
+    for method, threshold in found.items():
+        assert (threshold == -np.inf).all()
+        assert theory.exact_coverage(NormalScores(), method, 31, TARGET) == 1
+        assert theory.exact_mean_sensitivity(NormalScores(), method, 31, TARGET) == 1
+
+
+# ---------------------------------------------------------------- theory
+class UniformScores:
+    """Scores for which the coverage of an interpolated order statistic is a known polynomial."""
+
+    def quantile(self, q):
+        return np.asarray(q)
+
+    def specificity(self, threshold):
+        return np.clip(threshold, 0, 1)
+
+    def sensitivity(self, threshold):
+        return 1 - np.clip(threshold, 0, 1)
+
+    def threshold(self, sensitivity):
+        return 1 - np.asarray(sensitivity)
+
+
+@pytest.mark.parametrize("n_obs", [10, 50, 90])
+def test_coverage_for_uniform_scores_is_that_of_the_umbrella(n_obs):
+    where = bootstrap.interpolation(n_obs, TARGET.q)
+    plain = 1 - interpolated_violation(where.rank, where.g, n_obs, 0.05)
+    ours = theory.exact_coverage(UniformScores(), "empirical", n_obs, TARGET)
+    assert ours == pytest.approx(plain, abs=1e-12)
+
+
+def plain_coverage(scores, n_obs, target):
+    """By the joint density of two neighbouring order statistics, in two nested integrals."""
+    rank, g = bootstrap.interpolation(n_obs, target.q)
+    limit = float(scores.threshold(target.sensitivity))
+    log_norm = special.gammaln(n_obs + 1) - special.gammaln(rank) - special.gammaln(n_obs - rank)
+
+    def above(u):
+        far = float(scores.specificity((limit - (1 - g) * scores.quantile(u)) / g))
+        inner = integrate.quad(lambda v: (1 - v) ** (n_obs - rank - 1), u, max(far, u))[0]
+        return np.exp(log_norm) * u ** (rank - 1) * inner
+
+    top = float(scores.specificity(limit))
+    return integrate.quad(above, 0, top, epsabs=1e-12, limit=200)[0]
+
+
+@pytest.mark.parametrize("scores", [NormalScores(), SkewedScores(), HeavyTailedScores()])
+@pytest.mark.parametrize(("n_obs", "sensitivity"), [(50, 0.95), (30, 0.9)])
+def test_coverage_of_the_empirical_quantile_is_that_of_two_integrals(scores, n_obs, sensitivity):
+    target = th.Target(sensitivity, 0.8)
+    plain = plain_coverage(scores, n_obs, target)
+    ours = theory.exact_coverage(scores, "empirical", n_obs, target)
+    assert ours == pytest.approx(plain, abs=1e-8)
+
+
+def test_mean_sensitivity_is_the_integral_of_coverage():
+    scores, kept = NormalScores(), np.linspace(0.0005, 0.9995, 1000)
+    law = th.order_law("empirical", N_OBS, TARGET)
+    chance = theory.threshold_cdf(scores, law, scores.threshold(kept))
+    ours = theory.exact_mean_sensitivity(scores, "empirical", N_OBS, TARGET)
+    assert ours == pytest.approx(chance.mean(), abs=1e-6)
+    assert theory.exact_mean_sensitivity(scores, "umbrella", N_OBS, TARGET) == pytest.approx(
+        50 / 51, abs=1e-12
+    )
+
+
+def test_power_with_the_umbrella_is_beta_binomial():
+    ours = theory.expected_over_sensitivity(
+        NormalScores(), "umbrella", N_OBS, TARGET, lambda s: upper_tail(173, 184, s)
+    )
+    plain = power_with_order_statistic(1, N_OBS, 184, 0.9, 0.05, rule="score")
+    assert ours == pytest.approx(float(plain), abs=1e-10)
+
+
+def test_coverage_and_shift_are_those_of_simulated_test_sets():
+    sd = np.sqrt(0.25)
+    n_rep = replicates_to_catch(0.02, sd=sd)
+    for scores, method in (
+        (HeavyTailedScores(), "empirical"),
+        (DiscretisedScores(), "umbrella"),
+        (DiscretisedScores(), "bayesian"),
+    ):
+        x = scores.draw(np.random.default_rng(5), n_rep, N_OBS)
+        safe = th.thresholds(x, TARGET, (method,))[method] <= scores.threshold(0.95)
+        exact = theory.exact_coverage(scores, method, N_OBS, TARGET)
+        assert_within_mcse(safe.mean(), exact, sd / np.sqrt(n_rep))
+    law = th.order_law("bayesian", N_OBS, TARGET)
+    next_rank = law._replace(rank=law.rank + 1)
+    wrong = theory.threshold_cdf(scores, next_rank, np.atleast_1d(scores.threshold(0.95)))[0]
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(safe.mean(), wrong, sd / np.sqrt(n_rep))
+
+
+def test_the_expected_shift_is_that_of_simulated_test_sets():
+    exact = theory.expected_shift(NormalScores(), N_OBS, TARGET.q)
+    sd = 0.075  # of one test set's shift
+    n_rep = replicates_to_catch(exact, sd=sd)
+    x = NormalScores().draw(np.random.default_rng(6), n_rep, N_OBS)
+    shift = th.exact_moments(x, TARGET.q).mean - bootstrap.sample_quantile(x, TARGET.q)
+    assert_within_mcse(shift.mean(), exact, sd / np.sqrt(n_rep))
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(shift.mean(), 0.0, sd / np.sqrt(n_rep))
+
+
+def test_theory_says_nothing_where_it_knows_nothing():
+    for method in ("bca strict", "percentile", "smoothed"):
+        assert np.isnan(theory.exact_coverage(NormalScores(), method, N_OBS, TARGET))
+    assert np.isnan(theory.exact_coverage(DiscretisedScores(), "empirical", N_OBS, TARGET))
+    assert np.isnan(theory.exact_coverage(SkewedScores(), "tolerance", N_OBS, TARGET))
+    assert np.isnan(theory.expected_shift(DiscretisedScores(), N_OBS, TARGET.q))
