@@ -174,7 +174,8 @@ def in_one_line(error: Exception, overrides: Sequence[str]) -> Exception:
     key = re.search(r"Could not (?:override|append|delete)[^']*'([^']+)'", text)
     if key:
         return ConfigError(unknown_key(key.group(1), overrides))
-    return ConfigError(f"cannot read {' '.join(overrides)}: {text.splitlines()[0]}")
+    first = next(iter(text.splitlines()), type(error).__name__)
+    return ConfigError(f"cannot read {' '.join(overrides)}: {first}")
 
 
 def unknown_key(key: str, overrides: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ def print_closing(result: Result, made: Published) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
-    console.print(_found(result.summary))
+    console.print(_found(result))
     if len(result.claims):
         console.print(_claimed(result.claims))
     if result.targets:
@@ -78,21 +78,27 @@ def _work(result: Result) -> str:
     return f"{text} ({drawn:,} drawn now, {outcome.seconds:.1f} s)."
 
 
-def _found(summary: pd.DataFrame) -> Any:
+def _found(result: Result) -> Any:
     """Each measure's range over the scenarios, its error, and its distance from theory."""
     table = _table("measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory")
-    for measure, rows in summary.groupby("measure", sort=False):
+    proportions = {one.name for one in result.measures if one.bounds == "wilson"}
+    for measure, rows in result.summary.groupby("measure", sort=False):
         estimate = rows["estimate"]
         table.add_row(
             str(measure), str(len(rows)), number(estimate.min()), number(estimate.max()),
-            number(rows["mcse"].max()), number(_worst_z(rows)),
+            number(rows["mcse"].max()), number(_worst_z(rows, is_proportion=measure in proportions)),
         )  # fmt: skip
     return table
 
 
-def _worst_z(rows: pd.DataFrame) -> float:
+def _worst_z(rows: pd.DataFrame, *, is_proportion: bool) -> float:
+    """Largest distance from theory, in the standard error that theory gives a proportion."""
     known = rows[(rows["mcse"] > 0) & rows["exact"].notna()]
-    z = ((known["estimate"] - known["exact"]) / known["mcse"]).abs()
+    error = known["mcse"]
+    if is_proportion:
+        trials = known["estimate"] * (1 - known["estimate"]) / error**2
+        error = (known["exact"] * (1 - known["exact"]) / trials) ** 0.5
+    z = ((known["estimate"] - known["exact"]) / error)[error > 0].abs()
     return float(z.max()) if len(z) else float("nan")
 
 

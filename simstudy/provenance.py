@@ -152,7 +152,9 @@ def write_bytes(path: Path, content: bytes) -> None:
 def sources_digest(module_file: str | None) -> str:
     """Hash of everything that turns replicates into outputs: the experiment and simstudy itself."""
     package = Path(__file__).parent
-    files = sorted(package.rglob("*.py")) + ([Path(module_file)] if module_file else [])
+    files = sorted(package.rglob("*.py"))
+    if module_file:  # and what experiments share, in files that start with an underscore
+        files += [Path(module_file), *sorted(Path(module_file).parent.glob("_*.py"))]
     digest = hashlib.sha256()
     for path in files:
         digest.update(path.read_bytes())
