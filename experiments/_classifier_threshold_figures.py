@@ -193,9 +193,10 @@ def figure_2(result: Result) -> ggplot:
     above, left = (shape.mean > estimate).mean(), (shape.skewness < 0).mean()
     return (
         _bars(bars)
-        + p9.geom_vline(p9.aes(xintercept="value", color="line"), lines, size=0.8)
+        + p9.geom_vline(p9.aes(xintercept="value", color="line", linetype="line"), lines, size=0.8)
         + p9.facet_wrap("panel", scales="free")
         + p9.scale_color_manual(values=[theme.BLUE, theme.INK], name=" ")
+        + p9.scale_linetype_manual(values=["solid", "dashed"], name=" ")
         + p9.labs(
             x=f"bootstrapped threshold for {one.sensitivity:.0%} sensitivity",
             y="count",

@@ -115,16 +115,18 @@ def _forest(spread: float, n_test: int) -> Any:
     return reproduce
 
 
-NOMINAL = float(special.ndtr(1.5))
+NOMINAL = float(special.ndtr(1.5))  # share of false nulls at k = 1.5
+NEAR = 0.02  # granted to "just as well"
 CLAIMS = (
     Claim(
         "forest and deviance", "The trial works just as well for a random forest that predicts "
         "house prices and its Tweedie deviance (nearly normal prices)", "section 4",
-        _forest(0.25, 200), published=NOMINAL,
+        _forest(0.25, 200), published=NOMINAL, tolerance=NEAR,
     ),
     Claim(
-        "forest and deviance, skewed", "The same, for prices as skewed as they are", "section 4",
-        _forest(1.0, 100), published=NOMINAL, expected="differs",
+        "forest and deviance, skewed", "The same, for skewed prices and a small test sample",
+        "section 4",
+        _forest(1.0, 50), published=NOMINAL, tolerance=NEAR, expected="differs",
         note="Skewness, which the document names as a limit, costs points of the share of false "
         "nulls, and the studentized adjustment repairs only part of them.",
     ),

@@ -84,9 +84,10 @@ def _found(result: Result) -> Any:
     proportions = {one.name for one in result.measures if one.bounds == "wilson"}
     for measure, rows in result.summary.groupby("measure", sort=False):
         estimate = rows["estimate"]
+        z = _worst_z(rows, is_proportion=measure in proportions)
         table.add_row(
             str(measure), str(len(rows)), number(estimate.min()), number(estimate.max()),
-            number(rows["mcse"].max()), number(_worst_z(rows, is_proportion=measure in proportions)),
+            number(rows["mcse"].max()), number(z),
         )  # fmt: skip
     return table
 

@@ -138,12 +138,12 @@ def _sums_of_four(
     """Sums of four columns of each resample, on the same indices."""
     n_obs = values.shape[0]
     n_word = (n_obs + 1) // 2
-    low, high = np.empty(n_word, np.uint32), np.empty(n_word, np.uint32)
+    pairs = np.empty(n_word, np.uint64)
     for b in range(sums.shape[0]):
-        fill_indices(seed, b, np.uint64(n_obs), low, high)
+        fill_pairs(seed, b, np.uint64(n_obs), pairs)
         s0 = s1 = s2 = s3 = r0 = r1 = r2 = r3 = 0.0
         for w in range(n_obs - n_word):
-            i, j = np.uint64(low[w]), np.uint64(high[w])
+            i, j = pairs[w] & LOW, pairs[w] >> U32
             s0 += values[i, 0]
             s1 += values[i, 1]
             s2 += values[i, 2]
@@ -153,7 +153,7 @@ def _sums_of_four(
             r2 += values[j, 2]
             r3 += values[j, 3]
         if n_obs % 2 == 1:
-            i = np.uint64(low[n_word - 1])
+            i = pairs[n_word - 1] & LOW
             s0 += values[i, 0]
             s1 += values[i, 1]
             s2 += values[i, 2]
