@@ -14,7 +14,7 @@ import pandas as pd
 from simstudy.attempt import raising
 from simstudy.block import Address, rows_of, simulate_columns
 from simstudy.claims import Claim
-from simstudy.design import Plan
+from simstudy.design import Plan, factors_of
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import Measure
 from simstudy.precision import forecast, next_sizes, read_targets, shortfalls
@@ -104,6 +104,13 @@ class Study:
         if not self.name or not all(c.isalnum() or c in "-_" for c in self.name):
             raise StudyError(
                 f"study name {self.name!r} names a folder: use letters, digits, '-' and '_'."
+            )
+        factors = {name for one in self.scenarios for name in factors_of(one)}
+        both = sorted(factors & set(self.axes))
+        if both:
+            raise StudyError(
+                f"{both[0]!r} is a factor of the scenarios and an axis, and the summary has one "
+                "column for it: rename one of the two."
             )
         labels = [label for axis in self.axes.values() for label in axis]
         if any(set(label) & set("[],") for label in labels):

@@ -266,3 +266,8 @@ def test_an_address_of_another_study_is_refused():
     with pytest.raises(ConfigError, match=r"has no scenario 0123456789abcdef with these settings"):
         study.replay(Address("0123456789abcdef", 3))
     assert set(study.replay(Address(scenario_key(toy.Mean(3)), 130))) >= {"estimate", "truth"}
+
+
+def test_an_axis_and_a_factor_cannot_share_a_name():
+    with pytest.raises(StudyError, match="'n_obs' is a factor of the scenarios and an axis"):
+        Study("toy", toy.study().scenarios, axes={"n_obs": ("a", "b")})

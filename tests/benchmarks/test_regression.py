@@ -37,8 +37,8 @@ INNER_MONTE_CARLO_FASTER = 100  # asserted; 230 to 380 when measured
 SINGLE_FASTER = 12  # asserted; 36 to 51 when measured
 IDEAL_FASTER = 50  # asserted; 3800 to 7400 when measured
 FIT_FASTER = 3  # asserted; 14 to 27 when measured
-TRIAL_FASTER = 3000  # asserted, with data and fit; 5000 when measured
-RESAMPLED_SE_FASTER = 12  # asserted, with data and fit, 1000 resamples; 27 when measured
+TRIAL_FASTER = 3000  # asserted, with data and fit; 6200 to 7200 when measured
+RESAMPLED_SE_FASTER = 12  # asserted, with data and fit, 1000 resamples; 35 when measured
 LIMIT_SE_FASTER = 50  # asserted, with data and fit; 260 when measured
 
 
