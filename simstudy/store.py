@@ -29,8 +29,8 @@ from simstudy.errors import StoreError
 METADATA_KEY = b"simstudy.groups"
 OWNER_KEY = b"simstudy.owner"
 ROWS_PER_GROUP = 1 << 17  # of a compacted row group: large enough to read fast, small in memory
-ROWS_TOGETHER = 1 << 12  # groups with fewer rows share a row group: each costs a millisecond
-TABLES_AT_HAND = 128  # shared row groups kept in memory during a compaction: 100 MB at most
+ROWS_TOGETHER = 1 << 11  # groups with fewer rows share a row group: each costs a millisecond
+TABLES_AT_HAND = 512  # shared row groups kept in memory during a compaction: about 100 MB
 LEAVE_ALONE_BYTES = 1 << 30  # a compacted file of this size is not rewritten
 STALE_SECONDS = 86_400.0  # a temporary file of this age has no writer left
 

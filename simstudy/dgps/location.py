@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import special
 
+from simstudy.dgps.normals import standard_normal_means, standard_normals
 from simstudy.errors import DesignError
 
 CHUNK = 1 << 15  # values drawn at a time: they stay in the cache while their mean is taken
@@ -105,7 +106,7 @@ class Gaussian:
     def draw(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, "rep obs"]:
-        x = rng.standard_normal((n_rep, n_obs))
+        x = standard_normals(rng, n_rep, n_obs)
         x *= np.sqrt(self.variance)
         x += self.mean
         return x
@@ -113,20 +114,17 @@ class Gaussian:
     def raw_means(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, " rep"]:
-        """Means of what `draw` draws, in a buffer that stays in the cache.
-
-        The normals are NumPy's: a faster generator of our own would be ours to defend.
-        """
-        sizes = _chunks(n_rep, n_obs)
-        buffer = np.empty((sizes[0], n_obs))
-        means = [rng.standard_normal(out=buffer[:rows]).mean(axis=1) for rows in sizes]
-        return np.asarray(self.mean + np.sqrt(self.variance) * np.concatenate(means))
+        """Means of what `draw` draws, which are added up as they are made and never stored."""
+        means = standard_normal_means(rng, n_rep, n_obs)
+        means *= np.sqrt(self.variance)
+        means += self.mean
+        return means
 
     def draw_means(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, " rep"]:
         """Sample means by their own law: normal, with variance over n."""
-        means = rng.standard_normal(n_rep)
+        means = np.asarray(standard_normals(rng, 1, n_rep)[0])
         means *= np.sqrt(self.variance / n_obs)
         means += self.mean
         return means
@@ -185,7 +183,7 @@ class Lognormal:
     def draw(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, "rep obs"]:
-        return np.exp(self.sigma * rng.standard_normal((n_rep, n_obs)))
+        return np.exp(self.sigma * standard_normals(rng, n_rep, n_obs))
 
 
 @dataclass(frozen=True)
@@ -246,7 +244,7 @@ class ContaminatedNormal:
     def draw(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, "rep obs"]:
-        x = rng.standard_normal((n_rep, n_obs))
+        x = standard_normals(rng, n_rep, n_obs)
         x[rng.random((n_rep, n_obs)) < self.share] *= self.scale
         return x
 

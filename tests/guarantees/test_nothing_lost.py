@@ -371,6 +371,19 @@ def test_blocks_come_once_and_in_order_from_overlapping_files(tmp_path):
     assert_each_block_once(store, "a", 5)
 
 
+def test_those_checks_notice_a_doubled_and_a_lost_block(tmp_path):
+    slow.write_loose(tmp_path, 40)
+    plan = slow.study().plan(slow.SEED)
+    key = next(iter(plan.keys))
+    store = Store(tmp_path, slow.BLOCK, plan.owner)
+    assert_each_block_once(store, key, 2)
+    with pytest.raises(StoreError, match="block 2 of scenario"):
+        assert_each_block_once(store, key, 3)
+    write_blocks(tmp_path, [Group(key, 1, 1)], store.read(key, 40).slice(20), owner="twice")
+    with pytest.raises(AssertionError):
+        assert_each_block_once(store, key, 2)
+
+
 def test_a_gap_is_no_shorter_run(tmp_path):
     for block in (0, 2):
         table = pa.table({"scenario": ["a"] * 3, "rep": np.arange(3) + 3 * block})
