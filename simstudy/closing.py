@@ -32,8 +32,14 @@ def print_closing(result: Result, made: Published) -> None:
         console.print(f"figure {name} was not drawn: {why}")
     if len(result.failures):
         _print_failures(console, result)
+    console.print(f"{_work(result)} {_written(made)}: {made.folder}")
+
+
+def _written(made: Published) -> str:
     n_figures = sum(path.suffix == ".png" for path in made.files)
-    console.print(f"{_work(result)} {n_figures} figures, summary, claims and report: {made.folder}")
+    said = ["summary", "claims"] + [f"{n_figures} figures"] * bool(n_figures)
+    said += ["report"] * any(path.name == "report.html" for path in made.files)
+    return ", ".join(said[:-1]) + f" and {said[-1]}"
 
 
 def _reached(result: Result) -> str:

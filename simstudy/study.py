@@ -207,6 +207,7 @@ class Study:
         """
         plan = self.plan(seed)
         most = self.n_rep if n_rep is None else n_rep
+        check_n_rep(most)
         home = Folder.open(plan, out, keep="replicates", restart=False)
         there = {key: min(home.store.n_blocks(key) * self.block_size, most) for key in plan.keys}
         begun = plan.only(one for key, one in plan.keys.items() if there[key])
