@@ -317,7 +317,7 @@ def figure_1c(result: Result) -> ggplot:
     named = {"power": "power", "type_1_error": "type-I error"}
     rows = rows[rows["measure"].isin(named)].assign(measure=lambda x: x["measure"].map(named))
     figure = measure_curves(rows, x="n2", y=tuple(named.values()), panel="k", rows="measure")
-    breaks = p9.scale_x_continuous(breaks=[0, 500, 1000])
+    breaks = p9.scale_x_continuous(breaks=[250, 500, 750])
     labels = p9.labs(x="second-stage sample size n2", y="")
     return figure + breaks + labels + p9.theme(figure_size=(11, 5))
 
