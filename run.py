@@ -242,7 +242,7 @@ def load_experiment(name: str) -> Any:
 
 def run_job(job: Job, arguments: Sequence[str]) -> int:
     """One study, from blocks to report."""
-    from simstudy.errors import SimstudyError
+    from simstudy.errors import DiskFullError, SimstudyError
 
     try:
         if job.settings.replay:
@@ -256,13 +256,19 @@ def run_job(job: Job, arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
         print(
-            "interrupted; every finished block is kept. To go on: "
-            f"python run.py {shlex.join(arguments)}",
+            f"interrupted; every finished block is kept. To go on: {again(arguments)}",
             file=sys.stderr,
         )
         return INTERRUPTED
+    except DiskFullError as error:
+        return refuse(SimstudyError(f"{error} That is: {again(arguments)}"))
     except SimstudyError as error:
         return refuse(error)
+
+
+def again(arguments: Sequence[str]) -> str:
+    """The command that goes on where this one stopped."""
+    return f"python run.py {shlex.join(arguments)}"
 
 
 def carry_out(job: Job) -> int:

@@ -24,5 +24,9 @@ class StoreError(SimstudyError):
     """The results folder cannot be used: foreign, stale, unwritable or full."""
 
 
+class DiskFullError(StoreError):
+    """There is no room for the next block; what is finished is kept."""
+
+
 class FigureError(SimstudyError):
     """A figure would hide, average or overplot what it was given."""

@@ -13,9 +13,11 @@ import pandas as pd
 
 from simstudy.block import ERROR, cell_name, columns_of, has_text, stored_columns
 from simstudy.claims import Claim, check_claims
+from simstudy.contrast import Contrasts, Scale
 from simstudy.design import Plan, factors_of, scenario_key
 from simstudy.errors import FigureError, StudyError
 from simstudy.measures import Estimates, Measure, all_methods, convergence_rate
+from simstudy.naming import nearest
 from simstudy.store import Store
 from simstudy.summary import (
     CONVERGED,
@@ -105,6 +107,45 @@ class Result:
             for key, one in self.plan.keys.items()
             for measure in measures
         }
+
+    def contrast(
+        self, measure: str, *, axis: str, first: str, second: str, scale: Scale = "difference"
+    ) -> pd.DataFrame:
+        """A measure of one method against another's, on the replicates they share.
+
+        Parameters
+        ----------
+        axis, first, second
+            Two positions on one of the study's axes, such as `axis="method", first="t",
+            second="z"`.
+        scale
+            `difference` (first - second) or `ratio` (first/second).
+
+        Returns
+        -------
+        DataFrame
+            A row per scenario and cell of the other axes; the MCSE is that of the pairs.
+        """
+        return self._contrasts.methods(self._measure(measure), axis, first, second, scale)
+
+    def contrast_scenarios(
+        self, measure: str, first: Any, second: Any, *, scale: Scale = "difference"
+    ) -> pd.DataFrame:
+        """A measure in one scenario against another: paired if they share random numbers."""
+        return self._contrasts.scenarios(self._measure(measure), first, second, scale)
+
+    @property
+    def _contrasts(self) -> Contrasts:
+        def read(scenario: Any, measure: Measure) -> Mapping[str, np.ndarray]:
+            return imputed(self.columns(scenario, *measure.reads), self.worst)
+
+        return Contrasts(self.plan, read, self.level)
+
+    def _measure(self, name: str) -> Measure:
+        known = {measure.name: measure for measure in self.measures}
+        if name not in known:
+            raise StudyError(f"{self.plan.name} has no measure {name!r}; {nearest(name, known)}")
+        return known[name]
 
     def _estimator(
         self, measures: Sequence[Measure], prepare: Callable[[Any], Any] | None = None

@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy.errors import StoreError
+from simstudy.errors import DiskFullError, StoreError
 
 METADATA_KEY = b"simstudy.groups"
 OWNER_KEY = b"simstudy.owner"
@@ -68,7 +68,7 @@ def trouble_in_words(folder: Path) -> Iterator[None]:
 
 def _in_words(error: OSError, folder: Path) -> Exception:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StoreError(
+        return DiskFullError(
             f"the disk that holds {folder} is full. Every finished block is kept; free some space "
             "and run the same command again to go on."
         )

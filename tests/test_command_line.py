@@ -406,3 +406,18 @@ def test_status_3_where_replicates_failed(monkeypatch, capsys, tmp_path):
     assert "NaN in s2" in text
     assert "replay=" in text
     assert run.main(asked) == 3, "and the second run does not forget it"
+
+
+def test_a_full_disk_names_the_command_that_goes_on(capsys, monkeypatch, tmp_path):
+    from simstudy.errors import DiskFullError
+    from simstudy.study import Study
+
+    def full(*_: object, **__: object) -> None:
+        raise DiskFullError("the disk that holds results is full.")
+
+    monkeypatch.setattr(Study, "run", full)
+    arguments = ["experiment=two_stage", "n_rep=1000", f"out={tmp_path}"]
+    assert run.main(arguments) == run.REFUSED
+    complaint = capsys.readouterr().err
+    assert complaint.count("\n") == 1
+    assert f"That is: python run.py experiment=two_stage n_rep=1000 out={tmp_path}" in complaint
