@@ -3,6 +3,7 @@
 import base64
 import html
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page);
        max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
-pre { white-space: pre-wrap; font: inherit; } .soft { color: var(--soft); }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1rem; }
+dt { font-weight: 600; } dd { margin: 0; } .soft { color: var(--soft); }
 .scroll { overflow: auto; max-height: 32rem; border: 1px solid var(--line); }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid var(--line);
@@ -43,7 +45,7 @@ def write_report(
     name = result.plan.name
     body = [
         f"<h1>{html.escape(name)}</h1>",
-        f"<pre>{html.escape(about.strip())}</pre>",
+        _protocol(about),
         _claims(result.claims),
         "<h2>Figures</h2>",
         *(_figure(path) for path in files if path.suffix == ".png"),
@@ -95,12 +97,24 @@ def _page(title: str, body: Sequence[str]) -> str:
     return head + "\n".join(body) + "</body></html>\n"
 
 
+HEADING = re.compile(r"^(Aims|Data|Estimands|Methods|Performance)\s+", re.MULTILINE)
+
+
+def _protocol(about: str) -> str:
+    """The experiment's docstring: its question, and the five headings as a list."""
+    lead, *parts = HEADING.split(about.strip())
+    paragraphs = "".join(f"<p>{html.escape(one)}</p>" for one in lead.split("\n\n") if one.strip())
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    items = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in pairs)
+    return f"{paragraphs}<dl>{items}</dl>"
+
+
 def _claims(claims: pd.DataFrame) -> str:
     if claims.empty:
         return ""
     rows = [_claim_row(row) for row in claims.to_dict("records")]
     names = ["claim", "published", "reproduced", "MCSE", "verdict", "remarks"]
-    return "<h2>Claims of the document</h2>" + _table(names, rows)
+    return "<h2>Claims of the document</h2>" + _table(names, rows, scrolls=False)
 
 
 def _claim_row(row: Mapping[Any, Any]) -> tuple[str, ...]:
@@ -109,7 +123,7 @@ def _claim_row(row: Mapping[Any, Any]) -> tuple[str, ...]:
         _text(f"{row['statement']} ({row['source']})"),
         shown(row["kind"], row["published"]),
         shown(row["kind"], row["reproduced"]),
-        number(row["mcse"]),
+        "" if row["kind"] == "statement" else number(row["mcse"]),
         f'<span class="{verdict}">{verdict}</span>',
         _text(" ".join(filter(None, [row["detail"], row["note"]]))),
     )
@@ -158,11 +172,15 @@ def _provenance(manifest: Mapping[str, Any]) -> str:
     return _table(["", ""], rows)
 
 
-def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], *, scrolls: bool = True) -> str:
+    is_text = [cell.startswith("<td") for cell in rows[0]] if rows else [False] * len(names)
+    head = "".join(
+        f"<th{' class=text' * text}>{html.escape(name)}</th>"
+        for name, text in zip(names, is_text, strict=True)
+    )
     body = "".join("<tr>" + "".join(_td(cell) for cell in row) + "</tr>" for row in rows)
     whole = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll">{whole}</div>'
+    return f'<div class="scroll">{whole}</div>' if scrolls else whole
 
 
 def _td(cell: str) -> str:
