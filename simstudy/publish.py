@@ -114,7 +114,7 @@ def _draw(result: Result, made: Published) -> None:
 def _manifest(
     result: Result, made: Published, config: dict[str, Any], module_file: str | None
 ) -> dict[str, Any]:
-    plan, outcome = result.plan, result.outcome
+    plan = result.plan
     previous = read_json(made.folder / "manifest.json") or {}
     mcse = result.summary["mcse"]
     return {
@@ -129,11 +129,17 @@ def _manifest(
         "digest": digest(result),
         "sources": sources_digest(module_file),
         "figures_not_drawn": made.not_drawn,
-        "wall_seconds": round(outcome.seconds, 3) if outcome.n_blocks else
-        previous.get("wall_seconds"),
-        "blocks_computed": outcome.n_blocks,
+        **_cost(result, previous),
         **environment(),
     }  # fmt: skip
+
+
+def _cost(result: Result, previous: dict[str, Any]) -> dict[str, Any]:
+    """Seconds and blocks of the run that last drew anything."""
+    outcome = result.outcome
+    if not outcome.n_blocks and "blocks_computed" in previous:
+        return {name: previous.get(name) for name in ("wall_seconds", "blocks_computed")}
+    return {"wall_seconds": round(outcome.seconds, 3), "blocks_computed": outcome.n_blocks}
 
 
 def replicates_asked(result: Result) -> int | dict[str, int]:
