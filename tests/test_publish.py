@@ -115,7 +115,7 @@ def test_the_time_that_the_numbers_took_outlives_a_second_publishing(published, 
     first = manifest_of(tmp_path / "toy")
     publish(study().run(60, out=tmp_path), config=CONFIG, module_file=__file__)
     again = manifest_of(tmp_path / "toy")
-    assert again["blocks_computed"] == 0
+    assert again["blocks_computed"] == first["blocks_computed"] > 0
     assert again["wall_seconds"] == first["wall_seconds"]
     assert again["digest"] == first["digest"]
 
