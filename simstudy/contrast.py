@@ -1,7 +1,6 @@
 """Differences between methods, and between scenarios, with the error that pairing leaves."""
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -10,12 +9,11 @@ import pandas as pd
 
 from simstudy.design import Plan, factors_of
 from simstudy.errors import StudyError
-from simstudy.measures import Estimates, Measure, paired, paired_methods, unpaired
+from simstudy.measures import Measure, paired, paired_methods, unpaired
 from simstudy.naming import identity, nearest
-from simstudy.summary import cell_axes, factor_names
+from simstudy.summary import cell_rows, factor_names
 
 Scale = Literal["difference", "ratio"]
-NUMBERS = ("estimate", "mcse", "lower", "upper", "n_rep", "n_failed", "reason")
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Contrasts:
                 method=one, reference=two, axis=place, scale=scale, level=self.level,
             )  # fmt: skip
             named = factors_of(scenario) | {"contrast": f"{first} against {second}"}
-            rows += [named | row for row in _rows(rest, measure, numbers)]
+            rows += [named | row for row in cell_rows(rest, measure, numbers._asdict())]
         return _frame(rows, factor_names(self.plan))
 
     def scenarios(self, measure: Measure, first: Any, second: Any, scale: Scale) -> pd.DataFrame:
@@ -59,7 +57,7 @@ class Contrasts:
             "contrast": f"{identity(first)} against {identity(second)}",
             "paired": shared,
         }
-        return _frame([named | row for row in _rows(self.plan, measure, numbers)], [])
+        return _frame([named | row for row in cell_rows(self.plan, measure, numbers._asdict())], [])
 
     def _stream(self, scenario: Any) -> str:
         return identity(scenario, without=self.plan.common)
@@ -77,14 +75,6 @@ class Contrasts:
         if label not in labels:
             raise StudyError(f"axis {axis!r} has no {label!r}; {nearest(label, labels)}")
         return labels.index(label)
-
-
-def _rows(plan: Plan, measure: Measure, numbers: Estimates) -> Iterator[dict[str, Any]]:
-    axes = cell_axes(plan, measure, np.ndim(numbers.estimate))
-    cells = itertools.product(*axes.values())
-    for labels, *row in zip(cells, *(np.ravel(one) for one in numbers), strict=True):
-        named = dict(zip(axes, labels, strict=True))
-        yield named | {"measure": measure.name} | dict(zip(NUMBERS, row, strict=True))
 
 
 def _frame(rows: list[dict[str, Any]], factors: list[str]) -> pd.DataFrame:

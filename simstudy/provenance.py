@@ -163,13 +163,18 @@ def sources_digest(module_file: str | None) -> str:
 
 def environment() -> dict[str, Any]:
     """Versions and machine, for the manifest."""
-    names = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "versions": {name: library_version(name) for name in names},
+        "versions": library_versions(),
         "git": _git_state(),
     }
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of the libraries that any number or figure may depend on."""
+    names = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
+    return {name: library_version(name) for name in names}
 
 
 def _git_state() -> dict[str, Any]:

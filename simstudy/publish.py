@@ -16,6 +16,7 @@ from simstudy.block import scenario_table
 from simstudy.errors import SimstudyError
 from simstudy.provenance import (
     environment,
+    library_versions,
     read_json,
     sources_digest,
     write_bytes,
@@ -178,6 +179,6 @@ def is_current(
         and manifest.get("seed") == result.plan.seed
         and manifest.get("replicates_per_scenario") == replicates_asked(result)
         and manifest.get("sources") == sources_digest(module_file)
-        and manifest.get("versions") == environment()["versions"]
+        and manifest.get("versions") == library_versions()
         and all(path.exists() for path in files)
     )

@@ -61,15 +61,18 @@ def factor_names(plan: Plan) -> list[str]:
 def _rows(
     plan: Plan, measure: Measure, numbers: Estimates, exact: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    axes = cell_axes(plan, measure, np.ndim(numbers.estimate))
     truth = exact.get(measure.name, np.nan) if np.any(numbers.n_rep) else np.nan
     truth = np.broadcast_to(truth, np.shape(numbers.estimate))
-    values = [*(np.ravel(one) for one in numbers[:4]), np.ravel(truth)]
-    values += [np.ravel(numbers.n_rep), np.ravel(numbers.n_failed), np.ravel(numbers.reason)]
+    yield from cell_rows(plan, measure, numbers._asdict() | {"exact": truth})
+
+
+def cell_rows(plan: Plan, measure: Measure, numbers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A row for each cell: its labels, the measure, and its place in each of the numbers."""
+    axes = cell_axes(plan, measure, np.ndim(numbers["estimate"]))
     cells = itertools.product(*axes.values())
-    for labels, *row in zip(cells, *values, strict=True):
+    for labels, *row in zip(cells, *(np.ravel(one) for one in numbers.values()), strict=True):
         named = dict(zip(axes, labels, strict=True))
-        yield named | {"measure": measure.name} | dict(zip(NUMBERS, row, strict=True))
+        yield named | {"measure": measure.name} | dict(zip(numbers, row, strict=True))
 
 
 def cell_axes(plan: Plan, measure: Measure, n_dims: int) -> dict[str, tuple[Any, ...]]:

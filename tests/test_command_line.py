@@ -310,7 +310,7 @@ LONG = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50]", "n_rep
 
 
 def start(*arguments) -> "subprocess.Popen[str]":
-    """A run in a session of its own, as in a terminal: Ctrl-C reaches all of its processes."""
+    """A run with a process group of its own, as in a terminal: Ctrl-C reaches them all."""
     return subprocess.Popen(
         [sys.executable, str(ROOT / "run.py"), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
