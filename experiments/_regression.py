@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from simstudy.dgps.linear import Coefficients, LinearModel
 from simstudy.errors import DesignError
+from simstudy.stats.least_squares import LinearFit, fit_least_squares
 from simstudy.stats.loss_bootstrap import StudentizedBootstrap, studentized_bootstrap
 from simstudy.stats.two_stage_design import TwoStageDesign, solve_design
 
@@ -21,6 +23,38 @@ METRICS = ("mse", "mae")
 NOT_FINITE = "the metric is not a finite number"
 NO_SPREAD = "the losses are constant, so their bootstrap has no standard error"
 WRONG_SIDE = "the studentized quantile is on the wrong side of zero or infinite: nothing to scale"
+
+
+DRAWS = ("law", "raw")
+
+
+def draw_fit(
+    model: LinearModel, rng: np.random.Generator, n_rep: int, n_train: int, draws: str
+) -> tuple[Coefficients, LinearFit]:
+    """The truth, and the least-squares fit to a training sample.
+
+    `draws` is one of `DRAWS`: `law` takes the fit, and `draw_errors` its errors, from their exact
+    distributions; `raw` draws features and responses, and fits and predicts.
+    """
+    if draws == "law":
+        return model.draw_fit(rng, n_rep, n_train)
+    train = model.draw(rng, n_rep, n_train)
+    return train.coefficients, fit_least_squares(train.features, train.y)
+
+
+def draw_errors(
+    model: LinearModel,
+    rng: np.random.Generator,
+    coefficients: Coefficients,
+    fit: LinearFit,
+    n_obs: int,
+    draws: str,
+) -> Float[np.ndarray, "rep obs"]:
+    """Errors of each fit on a new sample; `draws` as in `draw_fit`."""
+    if draws == "law":
+        return model.draw_errors(rng, coefficients, fit, n_obs)
+    new = model.draw(rng, len(coefficients), n_obs, coefficients)
+    return np.asarray(new.y - fit.predict(new.features))
 
 
 class Stage(NamedTuple):

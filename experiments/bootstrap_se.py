@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments._regression import refuse_few_observations
+from experiments._regression import DRAWS, draw_errors, draw_fit, refuse_few_observations
 from simstudy.claims import Claim, Reproduced
 from simstudy.config import option, published
 from simstudy.design import Columns, grid
@@ -27,7 +27,6 @@ from simstudy.figures import theme
 from simstudy.figures.lazy import ggplot, p9
 from simstudy.measures import empirical_se, relative_bias
 from simstudy.result import Result
-from simstudy.stats.least_squares import fit_least_squares
 from simstudy.stats.loss_bootstrap import bootstrap_variance, ideal_variance
 from simstudy.streams import Streams
 from simstudy.study import Study
@@ -44,6 +43,9 @@ class Config:
     n_feature: int = option("features", at_least=1)
     coefficient: float = option("size of every coefficient", above=0, at_most=1e6)
     noise_variance: float = option("variance of the response given the features", above=0)
+    draws: str = option(
+        "fits and errors from their exact laws, or from features and responses", one_of=DRAWS
+    )
     n_rep: int = option("published replicates in each scenario", at_least=1)
 
 
@@ -59,12 +61,16 @@ class BootstrapSe:
         Resamples, at least 2; infinity is the limit, in closed form.
     model
         What the observations are.
+    draws
+        `law` draws the fit and its test errors from their exact laws; `raw` draws features and
+        responses, and fits and predicts.
     """
 
     n_train: int = 100
     n_test: int = 1000
     n_boot: float = math.inf
     model: LinearModel = LinearModel(noise_variance=5.0)
+    draws: str = "law"
 
     def __post_init__(self) -> None:
         refuse_few_observations(self.n_train, self.model.n_feature)
@@ -76,12 +82,11 @@ class BootstrapSe:
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         rng = streams("data")
-        train = self.model.draw(rng, n_rep, self.n_train)
-        fit = fit_least_squares(train.features, train.y)
-        error = self.model.draw_errors(rng, train.coefficients, fit, self.n_test)
+        truth, fit = draw_fit(self.model, rng, n_rep, self.n_train, self.draws)
+        error = draw_errors(self.model, rng, truth, fit, self.n_test, self.draws)
         variance = self.n_test * self._variance(error[:, :, None] ** 2, streams)[:, 0]
-        risk = self.model.risk(train.coefficients, fit)
-        printed = self.model.risk(train.coefficients, fit, with_intercept=False)
+        risk = self.model.risk(truth, fit)
+        printed = self.model.risk(truth, fit, with_intercept=False)
         return {
             "sd": np.sqrt(variance),
             "sd_true": np.sqrt(risk.mse_variance),
@@ -118,6 +123,7 @@ def study(config: Config) -> Study:
         scenarios=grid(
             BootstrapSe, n_train=config.n_train, n_test=config.n_test,
             n_boot=[*map(float, config.n_boot), math.inf], model=model,
+            draws=config.draws,
         ),
         measures=MEASURES,
         block_size=100,

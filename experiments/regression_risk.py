@@ -16,7 +16,13 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from experiments._regression import METRICS, refuse_few_observations
+from experiments._regression import (
+    DRAWS,
+    METRICS,
+    draw_errors,
+    draw_fit,
+    refuse_few_observations,
+)
 from simstudy.claims import Claim, Reproduced
 from simstudy.config import option, published
 from simstudy.design import Columns, grid
@@ -25,7 +31,6 @@ from simstudy.figures import theme
 from simstudy.figures.lazy import ggplot, p9
 from simstudy.measures import bias, model_se, rmse
 from simstudy.result import Result
-from simstudy.stats.least_squares import LinearFit, fit_least_squares
 from simstudy.streams import Streams
 from simstudy.study import Study
 
@@ -41,7 +46,7 @@ class Config:
     coefficient: float = option("size of every coefficient", above=0, at_most=1e6)
     noise_variance: float = option("variance of the response given the features", above=0)
     draws: str = option(
-        "new errors from their law, or from new features and responses", one_of=("errors", "raw")
+        "fits and errors from their exact laws, or from features and responses", one_of=DRAWS
     )
     n_rep: int = option("published replicates in each scenario", at_least=1)
 
@@ -57,25 +62,25 @@ class RegressionRisk:
     model
         What the observations are.
     draws
-        `errors` draws the test errors by their law; `raw` features and responses, and predicts.
+        `law` draws the fit and its test errors from their exact laws; `raw` draws features and
+        responses, and fits and predicts.
     """
 
     n_train: int = 100
     n_test: int = 10000
     model: LinearModel = LinearModel(noise_variance=5.0)
-    draws: str = "errors"
+    draws: str = "raw"
 
     def __post_init__(self) -> None:
         refuse_few_observations(self.n_train, self.model.n_feature)
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         rng = streams("data")
-        train = self.model.draw(rng, n_rep, self.n_train)
-        fit = fit_least_squares(train.features, train.y)
-        error = self._errors(rng, train.coefficients, fit)
+        truth, fit = draw_fit(self.model, rng, n_rep, self.n_train, self.draws)
+        error = draw_errors(self.model, rng, truth, fit, self.n_test, self.draws)
         empirical = np.stack([(error**2).mean(axis=1), np.abs(error).mean(axis=1)], axis=-1)
-        risk = self.model.risk(train.coefficients, fit)
-        as_printed = self.model.risk(train.coefficients, fit, with_intercept=False)
+        risk = self.model.risk(truth, fit)
+        as_printed = self.model.risk(truth, fit, with_intercept=False)
         variance = np.stack([risk.mse_variance, risk.mae_variance], axis=-1)
         return {
             "empirical": empirical,
@@ -83,12 +88,6 @@ class RegressionRisk:
             "risk_printed": _metrics(as_printed),
             "std_error": np.sqrt(variance / self.n_test),
         }
-
-    def _errors(self, rng: np.random.Generator, coefficients: Any, fit: LinearFit) -> Any:
-        if self.draws == "raw":
-            new = self.model.draw(rng, len(coefficients), self.n_test, coefficients)
-            return new.y - fit.predict(new.features)
-        return self.model.draw_errors(rng, coefficients, fit, self.n_test)
 
     def exact(self) -> dict[str, object]:
         """Biases: the printed risk lacks the mean square of the intercept, for the MSE."""
@@ -124,7 +123,7 @@ def study(config: Config) -> Study:
         ),
         axes={"metric": METRICS},
         measures=MEASURES,
-        block_size=25,
+        block_size=5,
         n_rep=config.n_rep,
         figures={"2A": figure_2a, "distance": figure_distance},
         claims=CLAIMS,

@@ -25,9 +25,12 @@ from jaxtyping import Float
 from scipy import special
 
 from experiments._regression import (
+    DRAWS,
     METHODS,
     METRICS,
     Stage,
+    draw_errors,
+    draw_fit,
     errors_to_stage,
     null_columns,
     refuse_few_observations,
@@ -48,7 +51,7 @@ from simstudy.measures import mean, rejection_rate, relative_bias
 from simstudy.measures.contrasts import paired, paired_methods
 from simstudy.measures.moments import ratio
 from simstudy.result import Result
-from simstudy.stats.least_squares import LinearFit, fit_least_squares
+from simstudy.stats.least_squares import LinearFit
 from simstudy.stats.loss_bootstrap import check_knobs
 from simstudy.stats.two_stage_design import TwoStageDesign
 from simstudy.streams import Streams
@@ -72,7 +75,7 @@ class Config:
     noise_variance: list[float] = option("variance of the response given the features", above=0)
     n_boot: int = option("bootstrap resamples", at_least=2)
     draws: str = option(
-        "new errors from their law, or from new features and responses", one_of=("errors", "raw")
+        "fits and errors from their exact laws, or from features and responses", one_of=DRAWS
     )
     n_rep: int = option("published replicates in each scenario", at_least=1)
 
@@ -98,8 +101,8 @@ class RegressionTrial:
     n_inner
         Resamples of each resample behind its standard error; infinity is the closed form.
     draws
-        `errors` draws new errors of the fitted model by their law; `raw` new features and
-        responses, and predicts them.
+        `law` draws the fit and its new errors from their exact laws; `raw` draws features and
+        responses, and fits and predicts.
     """
 
     k: float = 1.5
@@ -110,7 +113,7 @@ class RegressionTrial:
     model: LinearModel = LinearModel()
     n_boot: int = 1000
     n_inner: float = math.inf
-    draws: str = "errors"
+    draws: str = "law"
 
     def __post_init__(self) -> None:
         refuse_few_observations(self.n_train, self.model.n_feature)
@@ -125,12 +128,9 @@ class RegressionTrial:
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         rng, design = streams("data"), self.design
-        train = self.model.draw(rng, n_rep, self.n_train)
-        fit = fit_least_squares(train.features, train.y)
-        stages = [
-            self._stage(streams, train.coefficients, fit, n) for n in (self.n_test, design.n2)
-        ]
-        risks = [self.model.risk(train.coefficients, fit, with_intercept=x) for x in (True, False)]
+        truth, fit = draw_fit(self.model, rng, n_rep, self.n_train, self.draws)
+        stages = [self._stage(streams, truth, fit, n) for n in (self.n_test, design.n2)]
+        risks = [self.model.risk(truth, fit, with_intercept=x) for x in (True, False)]
         columns = verdict(*stages, k=self.k, limit=design.critical_value)
         bound = columns.pop("bound")
         columns |= null_columns(bound, _metrics(risks[0]))
@@ -140,13 +140,8 @@ class RegressionTrial:
             columns[f"reach_{name}"] = stage.reach
         return columns | {"sd_true": _spreads(risks[0]), "sd_printed": _spreads(risks[1])}
 
-    def _stage(self, streams: Streams, coefficients: Any, fit: LinearFit, n_obs: int) -> Stage:
-        rng = streams("data")
-        if self.draws == "raw":
-            new = self.model.draw(rng, len(coefficients), n_obs, coefficients)
-            error = new.y - fit.predict(new.features)
-        else:
-            error = self.model.draw_errors(rng, coefficients, fit, n_obs)
+    def _stage(self, streams: Streams, truth: Any, fit: LinearFit, n_obs: int) -> Stage:
+        error = draw_errors(self.model, streams("data"), truth, fit, n_obs, self.draws)
         boot = streams("bootstrap")
         return errors_to_stage(error, boot, k=self.k, n_boot=self.n_boot, n_inner=self.n_inner)
 

@@ -9,7 +9,7 @@ stays the best linear predictor, and the error variance is σ² on average.
 
 Only u and the prediction matter to an error, and the two are jointly normal: so the risk of any
 linear predictor is a sum of moments and at most a one-dimensional integral, and test observations
-are drawn without drawing their features.
+are drawn without drawing their features. In the linear-Gaussian model so is a least-squares fit.
 """
 
 from dataclasses import dataclass
@@ -18,8 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from simstudy.dgps.normals import standard_normals
 from simstudy.errors import DesignError
-from simstudy.stats.least_squares import LinearFit
+from simstudy.stats.least_squares import (
+    LinearFit,
+    check_enough_observations,
+    fit_least_squares,
+)
 from simstudy.stats.risk import folded_normal_mean, normal_expectation, student_mixture
 
 # Exact for the polynomials below, which are of degree 8 at most.
@@ -128,16 +133,44 @@ class LinearModel:
         noise = self._draw_noise(rng, (n_rep, n_obs))
         return Regression(features, self._respond(signal, noise, coefficients), coefficients)
 
+    def draw_fit(
+        self, rng: np.random.Generator, n_rep: int, n_obs: int
+    ) -> tuple[Coefficients, LinearFit]:
+        """Coefficients, and the least-squares fit with an intercept to `n_obs` observations.
+
+        In the plain model with normal errors the fit comes from its own law, and no observation is
+        drawn. With S the centred sum of squares and products of the features, θ̂ - θ given S is
+        normal with variance σ² S⁻¹, and S is Wishart(n - 1, Σ): so θ̂ - θ is σ Σ^(-1/2) g / √(χ²)
+        for a standard normal g and an independent χ² of n - p degrees of freedom. The intercept
+        is the mean error less the mean features times θ̂ - θ, both independent of S: given θ̂ it is
+        normal with variance (σ² + (θ̂ - θ)'Σ(θ̂ - θ)) / n.
+
+        Other models have no such law: their observations are drawn, and fitted.
+
+        References
+        ----------
+        Anderson (2003), An Introduction to Multivariate Statistical Analysis, sections 5.2 and 7.2.
+        """
+        if not self._is_plain or np.isfinite(self.df):
+            train = self.draw(rng, n_rep, n_obs)
+            return train.coefficients, fit_least_squares(train.features, train.y)
+        check_enough_observations(n_obs, self.n_feature)
+        coefficients = self.draw_coefficients(rng, n_rep)
+        normal = standard_normals(rng, n_rep, self.n_feature + 1)
+        chi = np.sqrt(rng.chisquare(n_obs - self.n_feature, n_rep))
+        scaled = np.sqrt(self.noise_variance) * normal[:, :-1] / chi[:, np.newaxis]
+        distance = (scaled**2).sum(axis=1)  # Σ-norm of θ̂ - θ, squared
+        intercept = normal[:, -1] * np.sqrt((self.noise_variance + distance) / n_obs)
+        fitted = coefficients + self._uncorrelate(scaled)
+        return coefficients, LinearFit(intercept, fitted, np.ones(n_rep, dtype=bool))
+
     def draw_outcomes(
         self, rng: np.random.Generator, coefficients: Coefficients, fit: LinearFit, n_obs: int
     ) -> Outcomes:
         """New responses and predictions, from their joint law: no feature is drawn."""
         shape, scale = (len(coefficients), n_obs), self.signal_sd(coefficients)
-        z, other, noise = (
-            rng.standard_normal(shape),
-            rng.standard_normal(shape),
-            self._draw_noise(rng, shape),
-        )
+        z, other = standard_normals(rng, *shape), standard_normals(rng, *shape)
+        noise = self._draw_noise(rng, shape)
         shared, total = self._project(fit.coefficients, coefficients)
         alone = np.sqrt(np.maximum(total - shared**2, 0.0))
         prediction = fit.intercept[:, None] + shared[:, None] * z + alone[:, None] * other
@@ -152,7 +185,7 @@ class LinearModel:
             return np.asarray(y - prediction)
         error = self._error(coefficients, fit, with_intercept=True)
         sd = np.sqrt(error.slope**2 + error.rest + self.noise_variance)
-        normal = rng.standard_normal((len(coefficients), n_obs))
+        normal = standard_normals(rng, len(coefficients), n_obs)
         return np.asarray(sd[:, np.newaxis] * normal - error.shift[:, np.newaxis])
 
     def signal_sd(self, coefficients: Coefficients) -> Reps:
@@ -191,7 +224,8 @@ class LinearModel:
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, "rep obs feature"]:
         """A first-order autoregression over the features, started from its stationary law."""
-        features = rng.standard_normal((n_rep, n_obs, self.n_feature))
+        features = standard_normals(rng, n_rep, n_obs * self.n_feature)
+        features = features.reshape(n_rep, n_obs, self.n_feature)
         if self.correlation:
             innovation = np.sqrt(1 - self.correlation**2)
             for j in range(1, self.n_feature):
@@ -203,7 +237,7 @@ class LinearModel:
         self, rng: np.random.Generator, shape: tuple[int, int]
     ) -> Float[np.ndarray, "rep obs"]:
         if np.isinf(self.df):
-            return rng.standard_normal(shape)
+            return standard_normals(rng, *shape)
         return np.asarray(rng.standard_t(self.df, shape) * np.sqrt((self.df - 2) / self.df))
 
     def _respond(
@@ -220,11 +254,22 @@ class LinearModel:
         bent = signal + self.curvature * scale * (z**2 - 1) / np.sqrt(2)
         return np.asarray(bent + sd * np.exp(gamma * z - gamma**2) * noise)
 
+    @property
+    def _covariance(self) -> Float[np.ndarray, "feature feature"]:
+        """Σ, of the features."""
+        lag = np.abs(np.subtract.outer(np.arange(self.n_feature), np.arange(self.n_feature)))
+        return np.asarray(np.power(float(self.correlation), lag))
+
     def _inner(self, a: Coefficients, b: Coefficients) -> Reps:
         """Covariance of the linear combinations a'x and b'x."""
-        lag = np.abs(np.subtract.outer(np.arange(self.n_feature), np.arange(self.n_feature)))
-        covariance = np.power(float(self.correlation), lag)
-        return np.asarray(((a @ covariance) * b).sum(axis=1))
+        weighted = a if self.correlation == 0 else a @ self._covariance
+        return np.asarray((weighted * b).sum(axis=1))
+
+    def _uncorrelate(self, normal: Coefficients) -> Coefficients:
+        """Rows of variance Σ⁻¹ from rows of unit variance."""
+        if self.correlation == 0:
+            return normal
+        return np.asarray(np.linalg.solve(np.linalg.cholesky(self._covariance).T, normal.T).T)
 
     def _project(self, direction: Coefficients, coefficients: Coefficients) -> tuple[Reps, Reps]:
         """Coefficient on z, and variance, of the linear combination direction'x."""

@@ -268,7 +268,8 @@ def drawable(rows: pd.DataFrame) -> pd.DataFrame:
     if not finite.any():
         raise FigureError(
             f"None of the {len(rows)} estimates to draw is finite, so the figure would be empty. "
-            "Look at n_failed and at the errors among the replicates."
+            "Look at n_failed and at the errors among the replicates; a conditional measure also "
+            "needs a replicate that meets its condition, so more replicates (n_rep) may do."
         )
     kept: pd.DataFrame = rows.loc[finite]
     return kept

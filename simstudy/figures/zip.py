@@ -125,7 +125,7 @@ def conflict(
     Up to 1 where the interval, closed, holds the truth, and above 1 where it does not. All
     arguments in the units of the estimand; an interval of no width holds only its own estimate.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         half_width = np.where(truth >= estimate, upper - estimate, estimate - lower)
         ratio = np.abs(estimate - truth) / half_width
     on_the_point = np.isnan(ratio)  # 0/0: truth, estimate and bound are one

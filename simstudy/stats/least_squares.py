@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float
 from simstudy.errors import DesignError
 
 EPS = float(np.finfo(float).eps)
+CHUNK = 1 << 15  # numbers at a time: they stay in the cache while they are used
 
 
 class LinearFit(NamedTuple):
@@ -62,27 +63,44 @@ def fit_least_squares(
         Response, in any unit; the coefficients are in that unit per unit of their feature.
     """
     _check_training(features, y)
+    n_rep, n_obs, n_feature = features.shape
+    at_once = max(1, CHUNK // (n_obs * (n_feature + 1)))
+    parts = [
+        _fit_chunk(features[at : at + at_once], y[at : at + at_once])
+        for at in range(0, max(n_rep, 1), at_once)
+    ]
+    return LinearFit(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _fit_chunk(
+    features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"]
+) -> LinearFit:
     n_feature = features.shape[2]
-    finite = np.isfinite(features).all(axis=(1, 2)) & np.isfinite(y).all(axis=1)
     joint = np.concatenate([features, y[:, :, np.newaxis]], axis=2)
-    joint = np.where(finite[:, np.newaxis, np.newaxis], joint, 0.0)
+    finite = np.isfinite(joint).all(axis=(1, 2))
+    joint[~finite] = 0.0
+    sizes = np.linalg.norm(joint, axis=1)
     centre = joint.mean(axis=1)
-    triangle = np.asarray(np.linalg.qr(joint - centre[:, np.newaxis], mode="r"))
-    full_rank = finite & _is_full_rank(triangle, joint)
-    usable = np.where(full_rank[:, np.newaxis, np.newaxis], triangle, np.eye(*triangle.shape[1:]))
-    slopes = np.linalg.solve(usable[:, :n_feature, :n_feature], usable[:, :n_feature, n_feature:])
+    joint -= centre[:, np.newaxis]
+    triangle = np.asarray(np.linalg.qr(joint, mode="r"))
+    full_rank = finite & _is_full_rank(triangle, sizes, joint.shape[1])
+    triangle[~full_rank] = np.eye(*triangle.shape[1:])
+    slopes = np.linalg.solve(
+        triangle[:, :n_feature, :n_feature], triangle[:, :n_feature, n_feature:]
+    )
     coefficients = np.where(full_rank[:, np.newaxis], slopes[:, :, 0], np.nan)
     intercept = centre[:, n_feature] - (centre[:, :n_feature] * coefficients).sum(axis=1)
     return LinearFit(intercept, coefficients, full_rank)
 
 
 def _is_full_rank(
-    triangle: Float[np.ndarray, "rep column column"], joint: Float[np.ndarray, "rep obs column"]
+    triangle: Float[np.ndarray, "rep column column"],
+    sizes: Float[np.ndarray, "rep column"],
+    n_obs: int,
 ) -> Bool[np.ndarray, " rep"]:
     """A pivot is the distance of its feature from those before; rounding is that of its size."""
-    pivots = np.abs(np.diagonal(triangle, axis1=1, axis2=2))[:, : joint.shape[2] - 1]
-    sizes = np.linalg.norm(joint, axis=1)[:, :-1]
-    return np.asarray((pivots > 10 * joint.shape[1] * EPS * sizes).all(axis=1))
+    pivots = np.abs(np.diagonal(triangle, axis1=1, axis2=2))[:, :-1]
+    return np.asarray((pivots > 10 * n_obs * EPS * sizes[:, :-1]).all(axis=1))
 
 
 def fit_each(
@@ -144,7 +162,11 @@ def _check_training(
     features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"]
 ) -> None:
     _check_matching(features, y)
-    n_obs, n_feature = features.shape[1:]
+    check_enough_observations(*features.shape[1:])
+
+
+def check_enough_observations(n_obs: int, n_feature: int) -> None:
+    """Refuse a least-squares fit that is not the only one."""
     if n_obs <= n_feature:
         raise DesignError(
             f"{n_obs} observations are too few for {n_feature} features and an intercept: many "

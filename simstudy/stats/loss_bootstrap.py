@@ -19,8 +19,6 @@ from simstudy.errors import DesignError
 
 MIN_TAIL_DRAWS = 5
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-LOW = np.uint64(0xFFFFFFFF)
-HALF = np.uint64(32)
 
 
 class StudentizedBootstrap(NamedTuple):
@@ -123,23 +121,24 @@ def bootstrap_indices(seed: int, n_obs: int, n_boot: int) -> Int[np.ndarray, "bo
     Steele, Lea & Flood (2014), OOPSLA, 453-472: the generator, run from a counter.
     Lemire (2019), ACM Trans. Model. Comput. Simul. 29(1), 3: unbiased integers in a range.
     """
-    n_word = (n_obs + 1) // 2
+    bits, n_word = (16, -(-n_obs // 32) * 8) if n_obs < 2**16 else (32, (n_obs + 1) // 2)
     counter = np.arange(1, n_boot * n_word + 1, dtype=np.uint64).reshape(n_boot, n_word)
     words = _mix(np.uint64(seed) + counter * GOLDEN)
-    halves = [_half_to_index(words, shift, n_obs) for shift in (np.uint64(0), HALF)]
-    return np.concatenate(halves, axis=1)[:, :n_obs]
+    parts = [_to_index(words, n_obs, bits, shift) for shift in range(0, 64, bits)]
+    return np.stack(parts, axis=-1).reshape(n_boot, -1)[:, :n_obs]
 
 
-def _half_to_index(
-    words: UInt64[np.ndarray, "*words"], shift: np.uint64, n_obs: int
+def _to_index(
+    words: UInt64[np.ndarray, "*words"], n_obs: int, bits: int, shift: int
 ) -> Int[np.ndarray, "*words"]:
-    n = np.uint64(n_obs)
-    words, threshold = words.copy(), np.uint64(2**32 % n_obs)
+    """The index from one part of each word, which is mixed again where that part is refused."""
+    words, part = words.copy(), np.uint64(2**bits - 1)
+    n, threshold = np.uint64(n_obs), np.uint64(2**bits % n_obs)
     while True:
-        scaled = ((words >> shift) & LOW) * n
-        refused = (scaled & LOW) < threshold
+        scaled = ((words >> np.uint64(shift)) & part) * n
+        refused = (scaled & part) < threshold
         if not refused.any():
-            return np.asarray(scaled >> HALF, dtype=np.int64)
+            return np.asarray(scaled >> np.uint64(bits), dtype=np.int64)
         words[refused] = _mix(words[refused] + GOLDEN)
 
 
@@ -188,12 +187,14 @@ def bootstrap_variance(
         1 (default) for the variance whose mean over resamples is `ideal_variance`; 0 to divide by
         `n_boot`, as `np.var` does.
     """
+    _check_sizes(losses, n_boot)
     _check_ddof(ddof)
-    finite = np.isfinite(losses).all(axis=1)
-    centre = np.where(finite[:, None], losses, 0).mean(axis=1, keepdims=True)
-    centred = np.where(_is_constant(losses)[:, None], 0.0, losses - centre)
-    means = resampled_means(np.where(finite[:, None], centred, 0.0), rng, n_boot=n_boot)
-    return np.where(finite, means.var(axis=1, ddof=ddof), np.nan)
+    from simstudy.stats import _loss_bootstrap_kernels as kernels
+
+    answer = np.empty((losses.shape[0], losses.shape[2]))
+    seeds = replicate_seeds(rng, len(losses))[:, 0].copy()
+    kernels.variances(_plain(losses), seeds, n_boot, ddof, answer)
+    return answer
 
 
 def ideal_variance(losses: Float[np.ndarray, "rep obs metric"]) -> Float[np.ndarray, "rep metric"]:

@@ -35,14 +35,14 @@ N_REP = 20
 # Asserted, and as measured. The plain double bootstrap fills gigabytes, and takes one to seven
 # seconds a replicate as the system has that memory at hand or not: what is asserted holds for the
 # fastest that it was seen.
-CLOSED_FORM_FASTER = 700  # 1500 to 15000
-INNER_MONTE_CARLO_FASTER = 25  # 45 to 380
-SINGLE_FASTER = 6  # 17 to 51
+CLOSED_FORM_FASTER = 3000  # 4500 to 30000
+INNER_MONTE_CARLO_FASTER = 75  # 105 to 700
+SINGLE_FASTER = 25  # 41 to 90
 IDEAL_FASTER = 50  # 1700 to 7400
-FIT_FASTER = 3  # 14 to 27
-TRIAL_FASTER = 700  # with data and fit: 1500 to 9000
-RESAMPLED_SE_FASTER = 6  # with data and fit, 1000 resamples: 17 to 35
-LIMIT_SE_FASTER = 50  # with data and fit: 130 to 260
+FIT_FASTER = 4  # 11 to 15
+TRIAL_FASTER = {"law": 3000, "raw": 2000}  # with data and fit: 3900 to 30000, 3200 to 20000
+RESAMPLED_SE_FASTER = 35  # with data and fit, 1000 resamples: 50 to 90
+LIMIT_SE_FASTER = 200  # with data and fit: 800 to 1500
 
 
 def draw_pair(n_obs: int, n_rep: int = 1) -> np.ndarray:
@@ -138,7 +138,7 @@ def test_double_bootstrap_by_inner_monte_carlo(benchmark, plain_seconds):
 
 
 def test_single_bootstrap(benchmark):
-    """Random numbers and look-ups on both sides: half a nanosecond a draw is what is left."""
+    """Random numbers and look-ups on both sides: a third of a nanosecond a draw is what is left."""
     pair, block = draw_pair(1000)[:, 0], losses_of(*draw_pair(1000, N_REP))[:, :, :1]
     plain = seconds(plain_single_bootstrap, *pair, 1000, rounds=5)
     benchmark.pedantic(
@@ -212,12 +212,17 @@ def block_of(scenario, n_rep: int):
     return lambda: scenario.simulate(Streams(1, "benchmark", "scenario", 0), n_rep)
 
 
-def test_the_whole_trial(benchmark):
-    """With 1000 resamples; the plain loop's time grows at least in proportion to them."""
-    plain = seconds(plain_trial) * 1000 / N_BOOT
-    trial = block_of(RegressionTrial(), 100)
+@pytest.fixture(scope="module")
+def plain_trial_seconds() -> float:
+    """With 1000 resamples; its time grows at least in proportion to them."""
+    return seconds(plain_trial, rounds=2) * 1000 / N_BOOT
+
+
+@pytest.mark.parametrize("draws", TRIAL_FASTER)
+def test_the_whole_trial(benchmark, plain_trial_seconds, draws):
+    trial = block_of(RegressionTrial(draws=draws), 100)
     benchmark.pedantic(trial, rounds=5, warmup_rounds=1)
-    assert_faster(benchmark, plain, TRIAL_FASTER, per_call=100)
+    assert_faster(benchmark, plain_trial_seconds, TRIAL_FASTER[draws], per_call=100)
 
 
 @pytest.mark.parametrize(

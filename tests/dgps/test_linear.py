@@ -241,6 +241,69 @@ def test_given_coefficients_are_kept():
     assert PLAIN.draw(rng_at(), 2, 3, coefficients).coefficients is coefficients
 
 
+def fit_to_data(model, n_rep, n_obs):
+    train = model.draw(rng_at(6), n_rep, n_obs)
+    return train.coefficients, fit_least_squares(train.features, train.y)
+
+
+def fit_by_law(model, n_rep, n_obs):
+    return model.draw_fit(rng_at(7), n_rep, n_obs)
+
+
+N_TRAIN = 7
+UNIFORM_SD = 1 / np.sqrt(12)
+N_FIT = replicates_to_catch(0.02, UNIFORM_SD, 5)
+
+
+def ranks_of_a_fit(model, route, df):
+    """Of size, intercept and direction of a fit's error in their laws: uniform and independent."""
+    coefficients, fit = route(model, N_FIT, N_TRAIN)
+    gap, p = fit.coefficients - coefficients, model.n_feature
+    lag = np.abs(np.subtract.outer(np.arange(p), np.arange(p)))
+    white = gap @ np.linalg.cholesky(float(model.correlation) ** lag)
+    size = (white**2).sum(axis=1)
+    level = fit.intercept / np.sqrt((model.noise_variance + size) / N_TRAIN)
+    return np.stack(
+        [
+            scipy_stats.f.cdf(size / model.noise_variance * df / p, p, df),
+            scipy_stats.norm.cdf(level),
+            scipy_stats.beta.cdf(white[:, 0] ** 2 / size, 0.5, (p - 1) / 2),
+        ]
+    )
+
+
+def compare_with_law(model, route, df):
+    ranks = ranks_of_a_fit(model, route, df)
+    products = [12 * (ranks[i] - 0.5) * (ranks[j] - 0.5) for i, j in ((0, 1), (0, 2))]
+    found = [*ranks.mean(axis=1), *np.mean(products, axis=1)]
+    sds = [UNIFORM_SD] * 3 + [1.0] * 2
+    assert_within_mcse(found, [0.5] * 3 + [0.0] * 2, np.array(sds) / np.sqrt(N_FIT))
+
+
+@pytest.mark.parametrize("route", [fit_to_data, fit_by_law])
+@pytest.mark.parametrize("model", [PLAIN, MODELS["correlated"]], ids=["plain", "correlated"])
+def test_a_fit_by_its_law_is_a_fit_to_data(model, route):
+    compare_with_law(model, route, N_TRAIN - 3)
+
+
+def test_that_test_catches_a_degree_of_freedom_lost():
+    with pytest.raises(AssertionError, match="suspect the code"):
+        compare_with_law(PLAIN, fit_to_data, N_TRAIN - 4)  # counts the intercept twice
+
+
+def test_models_whose_fit_has_no_law_are_fitted_to_data():
+    for name in ("curved", "heteroskedastic", "heavy tails"):
+        coefficients, fit = MODELS[name].draw_fit(rng_at(6), 4, 30)
+        again, refit = fit_to_data(MODELS[name], 4, 30)
+        assert (coefficients == again).all()
+        assert (fit.coefficients == refit.coefficients).all()
+
+
+def test_a_fit_that_is_not_the_only_one_has_no_law():
+    with pytest.raises(DesignError, match="3 observations are too few for 3 features"):
+        PLAIN.draw_fit(rng_at(), 2, 3)
+
+
 def test_a_model_without_signal_is_noise():
     null = replace(PLAIN, coefficient=0.0)
     risk = null.risk(truth(null), make_fit())

@@ -23,16 +23,16 @@ def small():
 
 
 def test_a_block_is_the_plain_loop():
-    one, n_rep = BootstrapSe(n_train=40, n_test=25, n_boot=60.0), 10
+    one, n_rep = BootstrapSe(n_train=40, n_test=25, n_boot=60.0, draws="raw"), 10
     found = one.simulate(streams(), n_rep)
     rng = streams()("data")
     train = one.model.draw(rng, n_rep, one.n_train)
     seeds = replicate_seeds(streams()("bootstrap"), n_rep)
-    normal = rng.standard_normal((n_rep, one.n_test))  # the one draw of an error
+    test = one.model.draw(rng, n_rep, one.n_test, train.coefficients)
     for rep in range(n_rep):
         model = LinearRegression().fit(train.features[rep], train.y[rep])
         spread = 5.0 + np.sum((train.coefficients[rep] - model.coef_) ** 2)
-        errors = np.sqrt(spread) * normal[rep] - model.intercept_
+        errors = test.y[rep] - model.predict(test.features[rep])
         drawn = bootstrap_indices(seeds[rep, 0], one.n_test, 60)
         metrics = np.array([np.mean(errors[indices] ** 2) for indices in drawn])
         np.testing.assert_allclose(found["variance"][rep], metrics.var() * one.n_test, rtol=1e-9)

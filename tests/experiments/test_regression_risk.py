@@ -50,14 +50,14 @@ def z_scores(draws: str, truth: str) -> np.ndarray:
     return (data["empirical"] - data[truth]) / data["std_error"]
 
 
-@pytest.mark.parametrize("draws", ["errors", "raw"])
+@pytest.mark.parametrize("draws", ["law", "raw"])
 def test_metrics_scatter_about_the_risk(draws):
     assert_within_mcse(z_scores(draws, "risk").mean(axis=0), 0.0, 1 / np.sqrt(N_REP))
 
 
 def test_that_test_catches_a_risk_without_the_intercept():
     with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(z_scores("errors", "risk_printed")[:, 0].mean(), 0.0, 1 / np.sqrt(N_REP))
+        assert_within_mcse(z_scores("law", "risk_printed")[:, 0].mean(), 0.0, 1 / np.sqrt(N_REP))
 
 
 def squared_intercepts(n_rep: int) -> np.ndarray:

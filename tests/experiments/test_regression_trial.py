@@ -173,7 +173,7 @@ def test_a_study_without_an_answer_is_refused(settings, said):
     [
         ({"alpha": [1.0]}, r"alpha=\[1\]: allowed is a number above 0 and below 1"),
         ({"n_test": [1]}, r"n_test=\[1\]: allowed is a whole number at least 2"),
-        ({"draws": "some"}, r"draws=some: allowed is text one of errors, raw"),
+        ({"draws": "some"}, r"draws=some: allowed is text one of law, raw"),
         ({"n_bot": 3}, r"n_bot is not a setting"),
     ],
 )

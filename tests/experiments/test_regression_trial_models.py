@@ -111,7 +111,7 @@ def test_models_and_metrics_do_not_move_each_other():
 
 
 def test_figures_name_sizes_and_data():
-    result = study(Config(**FAST, models=["least_squares"], metrics=["mae"])).run(n_rep=20)
+    result = study(Config(**FAST, models=["least_squares"], metrics=["mae"])).run(n_rep=100)
     for name in result.figures:
         drawn = result.figure(name).data
         assert set(drawn["x"]) == {20}

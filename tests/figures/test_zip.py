@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simstudy.errors import FigureError
@@ -45,6 +45,7 @@ FINITE = st.floats(-1e3, 1e3)
 
 
 @given(FINITE, st.floats(0, 1e3), st.floats(0, 1e3), FINITE)
+@example(0.0, 0.0, 5e-324, 1.0)  # a width so small that the distance overflows in it
 def test_conflict_is_at_most_one_exactly_where_the_interval_covers(estimate, below, above, truth):
     lower, upper = estimate - below, estimate + above
     value = conflict(*(np.array([v]) for v in (estimate, lower, upper, truth)))[0]

@@ -12,8 +12,6 @@ from simstudy.errors import DesignError
 from simstudy.stats import loss_bootstrap
 from simstudy.stats.loss_bootstrap import (
     GOLDEN,
-    HALF,
-    LOW,
     adjusted_std_error,
     bootstrap_indices,
     bootstrap_variance,
@@ -62,70 +60,68 @@ def test_words_are_those_of_the_published_generator():
     assert words.tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
 
 
-def test_indices_are_those_of_a_loop_in_whole_numbers():
-    def mix(z):
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % 2**64
-        return z ^ (z >> 31)
-
-    seed, n_obs, n_word = 2**63 + 11, 7, 4
-    for b, row in enumerate(bootstrap_indices(seed, n_obs, 5)):
-        words = [mix((seed + (b * n_word + w + 1) * int(GOLDEN)) % 2**64) for w in range(n_word)]
-        halves = [word % 2**32 for word in words] + [word >> 32 for word in words]
-        assert row.tolist() == [half * n_obs >> 32 for half in halves][:n_obs]
+def mix_whole_number(z: int) -> int:
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % 2**64
+    return z ^ (z >> 31)
 
 
-@pytest.mark.parametrize("n", [2, 1000, 2**31 + 1, 3 * 2**30, 2**32 - 1])
-def test_compiled_indices_are_the_slow_ones_also_where_halves_are_refused(n):
-    from simstudy.stats._loss_bootstrap_kernels import fill_indices
-
-    n_word, resample, seed = 500, 3, 2**64 - 12345
-    low, high = np.empty((2, n_word), dtype=np.uint32)
-    fill_indices(np.uint64(seed), resample, np.uint64(n), low, high)
-    counter = np.arange(1, 1 + n_word, dtype=np.uint64) + np.uint64(resample * n_word)
-    words = loss_bootstrap._mix(np.uint64(seed) + counter * GOLDEN)
-    for shift, half in ((np.uint64(0), low), (HALF, high)):
-        assert half.tolist() == loss_bootstrap._half_to_index(words, shift, n).tolist()
+@pytest.mark.parametrize(("n_obs", "n_word", "bits"), [(7, 8, 16), (70_001, 35_001, 32)])
+def test_indices_are_those_of_a_loop_in_whole_numbers(n_obs, n_word, bits):
+    seed, n_boot = 2**63 + 11, 2
+    for b, row in enumerate(bootstrap_indices(seed, n_obs, n_boot)):
+        states = [seed + (b * n_word + w + 1) * int(GOLDEN) for w in range(n_word)]
+        words = [mix_whole_number(state % 2**64) for state in states]
+        parts = [word >> shift for word in words for shift in range(0, 64, bits)]
+        slow = [part % 2**bits * n_obs >> bits for part in parts]
+        assert np.mean(row == slow[:n_obs]) > 1 - 5 * n_obs / 2**bits  # but for those refused
 
 
-@pytest.mark.parametrize("n", [2, 1000, 2**31, 2**31 + 1, 3 * 2**30, 2**32 - 1])
-def test_pairs_of_indices_are_the_halves(n):
-    from simstudy.stats._loss_bootstrap_kernels import fill_indices, fill_pairs
+@pytest.mark.parametrize("n_obs", [2, 31, 32, 1000, 2**15 + 1, 3 * 2**14, 2**16 - 1, 2**16, 70_001])
+def test_compiled_indices_are_the_slow_ones_also_where_some_are_refused(n_obs):
+    from simstudy.stats._resample_kernels import fill_indices
 
-    seed, resample, pairs = np.uint64(77), 2, np.empty(500, dtype=np.uint64)
-    low, high = np.empty((2, 500), dtype=np.uint32)
-    fill_indices(seed, resample, np.uint64(n), low, high)
-    fill_pairs(seed, resample, np.uint64(n), pairs)
-    assert (pairs & LOW).tolist() == low.tolist()
-    assert (pairs >> HALF).tolist() == high.tolist()
+    seed, first, n_boot = 2**64 - 12345, 3, 2
+    indices = np.empty((n_boot, n_obs), np.uint32)
+    fill_indices(np.uint64(seed), first, n_obs, indices)
+    assert (indices == bootstrap_indices(seed, n_obs, first + n_boot)[first:]).all()
+
+
+@pytest.mark.parametrize("n_obs", [2**16, 2**31, 2**31 + 1, 3 * 2**30, 2**32 - 1])
+def test_compiled_indices_of_more_observations_than_fit_in_memory_are_the_slow_ones(n_obs):
+    from simstudy.stats._resample_kernels import _from_half
+
+    state, n_word = np.uint64(2**64 - 12345), 500
+    words = loss_bootstrap._mix(state + np.arange(n_word, dtype=np.uint64) * GOLDEN)
+    slow = [loss_bootstrap._to_index(words, n_obs, 32, shift) for shift in (0, 32)]
+    fast = [_from_half(state, at, n_obs) for at in range(2 * n_word)]
+    assert fast == np.stack(slow, axis=-1).ravel().tolist()
+
+
+BIASED_RANGE = 3 * 2**14  # four quarters to three indices: unrefused, one index in three doubles
+N_WORD = replicates_to_catch(1 / 3 - 1 / 4, sd=np.sqrt(2) / 3)
+RESIDUE_MCSE = np.sqrt(2) / 3 / np.sqrt(N_WORD)
 
 
 def share_of_residue_two(indices: np.ndarray) -> float:
     return float((indices % 3 == 2).mean())
 
 
-BIASED_RANGE = 3 * 2**30  # four halves to three indices: unrefused, one index in three doubles
-N_WORD = replicates_to_catch(1 / 3 - 1 / 4, sd=np.sqrt(2) / 3)
-RESIDUE_MCSE = np.sqrt(2) / 3 / np.sqrt(N_WORD)
-
-
 def test_no_index_is_favoured():
-    words = rng_at().integers(0, 2**64, size=(1, N_WORD), dtype=np.uint64)
-    indices = loss_bootstrap._half_to_index(words, HALF, BIASED_RANGE)
+    indices = bootstrap_indices(5, BIASED_RANGE, 1)[0, :N_WORD]
     assert_within_mcse(share_of_residue_two(indices), 1 / 3, RESIDUE_MCSE)
 
 
 def test_that_test_catches_multiplication_without_refusal():
-    words = rng_at().integers(0, 2**64, size=(1, N_WORD), dtype=np.uint64)
-    indices = ((words >> HALF) & LOW) * np.uint64(BIASED_RANGE) >> HALF
+    quarters = rng_at().integers(0, 2**16, size=N_WORD)
     with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(share_of_residue_two(indices), 1 / 3, RESIDUE_MCSE)
+        assert_within_mcse(share_of_residue_two(quarters * BIASED_RANGE >> 16), 1 / 3, RESIDUE_MCSE)
 
 
 # Exact identities with loops on the same indices -----------------------------------------------
 
 
-@pytest.mark.parametrize("n_obs", [2, 7, 8, 17, 31, 64])
+@pytest.mark.parametrize("n_obs", [2, 7, 8, 17, 31, 64, 1000, 2**16 - 1, 2**16])
 @pytest.mark.parametrize("n_column", [1, 2, 4, 5])
 def test_resampled_means_are_exactly_those_of_a_loop(n_obs, n_column):
     values = rng_at().integers(-1000, 1000, size=(3, n_obs, n_column)).astype(float)
