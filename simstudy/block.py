@@ -46,9 +46,15 @@ class Block(NamedTuple):
 
 
 def draw_block(plan: Plan, scenario: Any, index: int) -> Block:
-    """Simulate one block; an exception becomes rows with its text, so the rest can go on."""
+    """Simulate one block; an exception becomes rows with its text, so the rest can go on.
+
+    Columns that are not what a study may return are no failure of a replicate but a mistake in the
+    study, the same in every block: that is raised.
+    """
     try:
         columns = simulate_columns(plan, scenario, index)
+    except StudyError as error:
+        raise StudyError(f"{scenario!r}: {error}") from error
     except Exception as error:
         if plan.on_failure == "abort":
             raise

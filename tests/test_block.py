@@ -139,6 +139,14 @@ def test_what_is_not_columns_by_name_is_refused():
         simulated(X)
 
 
+@pytest.mark.parametrize("on_failure", ["record", "abort", "impute_worst"])
+def test_a_mistake_in_the_study_is_raised_with_its_scenario_and_not_recorded(on_failure):
+    plan, scenario = plan_of(on_failure=on_failure), giving({"x": X[:-1]})
+    with pytest.raises(StudyError, match=r": column 'x' has shape \(5,\)") as refusal:
+        draw_block(plan, scenario, 0)
+    assert str(refusal.value).startswith(f"{scenario!r}: ")
+
+
 # ---------------------------------------------------------------- failures
 def test_nan_that_was_not_announced_is_a_failure():
     x = np.where(X == 2, np.nan, X)

@@ -1,23 +1,16 @@
 """The classifier trial's kernels beside the plain loops they replace, timed in the same run."""
 
-import time
-
 import numpy as np
 from arch.bootstrap import IIDBootstrap
 from scipy import stats
 
 from simstudy.dgps.scores import NormalScores
 from simstudy.stats import binomial_trial, threshold_bounds
+from tests.benchmarks.timing import seconds
 
 METHODS = {"basic": "basic", "percentile": "percentile", "normal": "norm", "bca": "bca"}
 N_OBS, N_REP, N_BOOT = 50, 5000, 1000
 SENSITIVITY, CONFIDENCE = 0.95, 0.8
-
-
-def seconds(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def plain_bounds(sample):

@@ -4,8 +4,6 @@ Ours is a whole block of a scenario, with everything that it stores: every metho
 document's. The plain loops do as the document's code does, on fewer replicates.
 """
 
-import time
-
 import numpy as np
 import pytest
 from arch.bootstrap import IIDBootstrap
@@ -16,19 +14,11 @@ from experiments.classifier_threshold import Threshold
 from experiments.classifier_trial import AppliedTrial
 from simstudy.stats.binomial_trial import normal_sample_size, trial_power
 from simstudy.streams import Streams
+from tests.benchmarks.timing import seconds
 
 K, J, N_TEST, N_BOOT = 0.95, 0.8, 50, 1000
 TRUE = 1 + stats.norm.ppf(1 - K)
 TABLE = ("basic", "percentile", "norm", "bca")
-
-
-def seconds(call, rounds=1):
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def document_bound(phat, method):

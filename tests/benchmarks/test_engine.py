@@ -5,8 +5,6 @@ work and the design's own. What takes minutes is marked slow: `pytest -m slow te
 """
 
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,9 +27,9 @@ from simstudy.runner import Silent, Workers
 from simstudy.store import Group, write_blocks
 from simstudy.streams import Streams
 from simstudy.study import Study
+from tests.benchmarks.timing import ROOT, least, least_alone, python
 from tests.support import assert_within_mcse
 
-ROOT = Path(__file__).resolve().parents[2]
 INLINE = Workers("inline", 1)
 OVERHEAD = 5e-3  # seconds per block that are not the kernel's
 RESUME = 5.0  # seconds to find that 100,000 blocks are all there
@@ -54,18 +52,6 @@ def tiny(n_scenarios: int, block_size: int) -> Study:
         measures=[mean("x"), empirical_se("x")],
         block_size=block_size,
     )
-
-
-def seconds(call) -> float:
-    start = perf_counter()
-    call()
-    return perf_counter() - start
-
-
-def least(calls, rounds: int) -> list[float]:
-    """Least time of each, measured in turn, so that a busy moment does not hit only one."""
-    times = [[seconds(call) for call in calls] for _ in range(rounds)]
-    return np.min(times, axis=0).tolist()
 
 
 # ---------------------------------------------------------------- per block
@@ -228,13 +214,6 @@ def test_ten_million_replicates_in_ten_seconds_and_one_gigabyte(tmp_path):
 
 
 # ---------------------------------------------------------------- starting
-def python(*arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return done.stdout
-
-
 def test_finding_nothing_to_do_costs_little_more_than_imports(benchmark, tmp_path):
     arguments = [
         str(ROOT / "run.py"), "experiment=two_stage", "n_rep=100", "figures=false",
@@ -323,17 +302,10 @@ def test_raw_draws_against_the_script(benchmark):
     assert script / study >= 2
 
 
-AGAINST = """
-from functools import partial
-from tests.benchmarks.test_engine import by_the_kernel, by_the_script, least
-by_the_kernel("sufficient")
-print(*least([by_the_script, partial(by_the_kernel, "sufficient")], 3))
-"""
-
-
 def test_sufficient_statistics_against_the_script(benchmark):
-    """In a process of its own, where shapes are not checked as tests do. Measured: 200 to 210."""
-    script, kernel = map(float, benchmark.pedantic(python, args=("-c", AGAINST), rounds=1).split())
+    """Measured: 200 to 210."""
+    calls = ["by_the_script", "lambda: by_the_kernel('sufficient')"]
+    script, kernel = least_alone(benchmark, __name__, calls, rounds=3)
     benchmark.extra_info["ratio"] = script / kernel
     assert script / kernel >= 120
 

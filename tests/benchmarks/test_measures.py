@@ -4,13 +4,13 @@ Both are timed in the same run; the loops on fewer replicates, to whose number t
 proportional.
 """
 
-import time
 import tracemalloc
 
 import numpy as np
 import pytest
 
 from simstudy import measures as m
+from tests.benchmarks.timing import seconds
 from tests.measures import plain
 
 N_REP = 200_000
@@ -57,12 +57,6 @@ def loop(columns):
         plain.error_of_mean([high - low for low, high in pairs]),
         plain.share([v < 0.05 for v in p]),
     ]
-
-
-def seconds(function, argument):
-    start = time.perf_counter()
-    function(argument)
-    return time.perf_counter() - start
 
 
 def test_the_loops_say_the_same():

@@ -5,7 +5,6 @@ observations. Both sides are timed in the same run, on the same number of resamp
 metrics (MSE and MAE); the compiled side on a block of replicates, per replicate.
 """
 
-import time
 import tracemalloc
 
 import numpy as np
@@ -24,6 +23,7 @@ from simstudy.stats.loss_bootstrap import (
     studentized_bootstrap,
 )
 from simstudy.streams import Streams
+from tests.benchmarks.timing import least_alone, seconds
 from tests.support import assert_within_mcse
 
 K = 1.5
@@ -37,12 +37,11 @@ N_REP = 20
 # fastest that it was seen.
 CLOSED_FORM_FASTER = 3000  # 4500 to 30000
 INNER_MONTE_CARLO_FASTER = 75  # 105 to 700
-SINGLE_FASTER = 25  # 41 to 90
+SINGLE_FASTER = 15  # 27 to 90
 IDEAL_FASTER = 50  # 1700 to 7400
 FIT_FASTER = 4  # 11 to 15
-TRIAL_FASTER = {"law": 3000, "raw": 2000}  # with data and fit: 3900 to 30000, 3200 to 20000
-RESAMPLED_SE_FASTER = 35  # with data and fit, 1000 resamples: 50 to 90
-LIMIT_SE_FASTER = 200  # with data and fit: 800 to 1500
+TRIAL_FASTER = {"law": 3000, "raw": 2000}  # with data and fit: 3900 to 30000, 2800 to 20000
+SE_FASTER = {"1000": 40, "inf": 200}  # with data and fit: 50 to 56, 800 to 1050
 
 
 def draw_pair(n_obs: int, n_rep: int = 1) -> np.ndarray:
@@ -87,16 +86,6 @@ def double_bootstraps(n_inner: int | None) -> None:
     for block in BLOCKS:
         rng = np.random.default_rng(1)
         studentized_bootstrap(block, rng, k=K, n_boot=N_BOOT, n_inner=n_inner)
-
-
-def seconds(function, *args, rounds: int = 1) -> float:
-    """The best of some rounds: the least disturbed."""
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        function(*args)
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def assert_faster(benchmark, plain: float, asked: float, per_call: int = N_REP) -> None:
@@ -208,27 +197,35 @@ def plain_standard_error() -> None:
     plain_single_bootstrap(y, model.predict(x), 1000)
 
 
-def block_of(scenario, n_rep: int):
-    return lambda: scenario.simulate(Streams(1, "benchmark", "scenario", 0), n_rep)
+BLOCK = 100
 
 
-@pytest.fixture(scope="module")
-def plain_trial_seconds() -> float:
-    """With 1000 resamples; its time grows at least in proportion to them."""
-    return seconds(plain_trial, rounds=2) * 1000 / N_BOOT
+def block_of(scenario):
+    return lambda: scenario.simulate(Streams(1, "benchmark", "scenario", 0), BLOCK)
 
 
-@pytest.mark.parametrize("draws", TRIAL_FASTER)
-def test_the_whole_trial(benchmark, plain_trial_seconds, draws):
-    trial = block_of(RegressionTrial(draws=draws), 100)
-    benchmark.pedantic(trial, rounds=5, warmup_rounds=1)
-    assert_faster(benchmark, plain_trial_seconds, TRIAL_FASTER[draws], per_call=100)
+def trial(draws: str):
+    return block_of(RegressionTrial(draws=draws))
 
 
-@pytest.mark.parametrize(
-    ("n_boot", "asked"), [(1000.0, RESAMPLED_SE_FASTER), (np.inf, LIMIT_SE_FASTER)]
-)
+def standard_error(n_boot: str):
+    return block_of(BootstrapSe(n_boot=float(n_boot)))
+
+
+def ratio_alone(benchmark, plain: str, ours: str, rounds: int, n_boot: int = N_BOOT) -> float:
+    """Time of one plain replicate, in proportion to its resamples, over that of one in a block."""
+    loop, block = least_alone(benchmark, __name__, [plain, ours], rounds)
+    ratio = loop * 1000 / n_boot / (block / BLOCK)
+    benchmark.extra_info.update(plain_seconds=loop, ratio=ratio)
+    return ratio
+
+
+@pytest.mark.parametrize(("draws", "asked"), TRIAL_FASTER.items())
+def test_the_whole_trial(benchmark, draws, asked):
+    assert ratio_alone(benchmark, "plain_trial", f"trial({draws!r})", 4) >= asked
+
+
+@pytest.mark.parametrize(("n_boot", "asked"), SE_FASTER.items())
 def test_the_whole_study_of_the_standard_error(benchmark, n_boot, asked):
-    plain = seconds(plain_standard_error, rounds=5)
-    benchmark.pedantic(block_of(BootstrapSe(n_boot=n_boot), 100), rounds=8, warmup_rounds=1)
-    assert_faster(benchmark, plain, asked, per_call=100)
+    ours = f"standard_error({n_boot!r})"
+    assert ratio_alone(benchmark, "plain_standard_error", ours, 10, n_boot=1000) >= asked

@@ -1,12 +1,11 @@
 """The conditional cdf against the bivariate normal route that it replaces, timed in one run."""
 
-from time import perf_counter
-
 import numpy as np
 import pytest
 from scipy import special, stats
 
 from simstudy.stats.two_stage import TwoStageStatistic
+from tests.benchmarks.timing import seconds
 
 N_POINTS = 5000
 LEAST_RATIO = 20
@@ -20,12 +19,6 @@ def bivariate_route(x, *, null):
     law = stats.multivariate_normal(mean=[0, 0], cov=[[1, rho], [rho, 1]])
     points = np.column_stack([np.full(x.size, s * K), (x + r * K) / np.hypot(1, r)])
     return law.cdf(points) / special.ndtr(s * K)
-
-
-def seconds(call):
-    start = perf_counter()
-    call()
-    return perf_counter() - start
 
 
 @pytest.mark.parametrize("null", [False, True], ids=["null_false", "null_true"])
