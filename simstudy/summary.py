@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simstudy.block import (
     ERROR,
@@ -179,17 +180,18 @@ class KeepMoments:
         return pa.table({"scenario": keys, "rep": [block.number for block in blocks], **lists})
 
     def _row(self, block: Block) -> dict[str, np.ndarray]:
-        columns = with_failures_missing(block)
-        if not columns:
-            raise StudyError(
-                f"block {block.number} failed ({block.columns[ERROR][0]}), and keep=summary keeps "
-                "no rows to say so. Run with keep=replicates to see the failures."
-            )
-        columns = dict(imputed(columns, self.worst))
+        came_back = with_failures_missing(block)
+        columns = dict(imputed(came_back or self._nothing(block), self.worst))
         row: dict[str, np.ndarray] = {}
         for measure in self.measures:
-            row |= _moments_row(measure.name, measure.moments(columns))
+            moments = measure.moments(columns)
+            row |= _moments_row(measure.name, moments if came_back else moments._replace(centre=()))
         return row
+
+    def _nothing(self, block: Block) -> dict[str, np.ndarray]:
+        """Columns of a block that failed as a whole: NaN, in every cell."""
+        names = dict.fromkeys(name for measure in self.measures for name in measure.reads)
+        return dict.fromkeys(names, np.full(len(block.columns[ERROR]), np.nan))
 
 
 def _moments_row(name: str, moments: Moments) -> dict[str, np.ndarray]:
@@ -221,11 +223,24 @@ class FromMoments:
 
     def __post_init__(self) -> None:
         self._read = functools.lru_cache(maxsize=1)(self._table)
+        self._cells_elsewhere = functools.cache(self._cells)
 
     def __call__(self, scenario: Any, measure: Measure) -> Estimates:
         assert isinstance(measure, MomentMeasure)
-        table = self._read(scenario_key(scenario))
-        return measure.from_moments(_merged(measure.name, table), level=self.level)
+        merged = _merged(measure.name, self._read(scenario_key(scenario)))
+        if self.plan.axes and np.ndim(merged.n) == 0:
+            merged = _spread(merged, self._cells_elsewhere(measure.name))
+        return measure.from_moments(merged, level=self.level)
+
+    def _cells(self, name: str) -> tuple[int, ...]:
+        """The cells of a measure in any scenario: one that only failed does not know them."""
+        shape = f"{name}.shape"
+        for key in self.plan.keys:
+            table = self.store.read(key, self.n_rep[key] // self.plan.block_size, [shape])
+            _, *cells = _longest(table.column(shape))
+            if cells:
+                return tuple(cells)
+        return ()
 
     def _table(self, key: str) -> pa.Table:
         return self.store.read(key, self.n_rep[key] // self.plan.block_size)
@@ -233,7 +248,7 @@ class FromMoments:
 
 def _merged(name: str, table: pa.Table) -> Moments:
     """Moments of all blocks: the block is a last axis that is halved until it is gone."""
-    n_terms, *cells = table.column(f"{name}.shape")[0].as_py()
+    n_terms, *cells = _longest(table.column(f"{name}.shape"))
     n, n_failed, mean, comoment, centre = (
         _stacked(table, f"{name}.{part}") for part in Moments._fields
     )
@@ -249,17 +264,41 @@ def _merged(name: str, table: pa.Table) -> Moments:
     return _cut(blocks, np.s_[..., 0])
 
 
+def _spread(moments: Moments, cells: tuple[int, ...]) -> Moments:
+    """The same numbers in every cell."""
+    n, n_failed, mean, comoment, centre = moments
+
+    def wide(part: np.ndarray) -> np.ndarray:
+        return np.asarray(np.multiply.outer(part, np.ones(cells, np.asarray(part).dtype)))
+
+    return Moments(wide(n), wide(n_failed), wide(mean), wide(comoment), centre)
+
+
 def _cut(blocks: Moments, place: Any) -> Moments:
     """The same places of every part."""
     n, n_failed, mean, comoment, centre = blocks
     return Moments(n[place], n_failed[place], mean[place], comoment[place], centre)
 
 
+def _longest(column: pa.ChunkedArray) -> list[int]:
+    """A block that failed as a whole does not know the cells that the others have."""
+    at = int(np.argmax(pc.list_value_length(column).to_numpy()))
+    found: list[int] = column[at].as_py()
+    return found
+
+
 def _stacked(table: pa.Table, name: str) -> np.ndarray:
-    """A column of lists of one length, as (value, block)."""
+    """A column of lists as (value, block); of a shorter list each value holds for several cells.
+
+    Blocks without a value, which have no centre, are left out.
+    """
     column = table.column(name).combine_chunks()
     values = column.flatten().to_numpy(zero_copy_only=False)
-    return np.ascontiguousarray(values.reshape(len(table), -1).T)
+    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+    if (lengths == lengths[0]).all():
+        return np.ascontiguousarray(values.reshape(len(table), -1).T)
+    rows = [row for row in np.split(values, np.cumsum(lengths)[:-1]) if row.size]
+    return np.stack([np.repeat(row, lengths.max() // row.size) for row in rows], axis=1)
 
 
 def _one_centre(name: str, centre: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -1,7 +1,7 @@
 """The summary: one row per scenario, cell and measure, with its numbers in place."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -174,6 +174,39 @@ def test_moments_of_blocks_say_what_the_rows_say(n_blocks, with_failures):
     rows = study.run(40 * n_blocks).summary
     merged = study.run(40 * n_blocks, keep="summary").summary
     rows = rows[rows["measure"] != "convergence_rate"].reset_index(drop=True)
+    same = [name for name in rows if name not in ("estimate", "mcse", "lower", "upper")]
+    pd.testing.assert_frame_equal(merged[same], rows[same])
+    for name in ("estimate", "mcse", "lower", "upper"):
+        np.testing.assert_allclose(merged[name], rows[name], rtol=1e-10, atol=1e-14)
+
+
+class Lost(Exception):
+    """Of a block from which nothing comes back."""
+
+
+@dataclass(frozen=True)
+class LosesBlocks(TwoAxes):
+    """Loses the blocks whose first number is among the larger half, or all of them."""
+
+    always: bool = False
+
+    def simulate(self, streams, n_rep):
+        if self.always or streams("fate").random() < 0.5:
+            raise Lost("nothing came back")
+        return super().simulate(streams, n_rep)
+
+
+@pytest.mark.parametrize("settings", [{}, {"on_failure": "impute_worst", "worst": {"x": -9.0}}])
+@pytest.mark.parametrize("always", [False, True])
+def test_blocks_that_failed_as_a_whole_count_as_failures_without_rows_too(always, settings):
+    study = replace(
+        moments_study(), scenarios=[LosesBlocks(4, always=always), LosesBlocks(16)], **settings
+    )
+    rows = study.run(280).summary
+    merged = study.run(280, keep="summary").summary
+    rows = rows[rows["measure"] != "convergence_rate"].reset_index(drop=True)
+    if not settings:
+        assert set(rows["n_failed"]) == ({280, 80} if always else {80, 200})
     same = [name for name in rows if name not in ("estimate", "mcse", "lower", "upper")]
     pd.testing.assert_frame_equal(merged[same], rows[same])
     for name in ("estimate", "mcse", "lower", "upper"):

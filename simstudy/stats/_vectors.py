@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
