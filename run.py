@@ -1,5 +1,6 @@
 """The command line: `python run.py experiment=two_stage`. The one file that knows Hydra."""
 
+import contextlib
 import importlib
 import itertools
 import re
@@ -7,29 +8,53 @@ import shlex
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent
-REFUSED, FAILED, INTERRUPTED = 2, 3, 130
+REFUSED, FAILED, INTERRUPTED, TERMINATED = 2, 3, 130, 143
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which schedulers send before they kill."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run what the arguments say; the exit status tells how it went.
 
     0 all is well; 1 a defect, with its traceback; 2 refused before any work; 3 some replicates
-    failed or a figure could not be drawn; 130 interrupted.
+    failed or a figure could not be drawn; 130 interrupted; 143 terminated.
     """
     arguments = [open_key(one) for one in (sys.argv[1:] if argv is None else argv)]
     from simstudy.errors import SimstudyError
 
     try:
         refuse_bad_overrides(arguments)
-        return call_hydra(arguments)
+        with termination_interrupts():
+            return call_hydra(arguments)
     except SimstudyError as error:
         return refuse(error)
+
+
+@contextlib.contextmanager
+def termination_interrupts() -> Iterator[None]:
+    """SIGTERM ends a run as Ctrl-C does: workers are stopped, and what is finished is kept."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only there may a program say what a signal does
+        return
+
+    def terminate(*_: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not cut this short
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def open_key(argument: str) -> str:
@@ -54,8 +79,8 @@ def call_hydra(arguments: Sequence[str]) -> int:
     def job(cfg: Any) -> int:
         from hydra.core.hydra_config import HydraConfig
 
-        if INTERRUPTED in statuses:  # the rest of a sweep
-            return INTERRUPTED
+        if statuses and statuses[-1] in (INTERRUPTED, TERMINATED):  # the rest of a sweep
+            return statuses[-1]
         choice = HydraConfig.get().runtime.choices["experiment"]
         statuses.append(run_job(read_job(cfg, choice), arguments))
         return statuses[-1]
@@ -253,13 +278,13 @@ def run_job(job: Job, arguments: Sequence[str]) -> int:
             look = job.study.look(job.n_rep, job.settings.seed, out=job.out)
             return publish_result(job, look)
         return carry_out(job)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
         print(
             f"interrupted; every finished block is kept. To go on: {again(arguments)}",
             file=sys.stderr,
         )
-        return INTERRUPTED
+        return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
     except DiskFullError as error:
         return refuse(SimstudyError(f"{error} That is: {again(arguments)}"))
     except SimstudyError as error:

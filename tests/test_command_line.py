@@ -333,18 +333,31 @@ def is_alive(group: int) -> bool:
     return True
 
 
+def ctrl_c(process) -> None:
+    """Reaches the whole session."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+def terminate(process) -> None:
+    """As `kill` and schedulers send it: to the program alone."""
+    process.terminate()
+
+
+@pytest.mark.parametrize(("stop", "status"), [(ctrl_c, 130), (terminate, 143)])
 @pytest.mark.parametrize("backend", ["inline", "loky"])
-def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(backend, tmp_path):
+def test_what_is_stopped_keeps_what_is_finished_and_says_how_to_go_on(
+    backend, stop, status, tmp_path
+):
     asked = [*LONG, f"out={tmp_path}", f"backend={backend}", "n_jobs=2", "progress=false"]
     folder = tmp_path / "two_stage" / "replicates"
     process = start(*asked)
     try:
         wait_for(lambda: len(list(folder.glob("*.parquet"))) >= 3)
-        os.killpg(process.pid, signal.SIGINT)
+        stop(process)
         out, err = process.communicate(timeout=60)
     finally:
         process.poll() is None and os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == 130
+    assert process.returncode == status
     assert "Traceback" not in err
     assert err.splitlines()[-1] == (
         "interrupted; every finished block is kept. To go on: python run.py "

@@ -40,6 +40,7 @@ MOST_BY_QUARTERS = 2**16 - 1  # observations: one more place is for nothing
 WORDS_PER_CHUNK = PER_CHUNK // 4
 ALL = np.uint32(2**PER_CHUNK - 1)
 CHUNKS_AT_ONCE = 64  # resamples are drawn by batches of these: 4 KB
+HALVES_AT_ONCE = 1024
 COLUMNS = 4
 
 
@@ -107,6 +108,25 @@ def _from_half(state: np.uint64, at: int, n_obs: int) -> np.uint64:
 
 
 @njit(nogil=True, cache=True)
+def _fill_by_halves(
+    state: np.uint64, first: int, n_obs: int, indices: UInt32[np.ndarray, " index"]
+) -> None:
+    """Indices `first` (even), `first` + 1, ... of a resample of so many observations."""
+    n, threshold, refused = np.uint64(n_obs), (ONE << U32) % np.uint64(n_obs), np.uint64(0)
+    for i in range(0, indices.shape[0] - 1, 2):
+        word = _mix(state + np.uint64((first + i) // 2) * GOLDEN)
+        low, high = (word & HALF) * n, (word >> U32) * n
+        indices[i], indices[i + 1] = low >> U32, high >> U32
+        refused += np.uint64((low & HALF) < threshold) + np.uint64((high & HALF) < threshold)
+    if indices.shape[0] % 2 == 1:
+        last = indices.shape[0] - 1
+        indices[last] = _from_half(state, first + last, n_obs)
+    if refused > 0:  # kept out of the loop, which is vectorized
+        for i in range(indices.shape[0]):
+            indices[i] = _from_half(state, first + i, n_obs)
+
+
+@njit(nogil=True, cache=True)
 def fill_indices(
     seed: np.uint64, first: int, n_obs: int, indices: UInt32[np.ndarray, "boot obs"]
 ) -> None:
@@ -115,8 +135,7 @@ def fill_indices(
         n_word = np.uint64((n_obs + 1) // 2)
         for b in range(indices.shape[0]):
             state = seed + (np.uint64(first + b) * n_word + ONE) * GOLDEN
-            for i in range(n_obs):
-                indices[b, i] = _from_half(state, i, n_obs)
+            _fill_by_halves(state, 0, n_obs, indices[b])
         return
     room = _room(n_obs, 1)
     state = seed + (np.uint64(first * room[0].shape[0]) + ONE) * GOLDEN
@@ -131,15 +150,15 @@ def _sum_of_one(column: Float[np.ndarray, " place"], words: UInt64[np.ndarray, "
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
     w = np.uint64(0)
     for _ in range(words.shape[0] // 2):
-        here, after = words[w], words[w + ONE]
+        here, beside = words[w], words[w + ONE]
         s0 += column[here & QUARTER]
         s1 += column[(here >> U16) & QUARTER]
         s2 += column[(here >> U32) & QUARTER]
         s3 += column[here >> U48]
-        s4 += column[after & QUARTER]
-        s5 += column[(after >> U16) & QUARTER]
-        s6 += column[(after >> U32) & QUARTER]
-        s7 += column[after >> U48]
+        s4 += column[beside & QUARTER]
+        s5 += column[(beside >> U16) & QUARTER]
+        s6 += column[(beside >> U32) & QUARTER]
+        s7 += column[beside >> U48]
         w += TWO
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
@@ -173,15 +192,25 @@ def _sums_by_halves(
     seed: np.uint64,
     sums: Float[np.ndarray, " boot_column"],
 ) -> None:
+    """`resampled_sums` of many observations: some indices first, so that look-ups overlap."""
     n_column = values.shape[0] // (n_obs + 1)
-    n_word = np.uint64((n_obs + 1) // 2)
-    sums[:] = 0.0
+    n_word, drawn = np.uint64((n_obs + 1) // 2), np.empty(HALVES_AT_ONCE, np.uint32)
     for b in range(sums.shape[0] // n_column):
         state = seed + (np.uint64(b) * n_word + ONE) * GOLDEN
-        for i in range(n_obs):
-            index = np.int64(_from_half(state, i, n_obs))
-            for c in range(n_column):
-                sums[b * n_column + c] += values[index * n_column + c]
+        total, four = 0.0, zeros()
+        for first in range(0, n_obs, HALVES_AT_ONCE):
+            indices = drawn[: min(HALVES_AT_ONCE, n_obs - first)]
+            _fill_by_halves(state, first, n_obs, indices)
+            if n_column == 1:
+                for index in indices:
+                    total += values[index]
+            else:
+                for index in indices:
+                    four = add(four, _row(values, np.uint64(index)))
+        if n_column == 1:
+            sums[b] = total
+        else:
+            store(sums, b * COLUMNS, four)
 
 
 @njit(nogil=True, cache=True)
