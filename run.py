@@ -73,7 +73,7 @@ def call_hydra(arguments: Sequence[str]) -> int:
     """Let Hydra compose, sweep and launch; each job's status counts."""
     import hydra
 
-    statuses = []
+    statuses: list[int] = []
 
     @hydra.main(version_base=None, config_path=str(ROOT / "conf"), config_name="config")  # type: ignore[untyped-decorator]
     def job(cfg: Any) -> int:
