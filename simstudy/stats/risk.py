@@ -29,7 +29,8 @@ def folded_normal_mean(
     Leone, Nelson & Nottingham (1961), Technometrics 3(4), 543-550.
     """
     scaled = mean / np.sqrt(2 * variance)
-    density = np.sqrt(2 * variance / np.pi) * np.exp(-(scaled**2))
+    exponential = 1 + special.expm1(-(scaled**2))  # NumPy's own rounds by processor
+    density = np.sqrt(2 * variance / np.pi) * exponential
     return np.asarray(density + mean * special.erf(scaled))
 
 

@@ -1,7 +1,12 @@
 """The same bits, whoever computes them, in what order, and in how many goes."""
 
+import hashlib
+import json
+import os
 import platform
 import shutil
+import subprocess
+import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,14 +17,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from experiments import two_stage
+from experiments.bootstrap_se import BootstrapSe
+from experiments.regression_trial import RegressionTrial
+from experiments.two_stage import TwoStage
 from simstudy.block import rows_of
 from simstudy.design import scenario_key
 from simstudy.runner import Silent, Workers, missing_jobs, run_jobs
 from simstudy.store import METADATA_KEY, OWNER_KEY, Store
+from simstudy.streams import Streams
 from simstudy.study import Study
 from tests import toy
 from tests.guarantees.content import assert_same_result, content, file_names
 
+ROOT = Path(__file__).parents[2]
 SIZES = {"toy": 220, "two_stage": 2500}  # neither is a whole number of blocks
 WORKERS = [
     Workers("threads", 1), Workers("threads", 2), Workers("threads", 4),
@@ -244,3 +254,54 @@ def test_files_carry_only_what_they_hold(reference):
     assert metadata.created_by.startswith("parquet-cpp-arrow version")
     stored = {scenario_key(one) for one in reference.plan.scenarios}
     assert set(pq.read_table(path).column("scenario").unique().to_pylist()) == stored
+
+
+# ---------------------------------------------------------------- another processor
+OTHER_PROCESSOR = """
+import json
+from tests.guarantees.test_same_bits import bits_of_blocks
+print(json.dumps(bits_of_blocks()))
+"""
+
+
+def bits_of_blocks() -> dict[str, str]:
+    """A hash of every column of a block of some scenarios."""
+    blocks = [
+        TwoStage(k=1.0, n1=100, n2=50),
+        TwoStage(k=1.0, n1=100, n2=50, draws="sufficient"),
+        RegressionTrial(n_boot=100),
+        RegressionTrial(n_boot=100, n_inner=10.0),
+        BootstrapSe(n_boot=100.0),
+    ]
+    return {
+        f"{one} {name}": hashlib.sha256(np.ascontiguousarray(column)).hexdigest()
+        for one in blocks
+        for name, column in one.simulate(Streams(1, "bits", "scenario", 0), 100).items()
+    }
+
+
+def bits_without_wide_registers(folder: Path) -> dict[str, str]:
+    """The same from compiled code, NumPy and BLAS as they are on the oldest of processors."""
+    from numpy._core._multiarray_umath import __cpu_dispatch__
+
+    plain = {
+        "NUMBA_CPU_NAME": "generic",
+        "NUMBA_CPU_FEATURES": "",
+        "NUMBA_CACHE_DIR": str(folder),
+        "NPY_DISABLE_CPU_FEATURES": " ".join(__cpu_dispatch__),
+        "OPENBLAS_CORETYPE": "Nehalem",
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX512F",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER_PROCESSOR],
+        env=os.environ | plain, cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names are of x86")
+def test_another_processor_moves_no_bit(tmp_path):
+    here, there = bits_of_blocks(), bits_without_wide_registers(tmp_path)
+    assert here.keys() == there.keys()
+    moved = {name for name in here if here[name] != there[name]}
+    assert moved == set()
