@@ -10,6 +10,8 @@ from experiments._classifier_theory import threshold_cdf
 from experiments._classifier_thresholds import (
     BOOTSTRAP,
     METHODS,
+    N_SIM,
+    PUBLISHED,
     OrderLaw,
     Target,
     draw_resamples,
@@ -111,8 +113,6 @@ def _bars(bars: pd.DataFrame) -> Any:
 # ---------------------------------------------------------------- the coverage table
 def figure_coverage(result: Result) -> ggplot:
     """The coverage table: every method, with infinitely many resamples and with 1000."""
-    from experiments.classifier_threshold import N_SIM, PUBLISHED
-
     confidence = result.plan.scenarios[0].confidence
     rows = result.summary.query("measure == 'coverage' and confidence == @confidence")
     rows = rows[(rows["n_boot"] == 0) | rows["method"].isin(BOOTSTRAP)].copy()

@@ -32,6 +32,8 @@ from experiments._classifier_threshold_figures import (
 from experiments._classifier_thresholds import (
     BCA,
     METHODS,
+    N_SIM,
+    PUBLISHED,
     Target,
     draw_resamples,
     exact_moments,
@@ -153,8 +155,6 @@ def study(config: Config) -> Study:
 
 
 # ---------------------------------------------------------------- claims
-N_SIM = 250  # replicates of the document
-PUBLISHED = {"bca strict": 0.780, "normal": 0.684, "basic": 0.652, "percentile": 0.640}
 AT = {"n_obs": 50, "sensitivity": 0.95}
 EXACTLY = AT | {"confidence": 0.8, "n_boot": 0}
 AS_PUBLISHED = AT | {"confidence": 0.8, "n_boot": 1000}
