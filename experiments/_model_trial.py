@@ -5,7 +5,7 @@ with test samples of several sizes: the axes of its columns are model, n_test, m
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,9 @@ from scipy import special
 from experiments._regression import METHODS, Stage, null_columns, stage_of, trial_design, verdict
 from simstudy.attempt import by_method
 from simstudy.block import has_text
-from simstudy.claims import Reproduced
-from simstudy.design import Columns
+from simstudy.claims import Claim, Reproduced
+from simstudy.config import option
+from simstudy.design import Columns, grid
 from simstudy.dgps.linear import LinearModel, Regression
 from simstudy.errors import ConfigError, DesignError
 from simstudy.figures import measure_curves
@@ -40,6 +41,7 @@ from simstudy.stats.metrics import (
     tweedie_deviance,
 )
 from simstudy.streams import Streams
+from simstudy.study import Study
 
 METRICS = {one.name: one for one in (MSE, MAE, RMSE, R2, CORRELATION, MAPE, tweedie_deviance(1.5))}
 MODELS = (
@@ -47,6 +49,20 @@ MODELS = (
     "log_gradient_boosting",
 )  # fmt: skip
 AXES = ("model", "n_test", "method", "metric")
+
+
+@dataclass
+class TrialConfig:
+    """What every study of models sweeps, beside its data, models and metrics."""
+
+    n_test: list[int] = option("observations that the bound comes from", at_least=10)
+    k: float = option("standard errors from the test metric to the bound", above=0, at_most=30)
+    alpha: float = option("size of the test given a true null", above=0, below=1)
+    power: float = option("power that the prospective sample is to give", above=0, below=1)
+    n_train: int = option("observations that the models learn from", at_least=10)
+    n_boot: int = option("bootstrap resamples", at_least=2)
+    n_truth: int = option("fresh observations behind each true metric", at_least=1000)
+    n_rep: int = option("replicates for each kind of data", at_least=1)
 
 
 def need_scikit_learn() -> None:
@@ -336,15 +352,54 @@ def keeps_the_design(
     return Reproduced(float((beyond < within).all()), detail=said)
 
 
+def model_study(
+    name: str,
+    config: TrialConfig,
+    *,
+    dgps: Sequence[tuple[str, Any]],
+    models: list[str],
+    metrics: list[str],
+    claims: Sequence[Claim],
+) -> Study:
+    """The trial of these models by these metrics, on each kind of data.
+
+    Parameters
+    ----------
+    dgps
+        Data-generating processes, each after the words that figures have for it.
+    """
+    need_scikit_learn()
+    labels = {identity(dgp).removesuffix("()"): words for words, dgp in dgps}
+    return Study(
+        name=name,
+        scenarios=grid(
+            ModelTrial, dgp=[dgp for _, dgp in dgps], models=[tuple(models)],
+            metrics=[tuple(metrics)], sizes=[tuple(config.n_test)], k=config.k,
+            alpha=config.alpha, power=config.power, n_train=config.n_train,
+            n_boot=config.n_boot, n_truth=config.n_truth,
+        ),
+        axes=axes(models, config.n_test, metrics),
+        measures=MEASURES,
+        block_size=5,
+        n_rep=config.n_rep,
+        figures={
+            measure: functools.partial(trial_figure, measure=measure, title=title, labels=labels)
+            for measure, title in TITLES.items()
+        },
+        claims=claims,
+    )  # fmt: skip
+
+
 # ---------------------------------------------------------------- figures
-def trial_figure(
-    result: Result, measure: str, title: str, labels: Mapping[str, str], *, method: str
-) -> ggplot:
-    """A share by test size, model, metric and DGP, with its design value dashed."""
+TITLES = {"null_is_false": "null is false", "power": "power", "type_1_error": "type-I error"}
+
+
+def trial_figure(result: Result, measure: str, title: str, labels: Mapping[str, str]) -> ggplot:
+    """A share by test size, model, metric and DGP, studentized, with its design value dashed."""
     one = result.plan.scenarios[0]
     levels = design_levels(one)
     rows = tidy(result, labels)
-    rows = rows[rows["method"] == method]
+    rows = rows[rows["method"] == "studentized"]
     figure = measure_curves(
         rows, x="n_test", y=measure, color="model", panel="data", rows="metric",
         nominal=levels[measure], exact=False, log_x=True,

@@ -15,21 +15,15 @@ Performance  Power, type-I error and share of false nulls by size of the test sa
 from dataclasses import dataclass
 
 from experiments._model_trial import (
-    MEASURES,
     METRICS,
     MODELS,
-    ModelTrial,
-    axes,
+    TrialConfig,
     keeps_the_design,
-    need_scikit_learn,
-    trial_figure,
+    model_study,
 )
 from simstudy.claims import Claim, Reproduced
 from simstudy.config import option, published
-from simstudy.design import grid
 from simstudy.dgps.linear import LinearModel
-from simstudy.figures.lazy import ggplot
-from simstudy.naming import identity
 from simstudy.result import Result
 from simstudy.study import Study
 
@@ -45,65 +39,27 @@ WORDS = {
     "heteroskedastic": "noise follows the signal",
     "heavy_tails": "Student-t noise, 3 df",
 }
-LABELS = {identity(DGPS[name]).removesuffix("()"): words for name, words in WORDS.items()}
 
 
 @published(__file__)
 @dataclass
-class Config:
+class Config(TrialConfig):
     """What the study sweeps."""
 
     dgps: list[str] = option("what the observations are", one_of=tuple(DGPS))
     models: list[str] = option("what is on trial", one_of=MODELS[:4])
     metrics: list[str] = option("what it is tried by", one_of=tuple(METRICS)[:5])
-    n_test: list[int] = option("observations that the bound comes from", at_least=10)
-    k: float = option("standard errors from the test metric to the bound", above=0, at_most=30)
-    alpha: float = option("size of the test given a true null", above=0, below=1)
-    power: float = option("power that the prospective sample is to give", above=0, below=1)
-    n_train: int = option("observations that the models learn from", at_least=10)
-    n_boot: int = option("bootstrap resamples", at_least=2)
-    n_truth: int = option("fresh observations behind each true metric", at_least=1000)
-    n_rep: int = option("replicates for each kind of data", at_least=1)
 
 
 def study(config: Config) -> Study:
-    need_scikit_learn()
-    scenarios = grid(
-        ModelTrial, dgp=[DGPS[name] for name in config.dgps],
-        models=[tuple(config.models)], metrics=[tuple(config.metrics)],
-        sizes=[tuple(config.n_test)], k=config.k, alpha=config.alpha, power=config.power,
-        n_train=config.n_train, n_boot=config.n_boot, n_truth=config.n_truth,
-    )  # fmt: skip
-    return Study(
-        name="regression_trial_models",
-        scenarios=scenarios,
-        axes=axes(config.models, config.n_test, config.metrics),
-        measures=MEASURES,
-        block_size=5,
-        n_rep=config.n_rep,
-        figures={
-            "null_is_false": figure_null,
-            "power": figure_power,
-            "type_1_error": figure_type_1,
-        },
+    return model_study(
+        "regression_trial_models",
+        config,
+        dgps=[(WORDS[name], DGPS[name]) for name in config.dgps],
+        models=config.models,
+        metrics=config.metrics,
         claims=CLAIMS,
     )
-
-
-# ---------------------------------------------------------------- figures
-def figure_null(result: Result) -> ggplot:
-    """Share of false nulls: where it lies below the dashed line, the bound is too optimistic."""
-    return trial_figure(result, "null_is_false", "null is false", LABELS, method="studentized")
-
-
-def figure_power(result: Result) -> ggplot:
-    """Power given a false null."""
-    return trial_figure(result, "power", "power", LABELS, method="studentized")
-
-
-def figure_type_1(result: Result) -> ggplot:
-    """Type-I error given a true null."""
-    return trial_figure(result, "type_1_error", "type-I error", LABELS, method="studentized")
 
 
 # ---------------------------------------------------------------- claims

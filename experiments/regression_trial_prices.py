@@ -20,19 +20,14 @@ from typing import Any
 from scipy import special
 
 from experiments._model_trial import (
-    MEASURES,
     METRICS,
     MODELS,
-    ModelTrial,
     Prices,
-    axes,
-    need_scikit_learn,
-    trial_figure,
+    TrialConfig,
+    model_study,
 )
 from simstudy.claims import Claim, Reproduced
 from simstudy.config import option, published
-from simstudy.design import grid
-from simstudy.figures.lazy import ggplot
 from simstudy.naming import identity
 from simstudy.result import Result
 from simstudy.study import Study
@@ -40,64 +35,23 @@ from simstudy.study import Study
 
 @published(__file__)
 @dataclass
-class Config:
+class Config(TrialConfig):
     """What the study sweeps."""
 
     spreads: list[float] = option("standard deviation of the log price", above=0, at_most=3)
     models: list[str] = option("what is on trial", one_of=MODELS)
     metrics: list[str] = option("what it is tried by", one_of=tuple(METRICS))
-    n_test: list[int] = option("observations that the bound comes from", at_least=10)
-    k: float = option("standard errors from the test metric to the bound", above=0, at_most=30)
-    alpha: float = option("size of the test given a true null", above=0, below=1)
-    power: float = option("power that the prospective sample is to give", above=0, below=1)
-    n_train: int = option("observations that the models learn from", at_least=10)
-    n_boot: int = option("bootstrap resamples", at_least=2)
-    n_truth: int = option("fresh observations behind each true metric", at_least=1000)
-    n_rep: int = option("replicates for each spread", at_least=1)
 
 
 def study(config: Config) -> Study:
-    need_scikit_learn()
-    scenarios = grid(
-        ModelTrial, dgp=[Prices(spread) for spread in config.spreads],
-        models=[tuple(config.models)], metrics=[tuple(config.metrics)],
-        sizes=[tuple(config.n_test)], k=config.k, alpha=config.alpha, power=config.power,
-        n_train=config.n_train, n_boot=config.n_boot, n_truth=config.n_truth,
-    )  # fmt: skip
-    return Study(
-        name="regression_trial_prices",
-        scenarios=scenarios,
-        axes=axes(config.models, config.n_test, config.metrics),
-        measures=MEASURES,
-        block_size=5,
-        n_rep=config.n_rep,
-        figures={
-            "null_is_false": figure_null, "power": figure_power, "type_1_error": figure_type_1
-        },
+    return model_study(
+        "regression_trial_prices",
+        config,
+        dgps=[(f"spread of log price {one:g}", Prices(one)) for one in config.spreads],
+        models=config.models,
+        metrics=config.metrics,
         claims=CLAIMS,
-    )  # fmt: skip
-
-
-def _labels(result: Result) -> dict[str, str]:
-    dgps: list[Any] = [one.dgp for one in result.plan.scenarios]
-    return {identity(one): f"spread of log price {one.spread:g}" for one in dgps}
-
-
-def figure_null(result: Result) -> ggplot:
-    """Share of false nulls: where it lies below the dashed line, the bound is too optimistic."""
-    labels = _labels(result)
-    return trial_figure(result, "null_is_false", "null is false", labels, method="studentized")
-
-
-def figure_power(result: Result) -> ggplot:
-    """Power given a false null."""
-    return trial_figure(result, "power", "power", _labels(result), method="studentized")
-
-
-def figure_type_1(result: Result) -> ggplot:
-    """Type-I error given a true null."""
-    labels = _labels(result)
-    return trial_figure(result, "type_1_error", "type-I error", labels, method="studentized")
+    )
 
 
 # ---------------------------------------------------------------- claims
