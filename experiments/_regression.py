@@ -6,11 +6,13 @@ is no better than the bound.
 """
 
 import functools
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
+from simstudy.config import option
 from simstudy.dgps.linear import Coefficients, LinearModel
 from simstudy.errors import DesignError
 from simstudy.stats.least_squares import LinearFit, fit_least_squares
@@ -24,8 +26,19 @@ NOT_FINITE = "the metric is not a finite number"
 NO_SPREAD = "the losses are constant, so their bootstrap has no standard error"
 WRONG_SIDE = "the studentized quantile is on the wrong side of zero or infinite: nothing to scale"
 
-
 DRAWS = ("law", "raw")
+
+
+@dataclass
+class LinearConfig:
+    """What every study of a least-squares fit says of its data."""
+
+    n_feature: int = option("features", at_least=1)
+    coefficient: float = option("size of every coefficient", above=0, at_most=1e6)
+    draws: str = option(
+        "fits and errors from their exact laws, or from features and responses", one_of=DRAWS
+    )
+    n_rep: int = option("published replicates in each scenario", at_least=1)
 
 
 def draw_fit(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments._regression import DRAWS, draw_errors, draw_fit, refuse_few_observations
+from experiments._regression import LinearConfig, draw_errors, draw_fit, refuse_few_observations
 from simstudy.claims import Claim, Reproduced
 from simstudy.config import option, published
 from simstudy.design import Columns, grid
@@ -34,19 +34,13 @@ from simstudy.study import Study
 
 @published(__file__)
 @dataclass
-class Config:
+class Config(LinearConfig):
     """What the study sweeps."""
 
     n_boot: list[int] = option("resamples, beside the limit of infinitely many", at_least=2)
     n_train: list[int] = option("observations that the model learns from", at_least=2)
     n_test: list[int] = option("observations that are resampled", at_least=2)
-    n_feature: int = option("features", at_least=1)
-    coefficient: float = option("size of every coefficient", above=0, at_most=1e6)
     noise_variance: float = option("variance of the response given the features", above=0)
-    draws: str = option(
-        "fits and errors from their exact laws, or from features and responses", one_of=DRAWS
-    )
-    n_rep: int = option("published replicates in each scenario", at_least=1)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ Performance  Coverage (share of safe thresholds), mean true sensitivity, and the
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import stats
@@ -82,6 +82,8 @@ class Threshold:
         What the scores of positive cases are.
     """
 
+    methods: ClassVar[tuple[str, ...]] = METHODS
+
     n_obs: int = 50
     sensitivity: float = 0.95
     confidence: float = 0.8
@@ -98,8 +100,8 @@ class Threshold:
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         x = self.scores.draw(streams("data"), n_rep, self.n_obs)
-        found = thresholds(x, self.target, resamples=self.resamples(streams, x))
-        threshold = np.stack([found[method] for method in METHODS], axis=1)
+        found = thresholds(x, self.target, self.methods, resamples=self.resamples(streams, x))
+        threshold = np.stack([found[method] for method in self.methods], axis=1)
         return {
             "threshold": threshold,
             "safe": threshold <= self.true_threshold,
@@ -114,8 +116,8 @@ class Threshold:
 
     def exact(self) -> dict[str, Any]:
         about = (self.n_obs, self.target)
-        cover = [exact_coverage(self.scores, method, *about) for method in METHODS]
-        kept = [exact_mean_sensitivity(self.scores, method, *about) for method in METHODS]
+        cover = [exact_coverage(self.scores, method, *about) for method in self.methods]
+        kept = [exact_mean_sensitivity(self.scores, method, *about) for method in self.methods]
         return {"coverage": np.array(cover), "mean_sensitivity": np.array(kept)}
 
 

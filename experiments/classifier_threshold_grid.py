@@ -15,16 +15,13 @@ Performance  Coverage and mean true sensitivity, with the exact value where theo
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
 import pandas as pd
 
-from experiments._classifier_theory import exact_coverage, exact_mean_sensitivity
 from experiments._classifier_thresholds import (
     FURTHER,
     METHODS,
-    thresholds,
 )
 from experiments.classifier_threshold import Threshold
 from simstudy.config import option, published
@@ -75,20 +72,11 @@ class Config:
 class Bound(Threshold):
     """A threshold set on one test set, by every method there is; bootstraps exactly."""
 
-    def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        x = self.scores.draw(streams("data"), n_rep, self.n_obs)
-        found = thresholds(x, self.target, GRID_METHODS)
-        threshold = np.stack([found[method] for method in GRID_METHODS], axis=1)
-        return {
-            "safe": threshold <= self.true_threshold,
-            "sensitivity": self.scores.sensitivity(threshold),
-        }
+    methods: ClassVar[tuple[str, ...]] = GRID_METHODS
 
-    def exact(self) -> dict[str, np.ndarray]:
-        about = (self.n_obs, self.target)
-        cover = [exact_coverage(self.scores, method, *about) for method in GRID_METHODS]
-        kept = [exact_mean_sensitivity(self.scores, method, *about) for method in GRID_METHODS]
-        return {"coverage": np.array(cover), "mean_sensitivity": np.array(kept)}
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        columns = super().simulate(streams, n_rep)
+        return {name: columns[name] for name in ("safe", "sensitivity")}
 
 
 def study(config: Config) -> Study:

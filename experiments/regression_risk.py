@@ -17,8 +17,8 @@ import pandas as pd
 from jaxtyping import Float
 
 from experiments._regression import (
-    DRAWS,
     METRICS,
+    LinearConfig,
     draw_errors,
     draw_fit,
     refuse_few_observations,
@@ -37,18 +37,12 @@ from simstudy.study import Study
 
 @published(__file__)
 @dataclass
-class Config:
+class Config(LinearConfig):
     """What the study sweeps."""
 
     n_train: list[int] = option("observations that the model learns from", at_least=2)
     n_test: list[int] = option("observations that the metrics come from", at_least=2)
-    n_feature: int = option("features", at_least=1)
-    coefficient: float = option("size of every coefficient", above=0, at_most=1e6)
     noise_variance: float = option("variance of the response given the features", above=0)
-    draws: str = option(
-        "fits and errors from their exact laws, or from features and responses", one_of=DRAWS
-    )
-    n_rep: int = option("published replicates in each scenario", at_least=1)
 
 
 @dataclass(frozen=True)

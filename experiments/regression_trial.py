@@ -25,9 +25,9 @@ from jaxtyping import Float
 from scipy import special
 
 from experiments._regression import (
-    DRAWS,
     METHODS,
     METRICS,
+    LinearConfig,
     Stage,
     draw_errors,
     draw_fit,
@@ -60,7 +60,7 @@ from simstudy.study import Study
 
 @published(__file__)
 @dataclass
-class Config:
+class Config(LinearConfig):
     """What the study sweeps."""
 
     k: list[float] = option(
@@ -70,14 +70,8 @@ class Config:
     power: list[float] = option("power that the prospective sample is to give", above=0, below=1)
     n_train: list[int] = option("observations that the model learns from", at_least=2)
     n_test: list[int] = option("observations that the bound comes from", at_least=2)
-    n_feature: int = option("features", at_least=1)
-    coefficient: float = option("size of every coefficient", above=0, at_most=1e6)
     noise_variance: list[float] = option("variance of the response given the features", above=0)
     n_boot: int = option("bootstrap resamples", at_least=2)
-    draws: str = option(
-        "fits and errors from their exact laws, or from features and responses", one_of=DRAWS
-    )
-    n_rep: int = option("published replicates in each scenario", at_least=1)
 
 
 @dataclass(frozen=True)
