@@ -292,18 +292,23 @@ def run_job(job: Job, arguments: Sequence[str]) -> int:
 
 
 def again(arguments: Sequence[str]) -> str:
-    """The command that goes on where this one stopped."""
-    return f"python run.py {shlex.join(arguments)}"
+    """The command that goes on where this one stopped: it must not delete what is finished."""
+    kept = [one for one in arguments if one.lstrip("+").partition("=")[0] != "restart"]
+    return f"python run.py {shlex.join(kept)}"
 
 
 def carry_out(job: Job) -> int:
     """Compute what is missing; publish it, unless it stands there already."""
     from simstudy.progress import Bar
+    from simstudy.publish import refuse_replacing
     from simstudy.runner import Workers
     from simstudy.settings import read_shard
 
     settings = job.settings
     workers = Workers(settings.backend, settings.n_jobs)
+    if not settings.restart:
+        size = None if settings.precision else job.n_rep
+        refuse_replacing(Path(job.out) / job.study.name, job.record, settings.seed, size)
     with Bar(job.name, shown=settings.progress) as bar:
         result = job.study.run(
             job.n_rep,
@@ -313,6 +318,7 @@ def carry_out(job: Job) -> int:
             keep=settings.keep,
             shard=read_shard(settings.shard),
             restart=settings.restart,
+            retry=settings.retry,
             precision=settings.precision,
             max_rep=settings.max_rep,
             progress=bar,
@@ -344,6 +350,7 @@ def publish_result(job: Job, result: Any) -> int:
         module_file=file,
         figures=figures,
         report=report,
+        replace=job.settings.restart,
     )
     print_closing(result, made)
     return FAILED if len(result.failures) or made.not_drawn else 0

@@ -43,6 +43,7 @@ class Block(NamedTuple):
     number: int
     columns: dict[str, np.ndarray]
     n_failed: int
+    machine: bool = False  # whether it failed by the machine's fault, and not by a method's
 
 
 def draw_block(plan: Plan, scenario: Any, index: int) -> Block:

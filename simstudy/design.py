@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.naming import identity, nearest, short_hash
+from simstudy.naming import identity, nearest, parts_of, short_hash, typed
 from simstudy.streams import Streams
 
 Columns = Mapping[str, np.ndarray]
@@ -92,7 +92,7 @@ def grid(
     kept = made if where is None else [one for one in made if where(one)]
     if not kept:
         raise DesignError(f"the grid of {_name(scenario)} is empty: no combination was kept.")
-    _refuse_twins(kept)
+    refuse_twins(kept)
     return kept
 
 
@@ -126,12 +126,39 @@ def _check_factors(scenario: Any, names: Sequence[str]) -> None:
             raise DesignError(f"factor {name!r} of {_name(scenario)} has no default: give it.")
 
 
-def _refuse_twins(scenarios: Sequence[Any]) -> None:
-    seen: set[str] = set()
-    for one in map(identity, scenarios):
-        if one in seen:
-            raise DesignError(f"{one} is in the grid twice, so it would count double. Remove one.")
-        seen.add(one)
+def refuse_twins(scenarios: Sequence[Any]) -> None:
+    """Refuse scenarios that would share rows: the same one twice, or two classes of one name.
+
+    Raises
+    ------
+    DesignError
+        Naming the two.
+    """
+    _refuse_namesakes(scenarios)
+    seen: dict[str, Any] = {}
+    for one in scenarios:
+        name = identity(one)
+        if name in seen:
+            how = "" if typed(one) == typed(seen[name]) else (
+                f" ({typed(seen[name])} and {typed(one)} differ by type only, and numbers are told "
+                "apart by value)")  # fmt: skip
+            raise DesignError(
+                f"{name} is in the grid twice{how}, so it would count double. Remove one."
+            )
+        seen[name] = one
+
+
+def _refuse_namesakes(scenarios: Sequence[Any]) -> None:
+    kinds: dict[str, type] = {}
+    for part in {type(part): part for one in scenarios for part in parts_of(one)}.values():
+        kind = type(part)
+        other = kinds.setdefault(kind.__name__, kind)
+        if other is not kind:
+            raise DesignError(
+                f"two classes are named {kind.__name__}: {other.__module__}.{other.__qualname__} "
+                f"and {kind.__module__}.{kind.__qualname__}. Random streams and stored rows are "
+                "found by that name, so they would share both. Rename one."
+            )
 
 
 def factors_of(scenario: Any) -> dict[str, Any]:
@@ -199,11 +226,6 @@ class Plan:
     def __getstate__(self) -> dict[str, Any]:
         """Without what is cached, which holds in this process only."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
-
-    @property
-    def owner(self) -> str:
-        """Whose blocks these are, as files of blocks say it."""
-        return f"{self.name}, seed {self.seed}, blocks of {self.block_size}"
 
     def n_blocks(self, n_rep: int) -> int:
         """Whole blocks that hold `n_rep` replicates."""

@@ -3,6 +3,8 @@
 Every message says what is wrong (with the value), why it matters, and what to do instead.
 """
 
+from typing import Any
+
 
 class SimstudyError(Exception):
     """Anything that `simstudy` refuses; the command line prints it in one line."""
@@ -26,6 +28,20 @@ class StoreError(SimstudyError):
 
 class DiskFullError(StoreError):
     """There is no room for the next block; what is finished is kept."""
+
+
+class StaleCodeError(SimstudyError):
+    """A worker has loaded other code than the process that started it.
+
+    Parameters
+    ----------
+    found
+        Its fingerprints.
+    """
+
+    def __init__(self, found: object) -> None:
+        super().__init__(found)
+        self.found: Any = found
 
 
 class FigureError(SimstudyError):

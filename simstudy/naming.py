@@ -4,7 +4,8 @@ import difflib
 import enum
 import functools
 import hashlib
-from collections.abc import Collection, Iterable
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 def identity(part: object, *, without: Collection[str] = ()) -> str:
     """What names a scenario or a part of one: its class and its non-default fields, by name.
 
-    Numbers are named by value (`1` and `1.0` are one identity), so the text is the same on every
-    machine, and a new field with a default changes no identity that does not use it.
+    Numbers are named by value: `1`, `1.0` and NumPy's 1 are one; `1`, `True` and `"1"` are three,
+    and so `0.0` and `-0.0` are two. An enum member is named with its class. So the text is the same
+    on every machine, and a new field with a default changes no identity that does not use it.
 
     Parameters
     ----------
@@ -67,8 +69,8 @@ def _scalar(value: Any) -> str:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, enum.Enum):
-        return repr(value.name)
-    if isinstance(value, float) and value.is_integer():
+        return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, float) and value.is_integer() and not _is_negative_zero(value):
         return str(int(value))
     if value is None or isinstance(value, bool | int | float | str):
         return repr(value)
@@ -77,6 +79,45 @@ def _scalar(value: Any) -> str:
         "tuples of these, or frozen dataclasses, so that its random streams can be found again. "
         "Pass data by name and load it in `simulate`."
     )
+
+
+def _is_negative_zero(value: float) -> bool:
+    return value == 0 and math.copysign(1, value) < 0
+
+
+def typed(value: object) -> str:
+    """A value with its types: `1`, `1.0` and `float64(1.0)` share random numbers but are three.
+
+    Arithmetic may tell them apart, so blocks that were drawn with one are not taken for another's.
+    """
+    if is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "identity_text"):
+        named = (f"{one.name}={typed(getattr(value, one.name))}" for one in fields(value))
+        return f"{type(value).__name__}({', '.join(named)})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {typed(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, tuple):
+        return "(" + "".join(f"{typed(one)}," for one in value) + ")"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(typed, value)) + "]"
+    if isinstance(value, np.generic):
+        return f"{value.dtype}({value.item()!r})"
+    return repr(value) if type(value) in (bool, int, float, str) else identity(value)
+
+
+def parts_of(part: Any) -> Iterator[Any]:
+    """A scenario and every dataclass, enum member and function within it, itself first."""
+    if is_dataclass(part) and not isinstance(part, type):
+        yield part
+        for one in fields(part):
+            yield from parts_of(getattr(part, one.name))
+    elif isinstance(part, Mapping):
+        for one in part.values():
+            yield from parts_of(one)
+    elif isinstance(part, tuple | list):
+        for one in part:
+            yield from parts_of(one)
+    elif isinstance(part, enum.Enum):
+        yield part
 
 
 def short_hash(text: str, n_hex: int = 16) -> str:

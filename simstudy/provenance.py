@@ -5,67 +5,30 @@ import hashlib
 import json
 import os
 import platform
-import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from simstudy.design import Plan
 from simstudy.errors import StoreError
-from simstudy.fingerprint import (
-    changes,
-    fingerprint,
-    functions_in,
-    library_version,
-    made_with,
-)
+from simstudy.fingerprint import library_version
+from simstudy.fingerprint.modules import libraries_of, library, modules_behind, source_file
+from simstudy.owner import UNKNOWN
+from simstudy.store import Store, owner_in
 
-GUARD = "_fingerprint.json"  # readers of the folder as a dataset pass over names with _
 ROWS, MOMENTS = "replicates", "moments"
-
-
-def guard(plan: Plan, folder: Path, measures: Sequence[Any] = ()) -> dict[str, Any]:
-    """Claim a folder for a study, or check that what it holds is this study's.
-
-    Parameters
-    ----------
-    measures
-        Those whose moments are kept in place of replicates.
-
-    Returns
-    -------
-    dict
-        Study, seed, block size, and the fingerprint of the scenarios' code.
-
-    Raises
-    ------
-    StoreError
-        Where the folder belongs to another study, or what it holds was made by other code.
-    """
-    now: dict[str, Any] = {
-        "study": plan.name,
-        "seed": plan.seed,
-        "block_size": plan.block_size,
-        "common": list(plan.common),
-        "axes": {axis: list(labels) for axis, labels in plan.axes.items()},
-        "code": fingerprint(plan.scenarios),
-    }
-    refuse_foreign(plan.name, folder)
-    _guard_blocks(folder / ROWS, now)
-    if measures:
-        now["measures"] = {f"measure {one.name}": made_with(one) for one in measures}
-        now["code"] = {**now["code"], **fingerprint(functions_in(list(measures)))}
-    _guard_blocks(folder / MOMENTS, now)
-    return now
+MANIFEST = "manifest.json"
+WAYS_ON = "Keep both with another out=..., or start over with restart=true."
 
 
 def refuse_foreign(study: str, folder: Path) -> None:
     """Refuse a folder whose manifest names another study, or that is no folder."""
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file, not a folder for results. Choose another out=...")
-    owner = (read_json(folder / "manifest.json") or {}).get("study", study)
+    owner = (read_json(folder / MANIFEST) or {}).get("study", study)
     if owner != study:
         raise StoreError(
             f"{folder} holds the results of study {owner!r}, which {study!r} would overwrite. "
@@ -73,32 +36,25 @@ def refuse_foreign(study: str, folder: Path) -> None:
         )
 
 
-def _guard_blocks(folder: Path, now: dict[str, Any]) -> None:
-    stored = read_json(folder / GUARD)
-    if not any(folder.glob("*.parquet")):
-        return
-    if stored is None:
-        raise StoreError(
-            f"{folder} holds blocks, but {GUARD}, which says what code computed them, is missing "
-            "or damaged, so they cannot be trusted. Put that file back, or start over with "
-            "restart=true."
-        )
-    found = [
-        f"{name} was {stored.get(name)} and is {now[name]}"
-        for name in now
-        if name not in ("code", "measures") and stored.get(name) != now[name]
-    ]
-    wanted, kept = now.get("measures", {}), stored.get("measures", {})
-    found += changes({name: kept[name] for name in wanted if name in kept}, wanted)
-    both = set(stored["code"]) & set(now["code"])  # another scenario's code is no change
-    old, new = ({name: one["code"][name] for name in both} for one in (stored, now))
-    found += changes(old, new)
-    if found:
-        raise StoreError(
-            f"{folder.parent} was computed by something else: {_first_few(found)}. Its replicates "
-            "cannot be mixed with new ones. Keep both with another out=..., or start over with "
-            "restart=true."
-        )
+def refuse_other_blocks(plan: Plan, store: Store) -> None:
+    """Refuse to go on where a scenario has blocks of other owners and none of this one.
+
+    Blocks of this owner are never mixed with them; but where there are none, a user who expects to
+    go on should learn that nothing stored is of use, and why.
+
+    Raises
+    ------
+    StoreError
+        Naming what is other, and the two ways on.
+    """
+    for key in plan.keys:
+        others = store.others.get(key)
+        if others and not store.have(key, 1).any() and not store.n_blocks(key):
+            nearest = min((one.differences(store.owner, key) for one in others), key=len)
+            raise StoreError(
+                f"{store.folder.parent} was computed by something else: {_first_few(nearest)}. "
+                f"Its replicates cannot be mixed with new ones. {WAYS_ON}"
+            )
 
 
 def _first_few(found: list[str], most: int = 5) -> str:
@@ -106,18 +62,33 @@ def _first_few(found: list[str], most: int = 5) -> str:
     return "; ".join(found[:most]) + rest
 
 
-def sign(folder: Path, now: Mapping[str, Any]) -> None:
-    """Say in a folder of blocks what made them; code that other scenarios use is kept."""
-    stored = read_json(folder / GUARD) or {"code": {}}
-    signed = {**now, "code": {**stored["code"], **now["code"]}}
-    if signed != stored:
-        write_json(folder / GUARD, signed)
+def start_over(study: str, folder: Path) -> None:
+    """Delete a study's blocks from its results folder, and the manifest that speaks of them.
 
+    Whatever else lies there is left alone: notes, figures, blocks of other studies.
 
-def start_over(folder: Path) -> None:
-    """Delete the blocks of a results folder, and nothing else."""
+    Raises
+    ------
+    StoreError
+        Where a file cannot be deleted: going on would keep what was to go.
+    """
     for kind in (ROWS, MOMENTS):
-        shutil.rmtree(folder / kind, ignore_errors=True)
+        for path in sorted((folder / kind).glob("*.parquet")):
+            if owner_in(path).settings.get("study", study) in (study, UNKNOWN):
+                _delete(path)
+        for path in sorted((folder / kind / "_damaged").glob("*.parquet")):
+            _delete(path)
+    _delete(folder / MANIFEST)
+
+
+def _delete(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"restart=true cannot delete {path}: {error.strerror}. Nothing was drawn. Make the "
+            "folder writable, or choose another out=..."
+        ) from error
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
@@ -149,16 +120,46 @@ def write_bytes(path: Path, content: bytes) -> None:
         raise
 
 
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Within it, no other process that asks for the same is at work in a folder."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows: the manifest's hashes still tell of a mixture
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def sources_digest(module_file: str | None) -> str:
-    """Hash of everything that turns replicates into outputs: the experiment and simstudy itself."""
+    """Hash of all that turns replicates into outputs: simstudy, and what the experiment imports."""
     package = Path(__file__).parent
     files = sorted(package.rglob("*.py"))
-    if module_file:  # and what experiments share, in files that start with an underscore
-        files += [Path(module_file), *sorted(Path(module_file).parent.glob("_*.py"))]
+    files += [path for path in experiment_files(module_file) if not path.is_relative_to(package)]
     digest = hashlib.sha256()
     for path in files:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def experiment_files(module_file: str | None) -> list[Path]:
+    """Source files of an experiment and of the project's modules that it imports, in order."""
+    if not module_file:
+        return []
+    found = (source_file(name) for name in modules_behind(_module_at(module_file)))
+    return sorted({Path(module_file), *(path for path in found if path)})
+
+
+def _module_at(file: str) -> str:
+    """Name of the loaded module whose source this is; empty where none is."""
+    loaded = list(sys.modules.items())
+    return next((name for name, one in loaded if getattr(one, "__file__", None) == file), "")
 
 
 def environment() -> dict[str, Any]:
@@ -171,10 +172,18 @@ def environment() -> dict[str, Any]:
     }
 
 
-def library_versions() -> dict[str, str]:
-    """Versions of the libraries that any number or figure may depend on."""
+def library_versions(module_file: str | None = None) -> dict[str, str]:
+    """Versions of the libraries that any number or figure may depend on.
+
+    Parameters
+    ----------
+    module_file
+        The experiment's source: what it and its neighbours import counts too.
+    """
     names = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
-    return {name: library_version(name) for name in names}
+    own = modules_behind(_module_at(module_file)) if module_file else []
+    used = (library(name) for one in own for name in libraries_of(one))
+    return {name: library_version(name) for name in names} | dict(filter(None, used))
 
 
 def _git_state() -> dict[str, Any]:

@@ -1,7 +1,10 @@
 """A result as files: summary, claims, failures, figures, manifest, report."""
 
 import hashlib
+import json
+import re
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -13,8 +16,11 @@ import pyarrow.parquet as pq
 
 from simstudy.attempt import describe
 from simstudy.block import scenario_table
-from simstudy.errors import SimstudyError
+from simstudy.errors import SimstudyError, StoreError
 from simstudy.provenance import (
+    MANIFEST,
+    WAYS_ON,
+    alone_in,
     environment,
     library_versions,
     read_json,
@@ -34,6 +40,7 @@ class Published:
     folder: Path
     files: list[Path] = field(default_factory=list)
     not_drawn: dict[str, str] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)  # figures that another try may draw
 
 
 def publish(
@@ -44,8 +51,9 @@ def publish(
     module_file: str | None = None,
     figures: bool = True,
     report: bool = True,
+    replace: bool = False,
 ) -> Published:
-    """Write everything a result says into its folder.
+    """Write everything a result says into its folder; the manifest goes first and comes last.
 
     Parameters
     ----------
@@ -55,6 +63,13 @@ def publish(
         The settings that made it, for the manifest.
     module_file
         The experiment's source, so that a change of its figures or claims is noticed.
+    replace
+        Whether what other settings published there, or a longer run, may be replaced.
+
+    Raises
+    ------
+    StoreError
+        Where it may not be, or the disk cannot be written.
     """
     if result.folder is None:
         raise SimstudyError(
@@ -62,17 +77,100 @@ def publish(
         )
     start = time.perf_counter()
     made = Published(result.folder)
-    with trouble_in_words(result.folder):
+    with trouble_in_words(result.folder), alone_in(result.folder):
+        if not replace:
+            refuse_replacing(result.folder, config or {}, result.plan.seed, result.n_rep)
+        made_from = origin_of(result, config or {}, module_file)
+        previous = read_json(result.folder / MANIFEST) or {}
+        kept = _clear(result, previous, made_from, figures=figures, report=report)
         _write_frames(result, made)
         if figures:
             _draw(result, made)
-        content = _manifest(result, made, config or {}, module_file)
+        content = _manifest(result, made, made_from) | _cost(result, previous)
+        content["figures_not_drawn"] = made.not_drawn
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
         if report:
             made.files.append(write_report(result, made.files, content, about))
-        write_json(result.folder / "manifest.json", content)
-    made.files.append(result.folder / "manifest.json")
+        content["files"] = kept | _hashes(made.folder, made.files)
+        write_json(result.folder / MANIFEST, content)
+    made.files.append(result.folder / MANIFEST)
     return made
+
+
+def origin_of(result: Result, config: Mapping[str, Any], module_file: str | None) -> dict[str, Any]:
+    """What the outputs are made from: blocks, settings, and the code and libraries that read them.
+
+    Two results with the same origin are published as the same files.
+    """
+    return {
+        "config": dict(config),
+        "blocks": result.store.owner.digest(result.n_rep),
+        "sources": sources_digest(module_file),
+        "versions": _versions(result, module_file),
+    }
+
+
+def _versions(result: Result, module_file: str | None) -> dict[str, str]:
+    """Of the libraries behind every number and figure."""
+    few = result.store.owner.only(result.n_rep)
+    return dict(sorted({**library_versions(module_file), **few.libraries}.items()))
+
+
+def _clear(
+    result: Result,
+    previous: Mapping[str, Any],
+    made_from: Mapping[str, Any],
+    *,
+    figures: bool,
+    report: bool,
+) -> dict[str, str]:
+    """Take away the manifest, and outputs of earlier runs that this one will not write.
+
+    Figures and report are left where they are of the same origin; gives these, with their hashes.
+    """
+    assert result.folder is not None
+    (result.folder / MANIFEST).unlink(missing_ok=True)
+    files = _listed(previous) or dict.fromkeys(_usual_files(result, previous), "")
+    wanted = {"report.html": report} | {
+        name: figures for name in files if name.startswith("figures/")
+    }
+    same = said_origin(previous) == _as_json(made_from)
+    kept = {}
+    for name, digest in files.items():
+        if not wanted.get(name, True) and same and _hash_of(result.folder / name) == digest:
+            kept[name] = digest
+        else:
+            (result.folder / name).unlink(missing_ok=True)
+    return kept
+
+
+def _listed(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The files that a manifest speaks for: names below the folder, none beyond it."""
+    files = manifest.get("files")
+    names = files if isinstance(files, dict) else {}
+    inside = (n for n in names if not Path(n).is_absolute() and ".." not in Path(n).parts)
+    return {name: names[name] for name in inside}
+
+
+def _usual_files(result: Result, manifest: Mapping[str, Any]) -> list[str]:
+    """What earlier versions wrote without listing it."""
+    if not manifest:
+        return []
+    drawn = [f"figures/{name}.{kind}" for name in result.figures for kind in ("png", "svg")]
+    return [*drawn, "report.html"]
+
+
+def _hashes(folder: Path, files: Sequence[Path]) -> dict[str, str]:
+    return {str(path.relative_to(folder)): _hash_of(path) for path in sorted(set(files))}
+
+
+def _hash_of(path: Path) -> str:
+    """Of a file's bytes; empty where there is none."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+    except OSError:
+        return ""
 
 
 def _write_frames(result: Result, made: Published) -> None:
@@ -108,34 +206,32 @@ def _draw(result: Result, made: Published) -> None:
             made.not_drawn[name] = " ".join(str(error).split())
         except Exception as error:  # one figure must not cost the others, nor the manifest
             made.not_drawn[name] = describe(error)
+            made.failed.append(name)
         else:
             made.files += [saved.png, saved.svg]
 
 
-def _manifest(
-    result: Result, made: Published, config: dict[str, Any], module_file: str | None
-) -> dict[str, Any]:
+def _manifest(result: Result, made: Published, made_from: Mapping[str, Any]) -> dict[str, Any]:
     plan = result.plan
-    previous = read_json(made.folder / "manifest.json") or {}
     mcse = result.summary["mcse"]
     return {
         "study": plan.name,
         "seed": plan.seed,
-        "config": config,
+        "config": made_from["config"],
         "scenarios": len(plan.scenarios),
         "replicates_per_scenario": replicates_asked(result),
         "replicates": int(sum(result.n_rep.values())),
         "failed_replicates": int(result.failures.drop_duplicates(["address"]).shape[0]),
         "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
         "digest": digest(result),
-        "sources": sources_digest(module_file),
-        "figures_not_drawn": made.not_drawn,
-        **_cost(result, previous),
+        "made_from": {name: made_from[name] for name in ("blocks", "sources")},
+        "figures_failed": made.failed,
         **environment(),
-    }  # fmt: skip
+        "versions": made_from["versions"],
+    }
 
 
-def _cost(result: Result, previous: dict[str, Any]) -> dict[str, Any]:
+def _cost(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
     """Seconds and blocks of the run that last drew anything."""
     outcome = result.outcome
     if not outcome.n_blocks and "blocks_computed" in previous:
@@ -165,20 +261,93 @@ def digest(result: Result) -> str:
 def is_current(
     result: Result, config: dict[str, Any], module_file: str | None, *, figures: bool, report: bool
 ) -> bool:
-    """Whether the folder already holds this result as it would be published now."""
+    """Whether the folder already holds this result as it would be published now, unharmed."""
     folder = result.folder
-    manifest = read_json(folder / "manifest.json") if folder else None
+    manifest = read_json(folder / MANIFEST) if folder else None
     if folder is None or manifest is None or result.outcome.n_blocks:
         return False
-    drawn = [folder / "figures" / f"{name}.png" for name in result.figures
-             if name not in manifest.get("figures_not_drawn", {})]  # fmt: skip
-    files = [folder / "summary.parquet", folder / "claims.parquet", *(drawn if figures else [])]
-    files += [folder / "report.html"] * report
-    return (
-        manifest.get("config") == config
-        and manifest.get("seed") == result.plan.seed
-        and manifest.get("replicates_per_scenario") == replicates_asked(result)
-        and manifest.get("sources") == sources_digest(module_file)
-        and manifest.get("versions") == library_versions()
-        and all(path.exists() for path in files)
-    )
+    if said_origin(manifest) != _as_json(origin_of(result, config, module_file)):
+        return False
+    drawn = set(result.figures) - set(manifest.get("figures_not_drawn", {}))
+    wanted = ["summary.parquet", "claims.parquet", "scenarios.parquet"]
+    wanted += [f"figures/{n}.{kind}" for n in drawn for kind in ("png", "svg")] if figures else []
+    wanted += ["report.html"] if report else []
+    files = _listed(manifest)
+    unharmed = all(_hash_of(folder / name) == said for name, said in files.items())
+    return unharmed and set(wanted) <= set(files) and not (figures and manifest["figures_failed"])
+
+
+def said_origin(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The origin that a manifest states."""
+    made_from = manifest.get("made_from")
+    named = made_from if isinstance(made_from, dict) else {}
+    return {name: manifest.get(name) for name in ("config", "versions")} | named
+
+
+def _as_json(content: Mapping[str, Any]) -> Any:
+    return json.loads(json.dumps(content, default=str))
+
+
+# ---------------------------------------------------------------- what may be replaced
+def refuse_replacing(
+    folder: Path, config: Mapping[str, Any], seed: int, n_rep: int | Mapping[str, int] | None
+) -> None:
+    """Refuse to publish over the results of other settings, or over those of a longer run.
+
+    Parameters
+    ----------
+    n_rep
+        Replicates in each scenario, or by scenario key; None where the run decides as it goes.
+
+    Raises
+    ------
+    StoreError
+        Naming what is other, and an `out=` that would do.
+    """
+    manifest = read_json(folder / MANIFEST)
+    if manifest is None:
+        return
+    found = _other_settings(manifest, {**config, "seed": seed}) + _fewer(manifest, n_rep)
+    if found:
+        said = "; ".join(
+            f"{name} was {_short(old)} and is {_short(new)}" for name, old, new in found
+        )
+        raise StoreError(
+            f"{folder} holds the results of other settings, which these would replace: {said}. "
+            f"out={folder.parent / _label(found)} would do. {WAYS_ON}"
+        )
+
+
+def _other_settings(
+    manifest: Mapping[str, Any], now: Mapping[str, Any]
+) -> list[tuple[str, Any, Any]]:
+    then = {**(manifest.get("config") or {}), "seed": manifest.get("seed")}
+    wanted = _as_json(now)
+    names = [name for name in {**then, **wanted} if name != "precision"]  # that is a size
+    return [(n, then.get(n), wanted.get(n)) for n in names if then.get(n) != wanted.get(n)]
+
+
+def _fewer(
+    manifest: Mapping[str, Any], n_rep: int | Mapping[str, int] | None
+) -> list[tuple[str, Any, Any]]:
+    then = manifest.get("replicates_per_scenario")
+    if n_rep is None or then is None:
+        return []
+    sizes = n_rep if isinstance(n_rep, Mapping) else {"": n_rep}
+    for key, now in sizes.items():
+        before = then.get(key, min(then.values(), default=0)) if isinstance(then, dict) else then
+        if now < before:
+            return [("n_rep", before, now)]
+    return []
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _label(found: Sequence[tuple[str, Any, Any]]) -> str:
+    """A folder's name that says what differs."""
+    parts = (f"{name}={json.dumps(new)}" for name, _, new in found)
+    text = re.sub(r"[^\w.=+,-]", "", ",".join(parts).replace(", ", "-"))
+    return text if len(text) <= 60 else "other-" + "-".join(name for name, *_ in found)[:50]

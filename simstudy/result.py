@@ -95,9 +95,14 @@ class Result:
 
     @cached_property
     def any_failed(self) -> bool:
-        """Whether an error is stored at all."""
+        """Whether any of this result's replicates failed, whatever else is stored beside them."""
         stored = () if self.moments_only else self.store.stored_names()
-        return any(name.split("[")[0] == ERROR for name in stored)
+        names = [name for name in stored if name.split("[")[0] == ERROR]
+        return bool(names) and any(self._has_failed(key, names) for key in self.plan.keys)
+
+    def _has_failed(self, key: str, names: Sequence[str]) -> bool:
+        table = self.store.read(key, self.n_rep[key], names)
+        return any(column.null_count < len(column) for column in table.columns)
 
     def estimates(self, measures: Sequence[Measure]) -> dict[tuple[str, str], Estimates]:
         """Some measures of every scenario, by scenario key and measure name."""

@@ -7,6 +7,7 @@ compute, so that nothing finished depends on the parent.
 
 import contextlib
 import itertools
+import json
 import os
 import re
 import time
@@ -21,8 +22,12 @@ import pyarrow as pa
 from simstudy.attempt import describe
 from simstudy.block import ERROR, Address, Block, draw_block, failed_block, has_text
 from simstudy.design import Plan
-from simstudy.errors import ConfigError
-from simstudy.store import Group, Store, trouble_in_words, write_blocks
+from simstudy.errors import ConfigError, StaleCodeError, StoreError
+from simstudy.fingerprint import Fingerprint, changes
+from simstudy.naming import short_hash
+from simstudy.owner import NOBODY, Owner
+from simstudy.ownership import Ownership, as_imported
+from simstudy.store import TENTATIVE, Group, Store, trouble_in_words, write_blocks
 
 TASK_SECONDS = 0.25  # of work in a task: what a kill can lose, and 1000 times its overhead
 INLINE_SECONDS = 1.0  # of work left below which starting workers does not pay
@@ -44,12 +49,20 @@ Keep = Callable[[Plan, Sequence[Block]], pa.Table]
 
 
 class Task(NamedTuple):
-    """Some blocks, what to keep of them, and where."""
+    """Some blocks, what to keep of them, where, whose they are, and which they outrank.
+
+    `witnesses` are fingerprinted by the worker, which draws nothing where its code is not the
+    `expected` one: it imports for itself, from files that may have been edited meanwhile.
+    """
 
     plan: Plan
     jobs: tuple[Job, ...]
     keep: Keep
     folder: Path
+    owner: Owner = NOBODY
+    rank: int = 0
+    witnesses: tuple[tuple[Any, ...], ...] = ()
+    expected: str = ""
 
 
 class Receipt(NamedTuple):
@@ -161,20 +174,34 @@ class Outcome:
         self.seconds_per_block[key] = min(seconds, self.seconds_per_block.get(key, seconds))
 
 
-def missing_jobs(plan: Plan, wanted: Mapping[str, int], store: Store) -> list[Job]:
+def missing_jobs(
+    plan: Plan, wanted: Mapping[str, int], store: Store, *, tentative: bool = False
+) -> list[Job]:
     """Blocks that are wanted and not stored, the first of every scenario before the second of any.
 
     Parameters
     ----------
     wanted
         Blocks wanted of each scenario, by its key.
+    tentative
+        Whether blocks that the machine made fail will do.
     """
-    lacking = [
-        Job(scenario, block, key)
-        for key, scenario in plan.keys.items()
-        for block in np.flatnonzero(~store.have(key, wanted[key])).tolist()
+    lacking = {key: ~store.have(key, wanted[key], tentative=tentative) for key in plan.keys}
+    return _breadth_first(plan, lacking)
+
+
+def failed_jobs(plan: Plan, wanted: Mapping[str, int], store: Store) -> list[Job]:
+    """Stored blocks among those wanted that hold a failure."""
+    return _breadth_first(plan, {key: store.failed(key, wanted[key]) for key in plan.keys})
+
+
+def _breadth_first(plan: Plan, chosen: Mapping[str, np.ndarray]) -> list[Job]:
+    jobs = [
+        Job(plan.keys[key], block, key)
+        for key, which in chosen.items()
+        for block in np.flatnonzero(which).tolist()
     ]
-    return sorted(lacking, key=lambda job: job.block)  # stable: scenarios keep their order
+    return sorted(jobs, key=lambda job: job.block)  # stable: scenarios keep their order
 
 
 def in_shard(plan: Plan, jobs: Iterable[Job], shard: tuple[int, int]) -> list[Job]:
@@ -193,15 +220,25 @@ def run_jobs(
     keep: Keep,
     workers: Workers,
     progress: Progress | None = None,
+    ownership: Ownership | None = None,
+    rank: int = 0,
 ) -> Outcome:
     """Compute and store blocks; whatever stops it, what was finished stays.
+
+    Parameters
+    ----------
+    ownership
+        What workers are held to: their code must be this process's. None holds them to nothing.
+    rank
+        Above that of stored blocks which these replace.
 
     Raises
     ------
     StoreError
-        Where the results cannot be written (a full disk, say).
+        Where the results cannot be written (a full disk, say), or the code was edited under the
+        run, so that workers would draw something else.
     """
-    run = _Run(plan, store, keep, workers, progress or Silent())
+    run = _Run(plan, store, keep, workers, progress or Silent(), ownership, rank)
     run.progress.begin(len(jobs) * plan.block_size)
     start = time.perf_counter()
     with trouble_in_words(store.folder), one_thread_each():
@@ -232,17 +269,50 @@ def compute(task: Task) -> Receipt:
 def compute_alone(task: Task) -> Receipt:
     """The same in a worker process of its own, where BLAS has not been told yet."""
     with one_thread_each():
+        _refuse_other_code(task)
         return compute(task)
 
 
+_checked: set[str] = set()  # what this process was found to have loaded
+
+
+def _refuse_other_code(task: Task) -> None:
+    """Draw nothing where this process has loaded other code than the one that started it."""
+    if not task.expected or task.expected in _checked:
+        return
+    found = as_imported(task.witnesses)
+    if digest_of(found) != task.expected:
+        raise StaleCodeError(found)
+    _checked.add(task.expected)
+
+
+def digest_of(found: Sequence[Fingerprint]) -> str:
+    """One hash of some fingerprints."""
+    return short_hash(json.dumps(list(found), sort_keys=True), 32)
+
+
+def _nothing(_expected: str) -> None:
+    """What a worker begins with: given other code to expect, joblib starts other workers."""
+
+
 def _written(task: Task, blocks: Sequence[Block], seconds: Sequence[float]) -> Receipt:
+    """Blocks that the machine made fail go into a file of their own, to be drawn again."""
     start = time.perf_counter()
-    groups = [Group(job.key, job.block, 1) for job in task.jobs]
-    write_blocks(task.folder, groups, task.keep(task.plan, blocks), owner=task.plan.owner)
+    pairs = list(zip(task.jobs, blocks, strict=True))
+    for by_machine in (False, True):
+        few = [(job, block) for job, block in pairs if block.machine == by_machine]
+        if few:
+            _write(task, *zip(*few, strict=True), rank=TENTATIVE if by_machine else task.rank)
     n_failed = sum(block.n_failed for block in blocks)
     failure = _first_failure(task.plan, task.jobs, blocks) if n_failed else None
     total = sum(seconds) + time.perf_counter() - start
     return Receipt(task.jobs, total, n_failed, failure, tuple(seconds))
+
+
+def _write(task: Task, jobs: Sequence[Job], blocks: Sequence[Block], *, rank: int) -> None:
+    groups = [Group(job.key, job.block, 1) for job in jobs]
+    table = task.keep(task.plan, blocks)
+    write_blocks(task.folder, groups, table, owner=task.owner, rank=rank)
 
 
 def _first_failure(
@@ -289,10 +359,19 @@ class _Run:
     """One run: its state, and the ways to get blocks done."""
 
     def __init__(
-        self, plan: Plan, store: Store, keep: Keep, workers: Workers, progress: Progress
+        self,
+        plan: Plan,
+        store: Store,
+        keep: Keep,
+        workers: Workers,
+        progress: Progress,
+        ownership: Ownership | None,
+        rank: int,
     ) -> None:
         self.plan, self.store, self.keep = plan, store, keep
         self.workers, self.progress = workers, progress
+        self.ownership, self.rank = ownership, rank
+        self.expected = digest_of(ownership.expected) if ownership else ""
         self.outcome = Outcome()
         self.seconds_per_block = 0.0
         self.n_loose = store.n_files
@@ -325,8 +404,12 @@ class _Run:
         return max(1, min(by_time, by_share))
 
     def task(self, jobs: Sequence[Job]) -> Task:
-        few = {job.key: job.scenario for job in jobs}.values()
-        return Task(self.plan.only(few), tuple(jobs), self.keep, self.store.folder)
+        few = {job.key: job.scenario for job in jobs}
+        witnesses = self.ownership.witnesses if self.ownership else ()
+        return Task(
+            self.plan.only(few.values()), tuple(jobs), self.keep, self.store.folder,
+            self.store.owner.only(few), self.rank, witnesses, self.expected,
+        )  # fmt: skip
 
     def done(self, receipt: Receipt) -> None:
         """Count a finished task; the cost of a block is that of the latest (the first compiles)."""
@@ -349,12 +432,16 @@ class _Run:
     def stream(self, jobs: list[Job], backend: str, work: Callable[[Task], Receipt]) -> None:
         from joblib import Parallel, delayed
 
+        own: dict[str, Any] = {}
+        if backend == "loky":
+            own = {"initializer": _nothing, "initargs": (self.expected,)}
         parallel = Parallel(
             n_jobs=self.workers.count,
             backend=backend,
             return_as="generator_unordered",
             batch_size=1,
             pre_dispatch="2*n_jobs",
+            **own,
         )
         for receipt in parallel(delayed(work)(task) for task in self.tasks(jobs)):
             self.done(receipt)
@@ -371,11 +458,26 @@ class _Run:
                 jobs = self.still_missing(jobs)
                 self.progress.note(f"a worker died; {len(jobs)} blocks to go")
                 jobs = self.suspects(jobs)
+            except StaleCodeError as stale:
+                raise self.edited(stale) from None
+
+    def edited(self, stale: StaleCodeError) -> StoreError:
+        """Why a worker drew nothing: it imported code that is not the run's."""
+        assert self.ownership is not None
+        pairs = zip(self.ownership.expected, stale.found, strict=True)
+        found = dict.fromkeys(line for ours, its in pairs for line in changes(ours, its))
+        return StoreError(
+            f"workers load other code than this run began with: {'; '.join(list(found)[:5])}. "
+            "It was edited meanwhile, or this process changed it after importing it, so blocks of "
+            "two codes would mix; none was drawn. What was finished is kept as the old code's. "
+            "Run again: the new code is then a run of its own. Where code is changed on purpose "
+            "after it is imported, use backend=threads or backend=inline."
+        )
 
     def still_missing(self, jobs: list[Job]) -> list[Job]:
         self.store.scan()
         have = {
-            key: self.store.have(key, max(job.block for job in jobs) + 1)
+            key: self.store.have(key, max(job.block for job in jobs) + 1, tentative=True)
             for key in {job.key for job in jobs}
         }
         return [job for job in jobs if not have[job.key][job.block]]
@@ -401,6 +503,9 @@ class _Run:
             self.done(receipt or alone.run(task) or self.deadly(task, alone.died_of))
 
     def deadly(self, task: Task, reason: str) -> Receipt:
-        """The blocks of a task recorded as failed."""
-        blocks = [failed_block(task.plan, one.scenario, one.block, reason) for one in task.jobs]
+        """The blocks of a task recorded as failed, by the machine's fault as far as we know."""
+        blocks = [
+            failed_block(task.plan, one.scenario, one.block, reason)._replace(machine=True)
+            for one in task.jobs
+        ]
         return _written(task, blocks, [0.0] * len(blocks))

@@ -515,7 +515,7 @@ class Simulation:
         self.plan, self.scenario_of, self.measure = plan, scenario_of, measure
         self.cell, self.worst, self.workers = cell, worst, workers
         self._folder = tempfile.TemporaryDirectory(prefix="simstudy-")
-        self._store = Store(Path(self._folder.name) / "replicates", plan.block_size, plan.owner)
+        self._store = Store(Path(self._folder.name) / "replicates", plan.block_size)
         self._values: dict[str, Number] = {}
 
     def __call__(self, n_blocks: Mapping[Number, int]) -> dict[Number, Reading]:

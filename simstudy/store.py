@@ -3,7 +3,7 @@
 A file holds whole blocks and is named by the hash of its own bytes. So a file that is there under
 its name is undamaged, two runs that compute the same block do no harm, and the name of a finished
 study's file is the same on every machine that computed the same bits. It also says whose blocks
-they are, so that a file from another study or with another seed is not mistaken for one of them.
+they are: those of another owner are left where they are and never read.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,9 +25,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.errors import DiskFullError, StoreError
+from simstudy.owner import NOBODY, Owner
 
 METADATA_KEY = b"simstudy.groups"
 OWNER_KEY = b"simstudy.owner"
+RANK_KEY = b"simstudy.rank"
+TENTATIVE = -1  # rank of blocks that failed by the machine's fault: kept until they are drawn
 ROWS_PER_GROUP = 1 << 17  # of a compacted row group: large enough to read fast, small in memory
 ROWS_TOGETHER = 1 << 11  # groups with fewer rows share a row group: each costs a millisecond
 TABLES_AT_HAND = 512  # shared row groups kept in memory during a compaction: about 100 MB
@@ -49,12 +52,33 @@ class Group(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a group lies: in a row group of a file, from a row of it on."""
+    """Where a group lies: in a row group of a file, from a row of it on.
+
+    Of two files with the same block that of the higher rank holds.
+    """
 
     group: Group
     file: Path
     row_group: int
     row: int
+    rank: int = 0
+
+    def part(self, first: int, end: int, rows_per_block: int) -> "_Place":
+        """Some of its blocks."""
+        row = self.row + (first - self.group.first) * rows_per_block
+        return self._replace(group=Group(self.group.key, first, end - first), row=row)
+
+
+class _File(NamedTuple):
+    """What a file says of itself."""
+
+    parquet: Any
+    owner: Owner
+    rank: int
+
+    @property
+    def groups(self) -> list[Group]:
+        return [Group(*one) for one in json.loads(self.parquet.metadata[METADATA_KEY])]
 
 
 @contextlib.contextmanager
@@ -78,7 +102,12 @@ def _in_words(error: OSError, folder: Path) -> Exception:
 
 
 def write_blocks(
-    folder: Path, groups: Sequence[Group], table: pa.Table, *, owner: str = ""
+    folder: Path,
+    groups: Sequence[Group],
+    table: pa.Table,
+    *,
+    owner: Owner = NOBODY,
+    rank: int = 0,
 ) -> Path:
     """Write blocks as one file: to a temporary name, synced, then renamed to the content's hash.
 
@@ -90,15 +119,19 @@ def write_blocks(
         What the rows of the table are, in order; every block has as many rows as any other.
     owner
         Whose blocks these are; a `Store` believes only those of its own.
+    rank
+        Above that of blocks which these replace; `TENTATIVE` for blocks to be drawn again.
     """
     rows_per_block = table.num_rows // sum(group.n for group in groups)
     lengths = [group.n * rows_per_block for group in groups]
     starts = [0, *itertools.accumulate(lengths)]
     parts = (table.slice(*piece) for piece in zip(starts, lengths, strict=False))
-    return _write(folder, _joint_schema([table.schema], groups, owner), parts)
+    return _write(folder, _joint_schema([table.schema], groups, owner, rank), parts)
 
 
-def _joint_schema(schemas: Iterable[pa.Schema], groups: Sequence[Group], owner: str) -> pa.Schema:
+def _joint_schema(
+    schemas: Iterable[pa.Schema], groups: Sequence[Group], owner: Owner, rank: int
+) -> pa.Schema:
     """All columns of some tables, in an order that does not depend on the tables' order."""
     joint = pa.unify_schemas(
         [one.remove_metadata() for one in schemas], promote_options="permissive"
@@ -107,7 +140,8 @@ def _joint_schema(schemas: Iterable[pa.Schema], groups: Sequence[Group], owner: 
         sorted(joint, key=lambda one: (one.name not in ("scenario", "rep"), one.name))
     )
     listed = json.dumps([list(group) for group in groups])
-    return joint.with_metadata({METADATA_KEY: listed, OWNER_KEY: owner})
+    whose = owner.text(group.key for group in groups)
+    return joint.with_metadata({METADATA_KEY: listed, OWNER_KEY: whose, RANK_KEY: str(rank)})
 
 
 def _packed(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -188,41 +222,65 @@ class Store:
     rows_per_block
         Rows of every block: the block size, or 1 where only summaries of blocks are kept.
     owner
-        Whose blocks these are; a file of anyone else is set aside.
+        Whose blocks these are; those of anyone else are left alone.
+
+    Attributes
+    ----------
+    others
+        By scenario key, the other owners that have blocks of that scenario here.
     """
 
     folder: Path
     rows_per_block: int
-    owner: str = ""
+    owner: Owner = NOBODY
     damaged: list[str] = field(default_factory=list)
+    others: dict[str, list[Owner]] = field(default_factory=dict, repr=False)
     _places: dict[str, list[_Place]] = field(default_factory=dict, repr=False)
-    _metadata: dict[Path, Any] = field(default_factory=dict, repr=False)
+    _said: dict[Path, _File] = field(default_factory=dict, repr=False)
+    _own: set[Path] = field(default_factory=set, repr=False)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.scan()
 
     def scan(self) -> None:
-        """Read what is there; set aside what is damaged or foreign, under `_damaged/`."""
+        """Read what is there; set aside what is damaged, under `_damaged/`."""
         files = sorted(self.folder.glob("*.parquet"))
-        self._metadata = {path: self._metadata[path] for path in files if path in self._metadata}
-        self._places = {}
+        self._said = {path: self._said[path] for path in files if path in self._said}
+        self._places, self.others, self._own = {}, {}, set()
         for path in files:
             for place in self._checked_places(path):
                 self._places.setdefault(place.group.key, []).append(place)
-        for places in self._places.values():
-            places.sort(key=lambda place: (place.group.first, -place.group.n))
+        for key, places in self._places.items():
+            self._places[key] = _highest(places, self.rows_per_block)
 
     def _checked_places(self, path: Path) -> list[_Place]:
         try:
-            if path not in self._metadata:
-                self._metadata[path] = _verified(path, self.owner)
-            return list(_places_in(path, self._metadata[path], self.rows_per_block))
+            if path not in self._said:
+                self._said[path] = _verified(path)
+            return self._places_of_ours(path)
         except FileNotFoundError:  # compacted by another run since it was listed
             return []
         except (StoreError, OSError, LookupError, ValueError, TypeError, pa.ArrowException) as odd:
             self.set_aside(path, str(odd) or type(odd).__name__)
             return []
+
+    def _places_of_ours(self, path: Path) -> list[_Place]:
+        """Places of the groups that are this owner's; another's groups are only noted."""
+        said = self._said[path]
+        if said.parquet.metadata is None or METADATA_KEY not in said.parquet.metadata:
+            return []  # nobody's blocks
+        keys = dict.fromkeys(group.key for group in said.groups)
+        ours = {key for key in keys if said.owner.serves(self.owner, key)}
+        for key in keys:
+            if key not in ours:
+                self.others.setdefault(key, []).append(said.owner)
+        if not ours:
+            return []
+        if len(ours) == len(keys):
+            self._own.add(path)
+        places = _places_in(path, said, self.rows_per_block)
+        return [place for place in places if place.group.key in ours]
 
     def set_aside(self, path: Path, reason: str) -> None:
         """Move a file out of the way, so that its blocks count as missing."""
@@ -230,7 +288,7 @@ class Store:
         aside.mkdir(exist_ok=True)
         with contextlib.suppress(FileNotFoundError):  # another run was quicker
             os.replace(path, aside / path.name)
-        self._metadata.pop(path, None)
+        self._said.pop(path, None)
         self.damaged.append(f"{path.name} ({reason.splitlines()[0][:120]})")
 
     @property
@@ -246,17 +304,41 @@ class Store:
         """Names of the columns that any block has."""
         return {name for path in self._files() for name in pq.read_schema(path).names}
 
-    def have(self, key: str, n_blocks: int) -> np.ndarray:
-        """Which of a scenario's first blocks are there; shape `(n_blocks,)`."""
+    def have(self, key: str, n_blocks: int, *, tentative: bool = False) -> np.ndarray:
+        """Which of a scenario's first blocks are there; shape `(n_blocks,)`.
+
+        Parameters
+        ----------
+        tentative
+            Whether blocks that the machine made fail count, which a later run draws again.
+        """
         have = np.zeros(n_blocks, dtype=bool)
         for place in self._places.get(key, ()):
-            have[place.group.first : place.group.end] = True
+            if tentative or place.rank > TENTATIVE:
+                have[place.group.first : place.group.end] = True
         return have
+
+    def failed(self, key: str, n_blocks: int) -> np.ndarray:
+        """Which of a scenario's first blocks hold a failure; shape `(n_blocks,)`."""
+        failed = np.zeros(n_blocks, dtype=bool)
+        names = [name for name in self.stored_names() if _tells_of_failure(name)]
+        for place, first, end in self._slices(key, min(n_blocks, self.n_blocks(key))):
+            table = self._read_slice(place, first, end, names)
+            bad = _rows_with_failure(table).reshape(end - first, self.rows_per_block)
+            start = place.group.first + first
+            failed[start : start + end - first] = bad.any(axis=1)
+        return failed
+
+    @property
+    def highest_rank(self) -> int:
+        """Of any block that is there."""
+        ranks = (place.rank for places in self._places.values() for place in places)
+        return max(ranks, default=0)
 
     def n_blocks(self, key: str) -> int:
         """Blocks that a scenario has without a gap, from the first."""
         end = max((p.group.end for p in self._places.get(key, ())), default=0)
-        have = self.have(key, end)
+        have = self.have(key, end, tentative=True)
         return int(end if have.all() else have.argmin())
 
     def read(self, key: str, n_rows: int, columns: Sequence[str] | None = None) -> pa.Table:
@@ -290,7 +372,9 @@ class Store:
         return self._cut(table, place, first, end)
 
     def _row_group(self, path: Path, index: int, columns: Sequence[str] | None) -> pa.Table:
-        with pq.ParquetFile(path, metadata=self._metadata.get(path)) as file:
+        with pq.ParquetFile(
+            path, metadata=self._said[path].parquet if path in self._said else None
+        ) as file:
             if columns is not None:
                 columns = [name for name in columns if name in file.schema_arrow.names]
             return file.read_row_group(index, columns=columns, use_threads=False)
@@ -330,12 +414,18 @@ class Store:
     def _is_compact(self, sources: set[Path]) -> bool:
         """Whether a lone file has its groups as a compaction would lay them out."""
         made = [group for group, _ in self._chunks(sources)]
-        return all(made == _groups_in(self._metadata[path]) for path in sources)
+        return all(made == self._said[path].groups for path in sources)
 
     def _sizes(self) -> dict[Path, int]:
-        """Bytes of each file; one that another run has just compacted is left out."""
-        sizes = {}
-        for path in self._files():
+        """Bytes of each file that is this owner's alone and may be rewritten.
+
+        Left out: one that another run has just compacted, and blocks to be drawn again, unless
+        they were and nothing of them holds any more.
+        """
+        sizes, in_use = {}, self._files()
+        for path in self._own:
+            if self._said[path].rank == TENTATIVE and path in in_use:
+                continue
             with contextlib.suppress(FileNotFoundError):
                 sizes[path] = path.stat().st_size
         return sizes
@@ -350,9 +440,18 @@ class Store:
             return None
         files = {place.file for _, cut in chunks for place, _, _ in cut}
         schemas = (pq.read_schema(path) for path in sorted(files))
-        schema = _joint_schema(schemas, [group for group, _ in chunks], self.owner)
+        rank = max(self._said[path].rank for path in files)
+        schema = _joint_schema(schemas, [group for group, _ in chunks], self._owner_of(files), rank)
         read = functools.lru_cache(TABLES_AT_HAND)(self._row_group)
         return _write(self.folder, schema, (self._gather(cut, read) for _, cut in chunks))
+
+    def _owner_of(self, files: set[Path]) -> Owner:
+        """Whose the blocks of some files are: of moments, with the measures that all have."""
+        owners = [self._said[path].owner for path in files]
+        measures = [one.settings.get("measures") for one in owners]
+        if all(one == measures[0] for one in measures):
+            return replace(self.owner, settings=owners[0].settings)
+        return self.owner
 
     def _gather(
         self, cut: list[tuple[_Place, int, int]], read: Callable[[Path, int, None], pa.Table]
@@ -400,33 +499,75 @@ class Store:
                 continue
 
 
-def _verified(path: Path, owner: str) -> Any:
-    """Metadata of a file whose bytes are the ones that were written, for this owner."""
+def _verified(path: Path) -> _File:
+    """What a file says, whose bytes are the ones that were written."""
     with path.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest()[:32] != path.stem:
             raise StoreError("its bytes are not the ones that were written")
-    metadata = pq.read_metadata(path)
-    whose = (metadata.metadata or {}).get(OWNER_KEY, b"").decode()
-    if whose != owner:
-        raise StoreError(f"it belongs to {whose or 'nobody'}, not to {owner or 'nobody'}")
-    return metadata
+    parquet = pq.read_metadata(path)
+    said = parquet.metadata or {}
+    owner = Owner.read(said.get(OWNER_KEY, b"").decode())
+    return _File(parquet, owner, int(said.get(RANK_KEY, b"0")))
 
 
-def _groups_in(metadata: Any) -> list[Group]:
-    return [Group(*one) for one in json.loads(metadata.metadata[METADATA_KEY])]
+def _tells_of_failure(name: str) -> bool:
+    return name.split("[")[0] == "error" or name.endswith(".n_failed")
 
 
-def _places_in(path: Path, metadata: Any, rows_per_block: int) -> Iterator[_Place]:
+def _rows_with_failure(table: pa.Table) -> np.ndarray:
+    """Rows with an error's text, or of moments with a count of failures."""
+    bad = np.zeros(len(table), dtype=bool)
+    for name in table.column_names:
+        for row, value in enumerate(table.column(name).to_pylist()):
+            bad[row] |= bool(value if isinstance(value, str) else any(value or ()))
+    return bad
+
+
+def owner_in(path: Path) -> Owner:
+    """Whose blocks a file holds, as it says; of a damaged file, nobody known."""
+    try:
+        said = pq.read_metadata(path).metadata or {}
+        return Owner.read(said.get(OWNER_KEY, b"").decode())
+    except (OSError, ValueError, pa.ArrowException):
+        return Owner.read("")
+
+
+def _places_in(path: Path, said: _File, rows_per_block: int) -> Iterator[_Place]:
     """Its groups, each in one row group, which it may share with its neighbours."""
-    sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    parquet = said.parquet
+    sizes = [parquet.row_group(i).num_rows for i in range(parquet.num_row_groups)]
     index = row = 0
-    for group in _groups_in(metadata):
+    for group in said.groups:
         if row == sizes[index]:
             index, row = index + 1, 0
-        yield _Place(group, path, index, row)
+        yield _Place(group, path, index, row, said.rank)
         row += group.n * rows_per_block
     if [row] != sizes[index:]:
         raise StoreError(f"its blocks do not have {rows_per_block} rows each")
+
+
+def _highest(places: list[_Place], rows_per_block: int) -> list[_Place]:
+    """In order of block; where ranks differ, of every block only the place of the highest."""
+    if len({place.rank for place in places}) > 1:
+        places = list(_without_outranked(places, rows_per_block))
+    return sorted(places, key=lambda place: (place.group.first, -place.group.n))
+
+
+def _without_outranked(places: list[_Place], rows_per_block: int) -> Iterator[_Place]:
+    taken = np.zeros(max(place.group.end for place in places), dtype=bool)
+    for _, level in itertools.groupby(sorted(places, key=_from_the_top), _from_the_top):
+        here = list(level)
+        for place in here:
+            free = np.flatnonzero(~taken[place.group.first : place.group.end]) + place.group.first
+            for run in np.split(free, np.flatnonzero(np.diff(free) > 1) + 1):
+                if run.size:
+                    yield place.part(int(run[0]), int(run[-1]) + 1, rows_per_block)
+        for place in here:
+            taken[place.group.first : place.group.end] = True
+
+
+def _from_the_top(place: _Place) -> int:
+    return -place.rank
 
 
 def _recent(sizes: Mapping[Path, int]) -> set[Path]:

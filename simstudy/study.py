@@ -14,18 +14,28 @@ import pandas as pd
 from simstudy.attempt import raising
 from simstudy.block import Address, rows_of, simulate_columns
 from simstudy.claims import Claim
-from simstudy.design import Plan, factors_of
+from simstudy.design import Plan, factors_of, refuse_twins
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import Measure
+from simstudy.ownership import Ownership, ownership_of
 from simstudy.precision import forecast, next_sizes, read_targets, shortfalls
-from simstudy.provenance import MOMENTS, ROWS, guard, refuse_foreign, sign, start_over
+from simstudy.provenance import (
+    MANIFEST,
+    MOMENTS,
+    ROWS,
+    refuse_foreign,
+    refuse_other_blocks,
+    start_over,
+)
 from simstudy.result import Result
 from simstudy.runner import (
+    Job,
     Keep,
     Outcome,
     Progress,
     Silent,
     Workers,
+    failed_jobs,
     in_shard,
     missing_jobs,
     run_jobs,
@@ -34,6 +44,7 @@ from simstudy.solve import Solution, solve
 from simstudy.store import Store, trouble_in_words
 from simstudy.summary import KeepMoments, streamable
 
+ROUNDS = 5  # of drawing what another run deleted meanwhile
 KEEPS = ("replicates", "summary")
 ON_FAILURE = ("record", "abort", "impute_worst")
 
@@ -99,6 +110,7 @@ class Study:
             )
         if not self.scenarios:
             raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
+        refuse_twins(self.scenarios)
 
     def _refuse_bad_names(self) -> None:
         if not self.name or not all(c.isalnum() or c in "-_" for c in self.name):
@@ -139,6 +151,7 @@ class Study:
         keep: str = "replicates",
         shard: tuple[int, int] | None = None,
         restart: bool = False,
+        retry: str | None = None,
         precision: Mapping[str, Any] | None = None,
         max_rep: int = 1_000_000,
         progress: Progress | None = None,
@@ -160,6 +173,9 @@ class Study:
             `(i, n)`: compute only the i-th of n shares of the blocks.
         restart
             Delete what the folder holds of this study first.
+        retry
+            `failed`: draw the blocks with recorded failures again, and keep what comes of it.
+            (Blocks that the machine made fail, by killing a worker, say, always are.)
         precision
             Monte Carlo standard errors to reach, by measure: `{"power": 0.005}`, or `"2%"` of the
             estimate. Each scenario then runs on, from `n_rep` up to `max_rep` replicates, until
@@ -173,14 +189,19 @@ class Study:
         plan = self.plan(seed)
         sizes = self._sizes(plan, self.n_rep if n_rep is None else n_rep, keep)
         targets = read_targets(precision or {}, self.measures)
+        check_retry(retry)
         if targets and shard:
             raise ConfigError(
                 "shard with precision: a shard cannot know when the whole study is precise enough. "
                 "Run the shards with a fixed n_rep, then precision=... without shard."
             )
-        home = Folder.open(plan, out, keep=keep, restart=restart, measures=self._streamed(keep))
+        ownership = ownership_of(plan, self._streamed(keep), self.worst)
+        home = Folder.open(plan, out, ownership, keep=keep, restart=restart)
         work = _Work(self, plan, home, keep, workers or Workers(), progress or Silent())
+        work.say_unfollowed()
         with trouble_in_words(home.store.folder):
+            if retry:
+                work.redraw_failures(sizes)
             work.draw(sizes, shard)
             while targets:
                 short = shortfalls(work.result(sizes), targets)
@@ -208,7 +229,7 @@ class Study:
         plan = self.plan(seed)
         most = self.n_rep if n_rep is None else n_rep
         check_n_rep(most)
-        home = Folder.open(plan, out, keep="replicates", restart=False)
+        home = Folder.open(plan, out, ownership_of(plan), keep="replicates", restart=False)
         there = {key: min(home.store.n_blocks(key) * self.block_size, most) for key in plan.keys}
         begun = plan.only(one for key, one in plan.keys.items() if there[key])
         if not begun.scenarios:
@@ -284,18 +305,48 @@ class _Work:
 
     def draw(self, sizes: Mapping[str, int], shard: tuple[int, int] | None = None) -> None:
         """Compute what is missing of these sizes, or a shard's share of it."""
+        jobs = self._missing(sizes, shard, tentative=False)
+        for _ in range(ROUNDS):
+            if not jobs:
+                return
+            self._run(jobs)
+            jobs = self._missing(sizes, shard, tentative=True)  # another run may have started over
+        raise StoreError(
+            f"the blocks of {self.home.store.folder} vanish as they are written: another run keeps "
+            "starting over there. Run this again when it has ended, or choose another out=..."
+        )
+
+    def _missing(
+        self, sizes: Mapping[str, int], shard: tuple[int, int] | None, *, tentative: bool
+    ) -> list[Job]:
         blocks = {key: self.plan.n_blocks(n) for key, n in sizes.items()}
-        jobs = missing_jobs(self.plan, blocks, self.home.store)
-        jobs = in_shard(self.plan, jobs, shard) if shard else jobs
-        if not jobs:
-            return
-        if self.home.path is not None:
-            sign(self.home.store.folder, self.home.made_by)
+        jobs = missing_jobs(self.plan, blocks, self.home.store, tentative=tentative)
+        return in_shard(self.plan, jobs, shard) if shard else jobs
+
+    def _run(self, jobs: Sequence[Job], *, rank: int = 0) -> None:
         self.outcome += run_jobs(
             self.plan, jobs, self.home.store,
             keep=self._keeper(), workers=self.workers, progress=self.progress,
+            ownership=self.home.ownership, rank=rank,
         )  # fmt: skip
         self.home.store.scan()
+
+    def redraw_failures(self, sizes: Mapping[str, int]) -> None:
+        """Draw the blocks that hold failures again; what comes outranks what is stored."""
+        blocks = {key: self.plan.n_blocks(n) for key, n in sizes.items()}
+        jobs = failed_jobs(self.plan, blocks, self.home.store)
+        if jobs:
+            if self.home.path is not None:  # its outputs are about to be another's
+                (self.home.path / MANIFEST).unlink(missing_ok=True)
+            self._run(jobs, rank=self.home.store.highest_rank + 1)
+
+    def say_unfollowed(self) -> None:
+        """Name once what nobody can tell the content of."""
+        for name, what in self.home.ownership.unfollowed.items():
+            self.progress.note(
+                f"{name} ({what}) has neither source nor content that could be compared, so it "
+                "counts as changed: what is drawn now will not be found again by a later run"
+            )
 
     def _keeper(self) -> Keep:
         if self.keep == "summary":
@@ -325,7 +376,7 @@ class Folder:
 
     path: Path | None
     store: Store
-    made_by: dict[str, Any]
+    ownership: Ownership
     temporary: Any = None
 
     @classmethod
@@ -333,26 +384,38 @@ class Folder:
         cls,
         plan: Plan,
         out: str | os.PathLike[str] | None,
+        ownership: Ownership,
         *,
         keep: str,
         restart: bool,
-        measures: Sequence[Measure] = (),
     ) -> "Folder":
         kind, rows = (MOMENTS, 1) if keep == "summary" else (ROWS, plan.block_size)
+        owner = ownership.owner
         if out is None:
             temporary = tempfile.TemporaryDirectory(prefix="simstudy-")
-            return cls(None, Store(Path(temporary.name) / kind, rows, plan.owner), {}, temporary)
+            store = Store(Path(temporary.name) / kind, rows, owner)
+            return cls(None, store, ownership, temporary)
         path = Path(out) / plan.name
+        refuse_foreign(plan.name, path)
         if restart:
-            refuse_foreign(plan.name, path)
-            start_over(path)
-        made_by = guard(plan, path, measures)
+            start_over(plan.name, path)
         try:
-            return cls(path, Store(path / kind, rows, plan.owner), made_by)
+            store = Store(path / kind, rows, owner)
         except OSError as error:
             raise StoreError(
                 f"cannot write results to {path}: {error.strerror}. Choose another out=..."
             ) from None
+        refuse_other_blocks(plan, store)
+        return cls(path, store, ownership)
+
+
+def check_retry(retry: Any) -> None:
+    """Refuse anything but `failed` and None."""
+    if retry not in (None, "failed"):
+        raise ConfigError(
+            f"retry={retry}: allowed is failed, which draws blocks with recorded failures again; "
+            "nearest that works: retry=failed"
+        )
 
 
 def check_n_rep(n_rep: Any) -> None:

@@ -1,0 +1,465 @@
+"""Modules: whose they are, and what their sources say that no definition does.
+
+A module is `project` code, whose content counts, or it comes from elsewhere: of the standard
+library, by the version of Python; of a well-known library, by its version; of any other installed
+package, by its version and the content of its files.
+"""
+
+import ast
+import hashlib
+import importlib.util
+import os
+import sys
+import sysconfig
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import metadata
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+from simstudy.fingerprint.code import read_code
+
+WELL_KNOWN = frozenset(
+    ["arch", "arviz", "beartype", "blackjax", "bokeh", "cloudpickle", "cupy", "cvxpy", "cython", "dask", "distributed", "einops", "equinox", "flax", "formulaic", "h5py", "hydra", "hypothesis", "interpret", "ipykernel", "IPython", "jax", "jaxlib", "jaxtyping", "joblib", "keras", "lifelines", "lightgbm", "linearmodels", "llvmlite", "matplotlib", "mizani", "mpmath", "networkx", "numba", "numexpr", "numpy", "numpyro", "omegaconf", "optax", "optuna", "pandas", "patsy", "PIL", "plotnine", "polars", "psutil", "py", "pyarrow", "pydantic", "pymc", "pytensor", "pytest", "rich", "scipy", "seaborn", "shap", "skimage", "sklearn", "statsmodels", "submitit", "sympy", "tensorflow", "tensorflow_probability", "threadpoolctl", "torch", "torchvision", "tqdm", "transformers", "typeguard", "typing_extensions", "umap", "xarray", "xgboost", "yaml", "zarr"]
+)
+"""Libraries that many hands check: their version says enough."""
+
+DISTRIBUTIONS = {
+    "sklearn": "scikit-learn", "yaml": "PyYAML", "PIL": "pillow", "skimage": "scikit-image",
+    "umap": "umap-learn",
+}  # fmt: skip
+"""Where a distribution is not named as what it installs."""
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Imports = ast.Import | ast.ImportFrom
+MUTATORS = frozenset(
+    ["add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"]
+)
+COMPILER = "simstudy.stats._compile"
+GENERATED = ("namedtuple_", "__mp_main__")
+
+
+# ---------------------------------------------------------------- whose a module is
+def is_project(module: str) -> bool:
+    """Whether a module's content counts: simstudy's own and the user's, not an installed one."""
+    top = module.split(".")[0]
+    if top in ("simstudy", "__main__", "__mp_main__"):
+        return True
+    return bool(top) and _place(module) == "project"
+
+
+@cache
+def _place(module: str) -> str:
+    """`project`, `installed` or `standard`, by where the module's file lies."""
+    if module in sys.builtin_module_names:
+        return "standard"
+    origin = _origin(module)
+    if origin is None:
+        return _place_of_folders(module)
+    if origin in ("built-in", "frozen"):
+        return "standard"
+    return _place_of_file(Path(origin))
+
+
+def _place_of_file(path: Path) -> str:
+    if {"site-packages", "dist-packages"} & set(path.parts):
+        return "installed"
+    roots = {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib")}
+    inside = any(path.is_relative_to(root) for root in roots if root)
+    return "standard" if inside else "project"
+
+
+def _place_of_folders(module: str) -> str:
+    """Of a package without a file of its own, by its folders; of what cannot be found, unknown."""
+    folders = [Path(one) for one in getattr(sys.modules.get(module), "__path__", ())]
+    return _place_of_file(folders[0]) if folders else "unknown"
+
+
+@cache
+def _origin(module: str) -> str | None:
+    """File of a module, imported or not."""
+    loaded = sys.modules.get(module)
+    if loaded is not None:
+        found = getattr(loaded, "__file__", None)
+        spec = getattr(loaded, "__spec__", None)
+        return found or (spec.origin if spec else None)
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError, AttributeError):
+        return None
+    return spec.origin if spec else None
+
+
+def source_file(module: str) -> Path | None:
+    """The `.py` file of a module; None for a notebook and for compiled modules."""
+    origin = _origin(module)
+    return Path(origin) if origin and origin.endswith(".py") and Path(origin).exists() else None
+
+
+def forget_modules() -> None:
+    """Look again at which modules there are and what their files say."""
+    for one in (_place, _origin):
+        one.cache_clear()
+
+
+# ---------------------------------------------------------------- libraries
+def library(module: str) -> tuple[str, str] | None:
+    """Name and version of what a module that is not the project's belongs to."""
+    top = module.split(".")[0]
+    place = _place(top)
+    if place == "unknown":
+        place = _place(module)
+    if not top or place == "standard" or _is_made_up(module):
+        return None
+    if place == "installed" and top not in WELL_KNOWN:
+        return top, f"{library_version(top)} {_installed_content(top)}"
+    return top, library_version(top)
+
+
+def _is_made_up(module: str) -> bool:
+    return module.startswith(GENERATED) or "<" in module
+
+
+@cache
+def library_version(top: str) -> str:
+    """Version of an installed top-level package, or `unknown`."""
+    for name in (DISTRIBUTIONS.get(top, top), top):
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return str(getattr(sys.modules.get(top), "__version__", "unknown"))
+
+
+def _installed_content(top: str) -> str:
+    """Hash of every file of an installed package, so that an edit in place is seen."""
+    digest = hashlib.sha256()
+    for path in sorted(_files_of(top)):
+        digest.update(str(path.name).encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return "#" + digest.hexdigest()[:16]
+
+
+def _files_of(top: str) -> Iterator[Path]:
+    origin = _origin(top)
+    loaded = sys.modules.get(top)
+    folders = [Path(one) for one in getattr(loaded, "__path__", ())]
+    if origin and Path(origin).name == "__init__.py":
+        folders = [Path(origin).parent]
+    if not folders and origin:
+        yield Path(origin)
+    for folder in folders:
+        files = (path for path in folder.rglob("*") if path.is_file())
+        yield from (path for path in files if path.suffix not in (".pyc", ".pyo", ".nbi", ".nbc"))
+
+
+# ---------------------------------------------------------------- sources
+@dataclass(frozen=True)
+class Source:
+    """What there is to know about a source, gathered in one walk over its tree."""
+
+    tree: ast.Module
+    imports: tuple[ast.Import | ast.ImportFrom, ...]
+    read: frozenset[str]  # names that are read somewhere, or stand in a text such as __all__
+    mutated: frozenset[str]  # variables and attributes whose content some function changes
+
+
+NOTHING = Source(ast.Module([], []), (), frozenset(), frozenset())
+
+
+def source(module: str) -> Source | None:
+    """A module's source as it stands on disk; None where it has none that can be read."""
+    path = source_file(module)
+    try:
+        return _read_source(path.read_bytes()) if path else None
+    except (SyntaxError, OSError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=512)
+def _read_source(text: bytes) -> Source:
+    tree = ast.parse(text)
+    imports, read, mutated = [], set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, Imports):
+            imports.append(node)
+        elif isinstance(node, ast.Name):
+            read.add(node.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            read.add(node.value)
+        elif isinstance(node, ast.Subscript | ast.Call | ast.Global):
+            mutated.update(_mutated_by(node))
+    top = {name for one in tree.body for name in _mutated_at_top(one)}
+    return Source(tree, tuple(imports), frozenset(read), frozenset(mutated - top))
+
+
+def _mutated_by(node: ast.Subscript | ast.Call | ast.Global) -> Iterator[str]:
+    if isinstance(node, ast.Global):
+        yield from node.names
+    elif isinstance(node, ast.Subscript):
+        if not isinstance(node.ctx, ast.Load):
+            yield from _named(node.value)
+    elif isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+        yield from _named(node.func.value)
+
+
+def _named(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.Attribute):
+        yield node.attr
+
+
+def _mutated_at_top(statement: ast.stmt) -> Iterator[str]:
+    """Names that a module fills itself when it is imported: tables, whose content counts."""
+    if not isinstance(statement, Definition):
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Subscript | ast.Call):
+                yield from _mutated_by(node)
+
+
+def mutated_names(module: str) -> frozenset[str]:
+    """Names whose content only functions of a module change: memories of a run, perhaps."""
+    return (source(module) or NOTHING).mutated
+
+
+def imported_modules(module: str) -> list[str]:
+    """Project modules that a module's source imports, anywhere in it, and its parent packages."""
+    parts = module.split(".")
+    found = dict.fromkeys(".".join(parts[:n]) for n in range(1, len(parts)))
+    for node in (source(module) or NOTHING).imports:
+        found |= dict.fromkeys(_targets(module, node))
+    return [one for one in found if one != module and is_project(one)]
+
+
+def modules_behind(module: str) -> list[str]:
+    """A project module and those that it imports, near or far; of simstudy's own none."""
+    found: dict[str, None] = {}
+    ahead = [module] if module and is_project(module) else []
+    while ahead:
+        name = ahead.pop()
+        if name not in found and name.split(".")[0] != "simstudy":
+            found[name] = None
+            ahead += imported_modules(name)
+    return sorted(found)
+
+
+def _targets(module: str, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            parts = alias.name.split(".")
+            yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
+        return
+    base = absolute(module, node.module or "", node.level)
+    yield base
+    for alias in node.names:  # a name may be a module below the one named
+        below = f"{base}.{alias.name}"
+        if below in sys.modules or (is_project(base) and _origin(below)):
+            yield below
+
+
+def absolute(module: str, name: str, level: int) -> str:
+    """The full name of what `from ...name import` means in a module."""
+    if not level:
+        return name
+    path = source_file(module)
+    is_package = path is not None and path.name == "__init__.py"
+    parts = module.split(".")
+    package = parts[: len(parts) - level + is_package]
+    return ".".join([*package, *([name] if name else [])])
+
+
+def libraries_of(module: str, *, unused_only: bool = False) -> Iterator[str]:
+    """Modules from elsewhere that a source imports; those whose names it never reads again."""
+    said = source(module) or NOTHING
+    for node in said.imports:
+        for alias in node.names:
+            bound = alias.asname or alias.name.split(".")[0]
+            name = alias.name if isinstance(node, ast.Import) else node.module or ""
+            if not (unused_only and bound in said.read) and not getattr(node, "level", 0):
+                yield name
+
+
+@cache
+def is_kernel(module: str) -> bool:
+    """Whether a module holds code to be compiled: it imports numba, or our own compiler."""
+    path = source_file(module)
+    if path is None or (b"numba" not in path.read_bytes() and b"_compile" not in path.read_bytes()):
+        return False
+    tops = {name.split(".")[0] for name in libraries_of(module)}
+    return bool(tops & {"numba", "llvmlite"}) or COMPILER in imported_modules(module)
+
+
+# ---------------------------------------------------------------- what a source does when imported
+def effects(module: str) -> list[CodeType]:
+    """Statements of a module that do something other than bind a name: each compiled alone.
+
+    A call, a loop, an assignment to another module's name or to a place in a table: what these
+    change may be anywhere, so they count wherever the module takes part.
+    """
+    path = source_file(module)
+    return list(_compiled_effects(path.read_bytes())) if path and source(module) else []
+
+
+@lru_cache(maxsize=512)
+def _compiled_effects(text: bytes) -> tuple[CodeType, ...]:
+    return tuple(_compiled(ast.Module([one], [])) for one in _effects(ast.parse(text).body))
+
+
+def _effects(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        if isinstance(node, ast.If):
+            if not _is_for_the_command_line(node):
+                yield from _effects([*node.body, *node.orelse])
+        elif isinstance(node, ast.Try):
+            handlers = (one for handler in node.handlers for one in handler.body)
+            yield from _effects([*node.body, *handlers, *node.orelse, *node.finalbody])
+        elif not _only_binds(node):
+            yield node
+
+
+def _is_for_the_command_line(node: ast.If) -> bool:
+    names = {one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)}
+    return names in ({"__name__"}, {"TYPE_CHECKING"})
+
+
+def _only_binds(node: ast.stmt) -> bool:
+    if isinstance(node, Definition | Imports | ast.Pass):
+        return True
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return all(map(_is_plain_target, targets))
+    return False
+
+
+def _is_plain_target(target: ast.expr) -> bool:
+    if isinstance(target, ast.Tuple | ast.List):
+        return all(map(_is_plain_target, target.elts))
+    return isinstance(target, ast.Name) and set(target.id) != {"_"}
+
+
+# ---------------------------------------------------------------- a whole module
+def whole_digest(module: str) -> str:
+    """What a module's source does, all of it; of a compiled module, its bytes."""
+    code = whole_code(module)
+    if code is not None:
+        return read_code(code).digest
+    origin = _origin(module)
+    if origin and Path(origin).is_file():
+        return hashlib.sha256(Path(origin).read_bytes()).hexdigest()
+    return ""
+
+
+def whole_code(module: str) -> CodeType | None:
+    """A module's source, compiled without what no number depends on."""
+    path = source_file(module)
+    return _compiled_whole(path.read_bytes()) if path and source(module) else None
+
+
+@lru_cache(maxsize=512)
+def _compiled_whole(text: bytes) -> CodeType:
+    return _compiled(ast.parse(text))
+
+
+def _compiled(node: ast.Module) -> CodeType:
+    """Code of statements, which are changed: without docstrings and annotations."""
+    bare = ast.fix_missing_locations(_OnlyCode().visit(node))
+    return compile(bare, "<source>", "exec", dont_inherit=True)
+
+
+class _OnlyCode(ast.NodeTransformer):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._bare(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return self._bare(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return self._without_docstring(node)
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        return self._without_docstring(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        node.annotation = ast.Constant(None)
+        return self.generic_visit(node)
+
+    def _bare(self, node: Any) -> ast.AST:
+        node.returns = None
+        for argument in ast.walk(node.args):
+            if isinstance(argument, ast.arg):
+                argument.annotation = None
+        return self._without_docstring(node)
+
+    def _without_docstring(self, node: Any) -> ast.AST:
+        has = node.body and isinstance(node.body[0], ast.Expr)
+        if has and isinstance(getattr(node.body[0].value, "value", None), str):
+            node.body = node.body[1:] or [ast.Pass()]
+        return self.generic_visit(node)
+
+
+CLOCKS_APART = 10.0  # seconds that a file server's clock may be ahead of ours, or behind
+
+
+@cache
+def _process_start() -> float:
+    """When this process started, in seconds since the epoch; 0 where the system does not say.
+
+    A file whose last change is older was not edited after this process imported it.
+    """
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, AttributeError, IndexError):
+        return 0.0
+    return time.time() - age
+
+
+_seen: dict[str, tuple[object, str]] = {}
+
+
+def loaded_otherwise(module: str) -> str:
+    """Hash of a module as it runs, where that is not what its file says; else empty.
+
+    A source edited after it was imported says one thing and does another: the numbers are those
+    of what was loaded, so that counts too. Functions are compared as they run; the rest of a
+    source with what it was when this process first looked at it.
+    """
+    loaded, path = sys.modules.get(module), source_file(module)
+    if loaded is None or path is None or path.stat().st_ctime < _process_start() - CLOCKS_APART:
+        return ""
+    source = path.read_bytes()
+    digest = hashlib.sha256(source).hexdigest()
+    spec, first = _seen.setdefault(module, (loaded.__spec__, digest))
+    if spec is not loaded.__spec__:  # loaded again meanwhile
+        _seen[module] = (loaded.__spec__, digest)
+        first = digest
+    try:
+        on_disk = set(_digests(compile(source, str(path), "exec", dont_inherit=True)))
+    except (SyntaxError, ValueError):
+        on_disk = set()
+    running = {read_code(one).digest for one in _codes_of(loaded)}
+    if first == digest and running <= on_disk:
+        return ""
+    return hashlib.sha256(repr((first, sorted(running))).encode()).hexdigest()
+
+
+def _digests(code: CodeType) -> Iterator[str]:
+    yield read_code(code).digest
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _digests(one)
+
+
+def _codes_of(loaded: Any) -> Iterator[CodeType]:
+    """Code of the functions that a module binds and defines itself, compiled ones included."""
+    for value in list(vars(loaded).values()):
+        if type(value).__module__.startswith("numba."):
+            value = getattr(value, "py_func", None) or getattr(value, "_defn", None)
+        if isinstance(value, FunctionType) and value.__code__.co_filename == loaded.__file__:
+            yield value.__code__

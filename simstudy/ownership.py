@@ -1,0 +1,131 @@
+"""What a plan's numbers depend on: its settings, its scenarios' values, and their code."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from simstudy.block import simulate_columns
+from simstudy.design import Plan
+from simstudy.fingerprint import Fingerprint, Trace, trace
+from simstudy.naming import parts_of, short_hash, typed
+from simstudy.owner import Owner
+from simstudy.streams import Streams
+
+LAYOUT = 2  # of the rows of a block; one more where the same columns would be stored otherwise
+ENGINE = (Streams, Plan, simulate_columns)  # code of ours between a scenario and its stored columns
+OWN_PROCESS = "__main__"  # code that workers are sent, instead of importing it
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """An owner, and what is needed to hold workers to it.
+
+    Parameters
+    ----------
+    owner
+        Whose the blocks are.
+    witnesses
+        What to fingerprint, one after the other: a scenario of each kind, and the measures whose
+        moments are kept.
+    expected
+        What a worker must find for each of them.
+    unfollowed
+        What counts as changed since nobody can say, with what it is.
+    compiled
+        numba's dispatchers that the code uses.
+    """
+
+    owner: Owner
+    witnesses: tuple[tuple[Any, ...], ...] = ()
+    expected: tuple[Fingerprint, ...] = ()
+    unfollowed: Mapping[str, str] = field(default_factory=dict)
+    compiled: tuple[Any, ...] = ()
+
+
+def ownership_of(
+    plan: Plan, measures: Sequence[Any] = (), worst: Mapping[str, float] | None = None
+) -> Ownership:
+    """Whose a plan's blocks are.
+
+    Parameters
+    ----------
+    measures
+        Those whose moments are kept in place of replicates.
+    worst
+        What failures count as, where moments are kept.
+    """
+    kinds: dict[Any, tuple[Any, ...]] = {}
+    for one in plan.scenarios:
+        kinds.setdefault(_kind(one), (one, *ENGINE))
+    witnesses = (*kinds.values(), *((one,) for one in measures))
+    traces = [trace(parts) for parts in witnesses]
+    codes = {kind: one.found for kind, one in zip(kinds, traces, strict=False)}
+    settings = _settings(plan) | _moments(plan, measures, traces[len(kinds) :], worst or {})
+    return Ownership(
+        Owner(
+            settings,
+            {key: typed(one) for key, one in plan.keys.items()},
+            {key: codes[_kind(one)] for key, one in plan.keys.items()},
+        ),
+        witnesses,
+        _expected(witnesses, traces),
+        {name: what for one in traces for name, what in one.unfollowed.items()},
+        tuple(part for one in traces for part in one.compiled),
+    )
+
+
+def owner_of(plan: Plan, measures: Sequence[Any] = ()) -> Owner:
+    """Whose a plan's blocks are, as files say it."""
+    return ownership_of(plan, measures).owner
+
+
+def _kind(scenario: Any) -> tuple[type, ...]:
+    """Scenarios made of the same classes have the same code."""
+    return tuple(type(part) for part in parts_of(scenario))
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    return {
+        "study": plan.name,
+        "seed": plan.seed,
+        "block_size": plan.block_size,
+        "common": list(plan.common),
+        "axes": {axis: list(labels) for axis, labels in plan.axes.items()},
+        "may_be_missing": sorted(plan.may_be_missing),
+        "layout": LAYOUT,
+    }
+
+
+def _moments(
+    plan: Plan, measures: Sequence[Any], traces: Sequence[Trace], worst: Mapping[str, float]
+) -> dict[str, Any]:
+    """What a block's moments depend on beside its columns."""
+    if not measures:
+        return {}
+    pairs = zip(measures, traces, strict=True)
+    made = {f"measure {one.name}": _hash_of(found) for one, found in pairs}
+    return {"measures": made, "on_failure": plan.on_failure, "worst": dict(sorted(worst.items()))}
+
+
+def _hash_of(one: Trace) -> str:
+    return "#" + short_hash(json.dumps([one.tokens, one.found], sort_keys=True))
+
+
+def _expected(
+    witnesses: Sequence[tuple[Any, ...]], traces: Sequence[Trace]
+) -> tuple[Fingerprint, ...]:
+    """What a worker must find, which has no `__main__` but what it is sent."""
+    names = {name for one in traces for name in one.found}
+    if any(name.startswith(OWN_PROCESS) for name in names):
+        return as_imported(witnesses)
+    return tuple(one.found for one in traces)
+
+
+def as_imported(witnesses: Sequence[tuple[Any, ...]]) -> tuple[Fingerprint, ...]:
+    """The fingerprints of code that a worker imports for itself."""
+    found = (trace(parts, without_main=True).found for parts in witnesses)
+    return tuple(
+        {name: said for name, said in one.items() if not name.startswith(OWN_PROCESS)}
+        for one in found
+    )
