@@ -65,6 +65,8 @@ class Owner:
     def differences(self, wanted: "Owner", key: str) -> list[str]:
         """In words, what is other in what is wanted; more measures than are wanted do no harm."""
         mine, theirs = self.settings, wanted.settings
+        if mine.get("study") == UNKNOWN:
+            return ["its files do not say what made them (an earlier version wrote them)"]
         names = [name for name in {**theirs, **mine} if name != "measures"]
         found = [
             f"{name} was {mine.get(name)} and is {theirs.get(name)}"

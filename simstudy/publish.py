@@ -86,6 +86,9 @@ def publish(
         _write_frames(result, made)
         if figures:
             _draw(result, made)
+        elif kept:  # what was said of the figures that stay
+            made.not_drawn = dict(previous.get("figures_not_drawn", {}))
+            made.failed = list(previous.get("figures_failed", []))
         content = _manifest(result, made, made_from) | _cost(result, previous)
         content["figures_not_drawn"] = made.not_drawn
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
@@ -272,9 +275,11 @@ def is_current(
     wanted = ["summary.parquet", "claims.parquet", "scenarios.parquet"]
     wanted += [f"figures/{n}.{kind}" for n in drawn for kind in ("png", "svg")] if figures else []
     wanted += ["report.html"] if report else []
+    wanted += [name for name in _listed(manifest) if "/" not in name and name.endswith(".parquet")]
+    if figures and manifest.get("figures_failed"):
+        return False
     files = _listed(manifest)
-    unharmed = all(_hash_of(folder / name) == said for name, said in files.items())
-    return unharmed and set(wanted) <= set(files) and not (figures and manifest["figures_failed"])
+    return all(name in files and _hash_of(folder / name) == files[name] for name in wanted)
 
 
 def said_origin(manifest: Mapping[str, Any]) -> dict[str, Any]:

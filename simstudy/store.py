@@ -269,7 +269,7 @@ class Store:
         """Places of the groups that are this owner's; another's groups are only noted."""
         said = self._said[path]
         if said.parquet.metadata is None or METADATA_KEY not in said.parquet.metadata:
-            return []  # nobody's blocks
+            raise StoreError("it belongs to nobody: it does not say which blocks it holds")
         keys = dict.fromkeys(group.key for group in said.groups)
         ours = {key for key in keys if said.owner.serves(self.owner, key)}
         for key in keys:

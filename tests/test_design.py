@@ -177,7 +177,3 @@ def test_fewer_scenarios_keep_their_streams():
     assert list(some.keys.values()) == SCENARIOS[1:2]
     one = SCENARIOS[1]
     assert some.streams(one, 3) == PLAN.streams(one, 3)
-
-
-def test_whose_blocks_these_are():
-    assert PLAN.owner == "trial, seed 1, blocks of 7"

@@ -8,12 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstudy.naming import identity, nearest, short_hash
+from simstudy.naming import identity, nearest, short_hash, typed
 
 
 class Tail(enum.Enum):
     LEFT = 1
     RIGHT = 2
+
+
+class Side(enum.Enum):
+    LEFT = 1
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,13 @@ class Trial:
         (Trial(5), "Trial(n_obs=5)"),
         (Trial(5, Normal(1.5), (1, 2.5)), "Trial(data=Normal(mean=1.5),n_obs=5,sizes=(1,2.5))"),
         (Trial(5, weights={"b": 1, "a": 2}), "Trial(n_obs=5,weights={'a':2,'b':1})"),
-        (Tail.RIGHT, "'RIGHT'"),
+        (Tail.RIGHT, "Tail.RIGHT"),
         (None, "None"),
         (True, "True"),
         ("raw", "'raw'"),
         (float("inf"), "inf"),
-        (-0.0, "0"),
+        (0.0, "0"),
+        (-0.0, "-0.0"),
     ],
     ids=str,
 )
@@ -59,10 +64,50 @@ def test_numbers_are_named_by_value(same):
     assert len({identity(one) for one in same}) == 1
 
 
-@pytest.mark.parametrize("different", [(1, True), (1, "1"), (0.1 + 0.2, 0.3), (None, "None")])
+@pytest.mark.parametrize(
+    "different",
+    [
+        (1, True),
+        (1, "1"),
+        (0.1 + 0.2, 0.3),
+        (None, "None"),
+        (0.0, -0.0),
+        (Tail.LEFT, Side.LEFT),
+        (Tail.LEFT, "LEFT"),
+        (Tail.LEFT, 1),
+        (Tail.LEFT, "Tail.LEFT"),
+    ],
+)
 def test_what_differs_is_named_differently(different):
     one, other = different
     assert identity(one) != identity(other)
+
+
+TYPES = [
+    1,
+    1.0,
+    True,
+    np.int64(1),
+    np.float64(1),
+    np.float32(1),
+    "1",
+    Tail.LEFT,
+    [1],
+    (1,),
+    -0.0,
+    0,
+]
+
+
+def test_types_tell_blocks_apart_where_values_do_not():
+    """Arithmetic may treat 1, 1.0 and NumPy's 1 differently, so stored blocks are told apart."""
+    assert len({typed(one) for one in TYPES}) == len(TYPES)
+    assert typed(Trial(5, Normal(2), (1, 2.5))) != typed(Trial(5, Normal(2.0), (1, 2.5)))
+
+
+def test_typed_values_read_as_python():
+    text = "Trial(n_obs=5, data=Normal(mean=0.0, sd=1.0), sizes=(1,2.5,), weights={'a': True})"
+    assert typed(Trial(5, sizes=(1, 2.5), weights={"a": True})) == text
 
 
 def test_a_new_factor_with_a_default_changes_no_identity():

@@ -1,15 +1,17 @@
 """What a run leaves behind: files that say everything, and nothing done twice."""
 
+import contextlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from simstudy import publish as publishing
 from simstudy.claims import Claim, Reproduced
-from simstudy.errors import FigureError, SimstudyError
+from simstudy.errors import FigureError, SimstudyError, StoreError
 from simstudy.measures import bias, coverage
 from simstudy.publish import digest, is_current, publish
 from simstudy.study import Study
@@ -108,7 +110,8 @@ def test_the_manifest_says_how_it_was_made(published):
     assert manifest["blocks_computed"] == 4
     assert manifest["wall_seconds"] >= 0
     assert manifest["versions"]["numpy"] == np.__version__
-    assert set(manifest) >= {"sources", "python", "machine", "git", "publish_seconds"}
+    assert set(manifest["made_from"]) == {"blocks", "sources"}
+    assert set(manifest) >= {"files", "python", "machine", "git", "publish_seconds"}
 
 
 def test_the_time_that_the_numbers_took_outlives_a_second_publishing(published, tmp_path):
@@ -135,13 +138,132 @@ def test_in_memory_there_is_nowhere_to_write():
 
 
 # ---------------------------------------------------------------- nothing done twice
+SOUND = {"1": plain_figure, "2": needs_more, "3": would_hide}
+
+
+@pytest.fixture
+def standing(tmp_path):
+    """Published, and every figure drawn that the data allow."""
+    return publish(study(figures=SOUND).run(60, out=tmp_path), config=CONFIG, module_file=__file__)
+
+
 def current(tmp_path, *, config=CONFIG, n_rep=60, seed=1, file=__file__, figures=True, report=True):
-    result = study().run(n_rep, seed, out=tmp_path)
+    result = study(figures=SOUND).run(n_rep, seed, out=tmp_path)
     return is_current(result, config, file, figures=figures, report=report)
 
 
-def test_what_stands_there_is_current(published, tmp_path):
+def test_what_stands_there_is_current(standing, tmp_path):
     assert current(tmp_path)
+
+
+def test_a_figure_that_failed_is_tried_again(published, tmp_path):
+    """Unlike one that the data do not allow, which says so again whenever it is asked."""
+    result = study().run(60, out=tmp_path)
+    assert manifest_of(result.folder)["figures_failed"] == ["4"]
+    assert not is_current(result, CONFIG, __file__, figures=True, report=True)
+    assert is_current(result, CONFIG, __file__, figures=False, report=True)
+
+
+@pytest.mark.parametrize("name", ["summary.parquet", "claims.parquet", "scenarios.parquet",
+                                  "figures/1.png", "figures/1.svg", "report.html"])  # fmt: skip
+@pytest.mark.parametrize("harm", [lambda content: b"", lambda content: content + b" "])
+def test_a_file_that_was_emptied_or_edited_is_made_again(harm, name, standing, tmp_path):
+    path = tmp_path / "toy" / name
+    path.write_bytes(harm(path.read_bytes()))
+    assert not current(tmp_path)
+
+
+def longer(tmp_path, **how):
+    result = study(figures=SOUND).run(110, out=tmp_path)
+    return result, publish(result, config=CONFIG, module_file=__file__, **how)
+
+
+def test_figures_and_report_of_a_shorter_run_do_not_stay_beside_a_longer_ones(standing, tmp_path):
+    longer(tmp_path, figures=False, report=False)
+    assert not list((tmp_path / "toy" / "figures").iterdir())
+    assert not (tmp_path / "toy" / "report.html").exists()
+    result, _ = longer(tmp_path)
+    assert is_current(result, CONFIG, __file__, figures=True, report=True)
+
+
+def test_figures_of_the_same_run_stay(standing, tmp_path):
+    result = study(figures=SOUND).run(60, out=tmp_path)
+    publish(result, config=CONFIG, module_file=__file__, figures=False, report=False)
+    assert current(tmp_path)
+
+
+def test_what_is_not_ours_stays(standing, tmp_path):
+    mine = tmp_path / "toy" / "figures" / "mine.png"
+    mine.write_bytes(b"mine")
+    longer(tmp_path, figures=False, report=False)
+    assert mine.read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+def test_a_run_killed_while_publishing_leaves_nothing_that_passes_as_current(
+    at, standing, tmp_path, monkeypatch
+):
+    """The manifest goes first and comes last; then a shorter run publishes its own, whole."""
+    writes = iter(range(1, 100))
+
+    def until_killed(path, content):
+        if next(writes) == at:
+            raise KeyboardInterrupt
+        original(path, content)
+
+    original = publishing.write_bytes
+    with monkeypatch.context() as patch:
+        patch.setattr(publishing, "write_bytes", until_killed)
+        with contextlib.suppress(KeyboardInterrupt):
+            longer(tmp_path, figures=False, report=False)
+            assert at > 3
+            return
+    assert not (tmp_path / "toy" / "manifest.json").exists()
+    assert not current(tmp_path)
+    result = study(figures=SOUND).run(60, out=tmp_path)
+    publish(result, config=CONFIG, module_file=__file__)
+    assert current(tmp_path)
+    stored = pd.read_parquet(tmp_path / "toy" / "summary.parquet")
+    assert set(stored["n_rep"]) == {60}
+
+
+# ---------------------------------------------------------------- what may be replaced
+SETTINGS = {
+    "a config value": ({"config": {**CONFIG, "n_obs": [3]}}, r"n_obs was \[3, 10\] and is \[3\]"),
+    "a new setting": ({"config": {**CONFIG, "k": 1}}, "k was None and is 1"),
+    "a setting less": ({"config": {"experiment": "toy"}}, r"n_obs was \[3, 10\] and is None"),
+    "fewer replicates": ({"n_rep": 59}, "n_rep was 60 and is 59"),
+}
+
+
+@pytest.mark.parametrize("change", SETTINGS)
+def test_results_of_other_settings_are_not_replaced(change, standing, tmp_path):
+    how, said = SETTINGS[change]
+    before = {path: path.read_bytes() for path in (tmp_path / "toy").rglob("*") if path.is_file()}
+    result = study(figures=SOUND).run(how.get("n_rep", 60), out=tmp_path)
+    with pytest.raises(StoreError, match=rf"{said}\. out=\S+ would do\. Keep both") as refused:
+        publish(result, config=how.get("config", CONFIG), module_file=__file__)
+    assert "\n" not in str(refused.value)
+    after = {path: path.read_bytes() for path in (tmp_path / "toy").rglob("*") if path.is_file()}
+    assert after == before
+
+
+def test_results_are_replaced_where_that_is_told(standing, tmp_path):
+    result = study(figures=SOUND).run(59, out=tmp_path)
+    publish(result, config=CONFIG, module_file=__file__, replace=True)
+    assert manifest_of(result.folder)["replicates_per_scenario"] == 59
+
+
+def test_a_longer_run_of_the_same_settings_goes_on_in_the_same_place(standing, tmp_path):
+    result, _ = longer(tmp_path)
+    assert manifest_of(result.folder)["replicates_per_scenario"] == 110
+
+
+def test_a_scenario_with_fewer_replicates_counts(standing, tmp_path):
+    result = study(figures=SOUND).run(60, out=tmp_path)
+    first, second = result.plan.keys
+    with pytest.raises(StoreError, match="n_rep was 60 and is 50"):
+        publish(replace(result, n_rep={first: 100, second: 50}), config=CONFIG)
 
 
 @pytest.mark.parametrize(
@@ -149,25 +271,25 @@ def test_what_stands_there_is_current(published, tmp_path):
     [{"config": {**CONFIG, "n_obs": [3]}}, {"n_rep": 61}, {"n_rep": 59}, {"file": None}],
     ids=str,
 )
-def test_what_would_be_published_otherwise_is_not(change, published, tmp_path):
+def test_what_would_be_published_otherwise_is_not(change, standing, tmp_path):
     assert not current(tmp_path, **change)
 
 
 @pytest.mark.parametrize(
     "name", ["manifest.json", "summary.parquet", "claims.parquet", "figures/1.png", "report.html"]
 )
-def test_a_file_that_is_gone_is_made_again(name, published, tmp_path):
+def test_a_file_that_is_gone_is_made_again(name, standing, tmp_path):
     (tmp_path / "toy" / name).unlink()
     assert not current(tmp_path)
 
 
-def test_what_was_not_asked_for_need_not_be_there(published, tmp_path):
+def test_what_was_not_asked_for_need_not_be_there(standing, tmp_path):
     (tmp_path / "toy" / "figures" / "1.png").unlink()
     (tmp_path / "toy" / "report.html").unlink()
     assert current(tmp_path, figures=False, report=False)
 
 
-def test_another_version_of_a_library_makes_it_stale(published, tmp_path):
+def test_another_version_of_a_library_makes_it_stale(standing, tmp_path):
     manifest = manifest_of(tmp_path / "toy")
     manifest["versions"]["scipy"] = "0.1"
     (tmp_path / "toy" / "manifest.json").write_text(json.dumps(manifest))

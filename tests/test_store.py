@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from simstudy import store as store_module
 from simstudy.errors import StoreError
-from simstudy.store import Group, Store, trouble_in_words, write_blocks
+from simstudy.owner import Owner
+from simstudy.store import TENTATIVE, Group, Store, trouble_in_words, write_blocks
 
 ROWS = 5
-OWNER = "toy, seed 1, blocks of 5"
+OWNER = Owner({"study": "toy", "seed": 1, "block_size": 5})
 
 
 def rows(key: str, first: int, n: int = 1) -> pa.Table:
@@ -368,13 +369,82 @@ def test_a_damaged_file_is_named_set_aside_and_its_blocks_are_missing(damage, tm
     assert_holds(store, "a", 3)
 
 
-@pytest.mark.parametrize("owner", ["toy, seed 2, blocks of 5", ""])
-def test_a_file_of_another_study_is_set_aside(owner, tmp_path):
-    path = write_blocks(tmp_path, [Group("a", 0, 1)], rows("a", 0), owner=owner)
+OTHERS = {
+    "another seed": Owner({"study": "toy", "seed": 2, "block_size": 5}),
+    "another study": Owner({"study": "census", "seed": 1, "block_size": 5}),
+    "a policy more": Owner({**OWNER.settings, "may_be_missing": ["x"]}),
+    "other values": Owner(OWNER.settings, {"a": "A(k=1.0)"}, {"a": {}}),
+    "other code": Owner(OWNER.settings, {"a": ""}, {"a": {"f": "#1"}}),
+    "nobody": Owner({}),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_blocks_of_another_owner_are_left_alone(other, tmp_path):
+    """Neither read nor set aside, and a compaction of ours does not touch their files."""
+    theirs = write_blocks(tmp_path, [Group("a", 0, 1)], rows("a", 0), owner=OTHERS[other])
+    before = theirs.read_bytes()
+    mine = [write(tmp_path, ("a", 1, 1)), write(tmp_path, ("b", 0, 1))]
     store = open_store(tmp_path)
     assert store.n_blocks("a") == 0
-    assert path.name in store.damaged[0]
-    assert (tmp_path / "_damaged" / path.name).exists()
+    assert not store.damaged
+    assert [owner.settings for owner in store.others["a"]] == [OTHERS[other].settings]
+    store.compact()
+    assert not any(path.exists() for path in mine)
+    assert theirs.read_bytes() == before
+    assert store.have("a", 2).tolist() == [False, True]
+
+
+def test_a_file_with_blocks_of_two_owners_serves_its_own_and_is_kept(tmp_path):
+    """A scenario's code changed, its neighbour's did not, and one task had drawn both."""
+    code = {"a": {"f": "#1"}, "b": {"g": "#1"}}
+    both = Owner(OWNER.settings, {"a": "", "b": ""}, code)
+    table = pa.concat_tables([rows("a", 0), rows("b", 0)])
+    mixed = write_blocks(tmp_path, [Group("a", 0, 1), Group("b", 0, 1)], table, owner=both)
+    now = Owner(OWNER.settings, {"a": "", "b": ""}, {**code, "a": {"f": "#2"}})
+    write_blocks(tmp_path, [Group("a", 0, 1)], rows("a", 0), owner=now.only(["a"]))
+    write_blocks(tmp_path, [Group("b", 1, 1)], rows("b", 1), owner=now.only(["b"]))
+    store = Store(tmp_path, ROWS, now)
+    assert store.have("b", 2).all()
+    assert store.have("a", 1).all()
+    store.compact()
+    assert mixed.exists()
+    before = Store(tmp_path, ROWS, both)
+    assert before.have("a", 1).all()
+
+
+def test_blocks_of_a_higher_rank_replace_others(tmp_path):
+    """Drawn again after a failure: the older ones go at the next compaction."""
+    write(tmp_path, ("a", 0, 4))
+    again = rows("a", 1).set_column(2, "x", pa.array(np.full(ROWS, 9.0)))
+    write_blocks(tmp_path, [Group("a", 1, 1)], again, owner=OWNER, rank=1)
+    store = open_store(tmp_path)
+    for _ in range(2):
+        x = store.read("a", 4 * ROWS, ["x"]).column("x").to_numpy()
+        np.testing.assert_array_equal(x[ROWS : 2 * ROWS], 9.0)
+        assert (x[2 * ROWS :] != 9.0).all()
+        store.compact()
+    assert len(files(tmp_path)) == 1
+    assert store.highest_rank == 1
+
+
+def test_tentative_blocks_hold_until_they_are_drawn(tmp_path):
+    failed = rows("a", 1).set_column(2, "x", pa.array(np.full(ROWS, np.nan)))
+    path = write_blocks(tmp_path, [Group("a", 1, 1)], failed, owner=OWNER, rank=TENTATIVE)
+    write(tmp_path, ("a", 0, 1))
+    store = open_store(tmp_path)
+    assert store.have("a", 2).tolist() == [True, False]
+    assert store.have("a", 2, tentative=True).all()
+    assert store.n_blocks("a") == 2
+    store.compact()
+    assert path.exists(), "nothing else holds its block"
+    assert np.isnan(store.read("a", 2 * ROWS, ["x"]).column("x").to_numpy()[ROWS:]).all()
+    write(tmp_path, ("a", 1, 1))
+    store.scan()
+    assert store.have("a", 2).all()
+    store.compact()
+    assert not path.exists()
+    assert_holds(store, "a", 2)
 
 
 def test_a_file_with_the_name_of_its_bytes_that_holds_no_blocks_is_set_aside(tmp_path):

@@ -12,8 +12,8 @@ from simstudy.block import Address
 from simstudy.design import grid, scenario_key
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import bias, mean
-from simstudy.provenance import GUARD
 from simstudy.runner import Workers
+from simstudy.store import owner_in
 from simstudy.study import Study, check_n_rep
 from tests import toy
 
@@ -179,12 +179,15 @@ def test_rows_and_moments_lie_side_by_side(tmp_path):
     np.testing.assert_allclose(moments.summary["estimate"], rows.summary["estimate"], atol=1e-12)
 
 
-def test_folders_say_what_made_them(tmp_path):
-    toy.study((3,)).run(60, out=tmp_path)
-    signed = json.loads((tmp_path / "toy" / "replicates" / GUARD).read_text())
-    assert {"study", "seed", "block_size", "common", "axes", "code"} <= set(signed)
-    assert signed["study"] == "toy"
-    assert "tests.toy.Mean" in signed["code"]
+def test_files_say_what_made_them(tmp_path):
+    result = toy.study((3,)).run(60, out=tmp_path)
+    (path,) = (tmp_path / "toy" / "replicates").glob("*.parquet")
+    said = owner_in(path)
+    assert {"study", "seed", "block_size", "common", "axes"} <= set(said.settings)
+    assert said.settings["study"] == "toy"
+    (key,) = result.plan.keys
+    assert said.values == {key: "Mean(n_obs=3, truth=0.0)"}
+    assert "tests.toy.Mean" in said.codes[key]
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):

@@ -6,10 +6,12 @@ the same to the walk, and what was edited on disk after it was imported is seen 
 
 import dis
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from types import CodeType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 SKIPPED = frozenset({"CACHE", "RESUME", "NOP", "EXTENDED_ARG", "PRECALL", "NOT_TAKEN"})
 ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
@@ -50,7 +52,7 @@ def read_code(code: CodeType) -> Code:
     )
 
 
-def _unique(*parts):  # type: ignore[no-untyped-def]
+def _unique(*parts: Iterable[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(one for part in parts for one in part))
 
 

@@ -22,9 +22,16 @@ from typing import Any
 
 from simstudy.fingerprint.code import read_code
 
-WELL_KNOWN = frozenset(
-    ["arch", "arviz", "beartype", "blackjax", "bokeh", "cloudpickle", "cupy", "cvxpy", "cython", "dask", "distributed", "einops", "equinox", "flax", "formulaic", "h5py", "hydra", "hypothesis", "interpret", "ipykernel", "IPython", "jax", "jaxlib", "jaxtyping", "joblib", "keras", "lifelines", "lightgbm", "linearmodels", "llvmlite", "matplotlib", "mizani", "mpmath", "networkx", "numba", "numexpr", "numpy", "numpyro", "omegaconf", "optax", "optuna", "pandas", "patsy", "PIL", "plotnine", "polars", "psutil", "py", "pyarrow", "pydantic", "pymc", "pytensor", "pytest", "rich", "scipy", "seaborn", "shap", "skimage", "sklearn", "statsmodels", "submitit", "sympy", "tensorflow", "tensorflow_probability", "threadpoolctl", "torch", "torchvision", "tqdm", "transformers", "typeguard", "typing_extensions", "umap", "xarray", "xgboost", "yaml", "zarr"]
-)
+_NAMES = """
+arch arviz beartype blackjax bokeh cloudpickle cupy cvxpy cython dask distributed einops equinox
+flax formulaic h5py hydra hypothesis interpret ipykernel IPython jax jaxlib jaxtyping joblib keras
+lifelines lightgbm linearmodels llvmlite matplotlib mizani mpmath networkx numba numexpr numpy
+numpyro omegaconf optax optuna pandas patsy PIL plotnine polars psutil py pyarrow pydantic pymc
+pytensor pytest rich scipy seaborn shap skimage sklearn statsmodels submitit sympy tensorflow
+tensorflow_probability threadpoolctl torch torchvision tqdm transformers typeguard typing_extensions
+umap xarray xgboost yaml zarr
+"""
+WELL_KNOWN = frozenset(_NAMES.split())
 """Libraries that many hands check: their version says enough."""
 
 DISTRIBUTIONS = {
@@ -35,9 +42,8 @@ DISTRIBUTIONS = {
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Imports = ast.Import | ast.ImportFrom
-MUTATORS = frozenset(
-    ["add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"]
-)
+_CHANGES = "add append clear discard extend insert pop popitem remove setdefault update"
+MUTATORS = frozenset(_CHANGES.split())
 COMPILER = "simstudy.stats._compile"
 GENERATED = ("namedtuple_", "__mp_main__")
 
@@ -182,7 +188,9 @@ def source(module: str) -> Source | None:
 @lru_cache(maxsize=512)
 def _read_source(text: bytes) -> Source:
     tree = ast.parse(text)
-    imports, read, mutated = [], set(), set()
+    imports: list[ast.Import | ast.ImportFrom] = []
+    read: set[str] = set()
+    mutated: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, Imports):
             imports.append(node)

@@ -26,12 +26,20 @@ from simstudy.fingerprint.code import Code, Import, read_code
 from simstudy.fingerprint.values import UnknownValueError, plain_token
 
 UNFOLLOWED_BUILTINS = frozenset({"globals", "eval", "exec", "__import__", "compile"})
-UNFOLLOWED_ATTRIBUTES = frozenset(
-    ["import_module", "__subclasses__", "__globals__", "__builtins__", "spec_from_file_location", "exec_module", "load_module", "run_path", "run_module", "iter_modules", "find_loader"]
-)
-MADE_BY_PYTHON = frozenset(
-    ["__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__match_args__", "__abstractmethods__", "_abc_impl", "__parameters__", "__orig_bases__", "__firstlineno__", "__replace__", "__static_attributes__", "__annotate__", "__annotate_func__", "__annotations_cache__", "__classdictcell__", "__dataclass_fields__", "__dataclass_params__", "_is_protocol", "__non_callable_proto_members__", "__protocol_attrs__", "__subclasshook__", "__slotnames__", "_member_map_", "_member_names_", "_value2member_map_", "_hashable_values_", "_unhashable_values_", "_unhashable_values_map_", "_use_args_", "_value_repr_", "_member_type_", "_new_member_"]
-)
+_LOOK_UPS = """
+import_module __subclasses__ __globals__ __builtins__ spec_from_file_location exec_module
+load_module run_path run_module iter_modules find_loader
+"""
+UNFOLLOWED_ATTRIBUTES = frozenset(_LOOK_UPS.split())
+_PYTHONS = """
+__module__ __qualname__ __doc__ __dict__ __weakref__ __annotations__ __match_args__ __orig_bases__
+__abstractmethods__ _abc_impl __parameters__ __firstlineno__ __replace__ __static_attributes__
+__annotate__ __annotate_func__ __annotations_cache__ __classdictcell__ __dataclass_fields__
+__dataclass_params__ _is_protocol __non_callable_proto_members__ __protocol_attrs__
+__subclasshook__ __slotnames__ _member_map_ _member_names_ _value2member_map_ _hashable_values_
+_unhashable_values_ _unhashable_values_map_ _use_args_ _value_repr_ _member_type_ _new_member_
+"""
+MADE_BY_PYTHON = frozenset(_PYTHONS.split())
 CHECKERS = frozenset({"jaxtyping", "beartype", "typeguard"})  # wrappers that compute nothing
 
 
@@ -109,7 +117,7 @@ class Walk:
     def _wrapped(self, value: Any, where: str) -> str | None:
         """Objects that stand for functions."""
         parts: tuple[Any, ...]
-        if isinstance(value, functools.partial) or isinstance(value, functools.partialmethod):
+        if isinstance(value, functools.partial | functools.partialmethod):
             parts = (value.func, value.args, value.keywords)
         elif isinstance(value, property):
             parts = (value.fget, value.fset, value.fdel)
@@ -240,7 +248,7 @@ class Walk:
         return f"{'.'.join(chain)} is {self.binding(module, name, value)}"
 
     def binding(self, module: str, name: str, value: Any) -> str:
-        """What a module's name is bound to: code by reference, a constant as an entry of its own."""
+        """What a name is bound to: code by reference, a constant as an entry of its own."""
         if _is_code(value) or not modules.is_project(module):
             return self._reference(value, f"{module}:{name}")
         if (module, name) not in self._bound:

@@ -22,7 +22,7 @@ from experiments.two_stage import TwoStage
 from simstudy import runner
 from simstudy.design import Columns, grid
 from simstudy.measures import empirical_se, mean
-from simstudy.provenance import guard, sign
+from simstudy.ownership import owner_of
 from simstudy.runner import Silent, Workers
 from simstudy.store import Group, write_blocks
 from simstudy.streams import Streams
@@ -117,13 +117,13 @@ def finished(folder: Path, n_files: int) -> Study:
     """A study of 100,000 blocks of one replicate, in so many files, breadth first as runs do."""
     study = tiny(SCENARIOS, 1)
     plan = study.plan(1)
-    sign(folder / "tiny" / "replicates", guard(plan, folder / "tiny"))
+    owner = owner_of(plan)
     keys = np.array(list(plan.keys))
     place, block = np.arange(N_FINISHED) % SCENARIOS, np.arange(N_FINISHED) // SCENARIOS
     for part in np.array_split(np.arange(N_FINISHED), n_files):
         groups = [Group(keys[i], int(b), 1) for i, b in zip(place[part], block[part], strict=True)]
         rows = {"scenario": keys[place[part]], "rep": block[part], "x": place[part] + 0.5}
-        write_blocks(folder / "tiny" / "replicates", groups, pa.table(rows), owner=plan.owner)
+        write_blocks(folder / "tiny" / "replicates", groups, pa.table(rows), owner=owner)
     return study
 
 
@@ -150,7 +150,7 @@ def written_rows(folder: Path, n_rows: int, n_scenarios: int = 100) -> Study:
     study = tiny(n_scenarios, 1000)
     plan = study.plan(1)
     (folder / "tiny" / "replicates").mkdir(parents=True)
-    sign(folder / "tiny" / "replicates", guard(plan, folder / "tiny"))
+    owner = owner_of(plan)
     each = n_rows // n_scenarios
     for some in np.array_split(np.arange(n_scenarios), 10):
         keys = [list(plan.keys)[i] for i in some]
@@ -161,7 +161,7 @@ def written_rows(folder: Path, n_rows: int, n_scenarios: int = 100) -> Study:
             "x": x,
         }
         groups = [Group(key, 0, each // 1000) for key in keys]
-        write_blocks(folder / "tiny" / "replicates", groups, pa.table(rows), owner=plan.owner)
+        write_blocks(folder / "tiny" / "replicates", groups, pa.table(rows), owner=owner)
     study.run(each, out=folder, workers=INLINE)
     return study
 

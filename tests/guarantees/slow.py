@@ -21,6 +21,7 @@ from simstudy.block import rows_of
 from simstudy.design import Columns, grid
 from simstudy.errors import SimstudyError
 from simstudy.measures import mean
+from simstudy.ownership import owner_of
 from simstudy.runner import Workers
 from simstudy.store import Store
 from simstudy.streams import Streams
@@ -56,7 +57,7 @@ def carry_out(order: dict) -> int:
     if order["do"] == "compact":
         plan = study().plan(SEED)
         for _ in range(order["times"]):
-            Store(Path(order["out"]), BLOCK, plan.owner).compact()
+            Store(Path(order["out"]), BLOCK, owner_of(plan)).compact()
         return 0
     runner.TASK_SECONDS = 0.02
     runner.FILES_BEFORE_COMPACTION = 15
@@ -68,10 +69,10 @@ def carry_out(order: dict) -> int:
 def write_loose(folder: Path, n_rep: int) -> None:
     """Every block in a file of its own."""
     plan = study().plan(SEED)
-    store = Store(folder, BLOCK, plan.owner)
+    store = Store(folder, BLOCK, owner_of(plan))
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(n_rep))
     for job in runner.missing_jobs(plan, wanted, store):
-        runner.compute(runner.Task(plan, (job,), rows_of, folder))
+        runner.compute(runner.Task(plan, (job,), rows_of, folder, store.owner.only([job.key])))
 
 
 def start(order: dict) -> int:

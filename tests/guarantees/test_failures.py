@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from simstudy.block import Address
+from simstudy.ownership import owner_of
 from simstudy.runner import Workers
 from simstudy.store import Store
 from tests.guarantees import flaky
@@ -196,7 +197,7 @@ def test_a_scenario_that_always_fails_does_not_hide_the_others():
 def test_failures_survive_compaction(tmp_path):
     study = flaky_study()
     before = study.run(N_REP, seed=2, out=tmp_path, workers=INLINE).failures
-    store = Store(tmp_path / "flaky" / "replicates", flaky.BLOCK, study.plan(2).owner)
+    store = Store(tmp_path / "flaky" / "replicates", flaky.BLOCK, owner_of(study.plan(2)))
     store.compact()
     after = study.run(N_REP, seed=2, out=tmp_path, workers=INLINE).failures
     assert after.equals(before)

@@ -17,7 +17,7 @@ import pytest
 import simstudy.store
 from simstudy import runner
 from simstudy.errors import StoreError
-from simstudy.provenance import GUARD
+from simstudy.ownership import owner_of
 from simstudy.runner import Workers
 from simstudy.store import STALE_SECONDS, Group, Store, write_blocks
 from tests import toy
@@ -125,7 +125,7 @@ def test_many_compactions_at_once(server, tmp_path):
     several = [server.ask(do="compact", out=str(tmp_path), times=3) for _ in range(5)]
     assert [server.wait(one) for one in several] == [0] * 5
     plan = slow.study().plan(slow.SEED)
-    store = Store(tmp_path, slow.BLOCK, plan.owner)
+    store = Store(tmp_path, slow.BLOCK, owner_of(plan))
     store.compact()
     assert not store.damaged
     quiet = slow.study().run(600, slow.SEED, out=tmp_path / "quiet", workers=INLINE)
@@ -135,7 +135,7 @@ def test_many_compactions_at_once(server, tmp_path):
 def test_reading_while_another_run_compacts(tmp_path):
     slow.write_loose(tmp_path, 200)
     plan = slow.study().plan(slow.SEED)
-    reader, other = (Store(tmp_path, slow.BLOCK, plan.owner) for _ in range(2))
+    reader, other = (Store(tmp_path, slow.BLOCK, owner_of(plan)) for _ in range(2))
     key = next(iter(plan.keys))
     before = reader.read(key, 200)
     other.compact()
@@ -148,9 +148,9 @@ def test_a_compaction_killed_before_it_deletes(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            Store(tmp_path, slow.BLOCK, plan.owner).compact()
+            Store(tmp_path, slow.BLOCK, owner_of(plan)).compact()
     assert len(file_names(tmp_path)) == 51
-    store = Store(tmp_path, slow.BLOCK, plan.owner)
+    store = Store(tmp_path, slow.BLOCK, owner_of(plan))
     store.compact()
     assert len(file_names(tmp_path)) == 1
     for key in plan.keys:
@@ -172,7 +172,7 @@ def test_temporary_files_without_a_writer_are_removed(tmp_path):
     for path in (old, new):
         path.write_bytes(b"half a block")
     os.utime(old, (time.time() - 2 * STALE_SECONDS,) * 2)
-    Store(tmp_path, slow.BLOCK, slow.study().plan(slow.SEED).owner).compact()
+    Store(tmp_path, slow.BLOCK, owner_of(slow.study().plan(slow.SEED))).compact()
     assert not old.exists()
     assert new.exists()  # somebody may still be writing it
 
@@ -223,7 +223,6 @@ def test_a_damaged_file_is_named_set_aside_and_computed_again(damage, tmp_path):
 def test_only_the_damaged_blocks_are_computed_again(tmp_path):
     slow.write_loose(tmp_path / "slow" / "replicates", 200)
     quiet = slow.study().run(200, slow.SEED, out=tmp_path / "quiet", workers=INLINE)
-    shutil.copy(quiet.store.folder / GUARD, tmp_path / "slow" / "replicates")
     bit_flipped(sorted((tmp_path / "slow" / "replicates").glob("*.parquet"))[17])
     again = slow.study().run(200, slow.SEED, out=tmp_path, workers=INLINE)
     assert again.outcome.n_blocks == 1
@@ -249,20 +248,31 @@ def of_another_block_size(folder: Path) -> Path:
 def of_rows_that_do_not_fit(folder: Path) -> Path:
     plan = toy.study().plan(3)
     table = pa.table({"scenario": ["a"] * 7, "rep": range(7)})
-    return write_blocks(folder, [Group("a", 0, 1)], table, owner=plan.owner)
+    return write_blocks(folder, [Group("a", 0, 1)], table, owner=owner_of(plan))
+
+
+@pytest.mark.parametrize("intrude", [of_another_seed, of_another_block_size])
+def test_blocks_of_another_run_are_left_where_they_are(intrude, tmp_path):
+    """Their rows would fit, their numbers would not."""
+    first = toy_run(tmp_path / "here")
+    numbers = content(first)
+    path = intrude(first.store.folder)
+    before = path.read_bytes()
+    again = toy_run(tmp_path / "here")
+    assert again.outcome.n_blocks == 0
+    assert not again.store.damaged
+    assert path.read_bytes() == before
+    assert content(again) == numbers
 
 
 FOREIGN = {
     foreign_table: "belongs to nobody",
-    of_another_seed: "belongs to toy, seed 4",
-    of_another_block_size: "blocks of 44",
     of_rows_that_do_not_fit: "do not have 50 rows each",
 }
 
 
 @pytest.mark.parametrize("intrude", FOREIGN, ids=lambda one: one.__name__)
-def test_a_foreign_file_is_named_and_set_aside(intrude, tmp_path):
-    """Its rows would fit, its numbers would not."""
+def test_a_file_without_good_blocks_is_named_and_set_aside(intrude, tmp_path):
     first = toy_run(tmp_path / "here")
     numbers = content(first)
     path = intrude(first.store.folder)
@@ -375,7 +385,7 @@ def test_those_checks_notice_a_doubled_and_a_lost_block(tmp_path):
     slow.write_loose(tmp_path, 40)
     plan = slow.study().plan(slow.SEED)
     key = next(iter(plan.keys))
-    store = Store(tmp_path, slow.BLOCK, plan.owner)
+    store = Store(tmp_path, slow.BLOCK, owner_of(plan))
     assert_each_block_once(store, key, 2)
     with pytest.raises(StoreError, match="block 2 of scenario"):
         assert_each_block_once(store, key, 3)

@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from simstudy import runner
+from simstudy.ownership import owner_of
 from simstudy.runner import Workers, in_shard, missing_jobs
 from simstudy.store import Store
 from tests import toy
@@ -53,7 +54,7 @@ def test_what_is_missing_comes_breadth_first_too(tmp_path):
     toy.study((3, 10)).run(100, out=tmp_path)
     study = toy.study((100, 3, 10))
     plan = study.plan()
-    store = Store(tmp_path / "toy" / "replicates", plan.block_size, plan.owner)
+    store = Store(tmp_path / "toy" / "replicates", plan.block_size, owner_of(plan))
     jobs = missing_jobs(plan, dict.fromkeys(plan.keys, 4), store)
     assert [(job.block, job.scenario.n_obs) for job in jobs] == [
         (0, 100), (1, 100), (2, 100), (2, 3), (2, 10), (3, 100), (3, 3), (3, 10),

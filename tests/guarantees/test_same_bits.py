@@ -22,8 +22,9 @@ from experiments.regression_trial import RegressionTrial
 from experiments.two_stage import TwoStage
 from simstudy.block import rows_of
 from simstudy.design import scenario_key
+from simstudy.ownership import owner_of
 from simstudy.runner import Silent, Workers, missing_jobs, run_jobs
-from simstudy.store import METADATA_KEY, OWNER_KEY, Store
+from simstudy.store import METADATA_KEY, OWNER_KEY, RANK_KEY, Store
 from simstudy.streams import Streams
 from simstudy.study import Study
 from tests import toy
@@ -83,7 +84,7 @@ def test_those_comparisons_notice_the_last_bit(reference):
 
 def test_any_order_of_blocks(name, reference, tmp_path):
     plan = make_study(name).plan(3)
-    store = Store(tmp_path, plan.block_size, plan.owner)
+    store = Store(tmp_path, plan.block_size, owner_of(plan))
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(SIZES[name]))
     jobs = missing_jobs(plan, wanted, store)
     shuffled = [jobs[i] for i in np.random.default_rng(5).permutation(len(jobs))]
@@ -249,8 +250,9 @@ def test_files_know_no_clock_and_no_machine(reference, name, tmp_path, monkeypat
 def test_files_carry_only_what_they_hold(reference):
     (path,) = reference.store.folder.glob("*.parquet")
     metadata = pq.read_metadata(path)
-    assert set(metadata.metadata) == {METADATA_KEY, OWNER_KEY, b"ARROW:schema"}
-    assert metadata.metadata[OWNER_KEY].decode() == reference.plan.owner
+    assert set(metadata.metadata) == {METADATA_KEY, OWNER_KEY, RANK_KEY, b"ARROW:schema"}
+    owner = owner_of(reference.plan)
+    assert metadata.metadata[OWNER_KEY].decode() == owner.text(reference.plan.keys)
     assert metadata.created_by.startswith("parquet-cpp-arrow version")
     stored = {scenario_key(one) for one in reference.plan.scenarios}
     assert set(pq.read_table(path).column("scenario").unique().to_pylist()) == stored
