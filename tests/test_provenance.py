@@ -1,107 +1,108 @@
 """Whose results a folder holds: nothing foreign or stale is mixed in, and the refusal says why."""
 
+import errno
+import importlib
 import json
 import os
+import sys
 from dataclasses import replace
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from simstudy import provenance
 from simstudy.errors import StoreError
+from simstudy.owner import Owner
 from simstudy.provenance import (
-    GUARD,
-    MOMENTS,
-    ROWS,
     environment,
-    guard,
     read_json,
     refuse_foreign,
-    sign,
     sources_digest,
     start_over,
     write_bytes,
     write_json,
 )
+from simstudy.runner import Workers
+from simstudy.store import Group, write_blocks
 from tests import toy
+from tests.guarantees.content import assert_same_result
 
-PLAN = toy.study((3, 10)).plan()
-
-
-def signed(folder, kind=ROWS, **changes):
-    """A folder with blocks that say what made them."""
-    blocks = folder / kind
-    blocks.mkdir(parents=True)
-    (blocks / "0123.parquet").write_bytes(b"blocks")
-    now = guard(PLAN, folder.parent / "elsewhere")
-    sign(blocks, {**now, **changes})
-    return folder
+STUDY = toy.study((3, 10))
+PLAN = STUDY.plan()
+INLINE = Workers("inline", 1)
 
 
-def test_a_new_folder_is_anybodys(tmp_path):
-    now = guard(PLAN, tmp_path / "new")
-    assert now["study"] == "toy"
-    assert now["block_size"] == 50
-    assert now["axes"] == {"method": ["t", "z"]}
-    assert "tests.toy.Mean" in now["code"]
-    assert not (tmp_path / "new").exists(), "looking is not claiming"
+def a_run(folder, seed=1):
+    """A folder of results with blocks of the toy study."""
+    STUDY.run(60, seed, out=folder, workers=INLINE)
+    return folder / "toy"
 
 
-def test_its_own_folder_is_accepted(tmp_path):
-    guard(PLAN, signed(tmp_path / "toy"))
+def refused(out, study=STUDY, seed=1):
+    with pytest.raises(StoreError) as refusal:
+        study.run(60, seed, out=out, workers=INLINE)
+    return str(refusal.value)
 
 
-@pytest.mark.parametrize("kind", [ROWS, MOMENTS])
+def test_looking_is_not_claiming(tmp_path):
+    refuse_foreign("toy", tmp_path / "toy")
+    assert not (tmp_path / "toy").exists()
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"seed": 9}, "seed was 9 and is 1"),
-        ({"block_size": 49}, "block_size was 49 and is 50"),
-        ({"common": ["k"]}, r"common was \['k'\] and is \[\]"),
-        ({"axes": {}}, r"axes was \{\} and is \{'method': \['t', 'z'\]\}"),
-        ({"code": {"tests.toy.Mean": "#old"}}, "tests.toy.Mean has changed"),
-        ({"code": {"numpy": "1.0"}}, r"numpy was 1\.0 and is \d"),
+        ({"block_size": 49}, "block_size was 50 and is 49"),
+        ({"common": ("truth",)}, "common was [] and is ['truth']"),
+        ({"axes": {"way": ("t", "z")}}, "is {'way': ['t', 'z']}"),
+        ({"may_be_missing": ("lower",)}, "may_be_missing was [] and is ['lower']"),
     ],
     ids=str,
 )
-def test_what_was_computed_otherwise_is_refused(changes, says, kind, tmp_path):
-    folder = signed(tmp_path / "toy", kind, **changes)
-    with pytest.raises(StoreError, match=says) as refusal:
-        guard(PLAN, folder)
-    text = str(refusal.value)
+def test_what_was_computed_otherwise_is_refused(changes, says, tmp_path):
+    folder = a_run(tmp_path)
+    text = refused(tmp_path, replace(STUDY, **changes))
+    assert says in text
     assert text.startswith(f"{folder} was computed by something else: ")
     assert "cannot be mixed with new ones. Keep both with another out=..." in text
     assert "start over with restart=true" in text
 
 
+def test_the_type_of_a_factor_counts(tmp_path):
+    a_run(tmp_path)
+    text = refused(tmp_path, replace(STUDY, scenarios=[toy.Mean(3.0)]))
+    assert "Mean(n_obs=3, truth=0.0) and is Mean(n_obs=3.0, truth=0.0)" in text
+
+
 def test_only_a_few_changes_are_listed(tmp_path):
-    code = dict.fromkeys(guard(PLAN, tmp_path / "x")["code"], "#old")
-    folder = signed(tmp_path / "toy", code=code, seed=2, block_size=3, common=["k"], axes={})
-    with pytest.raises(StoreError, match=r"; and \d+ more\. Its replicates"):
-        guard(PLAN, folder)
+    a_run(tmp_path)
+    other = replace(
+        STUDY, block_size=3, common=("truth",), axes={"way": ("t", "z")}, may_be_missing=("lower",),
+        scenarios=[toy.Mean(3.0)],
+    )  # fmt: skip
+    assert "; and 1 more. Its replicates" in refused(tmp_path, other, 2)
 
 
-def test_code_that_only_other_scenarios_use_is_no_change(tmp_path):
-    folder = signed(tmp_path / "toy", code={"other.Scenario": "#1"})
-    guard(PLAN, folder)
-    sign(folder / ROWS, guard(PLAN, folder))
-    code = read_json(folder / ROWS / GUARD)["code"]
-    assert code["other.Scenario"] == "#1", "what others signed is kept"
-    assert "tests.toy.Mean" in code
+def test_blocks_of_other_owners_are_told_by_the_nearest(tmp_path):
+    """Of several runs in a folder, the refusal speaks of the one that differs least."""
+    folder = a_run(tmp_path)
+    for path in a_run(tmp_path / "other", seed=7).glob("replicates/*.parquet"):
+        path.rename(folder / "replicates" / path.name)
+    text = refused(tmp_path, replace(STUDY, block_size=49), 7)
+    assert "block_size was 50 and is 49. Its" in text
 
 
-def test_an_empty_folder_has_nothing_to_guard(tmp_path):
-    folder = signed(tmp_path / "toy", seed=9)
-    (folder / ROWS / "0123.parquet").unlink()
-    guard(PLAN, folder)
-
-
-@pytest.mark.parametrize("damage", [None, b"", b"{", b"[1]", b"\xff"])
-def test_blocks_that_nobody_signed_are_not_trusted(damage, tmp_path):
-    folder = signed(tmp_path / "toy")
-    path = folder / ROWS / GUARD
-    path.unlink() if damage is None else path.write_bytes(damage)
-    with pytest.raises(StoreError, match=r"missing or damaged, so they cannot be trusted.*restart"):
-        guard(PLAN, folder)
+def test_company_that_did_not_harm_is_no_reason_to_refuse(tmp_path):
+    """Two seeds ran at once: each finds its own, and neither touches the other's."""
+    folder = a_run(tmp_path)
+    for path in a_run(tmp_path / "other", seed=7).glob("replicates/*.parquet"):
+        path.rename(folder / "replicates" / path.name)
+    for seed in (1, 7):
+        again = STUDY.run(60, seed, out=tmp_path, workers=INLINE)
+        assert again.outcome.n_blocks == 0
+        assert not again.store.damaged
+        assert_same_result(again, STUDY.run(60, seed, out=tmp_path / f"alone{seed}"), files=False)
 
 
 def test_the_folder_of_another_study_is_refused(tmp_path):
@@ -118,21 +119,39 @@ def test_a_file_is_no_folder(tmp_path):
         refuse_foreign("toy", file)
 
 
-def test_starting_over_deletes_blocks_and_nothing_else(tmp_path):
-    folder = signed(tmp_path / "toy")
+def test_starting_over_deletes_this_studys_blocks_and_nothing_else(tmp_path):
+    folder = a_run(tmp_path)
     (folder / "figures").mkdir()
     (folder / "notes.txt").write_text("mine")
-    start_over(folder)
-    assert sorted(path.name for path in folder.iterdir()) == ["figures", "notes.txt"]
-    start_over(tmp_path / "never")
+    (folder / "manifest.json").write_text("{}")
+    theirs = write_blocks(
+        folder / "replicates", [Group("a", 0, 1)], pa.table({"rep": [0]}),
+        owner=Owner({"study": "census"}),
+    )  # fmt: skip
+    start_over("toy", folder)
+    left = sorted(path.name for path in folder.rglob("*"))
+    assert left == sorted(["figures", "notes.txt", "replicates", theirs.name])
+    start_over("toy", tmp_path / "never")
 
 
-def test_signing_twice_writes_once(tmp_path):
-    folder = signed(tmp_path / "toy")
-    path = folder / ROWS / GUARD
-    before = path.stat().st_ino
-    sign(folder / ROWS, guard(PLAN, folder))
-    assert path.stat().st_ino == before
+def test_starting_over_goes_through_links(tmp_path):
+    folder = a_run(tmp_path)
+    (folder / "replicates").rename(tmp_path / "far")
+    (folder / "replicates").symlink_to(tmp_path / "far")
+    start_over("toy", folder)
+    assert not list((tmp_path / "far").glob("*.parquet"))
+
+
+def test_starting_over_says_what_it_cannot_delete(tmp_path, monkeypatch):
+    a_run(tmp_path)
+
+    def refuse(self, missing_ok=False):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    said = "restart=true cannot delete .*: Read-only file system. Nothing was drawn"
+    with pytest.raises(StoreError, match=said):
+        STUDY.run(60, out=tmp_path, workers=INLINE, restart=True)
 
 
 # ---------------------------------------------------------------- files
@@ -174,6 +193,28 @@ def test_the_digest_of_the_sources_follows_the_experiment(tmp_path):
     assert sources_digest(str(file)) != before
 
 
+def test_the_digest_of_the_sources_follows_what_the_experiment_imports(tmp_path, monkeypatch):
+    """The neighbour whose measures it borrows, and what that one imports in turn."""
+    names = ("digest_near", "digest_next", "digest_far", "digest_mine")
+    near, nextdoor, far, mine = (tmp_path / f"{name}.py" for name in names)
+    mine.write_text("from digest_near import MEASURES\n")
+    near.write_text("import digest_next\nMEASURES = digest_next.MEASURES\n")
+    nextdoor.write_text("MEASURES = []\n")
+    far.write_text("x = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.import_module("digest_mine")
+    before = sources_digest(str(mine))
+    far.write_text("x = 2\n")
+    assert sources_digest(str(mine)) == before
+    for one in (near, nextdoor):
+        one.write_text(one.read_text() + "X = 1\n")
+        after = sources_digest(str(mine))
+        assert after != before
+        before = after
+    for name in names:
+        sys.modules.pop(name, None)
+
+
 def test_the_environment_names_versions_and_code():
     found = environment()
     assert {"simstudy", "numpy", "scipy", "numba", "pyarrow"} <= set(found["versions"])
@@ -187,8 +228,3 @@ def test_without_git_there_is_no_commit(monkeypatch):
 
     monkeypatch.setattr(provenance.subprocess, "run", no_git)
     assert environment()["git"] == {}
-
-
-def test_scenarios_that_are_left_out_are_no_change(tmp_path):
-    folder = signed(tmp_path / "toy")
-    guard(replace(PLAN, scenarios=PLAN.scenarios[:1]), folder)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import metadata
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -305,8 +306,8 @@ def is_kernel(module: str) -> bool:
 def effects(module: str) -> list[CodeType]:
     """Statements of a module that do something other than bind a name: each compiled alone.
 
-    A call, a loop, an assignment to another module's name or to a place in a table: what these
-    change may be anywhere, so they count wherever the module takes part.
+    A call, a loop, a choice, an assignment to another module's name or to a place in a table: what
+    these change may be anywhere, so they count wherever the module takes part.
     """
     path = source_file(module)
     return list(_compiled_effects(path.read_bytes())) if path and source(module) else []
@@ -319,17 +320,14 @@ def _compiled_effects(text: bytes) -> tuple[CodeType, ...]:
 
 def _effects(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     for node in body:
-        if isinstance(node, ast.If):
-            if not _is_for_the_command_line(node):
-                yield from _effects([*node.body, *node.orelse])
-        elif isinstance(node, ast.Try):
-            handlers = (one for handler in node.handlers for one in handler.body)
-            yield from _effects([*node.body, *handlers, *node.orelse, *node.finalbody])
-        elif not _only_binds(node):
+        if not _only_binds(node) and not _is_for_the_command_line(node):
             yield node
 
 
-def _is_for_the_command_line(node: ast.If) -> bool:
+def _is_for_the_command_line(node: ast.stmt) -> bool:
+    """Whether only a program that is started, or a type checker, gets into it."""
+    if not isinstance(node, ast.If) or node.orelse:
+        return False
     names = {one.id for one in ast.walk(node.test) if isinstance(one, ast.Name)}
     return names in ({"__name__"}, {"TYPE_CHECKING"})
 
@@ -441,6 +439,8 @@ def loaded_otherwise(module: str) -> str:
     loaded, path = sys.modules.get(module), source_file(module)
     if loaded is None or path is None or path.stat().st_ctime < _process_start() - CLOCKS_APART:
         return ""
+    if type(loaded.__loader__) is not SourceFileLoader:
+        return ""  # made on the way from file to code, as test runners do
     source = path.read_bytes()
     digest = hashlib.sha256(source).hexdigest()
     spec, first = _seen.setdefault(module, (loaded.__spec__, digest))

@@ -513,8 +513,11 @@ def _static(kind: type, name: str) -> Any:
 
 def _is_made(value: Any) -> bool:
     """Whether Python wrote a method: those of a dataclass follow from its fields."""
-    code = getattr(getattr(value, "__wrapped__", value), "__code__", None)
-    return code is not None and code.co_filename == "<string>"
+    made = getattr(value, "__wrapped__", value)
+    if not isinstance(made, types.FunctionType):
+        return False
+    is_tuples = str(made.__globals__.get("__name__", "")).startswith(modules.GENERATED[0])
+    return is_tuples or made.__code__.co_qualname.startswith("__create_fn__")
 
 
 def _belongs(function: types.FunctionType, kind: type) -> bool:

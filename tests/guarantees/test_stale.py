@@ -5,17 +5,21 @@ import json
 import sys
 from dataclasses import replace
 
+import pyarrow.parquet as pq
 import pytest
 
 import run as command_line
-from simstudy import fingerprint
+import simstudy.store
 from simstudy.errors import StoreError
+from simstudy.fingerprint import modules
+from simstudy.fingerprint.modules import forget_modules
 from simstudy.measures import mean
 from simstudy.measures.proportions import proportion
-from simstudy.provenance import GUARD
 from simstudy.runner import Workers
+from simstudy.store import OWNER_KEY
 from simstudy.study import Study
 from tests.guarantees.content import assert_same_result, content
+from tests.toy import Mean
 
 WAYS_ON = "Keep both with another out=..., or start over with restart=true."
 INLINE = Workers("inline", 1)
@@ -73,8 +77,7 @@ class Written:
             (self.folder / f"{name}.py").write_text(source)
             sys.modules.pop(name, None)
         importlib.invalidate_caches()
-        for cached in ("_bindings", "_source_file", "_is_project"):
-            getattr(fingerprint, cached).cache_clear()
+        forget_modules()
         trial = importlib.import_module("stale_trial").Trial
         settings = {"block_size": 20} | settings
         return Study(name="stale", scenarios=[trial(3)], measures=[mean("x")], **settings)
@@ -192,7 +195,7 @@ def test_changed_settings_are_refused(change, written, first, tmp_path):
 def test_another_version_of_a_library_is_refused(written, first, tmp_path, monkeypatch):
     import numpy
 
-    monkeypatch.setattr(fingerprint, "library_version", lambda top: "0.1")
+    monkeypatch.setattr(modules, "library_version", lambda top: "0.1")
     said = f"numpy was {numpy.__version__} and is 0.1"
     assert_refused(written.study(), tmp_path / "out", said)
 
@@ -224,17 +227,17 @@ def test_restart_starts_over_and_deletes_nothing_else(written, first, tmp_path):
     assert resumed.outcome.n_blocks == 0
 
 
-@pytest.mark.parametrize("lost", ["gone", "empty", "half"])
-def test_blocks_that_nobody_signed_are_refused(lost, written, first, tmp_path):
-    path = tmp_path / "out" / "stale" / "replicates" / GUARD
-    if lost == "gone":
-        path.unlink()
-    else:
-        path.write_text("" if lost == "empty" else path.read_text()[:40])
-    with pytest.raises(StoreError, match=f"{GUARD}, which says .* restart=true"):
-        written.study().run(50, out=tmp_path / "out", workers=INLINE)
+def test_blocks_that_do_not_say_what_made_them_are_refused(written, first, tmp_path):
+    """As an earlier version of this software wrote them."""
+    (path,) = first.store.folder.glob("*.parquet")
+    table = pq.read_table(path)
+    said = {**table.schema.metadata, OWNER_KEY: b"stale, seed 1, blocks of 20"}
+    path.unlink()
+    unsigned = simstudy.store._write(path.parent, table.schema.with_metadata(said), [table])
+    assert_refused(written.study(), tmp_path / "out", "its files do not say what made them")
     again = written.study().run(50, out=tmp_path / "out", workers=INLINE, restart=True)
     assert again.outcome.n_blocks == 3
+    assert not unsigned.exists()
 
 
 def test_a_folder_of_another_study_is_refused(written, first, tmp_path):
@@ -245,18 +248,26 @@ def test_a_folder_of_another_study_is_refused(written, first, tmp_path):
 
 
 def test_code_of_a_scenario_that_is_not_run_now_is_still_guarded(written, first, tmp_path):
-    """Signing for one scenario's code does not forget another's."""
-    from tests.toy import Mean
-
-    other = replace(written.study(), scenarios=[Mean(3)], measures=[], axes={})
-    other = replace(other, axes={"method": ("t", "z")})
-    path = tmp_path / "out" / "stale" / "replicates" / GUARD
-    signed = json.loads(path.read_text()) | {"axes": {"method": ["t", "z"]}}
-    path.write_text(json.dumps(signed))
-    other.run(40, out=tmp_path / "out", workers=INLINE)
+    """Another scenario's blocks beside them do not make stale ones good."""
+    axes = {"method": ("t", "z")}
+    written.study(axes=axes).run(50, out=tmp_path / "two", workers=INLINE)
+    other = replace(written.study(axes=axes), scenarios=[Mean(3)], measures=[])
+    other.run(40, out=tmp_path / "two", workers=INLINE)
     written.edit("stale_kernel", "np.mean(x", "np.median(x")
-    study = written.study(axes={"method": ("t", "z")})
-    assert_refused(study, tmp_path / "out", "stale_kernel.centre has changed")
+    assert_refused(written.study(axes=axes), tmp_path / "two", "stale_kernel.centre has changed")
+
+
+def test_one_scenarios_change_does_not_cost_anothers_blocks(written, first, tmp_path):
+    """What is refused is the scenario whose code changed; the others' blocks are as good as new."""
+    axes = {"method": ("t", "z")}
+    both = replace(written.study(axes=axes), measures=[])
+    both = replace(both, scenarios=[Mean(3), *both.scenarios])
+    both.run(40, out=tmp_path / "two", workers=INLINE)
+    written.edit("stale_kernel", "np.mean(x", "np.median(x")
+    changed = replace(both, scenarios=[Mean(3), *written.study(axes=axes).scenarios])
+    assert_refused(changed, tmp_path / "two", "stale_kernel.centre has changed")
+    alone = replace(both, scenarios=[Mean(3)])
+    assert alone.run(40, out=tmp_path / "two", workers=INLINE).outcome.n_blocks == 0
 
 
 # ---------------------------------------------------------------- from the command line
