@@ -147,7 +147,7 @@ def _warnings_of_this_thread() -> Iterator[list[str]]:
         if warnings.showwarning is not _hear:
             _show_elsewhere = warnings.showwarning
         warnings.showwarning = _hear
-        filters: list[Any] = warnings.filters  # type: ignore[attr-defined]
+        filters: Any = warnings.filters
         filters[:] = [_ALWAYS_HERE, *(one for one in filters if one is not _ALWAYS_HERE)]
         around, _ear.said = _ear.said, said
         try:

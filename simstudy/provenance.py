@@ -1,12 +1,9 @@
-"""Whose results a folder holds, and how they were made."""
+"""Whose results a folder holds."""
 
-import contextlib
 import hashlib
 import json
 import os
-import platform
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +15,6 @@ from simstudy.fingerprint import (
     changes,
     fingerprint,
     functions_in,
-    library_version,
     made_with,
 )
 
@@ -159,33 +155,3 @@ def sources_digest(module_file: str | None) -> str:
     for path in files:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
-
-
-def environment() -> dict[str, Any]:
-    """Versions and machine, for the manifest."""
-    return {
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "versions": library_versions(),
-        "git": _git_state(),
-    }
-
-
-def library_versions() -> dict[str, str]:
-    """Versions of the libraries that any number or figure may depend on."""
-    names = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
-    return {name: library_version(name) for name in names}
-
-
-def _git_state() -> dict[str, Any]:
-    """Commit, and whether the code differs from it; empty outside a repository."""
-    state: dict[str, Any] = {}
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        ask = ["git", "-C", str(Path(__file__).parent)]
-        commit = subprocess.run([*ask, "rev-parse", "HEAD"], capture_output=True, text=True,
-                                check=True, timeout=10)  # fmt: skip
-        code = ["*.py", "*.yaml", "*.toml"]
-        diff = subprocess.run([*ask, "status", "--porcelain", "--", *code], capture_output=True,
-                              text=True, check=True, timeout=10)  # fmt: skip
-        state = {"commit": commit.stdout.strip(), "modified": bool(diff.stdout.strip())}
-    return state

@@ -13,10 +13,9 @@ import pyarrow.parquet as pq
 
 from simstudy.attempt import describe
 from simstudy.block import scenario_table
+from simstudy.environment import environment, library_versions
 from simstudy.errors import SimstudyError
 from simstudy.provenance import (
-    environment,
-    library_versions,
     read_json,
     sources_digest,
     write_bytes,

@@ -6,13 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from simstudy import provenance
 from simstudy.errors import StoreError
 from simstudy.provenance import (
     GUARD,
     MOMENTS,
     ROWS,
-    environment,
     guard,
     read_json,
     refuse_foreign,
@@ -172,21 +170,6 @@ def test_the_digest_of_the_sources_follows_the_experiment(tmp_path):
     assert before != sources_digest(None)
     file.write_text("x = 2\n")
     assert sources_digest(str(file)) != before
-
-
-def test_the_environment_names_versions_and_code():
-    found = environment()
-    assert {"simstudy", "numpy", "scipy", "numba", "pyarrow"} <= set(found["versions"])
-    assert "unknown" not in found["versions"].values()
-    assert set(found["git"]) in ({"commit", "modified"}, set())
-
-
-def test_without_git_there_is_no_commit(monkeypatch):
-    def no_git(*_args, **_kwargs):
-        raise FileNotFoundError("git")
-
-    monkeypatch.setattr(provenance.subprocess, "run", no_git)
-    assert environment()["git"] == {}
 
 
 def test_scenarios_that_are_left_out_are_no_change(tmp_path):
