@@ -1,22 +1,31 @@
 """Methods that may fail: what they returned is kept, and what went wrong is data.
 
 A failed cell carries its error as text in the column `error`; the engine then stores no values for
-it. `raising` lets the errors of one replicate through, for a replay.
+it. `raising` lets the errors of one replicate through, for a replay. Memory or a disk that has run
+out says nothing about a method: that is let through as well.
 """
 
 import contextlib
+import errno
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
 from simstudy.errors import StudyError
 
 _row_that_raises: ContextVar[int | None] = ContextVar("row_that_raises", default=None)
-_one_at_a_time = threading.Lock()  # recording warnings changes a process-wide filter
+_one_at_a_time = threading.RLock()  # recording warnings changes process-wide filters
+
+MACHINE_TROUBLE = frozenset(
+    {
+        errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN,
+        errno.EIO,
+    }
+)  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -33,6 +42,28 @@ def describe(error: BaseException) -> str:
     """An exception in one line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def is_machine_trouble(error: BaseException) -> bool:
+    """Whether the machine had run out of something, and not the method: another run may succeed.
+
+    An error that was raised from such a one, or while it was handled, is one too.
+    """
+    unseen: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while unseen:
+        one = unseen.pop()
+        if one is None or id(one) in seen:
+            continue
+        if isinstance(one, MemoryError) or _has_run_out(one):
+            return True
+        seen.add(id(one))
+        unseen += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+    return False
+
+
+def _has_run_out(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno in MACHINE_TROUBLE
 
 
 def each_replicate(
@@ -75,16 +106,65 @@ def _one(
     row: int,
 ) -> tuple[tuple[float, ...], str | None, str | None]:
     try:
-        with _one_at_a_time, warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with _warnings_of_this_thread() as said:
             values = analyse(*replicate)
         numbers = tuple(_number(values, name) for name in returns)
     except Exception as error:
-        if _row_that_raises.get() == row:
+        if _row_that_raises.get() == row or is_machine_trouble(error):
             raise
         return (np.nan,) * len(returns), describe(error), None
-    said = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)
-    return numbers, None, "; ".join(said) or None
+    return numbers, None, "; ".join(dict.fromkeys(said)) or None
+
+
+class _Ear(threading.local):
+    """What the replicate that this thread analyses has warned of; None while there is none."""
+
+    said: list[str] | None = None
+
+    def match(self, _text: str) -> bool:
+        """As the pattern of a filter: whether this thread listens."""
+        return self.said is not None
+
+
+_ear = _Ear()
+_ALWAYS_HERE: Any = ("always", _ear, Warning, None, 0)
+_show_elsewhere: Callable[..., Any] = warnings.showwarning
+
+
+@contextlib.contextmanager
+def _warnings_of_this_thread() -> Iterator[list[str]]:
+    """The warnings raised within, and none that other threads raise meanwhile.
+
+    Python's filters and its way to show a warning belong to the process. So the filter put there
+    matches in this thread alone, and what comes from another is shown as it would have been. Both
+    are the same objects each time: where another thread puts back what it found there, it does
+    not bring back the list of a replicate that is done. One thing is out of reach: what another
+    thread silences by a `catch_warnings` of its own is silent here too while that lasts.
+    """
+    global _show_elsewhere
+    said: list[str] = []
+    with _one_at_a_time, warnings.catch_warnings():
+        if warnings.showwarning is not _hear:
+            _show_elsewhere = warnings.showwarning
+        warnings.showwarning = _hear
+        filters: Any = warnings.filters
+        filters[:] = [_ALWAYS_HERE, *(one for one in filters if one is not _ALWAYS_HERE)]
+        around, _ear.said = _ear.said, said
+        try:
+            yield said
+        finally:
+            _ear.said = around
+
+
+def _hear(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int,
+    file: TextIO | None = None, line: str | None = None,
+) -> None:  # fmt: skip
+    if _ear.said is not None:
+        _ear.said.append(f"{category.__name__}: {message}")
+    else:  # to change a filter, if only to add what holds anyway, forgets what was shown already,
+        warnings.simplefilter("default", append=True)  # which a thread that listens would not hear
+        _show_elsewhere(message, category, filename, lineno, file, line)
 
 
 def _number(values: Mapping[str, Any], name: str) -> float:
@@ -125,7 +205,7 @@ def _attempted(run: Callable[[], Mapping[str, np.ndarray]], n_rep: int) -> dict[
                 raise StudyError(f"{name} has shape {column.shape}; its first axis must be {n_rep}")
         return columns
     except Exception as error:
-        if _row_that_raises.get() is not None:
+        if _row_that_raises.get() is not None or is_machine_trouble(error):
             raise
         return {"error": np.full(n_rep, describe(error), dtype=object)}
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from simstudy.attempt import describe
+from simstudy.attempt import describe, is_machine_trouble
 from simstudy.design import Plan, factors_of, scenario_key
 from simstudy.errors import StudyError
 from simstudy.naming import nearest
@@ -37,7 +37,10 @@ class Address(NamedTuple):
 
 
 class Block(NamedTuple):
-    """What one block computed: its columns, and how many of its replicates failed."""
+    """What one block computed: its columns, and how many of its replicates failed.
+
+    `machine` where it failed for want of memory, disk or the like, which is nothing to keep.
+    """
 
     scenario: Any
     number: int
@@ -59,14 +62,17 @@ def draw_block(plan: Plan, scenario: Any, index: int) -> Block:
     except Exception as error:
         if plan.on_failure == "abort":
             raise
-        return failed_block(plan, scenario, index, describe(error))
+        machine = is_machine_trouble(error)
+        return failed_block(plan, scenario, index, describe(error), machine=machine)
     return Block(scenario, index, columns, _count_failed(columns.get(ERROR)))
 
 
-def failed_block(plan: Plan, scenario: Any, index: int, reason: str) -> Block:
+def failed_block(
+    plan: Plan, scenario: Any, index: int, reason: str, *, machine: bool = False
+) -> Block:
     """A block of which nothing came back."""
     columns = {ERROR: np.full(plan.block_size, reason, dtype=object)}
-    return Block(scenario, index, columns, plan.block_size)
+    return Block(scenario, index, columns, plan.block_size, machine)
 
 
 def simulate_columns(plan: Plan, scenario: Any, index: int) -> dict[str, np.ndarray]:

@@ -1,11 +1,8 @@
-"""Whose results a folder holds, and how they were made."""
+"""Whose results a folder holds."""
 
-import contextlib
 import hashlib
 import json
 import os
-import platform
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -14,7 +11,6 @@ from typing import Any
 
 from simstudy.design import Plan
 from simstudy.errors import StoreError
-from simstudy.fingerprint import library_version
 from simstudy.fingerprint.modules import libraries_of, library, modules_behind, source_file
 from simstudy.owner import UNKNOWN
 from simstudy.store import Store, owner_in
@@ -139,13 +135,17 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 def sources_digest(module_file: str | None) -> str:
     """Hash of all that turns replicates into outputs: simstudy, and what the experiment imports."""
-    package = Path(__file__).parent
-    files = sorted(package.rglob("*.py"))
-    files += [path for path in experiment_files(module_file) if not path.is_relative_to(package)]
     digest = hashlib.sha256()
-    for path in files:
+    for path in source_files(module_file):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def source_files(module_file: str | None) -> list[Path]:
+    """Sources of simstudy, of an experiment, and of the project's modules that it imports."""
+    package = Path(__file__).parent
+    own = (path for path in experiment_files(module_file) if not path.is_relative_to(package))
+    return [*sorted(package.rglob("*.py")), *own]
 
 
 def experiment_files(module_file: str | None) -> list[Path]:
@@ -156,45 +156,14 @@ def experiment_files(module_file: str | None) -> list[Path]:
     return sorted({Path(module_file), *(path for path in found if path)})
 
 
+def experiment_libraries(module_file: str | None) -> dict[str, str]:
+    """Versions of the libraries that an experiment and its neighbours import."""
+    names = modules_behind(_module_at(module_file)) if module_file else []
+    known = (library(used) for name in names for used in libraries_of(name))
+    return dict(sorted(filter(None, known)))
+
+
 def _module_at(file: str) -> str:
     """Name of the loaded module whose source this is; empty where none is."""
     loaded = list(sys.modules.items())
     return next((name for name, one in loaded if getattr(one, "__file__", None) == file), "")
-
-
-def environment() -> dict[str, Any]:
-    """Versions and machine, for the manifest."""
-    return {
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "versions": library_versions(),
-        "git": _git_state(),
-    }
-
-
-def library_versions(module_file: str | None = None) -> dict[str, str]:
-    """Versions of the libraries that any number or figure may depend on.
-
-    Parameters
-    ----------
-    module_file
-        The experiment's source: what it and its neighbours import counts too.
-    """
-    names = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
-    own = modules_behind(_module_at(module_file)) if module_file else []
-    used = (library(name) for one in own for name in libraries_of(one))
-    return {name: library_version(name) for name in names} | dict(filter(None, used))
-
-
-def _git_state() -> dict[str, Any]:
-    """Commit, and whether the code differs from it; empty outside a repository."""
-    state: dict[str, Any] = {}
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        ask = ["git", "-C", str(Path(__file__).parent)]
-        commit = subprocess.run([*ask, "rev-parse", "HEAD"], capture_output=True, text=True,
-                                check=True, timeout=10)  # fmt: skip
-        code = ["*.py", "*.yaml", "*.toml"]
-        diff = subprocess.run([*ask, "status", "--porcelain", "--", *code], capture_output=True,
-                              text=True, check=True, timeout=10)  # fmt: skip
-        state = {"commit": commit.stdout.strip(), "modified": bool(diff.stdout.strip())}
-    return state

@@ -16,14 +16,15 @@ import pyarrow.parquet as pq
 
 from simstudy.attempt import describe
 from simstudy.block import scenario_table
+from simstudy.environment import environment, library_versions
 from simstudy.errors import SimstudyError, StoreError
 from simstudy.provenance import (
     MANIFEST,
     WAYS_ON,
     alone_in,
-    environment,
-    library_versions,
+    experiment_libraries,
     read_json,
+    source_files,
     sources_digest,
     write_bytes,
     write_json,
@@ -89,7 +90,7 @@ def publish(
         elif kept:  # what was said of the figures that stay
             made.not_drawn = dict(previous.get("figures_not_drawn", {}))
             made.failed = list(previous.get("figures_failed", []))
-        content = _manifest(result, made, made_from) | _cost(result, previous)
+        content = _manifest(result, made, made_from, module_file) | _cost(result, previous)
         content["figures_not_drawn"] = made.not_drawn
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
         if report:
@@ -116,7 +117,8 @@ def origin_of(result: Result, config: Mapping[str, Any], module_file: str | None
 def _versions(result: Result, module_file: str | None) -> dict[str, str]:
     """Of the libraries behind every number and figure."""
     few = result.store.owner.only(result.n_rep)
-    return dict(sorted({**library_versions(module_file), **few.libraries}.items()))
+    named = library_versions() | experiment_libraries(module_file) | few.libraries
+    return dict(sorted(named.items()))
 
 
 def _clear(
@@ -214,7 +216,9 @@ def _draw(result: Result, made: Published) -> None:
             made.files += [saved.png, saved.svg]
 
 
-def _manifest(result: Result, made: Published, made_from: Mapping[str, Any]) -> dict[str, Any]:
+def _manifest(
+    result: Result, made: Published, made_from: Mapping[str, Any], module_file: str | None
+) -> dict[str, Any]:
     plan = result.plan
     mcse = result.summary["mcse"]
     return {
@@ -229,8 +233,7 @@ def _manifest(result: Result, made: Published, made_from: Mapping[str, Any]) -> 
         "digest": digest(result),
         "made_from": {name: made_from[name] for name in ("blocks", "sources")},
         "figures_failed": made.failed,
-        **environment(),
-        "versions": made_from["versions"],
+        **environment(source_files(module_file), made_from["versions"]),
     }
 
 

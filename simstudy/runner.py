@@ -5,7 +5,6 @@ how many go into a task and whether starting worker processes pays. Workers writ
 compute, so that nothing finished depends on the parent.
 """
 
-import contextlib
 import itertools
 import json
 import os
@@ -13,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -28,6 +28,7 @@ from simstudy.naming import short_hash
 from simstudy.owner import NOBODY, Owner
 from simstudy.ownership import Ownership, as_imported
 from simstudy.store import TENTATIVE, Group, Store, trouble_in_words, write_blocks
+from simstudy.threads import drawn_with_one_thread, one_thread_each
 
 TASK_SECONDS = 0.25  # of work in a task: what a kill can lose, and 1000 times its overhead
 INLINE_SECONDS = 1.0  # of work left below which starting workers does not pay
@@ -247,27 +248,19 @@ def run_jobs(
     return run.outcome
 
 
-@contextlib.contextmanager
-def one_thread_each() -> Iterator[None]:
-    """BLAS and OpenMP at one thread, so that sums do not depend on how many there are."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
-        yield
-
-
 def compute(task: Task) -> Receipt:
     """Draw the blocks of a task and write them as one file."""
     blocks, seconds = [], []
     for job in task.jobs:
         start = time.perf_counter()
-        blocks.append(draw_block(task.plan, job.scenario, job.block))
+        draw = partial(draw_block, task.plan, job.scenario, job.block)
+        blocks.append(drawn_with_one_thread(draw))
         seconds.append(time.perf_counter() - start)
     return _written(task, blocks, seconds)
 
 
 def compute_alone(task: Task) -> Receipt:
-    """The same in a worker process of its own, where BLAS has not been told yet."""
+    """The same in a worker process of its own, where libraries have not been told yet."""
     with one_thread_each():
         _refuse_other_code(task)
         return compute(task)

@@ -1,12 +1,16 @@
 """A method that fails costs itself its cell, and says why."""
 
+import errno
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
-from simstudy.attempt import by_method, describe, each_replicate, raising
+from simstudy import attempt
+from simstudy.attempt import by_method, describe, each_replicate, is_machine_trouble, raising
 
 X = np.array([4.0, -1.0, 9.0, 0.0])
 
@@ -92,6 +96,182 @@ def test_threads_do_not_hear_each_others_warnings():
     for one in threads:
         one.join()
     assert all(set(texts) == {f"UserWarning: seen {v:g}"} for v, texts in heard.items())
+
+
+def said_beside(other):
+    """What a replicate's `warning` is when `other` runs in a thread while it is analysed."""
+    both = threading.Barrier(2, timeout=60)
+    errors = []
+
+    def beside():
+        both.wait()
+        try:
+            other()
+        except Exception as error:
+            errors.append(error)
+        both.wait()
+
+    def analyse(x):
+        both.wait()
+        both.wait()
+        warn("mine")
+        return {"y": x}
+
+    thread = threading.Thread(target=beside)
+    thread.start()
+    columns = each_replicate(analyse, X[:1], returns=["y"])
+    thread.join()
+    return columns["warning"].tolist(), errors
+
+
+def warn(text):
+    warnings.warn(text, stacklevel=1)
+
+
+MINE = ["UserWarning: mine"]
+
+
+def test_a_replicate_does_not_hear_other_threads():
+    with pytest.warns(UserWarning, match="theirs") as shown:
+        assert said_beside(lambda: warn("theirs")) == (MINE, [])
+    assert [str(one.message) for one in shown] == ["theirs"], "and it is not lost"
+
+
+def test_that_test_catches_the_record_that_all_threads_share(monkeypatch):
+    @contextmanager
+    def shared() -> Iterator[list[str]]:
+        said: list[str] = []
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield said
+            said += [f"{one.category.__name__}: {one.message}" for one in caught]
+
+    monkeypatch.setattr(attempt, "_warnings_of_this_thread", shared)
+    said, _ = said_beside(lambda: warn("theirs"))
+    assert said == ["UserWarning: theirs; UserWarning: mine"]
+
+
+@pytest.mark.parametrize("action", ["error", "ignore"])
+def test_other_threads_keep_their_filters(action):
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.filterwarnings(action, "theirs")
+        said, errors = said_beside(lambda: warn("theirs"))
+    assert said == MINE
+    assert shown == []
+    assert [str(one) for one in errors] == ["theirs"] * (action == "error")
+
+
+def test_what_another_thread_was_shown_is_heard_here_all_the_same():
+    """Python shows a warning once for each line, unless it is told to forget that."""
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("default")
+        assert said_beside(lambda: warn("mine")) == (MINE, [])
+
+
+def test_a_method_may_keep_its_warnings_to_itself():
+    def analyse(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warn("not for you")
+        warn("mine")
+        return {"y": x}
+
+    assert each_replicate(analyse, X[:1], returns=["y"])["warning"].tolist() == MINE
+
+
+def test_filters_that_another_thread_puts_back_later_do_no_harm():
+    """Its `catch_warnings` began while a replicate was analysed, and ends after that."""
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            theirs = warnings.catch_warnings()
+            said_beside(theirs.__enter__)
+            theirs.__exit__(None, None, None)
+        assert attempt._show_elsewhere is not attempt._hear
+        assert warnings.filters.count(attempt._ALWAYS_HERE) == 1, "nothing piles up"
+        warn("shown")
+        assert said_beside(lambda: warn("theirs")) == (MINE, [])
+    assert [str(one.message) for one in shown] == ["shown", "theirs"]
+
+
+def test_an_analysis_within_an_analysis_has_its_own_warnings():
+    inner = []
+
+    def analyse(x):
+        warn("before")
+        inner.append(each_replicate(root, X[3:], returns=["root"])["warning"].tolist())
+        warn("after")
+        return {"y": x}
+
+    said = each_replicate(analyse, X[:1], returns=["y"])["warning"].tolist()
+    assert said == ["UserWarning: before; UserWarning: after"]
+    assert inner == [["UserWarning: zero is a fixed point"]]
+
+
+# ---------------------------------------------------------------- what is no failure of a method
+def caused(error, cause):
+    error.__cause__ = cause
+    return error
+
+
+def meanwhile(error, context):
+    error.__context__ = context
+    return error
+
+
+def refused_array():
+    """NumPy's own kind of MemoryError."""
+    with pytest.raises(MemoryError) as refusal:
+        np.empty(10**17)
+    return refusal.value
+
+
+TROUBLE = [
+    MemoryError(),
+    refused_array(),
+    *(OSError(code, "no more") for code in sorted(attempt.MACHINE_TROUBLE)),
+    caused(RuntimeError("cannot start"), OSError(errno.EAGAIN, "fork")),
+    meanwhile(ValueError("no fit"), caused(KeyError("x"), MemoryError())),
+    ExceptionGroup("two", [ValueError("x"), MemoryError()]),
+]
+OF_THE_METHOD = [
+    ValueError("no solution"),
+    np.linalg.LinAlgError("singular"),
+    FileNotFoundError(errno.ENOENT, "no such file"),
+    OSError("without a number"),
+    caused(RuntimeError("no fit"), ValueError("x")),
+    meanwhile(ValueError("no fit"), PermissionError(errno.EACCES, "no")),
+]
+
+
+def raised(error):
+    def raises(*_):
+        raise error
+
+    return raises
+
+
+@pytest.mark.parametrize("error", TROUBLE, ids=repr)
+def test_trouble_of_the_machine_is_raised_and_not_recorded(error):
+    assert is_machine_trouble(error)
+    with pytest.raises(type(error)):
+        each_replicate(raised(error), X, returns=["y"])
+    with pytest.raises(type(error)):
+        by_method({"a": lambda: {"x": X}, "b": raised(error)}, n_rep=4)
+
+
+@pytest.mark.parametrize("error", OF_THE_METHOD, ids=repr)
+def test_what_a_method_raises_is_its_own(error):
+    assert not is_machine_trouble(error)
+    errors = each_replicate(raised(error), X, returns=["y"])["error"]
+    assert errors.tolist() == [describe(error)] * 4
+    made = by_method({"a": lambda: {"x": X}, "b": raised(error)}, n_rep=4)
+    assert made["error"][:, 1].tolist() == [describe(error)] * 4
+
+
+def test_errors_that_refer_to_each_other_come_to_an_end():
+    one, other = ValueError("one"), ValueError("other")
+    assert not is_machine_trouble(caused(one, caused(other, one)))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A block as a table and back: what a study returned, what failed, and nothing else."""
 
+import errno
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simstudy.attempt import by_method, describe, each_replicate
 from simstudy.block import (
     Address,
     columns_of,
@@ -233,6 +235,42 @@ def test_an_exception_is_rows_with_its_text():
     assert table["error"].to_pylist() == ["ZeroDivisionError: nothing to divide by"] * SIZE
     with pytest.raises(ZeroDivisionError):
         draw_block(plan_of(on_failure="abort"), giving(simulate), 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "machine"),
+    [
+        (MemoryError("no room"), True),
+        (OSError(errno.ENOSPC, "disk is full"), True),
+        (ValueError("no solution"), False),
+        (OSError(errno.ENOENT, "no such file"), False),
+    ],
+    ids=repr,
+)
+def test_a_block_says_whether_the_machine_failed_it(error, machine):
+    def simulate(streams, n_rep):
+        return by_method({"a": lambda: each_replicate(analyse, X, returns=["x"])}, n_rep)
+
+    def analyse(x):
+        raise error
+
+    axes = {"method": ("a",)}
+    made, table = stored(simulate, axes=axes)
+    assert made.machine == machine
+    assert made.n_failed == SIZE
+    name = "error" if machine else "error[a]"
+    assert table[name].to_pylist() == [describe(error)] * SIZE
+    plan = plan_of(on_failure="abort", axes=axes)
+    if machine:
+        with pytest.raises(type(error)):
+            draw_block(plan, giving(simulate), 0)
+    else:
+        assert draw_block(plan, giving(simulate), 0).n_failed == SIZE
+
+
+def test_a_block_that_succeeds_does_not_accuse_the_machine():
+    assert not stored({"x": X}, axes={})[0].machine
+    assert not failed_block(plan_of(), Named(1), 0, "died").machine
 
 
 def test_measures_see_nan_where_a_cell_failed():

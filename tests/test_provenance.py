@@ -11,11 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from simstudy import provenance
 from simstudy.errors import StoreError
 from simstudy.owner import Owner
 from simstudy.provenance import (
-    environment,
     read_json,
     refuse_foreign,
     sources_digest,
@@ -213,18 +211,3 @@ def test_the_digest_of_the_sources_follows_what_the_experiment_imports(tmp_path,
         before = after
     for name in names:
         sys.modules.pop(name, None)
-
-
-def test_the_environment_names_versions_and_code():
-    found = environment()
-    assert {"simstudy", "numpy", "scipy", "numba", "pyarrow"} <= set(found["versions"])
-    assert "unknown" not in found["versions"].values()
-    assert set(found["git"]) in ({"commit", "modified"}, set())
-
-
-def test_without_git_there_is_no_commit(monkeypatch):
-    def no_git(*_args, **_kwargs):
-        raise FileNotFoundError("git")
-
-    monkeypatch.setattr(provenance.subprocess, "run", no_git)
-    assert environment()["git"] == {}
