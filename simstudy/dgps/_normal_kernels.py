@@ -16,7 +16,8 @@ import math
 
 import numpy as np
 from jaxtyping import Float, UInt64
-from numba import njit
+
+from simstudy.stats._compile import kernel
 
 N_LAYERS = 256
 EDGE = 3.6541528853610088  # where the tail begins: the one for which the layers end at height 1
@@ -46,12 +47,12 @@ WIDTH = _layers()
 HEIGHT = np.exp(-0.5 * WIDTH * WIDTH)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _next(state: np.uint64) -> np.uint64:
     return state + np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _mixed(state: np.uint64) -> np.uint64:
     """The output of SplitMix64 in this state."""
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -59,19 +60,19 @@ def _mixed(state: np.uint64) -> np.uint64:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _uniform(word: np.uint64) -> float:
     """In (0, 1), never at its ends."""
     return (np.float64(word >> np.uint64(11)) + 0.5) * UNIT
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _place(word: np.uint64) -> float:
     """In [-1, 1), from the upper bits, which the layer does not use."""
     return np.float64(np.int64(word) >> np.int64(10)) * UNIT
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _tail(state: np.uint64) -> float:
     """A draw beyond `EDGE`, by Marsaglia's (1964) exponential rejection."""
     while True:
@@ -82,7 +83,7 @@ def _tail(state: np.uint64) -> float:
             return EDGE + beyond
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _unsure(word: np.uint64) -> float:
     """A draw whose place lies in the tail or across the curve; the latter may be refused."""
     state = word
@@ -101,21 +102,21 @@ def _unsure(word: np.uint64) -> float:
         word = _mixed(state)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _normal(word: np.uint64) -> float:
     layer = np.int64(word & np.uint64(255))
     x = _place(word) * WIDTH[layer]
     return x if abs(x) < WIDTH[layer + 1] else _unsure(word)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def normals(words: UInt64[np.ndarray, " word"], out: Float[np.ndarray, " word"]) -> None:
     """Fill `out` with standard normals, one for each of the words."""
     for i in range(words.size):
         out[i] = _normal(words[i])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def normal_sums(
     words: UInt64[np.ndarray, " word"], n_obs: int, out: Float[np.ndarray, " rep"]
 ) -> None:

@@ -9,8 +9,8 @@ inner resamples pass over them.
 
 import numpy as np
 from jaxtyping import Float, Int64, UInt16, UInt32
-from numba import njit
 
+from simstudy.stats._compile import kernel
 from simstudy.stats._resample_kernels import COLUMNS, fill_indices
 from simstudy.stats._vectors import WIDTH, add_multiple, aligned_zeros, load, store
 
@@ -23,7 +23,7 @@ LANES = 2 * OUTER
 TILE = 100  # rows of `LANES` doubles at most: 25 of the 32 KB that most machines have nearest
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def inner_room(n_inner: int, n_obs: int) -> Pattern:
     """Room for the pattern of one replicate after another."""
     n_tile, n_entry = (n_obs + TILE - 1) // TILE, n_inner * n_obs + 1
@@ -31,7 +31,7 @@ def inner_room(n_inner: int, n_obs: int) -> Pattern:
     return np.empty(n_entry, np.uint32), np.empty(n_entry), begin
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _draw_counts(seed: np.uint64, counts: UInt16[np.ndarray, "inner obs"]) -> None:
     """How often each inner resample holds each position."""
     counts[:] = 0
@@ -42,7 +42,7 @@ def _draw_counts(seed: np.uint64, counts: UInt16[np.ndarray, "inner obs"]) -> No
             counts[s, i] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def fill_pattern(
     seed: np.uint64, counts: UInt16[np.ndarray, "inner obs"], pattern: Pattern
 ) -> None:
@@ -64,7 +64,7 @@ def fill_pattern(
             begin[tile, s + 1] = entry
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _gather(
     columns: Float[np.ndarray, " place_column"],
     indices: UInt32[np.ndarray, "outer obs"],
@@ -78,7 +78,7 @@ def _gather(
             lanes[i * LANES + OUTER + b] = columns[index + 1]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _add_rows(
     lanes: Float[np.ndarray, " obs_lane"],
     where: UInt32[np.ndarray, " entry"],
@@ -111,7 +111,7 @@ def _add_rows(
     store(total, at + 7 * WIDTH, h)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _inner_sums(
     lanes: Float[np.ndarray, " obs_lane"], pattern: Pattern, total: Float[np.ndarray, " inner_lane"]
 ) -> None:
@@ -124,7 +124,7 @@ def _inner_sums(
             _add_rows(lanes, where[here], times[here], total, s * LANES)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _lane_variances(
     total: Float[np.ndarray, " inner_lane"],
     n_obs: int,
@@ -145,7 +145,7 @@ def _lane_variances(
     return second
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def inner_variances(
     columns: Float[np.ndarray, " place_column"],
     seed: np.uint64,

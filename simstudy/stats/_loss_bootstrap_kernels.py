@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 from jaxtyping import Float, UInt64
-from numba import njit
 
+from simstudy.stats._compile import kernel
 from simstudy.stats._inner_kernels import fill_pattern, inner_room, inner_variances
 from simstudy.stats._resample_kernels import COLUMNS, resampled_means, resampled_sums
 from simstudy.stats._vectors import aligned_zeros
@@ -20,7 +20,7 @@ __all__ = ["linear_quantile", "resampled_means", "studentized", "variances"]
 EPS = float(np.finfo(np.float64).eps)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _standardise(
     loss: Float[np.ndarray, " obs"], centred: Float[np.ndarray, " obs"]
 ) -> tuple[float, float]:
@@ -46,7 +46,7 @@ def _standardise(
     return mean, unit
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _split(
     values: Float[np.ndarray, " boot"], low: int, high: int, pivot: float, or_equal: bool
 ) -> int:
@@ -63,7 +63,7 @@ def _split(
     return end
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _select(values: Float[np.ndarray, " boot"], at: int) -> None:
     """Put order statistic `at` in its place, nothing larger before it, nothing smaller after.
 
@@ -81,7 +81,7 @@ def _select(values: Float[np.ndarray, " boot"], at: int) -> None:
             return
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def linear_quantile(values: Float[np.ndarray, " boot"], probability: float) -> float:
     """`np.quantile` by its linear default, to the last bit. NaN where it would touch infinity.
 
@@ -101,7 +101,7 @@ def linear_quantile(values: Float[np.ndarray, " boot"], probability: float) -> f
     return after - step * (1.0 - weight) if weight >= 0.5 else at + step * weight
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sum(values: Float[np.ndarray, " boot"]) -> float:
     """Four chains of additions, so that none waits for another."""
     s0 = s1 = s2 = s3 = 0.0
@@ -116,7 +116,7 @@ def _sum(values: Float[np.ndarray, " boot"]) -> float:
     return (s0 + s1) + (s2 + s3)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _variance(
     values: Float[np.ndarray, " boot"], ddof: int, scratch: Float[np.ndarray, " boot"]
 ) -> float:
@@ -126,7 +126,7 @@ def _variance(
     return _sum(scratch) / (values.shape[0] - ddof)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def variances(
     losses: Float[np.ndarray, "rep obs metric"],
     seeds: UInt64[np.ndarray, " rep"],
@@ -153,7 +153,7 @@ def variances(
                 answer[rep, start + m] = _variance(means, ddof, scratch) * units[m] ** 2
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def studentize(
     deviation: Float[np.ndarray, " boot"],
     square: Float[np.ndarray, " boot"],
@@ -178,7 +178,7 @@ def studentize(
     return n_constant
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def studentized(
     losses: Float[np.ndarray, "rep obs metric"],
     seeds: UInt64[np.ndarray, "rep 2"],

@@ -10,7 +10,8 @@ staircase of candidates below a value therefore gives its distribution function 
 
 import numpy as np
 from jaxtyping import Float
-from numba import njit
+
+from simstudy.stats._compile import kernel
 
 Vector = Float[np.ndarray, " obs"]
 Block = Float[np.ndarray, "rep obs"]
@@ -18,13 +19,13 @@ PerRep = Float[np.ndarray, " rep"]
 PerLevel = Float[np.ndarray, "rep level"]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _lerp(a: float, b: float, g: float) -> float:
     """NumPy's interpolation, rounding and all: from the nearer end."""
     return b - (b - a) * (1.0 - g) if g >= 0.5 else a + (b - a) * g
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _walk(
     x: Vector, g: float, diag: Vector, row: Vector, tail: Vector, value: float
 ) -> tuple[float, float, float]:
@@ -45,7 +46,7 @@ def _walk(
     return mass, below, above
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _quantile(
     x: Vector,
     g: float,
@@ -79,7 +80,7 @@ def _quantile(
             low = middle
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def quantiles(
     x: Block,
     g: float,
@@ -105,7 +106,7 @@ def quantiles(
     return out
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def masses(
     x: Block, g: float, diag: Vector, row: Vector, tail: Vector, at: PerRep
 ) -> tuple[PerRep, PerRep]:
@@ -129,7 +130,7 @@ def masses(
     return below, weak
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def moments(
     x: Block, g: float, diag: Vector, row: Vector, tail: Vector, center: PerRep
 ) -> tuple[PerRep, PerRep]:

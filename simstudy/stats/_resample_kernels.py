@@ -13,9 +13,9 @@ No sum is reordered by the compiler, and none depends on a number of threads.
 
 import numpy as np
 from jaxtyping import Float, UInt32, UInt64
-from numba import njit
 
 from simstudy.stats import _vectors
+from simstudy.stats._compile import kernel
 from simstudy.stats._vectors import (
     PER_CHUNK,
     add,
@@ -44,19 +44,19 @@ HALVES_AT_ONCE = 1024
 COLUMNS = 4
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _mix(z: np.uint64) -> np.uint64:
     z = (z ^ (z >> U30)) * MIX_1
     z = (z ^ (z >> U27)) * MIX_2
     return z ^ (z >> U31)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _chunks(n_obs: int) -> int:
     return (n_obs + PER_CHUNK - 1) // PER_CHUNK
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _room(n_obs: int, n_resample: int) -> Room:
     """Words for the indices of some resamples, and room to note which of them are refused."""
     n_chunk = _chunks(n_obs) * n_resample
@@ -64,7 +64,7 @@ def _room(n_obs: int, n_resample: int) -> Room:
     return words, np.empty((2, n_chunk), np.uint32)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint64:
     """Indices of the next resamples, by fours in the words of `room`; the state after them.
 
@@ -95,7 +95,7 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
     return state
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _from_half(state: np.uint64, at: int, n_obs: int) -> np.uint64:
     """Index `at` of a resample of more observations than a quarter of a word tells apart."""
     n, shift = np.uint64(n_obs), np.uint64(at % 2) * U32
@@ -107,7 +107,7 @@ def _from_half(state: np.uint64, at: int, n_obs: int) -> np.uint64:
     return scaled >> U32
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _fill_by_halves(
     state: np.uint64, first: int, n_obs: int, indices: UInt32[np.ndarray, " index"]
 ) -> None:
@@ -126,7 +126,7 @@ def _fill_by_halves(
             indices[i] = _from_half(state, first + i, n_obs)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def fill_indices(
     seed: np.uint64, first: int, n_obs: int, indices: UInt32[np.ndarray, "boot obs"]
 ) -> None:
@@ -144,7 +144,7 @@ def fill_indices(
         indices[b] = room[0].view(np.uint16)[:n_obs]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sum_of_one(column: Float[np.ndarray, " place"], words: UInt64[np.ndarray, " word"]) -> float:
     """Eight chains of additions, so that none waits for another."""
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
@@ -163,12 +163,12 @@ def _sum_of_one(column: Float[np.ndarray, " place"], words: UInt64[np.ndarray, "
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _row(rows: Float[np.ndarray, " place_column"], index: np.uint64):  # type: ignore[no-untyped-def]
     return load(rows, np.int64(index) * COLUMNS)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sum_of_four(
     rows: Float[np.ndarray, " place_column"],
     words: UInt64[np.ndarray, " word"],
@@ -185,7 +185,7 @@ def _sum_of_four(
     store(sums, at * COLUMNS, add(add(a, b), add(c, d)))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sums_by_halves(
     values: Float[np.ndarray, " place_column"],
     n_obs: int,
@@ -213,7 +213,7 @@ def _sums_by_halves(
             store(sums, b * COLUMNS, four)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def resampled_sums(
     values: Float[np.ndarray, " place_column"],
     n_obs: int,
@@ -242,7 +242,7 @@ def resampled_sums(
                 _sum_of_four(values, words, sums, start + b)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def resampled_means(
     values: Float[np.ndarray, "rep obs column"],
     seeds: UInt64[np.ndarray, " rep"],

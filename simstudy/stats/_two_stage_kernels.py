@@ -21,7 +21,8 @@ import math
 
 import numpy as np
 from jaxtyping import Bool, Float
-from numba import njit
+
+from simstudy.stats._compile import kernel
 
 Points = Float[np.ndarray, " point"]
 Angles = Float[np.ndarray, "3 node"]
@@ -44,7 +45,7 @@ MAX_DISTANCE = 6.0  # with k and w no further than this from 0,
 KEPT = 1e-3  # and where at least this share of the small wedge survives the subtraction
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _mills(z: float) -> float:
     """Mills ratio (1 - Phi(z))/phi(z) for z > 17: ten terms of the asymptotic series."""
     inverse_square = 1.0 / (z * z)
@@ -54,12 +55,12 @@ def _mills(z: float) -> float:
     return total / z
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _ndtr(z: float) -> float:
     return 0.5 * math.erfc(-SQRT_HALF * z)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_ndtr(z: float) -> float:
     if z < DEEP:
         return math.log(_mills(-z)) - 0.5 * z * z - LOG_ROOT_TWO_PI
@@ -68,7 +69,7 @@ def _log_ndtr(z: float) -> float:
     return math.log(_ndtr(z))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _hazard(z: float) -> float:
     """phi(z)/Phi(z), the slope of log Phi."""
     if z < DEEP:
@@ -76,7 +77,7 @@ def _hazard(z: float) -> float:
     return math.exp(-0.5 * z * z) / (ROOT_TWO_PI * _ndtr(z))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _mode(a: float, b: float, sigma: float, rho: float) -> float:
     """Close to the mode on the line of phi(sigma*t - a)*Phi(b + rho*t), by Newton.
 
@@ -93,7 +94,7 @@ def _mode(a: float, b: float, sigma: float, rho: float) -> float:
     return t
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _wedge(a: float, b: float, sigma: float, rho: float, curvature: float) -> float:
     """Log of the integral of phi(sigma*t - a)*Phi(b + rho*t) over t > 0.
 
@@ -110,7 +111,7 @@ def _wedge(a: float, b: float, sigma: float, rho: float, curvature: float) -> fl
     return _log_integral(a, b, sigma, rho, top, low, high)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_integral(
     a: float, b: float, sigma: float, rho: float, top: float, low: float, high: float
 ) -> float:
@@ -131,7 +132,7 @@ def _log_integral(
     return math.log(half * total) + peak - LOG_ROOT_TWO_PI
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _slab(y: float, k: float) -> float:
     """P(0 < Y < y) over y*phi(k - y/2), for y small enough that the difference would cancel.
 
@@ -142,7 +143,7 @@ def _slab(y: float, k: float) -> float:
     return 1 + y * y * ((square - 1) / 24 + y * y * fourth / 1920)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _between(y: float, k: float) -> float:
     """P(0 < Y < y), with the two probabilities taken in the tail where they are small."""
     if y * (abs(k) + 1) < THIN:
@@ -152,7 +153,7 @@ def _between(y: float, k: float) -> float:
     return _ndtr(k) - _ndtr(k - y)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _between_deep(y: float, k: float, log_scale: float) -> float:
     """P(0 < Y < y)*exp(-log_scale), where both probabilities are far in one tail."""
     if y * (abs(k) + 1) < THIN:
@@ -163,7 +164,7 @@ def _between_deep(y: float, k: float, log_scale: float) -> float:
     return (away - near if k > 0 else near - away) / ROOT_TWO_PI
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _acute_mode(x: float, k: float, r: float) -> float:
     """Close to the mode over v > x of phi(v)*P(0 < Y < (v - x)/r), for x < 0; Newton from below."""
     v = max((k * r + x) / (1 + r * r), x + 0.3, 0.0)
@@ -181,7 +182,7 @@ def _acute_mode(x: float, k: float, r: float) -> float:
     return v
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _acute_wedge(x: float, k: float, r: float) -> float:
     """Log of the integral over v > x of phi(v)*P(0 < Y < (v - x)/r), for x < 0 and r > 1."""
     top = _acute_mode(x, k, r)
@@ -205,7 +206,7 @@ def _acute_wedge(x: float, k: float, r: float) -> float:
     return math.log(half * total) - 0.5 * top * top + scale - LOG_ROOT_TWO_PI
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_distant(x: float, k: float, r: float) -> float:
     """Log mass of a wedge whose nearest point is far away: minus half its squared distance.
 
@@ -217,7 +218,7 @@ def _log_distant(x: float, k: float, r: float) -> float:
     return -0.5 * (k * k + x * x)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_lower(x: float, k: float, r: float) -> float:
     """Log P(X <= x, Y > 0), the obtuse wedge."""
     if x + r * k < -DISTANT * math.sqrt(1 + r * r):
@@ -229,7 +230,7 @@ def _log_lower(x: float, k: float, r: float) -> float:
     return max(quadrant, rest) + math.log1p(math.exp(-abs(quadrant - rest)))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_upper(x: float, k: float, r: float) -> float:
     """Log P(X > x, Y > 0), the acute wedge."""
     if x > DISTANT:
@@ -242,7 +243,7 @@ def _log_upper(x: float, k: float, r: float) -> float:
     return _acute_wedge(x, k, r)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _fill_angles(r: float, angles: Angles) -> None:
     """Rows of the angle integral: factor of w^2 + k^2 and of w*k in the exponent, and weight."""
     half = 0.5 * math.atan(r)
@@ -253,7 +254,7 @@ def _fill_angles(r: float, angles: Angles) -> None:
         angles[2, j] = half * ANGLE_WEIGHTS[j] / (2 * math.pi)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _smaller_tail(
     x: float, k: float, r: float, scale: float, prob_k: float, mean: float, angles: Angles
 ) -> float:
@@ -278,13 +279,13 @@ def _smaller_tail(
     return min(joint - _log_ndtr(k), 0.0)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _mean_y(k: float) -> float:
     """Mean of Y given Y > 0; only used to tell the tails apart."""
     return max(k + _hazard(k), 0.0)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def tails(
     x: Points, k: Points, r: Points, upper: Bool[np.ndarray, " point"], log: bool, out: Points
 ) -> None:
@@ -317,20 +318,20 @@ def tails(
             out[i] = math.log1p(-math.exp(small)) if log else -math.expm1(small)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_density(x: float, k: float, r: float, scale: float) -> float:
     w = (x + r * k) / scale
     inside = _log_ndtr((k - r * x) / scale) - _log_ndtr(k)
     return inside - 0.5 * w * w - LOG_ROOT_TWO_PI - math.log(scale)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_tail(x: float, k: float, r: float, upper: bool) -> float:
     joint = _log_upper(x, k, r) if upper else _log_lower(x, k, r)
     return min(joint - _log_ndtr(k), 0.0)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _bound(target: float, k: float, r: float, upper: bool) -> float:
     """Beyond the root of log tail = `target`: Phi(-t) <= exp(-t^2/2) for z2 >= X, or for w."""
     if upper:
@@ -338,7 +339,7 @@ def _bound(target: float, k: float, r: float, upper: bool) -> float:
     return -r * k - math.sqrt(-2 * (1 + r * r) * (target + _log_ndtr(k)))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _solve(target: float, k: float, r: float, upper: bool, x: float) -> float:
     """Root of log tail = `target`, starting at the mean x, where the tail is at least that large.
 
@@ -365,7 +366,7 @@ def _solve(target: float, k: float, r: float, upper: bool, x: float) -> float:
     return x
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def quantiles(
     log_tail: Points, k: Points, r: Points, upper: Bool[np.ndarray, " point"], out: Points
 ) -> None:

@@ -5,8 +5,7 @@ order would change. These few operations say it outright, in LLVM's own vector t
 has them, in registers as wide as it has, and the answers are the same to the last bit. Lanes are
 added to themselves only, and no product is fused with a sum.
 
-numba's cache looks at the file of the function that it compiled: after a change here, delete the
-`__pycache__` folders beside the callers.
+A change here leads to new machine code for every kernel: see `simstudy.stats._compile`.
 """
 
 # ruff: noqa: ARG001 (numba calls each of these by its arguments)
@@ -17,9 +16,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
+
+from simstudy.stats._compile import kernel
 
 WIDTH = 4
 CACHE_LINE = 8  # doubles
@@ -203,7 +204,7 @@ def place_indices(typing, words, n, threshold, wanted, array, at):
     return types.uint32(*arguments), build
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def aligned_zeros(size: int) -> Float[np.ndarray, " size"]:
     """Doubles that begin on a cache line: no vector of them lies across two lines."""
     room = np.zeros(size + CACHE_LINE)
