@@ -7,7 +7,7 @@ from typing import Any
 
 from simstudy.block import simulate_columns
 from simstudy.design import Plan
-from simstudy.fingerprint import Fingerprint, Trace, trace
+from simstudy.fingerprint import WHOLE, Fingerprint, Trace, trace
 from simstudy.naming import parts_of, short_hash, typed
 from simstudy.owner import Owner
 from simstudy.streams import Streams
@@ -32,15 +32,12 @@ class Ownership:
         What a worker must find for each of them.
     unfollowed
         What counts as changed since nobody can say, with what it is.
-    compiled
-        numba's dispatchers that the code uses.
     """
 
     owner: Owner
     witnesses: tuple[tuple[Any, ...], ...] = ()
     expected: tuple[Fingerprint, ...] = ()
     unfollowed: Mapping[str, str] = field(default_factory=dict)
-    compiled: tuple[Any, ...] = ()
 
 
 def ownership_of(
@@ -59,7 +56,7 @@ def ownership_of(
     for one in plan.scenarios:
         kinds.setdefault(_kind(one), (one, *ENGINE))
     witnesses = (*kinds.values(), *((one,) for one in measures))
-    traces = [trace(parts) for parts in witnesses]
+    traces = _traced(witnesses)
     codes = {kind: one.found for kind, one in zip(kinds, traces, strict=False)}
     settings = _settings(plan) | _moments(plan, measures, traces[len(kinds) :], worst or {})
     return Ownership(
@@ -71,7 +68,6 @@ def ownership_of(
         witnesses,
         _expected(witnesses, traces),
         {name: what for one in traces for name, what in one.unfollowed.items()},
-        tuple(part for one in traces for part in one.compiled),
     )
 
 
@@ -124,8 +120,19 @@ def _expected(
 
 def as_imported(witnesses: Sequence[tuple[Any, ...]]) -> tuple[Fingerprint, ...]:
     """The fingerprints of code that a worker imports for itself."""
-    found = (trace(parts, without_main=True).found for parts in witnesses)
     return tuple(
-        {name: said for name, said in one.items() if not name.startswith(OWN_PROCESS)}
-        for one in found
+        {name: said for name, said in one.found.items() if not name.startswith(OWN_PROCESS)}
+        for one in _traced(witnesses, without_main=True)
     )
+
+
+def _traced(witnesses: Sequence[tuple[Any, ...]], *, without_main: bool = False) -> list[Trace]:
+    """What is used; and users' compiled functions hold no machine code older than their source."""
+    traces = [trace(parts, without_main=without_main) for parts in witnesses]
+    compiled = [part for one in traces for part in one.compiled]
+    if compiled:
+        from simstudy.stats._compile import rekey
+
+        sources = {n: said for one in traces for n, said in one.found.items() if WHOLE in n}
+        rekey(compiled, short_hash(json.dumps(sources, sort_keys=True), 32))
+    return traces

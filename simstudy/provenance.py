@@ -1,5 +1,6 @@
 """Whose results a folder holds."""
 
+import contextlib
 import hashlib
 import json
 import os

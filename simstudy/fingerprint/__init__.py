@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from simstudy.fingerprint.modules import library_version
-from simstudy.fingerprint.walk import Walk
+from simstudy.fingerprint.walk import WHOLE, Walk
 
-__all__ = ["Fingerprint", "Trace", "changes", "fingerprint", "library_version", "trace"]
+__all__ = ["WHOLE", "Fingerprint", "Trace", "changes", "fingerprint", "library_version", "trace"]
 
 Fingerprint = dict[str, str]
 """Definition, constant, module or library -> hash or version."""

@@ -40,6 +40,7 @@ __subclasshook__ __slotnames__ _member_map_ _member_names_ _value2member_map_ _h
 _unhashable_values_ _unhashable_values_map_ _use_args_ _value_repr_ _member_type_ _new_member_
 """
 MADE_BY_PYTHON = frozenset(_PYTHONS.split())
+WHOLE = "(all of it)"  # marks the entry of a module's whole source
 CHECKERS = frozenset({"jaxtyping", "beartype", "typeguard"})  # wrappers that compute nothing
 
 
@@ -127,8 +128,8 @@ class Walk:
             parts = (value.func,)
         elif isinstance(value, functools.singledispatchmethod):
             parts = (value.dispatcher, value.func)
-        elif isinstance(getattr(value, "py_func", None), types.FunctionType):
-            return self._dispatcher(value)
+        elif _python_of(value) is not None:
+            return self._dispatcher(value, _python_of(value))
         elif isinstance(getattr(value, "__wrapped__", None), types.FunctionType):
             parts = (value.__wrapped__,)
         else:
@@ -137,9 +138,8 @@ class Walk:
         inner = ",".join(self.token(one, where) for one in parts)
         return f"<{type(value).__qualname__} {inner}>"
 
-    def _dispatcher(self, value: Any) -> str:
+    def _dispatcher(self, value: Any, function: Any) -> str:
         """Compiled code: its function, how it is compiled, and the whole of its module."""
-        function = value.py_func
         module = str(function.__globals__.get("__name__", ""))
         self.library("numba")
         self.library("llvmlite")
@@ -325,8 +325,9 @@ class Walk:
         shown = [repr(vars(kind).get("__dataclass_params__"))]
         for one in fields(kind):
             how = (one.init, one.kw_only, one.compare, one.hash)
-            default = _unless_missing(one.default), _unless_missing(one.default_factory)
-            shown.append(f"{one.name} {how} {[self.token(part, where) for part in default]}")
+            parts: tuple[Any, ...] = (one.default, one.default_factory)
+            default = [self.token(_unless_missing(part), where) for part in parts]
+            shown.append(f"{one.name} {how} {default}")
         return shown
 
     # ------------------------------------------------------------ modules
@@ -384,7 +385,7 @@ class Walk:
         digest = modules.whole_digest(module)
         if not digest:
             return self._without_source(module)
-        self._enter(f"{module} (all of it)", digest)
+        self._enter(f"{module} {WHOLE}", digest)
         for one in modules.libraries_of(module):
             self.library(one)
         for one in modules.imported_modules(module):
@@ -470,6 +471,16 @@ def _joint(hashes: Iterable[str]) -> str:
     return "#" + (several[0][:16] if len(several) == 1 else _hash("|".join(several)))
 
 
+def _python_of(value: Any) -> types.FunctionType | None:
+    """The function that numba compiled, if that is what a value is."""
+    if not type(value).__module__.startswith("numba."):
+        return None
+    inner = getattr(value, "_dispatcher", value)
+    names = ("py_func", "_defn", "_pyfunc")
+    found = (getattr(inner, name, None) for name in names)
+    return next((one for one in found if isinstance(one, types.FunctionType)), None)
+
+
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
@@ -478,7 +489,7 @@ def _content(cell: Any) -> Any:
 
 
 def _is_code(value: Any) -> bool:
-    wraps = hasattr(value, "py_func") or hasattr(value, "__wrapped__")
+    wraps = _python_of(value) is not None or hasattr(value, "__wrapped__")
     return wraps or isinstance(
         value, types.FunctionType | types.BuiltinFunctionType | types.MethodType | type
     ) or (isinstance(value, functools.partial) and False)  # fmt: skip
@@ -521,7 +532,8 @@ def _is_made(value: Any) -> bool:
 
 
 def _belongs(function: types.FunctionType, kind: type) -> bool:
-    return _unchecked(function).__code__.co_qualname.startswith(f"{kind.__qualname__}.")
+    name: str = _unchecked(function).__code__.co_qualname
+    return name.startswith(f"{kind.__qualname__}.")
 
 
 def _is_checker(function: types.FunctionType) -> bool:

@@ -1,0 +1,444 @@
+"""Whose number is it? Whatever moves a study's numbers is seen: nothing stored passes as fresh.
+
+Each case is a project of a few files, run, changed, and run again in a new process on the same
+folder. Then either the run is refused, or its numbers are those of a fresh folder; and a change
+that no number depends on costs nothing. The table of changes is the promise.
+"""
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.guarantees.projects import Projects
+
+Files = dict[str, str]
+
+TRIAL = """
+from dataclasses import dataclass
+from simstudy import Study
+from simstudy.measures import mean
+{imports}
+
+@dataclass(frozen=True)
+class Trial:
+    n_obs: int = 3
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").standard_normal((n_rep, self.n_obs))
+        return {{"x": {value}}}
+
+def study():
+    return Study("mine", [Trial()], [mean("x")], block_size=20)
+"""
+
+
+def trial(imports: str, value: str) -> str:
+    return TRIAL.format(imports=textwrap.dedent(imports), value=value)
+
+
+@pytest.fixture(scope="module")
+def projects() -> Iterator[Projects]:
+    running = Projects()
+    yield running
+    running.close()
+
+
+def write(folder: Path, files: Files) -> Path:
+    folder.mkdir(exist_ok=True, parents=True)
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(textwrap.dedent(text))
+    return folder
+
+
+HELPERS = """
+def gen_a(x):
+    return x.mean(axis=1)
+
+def gen_b(x):
+    return x.max(axis=1)
+"""
+TWO = "def gen(x):\n    return x.mean(axis=1)\n"
+OTHER = "def gen(x):\n    return x.max(axis=1)\n"
+
+Case = tuple[Files, Files]
+
+
+def swap(files: Files, name: str, old: str, new: str) -> Case:
+    """A case: some files, and one of them with a text replaced."""
+    assert old in files[name], (old, files[name])
+    return files, {name: files[name].replace(old, new)}
+
+
+def one(imports: str, value: str, old: str, new: str, **more: str) -> Case:
+    """A case in which `trial.py` changes."""
+    files = {"trial.py": trial(imports, value)} | {f"{k}.py": v for k, v in more.items()}
+    return swap(files, "trial.py", old, new)
+
+
+def beside(imports: str, value: str, other: str, old: str, new: str, **more: str) -> Case:
+    """A case in which another file changes."""
+    files = {"trial.py": trial(imports, value)} | {f"{k}.py": v for k, v in more.items()}
+    return swap(files, f"{other}.py", old, new)
+
+
+IMPORTS: dict[str, Case] = {
+    "another function under the same name": one(
+        "from helpers import gen_a as gen", "gen(x)", "gen_a as gen", "gen_b as gen",
+        helpers=HELPERS),
+    "two names exchanged": one(
+        "from helpers import gen_a as a, gen_b as b", "a(x) - 2 * b(x)",
+        "gen_a as a, gen_b as b", "gen_b as a, gen_a as b", helpers=HELPERS),
+    "another function of a library": one(
+        "from numpy import mean as f", "f(x, axis=1)", "mean as f", "median as f"),
+    "another library module": one(
+        "from scipy import special as s", "s.expit(x).mean(axis=1)",
+        "from scipy import special as s", "from lib import s",
+        lib="class s:\n    @staticmethod\n    def expit(x):\n        return x ** 2\n"),
+    "another module of the same names": one(
+        "from first import gen", "gen(x)", "from first", "from second", first=TWO, second=OTHER),
+    "a module under another's name": one(
+        "import first as lib", "lib.gen(x)", "first as lib", "second as lib",
+        first=TWO, second=OTHER),
+    "a star import": beside(
+        "from helpers import *", "gen_a(x)", "helpers", "x.mean", "x.min", helpers=HELPERS),
+    "another star import": one(
+        "from first import *", "gen(x)", "from first", "from second", first=TWO, second=OTHER),
+    "a package's modules": (
+        {"trial.py": trial("import p.a, p.b", "p.a.gen(x) + p.b.gen(x)"), "p/__init__.py": "",
+         "p/a.py": TWO, "p/b.py": TWO}, {"p/b.py": OTHER}),
+    "a re-export": (
+        {"trial.py": trial("from p import gen", "gen(x)"), "p/__init__.py": "from p.a import gen\n",
+         "p/a.py": TWO, "p/b.py": OTHER}, {"p/__init__.py": "from p.b import gen\n"}),
+    "what a package's module re-exports": (
+        {"trial.py": trial("import p", "p.gen(x)"), "p/__init__.py": "from .a import gen\n",
+         "p/a.py": TWO}, {"p/a.py": OTHER}),
+    "a relative import inside a package": (
+        {"trial.py": trial("from p.c import gen", "gen(x)"), "p/__init__.py": "",
+         "p/c.py": "from .a import gen\n", "p/a.py": TWO, "p/b.py": OTHER},
+        {"p/c.py": "from .b import gen\n"}),
+    "a package without __init__": (
+        {"trial.py": trial("from p.a import gen", "gen(x)"), "p/a.py": TWO}, {"p/a.py": OTHER}),
+    "an import inside a function": beside(
+        "def late(x):\n    from helpers import gen_a\n    return gen_a(x)", "late(x)",
+        "helpers", "x.mean", "x.min", helpers=HELPERS),
+    "another import inside a function": one(
+        "def late(x):\n    from helpers import gen_a as g\n    return g(x)", "late(x)",
+        "gen_a as g", "gen_b as g", helpers=HELPERS),
+    "a module imported inside a function": beside(
+        "def late(x):\n    import helpers\n    return helpers.gen_a(x)", "late(x)",
+        "helpers", "x.mean", "x.min", helpers=HELPERS),
+    "a module found by its name": beside(
+        "import importlib", "importlib.import_module('helpers').gen_a(x)",
+        "helpers", "x.mean", "x.min", helpers=HELPERS),
+    "a module found by a composed name": beside(
+        "import importlib\nKIND = 'a'", "importlib.import_module('gen_' + KIND).gen(x)",
+        "gen_a", "x.mean", "x.min", gen_a=TWO),
+    "a module handed on": beside(
+        "import helpers\ndef apply(lib, x):\n    return lib.gen_a(x)", "apply(helpers, x)",
+        "helpers", "x.mean", "x.min", helpers=HELPERS),
+    "a name looked up in a module": beside(
+        "import helpers", "getattr(helpers, 'gen_' + 'a')(x)",
+        "helpers", "x.mean", "x.min", helpers=HELPERS),
+    "a module that has a standard library's name": beside(
+        "import colorsys", "colorsys.gen(x)", "colorsys", "x.mean", "x.min", colorsys=TWO),
+    "a function that a helper of a helper uses": beside(
+        "from near import gen", "gen(x)", "far", "x.mean", "x.min",
+        near="import far\ndef gen(x):\n    return far.gen(x)\n", far=TWO),
+    "a moved and changed class": (
+        {"trial.py": trial("from parts import Gen", "Gen().gen(x)"),
+         "parts.py": "class Gen:\n    def gen(self, x):\n        return x.mean(axis=1)\n"},
+        {"trial.py": trial("from other import Gen", "Gen().gen(x)"),
+         "other.py": "class Gen:\n    def gen(self, x):\n        return x.min(axis=1)\n"}),
+}  # fmt: skip
+
+AT_IMPORT: dict[str, Case] = {
+    "a branch of a condition": one(
+        "import sys\nif sys.maxsize > 9:\n    C = 1.0\nelse:\n    C = 2.0", "x.mean(axis=1) * C",
+        "C = 1.0", "C = 3.0"),
+    "a condition": one(
+        "FLAG = True\nif FLAG:\n    C = 1.0\nelse:\n    C = 2.0", "x.mean(axis=1) * C",
+        "FLAG = True", "FLAG = False"),
+    "a loop that fills a table": one(
+        "T = {}\nfor k in range(3):\n    T[k] = k + 1.0", "x.mean(axis=1) * T[2]",
+        "k + 1.0", "k + 2.0"),
+    "a table that is updated": one(
+        "T = {'a': 1.0}\nT.update(a=2.0)", "x.mean(axis=1) * T['a']", "a=2.0", "a=3.0"),
+    "a table that a function fills at import": one(
+        "T = {}\ndef fill(v):\n    T['a'] = v\nfill(2.0)", "x.mean(axis=1) * T['a']",
+        "fill(2.0)", "fill(3.0)"),
+    "a registry": one(
+        "R = {}\ndef register(f):\n    R[f.__name__] = f\n    return f\n"
+        "@register\ndef gen(x):\n    return x.mean(axis=1)\n", "R['gen'](x)", "x.mean", "x.min"),
+    "which function a registry holds": one(
+        "R = {}\ndef register(name):\n    def add(f):\n        R[name] = f\n        return f\n"
+        "    return add\n@register('a')\ndef f(x):\n    return x.mean(axis=1)\n"
+        "@register('b')\ndef g(x):\n    return x.min(axis=1)\n", "R['a'](x)",
+        "@register('a')\ndef f(x):\n    return x.mean(axis=1)\n@register('b')",
+        "@register('b')\ndef f(x):\n    return x.mean(axis=1)\n@register('a')"),
+    "a plugin of a registry": beside(
+        "from registry import R\nimport plugin", "R['gen'](x)", "plugin", "x.mean", "x.min",
+        registry="R = {}\ndef register(f):\n    R[f.__name__] = f\n    return f\n",
+        plugin="from registry import register\n@register\ndef gen(x):\n"
+               "    return x.mean(axis=1)\n"),
+    "a table of functions": one(
+        "def a(x):\n    return x.mean(axis=1)\ndef b(x):\n    return x.min(axis=1)\n"
+        "T = {'gen': a}", "T['gen'](x)", "'gen': a", "'gen': b"),
+    "an enum's value": one(
+        "import enum\nclass Scale(enum.Enum):\n    SMALL = 1.0\n    LARGE = 9.0",
+        "x.mean(axis=1) * Scale.LARGE.value", "LARGE = 9.0", "LARGE = 8.0"),
+    "an enum's method": one(
+        "import enum\nclass Way(enum.Enum):\n    A = 'mean'\n    def __call__(self, x):\n"
+        "        return x.mean(axis=1)", "Way.A(x)", "x.mean", "x.min"),
+    "one module that sets another's constant": beside(
+        "import consts, setup_consts", "x.mean(axis=1) * consts.C", "setup_consts",
+        "consts.C = 2.0", "consts.C = 3.0", consts="C = 1.0\n",
+        setup_consts="import consts\nconsts.C = 2.0\n"),
+    "a constant set from a module that its user does not import": beside(
+        "import setup_consts\nfrom kernel import gen", "gen(x)", "setup_consts", "2.0", "3.0",
+        consts="C = 1.0\n", kernel="import consts\ndef gen(x):\n"
+        "    return x.mean(axis=1) * consts.C\n",
+        setup_consts="import consts\nsetattr(consts, 'C', 2.0)\n"),
+    "a function that another module replaces": beside(
+        "import helpers, patches", "helpers.gen_a(x)", "patches", "x.std", "x.var",
+        helpers=HELPERS, patches="import helpers\ndef other(x):\n    return x.std(axis=1)\n"
+        "helpers.gen_a = other\n"),
+    "a method that another module replaces": beside(
+        "import parts, patches", "parts.Gen().gen(x)", "patches", "x.std", "x.var",
+        parts="class Gen:\n    def gen(self, x):\n        return x.mean(axis=1)\n",
+        patches="import parts\nparts.Gen.gen = lambda self, x: x.std(axis=1)\n"),
+    "a library's function that is replaced": one(
+        "import numpy as np\ndef other(x, axis):\n    return x.std(axis=axis)\nnp.mean = other",
+        "np.mean(x, axis=1)", "x.std", "x.var"),
+    "a setting of a library": one(
+        "import decimal\ndecimal.getcontext().prec = 5\ndef half(v):\n"
+        "    return float(decimal.Decimal(float(v)) / 3)\nimport numpy as np",
+        "np.vectorize(half)(x.mean(axis=1))", "prec = 5", "prec = 3"),
+    "a decorator's argument": one(
+        "def times(c):\n    def wrap(f):\n        return lambda x: c * f(x)\n    return wrap\n"
+        "@times(2.0)\ndef gen(x):\n    return x.mean(axis=1)", "gen(x)", "times(2.0)", "times(3.0)"),
+    "a decorator's code": one(
+        "import functools\ndef doubled(f):\n    @functools.wraps(f)\n    def inner(x):\n"
+        "        return 2 * f(x)\n    return inner\n@doubled\ndef gen(x):\n"
+        "    return x.mean(axis=1)", "gen(x)", "2 * f(x)", "3 * f(x)"),
+    "what a cached function computes": one(
+        "import functools\n@functools.cache\ndef c():\n    return 2.0", "x.mean(axis=1) * c()",
+        "return 2.0", "return 3.0"),
+    "a partial's argument": one(
+        "import functools, numpy as np\nf = functools.partial(np.quantile, q=0.5, axis=1)", "f(x)",
+        "q=0.5", "q=0.6"),
+    "a lambda": one("f = lambda x: x.mean(axis=1)", "f(x)", "x.mean", "x.min"),
+    "a closure's value": one(
+        "def make(c):\n    return lambda x: c * x.mean(axis=1)\nf = make(2.0)", "f(x)",
+        "make(2.0)", "make(3.0)"),
+    "a default": one(
+        "def gen(x, c=2.0):\n    return c * x.mean(axis=1)", "gen(x)", "c=2.0", "c=3.0"),
+    "a default that an expression computes": one(
+        "C = 2.0\ndef gen(x, *, c=C):\n    return c * x.mean(axis=1)", "gen(x)",
+        "C = 2.0", "C = 3.0"),
+    "a function's attribute": one(
+        "def gen(x):\n    return gen.c * x.mean(axis=1)\ngen.c = 2.0", "gen(x)",
+        "gen.c = 2.0", "gen.c = 3.0"),
+    "a single-dispatch function": one(
+        "import functools, numpy as np\n@functools.singledispatch\ndef gen(x):\n    return 0\n"
+        "@gen.register\ndef _(x: np.ndarray):\n    return x.mean(axis=1)", "gen(x)",
+        "x.mean", "x.min"),
+    "a name set through globals": one(
+        "for c in (2.0,):\n    globals()['C_two'] = c", "x.mean(axis=1) * C_two", "2.0", "3.0"),
+    "a function looked up in globals": one(
+        "def gen_a(x):\n    return x.mean(axis=1)", "globals()['gen_' + 'a'](x)",
+        "x.mean", "x.min"),
+    "code in a text": one("", "eval('x.mean(axis=1) * 2')", "* 2'", "* 3'"),
+    "code in a text beside": one(
+        "CODE = 'x.mean(axis=1) * 2'", "eval(CODE, {'x': x})", "* 2'", "* 3'"),
+    "code in a text that is executed": one(
+        "exec('def gen(x):\\n    return 2 * x.mean(axis=1)')", "gen(x)", "return 2", "return 3"),
+    "an instance's value": one(
+        "class Gen:\n    def __init__(self, c):\n        self.c = c\n    def __call__(self, x):\n"
+        "        return self.c * x.mean(axis=1)\nGEN = Gen(2.0)", "GEN(x)", "Gen(2.0)", "Gen(3.0)"),
+    "an instance's slots": one(
+        "class Gen:\n    __slots__ = ('c',)\n    def __init__(self, c):\n        self.c = c\n"
+        "GEN = Gen(2.0)", "GEN.c * x.mean(axis=1)", "Gen(2.0)", "Gen(3.0)"),
+    "an array": one(
+        "import numpy as np\nW = np.array([1.0, 2.0, 3.0])", "x @ W", "3.0]", "4.0]"),
+    "an array filled in place": one(
+        "import numpy as np\nW = np.ones(3)\nW[2] = 5.0", "x @ W", "5.0", "6.0"),
+    "a frame": one(
+        "import pandas as pd\nW = pd.DataFrame({'w': [1.0, 2.0, 3.0]})", "x @ W['w'].to_numpy()",
+        "3.0]", "4.0]"),
+    "a library's object": one(
+        "from scipy import stats\nD = stats.norm(loc=1.0)", "D.cdf(x).mean(axis=1)",
+        "loc=1.0", "loc=2.0"),
+    "a module's own generator": one(
+        "import numpy as np\nRNG = np.random.default_rng(5)",
+        "x.mean(axis=1) + RNG.random(n_rep) * 0 + np.random.default_rng(5).random()",
+        "default_rng(5).random()", "default_rng(6).random()"),
+    "a set": one("S = {2.0, 3.0}", "x.mean(axis=1) * max(S)", "3.0", "4.0"),
+    "the order of a table": one(
+        "T = {'a': 2.0, 'b': 3.0}", "x.mean(axis=1) * list(T.values())[0]",
+        "'a': 2.0, 'b': 3.0", "'b': 3.0, 'a': 2.0"),
+}  # fmt: skip
+
+CLASSES: dict[str, Case] = {
+    "exact, called by simulate": (
+        {"trial.py": trial("", "x.mean(axis=1) + self.exact()['mean_x']").replace(
+            "def study", "    pass\n\ndef study").replace(
+            "    def simulate", "    def exact(self):\n        return {'mean_x': 0.0}\n\n"
+            "    def simulate")},
+        {"trial.py": trial("", "x.mean(axis=1) + self.exact()['mean_x']").replace(
+            "def study", "    pass\n\ndef study").replace(
+            "    def simulate", "    def exact(self):\n        return {'mean_x': 1.0}\n\n"
+            "    def simulate")}),
+    "a base class": beside(
+        "from base import Base", "self.gen(x)", "base", "x.mean", "x.min",
+        base="class Base:\n    def gen(self, x):\n        return x.mean(axis=1)\n"),
+    "a property": one(
+        "class P:\n    @property\n    def c(self):\n        return 2.0", "x.mean(axis=1) * P().c",
+        "return 2.0", "return 3.0"),
+    "a static method": one(
+        "class P:\n    @staticmethod\n    def c():\n        return 2.0", "x.mean(axis=1) * P.c()",
+        "return 2.0", "return 3.0"),
+    "a class method": one(
+        "class P:\n    k = 2.0\n    @classmethod\n    def c(cls):\n        return cls.k",
+        "x.mean(axis=1) * P.c()", "k = 2.0", "k = 3.0"),
+    "a cached property": one(
+        "import functools\nclass P:\n    @functools.cached_property\n    def c(self):\n"
+        "        return 2.0", "x.mean(axis=1) * P().c", "return 2.0", "return 3.0"),
+    "a nested class": one(
+        "class P:\n    class Q:\n        c = 2.0", "x.mean(axis=1) * P.Q.c", "c = 2.0", "c = 3.0"),
+    "a metaclass": one(
+        "class M(type):\n    @property\n    def c(cls):\n        return 2.0\nclass P(metaclass=M):\n"
+        "    pass", "x.mean(axis=1) * P.c", "return 2.0", "return 3.0"),
+    "a descriptor": one(
+        "class D:\n    def __get__(self, one, kind):\n        return 2.0\nclass P:\n    c = D()",
+        "x.mean(axis=1) * P().c", "return 2.0", "return 3.0"),
+    "a class decorator": one(
+        "def add(kind):\n    kind.c = 2.0\n    return kind\n@add\nclass P:\n    pass",
+        "x.mean(axis=1) * P.c", "kind.c = 2.0", "kind.c = 3.0"),
+    "a subclass hook": one(
+        "class B:\n    def __init_subclass__(cls, c=2.0):\n        cls.c = c\nclass P(B, c=2.0):\n"
+        "    pass", "x.mean(axis=1) * P.c", "(B, c=2.0)", "(B, c=3.0)"),
+    "which subclasses there are": one(
+        "class B:\n    c = 1.0\nclass P(B):\n    c = 2.0",
+        "x.mean(axis=1) * sum(k.c for k in B.__subclasses__())", "c = 2.0", "c = 3.0"),
+    "a default of a field": one(
+        "@dataclass(frozen=True)\nclass P:\n    c: float = 2.0", "x.mean(axis=1) * P().c",
+        "c: float = 2.0", "c: float = 3.0"),
+    "a default factory": one(
+        "from dataclasses import field\n@dataclass\nclass P:\n"
+        "    c: list = field(default_factory=lambda: [2.0])", "x.mean(axis=1) * P().c[0]",
+        "[2.0]", "[3.0]"),
+    "a __post_init__": one(
+        "@dataclass\nclass P:\n    c: float = 1.0\n    def __post_init__(self):\n"
+        "        self.c = 2.0", "x.mean(axis=1) * P().c", "self.c = 2.0", "self.c = 3.0"),
+    "a named tuple's default": one(
+        "from typing import NamedTuple\nclass P(NamedTuple):\n    c: float = 2.0",
+        "x.mean(axis=1) * P().c", "= 2.0", "= 3.0"),
+    "a named tuple's method": one(
+        "from typing import NamedTuple\nclass P(NamedTuple):\n    c: float = 2.0\n"
+        "    def d(self):\n        return self.c + 1.0", "x.mean(axis=1) * P().d()",
+        "+ 1.0", "+ 2.0"),
+    "a class's own __init__": one(
+        "class P:\n    def __init__(self):\n        self.c = 2.0", "x.mean(axis=1) * P().c",
+        "self.c = 2.0", "self.c = 3.0"),
+    "a __getattr__ of a module": beside(
+        "import lazy", "x.mean(axis=1) * lazy.C", "lazy", "return 2.0", "return 3.0",
+        lazy="def __getattr__(name):\n    if name == 'C':\n        return 2.0\n"
+             "    raise AttributeError(name)\n"),
+    "a type that is made by a call": one(
+        "P = type('P', (), {'c': 2.0})", "x.mean(axis=1) * P.c", "'c': 2.0", "'c': 3.0"),
+    "a generator": one(
+        "def gen():\n    yield 2.0", "x.mean(axis=1) * next(gen())", "yield 2.0", "yield 3.0"),
+    "a constant's type": one(
+        "C = 1\nimport numpy as np", "x.mean(axis=1) + np.full(1, 7) / (C + 1 // 2) * isinstance("
+        "C, int)", "C = 1\n", "C = 1.0\n"),
+    "a negative zero": one(
+        "C = 0.0\nimport math", "x.mean(axis=1) + math.copysign(1, C)", "C = 0.0", "C = -0.0"),
+}  # fmt: skip
+
+CHANGES = {
+    f"{group}: {name}": case
+    for group, cases in (("imports", IMPORTS), ("at import", AT_IMPORT), ("classes", CLASSES))
+    for name, case in cases.items()
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_moves_numbers_is_refused_or_moves_them(change, projects, tmp_path):
+    files, edits = CHANGES[change]
+    folder = write(tmp_path / "code", files)
+    first = projects.run(folder, tmp_path / "out")
+    assert first.get("n_blocks") == 2, first
+    again = projects.run(folder, tmp_path / "out")
+    assert again == {"numbers": first["numbers"], "n_blocks": 0}, "unchanged: nothing to do"
+    write(folder, edits)
+    after = projects.run(folder, tmp_path / "out")
+    fresh = projects.run(folder, tmp_path / "fresh")
+    assert "numbers" in fresh, fresh
+    assert fresh["numbers"] != first["numbers"], "the case must move the numbers"
+    assert "refused" in after or after["numbers"] == fresh["numbers"], "a stale number"
+    if "refused" in after:
+        assert "restart=true" in after["refused"]
+
+
+PLAIN = trial(
+    """
+    import numpy as np
+    from helpers import gen_a, LIMIT
+
+    # a comment
+    SCALE: float = 2.0
+
+    def unrelated(x):
+        return x
+
+    def used(x: np.ndarray) -> np.ndarray:
+        '''What it does.'''
+        scale: float = SCALE
+        return gen_a(x) * scale + LIMIT
+    """,
+    "used(x)",
+)
+PLAIN_HELPERS = HELPERS + "\nLIMIT = 1.0\nCOLORS = {'a': 'red'}\n"
+
+HARMLESS: dict[str, tuple[str, str, str]] = {
+    "a comment": ("trial.py", "# a comment", "# another comment, longer\n# than before"),
+    "a comment at the end": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.0  # in units of x"),
+    "formatting": ("trial.py", "gen_a(x) * scale + LIMIT", "(gen_a(\n        x) * scale\n + LIMIT)"),
+    "blank lines": ("trial.py", "def unrelated", "\n\n\n\ndef unrelated"),
+    "a docstring": ("trial.py", "What it does.", "What it does, at length.\n    More."),
+    "a docstring less": ("trial.py", "    '''What it does.'''\n", ""),
+    "a docstring of the module": ("helpers.py", "\ndef gen_a", "'''Helpers.'''\ndef gen_a"),
+    "an annotation of a function": ("trial.py", "x: np.ndarray) -> np.ndarray", "x: object)"),
+    "an annotation of a local": ("trial.py", "scale: float = SCALE", "scale = SCALE"),
+    "an annotation of a constant": ("trial.py", "SCALE: float = 2.0", "SCALE = 2.0"),
+    "an annotation of a field": ("trial.py", "n_obs: int = 3", "n_obs: float = 3"),
+    "another function": ("trial.py", "def unrelated(x):\n    return x", "def other(x):\n    return -x"),
+    "another helper": ("helpers.py", "x.max(axis=1)", "x.min(axis=1)"),
+    "another constant": ("helpers.py", "'red'", "'blue'"),
+    "a function more": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.0\ndef figure(x):\n    return x"),
+    "an unused import": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.0\nimport json"),
+    "the order of definitions": (
+        "helpers.py", PLAIN_HELPERS, "LIMIT = 1.0\nCOLORS = {'a': 'red'}\n" + HELPERS),
+    "a measure": ("trial.py", 'mean("x")', 'mean("x", name="middle")'),
+    "what a script does": (
+        "trial.py", "def study", "if __name__ == '__main__':\n    print(1)\n\ndef study"),
+    "what theory says": (
+        "trial.py", "def study", "    def exact(self):\n        return {}\n\ndef study"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", HARMLESS)
+def test_what_moves_nothing_costs_nothing(change, projects, tmp_path):
+    name, old, new = HARMLESS[change]
+    files = {"trial.py": PLAIN, "helpers.py": PLAIN_HELPERS}
+    assert old in files[name]
+    folder = write(tmp_path / "code", files)
+    first = projects.run(folder, tmp_path / "out")
+    assert first.get("n_blocks") == 2, first
+    write(folder, {name: files[name].replace(old, new)})
+    after = projects.run(folder, tmp_path / "out")
+    assert after.get("n_blocks") == 0, after
