@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy import special
 
+from simstudy.lazy.scipy import special
 from simstudy.result import Result
 from simstudy.stats import quantile_bootstrap as bootstrap
 from simstudy.stats._refusals import complement

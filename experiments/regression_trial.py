@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy import special
 
 from experiments._regression import (
     METHODS,
@@ -47,6 +46,7 @@ from simstudy.claims import Claim, Reproduced
 from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.dgps.linear import LinearModel, Risk
+from simstudy.lazy.scipy import special
 from simstudy.measures import mean, rejection_rate, relative_bias
 from simstudy.measures.contrasts import paired, paired_methods
 from simstudy.measures.moments import ratio

@@ -3,11 +3,12 @@
 Morris, White & Crowther (2019), Statistics in Medicine 38(11), 2074-2102, section 5.4.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float
 
 from simstudy.errors import FigureError
@@ -17,9 +18,10 @@ from simstudy.figures.frame import (
     need_columns,
     refuse_hidden,
 )
-from simstudy.figures.lazy import ggplot, p9
 from simstudy.figures.panels import facets, with_panels
 from simstudy.figures.theme import INK, VERMILLION, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import intervals
 
 COVERS = {"covers": "#9FB8CC", "misses": VERMILLION}

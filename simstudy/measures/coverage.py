@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Bool
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
 from simstudy.measures.columns import (
     Columns,
     Operand,

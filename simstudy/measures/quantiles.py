@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool
-from scipy import special
 
+from simstudy.lazy.scipy import special
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns
 from simstudy.measures.core import Estimates, Influence, Measure

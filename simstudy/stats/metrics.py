@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt64
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
 from simstudy.stats.loss_bootstrap import (
     StudentizedBootstrap,
     bootstrap_indices,
