@@ -22,5 +22,5 @@ class LazyModule:
         return found
 
     def __reduce__(self) -> Any:
-        """A copy, or the same in another process, is late as well."""
+        """In another process it is late as well."""
         return LazyModule, (self._name,)
