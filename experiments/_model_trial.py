@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from experiments._regression import METHODS, Stage, null_columns, stage_of, trial_design, verdict
 from simstudy.attempt import by_method
@@ -29,6 +28,7 @@ from simstudy.lazy.scipy import special
 from simstudy.measures import rejection_rate
 from simstudy.naming import identity
 from simstudy.result import Result
+from simstudy.shapes import Float
 from simstudy.stats.least_squares import Predictions, fit_each
 from simstudy.stats.loss_bootstrap import StudentizedBootstrap, check_knobs
 from simstudy.stats.metrics import (

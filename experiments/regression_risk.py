@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from experiments._regression import (
     METRICS,
@@ -33,6 +32,7 @@ from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import bias, model_se, rmse
 from simstudy.result import Result
+from simstudy.shapes import Float
 from simstudy.streams import Streams
 from simstudy.study import Study
 

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from experiments._regression import (
     METHODS,
@@ -51,6 +50,7 @@ from simstudy.measures import mean, rejection_rate, relative_bias
 from simstudy.measures.contrasts import paired, paired_methods
 from simstudy.measures.moments import ratio
 from simstudy.result import Result
+from simstudy.shapes import Float
 from simstudy.stats.least_squares import LinearFit
 from simstudy.stats.loss_bootstrap import check_knobs
 from simstudy.stats.two_stage_design import TwoStageDesign

@@ -31,7 +31,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
 
 from simstudy.block import rows_of
 from simstudy.design import Plan, scenario_key
@@ -42,6 +41,7 @@ from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import critical_value
 from simstudy.naming import nearest
 from simstudy.runner import Outcome, Workers, missing_jobs, run_jobs
+from simstudy.shapes import Float
 from simstudy.stats.crossing import ROUGHNESS, Crossing, Curve, cross
 from simstudy.store import Store
 from simstudy.summary import FromRows, cell_axes, imputed

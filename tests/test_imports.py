@@ -57,7 +57,7 @@ def test_every_module_has_its_layer():
 
 PACKAGES = ("measures", "figures", "dgps", "stats")
 FEW_RUNS_NEED = ("plotnine", "matplotlib", "numba", "sklearn", "scipy.stats", "rich", "joblib")
-NOTHING_TO_DO_NEEDS_NO = (*FEW_RUNS_NEED, "pandas", "scipy")
+NOTHING_TO_DO_NEEDS_NO = (*FEW_RUNS_NEED, "pandas", "scipy", "jaxtyping")
 
 
 def names_in(folder: str) -> list[str]:
@@ -103,4 +103,4 @@ def test_that_test_catches_an_annotation_that_is_a_use():
 @pytest.mark.parametrize("name", ["two_stage", "bootstrap_se", "umbrella_rank"])
 def test_a_study_is_built_without_what_only_some_runs_need(name):
     code = f"from experiments.{name} import Config, study; study(Config())"
-    assert imported_by(code, (*FEW_RUNS_NEED, "scipy")) == []
+    assert imported_by(code, (*FEW_RUNS_NEED, "scipy", "jaxtyping")) == []

@@ -15,8 +15,9 @@ does for the words.
 import math
 
 import numpy as np
-from jaxtyping import Float, UInt64
 from numba import njit
+
+from simstudy.shapes import Float, UInt64
 
 N_LAYERS = 256
 EDGE = 3.6541528853610088  # where the tail begins: the one for which the layers end at height 1

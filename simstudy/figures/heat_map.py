@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from simstudy.figures.frame import (
     caption,
@@ -30,6 +29,7 @@ from simstudy.figures.theme import (
 )
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.shapes import Float
 
 CELL = (0.64, 0.48)  # inches
 DIVERGING = (VERMILLION, "#FFFFFF", BLUE)

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from simstudy.errors import FigureError
 from simstudy.figures.frame import (
@@ -23,6 +22,7 @@ from simstudy.figures.theme import INK, VERMILLION, theme_study
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import intervals
+from simstudy.shapes import Float
 
 COVERS = {"covers": "#9FB8CC", "misses": VERMILLION}
 ROOM_FOR_WORDS = 0.17  # of the height of the ranks

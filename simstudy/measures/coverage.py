@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Bool
 
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
@@ -25,6 +24,7 @@ from simstudy.measures.columns import (
 from simstudy.measures.core import Influence, Measure
 from simstudy.measures.moments import MomentMeasure, only
 from simstudy.measures.proportions import against, own_axis, probabilities, proportion
+from simstudy.shapes import Bool
 
 Side = Literal["below", "above"]
 

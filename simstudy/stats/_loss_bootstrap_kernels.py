@@ -8,9 +8,9 @@ Imported late, by the functions that need it: importing numba takes longer than 
 import math
 
 import numpy as np
-from jaxtyping import Float, UInt64
 from numba import njit
 
+from simstudy.shapes import Float, UInt64
 from simstudy.stats._inner_kernels import fill_pattern, inner_room, inner_variances
 from simstudy.stats._resample_kernels import COLUMNS, resampled_means, resampled_sums
 from simstudy.stats._vectors import aligned_zeros

@@ -9,8 +9,9 @@ staircase of candidates below a value therefore gives its distribution function 
 # mypy: disable-error-code="untyped-decorator, no-any-return"
 
 import numpy as np
-from jaxtyping import Float
 from numba import njit
+
+from simstudy.shapes import Float
 
 Vector = Float[np.ndarray, " obs"]
 Block = Float[np.ndarray, "rep obs"]

@@ -20,8 +20,9 @@ and {X > x, Y > 0} the wedge of less than 90 degrees beside it. Their Gaussian m
 import math
 
 import numpy as np
-from jaxtyping import Bool, Float
 from numba import njit
+
+from simstudy.shapes import Bool, Float
 
 Points = Float[np.ndarray, " point"]
 Angles = Float[np.ndarray, "3 node"]

@@ -15,11 +15,12 @@ numba's cache looks at the file of the function that it compiled: after a change
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
+
+from simstudy.shapes import Float
 
 WIDTH = 4
 CACHE_LINE = 8  # doubles
