@@ -1,13 +1,15 @@
 """Figures of the classifier's sample size: exact curves, and the simulated trials on them."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from simstudy.figures import theme
 from simstudy.figures.frame import caption
-from simstudy.figures.lazy import ggplot, p9
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.result import Result
 from simstudy.stats.binomial_trial import normal_power, sample_sizes, trial_power
 

@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
-from scipy import special
 
 from experiments._classifier_thresholds import OrderLaw, Target, order_law
 from simstudy.dgps.scores import DiscretisedScores, NormalScores, Scores
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Float
 from simstudy.stats import quantile_bootstrap as bootstrap
 
 N_NODES = 400  # of Gauss-Legendre, over a whole distribution

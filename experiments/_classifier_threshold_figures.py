@@ -1,10 +1,10 @@
 """Figures of the classifier's threshold: what is simulated, with the exact law beside it."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy import special, stats
 
 from experiments._classifier_theory import threshold_cdf
 from experiments._classifier_thresholds import (
@@ -23,7 +23,9 @@ from experiments._classifier_thresholds import (
 )
 from simstudy.figures import theme
 from simstudy.figures.frame import caption
-from simstudy.figures.lazy import ggplot, p9
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy.scipy import special, stats
 from simstudy.result import Result
 from simstudy.stats import quantile_bootstrap as bootstrap
 

@@ -9,10 +9,10 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
-from scipy import special
 
+from simstudy.lazy.scipy import special
 from simstudy.result import Result
+from simstudy.shapes import Float, Int
 from simstudy.stats import quantile_bootstrap as bootstrap
 from simstudy.stats._refusals import complement
 from simstudy.stats.threshold_bounds import (

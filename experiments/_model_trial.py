@@ -4,15 +4,14 @@ One scenario fits several models to the same data and tries each of them by seve
 with test samples of several sizes: the axes of its columns are model, n_test, method and metric.
 """
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from jaxtyping import Float
-from scipy import special
 
 from experiments._regression import METHODS, Stage, null_columns, stage_of, trial_design, verdict
 from simstudy.attempt import by_method
@@ -23,10 +22,13 @@ from simstudy.design import Columns, grid
 from simstudy.dgps.linear import LinearModel, Regression
 from simstudy.errors import ConfigError, DesignError
 from simstudy.figures import measure_curves
-from simstudy.figures.lazy import ggplot, p9
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy.scipy import special
 from simstudy.measures import rejection_rate
 from simstudy.naming import identity
 from simstudy.result import Result
+from simstudy.shapes import Float
 from simstudy.stats.least_squares import Predictions, fit_each
 from simstudy.stats.loss_bootstrap import StudentizedBootstrap, check_knobs
 from simstudy.stats.metrics import (
@@ -420,7 +422,7 @@ def tidy(result: Result, labels: Mapping[str, str]) -> pd.DataFrame:
     ).drop(columns="dgp")
 
 
-def _category(words: "pd.Series[Any]") -> Any:
+def _category(words: pd.Series[Any]) -> Any:
     return pd.Categorical(words, list(dict.fromkeys(words)), ordered=True)
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from simstudy.config import option
 from simstudy.dgps.linear import Coefficients, LinearModel
 from simstudy.errors import DesignError
+from simstudy.shapes import Float
 from simstudy.stats.least_squares import LinearFit, fit_least_squares
 from simstudy.stats.loss_bootstrap import StudentizedBootstrap, studentized_bootstrap
 from simstudy.stats.two_stage_design import TwoStageDesign, solve_design

@@ -1,13 +1,15 @@
 """Figures of the regression trial, drawn from the first scenario of a result."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-from scipy import special
 
 from simstudy.figures import theme
-from simstudy.figures.lazy import ggplot, p9
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy.scipy import special
 from simstudy.measures import intervals
 from simstudy.result import Result
 from simstudy.stats.two_stage import TwoStageStatistic

@@ -1,13 +1,15 @@
 """Figures of `two_stage`: functions of its stored results."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy import special
 
 from simstudy.figures import measure_curves, theme
-from simstudy.figures.lazy import ggplot, p9
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy.scipy import special
 from simstudy.measures import intervals
 from simstudy.result import Result
 from simstudy.stats.two_stage import TwoStageStatistic, conditional_p_value

@@ -10,12 +10,13 @@ Performance  Relative bias of the variance and of its root, and the scatter of t
              replicates the relative bias of the variance has an MCSE of 0.4 points.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from experiments._regression import LinearConfig, draw_errors, draw_fit, refuse_few_observations
 from simstudy.claims import Claim, Reproduced
@@ -24,7 +25,8 @@ from simstudy.design import Columns, grid
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import DesignError
 from simstudy.figures import theme
-from simstudy.figures.lazy import ggplot, p9
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import empirical_se, relative_bias
 from simstudy.result import Result
 from simstudy.stats.loss_bootstrap import bootstrap_variance, ideal_variance

@@ -18,7 +18,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from experiments._classifier_sample_size_figures import (
     figure_5,
@@ -29,6 +28,7 @@ from experiments._classifier_sample_size_figures import (
 from simstudy.claims import Claim, Reproduced
 from simstudy.config import option, published
 from simstudy.design import Columns, grid
+from simstudy.lazy.scipy import special
 from simstudy.measures import rejection_rate
 from simstudy.result import Result
 from simstudy.stats.binomial_trial import (

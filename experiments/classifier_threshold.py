@@ -20,7 +20,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import stats
 
 from experiments._classifier_theory import exact_coverage, exact_mean_sensitivity, expected_shift
 from experiments._classifier_threshold_figures import (
@@ -46,6 +45,7 @@ from simstudy.claims import Claim, Reproduced
 from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.dgps.scores import NormalScores, Scores
+from simstudy.lazy.scipy import stats
 from simstudy.measures import empirical_se, mean, rejection_rate
 from simstudy.result import Result
 from simstudy.streams import Streams

@@ -14,10 +14,10 @@ Performance  Coverage and mean true sensitivity, with the exact value where theo
              of a coverage of 80% is 0.9 points at 2000 replicates.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, ClassVar
-
-import pandas as pd
 
 from experiments._classifier_thresholds import (
     FURTHER,
@@ -35,7 +35,8 @@ from simstudy.dgps.scores import (
 )
 from simstudy.figures import measure_curves, nested_loop_plot, theme
 from simstudy.figures.frame import caption
-from simstudy.figures.lazy import ggplot, p9
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import mean, rejection_rate
 from simstudy.result import Result
 from simstudy.streams import Streams

@@ -13,12 +13,13 @@ Performance  Power, mean sensitivity, and the share of test sets whose threshold
              1000 replicates.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from experiments._classifier_theory import exact_mean_sensitivity, expected_over_sensitivity
 from experiments._classifier_threshold_figures import LABELS
@@ -29,7 +30,8 @@ from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.figures import theme
 from simstudy.figures.frame import caption
-from simstudy.figures.lazy import ggplot, p9
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import mean, rejection_rate
 from simstudy.result import Result
 from simstudy.stats.binomial_trial import (

@@ -9,12 +9,12 @@ Performance  Bias and root mean squared distance of the metric from either risk;
              and 10000 test observations the bias of the MSE has an MCSE of 0.006.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from jaxtyping import Float
 
 from experiments._regression import (
     METRICS,
@@ -28,9 +28,11 @@ from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.dgps.linear import LinearModel, Risk
 from simstudy.figures import theme
-from simstudy.figures.lazy import ggplot, p9
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import bias, model_se, rmse
 from simstudy.result import Result
+from simstudy.shapes import Float
 from simstudy.streams import Streams
 from simstudy.study import Study
 

@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
-from scipy import special
 
 from experiments._regression import (
     METHODS,
@@ -47,10 +45,12 @@ from simstudy.claims import Claim, Reproduced
 from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.dgps.linear import LinearModel, Risk
+from simstudy.lazy.scipy import special
 from simstudy.measures import mean, rejection_rate, relative_bias
 from simstudy.measures.contrasts import paired, paired_methods
 from simstudy.measures.moments import ratio
 from simstudy.result import Result
+from simstudy.shapes import Float
 from simstudy.stats.least_squares import LinearFit
 from simstudy.stats.loss_bootstrap import check_knobs
 from simstudy.stats.two_stage_design import TwoStageDesign

@@ -12,12 +12,13 @@ Performance  Paired differences; with 500 replicates on common data that of the 
              MCSE of a thousandth, and that of the share of false nulls of 0.1 points.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from experiments._regression import METHODS, METRICS
 from experiments.regression_trial import SAMPLES, RegressionTrial
@@ -25,7 +26,8 @@ from simstudy.claims import Claim, Reproduced
 from simstudy.config import option, published
 from simstudy.design import grid
 from simstudy.figures import theme
-from simstudy.figures.lazy import ggplot, p9
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import mean, rejection_rate
 from simstudy.measures.contrasts import paired
 from simstudy.result import Result

@@ -17,8 +17,6 @@ Performance  Power, type-I error and share of false nulls by size of the test sa
 from dataclasses import dataclass
 from typing import Any
 
-from scipy import special
-
 from experiments._model_trial import (
     METRICS,
     MODELS,
@@ -28,6 +26,7 @@ from experiments._model_trial import (
 )
 from simstudy.claims import Claim, Reproduced
 from simstudy.config import option, published
+from simstudy.lazy.scipy import special
 from simstudy.naming import identity
 from simstudy.result import Result
 from simstudy.study import Study

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from experiments._two_stage_claims import CLAIMS
 from experiments._two_stage_figures import figure_1, figure_1b, figure_1c, figure_boundary
@@ -27,6 +26,7 @@ from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.dgps.location import Gaussian, LocationDgp, sample_means, sample_moments
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
 from simstudy.measures import mean, rejection_rate
 from simstudy.stats.two_stage_design import critical_value, power
 from simstudy.streams import Streams

@@ -27,7 +27,7 @@ from simstudy.dgps.location import (
     StudentT,
 )
 from simstudy.figures import measure_curves
-from simstudy.figures.lazy import ggplot, p9
+from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.result import Result
 from simstudy.study import Study
 

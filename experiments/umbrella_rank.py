@@ -11,19 +11,21 @@ Performance  Coverage, and the probability that exactly r scores lie below the t
              beside the exact binomial values; one MCSE is at most 0.7 points at 5000 replicates.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from simstudy.claims import Claim, Reproduced
 from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.figures import theme
 from simstudy.figures.frame import caption
-from simstudy.figures.lazy import ggplot, p9
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import rejection_rate
 from simstudy.result import Result
 from simstudy.stats.umbrella import least_feasible_n, rank_table, umbrella_rank, violation

@@ -1,14 +1,15 @@
 """What a document states, against what our simulation says."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import pandas as pd
-
 from simstudy.attempt import describe
 from simstudy.errors import StudyError
+from simstudy.lazy.pandas import pd
 
 CLOSE_Z = 3.0  # a difference beyond three standard errors of it is not chance
 

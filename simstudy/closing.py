@@ -1,10 +1,11 @@
 """What a run says at its end: what was found, the claims, the files."""
 
+from __future__ import annotations
+
 from typing import Any
 
-import pandas as pd
-
 from simstudy.claims import shown
+from simstudy.lazy.pandas import pd
 from simstudy.precision import spent
 from simstudy.publish import Published
 from simstudy.report import number

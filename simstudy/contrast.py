@@ -1,14 +1,16 @@
 """Differences between methods, and between scenarios, with the error that pairing leaves."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from simstudy.design import Plan, factors_of
 from simstudy.errors import StudyError
+from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure, paired, paired_methods, unpaired
 from simstudy.naming import identity, nearest
 from simstudy.summary import cell_rows, factor_names

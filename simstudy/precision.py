@@ -1,15 +1,17 @@
 """How many replicates: enough for a Monte Carlo error that was asked for, and no more."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from simstudy.design import scenario_key
 from simstudy.errors import ConfigError
+from simstudy.lazy.pandas import pd
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import critical_value
 from simstudy.naming import identity, nearest

@@ -1,5 +1,7 @@
 """One self-contained HTML page per study, and an index of them."""
 
+from __future__ import annotations
+
 import base64
 import html
 import math
@@ -8,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from simstudy.claims import shown
+from simstudy.lazy.pandas import pd
 from simstudy.provenance import read_json, write_bytes
 from simstudy.result import Result
 

@@ -21,6 +21,8 @@ fast enough that curvature stays below the error, slowly enough that the slope b
 follows the sequential designs of Wu (1985), J. Am. Statist. Assoc. 80, 974-984.
 """
 
+from __future__ import annotations
+
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -29,17 +31,17 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-import pandas as pd
-from jaxtyping import Float
-from scipy import special
 
 from simstudy.block import rows_of
 from simstudy.design import Plan, scenario_key
 from simstudy.errors import ConfigError, StudyError
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.scipy import special
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import critical_value
 from simstudy.naming import nearest
 from simstudy.runner import Outcome, Workers, missing_jobs, run_jobs
+from simstudy.shapes import Float
 from simstudy.stats.crossing import ROUGHNESS, Crossing, Curve, cross
 from simstudy.store import Store
 from simstudy.summary import FromRows, cell_axes, imputed
@@ -103,7 +105,7 @@ class Solution:
     n_rep: int
     reached: bool
     integer: int | None = None
-    trace: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    trace: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(), repr=False, compare=False)
 
     @property
     def integer_interval(self) -> tuple[int, int]:

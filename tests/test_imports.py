@@ -55,17 +55,52 @@ def test_every_module_has_its_layer():
     assert there - placed == set()
 
 
+PACKAGES = ("measures", "figures", "dgps", "stats")
+FEW_RUNS_NEED = ("plotnine", "matplotlib", "numba", "sklearn", "scipy.stats", "rich", "joblib")
+NOTHING_TO_DO_NEEDS_NO = (*FEW_RUNS_NEED, "pandas", "scipy", "jaxtyping")
+
+
+def names_in(folder: str) -> list[str]:
+    """Modules of a folder, but for those whose name says that others import them."""
+    paths = (ROOT / folder.replace(".", "/")).glob("[!_]*.py")
+    return sorted(f"{folder}.{path.stem}" for path in paths)
+
+
+def imported_by(code: str, among: tuple[str, ...]) -> list[str]:
+    """Which of some modules are there after the code has run in an interpreter of its own."""
+    says = f"{code}; import sys; print(*[m for m in {among!r} if m in sys.modules])"
+    told = subprocess.run(
+        [sys.executable, "-c", says], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return told.stdout.split()
+
+
 @pytest.mark.parametrize(
     ("module", "late"),
     [
         ("simstudy", ("numpy", "pandas", "plotnine")),
         ("simstudy.study", ("plotnine", "matplotlib", "hydra", "joblib", "scipy.stats", "rich")),
-        ("experiments.two_stage", ("plotnine", "matplotlib", "numba", "scipy.stats")),
+        ("simstudy.claims", NOTHING_TO_DO_NEEDS_NO),
+        ("simstudy.config", NOTHING_TO_DO_NEEDS_NO),
+        *((name, FEW_RUNS_NEED) for name in names_in("experiments")),
     ],
 )
 def test_starts_without(module, late):
-    says = f"import sys, {module}; print([m for m in {late!r} if m in sys.modules])"
-    told = subprocess.run(
-        [sys.executable, "-c", says], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert told.stdout.strip() == "[]"
+    assert imported_by(f"import {module}", late) == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_starts_without_what_only_some_runs_need(package):
+    modules = ", ".join(names_in(f"simstudy.{package}"))
+    assert imported_by(f"import {modules}", NOTHING_TO_DO_NEEDS_NO) == []
+
+
+def test_that_test_catches_an_annotation_that_is_a_use():
+    code = "from simstudy.lazy.pandas import pd; exec('def f(x: pd.DataFrame): ...')"
+    assert imported_by(code, NOTHING_TO_DO_NEEDS_NO) == ["pandas"]
+
+
+@pytest.mark.parametrize("name", ["two_stage", "bootstrap_se", "umbrella_rank"])
+def test_a_study_is_built_without_what_only_some_runs_need(name):
+    code = f"from experiments.{name} import Config, study; study(Config())"
+    assert imported_by(code, (*FEW_RUNS_NEED, "scipy", "jaxtyping")) == []

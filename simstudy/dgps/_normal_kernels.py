@@ -15,8 +15,8 @@ does for the words.
 import math
 
 import numpy as np
-from jaxtyping import Float, UInt64
 
+from simstudy.shapes import Float, UInt64
 from simstudy.stats._compile import kernel
 
 N_LAYERS = 256

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from simstudy.dgps.normals import standard_normals
 from simstudy.errors import DesignError
+from simstudy.shapes import Float
 from simstudy.stats.least_squares import (
     LinearFit,
     check_enough_observations,

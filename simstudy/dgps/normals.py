@@ -1,7 +1,8 @@
 """Standard normals from a Generator's words: fast, and the same with every version of NumPy."""
 
 import numpy as np
-from jaxtyping import Float, UInt64
+
+from simstudy.shapes import Float, UInt64
 
 CHUNK = 1 << 15  # words at a time: they stay in the cache while they are used
 WHOLE_WORDS = (np.random.SFC64, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox)

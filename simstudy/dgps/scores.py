@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Float
 from simstudy.stats._refusals import check_count, check_proportion
 
 Real = Float[np.ndarray, "..."]

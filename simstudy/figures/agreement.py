@@ -1,9 +1,10 @@
 """Estimate against estimate: two methods on the same replicates."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from simstudy.errors import FigureError
 from simstudy.figures.frame import (
@@ -13,9 +14,10 @@ from simstudy.figures.frame import (
     need_columns,
     refuse_hidden,
 )
-from simstudy.figures.lazy import ggplot, p9
 from simstudy.figures.panels import facets, with_panels
 from simstudy.figures.theme import BLUE, INK, MUTED, VERMILLION, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import intervals
 from simstudy.naming import nearest
 

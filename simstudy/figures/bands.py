@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from simstudy.measures import intervals
+from simstudy.shapes import Bool, Float, Int
 
 
 class Running(NamedTuple):

@@ -1,9 +1,9 @@
 """Calibration of standard errors: what a method says its spread is, over what it is."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
-
-import pandas as pd
 
 from simstudy.errors import FigureError
 from simstudy.figures.frame import (
@@ -20,9 +20,10 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.lazy import ggplot, p9
 from simstudy.figures.panels import facets, with_panels
 from simstudy.figures.theme import BLUE, MUTED, color_scales, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 
 RELATIVE_ERROR = "relative_error_model_se"
 TITLE = "model SE / empirical SE"

@@ -1,10 +1,11 @@
 """Curves of a measure over a factor: coverage, power, type-I error against n, k, alpha."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from simstudy.errors import FigureError
 from simstudy.figures.frame import (
@@ -20,9 +21,10 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.lazy import ggplot, p9
 from simstudy.figures.panels import facets, turned_labels, with_panels
 from simstudy.figures.theme import MUTED, color_scales, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 
 LINES = {"exact": "solid", "simulated": "dotted"}
 

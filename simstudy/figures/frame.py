@@ -6,14 +6,16 @@ frame whose columns are named after what they do in the figure (`x`, `color`, `p
 that plotnine never evaluates a column's name as code.
 """
 
+from __future__ import annotations
+
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from simstudy.errors import FigureError
+from simstudy.lazy.pandas import pd
 from simstudy.naming import nearest
 
 MEASURED = ("measure", "estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "reason")

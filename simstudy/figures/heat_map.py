@@ -1,10 +1,10 @@
 """Heat map: a measure over two factors, each cell with its number and its Monte Carlo error."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from jaxtyping import Float
 
 from simstudy.figures.frame import (
     caption,
@@ -18,7 +18,6 @@ from simstudy.figures.frame import (
     replicates_in_words,
     rows_of,
 )
-from simstudy.figures.lazy import ggplot, p9
 from simstudy.figures.panels import facets, with_panels
 from simstudy.figures.theme import (
     BLUE,
@@ -28,6 +27,9 @@ from simstudy.figures.theme import (
     scale_fill_sequential,
     theme_study,
 )
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.shapes import Float
 
 CELL = (0.64, 0.48)  # inches
 DIVERGING = (VERMILLION, "#FFFFFF", BLUE)

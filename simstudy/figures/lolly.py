@@ -4,10 +4,10 @@ Morris, White & Crowther (2019), Statistics in Medicine 38(11), 2074-2102, secti
 runs from a reference to the estimate, and parentheses enclose its Monte Carlo interval.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import pandas as pd
 
 from simstudy.errors import FigureError
 from simstudy.figures.frame import (
@@ -21,9 +21,10 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.lazy import ggplot, p9
 from simstudy.figures.panels import facets, with_panels
 from simstudy.figures.theme import BLUE, MUTED, VERMILLION, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 
 
 def lolly_plot(

@@ -5,11 +5,12 @@ factors, the first changing slowest. A design need not be a full grid: only scen
 have a place.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from simstudy.errors import FigureError
 from simstudy.figures.frame import (
@@ -25,8 +26,9 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.lazy import ggplot, p9
 from simstudy.figures.theme import BLUE, INK, MUTED, color_scales, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 
 BAND = 0.07  # height of a factor's steps, as a share of the measure's range
 CROWDED = 150  # scenarios from which on lines are thinner

@@ -1,14 +1,15 @@
 """Panels: one per level of a factor, in a grid whose size follows their number."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
-
 from simstudy.figures.frame import in_words, labelled
-from simstudy.figures.lazy import p9
 from simstudy.figures.theme import panel_sizes
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import p9
 
 WRAP_AT = 4  # panels side by side
 ROOM_FOR_LABELS = {"alone": 60, "among": 32}  # characters along a panel's horizontal axis

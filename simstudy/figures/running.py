@@ -1,10 +1,10 @@
 """The running estimate: has the simulation run long enough for what is read off it?"""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from jaxtyping import Int
 
 from simstudy.errors import FigureError
 from simstudy.figures.bands import running_mean
@@ -16,9 +16,11 @@ from simstudy.figures.frame import (
     need_columns,
     refuse_hidden,
 )
-from simstudy.figures.lazy import ggplot, p9
 from simstudy.figures.panels import facets, with_panels
 from simstudy.figures.theme import BLUE, MUTED, color_scales, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.shapes import Int
 
 BANDS = "Bands: 95% Monte Carlo interval of the running mean (Wilson, for proportions)."
 MAX_COUNTS = 300  # places along a curve; more cannot be seen

@@ -93,7 +93,7 @@ def _drawn(figure: Any, dpi: int) -> Any:
             f"A {type(figure).__name__} cannot be saved as a figure: `save_figure` draws a "
             "plotnine ggplot or a matplotlib Figure. Return one of these."
         )
-    from simstudy.figures.lazy import p9
+    from simstudy.lazy.plotnine import p9
 
     plot = copy.deepcopy(figure)  # drawing leaves its traces on a plot
     return (plot + p9.theme(dpi=dpi) if isinstance(plot, p9.ggplot) else plot).draw()

@@ -5,14 +5,15 @@ puts the hues with the strongest contrast on white first. Quantities are coloure
 lightness grows evenly (Nuñez, Anderton & Renslow 2018, PLOS ONE 13(7), e0199239).
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Final
 
-import pandas as pd
-
 from simstudy.errors import FigureError
 from simstudy.figures.frame import in_words
-from simstudy.figures.lazy import p9
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import p9
 
 OKABE_ITO: Final = (
     "#0072B2",  # blue

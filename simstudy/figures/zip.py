@@ -3,12 +3,12 @@
 Morris, White & Crowther (2019), Statistics in Medicine 38(11), 2074-2102, section 5.4.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from jaxtyping import Float
 
 from simstudy.errors import FigureError
 from simstudy.figures.frame import (
@@ -17,10 +17,12 @@ from simstudy.figures.frame import (
     need_columns,
     refuse_hidden,
 )
-from simstudy.figures.lazy import ggplot, p9
 from simstudy.figures.panels import facets, with_panels
 from simstudy.figures.theme import INK, VERMILLION, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import intervals
+from simstudy.shapes import Float
 
 COVERS = {"covers": "#9FB8CC", "misses": VERMILLION}
 ROOM_FOR_WORDS = 0.17  # of the height of the ranks

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from simstudy.errors import DesignError, StudyError
+from simstudy.shapes import Bool, Float, Int
 
 Columns = Mapping[str, np.ndarray]
 Operand = str | float  # the name of a column, or the number itself

@@ -7,13 +7,13 @@ the difference of their influence values, often far smaller than either error.
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
 
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns
 from simstudy.measures.core import Estimates, Influence, Measure, explain, standard_error
 from simstudy.measures.moments import ratio
+from simstudy.shapes import Float
 
 Scale = Literal["difference", "ratio"]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
 
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Sample, pick, sample
+from simstudy.shapes import Bool, Float, Int, Shaped
 
 Bounds = Literal["normal", "wilson"]
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from jaxtyping import Bool
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
 from simstudy.measures.columns import (
     Columns,
     Operand,
@@ -25,6 +24,7 @@ from simstudy.measures.columns import (
 from simstudy.measures.core import Influence, Measure
 from simstudy.measures.moments import MomentMeasure, only
 from simstudy.measures.proportions import against, own_axis, probabilities, proportion
+from simstudy.shapes import Bool
 
 Side = Literal["below", "above"]
 

@@ -8,10 +8,10 @@ two policies answer that, each in its way.
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from jaxtyping import Bool
 
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures.columns import Columns, align, pick
+from simstudy.shapes import Bool
 
 
 def complete_case(columns: Columns) -> Columns:

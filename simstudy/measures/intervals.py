@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Float
 
 
 class Interval(NamedTuple):

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 
 from simstudy.errors import StudyError
 from simstudy.measures.columns import Columns, Operand, Sample, align, mean_used, pick, sample
 from simstudy.measures.core import Estimates, Influence, Measure, root_mean
+from simstudy.shapes import Bool, Float, Int
 
 STEP = 1e-100  # of the complex-step derivative: its square vanishes beside any mean
 LIMIT = 1e4  # distance of a centre from the mean, in sd, that leaves half of the 16 digits

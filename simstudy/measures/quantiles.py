@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool
-from scipy import special
 
+from simstudy.lazy.scipy import special
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns
 from simstudy.measures.core import Estimates, Influence, Measure
 from simstudy.measures.proportions import probabilities
+from simstudy.shapes import Bool
 
 
 def quantile(column: str, probability: float = 0.5, *, name: str | None = None) -> Measure:

@@ -8,8 +8,8 @@ inner resamples pass over them.
 # mypy: disable-error-code="untyped-decorator, no-any-return"
 
 import numpy as np
-from jaxtyping import Float, Int64, UInt16, UInt32
 
+from simstudy.shapes import Float, Int64, UInt16, UInt32
 from simstudy.stats._compile import kernel
 from simstudy.stats._resample_kernels import COLUMNS, fill_indices
 from simstudy.stats._vectors import WIDTH, add_multiple, aligned_zeros, load, store

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Bool, Int
+
+from simstudy.shapes import Bool, Int
 
 Counts = Int[np.ndarray, "..."]
 

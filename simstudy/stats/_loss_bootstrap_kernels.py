@@ -8,8 +8,8 @@ Imported late, by the functions that need it: importing numba takes longer than 
 import math
 
 import numpy as np
-from jaxtyping import Float, UInt64
 
+from simstudy.shapes import Float, UInt64
 from simstudy.stats._compile import kernel
 from simstudy.stats._inner_kernels import fill_pattern, inner_room, inner_variances
 from simstudy.stats._resample_kernels import COLUMNS, resampled_means, resampled_sums

@@ -9,8 +9,8 @@ staircase of candidates below a value therefore gives its distribution function 
 # mypy: disable-error-code="untyped-decorator, no-any-return"
 
 import numpy as np
-from jaxtyping import Float
 
+from simstudy.shapes import Float
 from simstudy.stats._compile import kernel
 
 Vector = Float[np.ndarray, " obs"]

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from simstudy.errors import DesignError
+from simstudy.shapes import Float
 
 
 def check_proportion(name: str, value: Any, meaning: str) -> None:

@@ -12,8 +12,8 @@ No sum is reordered by the compiler, and none depends on a number of threads.
 # mypy: disable-error-code="untyped-decorator, no-any-return"
 
 import numpy as np
-from jaxtyping import Float, UInt32, UInt64
 
+from simstudy.shapes import Float, UInt32, UInt64
 from simstudy.stats import _vectors
 from simstudy.stats._compile import kernel
 from simstudy.stats._vectors import (

@@ -20,8 +20,8 @@ and {X > x, Y > 0} the wedge of less than 90 degrees beside it. Their Gaussian m
 import math
 
 import numpy as np
-from jaxtyping import Bool, Float
 
+from simstudy.shapes import Bool, Float
 from simstudy.stats._compile import kernel
 
 Points = Float[np.ndarray, " point"]

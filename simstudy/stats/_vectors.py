@@ -14,12 +14,12 @@ A change here leads to new machine code for every kernel: see `simstudy.stats._c
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
+from simstudy.shapes import Float
 from simstudy.stats._compile import kernel
 
 WIDTH = 4

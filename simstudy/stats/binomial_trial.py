@@ -23,10 +23,10 @@ Coull (1998), American Statistician 52(2), 119-126, for the intervals. Arguments
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Bool, Float, Int
 from simstudy.stats._integer_search import least_count
 from simstudy.stats._refusals import check_choice, check_count, check_proportion
 

@@ -14,7 +14,8 @@ Fieller (1954), J. R. Statist. Soc. B 16, 175-185.
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+
+from simstudy.shapes import Float
 
 Points = Float[np.ndarray, " point"]
 

@@ -7,9 +7,9 @@ a mask or a list says which and why.
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
 
 from simstudy.errors import DesignError
+from simstudy.shapes import Bool, Float
 
 EPS = float(np.finfo(float).eps)
 CHUNK = 1 << 15  # numbers at a time: they stay in the cache while they are used

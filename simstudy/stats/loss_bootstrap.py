@@ -12,10 +12,10 @@ there too, for comparison with published work.
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, UInt64
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Bool, Float, Int, UInt64
 
 MIN_TAIL_DRAWS = 5
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

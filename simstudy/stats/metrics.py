@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, UInt64
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Bool, Float, Int, UInt64
 from simstudy.stats.loss_bootstrap import (
     StudentizedBootstrap,
     bootstrap_indices,

@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Float, Int
 from simstudy.stats._refusals import as_scores, check_choice, check_count, check_proportion
 
 QUANTILE_METHODS = (

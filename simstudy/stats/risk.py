@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
-from scipy import special
+
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Bool, Float
 
 REACH = 12.0  # the normal weight beyond is below 1e-31, times any scale a model here may have
 FIRST_STEP, LAST_STEP = 2.0**-3, 2.0**-10

@@ -28,10 +28,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Float
 from simstudy.stats import quantile_bootstrap as bootstrap
 from simstudy.stats._refusals import (
     as_scores,

@@ -23,11 +23,11 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from numpy.typing import ArrayLike
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Float
 
 LOG_ROOT_TWO_PI = 0.5 * np.log(2 * np.pi)
 LARGEST_K = 1e3

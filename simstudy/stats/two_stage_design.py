@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Bool, Float, Int
 from simstudy.stats._integer_search import least_count
 from simstudy.stats._refusals import check_count, check_proportion
 from simstudy.stats.two_stage import TwoStageStatistic, checked_parameters

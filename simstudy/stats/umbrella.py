@@ -12,10 +12,10 @@ positive class. Rank 0 stands for the threshold −∞: everybody is called posi
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
-from scipy import special
 
 from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Bool, Float, Int
 from simstudy.stats._integer_search import least_count
 from simstudy.stats._refusals import (
     as_scores,

@@ -1,0 +1,58 @@
+"""A library that is imported at its first use, and counts as if it had been imported first."""
+
+import pickle
+import sys
+
+import pytest
+import scipy
+
+from simstudy.fingerprint import fingerprint
+from simstudy.lazy import LazyModule
+from simstudy.stats import two_stage_design
+from tests.test_imports import imported_by
+
+LATE = "colorsys"  # any small module
+
+
+@pytest.fixture(autouse=True)
+def not_imported(monkeypatch):
+    monkeypatch.delitem(sys.modules, LATE, raising=False)
+
+
+def test_it_is_imported_when_one_of_its_names_is_asked_for():
+    late = LazyModule(LATE)
+    assert LATE not in sys.modules
+    assert late.rgb_to_hsv(0, 0, 0) == (0, 0, 0)
+    assert LATE in sys.modules
+
+
+def test_a_name_is_looked_up_once(monkeypatch):
+    late = LazyModule("math")
+    before = late.tau
+    monkeypatch.delattr("math.tau")
+    assert late.tau == before
+
+
+def test_it_is_late_in_another_process_as_well():
+    again = pickle.loads(pickle.dumps(LazyModule(LATE)))
+    assert LATE not in sys.modules
+    assert again.rgb_to_hsv(0, 0, 0) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "library"),
+    [
+        ("scipy", "special", "scipy.special"),
+        ("scipy", "stats", "scipy.stats"),
+        ("pandas", "pd", "pandas"),
+        ("plotnine", "p9", "plotnine"),
+    ],
+)
+def test_each_gives_its_library(module, name, library):
+    code = f"from simstudy.lazy.{module} import {name}"
+    assert imported_by(code, (library,)) == []
+    assert imported_by(f"{code}; {name}.__name__", (library,)) == [library]
+
+
+def test_the_fingerprint_has_the_version_of_a_library_that_is_late():
+    assert fingerprint([two_stage_design.power])["scipy"] == scipy.__version__

@@ -1,0 +1,27 @@
+"""Shapes in annotations are executed here, and are words in a run."""
+
+import jaxtyping
+import numpy as np
+import pytest
+
+from simstudy import shapes
+from simstudy.stats.risk import folded_normal_mean
+from tests.test_imports import imported_by
+
+
+@pytest.mark.parametrize("name", shapes.__all__)
+def test_here_they_are_those_of_jaxtyping(name):
+    assert getattr(shapes, name) is getattr(jaxtyping, name)
+
+
+def test_here_arrays_of_other_shapes_are_refused():
+    with pytest.raises(jaxtyping.TypeCheckError, match="shape"):
+        folded_normal_mean(np.zeros(3), np.ones(1))
+
+
+def test_in_a_run_nothing_is_checked():
+    code = (
+        "import numpy as np; from simstudy.stats.risk import folded_normal_mean as mean; "
+        "assert mean.__annotations__['return'] is np.ndarray; mean(np.zeros(3), np.ones(1))"
+    )
+    assert imported_by(code, ("jaxtyping",)) == []
