@@ -131,16 +131,16 @@ def _bytes(array: np.ndarray) -> Any:
 
 # ---------------------------------------------------------------- tables
 def _labels(digest: Any, index: "pd.Index[Any]", where: str, *, names: bool) -> None:
-    """Names of the levels, then each level; column names of text are text, however kept."""
+    """Names of the levels, then each level; how the names of columns are kept does not count."""
     import pandas as pd
 
     _put(digest, f"{index.nlevels} levels")
     _objects(digest, list(index.names), f"the name of {where}")
     for level in range(index.nlevels):
         values = index.get_level_values(level)
-        if names and (values.dtype == object or isinstance(values.dtype, pd.StringDtype)):
+        if names and (isinstance(values.dtype, pd.StringDtype) or values.dtype.kind in "Oi"):
             _put(digest, "names")
-            _objects(digest, values.to_numpy(dtype=object), where)
+            _objects(digest, values.tolist(), where)
         else:
             _column(digest, values.array, where)
 
