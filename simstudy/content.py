@@ -79,10 +79,12 @@ def _held_column(column: "pd.Series[Any]") -> "pd.Series[Any]":
 
 
 def _held_index(index: "pd.Index[Any]") -> "pd.Index[Any]":
-    held: Any = index.copy(deep=True)
-    if getattr(held, "freq", None) is not None and hasattr(held, "freqstr"):
+    import pandas as pd
+
+    held = index.copy(deep=True)
+    if isinstance(held, pd.DatetimeIndex | pd.TimedeltaIndex):
         held.freq = None
-    return held  # type: ignore[no-any-return]
+    return held
 
 
 def _put(digest: Any, text: str) -> None:

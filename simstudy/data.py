@@ -28,7 +28,7 @@ from typing import (
 
 import numpy as np
 
-from simstudy.content import held_array, held_frame, of_array
+from simstudy.content import held_array, held_frame
 from simstudy.errors import DesignError, StudyError
 from simstudy.reads import declare, unwatched
 from simstudy.sources import (
@@ -113,7 +113,6 @@ def _of_array(array: np.ndarray, name: str) -> "Data":
             f"Data.array takes a NumPy array, not {kind_of(array)}: make one with numpy.asarray "
             "(masked values filled), or give a table to Data.frame."
         )
-    of_array(array)  # what cannot be told apart is refused before it is copied
     held = InMemory(held_array(array))
     return Data(held.sha256(), _named(name), held)
 

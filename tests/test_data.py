@@ -122,6 +122,7 @@ def test_fields_of_a_record_count_and_what_is_between_them_does_not():
         (np.zeros(2, np.longdouble), "which other machines keep in other bits"),
         (np.zeros(2, "V3"), "for which no bytes are defined"),
         (np.ma.masked_array([1]), "takes a NumPy array, not a MaskedArray of shape"),
+        (np.array(["a"], np.dtypes.StringDType()), "for which no bytes are defined"),
         ([1.0], "takes a NumPy array, not a list: make one with numpy.asarray"),
     ],
 )
@@ -275,6 +276,25 @@ def test_text_and_objects_that_hold_text_name_columns_alike():
 def test_columns_that_cannot_be_told_apart_are_refused(values, what):
     with pytest.raises(DesignError, match=rf"column 'x' holds {what}.*Convert it to numbers"):
         Data.frame(pd.DataFrame({"x": values}), name="x")
+
+
+def test_an_index_of_periods_is_refused_like_a_column_of_them():
+    table = PRICES.set_axis(pd.period_range("2020", periods=4, freq="M"))
+    with pytest.raises(DesignError, match=r"the index holds period\[M\]"):
+        Data.frame(table, name="x")
+
+
+def test_what_is_missing_among_objects_is_told_apart():
+    missing = [None, np.nan, pd.NA, pd.NaT]
+    assert len({of_frame(pd.DataFrame({"x": [one]}, dtype=object)) for one in missing}) == 4
+
+
+def test_what_no_hash_tells_is_not_kept():
+    table = PRICES.set_axis(pd.date_range("2020", periods=4))
+    table.attrs["unit"] = "EUR"
+    held = Data.frame(table, name="p").frame()
+    assert held.index.freq is None
+    assert held.attrs == {}
 
 
 def test_the_hashes_are_the_same_in_another_process():
