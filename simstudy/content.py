@@ -9,7 +9,7 @@ keeps a column of text, nor the machine's byte order moves a hash.
 import hashlib
 import struct
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -54,7 +54,8 @@ def of_frame(frame: "pd.DataFrame") -> str:
 
 def held_array(array: np.ndarray) -> np.ndarray:
     """A read-only copy in one layout, in which sums add up in one order."""
-    held = np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True)
+    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
+    held = np.array(array, dtype=native, order="C", copy=True)
     held.setflags(write=False)
     return held
 
@@ -81,10 +82,10 @@ def _held_column(column: "pd.Series[Any]") -> "pd.Series[Any]":
 def _held_index(index: "pd.Index[Any]") -> "pd.Index[Any]":
     import pandas as pd
 
-    held = index.copy(deep=True)
-    if isinstance(held, pd.DatetimeIndex | pd.TimedeltaIndex):
+    held: Any = index.copy(deep=True)
+    if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex):
         held.freq = None
-    return held
+    return cast("pd.Index[Any]", held)
 
 
 def _put(digest: Any, text: str) -> None:
