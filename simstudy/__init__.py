@@ -9,10 +9,15 @@ The names that a study needs, imported when they are first used:
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from simstudy import reads as _reads
+
+_reads.install()
+
 if TYPE_CHECKING:
     from simstudy.attempt import by_method, each_replicate
     from simstudy.claims import Claim, Reproduced
     from simstudy.config import option, published
+    from simstudy.data import Data
     from simstudy.design import Columns, grid, together
     from simstudy.result import Result
     from simstudy.runner import Workers
@@ -20,14 +25,15 @@ if TYPE_CHECKING:
     from simstudy.study import Study
 
 __all__ = [
-    "Claim", "Columns", "Reproduced", "Result", "Streams", "Study", "Workers", "by_method",
-    "each_replicate", "grid", "option", "published", "together",
+    "Claim", "Columns", "Data", "Reproduced", "Result", "Streams", "Study", "Workers",
+    "by_method", "each_replicate", "grid", "option", "published", "together",
 ]  # fmt: skip
 
 _HOMES = {
     "attempt": ("by_method", "each_replicate"),
     "claims": ("Claim", "Reproduced"),
     "config": ("option", "published"),
+    "data": ("Data",),
     "design": ("Columns", "grid", "together"),
     "result": ("Result",),
     "runner": ("Workers",),

@@ -1,6 +1,7 @@
 """One block: drawn, checked, and laid out as a table with one row per replicate."""
 
 import itertools
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -8,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.attempt import describe, is_machine_trouble
+from simstudy.data import data_parts
 from simstudy.design import Plan, factors_of, scenario_key
 from simstudy.errors import StudyError
 from simstudy.naming import nearest
+from simstudy.reads import watching
 
 RESERVED = ("scenario", "rep")
 ERROR = "error"
@@ -77,13 +80,46 @@ def failed_block(
 
 def simulate_columns(plan: Plan, scenario: Any, index: int) -> dict[str, np.ndarray]:
     """What `simulate` returns for a block, each `()`, `(rep,)` or `(rep, *axes)`."""
-    raw = scenario.simulate(plan.streams(scenario, index), plan.block_size)
+    raw = _simulated(plan, scenario, index)
     if not isinstance(raw, Mapping):
         raise StudyError(
             f"simulate returned {type(raw).__name__}, not columns by name: return a dict of arrays."
         )
     columns = {name: _checked(plan, name, value) for name, value in raw.items()}
     return _with_missing_named(plan, columns)
+
+
+def _simulated(plan: Plan, scenario: Any, index: int) -> Any:
+    """What `simulate` returns, or raises, from nothing but what the scenario declares."""
+    for data in data_parts(scenario):
+        data.check()
+    with watching() as undeclared:
+        try:
+            return scenario.simulate(plan.streams(scenario, index), plan.block_size)
+        finally:
+            _refuse_undeclared(undeclared)
+
+
+def _refuse_undeclared(paths: Sequence[str]) -> None:
+    """A mistake in the study, whatever else went wrong after the file was read."""
+    if paths:
+        more = f" (and {len(paths) - 1} more files)" if len(paths) > 1 else ""
+        raise StudyError(
+            f"simulate read {paths[0]}{more}, which the study does not declare, so a change of "
+            "that file would go unnoticed. Make it a part of the scenario: a field `data: Data`, "
+            f"given Data.file({_near(paths[0])!r}), and read it with {_how_to_read(paths[0])}."
+        )
+
+
+def _near(path: str) -> str:
+    """The path as one would type it in the current folder."""
+    return path.removeprefix(os.getcwd() + os.sep)
+
+
+def _how_to_read(path: str) -> str:
+    readers = {".csv": "frame()", ".parquet": "frame()", ".npy": "array()", ".txt": "text()"}
+    reader = readers.get(os.path.splitext(path)[1])
+    return f"self.data.{reader}" if reader else "self.data.bytes() or from self.data.path"
 
 
 def _checked(plan: Plan, name: str, value: Any) -> np.ndarray:

@@ -9,7 +9,14 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.naming import identity, nearest, parts_of, short_hash, typed
+from simstudy.naming import (
+    identity,
+    names_itself,
+    nearest,
+    parts_of,
+    short_hash,
+    typed,
+)
 from simstudy.streams import Streams
 
 Columns = Mapping[str, np.ndarray]
@@ -162,7 +169,7 @@ def _refuse_namesakes(scenarios: Sequence[Any]) -> None:
 
 
 def factors_of(scenario: Any) -> dict[str, Any]:
-    """The factors of a scenario as plain values; parts are shown by their identity."""
+    """The factors of a scenario as plain values; parts are shown by identity, data by name."""
     values = ((field.name, getattr(scenario, field.name)) for field in fields(scenario))
     return {name: _shown(value) for name, value in values}
 
@@ -170,6 +177,8 @@ def factors_of(scenario: Any) -> dict[str, Any]:
 def _shown(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
+    if names_itself(value):
+        return str(value)
     plain = value is None or isinstance(value, bool | int | float | str)
     return value if plain else identity(value).removesuffix("()")
 

@@ -5,6 +5,7 @@ import enum
 import functools
 import hashlib
 import math
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
@@ -19,16 +20,22 @@ def identity(part: object, *, without: Collection[str] = ()) -> str:
     and so `0.0` and `-0.0` are two. An enum member is named with its class. So the text is the same
     on every machine, and a new field with a default changes no identity that does not use it.
 
+    A part that has a method `identity_text() -> str` says itself what names it, the same in every
+    process and on every machine: `simstudy.Data` is named by its content. Tables of results show
+    such a part as its `str`.
+
     Parameters
     ----------
     part
-        A dataclass instance, a number, a string, None, an enum member, or a tuple, list or
-        mapping of these.
+        A dataclass instance, a number, a string, None, an enum member, a part with
+        `identity_text`, or a tuple, list or mapping of these.
     without
         Fields of `part` itself to leave out.
     """
     if type(part) is float or type(part) is int or type(part) is str:
         return _scalar(part)
+    if names_itself(part):
+        return _own_name(part)
     if is_dataclass(part) and not isinstance(part, type):
         named = ",".join(f"{name}={value}" for name, value in _non_default(part, without))
         return f"{type(part).__name__}({named})"
@@ -37,6 +44,15 @@ def identity(part: object, *, without: Collection[str] = ()) -> str:
     if isinstance(part, tuple | list):
         return "(" + ",".join(map(identity, part)) + ")"
     return _scalar(part)
+
+
+def names_itself(part: Any) -> bool:
+    """Whether a part has an `identity_text` of its own."""
+    return not isinstance(part, type) and callable(getattr(part, "identity_text", None))
+
+
+def _own_name(part: Any) -> str:
+    return str(part.identity_text())
 
 
 def _non_default(part: Any, without: Collection[str]) -> Iterable[tuple[str, str]]:
@@ -75,9 +91,9 @@ def _scalar(value: Any) -> str:
     if value is None or isinstance(value, bool | int | float | str):
         return repr(value)
     raise TypeError(
-        f"{value!r} has no lasting name: the fields of a scenario are numbers, strings, None, "
-        "tuples of these, or frozen dataclasses, so that its random streams can be found again. "
-        "Pass data by name and load it in `simulate`."
+        f"{_shown(value)} has no lasting name: the fields of a scenario are numbers, strings, "
+        "None, tuples of these, or frozen dataclasses, so that its random streams can be found "
+        f"again. {_advice(value)}"
     )
 
 
@@ -118,6 +134,26 @@ def parts_of(part: Any) -> Iterator[Any]:
             yield from parts_of(one)
     elif isinstance(part, enum.Enum):
         yield part
+
+
+def _shown(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__} of shape {shape}" if shape is not None else repr(value)
+
+
+def _advice(value: Any) -> str:
+    """The line that makes it a part, where it holds data."""
+    makers = {
+        "DataFrame": "Data.frame(table, name='prices')",
+        "Series": "Data.frame(column, name='prices')",
+        "ndarray": "Data.array(values, name='prices')",
+    }
+    maker = makers.get(type(value).__name__)
+    if isinstance(value, os.PathLike):
+        maker = f"Data.file({os.fspath(value)!r})"
+    if maker is None:
+        return "Give data as a part that is named by its content: simstudy.Data."
+    return f"Make it a Data part, which is named by its content: {maker}, from simstudy."
 
 
 def short_hash(text: str, n_hex: int = 16) -> str:

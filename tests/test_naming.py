@@ -2,8 +2,10 @@
 
 import enum
 from dataclasses import dataclass, field, make_dataclass
+from pathlib import PurePosixPath
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -138,10 +140,43 @@ def test_texts_cannot_imitate_one_another(pairs):
     assert parts == [x for pair in pairs for x in pair]
 
 
-@pytest.mark.parametrize("part", [np.zeros(2), object(), Normal, {1, 2}, b"x", 1j])
+@pytest.mark.parametrize("part", [object(), Normal, {1, 2}, b"x", 1j])
 def test_what_has_no_lasting_name_is_refused(part):
-    with pytest.raises(TypeError, match=r"has no lasting name.*Pass data by name and load it"):
+    with pytest.raises(TypeError, match=r"has no lasting name.*as a part.*: simstudy\.Data\.$"):
         identity(part)
+
+
+@pytest.mark.parametrize(
+    ("part", "shown", "line"),
+    [
+        (np.zeros((2, 3)), "a ndarray of shape (2, 3)", "Data.array(values, name='prices')"),
+        (
+            pd.DataFrame({"x": [1]}),
+            "a DataFrame of shape (1, 1)",
+            "Data.frame(table, name='prices'",
+        ),
+        (pd.Series([1]), "a Series of shape (1,)", "Data.frame(column, name='prices')"),
+        (PurePosixPath("a/b.csv"), "PurePosixPath('a/b.csv')", "Data.file('a/b.csv')"),
+    ],
+)
+def test_data_are_refused_with_the_line_that_makes_them_a_part(part, shown, line):
+    with pytest.raises(TypeError) as refusal:
+        identity(Trial(1, data=part))
+    said = str(refusal.value)
+    assert said.startswith(f"{shown} has no lasting name")
+    assert f"Make it a Data part, which is named by its content: {line}" in said
+
+
+class Named:
+    def identity_text(self):
+        return "Named(#1)"
+
+
+def test_a_part_may_say_itself_what_names_it():
+    assert identity(Named()) == "Named(#1)"
+    assert identity(Trial(1, data=Named())) == "Trial(data=Named(#1),n_obs=1)"
+    with pytest.raises(TypeError, match="has no lasting name"):
+        identity(Named)
 
 
 def test_short_hash_is_pinned():

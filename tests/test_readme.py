@@ -45,6 +45,17 @@ def test_skewed_data_cost_the_t_interval_its_coverage(first_study):
     assert strong.loc[10, "upper"] < strong.loc[100, "lower"] < 0.95
 
 
+def test_the_example_with_data_runs(tmp_path, monkeypatch):
+    (tmp_path / "prices.csv").write_text("price\n1.5\n2\n4\n8.5\n")
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "data_of_your_own"}
+    exec(blocks("python")[2], names)
+    result = names["study"].run(500)
+    (shown,) = set(result.summary["data"])
+    assert re.fullmatch("prices#[0-9a-f]{6}", shown)
+    assert result.summary.query("measure == 'bias'")["estimate"].abs().max() < 8.5 - 1.5
+
+
 def test_every_command_of_the_readme_is_accepted():
     import run
 
