@@ -1,6 +1,7 @@
 """The command line: `python run.py experiment=two_stage`. The one file that knows Hydra."""
 
 import contextlib
+import gc
 import importlib
 import itertools
 import re
@@ -32,11 +33,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     from simstudy.errors import SimstudyError
 
     try:
-        refuse_bad_overrides(arguments)
+        with no_garbage():
+            jobs = read_jobs(arguments)
         with termination_interrupts():
+            if is_plain(arguments):
+                return run_job(jobs[0], arguments)
             return call_hydra(arguments)
     except SimstudyError as error:
         return refuse(error)
+
+
+@contextlib.contextmanager
+def no_garbage() -> Iterator[None]:
+    """Imports leave no garbage: looking for it among what they make is a seventh of a short run."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        if __name__ == "__main__":  # what is there now stays to the end; another program decides
+            gc.freeze()
 
 
 @contextlib.contextmanager
@@ -103,20 +119,27 @@ def is_multirun(arguments: Sequence[str]) -> bool:
     return any(one in ("-m", "--multirun", "hydra.mode=MULTIRUN") for one in arguments)
 
 
-def refuse_bad_overrides(arguments: Sequence[str]) -> None:
+def is_plain(arguments: Sequence[str]) -> bool:
+    """Whether this is one run that sets nothing of Hydra's, which then has only to compose it."""
+    return not any(one.startswith("-") or one.lstrip("+~").startswith("hydra") for one in arguments)
+
+
+def read_jobs(arguments: Sequence[str]) -> "list[Job]":
     """Compose every point of the sweep once, so that a mistake is one line and not a traceback."""
     if any(one in ("--help", "-h", "--hydra-help", "--version") for one in arguments):
-        return
+        return []
     from hydra import compose, initialize_config_dir
 
     register_single_files()
+    jobs = []
     with initialize_config_dir(str(ROOT / "conf"), version_base=None):
         for overrides in sweep_points(arguments):
             try:
                 cfg = compose("config", overrides=overrides, return_hydra_config=True)
             except Exception as error:
                 raise in_one_line(error, overrides) from None
-            read_job(cfg, cfg.hydra.runtime.choices["experiment"])
+            jobs.append(read_job(cfg, cfg.hydra.runtime.choices["experiment"]))
+    return jobs
 
 
 def sweep_points(arguments: Sequence[str]) -> Iterator[list[str]]:
@@ -306,9 +329,10 @@ def carry_out(job: Job) -> int:
 
     settings = job.settings
     workers = Workers(settings.backend, settings.n_jobs)
-    if not settings.restart:
+    if not (settings.restart or settings.replace):
         size = None if settings.precision else job.n_rep
-        refuse_replacing(Path(job.out) / job.study.name, job.record, settings.seed, size)
+        folder = Path(job.out) / job.study.name
+        refuse_replacing(folder, job.record, job.study.plan(settings.seed), size)
     with Bar(job.name, shown=settings.progress) as bar:
         result = job.study.run(
             job.n_rep,
@@ -350,7 +374,7 @@ def publish_result(job: Job, result: Any) -> int:
         module_file=file,
         figures=figures,
         report=report,
-        replace=job.settings.restart,
+        replace=job.settings.restart or job.settings.replace,
     )
     print_closing(result, made)
     return FAILED if len(result.failures) or made.not_drawn else 0

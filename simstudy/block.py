@@ -80,7 +80,11 @@ def failed_block(
 
 def simulate_columns(plan: Plan, scenario: Any, index: int) -> dict[str, np.ndarray]:
     """What `simulate` returns for a block, each `()`, `(rep,)` or `(rep, *axes)`."""
-    raw = _simulated(plan, scenario, index)
+    return checked_columns(plan, _simulated(plan, scenario, index))
+
+
+def checked_columns(plan: Plan, raw: Any) -> dict[str, np.ndarray]:
+    """What `simulate` returned as columns of full shape, with what is missing named."""
     if not isinstance(raw, Mapping):
         raise StudyError(
             f"simulate returned {type(raw).__name__}, not columns by name: return a dict of arrays."

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from simstudy.block import simulate_columns
+from simstudy.block import checked_columns
 from simstudy.design import Plan
 from simstudy.fingerprint import WHOLE, Fingerprint, Trace, trace
 from simstudy.naming import parts_of, short_hash, typed
@@ -13,7 +13,7 @@ from simstudy.owner import Owner
 from simstudy.streams import Streams
 
 LAYOUT = 2  # of the rows of a block; one more where the same columns would be stored otherwise
-ENGINE = (Streams, Plan, simulate_columns)  # code of ours between a scenario and its stored columns
+ENGINE = (Streams, Plan, checked_columns)  # code of ours between a scenario and its stored columns
 OWN_PROCESS = "__main__"  # code that workers are sent, instead of importing it
 
 

@@ -1,5 +1,7 @@
 """A result as files: summary, claims, failures, figures, manifest, report."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re
@@ -11,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow.parquet as pq
 
 from simstudy.attempt import describe
 from simstudy.block import scenario_table
+from simstudy.design import Plan
 from simstudy.environment import environment, library_versions
 from simstudy.errors import SimstudyError, StoreError
+from simstudy.lazy.pandas import pd
+from simstudy.naming import short_hash
 from simstudy.provenance import (
     MANIFEST,
     WAYS_ON,
@@ -80,7 +84,7 @@ def publish(
     made = Published(result.folder)
     with trouble_in_words(result.folder), alone_in(result.folder):
         if not replace:
-            refuse_replacing(result.folder, config or {}, result.plan.seed, result.n_rep)
+            refuse_replacing(result.folder, config or {}, result.plan, result.n_rep)
         made_from = origin_of(result, config or {}, module_file)
         previous = read_json(result.folder / MANIFEST) or {}
         kept = _clear(result, previous, made_from, figures=figures, report=report)
@@ -232,6 +236,7 @@ def _manifest(
         "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
         "digest": digest(result),
         "made_from": {name: made_from[name] for name in ("blocks", "sources")},
+        "design": _design(plan),
         "figures_failed": made.failed,
         **environment(source_files(module_file), made_from["versions"]),
     }
@@ -297,8 +302,13 @@ def _as_json(content: Mapping[str, Any]) -> Any:
 
 
 # ---------------------------------------------------------------- what may be replaced
+def _design(plan: Plan) -> str:
+    """A name of which scenarios there are."""
+    return short_hash(",".join(sorted(plan.keys)))
+
+
 def refuse_replacing(
-    folder: Path, config: Mapping[str, Any], seed: int, n_rep: int | Mapping[str, int] | None
+    folder: Path, config: Mapping[str, Any], plan: Plan, n_rep: int | Mapping[str, int] | None
 ) -> None:
     """Refuse to publish over the results of other settings, or over those of a longer run.
 
@@ -315,14 +325,17 @@ def refuse_replacing(
     manifest = read_json(folder / MANIFEST)
     if manifest is None:
         return
-    found = _other_settings(manifest, {**config, "seed": seed}) + _fewer(manifest, n_rep)
+    found = _other_settings(manifest, {**config, "seed": plan.seed}) + _fewer(manifest, n_rep)
+    if not found and manifest.get("design", _design(plan)) != _design(plan):
+        found = [("scenarios", manifest["design"], _design(plan))]
     if found:
         said = "; ".join(
             f"{name} was {_short(old)} and is {_short(new)}" for name, old, new in found
         )
         raise StoreError(
             f"{folder} holds the results of other settings, which these would replace: {said}. "
-            f"out={folder.parent / _label(found)} would do. {WAYS_ON}"
+            f"out={folder.parent / _label(found)} would do; replace=true puts the new results in "
+            f"their place and keeps all that was drawn. {WAYS_ON}"
         )
 
 

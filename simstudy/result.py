@@ -1,5 +1,7 @@
 """What a run found, read from its store."""
 
+from __future__ import annotations
+
 import difflib
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -9,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from simstudy.block import ERROR, cell_name, columns_of, has_text, stored_columns
 from simstudy.claims import Claim, check_claims
 from simstudy.contrast import Contrasts, Scale
 from simstudy.design import Plan, factors_of, scenario_key
 from simstudy.errors import FigureError, StudyError
+from simstudy.lazy.pandas import pd
 from simstudy.measures import Estimates, Measure, all_methods, convergence_rate
 from simstudy.naming import nearest
 from simstudy.store import Store

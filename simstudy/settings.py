@@ -23,6 +23,7 @@ class Settings:
     keep: str = option("what is stored", default="replicates", one_of=("replicates", "summary"))
     shard: str | None = option("i/N: the i-th of N shares of the blocks")
     restart: bool = option("delete this study's stored blocks first", default=False)
+    replace: bool = option("publish over the results of other settings", default=False)
     retry: str | None = option("draw blocks with recorded failures again", one_of=("failed",))
     precision: dict[str, Any] = field(default_factory=dict)
     max_rep: int = option(

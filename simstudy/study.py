@@ -1,21 +1,24 @@
 """A study: what an experiment declares, and how it is run."""
 
+from __future__ import annotations
+
 import math
 import numbers
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from simstudy.attempt import raising
 from simstudy.block import Address, rows_of, simulate_columns
 from simstudy.claims import Claim
+from simstudy.data import data_parts
 from simstudy.design import Plan, factors_of, refuse_twins
 from simstudy.errors import ConfigError, StoreError, StudyError
+from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure
 from simstudy.ownership import Ownership, ownership_of
 from simstudy.precision import forecast, next_sizes, read_targets, shortfalls
@@ -40,9 +43,12 @@ from simstudy.runner import (
     missing_jobs,
     run_jobs,
 )
-from simstudy.solve import Solution, solve
 from simstudy.store import Store, trouble_in_words
 from simstudy.summary import KeepMoments, streamable
+from simstudy.threads import drawn_with_one_thread, one_thread_each
+
+if TYPE_CHECKING:
+    from simstudy.solve import Solution
 
 ROUNDS = 5  # of drawing what another run deleted meanwhile
 KEEPS = ("replicates", "summary")
@@ -195,6 +201,7 @@ class Study:
                 "shard with precision: a shard cannot know when the whole study is precise enough. "
                 "Run the shards with a fixed n_rep, then precision=... without shard."
             )
+        self._check_data()
         ownership = ownership_of(plan, self._streamed(keep), self.worst)
         home = Folder.open(plan, out, ownership, keep=keep, restart=restart)
         work = _Work(self, plan, home, keep, workers or Workers(), progress or Silent())
@@ -213,6 +220,11 @@ class Study:
             if shard is None:
                 home.store.compact()
         return replace(work.result(sizes), targets=targets)
+
+    def _check_data(self) -> None:
+        """Refuse data that changed since the study was made: its scenarios are named by them."""
+        for part in {id(part): part for one in self.scenarios for part in data_parts(one)}.values():
+            part.check()
 
     def _streamed(self, keep: str) -> Sequence[Measure]:
         """The measures whose moments are kept, if that is all that is kept."""
@@ -269,6 +281,8 @@ class Study:
         For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`;
         `simstudy.solve.solve` says what else may be asked.
         """
+        from simstudy.solve import solve
+
         return solve(self, scenario, factor, **question)
 
     def replay(self, address: Address, seed: int = 1) -> dict[str, Any]:
@@ -286,8 +300,9 @@ class Study:
                 "settings. Give the settings of the run that reported the address."
             )
         block, row = divmod(address.rep, plan.block_size)
-        with raising(row):
-            columns = simulate_columns(plan, plan.keys[address.key], block)
+        draw = partial(simulate_columns, plan, plan.keys[address.key], block)
+        with raising(row), one_thread_each():
+            columns = drawn_with_one_thread(draw)
         return {name: one[row] if one.ndim else one[()] for name, one in columns.items()}
 
 
@@ -297,7 +312,7 @@ class _Work:
 
     study: Study
     plan: Plan
-    home: "Folder"
+    home: Folder
     keep: str
     workers: Workers
     progress: Progress
@@ -388,7 +403,7 @@ class Folder:
         *,
         keep: str,
         restart: bool,
-    ) -> "Folder":
+    ) -> Folder:
         kind, rows = (MOMENTS, 1) if keep == "summary" else (ROWS, plan.block_size)
         owner = ownership.owner
         if out is None:

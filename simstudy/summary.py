@@ -1,5 +1,7 @@
 """Replicates to measures: one row per scenario, cell of the axes, and measure."""
 
+from __future__ import annotations
+
 import difflib
 import functools
 import itertools
@@ -8,9 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from simstudy.block import (
     ERROR,
@@ -23,6 +23,8 @@ from simstudy.block import (
 )
 from simstudy.design import Plan, factors_of, scenario_key
 from simstudy.errors import StudyError
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.pyarrow import pc
 from simstudy.measures import Estimates, Measure, MomentMeasure, Moments, impute_worst
 from simstudy.store import Store
 

@@ -42,7 +42,7 @@ def plain_token(value: Any, inner: Callable[[Any], str]) -> str:
     if kind in (set, frozenset):
         return f"{kind.__name__}{{{','.join(sorted(map(inner, value)))}}}"
     if isinstance(value, Mapping) and _is_plain_mapping(kind):
-        pairs = (f"{inner(key)}:{inner(one)}" for key, one in value.items())
+        pairs = (f"{inner(key)}:{inner(one)}" for key, one in list(value.items()))
         return f"{kind.__name__}{{{','.join(pairs)}}}"
     return _token_of_data(value, kind, inner)
 

@@ -19,11 +19,13 @@ import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from simstudy.fingerprint import modules
 from simstudy.fingerprint.code import Code, Import, read_code
 from simstudy.fingerprint.values import UnknownValueError, plain_token
+from simstudy.reads import reads_at_import
 
 UNFOLLOWED_BUILTINS = frozenset({"globals", "eval", "exec", "__import__", "compile"})
 _LOOK_UPS = """
@@ -40,6 +42,12 @@ __subclasshook__ __slotnames__ _member_map_ _member_names_ _value2member_map_ _h
 _unhashable_values_ _unhashable_values_map_ _use_args_ _value_repr_ _member_type_ _new_member_
 """
 MADE_BY_PYTHON = frozenset(_PYTHONS.split())
+SILENT = frozenset(
+    {"simstudy.lazy", "simstudy.shapes", "simstudy.reads", "simstudy.stats._compile"}
+)
+"""Modules of ours on the way of a number that no number depends on."""
+
+OURS = ("simstudy.stats.", "simstudy.dgps.", "simstudy.attempt", "simstudy.data")
 WHOLE = "(all of it)"  # marks the entry of a module's whole source
 CHECKERS = frozenset({"jaxtyping", "beartype", "typeguard"})  # wrappers that compute nothing
 
@@ -79,6 +87,9 @@ class Walk:
             module = min(self._taking_part - done)
             done.add(module)
             self._effects(module)
+        for path, reader in reads_at_import(sorted(done)).items():
+            content = hashlib.sha256(Path(path).read_bytes() if Path(path).is_file() else b"")
+            self._enter(f"{Path(path).name} (read as {reader} is imported)", content.hexdigest())
         self.found["python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
         self.found |= {key: _joint(hashes) for key, hashes in self._entries.items()}
         self.found = dict(sorted(self.found.items()))
@@ -98,6 +109,9 @@ class Walk:
         return made
 
     def _object(self, value: Any, where: str) -> str:
+        if type(value).__module__ == "simstudy.lazy":
+            self.library(value._name)
+            return f"<module {value._name}>"
         if isinstance(value, types.FunctionType):
             return self._function(value)
         if isinstance(value, type):
@@ -144,7 +158,7 @@ class Walk:
         self.library("numba")
         self.library("llvmlite")
         if modules.source_file(module) is not None:
-            self.whole(module, with_imports=True)
+            self.whole(module)
         self.compiled[f"{module}.{function.__qualname__}"] = value
         options = sorted((k, repr(v)) for k, v in getattr(value, "targetoptions", {}).items())
         return f"<compiled {self._function(function)} {options}>"
@@ -189,6 +203,8 @@ class Walk:
         wrapped = getattr(function, "__wrapped__", None)
         if wrapped is not None and _is_checker(function):
             return self.token(wrapped, module)
+        if _is_silent(module):
+            return f"<{module}.{function.__code__.co_qualname}>"
         code = read_code(function.__code__)
         if not modules.is_project(module) and not _is_in_cell(function):
             return self._foreign_function(function, module, wrapped)
@@ -276,6 +292,8 @@ class Walk:
         module = str(kind.__module__)
         name = f"{module}.{kind.__qualname__}"
         self._tokens[id(kind)] = (kind, f"<{name}>")
+        if _is_silent(module):
+            return f"<{name}>"
         if not modules.is_project(module) or module.startswith(modules.GENERATED[0]):
             self.library(module)
             return f"<{name}>"
@@ -289,16 +307,15 @@ class Walk:
     def _members(self, kind: type) -> Iterator[tuple[str, Any]]:
         own = {n: v for n, v in vars(kind).items() if n not in MADE_BY_PYTHON}
         if isinstance(kind, enum.EnumMeta):
-            own = {n: v for n, v in own.items() if n not in kind.__members__ and not _is_made(v)}
-            own |= {n: one.value for n, one in kind.__members__.items()}
+            members: Mapping[str, Any] = kind.__members__
+            own = {n: v for n, v in own.items() if n not in members and not _is_made(v)}
+            own |= {n: one.value for n, one in members.items()}
             return iter(own.items())  # their order is theirs
         if "exact" in own and not self.with_exact:
             own.pop("exact")
         parameters = vars(kind).get("__dataclass_params__")
         if parameters is not None and parameters.init:
             own.pop("__init__", None)
-        if parameters is not None:  # defaults are among the fields
-            own = {n: v for n, v in own.items() if n not in kind.__dataclass_fields__}  # type: ignore[attr-defined]
         changing = _plain_containers(own)
         changing &= modules.mutated_names(kind.__module__) if changing else set()
         if changing:
@@ -323,7 +340,8 @@ class Walk:
             return []
         where = f"{kind.__module__}:{kind.__qualname__}"
         shown = [repr(vars(kind).get("__dataclass_params__"))]
-        for one in fields(kind):
+        made: Any = kind
+        for one in fields(made):
             how = (one.init, one.kw_only, one.compare, one.hash)
             parts: tuple[Any, ...] = (one.default, one.default_factory)
             default = [self.token(_unless_missing(part), where) for part in parts]
@@ -334,11 +352,13 @@ class Walk:
     def import_inside(self, one: Import, module: str) -> list[str]:
         """An import statement inside a function."""
         base = modules.absolute(module, one.module, one.level)
+        if _is_silent(base):
+            return [base]
         if not modules.is_project(base):
             self.library(base)
             return [base]
         if modules.is_kernel(base) or not one.names:
-            self.whole(base, with_imports=True)
+            self.whole(base)
             return [base]
         loaded = import_module(base)
         return [self._imported_name(loaded, base, name) for name in one.names]
@@ -347,7 +367,7 @@ class Walk:
         below = f"{base}.{name}"
         if not hasattr(loaded, name) or isinstance(getattr(loaded, name), types.ModuleType):
             if modules.is_project(below):
-                self.whole(below, with_imports=True)
+                self.whole(below)
             else:
                 self.library(below)
             return below
@@ -376,22 +396,23 @@ class Walk:
         if known:
             self.found[known[0]] = known[1]
 
-    def whole(self, module: str, *, with_imports: bool = True) -> None:
+    def whole(self, module: str) -> None:
         """Count all that a module's source says, and the modules that it imports."""
-        if module in self._whole or (self.without_main and module == "__main__"):
-            return None
+        if module in self._whole or self._is_left_out(module):
+            return
         self._whole.add(module)
         self._takes_part(module)
         digest = modules.whole_digest(module)
         if not digest:
-            return self._without_source(module)
+            self._without_source(module)
+            return
         self._enter(f"{module} {WHOLE}", digest)
         for one in modules.libraries_of(module):
             self.library(one)
         for one in modules.imported_modules(module):
             if one != "simstudy" and (not one.startswith("simstudy.") or modules.is_kernel(one)):
-                self.whole(one, with_imports=with_imports)
-        return self._names_of(module)
+                self.whole(one)
+        self._names_of(module)
 
     def _without_source(self, module: str) -> None:
         if module == "__main__":
@@ -402,12 +423,15 @@ class Walk:
         """Follow, in a loaded module, what its source names from simstudy."""
         code, loaded = modules.whole_code(module), sys.modules.get(module)
         if code is not None and loaded is not None and not modules.is_kernel(module):
-            ours = {n: v for n, v in vars(loaded).items() if _is_ours(v)}
+            ours = {n: v for n, v in list(vars(loaded).items()) if _is_ours(v)}
             self.code(_without_imports(read_code(code)), ours, module)
 
     def _takes_part(self, module: str) -> None:
-        if modules.is_project(module) and not (self.without_main and module == "__main__"):
+        if modules.is_project(module) and not self._is_left_out(module):
             self._taking_part.add(module)
+
+    def _is_left_out(self, module: str) -> bool:
+        return _is_silent(module) or (self.without_main and module == "__main__")
 
     def _effects(self, module: str) -> None:
         """Statements that a module runs when it is imported, and the modules that it imports."""
@@ -461,6 +485,10 @@ class Walk:
 
 
 # ---------------------------------------------------------------- small questions
+def _is_silent(module: str) -> bool:
+    return module in SILENT or module.startswith("simstudy.lazy.")
+
+
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
 
@@ -565,7 +593,8 @@ def _unless_missing(default: Any) -> Any:
 
 
 def _is_ours(value: Any) -> bool:
-    return str(getattr(value, "__module__", "")).startswith("simstudy.") and _is_code(value)
+    """Whether it is code of ours that a scenario may use; what studies are run with is not."""
+    return _is_code(value) and str(getattr(value, "__module__", "")).startswith(OURS)
 
 
 def _without_imports(code: Code) -> Code:

@@ -47,6 +47,7 @@ from numba.np.ufunc.gufunc import GUFunc
 from numba.np.ufunc.ufuncbuilder import parse_identity
 
 from simstudy.errors import SimstudyError
+from simstudy.reads import unwatched
 
 PACKAGE = Path(__file__).parents[1]
 FOLDERS = ("stats", "dgps")
@@ -101,6 +102,11 @@ def _kernel_digest() -> str | None:
 @functools.cache
 def _on_disk() -> dict[str, str]:
     """Hashes of all sources of kernels, as they are when this process first asks."""
+    with unwatched():  # a first call in `simulate` reads for the cache and not for the study
+        return _hashes_of_kernels()
+
+
+def _hashes_of_kernels() -> dict[str, str]:
     paths = [path for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py")]
     contents = {_name(path): path.read_bytes() for path in paths}
     return {name: _hash(text) for name, text in contents.items() if COMPILES.search(text)}

@@ -274,8 +274,7 @@ AT_IMPORT: dict[str, Case] = {
         "loc=1.0", "loc=2.0"),
     "a module's own generator": one(
         "import numpy as np\nRNG = np.random.default_rng(5)",
-        "x.mean(axis=1) + RNG.random(n_rep) * 0 + np.random.default_rng(5).random()",
-        "default_rng(5).random()", "default_rng(6).random()"),
+        "x.mean(axis=1) + RNG.random(n_rep)", "default_rng(5)", "default_rng(6)"),
     "a set": one("S = {2.0, 3.0}", "x.mean(axis=1) * max(S)", "3.0", "4.0"),
     "the order of a table": one(
         "T = {'a': 2.0, 'b': 3.0}", "x.mean(axis=1) * list(T.values())[0]",
@@ -293,7 +292,7 @@ CLASSES: dict[str, Case] = {
             "    def simulate", "    def exact(self):\n        return {'mean_x': 1.0}\n\n"
             "    def simulate")}),
     "a base class": beside(
-        "from base import Base", "self.gen(x)", "base", "x.mean", "x.min",
+        "from base import Base\nclass P(Base):\n    pass", "P().gen(x)", "base", "x.mean", "x.min",
         base="class Base:\n    def gen(self, x):\n        return x.mean(axis=1)\n"),
     "a property": one(
         "class P:\n    @property\n    def c(self):\n        return 2.0", "x.mean(axis=1) * P().c",
@@ -359,9 +358,67 @@ CLASSES: dict[str, Case] = {
         "C = 0.0\nimport math", "x.mean(axis=1) + math.copysign(1, C)", "C = 0.0", "C = -0.0"),
 }  # fmt: skip
 
+KERNEL = """
+import numba
+from inner import twice
+
+@numba.njit(cache=True)
+def gen(x):
+    out = x[:, 0].copy()
+    for i in range(len(out)):
+        out[i] = twice(x[i, 0])
+    return out
+"""
+INNER = "import numba\n@numba.njit(cache=True)\ndef twice(v):\n    return 2.0 * v\n"
+
+ELSEWHERE: dict[str, Case] = {
+    "a table read at import": (
+        {"trial.py": trial("import pandas as pd\nW = pd.read_csv('w.csv')", "x @ W['w'].to_numpy()"),
+         "w.csv": "w\n1.0\n2.0\n3.0\n"}, {"w.csv": "w\n1.0\n2.0\n4.0\n"}),
+    "a number read at import": (
+        {"trial.py": trial("C = float(open('c.txt').read())", "x.mean(axis=1) * C"),
+         "c.txt": "2.0"}, {"c.txt": "3.0"}),
+    "a number that a helper reads at import, inside an object": (
+        {"trial.py": trial("import helpers", "x.mean(axis=1) * helpers.S()"),
+         "helpers.py": "import json\n_c = [json.load(open('c.json'))]\ndef S():\n"
+                       "    return (lambda: _c)()[0]['c']\n",
+         "c.json": '{"c": 2.0}'}, {"c.json": '{"c": 3.0}'}),
+    "a part of data": (
+        {"trial.py": trial("from simstudy import Data\nDATA = Data.file('w.csv')",
+                           "x @ DATA.frame()['w'].to_numpy()"),
+         "w.csv": "w\n1.0\n2.0\n3.0\n"}, {"w.csv": "w\n1.0\n2.0\n4.0\n"}),
+    "a part of data as a field": (
+        {"trial.py": trial("from simstudy import Data", "x @ self.data.frame()['w'].to_numpy()")
+            .replace("n_obs: int = 3", "n_obs: int = 3\n    data: Data = None")
+            .replace("[Trial()]", "[Trial(data=Data.file('w.csv'))]"),
+         "w.csv": "w\n1.0\n2.0\n3.0\n"}, {"w.csv": "w\n1.0\n2.0\n4.0\n"}),
+    "a kernel": beside(
+        "from kernel import gen", "gen(x)", "inner", "2.0", "3.0", kernel=KERNEL, inner=INNER),
+    "a kernel without a cache": beside(
+        "from kernel import gen", "gen(x)", "inner", "2.0", "3.0",
+        kernel=KERNEL.replace("cache=True", ""), inner=INNER.replace("(cache=True)", "")),
+    "a kernel's constant": beside(
+        "from kernel import gen", "gen(x)", "inner", "C = 2.0", "C = 3.0", kernel=KERNEL,
+        inner=INNER.replace("2.0 * v", "C * v").replace("@numba", "C = 2.0\n@numba")),
+    "a kernel's options": one(
+        "import numba\n@numba.njit(error_model='python')\ndef gen(x):\n    return x[:, 0] * 1.0",
+        "gen(x) + ('numpy' in str(gen.targetoptions))", "'python'", "'numpy'"),
+    "a universal function": one(
+        "import numba\n@numba.vectorize(['f8(f8)'], cache=True)\ndef gen(v):\n    return 2.0 * v",
+        "gen(x[:, 0])", "2.0", "3.0"),
+    "a compiled class of a library, subclassed": one(
+        "import fractions\nclass F(fractions.Fraction):\n    k = 2", "x.mean(axis=1) * F.k",
+        "k = 2", "k = 3"),
+}  # fmt: skip
+
 CHANGES = {
     f"{group}: {name}": case
-    for group, cases in (("imports", IMPORTS), ("at import", AT_IMPORT), ("classes", CLASSES))
+    for group, cases in (
+        ("imports", IMPORTS),
+        ("at import", AT_IMPORT),
+        ("classes", CLASSES),
+        ("elsewhere", ELSEWHERE),
+    )
     for name, case in cases.items()
 }
 
@@ -442,3 +499,60 @@ def test_what_moves_nothing_costs_nothing(change, projects, tmp_path):
     write(folder, {name: files[name].replace(old, new)})
     after = projects.run(folder, tmp_path / "out")
     assert after.get("n_blocks") == 0, after
+
+
+def test_an_environment_variable_that_simulate_reads_counts(projects, tmp_path):
+    files = {"trial.py": trial("import os", "x.mean(axis=1) * float(os.environ['MY_SCALE'])")}
+    folder = write(tmp_path / "code", files)
+    first = projects.run(folder, tmp_path / "out", environ={"MY_SCALE": "2"})
+    assert first.get("n_blocks") == 2, first
+    assert projects.run(folder, tmp_path / "out", environ={"MY_SCALE": "2"})["n_blocks"] == 0
+    assert "refused" in projects.run(folder, tmp_path / "out", environ={"MY_SCALE": "3"})
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_users_own_installed_package_counts_by_content(compiled, projects, tmp_path):
+    """Its version stays; the file is edited in place, or another build is installed over it."""
+    value = "lib.gen(x)" if not compiled else "x.mean(axis=1) * lib.table()"
+    files = {"trial.py": trial("import mylib as lib", value)}
+    table = "from pathlib import Path\nN = len((Path(__file__).parent / 'table.so').read_bytes())\n"
+    package = {
+        "mylib/__init__.py": TWO + table + "def table():\n    return N\n__version__ = '1.0'\n",
+        "mylib/table.so": "12",
+    }
+    folder = write(tmp_path / "code", files)
+    site = write(tmp_path / "site-packages", package)
+    how = {"path": [str(site)]}
+    first = projects.run(folder, tmp_path / "out", **how)
+    assert first.get("n_blocks") == 2, first
+    assert projects.run(folder, tmp_path / "out", **how)["n_blocks"] == 0
+    edit = {"mylib/table.so": "123"} if compiled else {
+        "mylib/__init__.py": package["mylib/__init__.py"].replace("mean", "min")}  # fmt: skip
+    write(site, edit)
+    after = projects.run(folder, tmp_path / "out", **how)
+    assert "mylib was 1.0 #" in after["refused"]
+
+
+def test_what_a_simulation_reads_without_declaring_it_stops_the_run(projects, tmp_path):
+    files = {"trial.py": trial("", "x.mean(axis=1) * float(open('c.txt').read())"), "c.txt": "2"}
+    folder = write(tmp_path / "code", files)
+    said = projects.run(folder, tmp_path / "out")["refused"]
+    assert "c.txt, which the study does not declare" in said
+
+
+@pytest.mark.parametrize(("was", "now"), [("1", "1.0"), ("1.0", "True"), ("(1,)", "[1]"),
+                                          ("0.0", "-0.0"), ("1", "__import__('numpy').int64(1)")])  # fmt: skip
+def test_the_type_of_a_factor_counts(was, now, projects, tmp_path):
+    """Blocks drawn with 1 are not taken for those of 1.0, which arithmetic may tell apart."""
+    files = {
+        "trial.py": trial("", "x.mean(axis=1)").replace(
+            "n_obs: int = 3", "n_obs: int = 3\n    k: object = 5"
+        )
+    }
+    edit = {"trial.py": files["trial.py"].replace("[Trial()]", f"[Trial(k={now})]")}
+    files = {"trial.py": files["trial.py"].replace("[Trial()]", f"[Trial(k={was})]")}
+    folder = write(tmp_path / "code", files)
+    assert projects.run(folder, tmp_path / "out")["n_blocks"] == 2
+    write(folder, edit)
+    after = projects.run(folder, tmp_path / "out")
+    assert "refused" in after or after["n_blocks"] == 2
