@@ -223,6 +223,7 @@ def run_jobs(
     progress: Progress | None = None,
     ownership: Ownership | None = None,
     rank: int = 0,
+    careful: Sequence[Job] = (),
 ) -> Outcome:
     """Compute and store blocks; whatever stops it, what was finished stays.
 
@@ -232,6 +233,8 @@ def run_jobs(
         What workers are held to: their code must be this process's. None holds them to nothing.
     rank
         Above that of stored blocks which these replace.
+    careful
+        Blocks that the machine made fail before, done last and in a process of their own.
 
     Raises
     ------
@@ -240,10 +243,11 @@ def run_jobs(
         run, so that workers would draw something else.
     """
     run = _Run(plan, store, keep, workers, progress or Silent(), ownership, rank)
-    run.progress.begin(len(jobs) * plan.block_size)
+    run.progress.begin((len(jobs) + len(careful)) * plan.block_size)
     start = time.perf_counter()
     with trouble_in_words(store.folder), one_thread_each():
         run.all(list(jobs))
+        run.one_by_one(careful)
     run.outcome.seconds = time.perf_counter() - start
     return run.outcome
 
@@ -377,6 +381,12 @@ class _Run:
         elif jobs:
             self.stream(jobs, "threading", compute)
 
+    def one_by_one(self, jobs: Sequence[Job]) -> None:
+        """Blocks of which one may kill its process."""
+        with _OneProcess() as alone:
+            for job in jobs:
+                self.quarantine(self.task([job]), alone)
+
     def inline(self, jobs: list[Job]) -> list[Job]:
         """Work in this process until workers would pay; what is left then."""
         may_leave = self.workers.backend == "auto" and self.workers.count > 1
@@ -496,9 +506,10 @@ class _Run:
             self.done(receipt or alone.run(task) or self.deadly(task, alone.died_of))
 
     def deadly(self, task: Task, reason: str) -> Receipt:
-        """The blocks of a task recorded as failed, by the machine's fault as far as we know."""
+        """The blocks of a task recorded as failed: by the machine's fault, if a signal ended it."""
+        by_signal = "EXIT(" not in reason
         blocks = [
-            failed_block(task.plan, one.scenario, one.block, reason)._replace(machine=True)
+            failed_block(task.plan, one.scenario, one.block, reason, machine=by_signal)
             for one in task.jobs
         ]
         return _written(task, blocks, [0.0] * len(blocks))

@@ -320,12 +320,16 @@ class _Work:
 
     def draw(self, sizes: Mapping[str, int], shard: tuple[int, int] | None = None) -> None:
         """Compute what is missing of these sizes, or a shard's share of it."""
-        jobs = self._missing(sizes, shard, tentative=False)
+        jobs = self._missing(sizes, shard, tentative=True)
+        drawn_once = {(job.key, job.block) for job in jobs}
+        every = self._missing(sizes, shard, tentative=False)
+        careful = [job for job in every if (job.key, job.block) not in drawn_once]
         for _ in range(ROUNDS):
-            if not jobs:
+            if not (jobs or careful):
                 return
-            self._run(jobs)
+            self._run(jobs, careful=careful)
             jobs = self._missing(sizes, shard, tentative=True)  # another run may have started over
+            careful = []
         raise StoreError(
             f"the blocks of {self.home.store.folder} vanish as they are written: another run keeps "
             "starting over there. Run this again when it has ended, or choose another out=..."
@@ -338,11 +342,11 @@ class _Work:
         jobs = missing_jobs(self.plan, blocks, self.home.store, tentative=tentative)
         return in_shard(self.plan, jobs, shard) if shard else jobs
 
-    def _run(self, jobs: Sequence[Job], *, rank: int = 0) -> None:
+    def _run(self, jobs: Sequence[Job], *, rank: int = 0, careful: Sequence[Job] = ()) -> None:
         self.outcome += run_jobs(
             self.plan, jobs, self.home.store,
             keep=self._keeper(), workers=self.workers, progress=self.progress,
-            ownership=self.home.ownership, rank=rank,
+            ownership=self.home.ownership, rank=rank, careful=careful,
         )  # fmt: skip
         self.home.store.scan()
 

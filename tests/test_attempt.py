@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from simstudy import attempt
+from simstudy import attempt, thread_warnings
 from simstudy.attempt import by_method, describe, each_replicate, is_machine_trouble, raising
 
 X = np.array([4.0, -1.0, 9.0, 0.0])
@@ -146,7 +146,7 @@ def test_that_test_catches_the_record_that_all_threads_share(monkeypatch):
             yield said
             said += [f"{one.category.__name__}: {one.message}" for one in caught]
 
-    monkeypatch.setattr(attempt, "_warnings_of_this_thread", shared)
+    monkeypatch.setattr(attempt, "warnings_of_this_thread", shared)
     said, _ = said_beside(lambda: warn("theirs"))
     assert said == ["UserWarning: theirs; UserWarning: mine"]
 
@@ -187,8 +187,8 @@ def test_filters_that_another_thread_puts_back_later_do_no_harm():
             theirs = warnings.catch_warnings()
             said_beside(theirs.__enter__)
             theirs.__exit__(None, None, None)
-        assert attempt._show_elsewhere is not attempt._hear
-        assert warnings.filters.count(attempt._ALWAYS_HERE) == 1, "nothing piles up"
+        assert thread_warnings._show_elsewhere is not thread_warnings._hear
+        assert warnings.filters.count(thread_warnings._ALWAYS_HERE) == 1, "nothing piles up"
         warn("shown")
         assert said_beside(lambda: warn("theirs")) == (MINE, [])
     assert [str(one.message) for one in shown] == ["shown", "theirs"]

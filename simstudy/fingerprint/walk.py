@@ -43,8 +43,11 @@ _unhashable_values_ _unhashable_values_map_ _use_args_ _value_repr_ _member_type
 """
 MADE_BY_PYTHON = frozenset(_PYTHONS.split())
 SILENT = frozenset(
-    {"simstudy.lazy", "simstudy.shapes", "simstudy.reads", "simstudy.stats._compile"}
-)
+    {
+        "simstudy.lazy", "simstudy.reads", "simstudy.shapes", "simstudy.stats._compile",
+        "simstudy.thread_warnings",
+    }
+)  # fmt: skip
 """Modules of ours on the way of a number that no number depends on."""
 
 OURS = ("simstudy.stats.", "simstudy.dgps.", "simstudy.attempt", "simstudy.data")
@@ -265,7 +268,10 @@ class Walk:
 
     def binding(self, module: str, name: str, value: Any) -> str:
         """What a name is bound to: code by reference, a constant as an entry of its own."""
-        if _is_code(value) or not modules.is_project(module):
+        if not modules.is_project(module):  # a library's own name says what it is, unless replaced
+            is_replaced = _is_code(value) and modules.is_project(_home(value))
+            return self._reference(value, f"{module}:{name}") if is_replaced else name
+        if _is_code(value):
             return self._reference(value, f"{module}:{name}")
         if (module, name) not in self._bound:
             self._bound.add((module, name))
@@ -521,6 +527,12 @@ def _is_code(value: Any) -> bool:
     return wraps or isinstance(
         value, types.FunctionType | types.BuiltinFunctionType | types.MethodType | type
     ) or (isinstance(value, functools.partial) and False)  # fmt: skip
+
+
+def _home(value: Any) -> str:
+    """The module in which code was written."""
+    names = getattr(value, "__globals__", {})
+    return str(names.get("__name__") or getattr(value, "__module__", "") or "")
 
 
 def _has_code(value: Any) -> bool:
