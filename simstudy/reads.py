@@ -141,7 +141,7 @@ _HANDLERS: dict[str, Callable[..., None]] = {
 def _read(frame: FrameType, path: Any) -> None:
     if _here.quiet:
         return
-    reader, direct = _reader(frame)
+    reader = _reader(frame)
     if reader is None:
         return
     full = os.path.abspath(os.fsdecode(path))
@@ -150,27 +150,26 @@ def _read(frame: FrameType, path: Any) -> None:
     for found in _here.watchers:
         if full not in found:
             found.append(full)
-    module = _importing(reader) if direct else None
+    module = _importing(reader)
     if module is not None:
         _at_import[full, module] = None
 
 
-def _reader(frame: FrameType | None) -> tuple[FrameType | None, bool]:
-    """The project's nearest frame, and whether it did without simstudy's help.
+def _reader(frame: FrameType | None) -> FrameType | None:
+    """The project's nearest frame.
 
-    None where there is none, or where the import system opened the file on its behalf. A loader's
-    `get_data` outside an import reads data for somebody.
+    None where there is none, or where simstudy itself (a cache, a part of data) or the import
+    system opened the file on its behalf. A loader's `get_data` outside an import reads data for
+    somebody.
     """
-    direct = True
     while frame is not None:
         kind = _kind(frame)
         if kind is _PROJECT:
-            return frame, direct
-        if kind is _IMPORT and frame.f_code.co_name != "get_data":
-            return None, direct
-        direct = direct and kind is not _SIMSTUDY
+            return frame
+        if kind is _SIMSTUDY or (kind is _IMPORT and frame.f_code.co_name != "get_data"):
+            return None
         frame = frame.f_back
-    return None, direct
+    return None
 
 
 def _importing(frame: FrameType | None) -> str | None:

@@ -108,7 +108,7 @@ def source_file(module: str) -> Path | None:
 
 def forget_modules() -> None:
     """Look again at which modules there are and what their files say."""
-    for one in (_place, _origin):
+    for one in (_place, _origin, _is_below, is_kernel):
         one.cache_clear()
 
 
@@ -265,9 +265,19 @@ def _targets(module: str, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     base = absolute(module, node.module or "", node.level)
     yield base
     for alias in node.names:  # a name may be a module below the one named
-        below = f"{base}.{alias.name}"
-        if below in sys.modules or (is_project(base) and _origin(below)):
-            yield below
+        if f"{base}.{alias.name}" in sys.modules or _is_below(base, alias.name):
+            yield f"{base}.{alias.name}"
+
+
+@cache
+def _is_below(package: str, name: str) -> bool:
+    """Whether a package of the project has a module of that name; nothing is imported for it."""
+    if not is_project(package):
+        return False
+    origin = _origin(package)
+    folders = [Path(origin).parent] if origin and Path(origin).name == "__init__.py" else []
+    folders += [Path(one) for one in getattr(sys.modules.get(package), "__path__", ())]
+    return any((one / f"{name}.py").is_file() or (one / name).is_dir() for one in folders)
 
 
 def absolute(module: str, name: str, level: int) -> str:

@@ -147,7 +147,7 @@ class Walk:
             parts = (value.dispatcher, value.func)
         elif _python_of(value) is not None:
             return self._dispatcher(value, _python_of(value))
-        elif isinstance(getattr(value, "__wrapped__", None), types.FunctionType):
+        elif isinstance(_dictionary(value).get("__wrapped__"), types.FunctionType):
             parts = (value.__wrapped__,)
         else:
             return None
@@ -523,7 +523,7 @@ def _content(cell: Any) -> Any:
 
 
 def _is_code(value: Any) -> bool:
-    wraps = _python_of(value) is not None or hasattr(value, "__wrapped__")
+    wraps = _python_of(value) is not None or "__wrapped__" in _dictionary(value)
     return wraps or isinstance(
         value, types.FunctionType | types.BuiltinFunctionType | types.MethodType | type
     ) or (isinstance(value, functools.partial) and False)  # fmt: skip
@@ -533,6 +533,15 @@ def _home(value: Any) -> str:
     """The module in which code was written."""
     names = getattr(value, "__globals__", {})
     return str(names.get("__name__") or getattr(value, "__module__", "") or "")
+
+
+def _dictionary(value: Any) -> Mapping[str, Any]:
+    """What is stored in an object, without asking the object: it might import what it stands for."""
+    try:
+        found: Any = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if isinstance(found, Mapping) else {}
 
 
 def _has_code(value: Any) -> bool:

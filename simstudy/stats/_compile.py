@@ -268,7 +268,8 @@ class ContentCache(FunctionCache):
         target_context.refresh()
         key = self._key(sig, target_context.codegen())
         path = self._path(key)
-        found = _read(path, key) if path and self._enabled else None
+        with unwatched():
+            found = _read(path, key) if path and self._enabled else None
         return None if found is None else CompileResult._rebuild(target_context, *found)
 
     def save_overload(self, sig: Any, data: Any) -> None:
