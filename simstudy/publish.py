@@ -28,6 +28,7 @@ from simstudy.provenance import (
     alone_in,
     experiment_libraries,
     read_json,
+    refuse_foreign,
     source_files,
     sources_digest,
     write_bytes,
@@ -322,6 +323,7 @@ def refuse_replacing(
     StoreError
         Naming what is other, and an `out=` that would do.
     """
+    refuse_foreign(plan.name, folder)
     manifest = read_json(folder / MANIFEST)
     if manifest is None:
         return

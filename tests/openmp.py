@@ -1,6 +1,7 @@
 """A library of a few lines that adds with OpenMP, and a study that loads it in its first block."""
 
 import ctypes
+import functools
 import os
 import shutil
 import subprocess
@@ -19,7 +20,15 @@ from simstudy.streams import Streams
 from simstudy.study import Study
 
 N_TERMS = 1000
-WHEN_IMPORTED = os.environ.get("OMP_NUM_THREADS", "")  # of a worker: before anything is loaded
+
+
+@functools.cache
+def when_imported() -> str:
+    """The limit as this module was imported: in a worker, before anything is loaded."""
+    return os.environ.get("OMP_NUM_THREADS", "")
+
+
+when_imported()
 SOURCE = r"""
 #include <omp.h>
 double total(const double *x, long n) {
@@ -66,7 +75,7 @@ class Sums:
                 [library.total(row.ctypes.data_as(ctypes.c_void_p), n_terms) for row in x]
             ),
             "threads": np.full(n_rep, library.threads()),
-            "when_imported": np.full(n_rep, WHEN_IMPORTED, dtype=object),
+            "when_imported": np.full(n_rep, when_imported(), dtype=object),
         }
 
 

@@ -15,8 +15,9 @@ import pytest
 import run
 from experiments.two_stage import TwoStage
 from simstudy.design import grid, scenario_key
+from simstudy.owner import Owner
 from simstudy.provenance import write_json
-from simstudy.store import Store
+from simstudy.store import Store, owner_in
 
 ROOT = Path(run.__file__).parent
 EXPERIMENTS = sorted(path.stem for path in (ROOT / "experiments").glob("[!_]*.py"))
@@ -207,8 +208,17 @@ def drawn_now(text: str) -> int:
     return int(line.split(" drawn now")[0].replace(",", ""))
 
 
+def owner_found(folder: Path) -> Owner:
+    """Whose blocks a folder holds, as all of its files say."""
+    (owner, *others) = [owner_in(path) for path in folder.glob("*.parquet")]
+    assert all(one.settings == owner.settings for one in others)
+    keys = {key: value for one in (owner, *others) for key, value in one.values.items()}
+    codes = {key: code for one in (owner, *others) for key, code in one.codes.items()}
+    return Owner(owner.settings, keys, codes)
+
+
 def replicates(folder: Path, n_rep: int) -> pd.DataFrame:
-    store = Store(folder / "replicates", 1000, "two_stage, seed 1, blocks of 1000")
+    store = Store(folder / "replicates", 1000, owner_found(folder / "replicates"))
     assert store.damaged == []
     keys = [scenario_key(one) for one in grid(TwoStage, k=[1, 1.5], n1=100, n2=[50, 100])]
     return pd.concat([store.read(key, n_rep).to_pandas() for key in keys])
@@ -364,7 +374,7 @@ def test_what_is_stopped_keeps_what_is_finished_and_says_how_to_go_on(
         + " ".join(one if "[" not in one else f"'{one}'" for one in asked)
     )
     assert out == ""
-    store = Store(folder, 1000, "two_stage, seed 1, blocks of 1000")
+    store = Store(folder, 1000, owner_found(folder))
     assert store.damaged == []
     (scenario,) = grid(TwoStage, k=1, n1=100, n2=50)
     assert store.have(scenario_key(scenario), 50_000).sum() >= 3

@@ -345,6 +345,6 @@ def test_failures_of_an_earlier_run_do_not_stay(tmp_path):
         "fragile", [Fragile(healthy=True)], [bias("estimate", truth="truth")],
         {"method": ("a", "b")}, 50,
     )  # fmt: skip
-    publish(mended.run(60, out=tmp_path))
+    publish(mended.run(60, out=tmp_path), replace=True)
     assert not (tmp_path / "fragile" / "failures.parquet").exists()
     assert not (tmp_path / "fragile" / "summary_all_methods.parquet").exists()

@@ -66,7 +66,7 @@ def test_every_command_of_the_readme_is_accepted():
         import shlex
 
         arguments = [run.open_key(one) for one in shlex.split(line)[2:]]
-        run.refuse_bad_overrides(arguments)
+        run.read_jobs(arguments)
 
 
 def test_every_file_that_the_readme_links_to_is_there():

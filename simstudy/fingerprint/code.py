@@ -18,6 +18,8 @@ ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 CONSTANTS = frozenset({"LOAD_CONST", "RETURN_CONST", "LOAD_SMALL_INT", "KW_NAMES"})
 
+ANNOTATIONS = (4, 16)  # as values, and as a function that makes them
+
 
 class Import(NamedTuple):
     """An import statement inside a function: `from {.level}{module} import {names}`."""
@@ -35,6 +37,7 @@ class Code(NamedTuple):
     attributes: frozenset[str]
     imports: tuple[Import, ...]
     strings: frozenset[str]
+    annotates: bool  # whether it makes functions with annotations, which no number depends on
 
 
 @cache
@@ -49,6 +52,7 @@ def read_code(code: CodeType) -> Code:
         frozenset(_attributes(steps)).union(*(one.attributes for one in inner)),
         _unique(_imports(steps), *(one.imports for one in inner)),
         frozenset(_strings(code)).union(*(one.strings for one in inner)),
+        any(map(_annotates, steps)) or any(one.annotates for one in inner),
     )
 
 
@@ -113,6 +117,12 @@ def _imports(steps: list[dis.Instruction]) -> Iterator[Import]:
         if step.opname == "IMPORT_NAME":
             level, names = (one.argval for one in steps[at - 2 : at])
             yield Import(str(step.argval), tuple(names or ()), int(level))
+
+
+def _annotates(step: dis.Instruction) -> bool:
+    if step.opname == "SET_FUNCTION_ATTRIBUTE":
+        return step.arg in ANNOTATIONS
+    return step.opname == "MAKE_FUNCTION" and bool((step.arg or 0) & 4)
 
 
 def _strings(code: CodeType) -> Iterator[str]:

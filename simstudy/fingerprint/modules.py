@@ -12,7 +12,7 @@ import os
 import sys
 import sysconfig
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import metadata
@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from simstudy.fingerprint.code import read_code
+from simstudy.fingerprint.code import Code, read_code
 
 _NAMES = """
 arch arviz beartype blackjax bokeh cloudpickle cupy cvxpy cython dask distributed einops equinox
@@ -63,6 +63,9 @@ def _place(module: str) -> str:
     """`project`, `installed` or `standard`, by where the module's file lies."""
     if module in sys.builtin_module_names:
         return "standard"
+    top = module.split(".")[0]
+    if module not in sys.modules and top != module and _place(top) in ("installed", "standard"):
+        return _place(top)  # to look for the module itself would import its package
     origin = _origin(module)
     if origin is None:
         return _place_of_folders(module)
@@ -465,6 +468,50 @@ def loaded_otherwise(module: str) -> str:
     if first == digest and running <= on_disk:
         return ""
     return hashlib.sha256(repr((first, sorted(running))).encode()).hexdigest()
+
+
+def read_function(code: CodeType, module: str) -> Code:
+    """What a loaded function does, annotations of functions inside it aside.
+
+    Where an import hook made other code of the source, what the source says: test runners rewrite
+    assertions and checkers of types decorate functions; no number depends on that, and workers
+    import without it.
+    """
+    found = read_code(code)
+    loader = getattr(sys.modules.get(module), "__loader__", None)
+    is_hooked = loader is not None and type(loader) is not SourceFileLoader
+    path = source_file(module) if found.annotates or is_hooked else None
+    if path is None:
+        return found
+    text = path.read_bytes()
+    if is_hooked or read_code(_nearest(_codes_by_name(text), code)).digest == found.digest:
+        return read_code(_nearest(_bare_codes_by_name(text), code))
+    return found
+
+
+def _nearest(known: Mapping[str, list[CodeType]], code: CodeType) -> CodeType:
+    namesakes = known.get(code.co_qualname, (code,))
+    return min(namesakes, key=lambda one: abs(one.co_firstlineno - code.co_firstlineno))
+
+
+@lru_cache(maxsize=512)
+def _codes_by_name(text: bytes) -> dict[str, list[CodeType]]:
+    return _by_name(compile(text, "<source>", "exec", dont_inherit=True))
+
+
+@lru_cache(maxsize=512)
+def _bare_codes_by_name(text: bytes) -> dict[str, list[CodeType]]:
+    return _by_name(_compiled_whole(text))
+
+
+def _by_name(code: CodeType) -> dict[str, list[CodeType]]:
+    found: dict[str, list[CodeType]] = {}
+    ahead = [code]
+    while ahead:
+        one = ahead.pop()
+        found.setdefault(one.co_qualname, []).append(one)
+        ahead += [inner for inner in one.co_consts if isinstance(inner, CodeType)]
+    return found
 
 
 def _digests(code: CodeType) -> Iterator[str]:

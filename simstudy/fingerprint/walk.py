@@ -26,6 +26,7 @@ from simstudy.fingerprint import modules
 from simstudy.fingerprint.code import Code, Import, read_code
 from simstudy.fingerprint.values import UnknownValueError, plain_token
 from simstudy.reads import reads_at_import
+from simstudy.threads import VARIABLES
 
 UNFOLLOWED_BUILTINS = frozenset({"globals", "eval", "exec", "__import__", "compile"})
 _LOOK_UPS = """
@@ -208,7 +209,7 @@ class Walk:
             return self.token(wrapped, module)
         if _is_silent(module):
             return f"<{module}.{function.__code__.co_qualname}>"
-        code = read_code(function.__code__)
+        code = modules.read_function(function.__code__, module)
         if not modules.is_project(module) and not _is_in_cell(function):
             return self._foreign_function(function, module, wrapped)
         key = f"{module}.{function.__code__.co_qualname}"
@@ -248,7 +249,8 @@ class Walk:
         if self._is_dynamic(code):
             self._dynamic(code, module)
         if code.attributes & {"environ", "getenv"} or any("environ" in c for c in code.chains):
-            refers += [f"{n}={os.environ[n]!r}" for n in sorted(code.strings & set(os.environ))]
+            named = (code.strings & set(os.environ)) - set(VARIABLES)  # the engine sets those
+            refers += [f"{n}={os.environ[n]!r}" for n in sorted(named)]
         return "|".join(refers)
 
     def chain(self, chain: tuple[str, ...], names: Mapping[str, Any], module: str) -> str:
@@ -288,6 +290,7 @@ class Walk:
 
     def _reference(self, value: Any, where: str) -> str:
         """Which code it is; what it does is in the entry of that code."""
+        value = _unchecked(value)
         token = self.token(value, where)
         if isinstance(value, types.FunctionType) and not value.__closure__:
             return token.rpartition(" ")[0] or token
@@ -335,7 +338,8 @@ class Walk:
         if not isinstance(plain, types.FunctionType) or not _belongs(plain, kind):
             return self.token(value, where)
         plain = _unchecked(plain)
-        code, module = read_code(plain.__code__), str(plain.__globals__.get("__name__", ""))
+        module = str(plain.__globals__.get("__name__", ""))
+        code = modules.read_function(plain.__code__, module)
         self._tokens[id(plain)] = (plain, f"<{kind.__qualname__}.{name}>")
         refers = self.code(code, plain.__globals__, module)
         made_with = self._made_with(plain, where)
@@ -536,7 +540,7 @@ def _home(value: Any) -> str:
 
 
 def _dictionary(value: Any) -> Mapping[str, Any]:
-    """What is stored in an object, without asking the object: it might import what it stands for."""
+    """What an object stores, without asking the object: it might import what it stands for."""
     try:
         found: Any = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -591,7 +595,9 @@ def _is_checker(function: types.FunctionType) -> bool:
 
 
 def _unchecked(function: Any) -> Any:
-    while hasattr(function, "__wrapped__") and _is_checker(function):
+    while isinstance(function, types.FunctionType) and _is_checker(function):
+        if not hasattr(function, "__wrapped__"):
+            break
         function = function.__wrapped__
     return function
 
