@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 class Server:
     """Runs in processes of their own, without paying for imports each time."""
 
-    def __init__(self, pause: float) -> None:
-        env = os.environ | {"SLOW_PAUSE": str(pause), "PYTHONPATH": str(ROOT)}
+    def __init__(self) -> None:
+        env = os.environ | {"PYTHONPATH": str(ROOT)}
         env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.guarantees.slow"],

@@ -27,7 +27,7 @@ from simstudy.store import Store
 from simstudy.streams import Streams
 from simstudy.study import Study
 
-PAUSE = float(os.environ.get("SLOW_PAUSE", "0"))  # seconds per block; no number depends on it
+PAUSE = 0.004  # seconds per block: long enough for a kill to come between
 BLOCK = 20
 SEED = 8
 

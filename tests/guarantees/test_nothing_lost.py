@@ -17,6 +17,7 @@ import pytest
 import simstudy.store
 from simstudy import runner
 from simstudy.errors import StoreError
+from simstudy.owner import Owner
 from simstudy.ownership import owner_of
 from simstudy.runner import Workers
 from simstudy.store import STALE_SECONDS, Group, Store, write_blocks
@@ -37,7 +38,7 @@ N_KILLS, N_GROUP_KILLS, N_WORKER_KILLS = 20, 5, 5
 
 @pytest.fixture(scope="module")
 def server():
-    running = Server(pause=0.004)
+    running = Server()
     yield running
     running.close()
 
@@ -389,7 +390,8 @@ def test_those_checks_notice_a_doubled_and_a_lost_block(tmp_path):
     assert_each_block_once(store, key, 2)
     with pytest.raises(StoreError, match="block 2 of scenario"):
         assert_each_block_once(store, key, 3)
-    write_blocks(tmp_path, [Group(key, 1, 1)], store.read(key, 40).slice(20), owner="twice")
+    again = store.read(key, 40).slice(20)
+    write_blocks(tmp_path, [Group(key, 1, 1)], again, owner=Owner({"study": "twice"}))
     with pytest.raises(AssertionError):
         assert_each_block_once(store, key, 2)
 
