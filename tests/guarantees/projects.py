@@ -5,12 +5,15 @@ case answers is what a user would have: that the run was refused, or the numbers
 """
 
 import contextlib
+import functools
 import hashlib
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +40,11 @@ class Projects:
         self.process.stdin.flush()
         answer: dict[str, Any] = json.loads(self.process.stdout.readline())
         return answer
+
+    def cells(self, folder: Path, *cells: str, backend: str = "inline") -> list[dict[str, Any]]:
+        """Run cells of a notebook in one process; what came of each `answer(study)` in them."""
+        answered: Any = self.run(folder, folder / "out", cells=cells, backend=backend)
+        return answered if isinstance(answered, list) else [answered]
 
     def close(self) -> None:
         self.process.communicate("")
@@ -66,14 +74,56 @@ def carry_out(order: dict[str, Any]) -> dict[str, Any]:
         return {"refused": str(error)}
 
 
+def carry_out_cells(order: dict[str, Any]) -> list[dict[str, Any]]:
+    """Execute cells as a notebook's kernel does: in a `__main__` that has no file."""
+    notebook = types.ModuleType("__main__")
+    sys.modules["__main__"] = notebook
+    os.chdir(order["folder"])
+    sys.path.insert(0, order["folder"])
+    answers: list[dict[str, Any]] = []
+    space = vars(notebook)
+    space["answer"] = functools.partial(_answer, order, answers)
+    for number, cell in enumerate(order["cells"]):
+        exec(compile(cell, f"<cell {number}>", "exec"), space)
+    return answers
+
+
+def _answer(order: dict[str, Any], answers: list[dict[str, Any]], study: Any, **how: Any) -> None:
+    from simstudy.errors import SimstudyError
+    from simstudy.runner import Silent, Workers
+
+    class Listener(Silent):
+        def note(self, text: str) -> None:
+            said.append(text)
+
+    said: list[str] = []
+    workers = Workers(how.pop("backend", order["backend"]), 2)
+    out = how.pop("out", order["out"])
+    try:
+        result = study.run(N_REP, out=out, workers=workers, progress=Listener(), **how)
+        fresh = study.run(N_REP, workers=Workers("inline", 1))
+        answers.append(
+            {
+                "n_blocks": result.outcome.n_blocks,
+                "right": result.summary.equals(fresh.summary),
+                "estimate": float(result.summary["estimate"].iloc[0]),
+                "said": said,
+            }
+        )
+    except SimstudyError as error:
+        answers.append({"refused": str(error), "said": said})
+
+
 def answer_in_a_child(order: dict[str, Any]) -> str:
+    work = carry_out_cells if "cells" in order else carry_out
     read, write = os.pipe()
     child = os.fork()
     if not child:
         os.close(read)
+        os.setpgid(0, 0)
         with contextlib.suppress(BaseException):
             try:
-                text = json.dumps(carry_out(order))
+                text = json.dumps(work(order))
             except BaseException as error:
                 text = json.dumps({"broken": f"{type(error).__name__}: {error}"})
             os.write(write, text.encode())
@@ -82,6 +132,8 @@ def answer_in_a_child(order: dict[str, Any]) -> str:
     with os.fdopen(read) as answers:
         text = answers.read()
     os.waitpid(child, 0)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # idle workers would stay for minutes
     return text
 
 

@@ -1,0 +1,213 @@
+"""What is loaded counts, not what a file says by now: notebooks, edits under a run, workers.
+
+A notebook's process lives long: helpers are redefined, constants change, files are edited with and
+without being loaded again. Workers import for themselves. Whatever happens, stored numbers are
+those of the code that the run says it had.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.guarantees.projects import Projects
+
+FIRST = """
+from dataclasses import dataclass
+import numpy as np
+from simstudy import Study
+from simstudy.measures import mean
+
+SCALE = 2.0
+WEIGHTS = np.ones(3)
+TABLE = {'a': 1.0}
+LIMITS = [1.0, 2.0]
+
+def helper(x):
+    return (x @ WEIGHTS) * SCALE * TABLE['a'] * LIMITS[0]
+
+@dataclass(frozen=True)
+class Trial:
+    n_obs: int = 3
+
+    def simulate(self, streams, n_rep):
+        x = streams('data').standard_normal((n_rep, self.n_obs)) + 1
+        return {'x': helper(x)}
+
+study = Study('cells', [Trial()], [mean('x')], block_size=20)
+answer(study)
+answer(study)
+"""
+
+
+@pytest.fixture(scope="module")
+def projects() -> Iterator[Projects]:
+    running = Projects()
+    yield running
+    running.close()
+
+
+CELLS = {
+    "a function": "def helper(x):\n    return x.max(axis=1)",
+    "a constant": "SCALE = 3.0",
+    "an array": "WEIGHTS = np.array([1.0, 2.0, 3.0])",
+    "an array, in place": "WEIGHTS[0] = 7.0",
+    "a table, in place": "TABLE['a'] = 5.0",
+    "a list, in place": "LIMITS[0] = 4.0",
+    "the class": FIRST[FIRST.index("@dataclass") :].split("study =")[0].replace("+ 1", "+ 2"),
+    "a frame": "import pandas as pd\nWEIGHTS = pd.Series([1.0, 5.0, 3.0]).to_numpy()",
+    "a library's function": "np.dot = np.vdot\nSCALE = np.float64(9.0)",
+    "a lambda": "helper = lambda x: x.min(axis=1)",
+    "a closure": "def make(c):\n    return lambda x: c * x.min(axis=1)\nhelper = make(4.0)",
+    "an instance": "class Gen:\n    def __call__(self, x):\n        return x.min(axis=1)\n"
+                   "helper = Gen()",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CELLS)
+def test_a_cell_that_changes_something_makes_stored_numbers_stale(change, projects, tmp_path):
+    again = "study = Study('cells', [Trial()], [mean('x')], block_size=20)\nanswer(study)"
+    first, same, after = projects.cells(tmp_path, FIRST, CELLS[change], again)
+    assert (first["n_blocks"], first["right"]) == (2, True)
+    assert (same["n_blocks"], same["right"]) == (0, True), "nothing changed"
+    assert "refused" in after, after
+    assert "restart=true" in after["refused"]
+
+
+HARMLESS = {
+    "another function": "def other(x):\n    return x",
+    "another constant": "OTHER = 5",
+    "the same function again": "def helper(x):\n    # as before\n    return (x @ WEIGHTS) * SCALE "
+                               "* TABLE['a'] * LIMITS[0]",
+    "the same constant again": "SCALE = 2.0",
+    "the same array again": "WEIGHTS = np.ones(3)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", HARMLESS)
+def test_a_cell_that_changes_nothing_costs_nothing(change, projects, tmp_path):
+    *_, after = projects.cells(tmp_path, FIRST, HARMLESS[change], "answer(study)")
+    assert (after["n_blocks"], after["right"]) == (0, True)
+
+
+def test_a_notebook_opened_again_goes_on(projects, tmp_path):
+    projects.cells(tmp_path, FIRST)
+    first, _ = projects.cells(tmp_path, FIRST)
+    assert (first["n_blocks"], first["right"]) == (0, True)
+
+
+def test_what_has_no_content_is_named_once_and_counts_as_changed(projects, tmp_path):
+    lock = "import threading\nLOCK = threading.Lock()\n"
+    uses = FIRST.replace("    return (x", "    with LOCK:\n        pass\n    return (x")
+    first, again = projects.cells(tmp_path, lock + uses)
+    assert (first["n_blocks"], first["right"]) == (2, True)
+    (said,) = first["said"]
+    assert said.startswith("__main__.LOCK (_thread.lock) has neither source nor content")
+    assert "refused" in again
+
+
+# ---------------------------------------------------------------- helpers in files
+HELPER = "SCALE = 2.0\ndef gen(x):\n    return x.mean(axis=1) * SCALE\n"
+USES = """
+import importlib, sys
+from pathlib import Path
+from dataclasses import dataclass
+import helpers
+from simstudy import Study
+from simstudy.measures import mean
+
+@dataclass(frozen=True)
+class Trial:
+    def simulate(self, streams, n_rep):
+        return {'x': helpers.gen(streams('data').standard_normal((n_rep, 3)) + 1)}
+
+def study():
+    return Study('cells', [Trial()], [mean('x')], block_size=20)
+
+def edit(old, new):
+    path = Path('helpers.py')
+    path.write_text(path.read_text().replace(old, new))
+    importlib.invalidate_caches()
+"""
+
+
+def with_helpers(folder: Path) -> Path:
+    (folder / "helpers.py").write_text(HELPER)
+    return folder
+
+
+def test_a_file_that_is_edited_and_not_loaded_again_is_named(projects, tmp_path):
+    """What runs is still the old code; what is on disk will be the new: nobody should mistake it."""
+    edit = "edit('mean', 'max')\nanswer(study())\nanswer(study(), out='other')"
+    first, after, other = projects.cells(with_helpers(tmp_path), USES, "answer(study())", edit)
+    assert "helpers (edited after it was loaded) is new" in after["refused"]
+    assert other["right"]
+    assert other["estimate"] == first["estimate"]
+    (new,) = projects.cells(tmp_path, USES, "answer(study(), out='other')")
+    assert "helpers.gen has changed" in new["refused"]
+
+
+def test_workers_do_not_draw_with_a_file_that_was_edited_meanwhile(projects, tmp_path):
+    (after,) = projects.cells(
+        with_helpers(tmp_path), USES, "edit('mean', 'max')\nanswer(study(), backend='loky')"
+    )
+    assert "workers load other code than this run began with" in after["refused"]
+    assert "helpers.gen has changed" in after["refused"]
+    assert not list(tmp_path.glob("out/cells/replicates/*.parquet"))
+
+
+def test_workers_do_not_draw_with_a_constant_that_only_this_process_changed(projects, tmp_path):
+    (after,) = projects.cells(
+        with_helpers(tmp_path), USES, "helpers.SCALE = 5.0\nanswer(study(), backend='loky')"
+    )
+    assert "helpers.SCALE has changed" in after["refused"]
+    (threads,) = projects.cells(
+        with_helpers(tmp_path), USES, "helpers.SCALE = 5.0\nanswer(study(), backend='threads')"
+    )
+    assert (threads["n_blocks"], threads["right"]) == (2, True)
+
+
+def test_workers_of_an_earlier_run_are_not_used_for_other_code(projects, tmp_path):
+    """joblib keeps its workers for minutes: those that imported the old helpers must go."""
+    edit = "edit('mean', 'max')\nimportlib.reload(helpers)\n"
+    first, second = projects.cells(
+        with_helpers(tmp_path), USES, "answer(study())",
+        edit + "answer(study(), out='other')", backend="loky",
+    )  # fmt: skip
+    assert (first["n_blocks"], first["right"]) == (2, True)
+    assert (second["n_blocks"], second["right"]) == (2, True)
+    assert second["estimate"] != first["estimate"]
+
+
+def test_a_file_that_is_loaded_again_makes_stored_numbers_stale(projects, tmp_path):
+    edit = "edit('mean', 'max')\nimportlib.reload(helpers)\nanswer(study())"
+    first, after = projects.cells(with_helpers(tmp_path), USES, "answer(study())", edit)
+    assert first["right"]
+    assert "helpers.gen has changed" in after["refused"]
+
+
+SLOW = (
+    HELPER
+    + """
+import os
+import time
+
+def wait(block):
+    if block == 3 and os.path.exists('next.py'):  # the fourth block: workers are at it
+        os.rename('next.py', 'helpers.py')
+    time.sleep(0.05)
+"""
+)
+
+
+@pytest.mark.parametrize("backend", ["inline", "threads", "loky"])
+def test_a_file_that_is_edited_under_a_run(backend, projects, tmp_path):
+    """The run ends with the code that it began with, or says that it cannot; no mixture."""
+    (tmp_path / "helpers.py").write_text(SLOW)
+    (tmp_path / "next.py").write_text(SLOW.replace("mean", "max"))
+    uses = USES.replace("        return {", "        helpers.wait(streams.block)\n        return {")
+    uses = uses.replace("block_size=20", "block_size=2")
+    (first,) = projects.cells(tmp_path, uses, "answer(study())", backend=backend)
+    assert first.get("right") or "workers load other code" in first["refused"]
+    (after,) = projects.cells(tmp_path, uses, "answer(study())", backend="inline")
+    assert "helpers.gen has changed" in after["refused"]
