@@ -219,7 +219,8 @@ AT_IMPORT: dict[str, Case] = {
         "np.vectorize(half)(x.mean(axis=1))", "prec = 5", "prec = 3"),
     "a decorator's argument": one(
         "def times(c):\n    def wrap(f):\n        return lambda x: c * f(x)\n    return wrap\n"
-        "@times(2.0)\ndef gen(x):\n    return x.mean(axis=1)", "gen(x)", "times(2.0)", "times(3.0)"),
+        "@times(2.0)\ndef gen(x):\n    return x.mean(axis=1)",
+        "gen(x)", "times(2.0)", "times(3.0)"),
     "a decorator's code": one(
         "import functools\ndef doubled(f):\n    @functools.wraps(f)\n    def inner(x):\n"
         "        return 2 * f(x)\n    return inner\n@doubled\ndef gen(x):\n"
@@ -309,7 +310,8 @@ CLASSES: dict[str, Case] = {
     "a nested class": one(
         "class P:\n    class Q:\n        c = 2.0", "x.mean(axis=1) * P.Q.c", "c = 2.0", "c = 3.0"),
     "a metaclass": one(
-        "class M(type):\n    @property\n    def c(cls):\n        return 2.0\nclass P(metaclass=M):\n"
+        "class M(type):\n    @property\n    def c(cls):\n        return 2.0\n"
+        "class P(metaclass=M):\n"
         "    pass", "x.mean(axis=1) * P.c", "return 2.0", "return 3.0"),
     "a descriptor": one(
         "class D:\n    def __get__(self, one, kind):\n        return 2.0\nclass P:\n    c = D()",
@@ -373,7 +375,8 @@ INNER = "import numba\n@numba.njit(cache=True)\ndef twice(v):\n    return 2.0 * 
 
 ELSEWHERE: dict[str, Case] = {
     "a table read at import": (
-        {"trial.py": trial("import pandas as pd\nW = pd.read_csv('w.csv')", "x @ W['w'].to_numpy()"),
+        {"trial.py": trial(
+            "import pandas as pd\nW = pd.read_csv('w.csv')", "x @ W['w'].to_numpy()"),
          "w.csv": "w\n1.0\n2.0\n3.0\n"}, {"w.csv": "w\n1.0\n2.0\n4.0\n"}),
     "a number read at import": (
         {"trial.py": trial("C = float(open('c.txt').read())", "x.mean(axis=1) * C"),
@@ -464,7 +467,8 @@ PLAIN_HELPERS = HELPERS + "\nLIMIT = 1.0\nCOLORS = {'a': 'red'}\n"
 HARMLESS: dict[str, tuple[str, str, str]] = {
     "a comment": ("trial.py", "# a comment", "# another comment, longer\n# than before"),
     "a comment at the end": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.0  # in units of x"),
-    "formatting": ("trial.py", "gen_a(x) * scale + LIMIT", "(gen_a(\n        x) * scale\n + LIMIT)"),
+    "formatting": (
+        "trial.py", "gen_a(x) * scale + LIMIT", "(gen_a(\n        x) * scale\n + LIMIT)"),
     "blank lines": ("trial.py", "def unrelated", "\n\n\n\ndef unrelated"),
     "a docstring": ("trial.py", "What it does.", "What it does, at length.\n    More."),
     "a docstring less": ("trial.py", "    '''What it does.'''\n", ""),
@@ -473,7 +477,8 @@ HARMLESS: dict[str, tuple[str, str, str]] = {
     "an annotation of a local": ("trial.py", "scale: float = SCALE", "scale = SCALE"),
     "an annotation of a constant": ("trial.py", "SCALE: float = 2.0", "SCALE = 2.0"),
     "an annotation of a field": ("trial.py", "n_obs: int = 3", "n_obs: float = 3"),
-    "another function": ("trial.py", "def unrelated(x):\n    return x", "def other(x):\n    return -x"),
+    "another function": (
+        "trial.py", "def unrelated(x):\n    return x", "def other(x):\n    return -x"),
     "another helper": ("helpers.py", "x.max(axis=1)", "x.min(axis=1)"),
     "another constant": ("helpers.py", "'red'", "'blue'"),
     "a function more": ("helpers.py", "LIMIT = 1.0", "LIMIT = 1.0\ndef figure(x):\n    return x"),
@@ -540,8 +545,16 @@ def test_what_a_simulation_reads_without_declaring_it_stops_the_run(projects, tm
     assert "c.txt, which the study does not declare" in said
 
 
-@pytest.mark.parametrize(("was", "now"), [("1", "1.0"), ("1.0", "True"), ("(1,)", "[1]"),
-                                          ("0.0", "-0.0"), ("1", "__import__('numpy').int64(1)")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("1", "1.0"),
+        ("1.0", "True"),
+        ("(1,)", "[1]"),
+        ("0.0", "-0.0"),
+        ("1", "__import__('numpy').int64(1)"),
+    ],
+)
 def test_the_type_of_a_factor_counts(was, now, projects, tmp_path):
     """Blocks drawn with 1 are not taken for those of 1.0, which arithmetic may tell apart."""
     files = {

@@ -137,7 +137,7 @@ def with_helpers(folder: Path) -> Path:
 
 
 def test_a_file_that_is_edited_and_not_loaded_again_is_named(projects, tmp_path):
-    """What runs is still the old code; what is on disk will be the new: nobody should mistake it."""
+    """What runs is still the old code, what is on disk the new: nobody should mistake one."""
     edit = "edit('mean', 'max')\nanswer(study())\nanswer(study(), out='other')"
     first, after, other = projects.cells(with_helpers(tmp_path), USES, "answer(study())", edit)
     assert "helpers (edited after it was loaded) is new" in after["refused"]
