@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+PLAIN = (type(None), bool, int, float, str)
+
 
 def identity(part: object, *, without: Collection[str] = ()) -> str:
     """What names a scenario or a part of one: its class and its non-default fields, by name.
@@ -40,7 +42,8 @@ def identity(part: object, *, without: Collection[str] = ()) -> str:
         named = ",".join(f"{name}={value}" for name, value in _non_default(part, without))
         return f"{type(part).__name__}({named})"
     if isinstance(part, dict):
-        return "{" + ",".join(f"{k!r}:{identity(v)}" for k, v in sorted(part.items())) + "}"
+        pairs = sorted(part.items(), key=lambda pair: (type(pair[0]).__name__, pair[0]))
+        return "{" + ",".join(f"{k!r}:{identity(v)}" for k, v in pairs) + "}"
     if isinstance(part, tuple | list):
         return "(" + ",".join(map(identity, part)) + ")"
     return _scalar(part)
@@ -88,8 +91,11 @@ def _scalar(value: Any) -> str:
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, float) and value.is_integer() and not _is_negative_zero(value):
         return str(int(value))
-    if value is None or isinstance(value, bool | int | float | str):
+    if type(value) in PLAIN:
         return repr(value)
+    for plain in (int, float, str):
+        if isinstance(value, plain):  # of a class of its own, which may show itself otherwise
+            return f"{type(value).__name__}({plain.__repr__(value)})"
     raise TypeError(
         f"{_shown(value)} has no lasting name: the fields of a scenario are numbers, strings, "
         "None, tuples of these, or frozen dataclasses, so that its random streams can be found "
@@ -117,23 +123,23 @@ def typed(value: object) -> str:
         return "[" + ", ".join(map(typed, value)) + "]"
     if isinstance(value, np.generic):
         return f"{value.dtype}({value.item()!r})"
-    return repr(value) if type(value) in (bool, int, float, str) else identity(value)
+    return repr(value) if type(value) in PLAIN else identity(value)
 
 
 def parts_of(part: Any) -> Iterator[Any]:
-    """A scenario and every dataclass, enum member and function within it, itself first."""
-    if is_dataclass(part) and not isinstance(part, type):
-        yield part
-        for one in fields(part):
-            yield from parts_of(getattr(part, one.name))
-    elif isinstance(part, Mapping):
-        for one in part.values():
-            yield from parts_of(one)
+    """A scenario and everything within it that has code of its own, itself first."""
+    if isinstance(part, Mapping):
+        inside = list(part.values())
     elif isinstance(part, tuple | list):
-        for one in part:
-            yield from parts_of(one)
-    elif isinstance(part, enum.Enum):
+        inside = list(part)
+    elif is_dataclass(part) and not isinstance(part, type):
+        inside = [getattr(part, one.name) for one in fields(part)]
+    else:
+        inside = []
+    if type(part) not in (*PLAIN, tuple, list, dict) and not isinstance(part, np.generic):
         yield part
+    for one in inside:
+        yield from parts_of(one)
 
 
 def _shown(value: Any) -> str:

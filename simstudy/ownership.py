@@ -1,19 +1,22 @@
 """What a plan's numbers depend on: its settings, its scenarios' values, and their code."""
 
 import json
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from simstudy.block import checked_columns
 from simstudy.design import Plan
-from simstudy.fingerprint import WHOLE, Fingerprint, Trace, trace
+from simstudy.fingerprint import Fingerprint, Trace, learn_drift, trace
+from simstudy.fingerprint.modules import forget_modules, loaded_digest
 from simstudy.naming import parts_of, short_hash, typed
 from simstudy.owner import Owner
 from simstudy.streams import Streams
 
 LAYOUT = 2  # of the rows of a block; one more where the same columns would be stored otherwise
-ENGINE = (Streams, Plan, checked_columns)  # code of ours between a scenario and its stored columns
+ENGINE = (Streams, Plan, checked_columns)  # code of ours between a scenario and its columns
+CARRIERS = ("simstudy.attempt", "simstudy.block", "simstudy.store", "simstudy.summary")
 OWN_PROCESS = "__main__"  # code that workers are sent, instead of importing it
 
 
@@ -52,23 +55,42 @@ def ownership_of(
     worst
         What failures count as, where moments are kept.
     """
-    kinds: dict[Any, tuple[Any, ...]] = {}
+    forget_modules()
+    kinds: dict[Any, list[Any]] = {}
     for one in plan.scenarios:
-        kinds.setdefault(_kind(one), (one, *ENGINE))
-    witnesses = (*kinds.values(), *((one,) for one in measures))
-    traces = _traced(witnesses)
+        kinds.setdefault(_kind(one), []).append(one)
+    alike = [(*some, *ENGINE) for some in kinds.values()]
+    witnesses = (*((some[0], *ENGINE) for some in kinds.values()), *((one,) for one in measures))
+    traces = _traced([*alike, *((one,) for one in measures)])
     codes = {kind: one.found for kind, one in zip(kinds, traces, strict=False)}
+    texts = {
+        id(one): text
+        for some, found in zip(kinds.values(), traces, strict=False)
+        for one, text in zip(some, found.tokens, strict=False)
+    }
     settings = _settings(plan) | _moments(plan, measures, traces[len(kinds) :], worst or {})
     return Ownership(
         Owner(
             settings,
-            {key: typed(one) for key, one in plan.keys.items()},
+            {key: _values(one, texts[id(one)]) for key, one in plan.keys.items()},
             {key: codes[_kind(one)] for key, one in plan.keys.items()},
         ),
         witnesses,
-        _expected(witnesses, traces),
+        _expected(witnesses, traces, is_whole=all(len(some) == 1 for some in kinds.values())),
         {name: what for one in traces for name, what in one.unfollowed.items()},
     )
+
+
+def _values(scenario: Any, text: str) -> str:
+    """A scenario's values as a person reads them, and a hash of all that it holds."""
+    return f"{typed(scenario)} #{short_hash(text, 8)}"
+
+
+def learn_from_run(plan: Plan, before: Ownership, measures: Sequence[Any] = ()) -> None:
+    """Note what drawing blocks in this process changed of what they use: memories, caches."""
+    after = ownership_of(plan, measures)
+    for key, code in after.owner.codes.items():
+        learn_drift(before.owner.codes[key], code)
 
 
 def owner_of(plan: Plan, measures: Sequence[Any] = ()) -> Owner:
@@ -109,30 +131,41 @@ def _hash_of(one: Trace) -> str:
 
 
 def _expected(
-    witnesses: Sequence[tuple[Any, ...]], traces: Sequence[Trace]
+    witnesses: Sequence[tuple[Any, ...]], traces: Sequence[Trace], *, is_whole: bool
 ) -> tuple[Fingerprint, ...]:
-    """What a worker must find, which has no `__main__` but what it is sent."""
+    """What a worker must find, which has of `__main__` only what it is sent."""
     names = {name for one in traces for name in one.found}
-    if any(name.startswith(OWN_PROCESS) for name in names):
-        return as_imported(witnesses)
-    return tuple(one.found for one in traces)
+    if is_whole and not any(name.startswith(OWN_PROCESS) for name in names):
+        return _with_engine(traces)
+    return as_imported(witnesses)
 
 
 def as_imported(witnesses: Sequence[tuple[Any, ...]]) -> tuple[Fingerprint, ...]:
-    """The fingerprints of code that a worker imports for itself."""
-    return tuple(
-        {name: said for name, said in one.found.items() if not name.startswith(OWN_PROCESS)}
-        for one in _traced(witnesses, without_main=True)
-    )
+    """The fingerprints of code that a worker imports for itself, or is sent."""
+    return _with_engine(_traced(witnesses, without_main=True))
+
+
+def _with_engine(traces: Sequence[Trace]) -> tuple[Fingerprint, ...]:
+    """And of the code of ours that carries columns to the store, as this process has loaded it."""
+    loaded = {f"{name} as it is loaded": "#" + loaded_digest(name) for name in CARRIERS}
+    return (*(one.found for one in traces), loaded)
+
+
+_known: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
 
 
 def _traced(witnesses: Sequence[tuple[Any, ...]], *, without_main: bool = False) -> list[Trace]:
-    """What is used; and users' compiled functions hold no machine code older than their source."""
+    """What is used; and nothing that is used remembers what other code computed or compiled."""
     traces = [trace(parts, without_main=without_main) for parts in witnesses]
+    used = short_hash(json.dumps([one.found for one in traces], sort_keys=True), 32)
+    for function in {id(f): f for one in traces for f in one.remembering}.values():
+        is_ours = str(function.__module__).startswith("simstudy.")
+        if not is_ours and _known.get(function) != used:
+            function.cache_clear()
+            _known[function] = used
     compiled = [part for one in traces for part in one.compiled]
     if compiled:
         from simstudy.stats._compile import rekey
 
-        sources = {n: said for one in traces for n, said in one.found.items() if WHOLE in n}
-        rekey(compiled, short_hash(json.dumps(sources, sort_keys=True), 32))
+        rekey(compiled, used)
     return traces

@@ -19,6 +19,7 @@ folder.
 
 import contextlib
 import functools
+import linecache
 import os
 import sys
 import threading
@@ -28,6 +29,7 @@ from typing import Any
 
 _ENGINE = os.path.dirname(os.path.abspath(__file__))
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__))
+_LINES = linecache.__file__
 _PREFIXES = tuple({sys.prefix, sys.base_prefix, sys.exec_prefix})
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/lib", "/usr/lib", "/usr/share")  # time zones, locales
@@ -49,6 +51,7 @@ _here = _Here()
 _declared: set[str] = set()
 _ours: set[str] = set()  # files and folders that this process made in the temporary folder
 _at_import: dict[tuple[str, str], None] = {}  # (path, module), in order
+_elsewhere: dict[tuple[str, str], None] = {}  # (path, definition), in order
 
 
 @functools.cache
@@ -91,6 +94,21 @@ def reads_at_import(modules: Iterable[str]) -> dict[str, str]:
     """
     wanted = set(modules)
     return {path: module for path, module in list(_at_import) if module in wanted}
+
+
+def reads_by(definitions: set[str]) -> dict[str, str]:
+    """Files that these functions, or methods of these classes, read outside of any block.
+
+    Parameters
+    ----------
+    definitions
+        Each as `module.qualified_name`.
+    """
+    return {path: reader for path, reader in list(_elsewhere) if _is_among(reader, definitions)}
+
+
+def _is_among(reader: str, definitions: set[str]) -> bool:
+    return reader in definitions or reader.rpartition(".")[0] in definitions
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
@@ -153,6 +171,9 @@ def _read(frame: FrameType, path: Any) -> None:
     module = _importing(reader)
     if module is not None:
         _at_import[full, module] = None
+    elif not _here.watchers:
+        name = f"{reader.f_globals.get('__name__')}.{reader.f_code.co_qualname}"
+        _elsewhere[full, name] = None
 
 
 def _reader(frame: FrameType | None) -> FrameType | None:
@@ -166,10 +187,19 @@ def _reader(frame: FrameType | None) -> FrameType | None:
         kind = _kind(frame)
         if kind is _PROJECT:
             return frame
+        if frame.f_code.co_filename == _LINES:  # for a program, or for one that shows its source
+            return _asking(frame)
         if kind is _SIMSTUDY or (kind is _IMPORT and frame.f_code.co_name != "get_data"):
             return None
         frame = frame.f_back
     return None
+
+
+def _asking(frame: FrameType | None) -> FrameType | None:
+    """Who asked for lines of a file, if that is the project and not a library."""
+    while frame is not None and frame.f_code.co_filename == _LINES:
+        frame = frame.f_back
+    return frame if frame is not None and _kind(frame) is _PROJECT else None
 
 
 def _importing(frame: FrameType | None) -> str | None:
@@ -197,8 +227,6 @@ def _kind_of_file(filename: str) -> str:
     full = os.path.abspath(filename)
     if _inside(full, _ENGINE):
         return _SIMSTUDY
-    if full == os.path.join(_STANDARD, "linecache.py"):  # shows source, in a traceback say
-        return _IMPORT
     return _LIBRARY if _is_library(full) else _PROJECT
 
 

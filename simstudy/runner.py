@@ -69,7 +69,7 @@ class Task(NamedTuple):
 class Receipt(NamedTuple):
     """What a worker says of a task whose blocks are written."""
 
-    jobs: tuple[Job, ...]
+    done: tuple[tuple[str, int], ...]  # keys and blocks: scenarios do not travel back
     seconds: float
     n_failed: int
     first_failure: tuple[Address, str] | None
@@ -154,12 +154,12 @@ class Outcome:
 
     def count(self, receipt: Receipt) -> None:
         """Add a finished task."""
-        self.n_blocks += len(receipt.jobs)
+        self.n_blocks += len(receipt.done)
         self.n_failed += receipt.n_failed
         if receipt.first_failure and len(self.failures) < FAILURES_SHOWN:
             self.failures.append(receipt.first_failure)
-        for job, seconds in zip(receipt.jobs, receipt.seconds_each, strict=True):
-            self._least(job.key, seconds)
+        for (key, _), seconds in zip(receipt.done, receipt.seconds_each, strict=True):
+            self._least(key, seconds)
 
     def __iadd__(self, other: "Outcome") -> "Outcome":
         """Another round of the same run."""
@@ -303,7 +303,8 @@ def _written(task: Task, blocks: Sequence[Block], seconds: Sequence[float]) -> R
     n_failed = sum(block.n_failed for block in blocks)
     failure = _first_failure(task.plan, task.jobs, blocks) if n_failed else None
     total = sum(seconds) + time.perf_counter() - start
-    return Receipt(task.jobs, total, n_failed, failure, tuple(seconds))
+    done = tuple((job.key, job.block) for job in task.jobs)
+    return Receipt(done, total, n_failed, failure, tuple(seconds))
 
 
 def _write(task: Task, jobs: Sequence[Job], blocks: Sequence[Block], *, rank: int) -> None:
@@ -417,8 +418,8 @@ class _Run:
     def done(self, receipt: Receipt) -> None:
         """Count a finished task; the cost of a block is that of the latest (the first compiles)."""
         self.outcome.count(receipt)
-        self.seconds_per_block = receipt.seconds / len(receipt.jobs)
-        self.progress.advance(len(receipt.jobs) * self.plan.block_size)
+        self.seconds_per_block = receipt.seconds / len(receipt.done)
+        self.progress.advance(len(receipt.done) * self.plan.block_size)
         self.n_loose += 1
         if self.n_loose > FILES_BEFORE_COMPACTION:
             self.store.compact(recent_only=True)

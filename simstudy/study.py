@@ -20,7 +20,7 @@ from simstudy.design import Plan, factors_of, refuse_twins
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure
-from simstudy.ownership import Ownership, ownership_of
+from simstudy.ownership import Ownership, learn_from_run, ownership_of
 from simstudy.precision import forecast, next_sizes, read_targets, shortfalls
 from simstudy.provenance import (
     MANIFEST,
@@ -349,6 +349,8 @@ class _Work:
             ownership=self.home.ownership, rank=rank, careful=careful,
         )  # fmt: skip
         self.home.store.scan()
+        if self.workers.backend != "loky":
+            learn_from_run(self.plan, self.home.ownership, self.study._streamed(self.keep))
 
     def redraw_failures(self, sizes: Mapping[str, int]) -> None:
         """Draw the blocks that hold failures again; what comes outranks what is stored."""

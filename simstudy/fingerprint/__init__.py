@@ -5,14 +5,23 @@ in the same file) do not count. `docs/guarantees.md` says what is followed, what
 what cannot be seen.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from simstudy.errors import StudyError
 from simstudy.fingerprint.modules import library_version
-from simstudy.fingerprint.walk import WHOLE, Walk
+from simstudy.fingerprint.walk import WHOLE, Walk, learn_drift
 
-__all__ = ["WHOLE", "Fingerprint", "Trace", "changes", "fingerprint", "library_version", "trace"]
+__all__ = [
+    "WHOLE", "Fingerprint", "Trace", "changes", "fingerprint", "learn_drift", "library_version",
+    "trace",
+]  # fmt: skip
+
+ROOM = 512 << 20  # bytes of stack: reserved, and taken only as far as it is needed
+DEEPEST = 100_000
 
 Fingerprint = dict[str, str]
 """Definition, constant, module or library -> hash or version."""
@@ -30,13 +39,16 @@ class Trace:
         What counts as changed since nobody can say, with what it is.
     compiled
         numba's dispatchers that are used.
+    remembering
+        Functions that are used and keep what they returned.
     tokens
-        The text of each part that was asked for.
+        The text of each part that was asked for, with its values.
     """
 
     found: Fingerprint
     unfollowed: Mapping[str, str]
     compiled: tuple[Any, ...]
+    remembering: tuple[Any, ...]
     tokens: tuple[str, ...]
 
 
@@ -54,10 +66,47 @@ def trace(parts: Iterable[object], *, without_main: bool = False) -> Trace:
         Leave out what only the process that was started has: the source of its `__main__`.
     """
     parts = list(parts)
+    try:
+        return _traced(parts, without_main)
+    except RecursionError:
+        return _with_room(lambda: _traced(parts, without_main))
+
+
+def _traced(parts: list[object], without_main: bool) -> Trace:
     walk, tokens = _walked(parts, Walk(without_main=without_main))
-    if "exact" in walk.attributes:
+    if "exact" in walk.attributes | walk.strings:
         walk, tokens = _walked(parts, Walk(with_exact=True, without_main=without_main))
-    return Trace(walk.found, walk.unfollowed, tuple(walk.compiled.values()), tokens)
+    compiled, remembering = tuple(walk.compiled.values()), tuple(walk.remembering)
+    return Trace(walk.found, walk.unfollowed, compiled, remembering, tokens)
+
+
+def _with_room(work: Callable[[], Trace]) -> Trace:
+    """Work that goes deep (a chain of hundreds of functions, a long linked list)."""
+    done: list[Trace | BaseException] = []
+
+    def deep() -> None:
+        try:
+            done.append(work())
+        except BaseException as error:
+            done.append(error)
+
+    limit, size = sys.getrecursionlimit(), threading.stack_size(ROOM)
+    try:
+        sys.setrecursionlimit(max(limit, DEEPEST))
+        thread = threading.Thread(target=deep)
+        thread.start()
+        thread.join()
+    finally:
+        sys.setrecursionlimit(limit)
+        threading.stack_size(size)
+    if isinstance(done[0], RecursionError):
+        raise StudyError(
+            "what the scenarios use is nested too deeply to be compared with what a later run uses "
+            "(a list of many thousand links, say). Hold it in an array or a flat list."
+        ) from None
+    if isinstance(done[0], BaseException):
+        raise done[0]
+    return done[0]
 
 
 def _walked(parts: list[object], walk: Walk) -> tuple[Walk, tuple[str, ...]]:
@@ -67,14 +116,9 @@ def _walked(parts: list[object], walk: Walk) -> tuple[Walk, tuple[str, ...]]:
 
 
 def _part(walk: Walk, part: Any) -> str:
-    """A scenario's class, and the classes of its parts; its values are named by its identity."""
+    """A part's text; of a scenario its class, and the values of its fields and of what it adds."""
     where = f"{getattr(part, '__module__', None) or type(part).__module__}:"
-    if not hasattr(type(part), "simulate") or isinstance(part, type):
-        return walk.token(part, where)
-    walk.token(type(part), where)
-    for one in fields(part):
-        walk.token(getattr(part, one.name), where)
-    return ""
+    return walk.token(part, where)
 
 
 def changes(stored: Mapping[str, str], current: Mapping[str, str]) -> list[str]:

@@ -4,9 +4,10 @@ Instructions are read rather than source, so a function in a notebook's cell and
 the same to the walk, and what was edited on disk after it was imported is seen as it runs.
 """
 
+import bisect
 import dis
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from types import CodeType
 from typing import NamedTuple, TypeVar
@@ -16,6 +17,7 @@ T = TypeVar("T")
 SKIPPED = frozenset({"CACHE", "RESUME", "NOP", "EXTENDED_ARG", "PRECALL", "NOT_TAKEN"})
 ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
 CONSTANTS = frozenset({"LOAD_CONST", "RETURN_CONST", "LOAD_SMALL_INT", "KW_NAMES"})
 
 ANNOTATIONS = (4, 16)  # as values, and as a function that makes them
@@ -45,7 +47,9 @@ def read_code(code: CodeType) -> Code:
     """Digest and references of a code object; remembered, since code objects never change."""
     steps = [one for one in dis.get_instructions(code) if one.opname not in SKIPPED]
     inner = [read_code(one) for one in code.co_consts if isinstance(one, CodeType)]
-    text = repr((_signature(code), list(_lines(steps)), code.co_exceptiontable))
+    places = _places(steps)
+    handled = [(places(a), places(b), places(to), *rest) for a, b, to, *rest in _handlers(code)]
+    text = repr((_signature(code), list(_lines(steps, places)), handled))
     return Code(
         hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest(),
         _unique(_chains(steps), *(one.chains for one in inner)),
@@ -67,12 +71,31 @@ def _signature(code: CodeType) -> tuple[object, ...]:
     return (*counts, kinds, code.co_varnames[:n_arguments], code.co_freevars, code.co_cellvars)
 
 
-def _lines(steps: list[dis.Instruction]) -> Iterator[tuple[str, str]]:
+def _places(steps: list[dis.Instruction]) -> Callable[[int], int]:
+    """From a place in the bytes to the number of the instruction there, or of the next that counts.
+
+    Formatting puts in, or takes out, instructions that do nothing.
+    """
+    offsets = [step.offset for step in steps]
+    return lambda offset: bisect.bisect_left(offsets, offset)
+
+
+def _handlers(code: CodeType) -> list[tuple[int, ...]]:
+    """Which instructions an exception leaves for which; as written where Python hides the table."""
+    parse = getattr(dis, "_parse_exception_table", None)
+    if parse is None:
+        return [(0, 0, 0, *code.co_exceptiontable)]
+    return [(one.start, one.end, one.target, one.depth, one.lasti) for one in parse(code)]
+
+
+def _lines(steps: list[dis.Instruction], places: Callable[[int], int]) -> Iterator[tuple[str, str]]:
     """Each instruction with what it refers to; a class's docstring inside a function left out."""
     for step, after in zip(steps, [*steps[1:], None], strict=True):
         if after is not None and _stores_docstring(after) and step.opname in CONSTANTS:
             continue
-        if not _stores_docstring(step):
+        if step.opcode in JUMPS:
+            yield step.opname, str(places(step.argval))
+        elif not _stores_docstring(step):
             yield step.opname, _constant(step.argval) if step.opname in CONSTANTS else _shown(step)
 
 

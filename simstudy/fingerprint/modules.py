@@ -7,8 +7,10 @@ package, by its version and the content of its files.
 
 import ast
 import hashlib
+import importlib
 import importlib.util
 import os
+import re
 import sys
 import sysconfig
 import time
@@ -41,10 +43,12 @@ DISTRIBUTIONS = {
 }  # fmt: skip
 """Where a distribution is not named as what it installs."""
 
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Imports = ast.Import | ast.ImportFrom
-_CHANGES = "add append clear discard extend insert pop popitem remove setdefault update"
-MUTATORS = frozenset(_CHANGES.split())
+IMPORTED = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+_EFFECTS = "register implements overload intrinsic lower hook plugin accessor extension unbox"
+HAS_EFFECTS = re.compile("|".join(_EFFECTS.split()))
 COMPILER = "simstudy.stats._compile"
 GENERATED = ("namedtuple_", "__mp_main__")
 
@@ -116,6 +120,33 @@ def forget_modules() -> None:
 
 
 # ---------------------------------------------------------------- libraries
+def is_standard(module: str) -> bool:
+    """Whether a module is of the standard library."""
+    return _place(module.split(".")[0]) == "standard"
+
+
+def is_known(module: str) -> bool:
+    """Whether a module is found somewhere, and not made up by code that was executed."""
+    return (bool(module) and _place(module) in ("standard", "installed")) or _is_made_up(module)
+
+
+def is_project_file(file: str) -> bool:
+    """Whether a source file is neither of an installed package nor of the standard library."""
+    return _place_of_file(Path(file)) == "project"
+
+
+def bound_by_import(module: str, name: str, value: object) -> str:
+    """The library's name of what a module imports from it; its version speaks for it."""
+    for node in (source(module) or NOTHING).at_import:
+        if not isinstance(node, ast.ImportFrom) or node.level or is_project(node.module or ""):
+            continue
+        for alias in node.names:
+            if (alias.asname or alias.name) == name:
+                own = getattr(sys.modules.get(node.module or ""), alias.name, None)
+                return f"{node.module}.{alias.name}" if own is value else ""
+    return ""
+
+
 def library(module: str) -> tuple[str, str] | None:
     """Name and version of what a module that is not the project's belongs to."""
     top = module.split(".")[0]
@@ -144,13 +175,31 @@ def library_version(top: str) -> str:
     return str(getattr(sys.modules.get(top), "__version__", "unknown"))
 
 
+@cache
 def _installed_content(top: str) -> str:
-    """Hash of every file of an installed package, so that an edit in place is seen."""
+    """Hash of every file of an installed package, and of those that it imports in turn.
+
+    As they are when this process first looks: what is edited later, it has not loaded.
+    """
     digest = hashlib.sha256()
-    for path in sorted(_files_of(top)):
-        digest.update(str(path.name).encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    for one in sorted(_with_dependencies(top)):
+        for path in sorted(_files_of(one)):
+            digest.update(str(path.name).encode() + b"\0")
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
     return "#" + digest.hexdigest()[:16]
+
+
+def _with_dependencies(top: str) -> set[str]:
+    """An installed package, and those that its files import, as far as they are not well known."""
+    found: set[str] = set()
+    ahead = [top]
+    while ahead:
+        one = ahead.pop()
+        if one not in found and one not in WELL_KNOWN and _place(one) == "installed":
+            found.add(one)
+            texts = (path.read_bytes() for path in _files_of(one) if path.suffix == ".py")
+            ahead += {name.decode() for text in texts for name in IMPORTED.findall(text)}
+    return found or {top}
 
 
 def _files_of(top: str) -> Iterator[Path]:
@@ -171,13 +220,12 @@ def _files_of(top: str) -> Iterator[Path]:
 class Source:
     """What there is to know about a source, gathered in one walk over its tree."""
 
-    tree: ast.Module
     imports: tuple[ast.Import | ast.ImportFrom, ...]
+    at_import: tuple[ast.Import | ast.ImportFrom, ...]  # those that importing the module executes
     read: frozenset[str]  # names that are read somewhere, or stand in a text such as __all__
-    mutated: frozenset[str]  # variables and attributes whose content some function changes
 
 
-NOTHING = Source(ast.Module([], []), (), frozenset(), frozenset())
+NOTHING = Source((), (), frozenset())
 
 
 def source(module: str) -> Source | None:
@@ -191,10 +239,9 @@ def source(module: str) -> Source | None:
 
 @lru_cache(maxsize=512)
 def _read_source(text: bytes) -> Source:
-    tree = ast.parse(text)
     imports: list[ast.Import | ast.ImportFrom] = []
     read: set[str] = set()
-    mutated: set[str] = set()
+    tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, Imports):
             imports.append(node)
@@ -202,47 +249,24 @@ def _read_source(text: bytes) -> Source:
             read.add(node.id)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             read.add(node.value)
-        elif isinstance(node, ast.Subscript | ast.Call | ast.Global):
-            mutated.update(_mutated_by(node))
-    top = {name for one in tree.body for name in _mutated_at_top(one)}
-    return Source(tree, tuple(imports), frozenset(read), frozenset(mutated - top))
+    return Source(tuple(imports), tuple(_executed_imports(tree)), frozenset(read))
 
 
-def _mutated_by(node: ast.Subscript | ast.Call | ast.Global) -> Iterator[str]:
-    if isinstance(node, ast.Global):
-        yield from node.names
-    elif isinstance(node, ast.Subscript):
-        if not isinstance(node.ctx, ast.Load):
-            yield from _named(node.value)
-    elif isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
-        yield from _named(node.func.value)
+def _executed_imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Outside of functions, and of what is there for type checkers and the command line."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Imports):
+            yield child
+        elif not (isinstance(child, FUNCTIONS) or _is_for_the_command_line(child)):
+            yield from _executed_imports(child)
 
 
-def _named(node: ast.expr) -> Iterator[str]:
-    if isinstance(node, ast.Name):
-        yield node.id
-    elif isinstance(node, ast.Attribute):
-        yield node.attr
-
-
-def _mutated_at_top(statement: ast.stmt) -> Iterator[str]:
-    """Names that a module fills itself when it is imported: tables, whose content counts."""
-    if not isinstance(statement, Definition):
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Subscript | ast.Call):
-                yield from _mutated_by(node)
-
-
-def mutated_names(module: str) -> frozenset[str]:
-    """Names whose content only functions of a module change: memories of a run, perhaps."""
-    return (source(module) or NOTHING).mutated
-
-
-def imported_modules(module: str) -> list[str]:
+def imported_modules(module: str, *, at_import_only: bool = False) -> list[str]:
     """Project modules that a module's source imports, anywhere in it, and its parent packages."""
     parts = module.split(".")
     found = dict.fromkeys(".".join(parts[:n]) for n in range(1, len(parts)))
-    for node in (source(module) or NOTHING).imports:
+    said = source(module) or NOTHING
+    for node in said.at_import if at_import_only else said.imports:
         found |= dict.fromkeys(_targets(module, node))
     return [one for one in found if one != module and is_project(one)]
 
@@ -297,7 +321,7 @@ def absolute(module: str, name: str, level: int) -> str:
 def libraries_of(module: str, *, unused_only: bool = False) -> Iterator[str]:
     """Modules from elsewhere that a source imports; those whose names it never reads again."""
     said = source(module) or NOTHING
-    for node in said.imports:
+    for node in said.at_import if unused_only else said.imports:
         for alias in node.names:
             bound = alias.asname or alias.name.split(".")[0]
             name = alias.name if isinstance(node, ast.Import) else node.module or ""
@@ -337,7 +361,7 @@ def _effects(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
             yield node
 
 
-def _is_for_the_command_line(node: ast.stmt) -> bool:
+def _is_for_the_command_line(node: ast.AST) -> bool:
     """Whether only a program that is started, or a type checker, gets into it."""
     if not isinstance(node, ast.If) or node.orelse:
         return False
@@ -346,8 +370,10 @@ def _is_for_the_command_line(node: ast.stmt) -> bool:
 
 
 def _only_binds(node: ast.stmt) -> bool:
-    if isinstance(node, Definition | Imports | ast.Pass):
+    if isinstance(node, Imports | ast.Pass):
         return True
+    if isinstance(node, Definition):  # what a project's own decorator fills is seen in its table
+        return not any(HAS_EFFECTS.search(ast.unparse(one)) for one in node.decorator_list)
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
     if isinstance(node, ast.Assign | ast.AnnAssign):
@@ -464,7 +490,7 @@ def loaded_otherwise(module: str) -> str:
         on_disk = set(_digests(compile(source, str(path), "exec", dont_inherit=True)))
     except (SyntaxError, ValueError):
         on_disk = set()
-    running = {read_code(one).digest for one in _codes_of(loaded)}
+    running = {read_code(one).digest for one in _codes_of(loaded, source)}
     if first == digest and running <= on_disk:
         return ""
     return hashlib.sha256(repr((first, sorted(running))).encode()).hexdigest()
@@ -514,6 +540,16 @@ def _by_name(code: CodeType) -> dict[str, list[CodeType]]:
     return found
 
 
+def loaded_digest(module: str) -> str:
+    """Hash of the functions of a module, and of its classes' methods, as they are loaded."""
+    loaded = importlib.import_module(module)
+    kinds = [one for one in vars(loaded).values() if isinstance(one, type)]
+    names = [vars(one) for one in kinds if one.__module__ == module] + [vars(loaded)]
+    plain = [one for some in names for one in some.values() if isinstance(one, FunctionType)]
+    own = [one.__code__ for one in plain if one.__code__.co_filename == loaded.__file__]
+    return hashlib.sha256(repr(sorted(read_code(one).digest for one in own)).encode()).hexdigest()
+
+
 def _digests(code: CodeType) -> Iterator[str]:
     yield read_code(code).digest
     for one in code.co_consts:
@@ -521,10 +557,12 @@ def _digests(code: CodeType) -> Iterator[str]:
             yield from _digests(one)
 
 
-def _codes_of(loaded: Any) -> Iterator[CodeType]:
-    """Code of the functions that a module binds and defines itself, compiled ones included."""
-    for value in list(vars(loaded).values()):
+def _codes_of(loaded: Any, text: bytes) -> Iterator[CodeType]:
+    """Code of the functions that a module binds and its source defines, compiled ones included."""
+    for name, value in list(vars(loaded).items()):
         if type(value).__module__.startswith("numba."):
             value = getattr(value, "py_func", None) or getattr(value, "_defn", None)
-        if isinstance(value, FunctionType) and value.__code__.co_filename == loaded.__file__:
-            yield value.__code__
+        is_own = f"def {name}".encode() in text  # another is left from before it was loaded again
+        code = value.__code__ if is_own and isinstance(value, FunctionType) else None
+        if code is not None and code.co_filename == loaded.__file__:
+            yield code

@@ -376,8 +376,9 @@ def rekey(dispatchers: Iterable[Any], digest: str) -> None:
     for one in theirs:
         _check_kind(one)
     stale = [one for one in theirs if _REKEYED.get(one) != digest]
-    if not any(_is_kept(one) for one in theirs):
-        return
+    if not any(_is_kept(one) or one in _REKEYED for one in theirs):
+        _REKEYED.update(dict.fromkeys(stale, digest))
+        return  # nothing from an earlier process, nothing compiled under other code in this one
     _name_apart()
     signatures = {one: _forget(one, digest) for one in stale}
     for one in _callees_first(stale):
