@@ -33,14 +33,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     from simstudy.errors import SimstudyError
 
     try:
-        with no_garbage():
-            jobs = read_jobs(arguments)
         with termination_interrupts():
+            with no_garbage():
+                jobs = read_jobs(arguments)
             if is_plain(arguments):
                 return run_job(jobs[0], arguments)
             return call_hydra(arguments)
     except SimstudyError as error:
         return refuse(error)
+    except KeyboardInterrupt as stop:
+        return interrupted(stop, arguments)
+
+
+def interrupted(stop: KeyboardInterrupt, arguments: Sequence[str]) -> int:
+    """Say how to go on."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
+    print(
+        f"interrupted; every finished block is kept. To go on: {again(arguments)}",
+        file=sys.stderr,
+    )
+    return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
 
 
 @contextlib.contextmanager
@@ -254,6 +266,7 @@ class Job:
     settings: Any
     n_rep: int
     out: str
+    sources: str
 
     @property
     def record(self) -> dict[str, Any]:
@@ -268,6 +281,7 @@ def read_job(cfg: Any, name: str) -> Job:
     from omegaconf import OmegaConf
 
     from simstudy.config import build
+    from simstudy.provenance import sources_digest
     from simstudy.settings import Settings, read_shard
 
     ours = OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
@@ -279,7 +293,9 @@ def read_job(cfg: Any, name: str) -> Job:
     read_shard(settings.shard)
     study = module.study(config)
     n_rep = settings.n_rep or scale["n_rep"] or scale["times"] * study.n_rep
-    return Job(name, module, config, study, settings, n_rep, settings.out or scale["out"])
+    out = settings.out or scale["out"]
+    sources = sources_digest(module.__file__)  # now that they are loaded: they may be edited later
+    return Job(name, module, config, study, settings, n_rep, out, sources)
 
 
 def load_experiment(name: str) -> Any:
@@ -302,12 +318,7 @@ def run_job(job: Job, arguments: Sequence[str]) -> int:
             return publish_result(job, look)
         return carry_out(job)
     except KeyboardInterrupt as stop:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
-        print(
-            f"interrupted; every finished block is kept. To go on: {again(arguments)}",
-            file=sys.stderr,
-        )
-        return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
+        return interrupted(stop, arguments)
     except DiskFullError as error:
         return refuse(SimstudyError(f"{error} That is: {again(arguments)}"))
     except SimstudyError as error:
@@ -362,7 +373,7 @@ def publish_result(job: Job, result: Any) -> int:
     file, figures, report = job.module.__file__, job.settings.figures, job.settings.report
     for name in result.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
-    if is_current(result, job.record, file, figures=figures, report=report):
+    if is_current(result, job.record, file, figures=figures, report=report, sources=job.sources):
         print(
             f"nothing to do: {result.folder} holds {replicates_in_words(result)}, and its figures"
         )
@@ -372,12 +383,13 @@ def publish_result(job: Job, result: Any) -> int:
         about=job.module.__doc__ or "",
         config=job.record,
         module_file=file,
+        sources=job.sources,
         figures=figures,
         report=report,
         replace=job.settings.restart or job.settings.replace,
     )
     print_closing(result, made)
-    return FAILED if len(result.failures) or made.not_drawn else 0
+    return FAILED if result.n_failed or made.not_drawn else 0
 
 
 def print_forecast(job: Job) -> int:

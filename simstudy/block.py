@@ -62,7 +62,7 @@ def draw_block(plan: Plan, scenario: Any, index: int) -> Block:
         columns = simulate_columns(plan, scenario, index)
     except StudyError as error:
         raise StudyError(f"{scenario!r}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a method may not end the run, nor its status
         if plan.on_failure == "abort":
             raise
         machine = is_machine_trouble(error)

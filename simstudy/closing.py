@@ -33,6 +33,8 @@ def print_closing(result: Result, made: Published) -> None:
         console.print(f"figure {name} was not drawn: {why}")
     if len(result.failures):
         _print_failures(console, result)
+    elif result.n_failed:
+        console.print(f"[red]{result.n_failed:,} replicates failed[/]; keep=replicates tells why")
     console.print(f"{_work(result)} {_written(made)}: {made.folder}")
 
 

@@ -44,5 +44,9 @@ class StaleCodeError(SimstudyError):
         self.found: Any = found
 
 
+class UnreadableTaskError(SimstudyError):
+    """A worker could not load what it was sent: its code has gone, or cannot be sent at all."""
+
+
 class FigureError(SimstudyError):
     """A figure would hide, average or overplot what it was given."""

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,7 @@ from simstudy.store import Store, owner_in
 
 ROWS, MOMENTS = "replicates", "moments"
 MANIFEST = "manifest.json"
+LOOKS_UP = re.compile(rb"\bimportlib\b|\b__import__\b|\bexec\(")  # modules by their names
 WAYS_ON = "Keep both with another out=..., or start over with restart=true."
 
 
@@ -60,9 +62,9 @@ def _first_few(found: list[str], most: int = 5) -> str:
 
 
 def start_over(study: str, folder: Path) -> None:
-    """Delete a study's blocks from its results folder, and the manifest that speaks of them.
+    """Delete a study's blocks from its results folder, and the outputs that were made of them.
 
-    Whatever else lies there is left alone: notes, figures, blocks of other studies.
+    Whatever else lies there is left alone: notes, figures of others, blocks of other studies.
 
     Raises
     ------
@@ -75,7 +77,24 @@ def start_over(study: str, folder: Path) -> None:
                 _delete(path)
         for path in sorted((folder / kind / "_damaged").glob("*.parquet")):
             _delete(path)
+    for name in listed_files(read_json(folder / MANIFEST) or {}):
+        _delete(folder / name)
     _delete(folder / MANIFEST)
+
+
+def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The files that a manifest speaks for, with their hashes: below the folder, none beyond it."""
+    files = manifest.get("files")
+    names = files if isinstance(files, dict) else {}
+    inside = (n for n in names if not Path(n).is_absolute() and ".." not in Path(n).parts)
+    return {name: names[name] for name in inside}
+
+
+def mark_outdated(folder: Path) -> None:
+    """Have outputs made again, whatever stops the run: what they were made from is changing."""
+    manifest = read_json(folder / MANIFEST)
+    if manifest is not None:
+        write_json(folder / MANIFEST, {**manifest, "made_from": {}})
 
 
 def _delete(path: Path) -> None:
@@ -154,7 +173,9 @@ def experiment_files(module_file: str | None) -> list[Path]:
     if not module_file:
         return []
     found = (source_file(name) for name in modules_behind(_module_at(module_file)))
-    return sorted({Path(module_file), *(path for path in found if path)})
+    paths = {Path(module_file), *(path for path in found if path)}
+    by_name = [path for path in paths if LOOKS_UP.search(path.read_bytes())]
+    return sorted(paths.union(*(path.parent.glob("*.py") for path in by_name)))
 
 
 def experiment_libraries(module_file: str | None) -> dict[str, str]:

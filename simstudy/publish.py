@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -19,7 +19,7 @@ from simstudy.attempt import describe
 from simstudy.block import scenario_table
 from simstudy.design import Plan
 from simstudy.environment import environment, library_versions
-from simstudy.errors import SimstudyError, StoreError
+from simstudy.errors import FigureError, SimstudyError, StoreError, StudyError
 from simstudy.lazy.pandas import pd
 from simstudy.naming import short_hash
 from simstudy.provenance import (
@@ -27,6 +27,7 @@ from simstudy.provenance import (
     WAYS_ON,
     alone_in,
     experiment_libraries,
+    listed_files,
     read_json,
     refuse_foreign,
     source_files,
@@ -37,6 +38,9 @@ from simstudy.provenance import (
 from simstudy.report import write_report
 from simstudy.result import Result
 from simstudy.store import trouble_in_words
+
+NOT_IN_THE_DATA = (FigureError, StudyError, LookupError)  # what a run has no data for, it says
+REPORT = "report.html"
 
 
 @dataclass
@@ -55,6 +59,7 @@ def publish(
     about: str = "",
     config: dict[str, Any] | None = None,
     module_file: str | None = None,
+    sources: str | None = None,
     figures: bool = True,
     report: bool = True,
     replace: bool = False,
@@ -69,6 +74,8 @@ def publish(
         The settings that made it, for the manifest.
     module_file
         The experiment's source, so that a change of its figures or claims is noticed.
+    sources
+        Digest of the sources as they were when they were loaded, for a run that took long.
     replace
         Whether what other settings published there, or a longer run, may be replaced.
 
@@ -85,8 +92,10 @@ def publish(
     made = Published(result.folder)
     with trouble_in_words(result.folder), alone_in(result.folder):
         if not replace:
-            refuse_replacing(result.folder, config or {}, result.plan, result.n_rep)
-        made_from = origin_of(result, config or {}, module_file)
+            refuse_replacing(
+                result.folder, config or {}, result.plan, result.n_rep, design=result.design
+            )
+        made_from = origin_of(result, config or {}, module_file, sources)
         previous = read_json(result.folder / MANIFEST) or {}
         kept = _clear(result, previous, made_from, figures=figures, report=report)
         _write_frames(result, made)
@@ -99,14 +108,20 @@ def publish(
         content["figures_not_drawn"] = made.not_drawn
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
         if report:
-            made.files.append(write_report(result, made.files, content, about))
+            shown = [*made.files, *(made.folder / name for name in kept)]
+            made.files.append(write_report(result, shown, content, about))
         content["files"] = kept | _hashes(made.folder, made.files)
         write_json(result.folder / MANIFEST, content)
     made.files.append(result.folder / MANIFEST)
     return made
 
 
-def origin_of(result: Result, config: Mapping[str, Any], module_file: str | None) -> dict[str, Any]:
+def origin_of(
+    result: Result,
+    config: Mapping[str, Any],
+    module_file: str | None,
+    sources: str | None = None,
+) -> dict[str, Any]:
     """What the outputs are made from: blocks, settings, and the code and libraries that read them.
 
     Two results with the same origin are published as the same files.
@@ -114,7 +129,7 @@ def origin_of(result: Result, config: Mapping[str, Any], module_file: str | None
     return {
         "config": dict(config),
         "blocks": result.store.owner.digest(result.n_rep),
-        "sources": sources_digest(module_file),
+        "sources": sources or sources_digest(module_file),
         "versions": _versions(result, module_file),
     }
 
@@ -140,34 +155,23 @@ def _clear(
     """
     assert result.folder is not None
     (result.folder / MANIFEST).unlink(missing_ok=True)
-    files = _listed(previous) or dict.fromkeys(_usual_files(result, previous), "")
-    wanted = {"report.html": report} | {
-        name: figures for name in files if name.startswith("figures/")
-    }
+    files = listed_files(previous) or dict.fromkeys(_usual_files(result), "")
+    wanted = {REPORT: report} | {name: figures for name in files if name.startswith("figures/")}
     same = said_origin(previous) == _as_json(made_from)
     kept = {}
     for name, digest in files.items():
-        if not wanted.get(name, True) and same and _hash_of(result.folder / name) == digest:
+        is_kept = not wanted.get(name, True) and same and not (name == REPORT and figures)
+        if is_kept and _hash_of(result.folder / name) == digest:
             kept[name] = digest
         else:
             (result.folder / name).unlink(missing_ok=True)
     return kept
 
 
-def _listed(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """The files that a manifest speaks for: names below the folder, none beyond it."""
-    files = manifest.get("files")
-    names = files if isinstance(files, dict) else {}
-    inside = (n for n in names if not Path(n).is_absolute() and ".." not in Path(n).parts)
-    return {name: names[name] for name in inside}
-
-
-def _usual_files(result: Result, manifest: Mapping[str, Any]) -> list[str]:
-    """What earlier versions wrote without listing it."""
-    if not manifest:
-        return []
+def _usual_files(result: Result) -> list[str]:
+    """What a run that left no manifest, since it was killed, may have written."""
     drawn = [f"figures/{name}.{kind}" for name in result.figures for kind in ("png", "svg")]
-    return [*drawn, "report.html"]
+    return [*drawn, REPORT]
 
 
 def _hashes(folder: Path, files: Sequence[Path]) -> dict[str, str]:
@@ -212,11 +216,11 @@ def _draw(result: Result, made: Published) -> None:
     for name in result.figures:
         try:
             saved = save_figure(result.figure(name), made.folder / "figures", name)
-        except (SimstudyError, LookupError) as error:
-            made.not_drawn[name] = " ".join(str(error).split())
-        except Exception as error:  # one figure must not cost the others, nor the manifest
-            made.not_drawn[name] = describe(error)
-            made.failed.append(name)
+        except (Exception, SystemExit) as error:  # one must not cost the others, nor the manifest
+            is_about_data = type(error) in NOT_IN_THE_DATA
+            made.not_drawn[name] = " ".join(str(error).split()) if is_about_data else (
+                describe(error))  # fmt: skip
+            made.failed += [] if is_about_data else [name]
         else:
             made.files += [saved.png, saved.svg]
 
@@ -233,11 +237,11 @@ def _manifest(
         "scenarios": len(plan.scenarios),
         "replicates_per_scenario": replicates_asked(result),
         "replicates": int(sum(result.n_rep.values())),
-        "failed_replicates": int(result.failures.drop_duplicates(["address"]).shape[0]),
+        "failed_replicates": result.n_failed,
         "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
         "digest": digest(result),
         "made_from": {name: made_from[name] for name in ("blocks", "sources")},
-        "design": _design(plan),
+        "design": design_of(result.design or plan.keys),
         "figures_failed": made.failed,
         **environment(source_files(module_file), made_from["versions"]),
     }
@@ -271,23 +275,31 @@ def digest(result: Result) -> str:
 
 
 def is_current(
-    result: Result, config: dict[str, Any], module_file: str | None, *, figures: bool, report: bool
+    result: Result,
+    config: dict[str, Any],
+    module_file: str | None,
+    *,
+    figures: bool,
+    report: bool,
+    sources: str | None = None,
 ) -> bool:
     """Whether the folder already holds this result as it would be published now, unharmed."""
     folder = result.folder
     manifest = read_json(folder / MANIFEST) if folder else None
     if folder is None or manifest is None or result.outcome.n_blocks:
         return False
-    if said_origin(manifest) != _as_json(origin_of(result, config, module_file)):
+    if said_origin(manifest) != _as_json(origin_of(result, config, module_file, sources)):
         return False
     drawn = set(result.figures) - set(manifest.get("figures_not_drawn", {}))
     wanted = ["summary.parquet", "claims.parquet", "scenarios.parquet"]
     wanted += [f"figures/{n}.{kind}" for n in drawn for kind in ("png", "svg")] if figures else []
-    wanted += ["report.html"] if report else []
-    wanted += [name for name in _listed(manifest) if "/" not in name and name.endswith(".parquet")]
+    wanted += [REPORT] if report else []
+    wanted += [
+        name for name in listed_files(manifest) if "/" not in name and name.endswith(".parquet")
+    ]
     if figures and manifest.get("figures_failed"):
         return False
-    files = _listed(manifest)
+    files = listed_files(manifest)
     return all(name in files and _hash_of(folder / name) == files[name] for name in wanted)
 
 
@@ -303,13 +315,18 @@ def _as_json(content: Mapping[str, Any]) -> Any:
 
 
 # ---------------------------------------------------------------- what may be replaced
-def _design(plan: Plan) -> str:
+def design_of(keys: Iterable[str]) -> str:
     """A name of which scenarios there are."""
-    return short_hash(",".join(sorted(plan.keys)))
+    return short_hash(",".join(sorted(keys)))
 
 
 def refuse_replacing(
-    folder: Path, config: Mapping[str, Any], plan: Plan, n_rep: int | Mapping[str, int] | None
+    folder: Path,
+    config: Mapping[str, Any],
+    plan: Plan,
+    n_rep: int | Mapping[str, int] | None,
+    *,
+    design: Sequence[str] = (),
 ) -> None:
     """Refuse to publish over the results of other settings, or over those of a longer run.
 
@@ -317,6 +334,8 @@ def refuse_replacing(
     ----------
     n_rep
         Replicates in each scenario, or by scenario key; None where the run decides as it goes.
+    design
+        Keys of all scenarios of the study, where the plan has but some.
 
     Raises
     ------
@@ -328,23 +347,25 @@ def refuse_replacing(
     if manifest is None:
         return
     found = _other_settings(manifest, {**config, "seed": plan.seed}) + _fewer(manifest, n_rep)
-    if not found and manifest.get("design", _design(plan)) != _design(plan):
-        found = [("scenarios", manifest["design"], _design(plan))]
+    now = design_of(design or plan.keys)
+    if not found and manifest.get("design", now) != now:
+        found = [("scenarios", "others", "these")]
     if found:
         said = "; ".join(
             f"{name} was {_short(old)} and is {_short(new)}" for name, old, new in found
         )
         raise StoreError(
             f"{folder} holds the results of other settings, which these would replace: {said}. "
-            f"out={folder.parent / _label(found)} would do; replace=true puts the new results in "
-            f"their place and keeps all that was drawn. {WAYS_ON}"
+            f"out={folder.parent.parent / _label(found)} would do; replace=true puts the new "
+            f"results in their place and keeps all that was drawn. {WAYS_ON}"
         )
 
 
 def _other_settings(
     manifest: Mapping[str, Any], now: Mapping[str, Any]
 ) -> list[tuple[str, Any, Any]]:
-    then = {**(manifest.get("config") or {}), "seed": manifest.get("seed")}
+    config = manifest.get("config")
+    then = {**(config if isinstance(config, dict) else {}), "seed": manifest.get("seed")}
     wanted = _as_json(now)
     names = [name for name in {**then, **wanted} if name != "precision"]  # that is a size
     return [(n, then.get(n), wanted.get(n)) for n in names if then.get(n) != wanted.get(n)]
@@ -354,7 +375,7 @@ def _fewer(
     manifest: Mapping[str, Any], n_rep: int | Mapping[str, int] | None
 ) -> list[tuple[str, Any, Any]]:
     then = manifest.get("replicates_per_scenario")
-    if n_rep is None or then is None:
+    if n_rep is None or not isinstance(then, int | dict):
         return []
     sizes = n_rep if isinstance(n_rep, Mapping) else {"": n_rep}
     for key, now in sizes.items():
@@ -371,6 +392,6 @@ def _short(value: Any) -> str:
 
 def _label(found: Sequence[tuple[str, Any, Any]]) -> str:
     """A folder's name that says what differs."""
-    parts = (f"{name}={json.dumps(new)}" for name, _, new in found)
-    text = re.sub(r"[^\w.=+,-]", "", ",".join(parts).replace(", ", "-"))
-    return text if len(text) <= 60 else "other-" + "-".join(name for name, *_ in found)[:50]
+    parts = (f"{name}_{json.dumps(new)}" for name, _, new in found)
+    text = re.sub(r"[^\w.-]+", "_", "-".join(parts)).strip("_")
+    return text if len(text) <= 60 else "other_" + "_".join(name for name, *_ in found)[:50]

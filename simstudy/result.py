@@ -71,6 +71,7 @@ class Result:
     folder: Path | None = None
     outcome: Any = None
     targets: Sequence[Any] = ()
+    design: tuple[str, ...] = ()  # keys of all scenarios of the study, where some are left out
     keep_alive: Any = field(default=None, repr=False)
 
     @cached_property
@@ -166,6 +167,16 @@ class Result:
     @cached_property
     def claims(self) -> pd.DataFrame:
         return check_claims(self.claimed, self)
+
+    @cached_property
+    def n_failed(self) -> int:
+        """Replicates that failed, in any cell; of moments, the most that any measure misses."""
+        if not self.moments_only:
+            return int(self.failures["address"].nunique())
+        rows = self.summary
+        factors = [*factor_names(self.plan)]
+        worst = rows.groupby(factors, dropna=False, sort=False)["n_failed"].max()
+        return int(worst.sum())
 
     @property
     def replicates(self) -> pd.DataFrame:

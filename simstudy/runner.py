@@ -8,6 +8,7 @@ compute, so that nothing finished depends on the parent.
 import itertools
 import json
 import os
+import pickle
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,10 +20,16 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
-from simstudy.attempt import describe
+from simstudy.attempt import describe, is_machine_trouble
 from simstudy.block import ERROR, Address, Block, draw_block, failed_block, has_text
 from simstudy.design import Plan
-from simstudy.errors import ConfigError, StaleCodeError, StoreError
+from simstudy.errors import (
+    ConfigError,
+    StaleCodeError,
+    StoreError,
+    StudyError,
+    UnreadableTaskError,
+)
 from simstudy.fingerprint import Fingerprint, changes
 from simstudy.naming import short_hash
 from simstudy.owner import NOBODY, Owner
@@ -246,8 +253,17 @@ def run_jobs(
     run.progress.begin((len(jobs) + len(careful)) * plan.block_size)
     start = time.perf_counter()
     with trouble_in_words(store.folder), one_thread_each():
-        run.all(list(jobs))
-        run.one_by_one(careful)
+        try:
+            run.all(list(jobs))
+            run.one_by_one(careful)
+        except StaleCodeError as stale:
+            raise run.edited(stale) from None
+        except UnreadableTaskError as error:
+            raise StoreError(
+                f"workers cannot load the study ({error}): its code was edited under this run, or "
+                "cannot be sent to another process. What was finished is kept. Run again, or use "
+                "backend=threads or backend=inline."
+            ) from None
     run.outcome.seconds = time.perf_counter() - start
     return run.outcome
 
@@ -257,10 +273,47 @@ def compute(task: Task) -> Receipt:
     blocks, seconds = [], []
     for job in task.jobs:
         start = time.perf_counter()
-        draw = partial(draw_block, task.plan, job.scenario, job.block)
-        blocks.append(drawn_with_one_thread(draw))
+        blocks.append(_drawn(task.plan, job))
         seconds.append(time.perf_counter() - start)
     return _written(task, blocks, seconds)
+
+
+def _drawn(plan: Plan, job: Job) -> Block:
+    """A block; where not even its threads can be looked at, the machine has run out."""
+    try:
+        return drawn_with_one_thread(partial(draw_block, plan, job.scenario, job.block))
+    except OSError as error:
+        if not is_machine_trouble(error):
+            raise
+        return failed_block(plan, job.scenario, job.block, describe(error), machine=True)
+
+
+def packed(task: Task) -> bytes:
+    """A task as it is sent to a worker.
+
+    Raises
+    ------
+    StudyError
+        Where it cannot be: it holds something that lives in this process only.
+    """
+    from joblib.externals.loky.backend.reduction import dumps
+
+    try:
+        return bytes(dumps(task))
+    except Exception as error:  # whatever an object raises that will not be pickled
+        raise StudyError(
+            f"the study cannot be sent to worker processes: {describe(error)}. Put its code into a "
+            "module that workers can import, or use backend=threads or backend=inline."
+        ) from error
+
+
+def compute_packed(sent: bytes) -> Receipt:
+    """The work of a worker: load a task, and compute it."""
+    try:
+        task = pickle.loads(sent)
+    except Exception as error:  # an import that fails, a name that has gone
+        raise UnreadableTaskError(describe(error)) from None
+    return compute_alone(task)
 
 
 def compute_alone(task: Task) -> Receipt:
@@ -345,7 +398,7 @@ class _OneProcess:
 
         self._pool = self._pool or ProcessPoolExecutor(max_workers=1)
         try:
-            return cast(Receipt, self._pool.submit(compute_alone, task).result())
+            return cast(Receipt, self._pool.submit(compute_packed, packed(task)).result())
         except BrokenProcessPool as error:
             codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
             self.died_of = f"the process died: {codes[1] if codes else describe(error)}"
@@ -433,7 +486,7 @@ class _Run:
             yield self.task(jobs[at : at + n])
             at += n
 
-    def stream(self, jobs: list[Job], backend: str, work: Callable[[Task], Receipt]) -> None:
+    def stream(self, jobs: list[Job], backend: str, work: Callable[[Any], Receipt]) -> None:
         from joblib import Parallel, delayed
 
         own: dict[str, Any] = {}
@@ -447,7 +500,8 @@ class _Run:
             pre_dispatch="2*n_jobs",
             **own,
         )
-        for receipt in parallel(delayed(work)(task) for task in self.tasks(jobs)):
+        sent = map(packed, self.tasks(jobs)) if backend == "loky" else self.tasks(jobs)
+        for receipt in parallel(delayed(work)(task) for task in sent):
             self.done(receipt)
 
     def in_processes(self, jobs: list[Job]) -> None:
@@ -456,14 +510,12 @@ class _Run:
 
         while jobs:
             try:
-                self.stream(jobs, "loky", compute_alone)
+                self.stream(jobs, "loky", compute_packed)
                 return
             except BrokenProcessPool:
                 jobs = self.still_missing(jobs)
                 self.progress.note(f"a worker died; {len(jobs)} blocks to go")
                 jobs = self.suspects(jobs)
-            except StaleCodeError as stale:
-                raise self.edited(stale) from None
 
     def edited(self, stale: StaleCodeError) -> StoreError:
         """Why a worker drew nothing: it imported code that is not the run's."""

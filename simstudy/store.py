@@ -16,7 +16,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy.errors import DiskFullError, StoreError
+from simstudy.errors import DiskFullError, StoreError, StudyError
 from simstudy.owner import NOBODY, Owner
 
 METADATA_KEY = b"simstudy.groups"
@@ -75,6 +75,11 @@ class _File(NamedTuple):
     parquet: Any
     owner: Owner
     rank: int
+
+    @property
+    def names(self) -> list[str]:
+        """Of its columns; a column of lists has a path of several parts for each."""
+        return list(self.parquet.schema.to_arrow_schema().names)
 
     @property
     def groups(self) -> list[Group]:
@@ -133,9 +138,14 @@ def _joint_schema(
     schemas: Iterable[pa.Schema], groups: Sequence[Group], owner: Owner, rank: int
 ) -> pa.Schema:
     """All columns of some tables, in an order that does not depend on the tables' order."""
-    joint = pa.unify_schemas(
-        [one.remove_metadata() for one in schemas], promote_options="permissive"
-    )
+    bare = [one.remove_metadata() for one in schemas]
+    try:
+        joint = pa.unify_schemas(bare, promote_options="permissive")
+    except pa.ArrowTypeError as error:
+        raise StudyError(
+            f"simulate returns a column that is of one type in some blocks and of another in "
+            f"others: {error}. Return the same type always, such as column.astype(float)."
+        ) from None
     joint = pa.schema(
         sorted(joint, key=lambda one: (one.name not in ("scenario", "rep"), one.name))
     )
@@ -261,7 +271,12 @@ class Store:
             return self._places_of_ours(path)
         except FileNotFoundError:  # compacted by another run since it was listed
             return []
-        except (StoreError, OSError, LookupError, ValueError, TypeError, pa.ArrowException) as odd:
+        except OSError as error:  # which says nothing about what it holds
+            raise StoreError(
+                f"cannot read {path}: {error.strerror or error}. It may hold finished blocks: make "
+                "it readable, or choose another out=..."
+            ) from error
+        except (StoreError, LookupError, ValueError, TypeError, pa.ArrowInvalid) as odd:
             self.set_aside(path, str(odd) or type(odd).__name__)
             return []
 
@@ -277,7 +292,7 @@ class Store:
                 self.others.setdefault(key, []).append(said.owner)
         if not ours:
             return []
-        if len(ours) == len(keys):
+        if len(ours) == len(keys) and said.owner.settings == self.owner.settings:
             self._own.add(path)
         places = _places_in(path, said, self.rows_per_block)
         return [place for place in places if place.group.key in ours]
@@ -298,11 +313,11 @@ class Store:
     @property
     def n_bytes(self) -> int:
         """Size of all files."""
-        return sum(path.stat().st_size for path in self._files())
+        return sum(self._sizes().values())
 
     def stored_names(self) -> set[str]:
         """Names of the columns that any block has."""
-        return {name for path in self._files() for name in pq.read_schema(path).names}
+        return {name for path in self._files() for name in self._said[path].names}
 
     def have(self, key: str, n_blocks: int, *, tentative: bool = False) -> np.ndarray:
         """Which of a scenario's first blocks are there; shape `(n_blocks,)`.
@@ -320,13 +335,13 @@ class Store:
 
     def failed(self, key: str, n_blocks: int) -> np.ndarray:
         """Which of a scenario's first blocks hold a failure; shape `(n_blocks,)`."""
-        failed = np.zeros(n_blocks, dtype=bool)
         names = [name for name in self.stored_names() if _tells_of_failure(name)]
-        for place, first, end in self._slices(key, min(n_blocks, self.n_blocks(key))):
-            table = self._read_slice(place, first, end, names)
-            bad = _rows_with_failure(table).reshape(end - first, self.rows_per_block)
-            start = place.group.first + first
-            failed[start : start + end - first] = bad.any(axis=1)
+        n_known = min(n_blocks, self.n_blocks(key))
+        failed = np.zeros(n_blocks, dtype=bool)
+        if names and n_known:
+            table = self.read(key, n_known * self.rows_per_block, names)
+            bad = _rows_with_failure(table).reshape(n_known, self.rows_per_block)
+            failed[:n_known] = bad.any(axis=1)
         return failed
 
     @property
@@ -439,19 +454,11 @@ class Store:
         if not chunks:
             return None
         files = {place.file for _, cut in chunks for place, _, _ in cut}
-        schemas = (pq.read_schema(path) for path in sorted(files))
+        schemas = (self._said[path].parquet.schema.to_arrow_schema() for path in sorted(files))
         rank = max(self._said[path].rank for path in files)
-        schema = _joint_schema(schemas, [group for group, _ in chunks], self._owner_of(files), rank)
+        schema = _joint_schema(schemas, [group for group, _ in chunks], self.owner, rank)
         read = functools.lru_cache(TABLES_AT_HAND)(self._row_group)
         return _write(self.folder, schema, (self._gather(cut, read) for _, cut in chunks))
-
-    def _owner_of(self, files: set[Path]) -> Owner:
-        """Whose the blocks of some files are: of moments, with the measures that all have."""
-        owners = [self._said[path].owner for path in files]
-        measures = [one.settings.get("measures") for one in owners]
-        if all(one == measures[0] for one in measures):
-            return replace(self.owner, settings=owners[0].settings)
-        return self.owner
 
     def _gather(
         self, cut: list[tuple[_Place, int, int]], read: Callable[[Path, int, None], pa.Table]

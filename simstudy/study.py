@@ -23,9 +23,9 @@ from simstudy.measures import Measure
 from simstudy.ownership import Ownership, learn_from_run, ownership_of
 from simstudy.precision import forecast, next_sizes, read_targets, shortfalls
 from simstudy.provenance import (
-    MANIFEST,
     MOMENTS,
     ROWS,
+    mark_outdated,
     refuse_foreign,
     refuse_other_blocks,
     start_over,
@@ -241,13 +241,21 @@ class Study:
         plan = self.plan(seed)
         most = self.n_rep if n_rep is None else n_rep
         check_n_rep(most)
+        if not (Path(out) / plan.name).exists():
+            raise StoreError(
+                f"{Path(out) / plan.name} holds no block of this study yet: nothing to look at."
+            )
         home = Folder.open(plan, out, ownership_of(plan), keep="replicates", restart=False)
         there = {key: min(home.store.n_blocks(key) * self.block_size, most) for key in plan.keys}
         begun = plan.only(one for key, one in plan.keys.items() if there[key])
         if not begun.scenarios:
-            raise StoreError(f"{home.path} holds no block of this study yet: nothing to look at.")
+            raise StoreError(
+                f"{home.path} holds no block of this study yet, with its replicates: nothing to "
+                "look at."
+            )
         sizes = {key: there[key] for key in begun.keys}
-        return _Work(self, begun, home, "replicates", Workers(), Silent()).result(sizes)
+        result = _Work(self, begun, home, "replicates", Workers(), Silent()).result(sizes)
+        return replace(result, design=tuple(plan.keys))
 
     def forecast(
         self, precision: Mapping[str, Any], n_rep: int | None = None, seed: int = 1
@@ -357,8 +365,8 @@ class _Work:
         blocks = {key: self.plan.n_blocks(n) for key, n in sizes.items()}
         jobs = failed_jobs(self.plan, blocks, self.home.store)
         if jobs:
-            if self.home.path is not None:  # its outputs are about to be another's
-                (self.home.path / MANIFEST).unlink(missing_ok=True)
+            if self.home.path is not None:
+                mark_outdated(self.home.path)
             self._run(jobs, rank=self.home.store.highest_rank + 1)
 
     def say_unfollowed(self) -> None:
