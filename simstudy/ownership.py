@@ -76,7 +76,7 @@ def ownership_of(
             {key: codes[_kind(one)] for key, one in plan.keys.items()},
         ),
         witnesses,
-        _expected(witnesses, traces, is_whole=all(len(some) == 1 for some in kinds.values())),
+        _expected(witnesses, traces),
         {name: what for one in traces for name, what in one.unfollowed.items()},
     )
 
@@ -131,11 +131,11 @@ def _hash_of(one: Trace) -> str:
 
 
 def _expected(
-    witnesses: Sequence[tuple[Any, ...]], traces: Sequence[Trace], *, is_whole: bool
+    witnesses: Sequence[tuple[Any, ...]], traces: Sequence[Trace]
 ) -> tuple[Fingerprint, ...]:
     """What a worker must find, which has of `__main__` only what it is sent."""
     names = {name for one in traces for name in one.found}
-    if is_whole and not any(name.startswith(OWN_PROCESS) for name in names):
+    if not any(name.startswith(OWN_PROCESS) for name in names):
         return _with_engine(traces)
     return as_imported(witnesses)
 

@@ -352,14 +352,15 @@ class Walk:
         """What a name is bound to: code by reference, a constant as an entry of its own."""
         if not modules.is_project(module):
             return self._library_name(module, name, value)
-        imported = modules.bound_by_import(module, name, value)
-        if imported:
-            self.library(imported)
-            return imported
         if _is_code(value):
             return self._reference(value, f"{module}:{name}")
         if _is_silent(module) or module.startswith(RUNS):
             return name
+        is_object = not modules.is_standard(type(value).__module__)
+        imported = modules.bound_by_import(module, name, value) if is_object else ""
+        if imported:
+            self.library(imported)
+            return imported
         if (module, name) not in self._bound:
             self._bound.add((module, name))
             self._takes_part(module)
