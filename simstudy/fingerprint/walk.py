@@ -17,6 +17,7 @@ import os
 import re
 import secrets
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -218,6 +219,8 @@ class Walk:
             parts = (value.__wrapped__, value.cache_parameters())
         elif isinstance(value, contextvars.ContextVar):
             parts = (value.name, value.get(None))
+        elif isinstance(value, threading.local):
+            parts = (type(value), dict(vars(value)))
         elif isinstance(value, ctypes.CDLL):
             return self._shared_library(value)
         elif _python_of(value) is not None:
@@ -256,7 +259,7 @@ class Walk:
             name = f"{name}.{value.name}"
         held = inherited_content(value, lambda inner: self.token(inner, where))
         inner = {n: self.token(one, where) for n, one in state.items() if n not in skipped}
-        if inner or held or isinstance(value, enum.Enum) or modules.is_project(kind.__module__):
+        if inner or isinstance(value, enum.Enum) or modules.is_project(kind.__module__):
             return f"<{name} {held} {inner}>"
         return self._reduced(value, where, name)
 
