@@ -211,3 +211,83 @@ def test_a_file_that_is_edited_under_a_run(backend, projects, tmp_path):
     assert first.get("right") or "workers load other code" in first["refused"]
     (after,) = projects.cells(tmp_path, uses, "answer(study())", backend="inline")
     assert "helpers.gen has changed" in after["refused"]
+
+
+# ---------------------------------------------------------------- what a process remembers
+AGAIN = "study = Study('cells', [Trial()], [mean('x')], block_size=20)\n"
+
+
+def test_a_run_in_workers_leaves_this_process_as_it_was(projects, tmp_path):
+    """What comes back from workers must not bring copies of this process's own classes."""
+    redefined = (
+        "def helper(x):\n    return x.max(axis=1)\nanswer(study)\nanswer(study, out='other')"
+    )
+    first = FIRST.replace("answer(study)\nanswer(study)\n", "answer(study, backend='loky')\n")
+    drawn, after, other = projects.cells(tmp_path, first, redefined)
+    assert (drawn["n_blocks"], drawn["right"]) == (2, True)
+    assert "refused" in after
+    assert other["estimate"] != drawn["estimate"]
+
+
+CONFIGURED = "P = {'c': 1.0}\ndef configure(**k):\n    P.update(k)\n"
+
+
+@pytest.mark.parametrize("backend", ["inline", "loky"])
+def test_a_setting_that_only_this_process_has_is_not_lost_in_workers(backend, projects, tmp_path):
+    (tmp_path / "conf.py").write_text(CONFIGURED)
+    cell = "import conf\nconf.configure(c=3.0)\n" + FIRST.replace("SCALE *", "conf.P['c'] *")
+    said = projects.cells(tmp_path, cell, backend=backend)[0]
+    assert said.get("right") if backend == "inline" else "conf.P has changed" in said["refused"]
+
+
+REMEMBERED = {
+    "a cache over a helper": (
+        "import functools\ndef c():\n    return 2.0\n@functools.cache\ndef t():\n    return c()\n",
+        "t()", "def c():\n    return 3.0"),
+    "a constant in machine code": (
+        "import numba\nC = 2.0\n@numba.njit\ndef t():\n    return C\n", "t()", "C = 3.0"),
+    "a helper in machine code": (
+        "import numba\n@numba.njit\ndef c():\n    return 2.0\n@numba.njit\ndef t():\n"
+        "    return c()\n", "t()", "@numba.njit\ndef c():\n    return 3.0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REMEMBERED)
+def test_nothing_remembers_what_other_code_computed(case, projects, tmp_path):
+    start, value, change = REMEMBERED[case]
+    uses = FIRST.replace("SCALE *", f"{value} *")
+    first, same, after, new = projects.cells(
+        tmp_path, start + uses, change, AGAIN + "answer(study)\nanswer(study, out='other')"
+    )
+    assert (same["n_blocks"], same["right"]) == (0, True)
+    assert "refused" in after
+    assert new["estimate"] == pytest.approx(1.5 * first["estimate"])
+
+
+MEMORIES = {
+    "a table": ("M = {}\ndef t(n):\n    return M.setdefault(n, 2.0)\n", "t(3)"),
+    "a name": ("M = None\ndef t(n):\n    global M\n    M = M or [2.0]\n    return M[0]\n", "t(3)"),
+    "a default": ("def t(n, m={}):\n    return m.setdefault(n, 2.0)\n", "t(3)"),
+    "an attribute": (
+        "def t(n):\n    t.m = getattr(t, 'm', {})\n    return t.m.setdefault(n, 2.0)\n", "t(3)"),
+    "a counter": ("N = [0]\ndef t(n):\n    N[0] += 1\n    return 2.0\n", "t(3)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_what_a_run_itself_remembers_is_no_change(memory, projects, tmp_path):
+    start, value = MEMORIES[memory]
+    first, same = projects.cells(tmp_path, start + FIRST.replace("SCALE *", f"{value} *"))
+    assert (first["n_blocks"], first["right"]) == (2, True)
+    assert (same["n_blocks"], same["right"]) == (0, True)
+
+
+def test_a_study_that_cannot_be_sent_to_workers_says_so(projects, tmp_path):
+    """And stores no failures for it."""
+    start = "import functools\n@functools.cache\ndef t():\n    return 2.0\n"
+    (said,) = projects.cells(
+        tmp_path,
+        start + FIRST.replace("SCALE *", "t() *").replace("answer(study)\nanswer(study)\n", ""),
+        "answer(study, backend='loky')",
+    )
+    assert "refused" in said or said["right"]
