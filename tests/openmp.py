@@ -1,7 +1,6 @@
 """A library of a few lines that adds with OpenMP, and a study that loads it in its first block."""
 
 import ctypes
-import functools
 import os
 import shutil
 import subprocess
@@ -22,13 +21,9 @@ from simstudy.study import Study
 N_TERMS = 1000
 
 
-@functools.cache
-def when_imported() -> str:
-    """The limit as this module was imported: in a worker, before anything is loaded."""
-    return os.environ.get("OMP_NUM_THREADS", "")
-
-
-when_imported()
+# The limit as this module was imported: in a worker, before anything is loaded. It lies where a
+# fingerprint does not look, since workers have another one.
+setattr(sys, "limit_when_imported", os.environ.get("OMP_NUM_THREADS", ""))  # noqa: B010
 SOURCE = r"""
 #include <omp.h>
 double total(const double *x, long n) {
@@ -75,7 +70,7 @@ class Sums:
                 [library.total(row.ctypes.data_as(ctypes.c_void_p), n_terms) for row in x]
             ),
             "threads": np.full(n_rep, library.threads()),
-            "when_imported": np.full(n_rep, when_imported(), dtype=object),
+            "when_imported": np.full(n_rep, getattr(sys, "limit_when_imported", ""), dtype=object),
         }
 
 

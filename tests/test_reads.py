@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 import zipfile
 from contextlib import closing
 from pathlib import Path
@@ -163,7 +164,10 @@ def writes(folder):
 
 def raises_and_shows(folder):
     linecache.clearcache()
-    linecache.getlines(__file__)
+    try:
+        raise ValueError("shown")
+    except ValueError:
+        assert "raise ValueError" in traceback.format_exc()
 
 
 def writes_and_reads_back(folder):

@@ -357,7 +357,8 @@ class Walk:
             return self._library_name(module, name, value)
         if _is_code(value):
             return self._reference(value, f"{module}:{name}")
-        if _is_silent(module) or module.startswith(RUNS):
+        is_memory = _is_ours(module) and name.startswith("_") and isinstance(value, _FILLED)
+        if is_memory or _is_silent(module) or module.startswith(RUNS):
             return name
         is_object = not modules.is_standard(type(value).__module__)
         imported = modules.bound_by_import(module, name, value) if is_object else ""
@@ -593,6 +594,7 @@ class Walk:
 
 # ---------------------------------------------------------------- small questions
 _NOTHING = object()
+_FILLED = (dict, list, set)  # of ours with a name of their own: what a process keeps at hand
 _CACHED = type(functools.cache(lambda: None))
 _BUILT_IN = (
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
