@@ -3,6 +3,7 @@
 import importlib
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from simstudy.fingerprint import changes, fingerprint, library_version, modules
 from simstudy.fingerprint.modules import forget_modules
 from simstudy.naming import identity
 from tests.toy import Mean
+
+PACKAGE = Path(__file__).parents[1] / "simstudy"
 
 MODEL = '''
 """A scenario."""
@@ -253,3 +256,18 @@ def test_changes_in_words():
 def test_the_standard_library_does_not_count():
     assert not set(fingerprint([Mean(3)])) & set(sys.stdlib_module_names)
     assert modules.is_project("json") is False
+
+
+# ---------------------------------------------------------------- our own modules
+MAY_ACT = {"simstudy", "simstudy.shapes", "simstudy.stats._compile", "simstudy.stats._vectors"}
+"""Start of a hook, annotations, and what teaches numba vectors (which counts whole)."""
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda one: one.stem)
+def test_modules_of_ours_only_define(path):
+    """The walk does not ask what else they do when they are imported."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    name = ".".join(parts).removesuffix(".__init__")
+    importlib.import_module(name)
+    if name not in MAY_ACT and not name.startswith("simstudy.lazy."):
+        assert modules.effects(name) == []

@@ -149,6 +149,8 @@ def bound_by_import(module: str, name: str, value: object) -> str:
 
 def library(module: str) -> tuple[str, str] | None:
     """Name and version of what a module that is not the project's belongs to."""
+    if is_project(module):
+        return None
     top = module.split(".")[0]
     place = _place(top)
     if place == "unknown":
