@@ -8,7 +8,7 @@ stored blocks; and nothing is read from it that does not have that hash.
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from operator import methodcaller
@@ -100,10 +100,21 @@ def _as_frame(part: "Data", /, **options: Any) -> "pd.DataFrame":
     else:
         parse = _reader_of_tables(part.source.place)
         key = (part.sha256, parse.func, _frozen({**parse.keywords, **options}))
-        table = _kept(key, lambda: part._read(partial(parse, **options)))
+        if _has_function(options):  # which may do something else by the next time
+            table = part._read(partial(parse, **options))
+        else:
+            table = _kept(key, lambda: part._read(partial(parse, **options)))
     copied = table.copy(deep=True)
     copied.index = table.index.copy(deep=True)
     return cast("pd.DataFrame", copied)
+
+
+def _has_function(options: Any) -> bool:
+    parts = options.values() if isinstance(options, Mapping) else options
+    return any(
+        callable(one) or (isinstance(one, Mapping | list | tuple) and _has_function(one))
+        for one in parts
+    )
 
 
 def _of_array(array: np.ndarray, name: str) -> "Data":
@@ -210,11 +221,16 @@ class Data:
         declare(self.source.path)
         return Path(self.source.path)
 
-    def check(self) -> None:
+    def check(self, *, anew: bool = False) -> None:
         """Hold the source against the hash.
 
         A file is read again unless this process has hashed it and it has not been touched since,
         by what the file system says of it.
+
+        Parameters
+        ----------
+        anew
+            Read it in any case, as a run does when it starts.
 
         Raises
         ------
@@ -225,7 +241,7 @@ class Data:
             _kept((self.sha256, "held"), self._checked_content)
             return
         with unwatched(), self.source.open() as file:
-            self._refuse_other(sha256_of(file))
+            self._refuse_other(sha256_of(file, anew=anew))
 
     def _read(self, parse: Callable[[Any], Any]) -> Any:
         """Parse the file; it has the hash before, and still has it after."""

@@ -138,10 +138,16 @@ class _Stamp(NamedTuple):
 _hashed: dict[_Stamp, str] = {}  # of files that had come to rest before they were hashed
 
 
-def sha256_of(file: BinaryIO) -> str:
-    """Hash of an open file, from memory where it was hashed in this process and is untouched."""
+def sha256_of(file: BinaryIO, *, anew: bool = False) -> str:
+    """Hash of an open file, from memory where it was hashed in this process and is untouched.
+
+    Parameters
+    ----------
+    anew
+        Read it whatever its times say: a page that is written through a map may not move them.
+    """
     stamp = _stamp(file)
-    if stamp is not None and stamp in _hashed:
+    if not anew and stamp is not None and stamp in _hashed:
         return _hashed[stamp]
     began = time.time_ns()
     file.seek(0)

@@ -224,7 +224,7 @@ class Study:
     def _check_data(self) -> None:
         """Refuse data that changed since the study was made: its scenarios are named by them."""
         for part in {id(part): part for one in self.scenarios for part in data_parts(one)}.values():
-            part.check()
+            part.check(anew=True)
 
     def _streamed(self, keep: str) -> Sequence[Measure]:
         """The measures whose moments are kept, if that is all that is kept."""

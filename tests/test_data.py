@@ -648,3 +648,38 @@ def test_other_data_are_other_blocks_of_the_same_study(csv, tmp_path):
     csv.rename(csv.with_name("moved.csv"))
     moved = resampling(Data.file(csv.with_name("moved.csv"))).run(out=tmp_path, workers=WORKERS[0])
     assert moved.outcome.n_blocks == 0, "another path is the same data"
+
+
+def test_a_converter_that_changed_is_asked_again(tmp_path):
+    """What a function makes of a table is not kept: by the next time it may make something else."""
+    path = tmp_path / "v.csv"
+    path.write_text("v\n2.0\n")
+    part, scale = Data.file(path), [1.0]
+
+    def convert(text):
+        return float(text) * scale[0]
+
+    assert part.frame(converters={"v": convert})["v"].tolist() == [2.0]
+    scale[0] = 3.0
+    assert part.frame(converters={"v": convert})["v"].tolist() == [6.0]
+
+
+def note_as_hashed(path, part):
+    with path.open("rb") as file:
+        sources._hashed[sources._stamp(file)] = part.sha256
+
+
+def test_a_run_reads_its_data_when_it_starts_whatever_their_times_say(tmp_path):
+    """As of a file that is written through a map, whose times a second write leaves alone."""
+    path = tmp_path / "v.csv"
+    path.write_text("v\n2.0\n")
+    before = path.stat()
+    part = Data.file(path)
+    part.check()
+    note_as_hashed(path, part)
+    path.write_text("v\n3.0\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    note_as_hashed(path, part)
+    part.check()
+    with pytest.raises(StudyError, match="has changed since the study was made"):
+        part.check(anew=True)
