@@ -149,4 +149,10 @@ def _annotates(step: dis.Instruction) -> bool:
 
 
 def _strings(code: CodeType) -> Iterator[str]:
-    return (one for one in code.co_consts if isinstance(one, str))
+    ahead = list(code.co_consts)
+    while ahead:
+        one = ahead.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, tuple | frozenset):
+            ahead += one

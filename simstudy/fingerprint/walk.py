@@ -148,7 +148,8 @@ class Walk:
     def _environment(self) -> None:
         """Variables that are named anywhere in code that looks at the environment."""
         if self.attributes & ENVIRONMENT:
-            for name in (self.strings & set(os.environ)) - set(VARIABLES):  # the engine sets those
+            words = {word for text in self.strings for word in re.findall(r"[A-Za-z_]\w*", text)}
+            for name in (words & set(os.environ)) - set(VARIABLES):  # the engine sets those
                 self._enter(f"environment variable {name}", _hash(os.environ[name]))
 
     # ------------------------------------------------------------ values
@@ -321,7 +322,7 @@ class Walk:
         held = [*cells, *vars(function).values()]
         is_known = module.split(".")[0] in modules.WELL_KNOWN or modules.is_standard(module)
         if is_known:
-            held = [one for one in held if _is_code(one) or _has_code(one)]
+            held = [one for one in held if _is_code(one) or _has_code(one) or _is_users(one)]
         self._tokens[id(function)] = (function, f"<{name}>")
         return f"<{name} {','.join(self.token(one, name) for one in held)}>"
 
@@ -373,7 +374,7 @@ class Walk:
 
     def _library_name(self, module: str, name: str, value: Any) -> str:
         """A library's own name says what it is, unless a program put something else there."""
-        if _is_code(value) and modules.is_project(_home(value)):
+        if _is_code(value) and _is_users_code(value):
             return self._reference(value, f"{module}:{name}")
         is_plain = isinstance(value, int | float | complex | str | tuple)
         return f"{name} {value!r}" if is_plain and len(repr(value)) < 200 else name
@@ -708,6 +709,19 @@ def _is_project_function(function: types.FunctionType, module: str) -> bool:
         return False
     file = function.__code__.co_filename
     return modules.is_project_file(file) if not file.startswith("<") else "<frozen" not in file
+
+
+def _is_users_code(value: Any) -> bool:
+    """Whether code is the project's, by its module or, where it was executed, by its file."""
+    home = _home(value)
+    if isinstance(value, types.FunctionType):
+        return _is_project_function(value, home)
+    return modules.is_project(home)
+
+
+def _is_users(value: Any) -> bool:
+    """Whether a value is an object of a class of the project."""
+    return modules.is_project(type(value).__module__)
 
 
 def _is_at_its_name(function: types.FunctionType) -> bool:

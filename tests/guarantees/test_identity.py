@@ -546,6 +546,14 @@ REACHED: dict[str, Case] = {
         "from models import M\nM0 = M(c=2.0)", "M0.t['c']",
         models="class M:\n    def __init__(self, **kw):\n        self.t = {}\n"
                "        for k, v in kw.items():\n            self.t[k] = v\n"),
+    "a decorator of the standard library": one(
+        "from contextlib import ContextDecorator\nS = [1.0]\nclass D(ContextDecorator):\n"
+        "    def __init__(self, k):\n        self.k = k\n    def __enter__(self):\n"
+        "        S[0] = self.k\n    def __exit__(self, *a):\n        S[0] = 1.0\n"
+        "@D(2.0)\ndef f(x):\n    return x * S[0]", "f(x[:, 0])", "D(2.0)", "D(3.0)"),
+    "a module made of a text": one(
+        "import types\nM = types.ModuleType('gen')\n"
+        "exec('def mul(x): return x * 2.0', M.__dict__)", "M.mul(x[:, 0])", "2.0", "3.0"),
     "a formula's function": one(
         "import pandas as pd\nCUT = 2.0",
         "pd.DataFrame({'x': x[:, 0]}).eval('x * @CUT').to_numpy()", "CUT = 2.0", "CUT = 3.0"),
