@@ -29,8 +29,11 @@ class Server:
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
 
-    def start(self, out: Path, n_rep: int, backend: str = "inline", n_jobs: int = 1) -> int:
-        return self.ask(do="run", out=str(out), n_rep=n_rep, backend=backend, n_jobs=n_jobs)
+    def start(
+        self, out: Path, n_rep: int, backend: str = "inline", n_jobs: int = 1, **how: object
+    ) -> int:
+        order = {"n_rep": n_rep, "backend": backend, "n_jobs": n_jobs, **how}
+        return self.ask(do="run", out=str(out), **order)
 
     def wait(self, process: int) -> int:
         return self.ask(do="wait", process=process)

@@ -62,7 +62,8 @@ def carry_out(order: dict) -> int:
     runner.TASK_SECONDS = 0.02
     runner.FILES_BEFORE_COMPACTION = 15
     workers = Workers(order["backend"], order["n_jobs"])
-    study().run(order["n_rep"], SEED, out=order["out"], workers=workers)
+    seed, restart = order.get("seed", SEED), order.get("restart", False)
+    study().run(order["n_rep"], seed, out=order["out"], workers=workers, restart=restart)
     return 0
 
 

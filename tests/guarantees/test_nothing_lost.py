@@ -119,6 +119,30 @@ def test_runs_of_different_lengths_at_once(server, uninterrupted, tmp_path):
     assert_complete(tmp_path, uninterrupted)
 
 
+def test_two_seeds_at_once_on_one_folder(server, tmp_path):
+    """Neither sets aside, reads or deletes what the other draws; one that comes late may refuse."""
+    seeds = (slow.SEED, slow.SEED + 1)
+    both = [server.start(tmp_path, 800, seed=seed) for seed in seeds]
+    ended = [server.wait(one) for one in both]
+    assert set(ended) <= {0, 2}
+    assert 0 in ended
+    for seed, status in zip(seeds, ended, strict=True):
+        if status == 0:
+            found = slow.study().run(800, seed, out=tmp_path, workers=INLINE)
+            assert found.outcome.n_blocks == 0
+            alone = slow.study().run(800, seed, out=tmp_path / f"alone{seed}", workers=INLINE)
+            assert_same_result(found, alone, files=False)
+    assert not (tmp_path / "slow" / "replicates" / "_damaged").exists()
+
+
+def test_a_restart_under_a_run(server, uninterrupted, tmp_path):
+    """What the restart deletes is drawn again by whoever wants it: the same bits."""
+    first = started(server, tmp_path)
+    second = server.start(tmp_path, N_REP, restart=True)
+    assert [server.wait(one) for one in (first, second)] == [0, 0]
+    assert_complete(tmp_path, uninterrupted)
+
+
 def test_many_compactions_at_once(server, tmp_path):
     slow.write_loose(tmp_path, 600)
     before = file_names(tmp_path)
