@@ -49,7 +49,7 @@ Imports = ast.Import | ast.ImportFrom
 IMPORTED = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _EFFECTS = "register implements overload intrinsic lower hook plugin accessor extension unbox"
 HAS_EFFECTS = re.compile("|".join(_EFFECTS.split()))
-COMPILER = "simstudy.stats._compile"
+COMPILES = re.compile(rb"^\s*(?:from|import)\s.*\b(?:numba|llvmlite|_compile)\b", re.MULTILINE)
 GENERATED = ("namedtuple_", "__mp_main__")
 
 
@@ -335,10 +335,7 @@ def libraries_of(module: str, *, unused_only: bool = False) -> Iterator[str]:
 def is_kernel(module: str) -> bool:
     """Whether a module holds code to be compiled: it imports numba, or our own compiler."""
     path = source_file(module)
-    if path is None or (b"numba" not in path.read_bytes() and b"_compile" not in path.read_bytes()):
-        return False
-    tops = {name.split(".")[0] for name in libraries_of(module)}
-    return bool(tops & {"numba", "llvmlite"}) or COMPILER in imported_modules(module)
+    return path is not None and COMPILES.search(path.read_bytes()) is not None
 
 
 # ---------------------------------------------------------------- what a source does when imported
