@@ -329,9 +329,9 @@ class _Work:
     def draw(self, sizes: Mapping[str, int], shard: tuple[int, int] | None = None) -> None:
         """Compute what is missing of these sizes, or a shard's share of it."""
         jobs = self._missing(sizes, shard, tentative=True)
-        drawn_once = {(job.key, job.block) for job in jobs}
+        never = {(job.key, job.block) for job in jobs}
         every = self._missing(sizes, shard, tentative=False)
-        careful = [job for job in every if (job.key, job.block) not in drawn_once]
+        careful = [job for job in every if (job.key, job.block) not in never]
         for _ in range(ROUNDS):
             if not (jobs or careful):
                 return
