@@ -113,6 +113,12 @@ def source_file(module: str) -> Path | None:
     return Path(origin) if origin and origin.endswith(".py") and Path(origin).exists() else None
 
 
+def sources_loaded() -> frozenset[str]:
+    """Files of all the modules that are loaded."""
+    files = (getattr(one, "__file__", None) for one in list(sys.modules.values()))
+    return frozenset(os.path.normpath(one) for one in files if isinstance(one, str))
+
+
 def forget_modules() -> None:
     """Look again at which modules there are and what their files say."""
     for one in (_place, _origin, _is_below, is_kernel):
@@ -137,6 +143,9 @@ def is_project_file(file: str) -> bool:
 
 def bound_by_import(module: str, name: str, value: object) -> str:
     """The library's name of what a module imports from it; its version speaks for it."""
+    maker = type(value).__module__
+    if not is_project(maker) and vars(sys.modules.get(maker, object)).get(name) is value:
+        return f"{maker}.{name}"
     for node in (source(module) or NOTHING).at_import:
         if not isinstance(node, ast.ImportFrom) or node.level or is_project(node.module or ""):
             continue

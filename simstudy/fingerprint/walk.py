@@ -137,10 +137,10 @@ class Walk:
 
     def _files(self, taking_part: set[str]) -> None:
         """Files that were read before any block: as modules were imported, by what is followed."""
-        sources = {modules.source_file(name) for name in list(sys.modules)}
         read = reads_at_import(sorted(taking_part)) | reads_by(set(self._entries))
+        sources = modules.sources_loaded() if read else frozenset()
         for path, reader in read.items():
-            if Path(path) not in sources:
+            if path not in sources:
                 content = Path(path).read_bytes() if Path(path).is_file() else b""
                 name = f"{Path(path).name} (read by {reader})"
                 self._enter(name, hashlib.sha256(content).hexdigest())
@@ -361,8 +361,9 @@ class Walk:
         is_memory = _is_ours(module) and name.startswith("_") and isinstance(value, _FILLED)
         if is_memory or _is_silent(module) or module.startswith(RUNS):
             return name
-        is_object = not modules.is_standard(type(value).__module__)
-        imported = modules.bound_by_import(module, name, value) if is_object else ""
+        kind = type(value).__module__
+        is_library = not (modules.is_standard(kind) or modules.is_project(kind))
+        imported = modules.bound_by_import(module, name, value) if is_library else ""
         if imported:
             self.library(imported)
             return imported
