@@ -218,8 +218,7 @@ def register_single_files() -> None:
 
 def in_one_line(error: Exception, overrides: Sequence[str]) -> Exception:
     """Hydra's refusal as ours: the key, the value, and the nearest thing that works."""
-    from simstudy.errors import ConfigError
-    from simstudy.naming import nearest
+    from simstudy.errors import ConfigError, nearest
 
     text = str(error)
     group = re.search(r"Could not find '([\w/]+)/([^/']+)'", text)
@@ -242,7 +241,7 @@ def unknown_key(key: str, overrides: Sequence[str]) -> str:
     """A key that is not in the config, and the nearest that is."""
     from hydra import compose
 
-    from simstudy.naming import nearest
+    from simstudy.errors import nearest
 
     *parents, last = key.split(".")
     experiment = [one for one in overrides if one.startswith("experiment=")]
@@ -280,9 +279,9 @@ def read_job(cfg: Any, name: str) -> Job:
     """Types and ranges of everything, before any work."""
     from omegaconf import OmegaConf
 
-    from simstudy.config import build
-    from simstudy.provenance import sources_digest
-    from simstudy.settings import Settings, read_shard
+    from simstudy.cli.settings import Settings, read_shard
+    from simstudy.identity.sources import sources_digest
+    from simstudy.options import build
 
     ours = OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
     plain: Any = OmegaConf.to_container(ours, resolve=True)
@@ -333,10 +332,10 @@ def again(arguments: Sequence[str]) -> str:
 
 def carry_out(job: Job) -> int:
     """Compute what is missing; publish it, unless it stands there already."""
-    from simstudy.progress import Bar
-    from simstudy.publish import refuse_replacing
-    from simstudy.runner import Workers
-    from simstudy.settings import read_shard
+    from simstudy.cli.settings import read_shard
+    from simstudy.engine.progress import Bar
+    from simstudy.engine.runner import Workers
+    from simstudy.output.folder import refuse_replacing
 
     settings = job.settings
     workers = Workers(settings.backend, settings.n_jobs)
@@ -367,8 +366,8 @@ def carry_out(job: Job) -> int:
 
 def publish_result(job: Job, result: Any) -> int:
     """Write summary, figures, claims and report, and say what was found."""
-    from simstudy.closing import print_closing, replicates_in_words
-    from simstudy.publish import is_current, publish
+    from simstudy.output.folder import is_current, publish
+    from simstudy.output.terminal import print_closing, replicates_in_words
 
     file, figures, report = job.module.__file__, job.settings.figures, job.settings.report
     for name in result.store.damaged:
@@ -394,8 +393,8 @@ def publish_result(job: Job, result: Any) -> int:
 
 def print_forecast(job: Job) -> int:
     """What the precision asked for will cost, without running it."""
-    from simstudy.closing import print_cost
     from simstudy.errors import ConfigError
+    from simstudy.output.terminal import print_cost
 
     if not job.settings.precision:
         raise ConfigError("plan=true needs a target, such as precision.power=0.005")
@@ -405,7 +404,7 @@ def print_forecast(job: Job) -> int:
 
 def replay(job: Job) -> int:
     """Draw one recorded replicate again, letting its error through."""
-    from simstudy.block import Address
+    from simstudy.engine.block import Address
 
     try:
         row = job.study.replay(Address.parse(job.settings.replay), job.settings.seed)

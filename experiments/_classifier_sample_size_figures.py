@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.analysis.result import Result
 from simstudy.figures import theme
 from simstudy.figures.frame import caption
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.result import Result
-from simstudy.stats.binomial_trial import normal_power, sample_sizes, trial_power
+from simstudy.stats.classifier.trial import normal_power, sample_sizes, trial_power
 
 
 def figure_5(result: Result) -> ggplot:

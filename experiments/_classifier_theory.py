@@ -14,7 +14,7 @@ from experiments._classifier_thresholds import OrderLaw, Target, order_law
 from simstudy.dgps.scores import DiscretisedScores, NormalScores, Scores
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
-from simstudy.stats import quantile_bootstrap as bootstrap
+from simstudy.stats.bootstrap import quantiles as bootstrap
 
 N_NODES = 400  # of Gauss-Legendre, over a whole distribution
 N_BETA = 64  # of Gauss-Legendre, over the part of a beta law that counts

@@ -21,13 +21,13 @@ from experiments._classifier_thresholds import (
     pick,
     sample_quantile,
 )
+from simstudy.analysis.result import Result
 from simstudy.figures import theme
 from simstudy.figures.frame import caption
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.lazy.scipy import special, stats
-from simstudy.result import Result
-from simstudy.stats import quantile_bootstrap as bootstrap
+from simstudy.stats.bootstrap import quantiles as bootstrap
 
 N_BINS = 20
 LABELS = {

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.analysis.result import Result
 from simstudy.lazy.scipy import special
-from simstudy.result import Result
 from simstudy.shapes import Float, Int
-from simstudy.stats import quantile_bootstrap as bootstrap
 from simstudy.stats._refusals import complement
-from simstudy.stats.threshold_bounds import (
+from simstudy.stats.bootstrap import quantiles as bootstrap
+from simstudy.stats.classifier.bounds import (
     TIES,
     bayesian_bootstrap_bound,
     bayesian_bootstrap_cdf,
@@ -25,7 +25,7 @@ from simstudy.stats.threshold_bounds import (
     order_statistic_bound,
     smoothed_bound,
 )
-from simstudy.stats.umbrella import interpolation_weight, umbrella_rank
+from simstudy.stats.classifier.umbrella import interpolation_weight, umbrella_rank
 
 PLAIN = ("percentile", "basic", "normal")
 BCA = tuple(f"bca {ties}" for ties in TIES)
@@ -274,7 +274,7 @@ def _tolerance(ordered: Block, target: Target) -> PerRep:
 
 
 def _interpolated(ordered: Block, target: Target) -> PerRep:
-    """Between two order statistics, as `simstudy.stats.umbrella` has it; −∞ where none is safe."""
+    """Between two order statistics, as `umbrella` has it; −∞ where none is safe."""
     law = order_law("umbrella interpolated", ordered.shape[1], target)
     assert law is not None
     if law.rank == 0:

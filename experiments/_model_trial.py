@@ -14,24 +14,24 @@ from typing import Any
 import numpy as np
 
 from experiments._regression import METHODS, Stage, null_columns, stage_of, trial_design, verdict
-from simstudy.attempt import by_method
-from simstudy.block import has_text
+from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.config import option
 from simstudy.design import Columns, grid
 from simstudy.dgps.linear import LinearModel, Regression
+from simstudy.engine.failures import by_method
 from simstudy.errors import ConfigError, DesignError
 from simstudy.figures import measure_curves
+from simstudy.identity.names import identity
+from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.lazy.scipy import special
 from simstudy.measures import rejection_rate
-from simstudy.naming import identity
-from simstudy.result import Result
+from simstudy.options import option
 from simstudy.shapes import Float
-from simstudy.stats.least_squares import Predictions, fit_each
-from simstudy.stats.loss_bootstrap import StudentizedBootstrap, check_knobs
-from simstudy.stats.metrics import (
+from simstudy.stats.bootstrap.losses import StudentizedBootstrap, check_knobs
+from simstudy.stats.models.least_squares import Predictions, fit_each
+from simstudy.stats.models.metrics import (
     CORRELATION,
     MAE,
     MAPE,
@@ -42,7 +42,7 @@ from simstudy.stats.metrics import (
     metric_bootstrap,
     tweedie_deviance,
 )
-from simstudy.streams import Streams
+from simstudy.store.layout import has_text
 from simstudy.study import Study
 
 METRICS = {one.name: one for one in (MSE, MAE, RMSE, R2, CORRELATION, MAPE, tweedie_deviance(1.5))}

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.config import option
 from simstudy.dgps.linear import Coefficients, LinearModel
 from simstudy.errors import DesignError
+from simstudy.options import option
 from simstudy.shapes import Float
-from simstudy.stats.least_squares import LinearFit, fit_least_squares
-from simstudy.stats.loss_bootstrap import StudentizedBootstrap, studentized_bootstrap
-from simstudy.stats.two_stage_design import TwoStageDesign, solve_design
+from simstudy.stats.bootstrap.losses import StudentizedBootstrap, studentized_bootstrap
+from simstudy.stats.models.least_squares import LinearFit, fit_least_squares
+from simstudy.stats.two_stage.design import TwoStageDesign, solve_design
 
 METHODS = ("studentized", "vanilla")
 METRICS = ("mse", "mae")

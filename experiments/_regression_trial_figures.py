@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.analysis.result import Result
 from simstudy.figures import theme
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.lazy.scipy import special
 from simstudy.measures import intervals
-from simstudy.result import Result
-from simstudy.stats.two_stage import TwoStageStatistic
+from simstudy.stats.two_stage.law import TwoStageStatistic
 
 METRIC_NAMES = {"mse": "MSE", "mae": "MAE"}
 SAMPLES = ("test", "prospective")

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from experiments._two_stage_figures import PP_K, PP_N2, first_alpha
+from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.result import Result
-from simstudy.stats.two_stage import TwoStageStatistic, conditional_p_value
-from simstudy.stats.two_stage_design import (
+from simstudy.stats.two_stage.design import (
     boundary_n2,
     boundary_rejection,
     outcome_table,
     power,
     solve_design,
 )
+from simstudy.stats.two_stage.law import TwoStageStatistic, conditional_p_value
 
 CHANCE_Z = 4.9  # of the largest of 120 deviations: reached by chance once in ten thousand studies
 

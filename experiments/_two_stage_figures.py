@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.analysis.result import Result
 from simstudy.figures import measure_curves, theme
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.lazy.scipy import special
 from simstudy.measures import intervals
-from simstudy.result import Result
-from simstudy.stats.two_stage import TwoStageStatistic, conditional_p_value
-from simstudy.stats.two_stage_design import critical_value, power
+from simstudy.stats.two_stage.design import critical_value, power
+from simstudy.stats.two_stage.law import TwoStageStatistic, conditional_p_value
 
 PP_K = (0, 0.5, 1, 1.5, 2)  # panels of the document's figure 1
 PP_N2 = (100, 300, 500)

@@ -19,18 +19,18 @@ from typing import Any
 import numpy as np
 
 from experiments._regression import LinearConfig, draw_errors, draw_fit, refuse_few_observations
+from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import DesignError
 from simstudy.figures import theme
+from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import empirical_se, relative_bias
-from simstudy.result import Result
-from simstudy.stats.loss_bootstrap import bootstrap_variance, ideal_variance
-from simstudy.streams import Streams
+from simstudy.options import option, published
+from simstudy.stats.bootstrap.losses import bootstrap_variance, ideal_variance
 from simstudy.study import Study
 
 

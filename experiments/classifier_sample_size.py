@@ -25,20 +25,20 @@ from experiments._classifier_sample_size_figures import (
     figure_sawtooth,
     type_2_errors,
 )
+from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.config import option, published
 from simstudy.design import Columns, grid
+from simstudy.identity.streams import Streams
 from simstudy.lazy.scipy import special
 from simstudy.measures import rejection_rate
-from simstudy.result import Result
-from simstudy.stats.binomial_trial import (
+from simstudy.options import option, published
+from simstudy.stats.classifier.trial import (
     RULES,
     critical_count,
     normal_sample_size,
     sample_sizes,
     trial_power,
 )
-from simstudy.streams import Streams
 from simstudy.study import Study
 
 

@@ -41,14 +41,14 @@ from experiments._classifier_thresholds import (
     sample_quantile,
     thresholds,
 )
+from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.dgps.scores import NormalScores, Scores
+from simstudy.identity.streams import Streams
 from simstudy.lazy.scipy import stats
 from simstudy.measures import empirical_se, mean, rejection_rate
-from simstudy.result import Result
-from simstudy.streams import Streams
+from simstudy.options import option, published
 from simstudy.study import Study
 
 

@@ -24,7 +24,7 @@ from experiments._classifier_thresholds import (
     METHODS,
 )
 from experiments.classifier_threshold import Threshold
-from simstudy.config import option, published
+from simstudy.analysis.result import Result
 from simstudy.design import Columns, grid
 from simstudy.dgps.scores import (
     DiscretisedScores,
@@ -35,11 +35,11 @@ from simstudy.dgps.scores import (
 )
 from simstudy.figures import measure_curves, nested_loop_plot, theme
 from simstudy.figures.frame import caption
+from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import mean, rejection_rate
-from simstudy.result import Result
-from simstudy.streams import Streams
+from simstudy.options import option, published
 from simstudy.study import Study
 
 GRID_METHODS = (*METHODS, *FURTHER)

@@ -25,22 +25,22 @@ from experiments._classifier_theory import exact_mean_sensitivity, expected_over
 from experiments._classifier_threshold_figures import LABELS
 from experiments._classifier_thresholds import BOOTSTRAP, METHODS, thresholds
 from experiments.classifier_threshold import Threshold, share_error
+from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.figures import theme
 from simstudy.figures.frame import caption
+from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import mean, rejection_rate
-from simstudy.result import Result
-from simstudy.stats.binomial_trial import (
+from simstudy.options import option, published
+from simstudy.stats.classifier.trial import (
     critical_count,
     normal_sample_size,
     power_at_sensitivities,
     trial_power,
 )
-from simstudy.streams import Streams
 from simstudy.study import Study
 
 TRIAL_METHODS = ("true", *METHODS)

@@ -23,17 +23,17 @@ from experiments._regression import (
     draw_fit,
     refuse_few_observations,
 )
+from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.dgps.linear import LinearModel, Risk
 from simstudy.figures import theme
+from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import bias, model_se, rmse
-from simstudy.result import Result
+from simstudy.options import option, published
 from simstudy.shapes import Float
-from simstudy.streams import Streams
 from simstudy.study import Study
 
 

@@ -41,20 +41,20 @@ from experiments._regression_trial_figures import (
     figure_3c,
     figure_methods,
 )
+from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.dgps.linear import LinearModel, Risk
+from simstudy.identity.streams import Streams
 from simstudy.lazy.scipy import special
 from simstudy.measures import mean, rejection_rate, relative_bias
 from simstudy.measures.contrasts import paired, paired_methods
 from simstudy.measures.moments import ratio
-from simstudy.result import Result
+from simstudy.options import option, published
 from simstudy.shapes import Float
-from simstudy.stats.least_squares import LinearFit
-from simstudy.stats.loss_bootstrap import check_knobs
-from simstudy.stats.two_stage_design import TwoStageDesign
-from simstudy.streams import Streams
+from simstudy.stats.bootstrap.losses import check_knobs
+from simstudy.stats.models.least_squares import LinearFit
+from simstudy.stats.two_stage.design import TwoStageDesign
 from simstudy.study import Study
 
 

@@ -22,15 +22,15 @@ import numpy as np
 
 from experiments._regression import METHODS, METRICS
 from experiments.regression_trial import SAMPLES, RegressionTrial
+from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.config import option, published
 from simstudy.design import grid
 from simstudy.figures import theme
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import mean, rejection_rate
 from simstudy.measures.contrasts import paired
-from simstudy.result import Result
+from simstudy.options import option, published
 from simstudy.study import Study
 
 

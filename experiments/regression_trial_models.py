@@ -21,10 +21,10 @@ from experiments._model_trial import (
     keeps_the_design,
     model_study,
 )
+from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.config import option, published
 from simstudy.dgps.linear import LinearModel
-from simstudy.result import Result
+from simstudy.options import option, published
 from simstudy.study import Study
 
 DGPS = {

@@ -24,11 +24,11 @@ from experiments._model_trial import (
     TrialConfig,
     model_study,
 )
+from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.config import option, published
+from simstudy.identity.names import identity
 from simstudy.lazy.scipy import special
-from simstudy.naming import identity
-from simstudy.result import Result
+from simstudy.options import option, published
 from simstudy.study import Study
 
 

@@ -22,14 +22,14 @@ import numpy as np
 
 from experiments._two_stage_claims import CLAIMS
 from experiments._two_stage_figures import figure_1, figure_1b, figure_1c, figure_boundary
-from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.dgps.location import Gaussian, LocationDgp, sample_means, sample_moments
 from simstudy.errors import DesignError
+from simstudy.identity.streams import Streams
 from simstudy.lazy.scipy import special
 from simstudy.measures import mean, rejection_rate
-from simstudy.stats.two_stage_design import critical_value, power
-from simstudy.streams import Streams
+from simstudy.options import option, published
+from simstudy.stats.two_stage.design import critical_value, power
 from simstudy.study import Study
 
 

@@ -15,7 +15,7 @@ Performance  Type-I error, power, and how often the null is false; at 20000 repl
 from dataclasses import dataclass
 
 from experiments.two_stage import MEASURES, TwoStage
-from simstudy.config import option, published
+from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.dgps.location import (
     Bernoulli,
@@ -28,7 +28,7 @@ from simstudy.dgps.location import (
 )
 from simstudy.figures import measure_curves
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.result import Result
+from simstudy.options import option, published
 from simstudy.study import Study
 
 DGPS: dict[str, LocationDgp] = {

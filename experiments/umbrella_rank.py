@@ -19,17 +19,22 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.config import option, published
 from simstudy.design import Columns, grid
 from simstudy.figures import theme
 from simstudy.figures.frame import caption
+from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import rejection_rate
-from simstudy.result import Result
-from simstudy.stats.umbrella import least_feasible_n, rank_table, umbrella_rank, violation
-from simstudy.streams import Streams
+from simstudy.options import option, published
+from simstudy.stats.classifier.umbrella import (
+    least_feasible_n,
+    rank_table,
+    umbrella_rank,
+    violation,
+)
 from simstudy.study import Study
 
 RANKS = ("umbrella", "1", "2", "3", "4")

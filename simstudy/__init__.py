@@ -9,19 +9,19 @@ The names that a study needs, imported when they are first used:
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from simstudy import reads as _reads
+from simstudy.data import reads as _reads
 
 _reads.install()
 
 if TYPE_CHECKING:
-    from simstudy.attempt import by_method, each_replicate
+    from simstudy.analysis.result import Result
     from simstudy.claims import Claim, Reproduced
-    from simstudy.config import option, published
-    from simstudy.data import Data
+    from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, together
-    from simstudy.result import Result
-    from simstudy.runner import Workers
-    from simstudy.streams import Streams
+    from simstudy.engine.failures import by_method, each_replicate
+    from simstudy.engine.runner import Workers
+    from simstudy.identity.streams import Streams
+    from simstudy.options import option, published
     from simstudy.study import Study
 
 __all__ = [
@@ -30,14 +30,14 @@ __all__ = [
 ]  # fmt: skip
 
 _HOMES = {
-    "attempt": ("by_method", "each_replicate"),
+    "analysis.result": ("Result",),
     "claims": ("Claim", "Reproduced"),
-    "config": ("option", "published"),
-    "data": ("Data",),
+    "data.parts": ("Data",),
     "design": ("Columns", "grid", "together"),
-    "result": ("Result",),
-    "runner": ("Workers",),
-    "streams": ("Streams",),
+    "engine.failures": ("by_method", "each_replicate"),
+    "engine.runner": ("Workers",),
+    "identity.streams": ("Streams",),
+    "options": ("option", "published"),
     "study": ("Study",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

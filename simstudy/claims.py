@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from simstudy.attempt import describe
-from simstudy.errors import StudyError
+from simstudy.errors import StudyError, describe
 from simstudy.lazy.pandas import pd
 
 CLOSE_Z = 3.0  # a difference beyond three standard errors of it is not chance

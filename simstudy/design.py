@@ -8,16 +8,9 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from simstudy.errors import DesignError
-from simstudy.naming import (
-    identity,
-    names_itself,
-    nearest,
-    parts_of,
-    short_hash,
-    typed,
-)
-from simstudy.streams import Streams
+from simstudy.errors import DesignError, nearest
+from simstudy.identity.names import identity, names_itself, parts_of, short_hash, typed
+from simstudy.identity.streams import Streams
 
 Columns = Mapping[str, np.ndarray]
 """What a block computes, by name: each `(rep,)`, `(rep, *axes)`, or a scalar of the scenario."""

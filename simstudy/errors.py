@@ -3,6 +3,8 @@
 Every message says what is wrong (with the value), why it matters, and what to do instead.
 """
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -50,3 +52,17 @@ class UnreadableTaskError(SimstudyError):
 
 class FigureError(SimstudyError):
     """A figure would hide, average or overplot what it was given."""
+
+
+# ---------------------------------------------------------------- words for them
+def describe(error: BaseException) -> str:
+    """An exception in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` or the list of what there is."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean '{close[0]}'?" if close else f"there is: {', '.join(known) or 'nothing'}"

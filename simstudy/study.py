@@ -12,26 +12,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simstudy.attempt import raising
-from simstudy.block import Address, rows_of, simulate_columns
+from simstudy.analysis.precision import forecast, next_sizes, read_targets, shortfalls
+from simstudy.analysis.result import Result
+from simstudy.analysis.summary import KeepMoments, streamable
 from simstudy.claims import Claim
-from simstudy.data import data_parts
+from simstudy.data.parts import data_parts
 from simstudy.design import Plan, factors_of, refuse_twins
-from simstudy.errors import ConfigError, StoreError, StudyError
-from simstudy.lazy.pandas import pd
-from simstudy.measures import Measure
-from simstudy.ownership import Ownership, learn_from_run, ownership_of
-from simstudy.precision import forecast, next_sizes, read_targets, shortfalls
-from simstudy.provenance import (
-    MOMENTS,
-    ROWS,
-    mark_outdated,
-    refuse_foreign,
-    refuse_other_blocks,
-    start_over,
-)
-from simstudy.result import Result
-from simstudy.runner import (
+from simstudy.engine.block import Address, simulate_columns
+from simstudy.engine.failures import raising
+from simstudy.engine.ownership import Ownership, learn_from_run, ownership_of
+from simstudy.engine.runner import (
     Job,
     Keep,
     Outcome,
@@ -43,12 +33,18 @@ from simstudy.runner import (
     missing_jobs,
     run_jobs,
 )
-from simstudy.store import Store, trouble_in_words
-from simstudy.summary import KeepMoments, streamable
-from simstudy.threads import drawn_with_one_thread, one_thread_each
+from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
+from simstudy.errors import ConfigError, StoreError, StudyError
+from simstudy.lazy.pandas import pd
+from simstudy.measures import Measure
+from simstudy.store.blocks import Store
+from simstudy.store.files import trouble_in_words
+from simstudy.store.guard import MOMENTS, ROWS, refuse_foreign, refuse_other_blocks, start_over
+from simstudy.store.layout import rows_of
+from simstudy.store.manifest import mark_outdated
 
 if TYPE_CHECKING:
-    from simstudy.solve import Solution
+    from simstudy.analysis.solve import Solution
 
 ROUNDS = 5  # of drawing what another run deleted meanwhile
 KEEPS = ("replicates", "summary")
@@ -287,9 +283,9 @@ class Study:
         """The value of a factor at which a measure reaches a target, by simulation alone.
 
         For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`;
-        `simstudy.solve.solve` says what else may be asked.
+        `simstudy.analysis.solve.solve` says what else may be asked.
         """
-        from simstudy.solve import solve
+        from simstudy.analysis.solve import solve
 
         return solve(self, scenario, factor, **question)
 

@@ -19,9 +19,9 @@ from jaxtyping import AbstractArray, install_import_hook
 
 PACKAGE = Path(__file__).parents[1] / "simstudy"
 CHECKED = [
-    f"simstudy.{folder}.{path.stem}"
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
     for folder in ("stats", "dgps")
-    for path in sorted((PACKAGE / folder).glob("*.py"))
+    for path in sorted((PACKAGE / folder).rglob("*.py"))
     if not path.name.startswith("_")
 ]
 

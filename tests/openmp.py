@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simstudy import runner
 from simstudy.design import Columns
+from simstudy.engine import runner
+from simstudy.engine.runner import Workers
+from simstudy.identity.streams import Streams
 from simstudy.measures import mean
-from simstudy.runner import Workers
-from simstudy.streams import Streams
 from simstudy.study import Study
 
 N_TERMS = 1000

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 import run
-from simstudy.config import check
-from simstudy.naming import identity
+from simstudy.identity.names import identity
+from simstudy.options import check
 from tests.support import assert_within_mcse, replicates_to_catch
 
 ROOT = Path(__file__).parents[1]

@@ -55,15 +55,17 @@ def test_every_module_has_its_layer():
     assert there - placed == set()
 
 
-PACKAGES = ("measures", "figures", "dgps", "stats")
+PACKAGES = (
+    "measures", "figures", "dgps", "stats", "data", "identity", "store", "engine", "analysis",
+)  # fmt: skip
 FEW_RUNS_NEED = ("plotnine", "matplotlib", "numba", "sklearn", "scipy.stats", "rich", "joblib")
 NOTHING_TO_DO_NEEDS_NO = (*FEW_RUNS_NEED, "pandas", "pyarrow.compute", "scipy", "jaxtyping")
 
 
 def names_in(folder: str) -> list[str]:
     """Modules of a folder, but for those whose name says that others import them."""
-    paths = (ROOT / folder.replace(".", "/")).glob("[!_]*.py")
-    return sorted(f"{folder}.{path.stem}" for path in paths)
+    paths = (ROOT / folder.replace(".", "/")).rglob("[!_]*.py")
+    return sorted(".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths)
 
 
 def imported_by(code: str, among: tuple[str, ...]) -> list[str]:
@@ -80,10 +82,10 @@ def imported_by(code: str, among: tuple[str, ...]) -> list[str]:
     [
         ("simstudy", ("numpy", "pandas", "plotnine")),
         ("simstudy.study", (*NOTHING_TO_DO_NEEDS_NO, "hydra")),
-        ("simstudy.publish", (*NOTHING_TO_DO_NEEDS_NO, "hydra")),
-        ("simstudy.closing", (*NOTHING_TO_DO_NEEDS_NO, "hydra")),
+        ("simstudy.output.folder", (*NOTHING_TO_DO_NEEDS_NO, "hydra")),
+        ("simstudy.output.terminal", (*NOTHING_TO_DO_NEEDS_NO, "hydra")),
         ("simstudy.claims", NOTHING_TO_DO_NEEDS_NO),
-        ("simstudy.config", NOTHING_TO_DO_NEEDS_NO),
+        ("simstudy.options", NOTHING_TO_DO_NEEDS_NO),
         *(
             (name, (*FEW_RUNS_NEED, "pandas", "pyarrow.compute"))
             for name in names_in("experiments")

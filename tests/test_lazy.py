@@ -6,9 +6,9 @@ import sys
 import pytest
 import scipy
 
-from simstudy.fingerprint import fingerprint
+from simstudy.identity.fingerprint import fingerprint
 from simstudy.lazy import LazyModule
-from simstudy.stats import two_stage_design
+from simstudy.stats.two_stage import design as two_stage_design
 from tests.test_imports import imported_by
 
 LATE = "colorsys"  # any small module

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy.block import Address
 from simstudy.design import grid, scenario_key
+from simstudy.engine.block import Address
+from simstudy.engine.runner import Workers
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import bias, mean
-from simstudy.runner import Workers
-from simstudy.store import owner_in
+from simstudy.store.blocks import owner_in
 from simstudy.study import Study, check_n_rep
 from tests import toy
 
@@ -244,7 +244,7 @@ def test_an_axis_label_added_moves_no_number():
 @dataclass(frozen=True)
 class Breaks:
     def simulate(self, streams, n_rep):
-        from simstudy.attempt import each_replicate
+        from simstudy.engine.failures import each_replicate
 
         def root(x):
             if x < -1:

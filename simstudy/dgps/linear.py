@@ -20,12 +20,12 @@ import numpy as np
 from simstudy.dgps.normals import standard_normals
 from simstudy.errors import DesignError
 from simstudy.shapes import Float
-from simstudy.stats.least_squares import (
+from simstudy.stats.models.least_squares import (
     LinearFit,
     check_enough_observations,
     fit_least_squares,
 )
-from simstudy.stats.risk import folded_normal_mean, normal_expectation, student_mixture
+from simstudy.stats.models.risk import folded_normal_mean, normal_expectation, student_mixture
 
 # Exact for the polynomials below, which are of degree 8 at most.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(8)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.errors import FigureError
+from simstudy.errors import FigureError, nearest
 from simstudy.figures.frame import (
     caption,
     factors_of_replicates,
@@ -19,7 +19,6 @@ from simstudy.figures.theme import BLUE, INK, MUTED, VERMILLION, theme_study
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import intervals
-from simstudy.naming import nearest
 
 SEES_THROUGH = 2_000  # points from which on they are drawn lighter
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.errors import FigureError
+from simstudy.errors import FigureError, nearest
 from simstudy.lazy.pandas import pd
-from simstudy.naming import nearest
 
 MEASURED = ("measure", "estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "reason")
 CAPTION_WIDTH = 82  # characters that fit under the narrowest figure, 5.8 inches, at 8 points

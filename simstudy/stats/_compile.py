@@ -46,8 +46,8 @@ from numba.np.ufunc.dufunc import DUFunc
 from numba.np.ufunc.gufunc import GUFunc
 from numba.np.ufunc.ufuncbuilder import parse_identity
 
+from simstudy.data.reads import unwatched
 from simstudy.errors import SimstudyError
-from simstudy.reads import unwatched
 
 PACKAGE = Path(__file__).parents[1]
 FOLDERS = ("stats", "dgps")

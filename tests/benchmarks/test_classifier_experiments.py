@@ -12,8 +12,8 @@ from scipy import stats
 from experiments.classifier_sample_size import Trial
 from experiments.classifier_threshold import Threshold
 from experiments.classifier_trial import AppliedTrial
-from simstudy.stats.binomial_trial import normal_sample_size, trial_power
-from simstudy.streams import Streams
+from simstudy.identity.streams import Streams
+from simstudy.stats.classifier.trial import normal_sample_size, trial_power
 from tests.benchmarks.timing import seconds
 
 K, J, N_TEST, N_BOOT = 0.95, 0.8, 50, 1000

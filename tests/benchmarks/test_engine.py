@@ -20,13 +20,13 @@ from scipy.stats import multivariate_normal, norm
 
 from experiments import two_stage
 from experiments.two_stage import TwoStage
-from simstudy import runner
 from simstudy.design import Columns, grid
+from simstudy.engine import runner
+from simstudy.engine.ownership import owner_of
+from simstudy.engine.runner import Silent, Workers
+from simstudy.identity.streams import Streams
 from simstudy.measures import empirical_se, mean
-from simstudy.ownership import owner_of
-from simstudy.runner import Silent, Workers
-from simstudy.store import Group, write_blocks
-from simstudy.streams import Streams
+from simstudy.store.blocks import Group, write_blocks
 from simstudy.study import Study
 from tests.benchmarks.timing import ROOT, least, least_alone, python
 from tests.support import assert_within_mcse

@@ -16,13 +16,13 @@ from sklearn.linear_model import LinearRegression
 from experiments.bootstrap_se import BootstrapSe
 from experiments.regression_trial import RegressionTrial
 from simstudy.dgps.linear import LinearModel
-from simstudy.stats.least_squares import fit_least_squares
-from simstudy.stats.loss_bootstrap import (
+from simstudy.identity.streams import Streams
+from simstudy.stats.bootstrap.losses import (
     bootstrap_variance,
     ideal_variance,
     studentized_bootstrap,
 )
-from simstudy.streams import Streams
+from simstudy.stats.models.least_squares import fit_least_squares
 from tests.benchmarks.timing import least_alone, seconds
 from tests.support import assert_within_mcse
 

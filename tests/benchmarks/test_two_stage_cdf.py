@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from simstudy.stats.two_stage import TwoStageStatistic
+from simstudy.stats.two_stage.law import TwoStageStatistic
 from tests.benchmarks.timing import seconds
 
 N_POINTS = 5000

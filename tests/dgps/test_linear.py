@@ -9,8 +9,8 @@ from scipy import stats as scipy_stats
 
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import DesignError
-from simstudy.stats.least_squares import LinearFit, fit_least_squares
-from simstudy.stats.risk import folded_normal_mean, normal_expectation, student_mixture
+from simstudy.stats.models.least_squares import LinearFit, fit_least_squares
+from simstudy.stats.models.risk import folded_normal_mean, normal_expectation, student_mixture
 from tests.support import assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)

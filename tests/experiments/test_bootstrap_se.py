@@ -8,8 +8,8 @@ from sklearn.linear_model import LinearRegression
 
 from experiments.bootstrap_se import BootstrapSe, Config, study
 from simstudy.errors import DesignError
-from simstudy.stats.loss_bootstrap import bootstrap_indices, replicate_seeds
-from simstudy.streams import Streams
+from simstudy.identity.streams import Streams
+from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
 from tests.support import assert_within_mcse, replicates_to_catch
 
 

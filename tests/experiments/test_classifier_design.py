@@ -11,7 +11,7 @@ from experiments import classifier_trial as trial
 from experiments import umbrella_rank as umbrella
 from experiments._classifier_thresholds import thresholds
 from simstudy.errors import ConfigError, DesignError
-from simstudy.streams import Streams
+from simstudy.identity.streams import Streams
 
 
 def streams():

@@ -8,7 +8,7 @@ from experiments import classifier_threshold_grid as wider
 from experiments._classifier_thresholds import METHODS, first_test_sets
 from experiments.classifier_threshold import Config, Threshold, study
 from simstudy.errors import ConfigError
-from simstudy.streams import Streams
+from simstudy.identity.streams import Streams
 from tests.support import assert_within_mcse, replicates_to_catch
 
 

@@ -13,9 +13,9 @@ from simstudy.dgps.scores import (
     NormalScores,
     SkewedScores,
 )
-from simstudy.stats import quantile_bootstrap as bootstrap
-from simstudy.stats.binomial_trial import power_with_order_statistic, upper_tail
-from simstudy.stats.umbrella import interpolated_threshold, interpolated_violation
+from simstudy.stats.bootstrap import quantiles as bootstrap
+from simstudy.stats.classifier.trial import power_with_order_statistic, upper_tail
+from simstudy.stats.classifier.umbrella import interpolated_threshold, interpolated_violation
 from tests.support import assert_within_mcse, replicates_to_catch
 
 TARGET = th.Target(0.95, 0.8)

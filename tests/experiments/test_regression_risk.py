@@ -8,7 +8,7 @@ from sklearn.metrics import mean_absolute_error, mean_squared_error
 from experiments.regression_risk import Config, RegressionRisk, study
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import DesignError
-from simstudy.streams import Streams
+from simstudy.identity.streams import Streams
 from tests.support import assert_within_mcse, replicates_to_catch
 
 N_TEST = 2000

@@ -12,8 +12,8 @@ from experiments._regression import METHODS, METRICS, Stage, trial_design, verdi
 from experiments.regression_trial import CLAIMS, MEASURES, Config, RegressionTrial, study
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import ConfigError, DesignError
-from simstudy.stats.loss_bootstrap import bootstrap_indices, replicate_seeds
-from simstudy.streams import Streams
+from simstudy.identity.streams import Streams
+from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
 from simstudy.study import Study
 
 SMALL = RegressionTrial(n_train=30, n_test=25, n_boot=100, draws="raw")

@@ -12,10 +12,10 @@ from experiments._model_trial import METRICS, ModelTrial, Prices, estimator
 from experiments.regression_trial_models import Config, study
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import ConfigError, DesignError
-from simstudy.stats.least_squares import fit_each, fit_least_squares
-from simstudy.stats.loss_bootstrap import bootstrap_indices, replicate_seeds
-from simstudy.stats.metrics import estimate
-from simstudy.streams import Streams
+from simstudy.identity.streams import Streams
+from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
+from simstudy.stats.models.least_squares import fit_each, fit_least_squares
+from simstudy.stats.models.metrics import estimate
 from tests.support import assert_within_mcse
 
 ONE = ModelTrial(

@@ -9,10 +9,10 @@ from scipy import special
 from experiments import two_stage_robustness
 from experiments.two_stage import CLAIMS, Config, TwoStage, study
 from simstudy.dgps.location import Bernoulli, Gaussian, StudentT, sample_moments
+from simstudy.engine.runner import Workers
 from simstudy.errors import DesignError
-from simstudy.runner import Workers
-from simstudy.stats.two_stage_design import critical_value, power
-from simstudy.streams import Streams
+from simstudy.identity.streams import Streams
+from simstudy.stats.two_stage.design import critical_value, power
 from tests.support import assert_within_mcse, replicates_to_catch
 
 ONE = TwoStage(k=1.5, n1=100, n2=250)

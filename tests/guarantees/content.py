@@ -7,8 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy.result import Result
-from simstudy.store import Store
+from simstudy.analysis.result import Result
+from simstudy.store.blocks import Store
 
 Bytes = dict[str, dict[str, bytes]]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simstudy.attempt import by_method, each_replicate
 from simstudy.design import Columns
+from simstudy.engine.failures import by_method, each_replicate
+from simstudy.identity.streams import Streams
 from simstudy.measures import bias, mean
-from simstudy.streams import Streams
 from simstudy.study import Study
 
 BLOCK = 40

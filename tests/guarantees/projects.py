@@ -52,8 +52,8 @@ class Projects:
 
 def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     """Import the project and run its study, as a new process of the user's would."""
+    from simstudy.engine.runner import Workers
     from simstudy.errors import SimstudyError
-    from simstudy.runner import Workers
 
     os.chdir(order["folder"])
     sys.path[:0] = [order["folder"], *order.get("path", [])]
@@ -89,8 +89,8 @@ def carry_out_cells(order: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _answer(order: dict[str, Any], answers: list[dict[str, Any]], study: Any, **how: Any) -> None:
+    from simstudy.engine.runner import Silent, Workers
     from simstudy.errors import SimstudyError
-    from simstudy.runner import Silent, Workers
 
     class Listener(Silent):
         def note(self, text: str) -> None:

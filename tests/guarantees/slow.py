@@ -16,15 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from simstudy import runner
-from simstudy.block import rows_of
 from simstudy.design import Columns, grid
+from simstudy.engine import runner
+from simstudy.engine.ownership import owner_of
+from simstudy.engine.runner import Workers
 from simstudy.errors import SimstudyError
+from simstudy.identity.streams import Streams
 from simstudy.measures import mean
-from simstudy.ownership import owner_of
-from simstudy.runner import Workers
-from simstudy.store import Store
-from simstudy.streams import Streams
+from simstudy.store.blocks import Store
+from simstudy.store.layout import rows_of
 from simstudy.study import Study
 
 PAUSE = 0.004  # seconds per block: long enough for a kill to come between

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from simstudy.block import Address
-from simstudy.ownership import owner_of
-from simstudy.runner import Workers
-from simstudy.store import Store
+from simstudy.engine.block import Address
+from simstudy.engine.ownership import owner_of
+from simstudy.engine.runner import Workers
+from simstudy.store.blocks import Store
 from tests.guarantees import flaky
 from tests.guarantees.content import content
 from tests.guarantees.flaky import Deadly, deadly_study, flaky_study

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import simstudy.store
-from simstudy import runner
+import simstudy.store.blocks
+from simstudy.engine import runner
+from simstudy.engine.ownership import owner_of
+from simstudy.engine.runner import Workers
 from simstudy.errors import StoreError
-from simstudy.owner import Owner
-from simstudy.ownership import owner_of
-from simstudy.runner import Workers
-from simstudy.store import STALE_SECONDS, Group, Store, write_blocks
+from simstudy.store.blocks import STALE_SECONDS, Group, Store, write_blocks
+from simstudy.store.owner import Owner
 from tests import toy
 from tests.guarantees import slow
 from tests.guarantees.content import (
@@ -257,7 +257,9 @@ def test_only_the_damaged_blocks_are_computed_again(tmp_path):
 def foreign_table(folder: Path) -> Path:
     """A good Parquet file under its hash, but not one of ours."""
     pq.write_table(pa.table({"x": [1.0]}), folder / "foreign.parquet")
-    return simstudy.store._write(folder, pa.schema([("x", pa.float64())]), [pa.table({"x": [1.0]})])
+    return simstudy.store.blocks._write(
+        folder, pa.schema([("x", pa.float64())]), [pa.table({"x": [1.0]})]
+    )
 
 
 def of_another_seed(folder: Path) -> Path:
@@ -377,7 +379,7 @@ def test_a_disk_that_must_not_be_written(number, tmp_path, monkeypatch):
 
 
 def test_publishing_on_a_full_disk_says_so_too(tmp_path, monkeypatch):
-    from simstudy.publish import publish
+    from simstudy.output.folder import publish
 
     result = toy_run(tmp_path)
 

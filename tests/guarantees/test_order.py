@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
-from simstudy import runner
-from simstudy.ownership import owner_of
-from simstudy.runner import Workers, in_shard, missing_jobs
-from simstudy.store import Store
+from simstudy.engine import runner
+from simstudy.engine.ownership import owner_of
+from simstudy.engine.runner import Workers, in_shard, missing_jobs
+from simstudy.store.blocks import Store
 from tests import toy
 
 N_REP = 500

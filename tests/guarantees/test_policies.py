@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simstudy.attempt import by_method, each_replicate
 from simstudy.design import Columns
+from simstudy.engine.failures import by_method, each_replicate
 from simstudy.errors import StudyError
+from simstudy.identity.streams import Streams
 from simstudy.measures import mean
-from simstudy.publish import publish
-from simstudy.streams import Streams
+from simstudy.output.folder import publish
 from simstudy.study import Study
 
 N_REP = 400
@@ -120,7 +120,7 @@ def test_a_failure_has_an_address_that_brings_it_back():
     made = Study("fragile", [Fragile()], [mean("value")], {"method": ("sure", "fragile")}, 100)
     result = made.run(N_REP, seed=5)
     first = result.failures.iloc[0]
-    from simstudy.block import Address
+    from simstudy.engine.block import Address
 
     with pytest.raises(ValueError, match="is negative") as raised:
         made.replay(Address.parse(first["address"]), seed=5)

@@ -20,12 +20,12 @@ from experiments import two_stage
 from experiments.bootstrap_se import BootstrapSe
 from experiments.regression_trial import RegressionTrial
 from experiments.two_stage import TwoStage
-from simstudy.block import rows_of
 from simstudy.design import scenario_key
-from simstudy.ownership import owner_of
-from simstudy.runner import Silent, Workers, missing_jobs, run_jobs
-from simstudy.store import METADATA_KEY, OWNER_KEY, RANK_KEY, Store
-from simstudy.streams import Streams
+from simstudy.engine.ownership import owner_of
+from simstudy.engine.runner import Silent, Workers, missing_jobs, run_jobs
+from simstudy.identity.streams import Streams
+from simstudy.store.blocks import METADATA_KEY, OWNER_KEY, RANK_KEY, Store
+from simstudy.store.layout import rows_of
 from simstudy.study import Study
 from tests import toy
 from tests.guarantees.content import assert_same_result, content, file_names

@@ -18,7 +18,8 @@ from numba.core.dispatcher import Dispatcher
 
 from simstudy.dgps import _normal_kernels
 from simstudy.errors import SimstudyError
-from simstudy.stats import _compile, _two_stage_kernels
+from simstudy.stats import _compile
+from simstudy.stats.two_stage import _kernels as two_stage_kernels
 
 ROOT = Path(__file__).parents[2]
 HELPER = """
@@ -245,7 +246,7 @@ def test_unused_folders_are_deleted(tree):
 
 
 def test_kernels_are_dispatchers():
-    for one in (_normal_kernels.normals, _two_stage_kernels.tails):
+    for one in (_normal_kernels.normals, two_stage_kernels.tails):
         assert isinstance(one, Dispatcher)
     out = np.empty(3)
     _normal_kernels.normals.py_func(np.arange(3, dtype=np.uint64), out)
@@ -520,9 +521,9 @@ def test_functions_that_are_kept_nowhere_are_left_alone():
 
 
 def test_kernels_of_ours_are_passed_over():
-    before = _two_stage_kernels.tails._cache
-    _compile.rekey([_two_stage_kernels.tails], "new")
-    assert _two_stage_kernels.tails._cache is before
+    before = two_stage_kernels.tails._cache
+    _compile.rekey([two_stage_kernels.tails], "new")
+    assert two_stage_kernels.tails._cache is before
 
 
 def test_what_cannot_be_renewed_is_refused():

@@ -1,0 +1,1 @@
+"""From stored replicates to answers: summaries, contrasts, sizes."""

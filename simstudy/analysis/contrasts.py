@@ -1,0 +1,84 @@
+"""Differences between methods, and between scenarios, with the error that pairing leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from simstudy.analysis.summary import cell_rows, factor_names
+from simstudy.design import Plan, factors_of
+from simstudy.errors import StudyError, nearest
+from simstudy.identity.names import identity
+from simstudy.lazy.pandas import pd
+from simstudy.measures import Measure, paired, paired_methods, unpaired
+
+Scale = Literal["difference", "ratio"]
+
+
+@dataclass(frozen=True)
+class Contrasts:
+    """What may be compared in a study, given its columns.
+
+    Parameters
+    ----------
+    read
+        From a scenario and a measure, the columns that the measure reads.
+    """
+
+    plan: Plan
+    read: Callable[[Any, Measure], Mapping[str, np.ndarray]]
+    level: float = 0.95
+
+    def methods(
+        self, measure: Measure, axis: str, first: str, second: str, scale: Scale
+    ) -> pd.DataFrame:
+        """One position on an axis against another, in every scenario, on common replicates."""
+        place = self._axis(axis)
+        one, two = (self._position(axis, label) for label in (first, second))
+        rest = replace(self.plan, axes={a: v for a, v in self.plan.axes.items() if a != axis})
+        rows = []
+        for scenario in self.plan.scenarios:
+            numbers = paired_methods(
+                measure, self.read(scenario, measure),
+                method=one, reference=two, axis=place, scale=scale, level=self.level,
+            )  # fmt: skip
+            named = factors_of(scenario) | {"contrast": f"{first} against {second}"}
+            rows += [named | row for row in cell_rows(rest, measure, numbers._asdict())]
+        return _frame(rows, factor_names(self.plan))
+
+    def scenarios(self, measure: Measure, first: Any, second: Any, scale: Scale) -> pd.DataFrame:
+        """One scenario against another: paired where they share random numbers."""
+        shared = self._stream(first) == self._stream(second)
+        compare = paired if shared else unpaired
+        columns = (self.read(one, measure) for one in (first, second))
+        numbers = compare(measure, *columns, scale=scale, level=self.level)
+        named = {
+            "contrast": f"{identity(first)} against {identity(second)}",
+            "paired": shared,
+        }
+        return _frame([named | row for row in cell_rows(self.plan, measure, numbers._asdict())], [])
+
+    def _stream(self, scenario: Any) -> str:
+        return identity(scenario, without=self.plan.common)
+
+    def _axis(self, axis: str) -> int:
+        if axis not in self.plan.axes:
+            raise StudyError(
+                f"{self.plan.name} has no axis {axis!r} to compare along; "
+                + nearest(axis, self.plan.axes)
+            )
+        return list(self.plan.axes).index(axis)
+
+    def _position(self, axis: str, label: str) -> int:
+        labels = self.plan.axes[axis]
+        if label not in labels:
+            raise StudyError(f"axis {axis!r} has no {label!r}; {nearest(label, labels)}")
+        return labels.index(label)
+
+
+def _frame(rows: list[dict[str, Any]], factors: list[str]) -> pd.DataFrame:
+    names = list(dict.fromkeys([*factors, *(name for row in rows for name in row)]))
+    return pd.DataFrame(rows, columns=names)

@@ -1,0 +1,144 @@
+"""How many replicates: enough for a Monte Carlo error that was asked for, and no more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.design import scenario_key
+from simstudy.errors import ConfigError, nearest
+from simstudy.identity.names import identity
+from simstudy.lazy.pandas import pd
+from simstudy.measures import Estimates, Measure
+from simstudy.measures.intervals import critical_value
+
+MARGIN = 1.05  # the MCSE is an estimate itself: ask for a little more than it says
+FASTEST_GROWTH = 4.0  # of a scenario in one round, while its MCSE rests on few replicates
+
+
+@dataclass(frozen=True)
+class Target:
+    """A Monte Carlo standard error to reach.
+
+    Parameters
+    ----------
+    measure
+        Name of the measure.
+    mcse
+        In the measure's units, or as a share of the estimate if `relative`.
+    """
+
+    measure: str
+    mcse: float
+    relative: bool = False
+
+    def shortfall(self, estimates: Estimates, level: float) -> float:
+        """Largest ratio, over the cells, of the error there is to the error asked for.
+
+        0 of n is not certain: where the formula gives no error, the interval does.
+        """
+        half = (estimates.upper - estimates.lower) / 2 / critical_value(level)
+        error = np.where(estimates.mcse == 0, half, estimates.mcse)
+        allowed = self.mcse * (np.abs(estimates.estimate) if self.relative else 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(error == 0, 0.0, error / allowed)
+        return float(np.where(np.isnan(ratio), math.inf, ratio).max())
+
+
+def read_targets(wanted: Mapping[str, Any], measures: Sequence[Measure]) -> tuple[Target, ...]:
+    """Targets from what a user writes: `{"power": 0.005}`, or `"2%"` of the estimate.
+
+    Raises
+    ------
+    ConfigError
+        For a measure that the study does not have, or an error that is not above 0.
+    """
+    return tuple(_read_target(name, value, measures) for name, value in wanted.items())
+
+
+def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
+    known = [measure.name for measure in measures]
+    if name not in known:
+        raise ConfigError(f"precision.{name}: no such measure; {nearest(name, known)}")
+    text = str(value).strip()
+    relative = text.endswith("%")
+    try:
+        number = float(text.removesuffix("%")) / (100 if relative else 1)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number > 0):
+        raise ConfigError(
+            f"precision.{name}={value}: allowed is a Monte Carlo standard error above 0, or a "
+            f"share of the estimate such as 2%; nearest that works: precision.{name}=0.005"
+        )
+    return Target(name, number, relative)
+
+
+def shortfalls(result: Result, targets: Sequence[Target]) -> dict[str, float]:
+    """By scenario key, how many times too large the worst error still is; 1 or less is enough."""
+    chosen = {target.measure for target in targets}
+    estimates = result.estimates([m for m in result.measures if m.name in chosen])
+    return {
+        key: max(t.shortfall(estimates[key, t.measure], result.level) for t in targets)
+        for key in result.plan.keys
+    }
+
+
+def next_sizes(
+    sizes: Mapping[str, int], short: Mapping[str, float], *, block_size: int, ceiling: int
+) -> dict[str, int]:
+    """Replicates of each scenario for the next round: whole blocks, more where the error is large.
+
+    An MCSE falls with the root of n, so a scenario that is c times short needs c^2 times as many.
+    """
+    return {key: _next_size(n, short[key], block_size, max(ceiling, n)) for key, n in sizes.items()}
+
+
+def _next_size(n: int, short: float, block_size: int, ceiling: int) -> int:
+    if short <= 1:
+        return n
+    growth = min(MARGIN * short**2, FASTEST_GROWTH)
+    blocks = max(math.ceil(n * growth / block_size), n // block_size + 1)
+    return min(blocks * block_size, ceiling)
+
+
+def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
+    """What each scenario took, and whether it was enough."""
+    short = shortfalls(result, targets)
+    rows = [
+        {"scenario": identity(one), "n_rep": result.n_rep[key], "reached": short[key] <= 1}
+        for key, one in result.plan.keys.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def forecast(pilot: Result, targets: Sequence[Target]) -> pd.DataFrame:
+    """From a pilot: the replicates, seconds (on one core) and bytes that the targets will need."""
+    short = shortfalls(pilot, targets)
+    per_block = pilot.outcome.seconds_per_block
+    size = pilot.plan.block_size
+    bytes_per_rep = pilot.store.n_bytes / sum(pilot.n_rep.values())
+    rows = []
+    for one in pilot.plan.scenarios:
+        key = scenario_key(one)
+        n_rep = _forecast_size(pilot.n_rep[key], short[key], size)
+        rows.append(
+            {
+                "scenario": identity(one),
+                "n_rep": n_rep,
+                "seconds": n_rep / size * per_block.get(key, math.nan),
+                "bytes": n_rep * bytes_per_rep,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _forecast_size(n: int, short: float, block_size: int) -> float:
+    if not math.isfinite(short):
+        return math.inf
+    return math.ceil(max(n * MARGIN * short**2, block_size) / block_size) * block_size

@@ -1,0 +1,57 @@
+"""What the command line sets, beyond the experiment's own factors."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from simstudy.errors import ConfigError
+from simstudy.options import option
+
+
+@dataclass
+class Settings:
+    """Every key of `conf/config.yaml` that is not an experiment, a scale or a backend."""
+
+    n_rep: int | None = option("replicates in each scenario", at_least=1)
+    seed: int = option("names the sequence of random numbers", default=1, at_least=0)
+    n_jobs: int | None = option("workers", at_least=1)
+    backend: str = option(
+        "where blocks are computed",
+        default="auto",
+        one_of=("auto", "loky", "threads", "inline"),
+    )
+    out: str | None = option("folder of the results")
+    keep: str = option("what is stored", default="replicates", one_of=("replicates", "summary"))
+    shard: str | None = option("i/N: the i-th of N shares of the blocks")
+    restart: bool = option("delete this study's stored blocks first", default=False)
+    replace: bool = option("publish over the results of other settings", default=False)
+    retry: str | None = option("draw blocks with recorded failures again", one_of=("failed",))
+    precision: dict[str, Any] = field(default_factory=dict)
+    max_rep: int = option(
+        "most replicates in a scenario, where precision decides", default=1_000_000, at_least=1
+    )
+    plan: bool = option("only say what precision=... will cost", default=False)
+    summarize: bool = option("only summarise the blocks that are there", default=False)
+    replay: str | None = option("address of one replicate to draw again")
+    debug: bool = option("open the debugger where a replay raises", default=False)
+    figures: bool = option("draw the figures", default=True)
+    report: bool = option("write the HTML report", default=True)
+    progress: bool = option("show how far the run is", default=True)
+
+
+def read_shard(text: str | None) -> tuple[int, int] | None:
+    """`3/100` as (3, 100).
+
+    Raises
+    ------
+    ConfigError
+        Where it is not two whole numbers with 1 <= i <= N.
+    """
+    if text is None:
+        return None
+    index, _, total = text.partition("/")
+    if index.isdecimal() and total.isdecimal() and 1 <= int(index) <= int(total):
+        return int(index), int(total)
+    raise ConfigError(
+        f"shard={text}: allowed is i/N with whole numbers 1 <= i <= N; "
+        "nearest that works: shard=1/1"
+    )

@@ -1,0 +1,1 @@
+"""Data as parts of scenarios, named by what they hold."""

@@ -1,0 +1,409 @@
+"""Data of a study's own, as a part of its scenarios: named by what they hold.
+
+A path says nothing about the numbers behind it. A `Data` part is its content: its SHA-256 is in the
+identity of the scenario, so other data are another scenario, with other random streams and other
+stored blocks; and nothing is read from it that does not have that hash.
+"""
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from operator import methodcaller
+from pathlib import Path
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    BinaryIO,
+    Concatenate,
+    Generic,
+    NoReturn,
+    ParamSpec,
+    TypeVar,
+    cast,
+    overload,
+)
+
+import numpy as np
+
+from simstudy.data.content import held_array, held_frame
+from simstudy.data.reads import declare, unwatched
+from simstudy.data.sources import (
+    COMPRESSED,
+    Bundled,
+    File,
+    InMemory,
+    Stored,
+    ending_of,
+    kind_of,
+    sha256_of,
+    stem,
+)
+from simstudy.errors import DesignError, StudyError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLES = (".csv", ".parquet")
+
+KEPT_BYTES = 1 << 30  # of what was read, in each process; the latest is kept whatever its size
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+
+
+class _MadeOrRead(Generic[P, Q, R]):
+    """A name that makes a part when asked of the class, and reads it when asked of a part."""
+
+    def __init__(
+        self, make: Callable[P, "Data"], read: Callable[Concatenate["Data", Q], R]
+    ) -> None:
+        self.make, self.read = make, read
+        self.__doc__ = f"{make.__doc__}\n\nOf a part:\n\n{read.__doc__}"
+
+    @overload
+    def __get__(self, part: None, kind: type) -> Callable[P, "Data"]: ...
+    @overload
+    def __get__(self, part: "Data", kind: type) -> Callable[Q, R]: ...
+    def __get__(self, part: "Data | None", kind: type) -> Callable[..., Any]:
+        return self.make if part is None else partial(self.read, part)
+
+
+def _of_frame(frame: "pd.DataFrame | pd.Series[Any]", name: str) -> "Data":
+    """A pandas table; a Series is a table of one column.
+
+    Column names, types, index and values count, and no layout in memory.
+    """
+    import pandas as pd
+
+    table = frame.to_frame() if isinstance(frame, pd.Series) else frame
+    if not isinstance(table, pd.DataFrame):
+        raise DesignError(f"Data.frame takes a pandas DataFrame or Series, not {kind_of(frame)}.")
+    held = InMemory(held_frame(table))
+    return Data(held.sha256(), _named(name), held)
+
+
+def _as_frame(part: "Data", /, **options: Any) -> "pd.DataFrame":
+    """The table, as a copy that may be changed.
+
+    Parameters
+    ----------
+    **options
+        For a file, of `pandas.read_csv` or `pandas.read_parquet`, by its ending.
+    """
+    if isinstance(part.source, InMemory):
+        _refuse_options(part, options)
+        table = part._held("DataFrame", "Data.frame")
+    else:
+        parse = _reader_of_tables(part.source.place)
+        key = (part.sha256, parse.func, _frozen({**parse.keywords, **options}))
+        if _has_function(options):  # which may do something else by the next time
+            table = part._read(partial(parse, **options))
+        else:
+            table = _kept(key, lambda: part._read(partial(parse, **options)))
+    copied = table.copy(deep=True)
+    copied.index = table.index.copy(deep=True)
+    return cast("pd.DataFrame", copied)
+
+
+def _has_function(options: Any) -> bool:
+    parts = options.values() if isinstance(options, Mapping) else options
+    return any(
+        callable(one) or (isinstance(one, Mapping | list | tuple) and _has_function(one))
+        for one in parts
+    )
+
+
+def _of_array(array: np.ndarray, name: str) -> "Data":
+    """A NumPy array: its type, shape and values count, and neither byte order nor layout."""
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        raise DesignError(
+            f"Data.array takes a NumPy array, not {kind_of(array)}: make one with numpy.asarray "
+            "(masked values filled), or give a table to Data.frame."
+        )
+    held = InMemory(held_array(array))
+    return Data(held.sha256(), _named(name), held)
+
+
+def _as_array(part: "Data", /) -> np.ndarray:
+    """The array, read-only; of a file in NumPy's own format (`.npy`)."""
+    if isinstance(part.source, InMemory):
+        return cast(np.ndarray, part._held("ndarray", "Data.array"))
+    if ending_of(part.source.place) != ".npy":
+        raise StudyError(
+            f"{part.source.place} does not end in .npy, so it is not read as an array. Read it "
+            "with .frame().to_numpy(), or take .bytes() apart."
+        )
+    return cast(np.ndarray, _kept((part.sha256, ".npy"), lambda: part._read(_npy)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Data:
+    """Data as a part of a scenario or of a data-generating process, named by their content.
+
+    Made with `Data.file`, `Data.frame`, `Data.array` or `Data.bundled`; in `simulate`, read with
+    `.frame()`, `.array()`, `.bytes()` or `.text()`. What is read is held against the hash when a
+    process reads it for the first time, and kept. Two parts with the same content are equal,
+    whatever their names and paths.
+
+    Parameters
+    ----------
+    sha256
+        Of the content; of a file, what `sha256sum` prints.
+    name
+        Shown in tables, with the first digits of the hash. No number depends on it.
+    source
+        Where the content is found. A file travels to workers as its path; tables and arrays
+        travel themselves, with every task, so that large ones are better given as files.
+    """
+
+    sha256: str
+    name: str
+    source: "Stored | InMemory"
+
+    frame = _MadeOrRead(_of_frame, _as_frame)
+    array = _MadeOrRead(_of_array, _as_array)
+
+    @classmethod
+    def file(cls, path: str | os.PathLike[str], name: str | None = None) -> "Data":
+        """Any file; a relative path is one in the current folder.
+
+        Parameters
+        ----------
+        name
+            None is the file's name without its ending.
+        """
+        return cls._stored(File(os.path.abspath(os.fspath(path))), name)
+
+    @classmethod
+    def bundled(cls, package: str, resource: str, name: str | None = None) -> "Data":
+        """A file that an installed package ships, such as `("mypackage", "data/prices.csv")`.
+
+        Parameters
+        ----------
+        package
+            Its name, as it is imported.
+        resource
+            Path of the file within the package, with `/`.
+        """
+        return cls._stored(Bundled(package, resource), name)
+
+    @classmethod
+    def _stored(cls, source: "File | Bundled", name: str | None) -> "Data":
+        with unwatched(), source.open() as file:
+            sha256 = sha256_of(file)
+        return cls(sha256, _named(stem(source.place) if name is None else name), source)
+
+    def bytes(self) -> bytes:
+        """The file, as it is."""
+        if isinstance(self.source, InMemory):
+            self._refuse_kind("bytes", "Data.file or Data.bundled")
+        return cast(
+            "bytes", _kept((self.sha256, "bytes"), lambda: self._read(methodcaller("read")))
+        )
+
+    def text(self, encoding: str = "utf-8") -> str:
+        """The file as text, with the ends of its lines as they are."""
+        return self.bytes().decode(encoding)
+
+    @property
+    def path(self) -> Path:
+        """Where the file is, for libraries that open it themselves; its content has been checked.
+
+        Whether it changes afterwards cannot be seen before the next check.
+        """
+        if not isinstance(self.source, File):
+            self._refuse_kind("path", "Data.file")
+        self.check()
+        declare(self.source.path)
+        return Path(self.source.path)
+
+    def check(self, *, anew: bool = False) -> None:
+        """Hold the source against the hash.
+
+        A file is read again unless this process has hashed it and it has not been touched since,
+        by what the file system says of it.
+
+        Parameters
+        ----------
+        anew
+            Read it in any case, as a run does when it starts.
+
+        Raises
+        ------
+        StudyError
+            Where it is not the content that this part was made of, or is not there.
+        """
+        if isinstance(self.source, InMemory):
+            _kept((self.sha256, "held"), self._checked_content)
+            return
+        with unwatched(), self.source.open() as file:
+            self._refuse_other(sha256_of(file, anew=anew))
+
+    def _read(self, parse: Callable[[Any], Any]) -> Any:
+        """Parse the file; it has the hash before, and still has it after."""
+        assert not isinstance(self.source, InMemory)
+        with unwatched(), self.source.open() as file:
+            self._refuse_other(sha256_of(file))
+            file.seek(0)
+            content = parse(file)
+            self._refuse_other(sha256_of(file))
+        return content
+
+    def _held(self, kind: str, maker: str) -> Any:
+        assert isinstance(self.source, InMemory)
+        if type(self.source.content).__name__ != kind:
+            self._refuse_kind(kind, maker)
+        return _kept((self.sha256, "held"), self._checked_content)
+
+    def _checked_content(self) -> Any:
+        assert isinstance(self.source, InMemory)
+        self._refuse_other(self.source.sha256())
+        if isinstance(self.source.content, np.ndarray):  # a copy in a worker may be written to
+            self.source.content.setflags(write=False)
+        return self.source.content
+
+    def _refuse_other(self, found: str) -> None:
+        if found != self.sha256:
+            raise StudyError(
+                f"{self.source} has changed since the study was made: its content was "
+                f"#{self.sha256[:6]} and is #{found[:6]}. Its results would mix two versions of "
+                "the data. Put the old content back, or start the program again, which makes a "
+                "new part of the new content."
+            )
+
+    def _refuse_kind(self, wanted: str, maker: str) -> NoReturn:
+        raise StudyError(
+            f"{self!r} is {self.source} and has no {wanted}: only what {maker} made does. Read it "
+            "as what it is."
+        )
+
+    def identity_text(self) -> str:
+        """What names it in random streams and in the store: 64 bits of its content's hash."""
+        return f"Data(#{self.sha256[:16]})"
+
+    def __str__(self) -> str:
+        return f"{self.name}#{self.sha256[:6]}"
+
+    def __repr__(self) -> str:
+        return f"Data({self})"
+
+    def __eq__(self, other: object) -> bool:
+        return self.sha256 == other.sha256 if isinstance(other, Data) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+
+def _named(name: str) -> str:
+    if not name or not isinstance(name, str):
+        raise DesignError(
+            f"name={name!r}: data are shown by their name in every table. Give it a text, such as "
+            "name='prices'."
+        )
+    return name
+
+
+def _refuse_options(part: Data, options: dict[str, Any]) -> None:
+    if options:
+        raise StudyError(
+            f"{part!r} is a table already, and {', '.join(options)} says how to read a file. "
+            "Leave it out."
+        )
+
+
+def data_parts(part: Any) -> Iterator[Data]:
+    """The data within a scenario, however deep."""
+    if isinstance(part, Data):
+        yield part
+    elif is_dataclass(part):
+        for one in fields(part):
+            yield from data_parts(getattr(part, one.name, None))
+    elif isinstance(part, tuple | list):
+        for one in part:
+            yield from data_parts(one)
+    elif isinstance(part, dict):
+        yield from data_parts(tuple(part.values()))
+
+
+# ---------------------------------------------------------------- reading
+def _reader_of_tables(place: str) -> "partial[Any]":
+    """What reads it, and with what options."""
+    ending = ending_of(place)
+    if ending not in TABLES:
+        raise StudyError(
+            f"{place} is read as a table only if it ends in {' or '.join(TABLES)}, compressed or "
+            "not. Read it with .bytes() or .text() and take it apart."
+        )
+    if ending == ".parquet":
+        return partial(_parquet)
+    return partial(_csv, compression=COMPRESSED.get(Path(place).suffix))
+
+
+def _csv(file: BinaryIO, **options: Any) -> Any:
+    import pandas as pd
+
+    table = pd.read_csv(file, **options)
+    if not isinstance(table, pd.DataFrame):
+        raise StudyError(
+            f"with {', '.join(options)} pandas.read_csv gives a {type(table).__name__}, which "
+            "reads on later, when nobody checks. Leave out iterator and chunksize."
+        )
+    return table
+
+
+def _parquet(file: BinaryIO, **options: Any) -> Any:
+    import pandas as pd
+
+    return pd.read_parquet(file, **options)
+
+
+def _npy(file: BinaryIO) -> np.ndarray:
+    array: np.ndarray = np.load(file, allow_pickle=False)
+    array.setflags(write=False)
+    return array
+
+
+_lock = threading.RLock()
+_cache: "OrderedDict[Any, tuple[Any, int]]" = OrderedDict()
+
+
+def _kept(key: Any, load: Callable[[], Any]) -> Any:
+    """What was loaded under this key, or is now; the longest unused is forgotten."""
+    with _lock:
+        try:
+            known = key in _cache
+        except TypeError:  # an option that cannot be looked up
+            return load()
+        if not known:
+            content = load()
+            _cache[key] = content, _size(content)
+            _forget()
+        _cache.move_to_end(key)
+        return _cache[key][0]
+
+
+def _forget() -> None:
+    size = sum(size for _, size in _cache.values())
+    while len(_cache) > 1 and size > KEPT_BYTES:
+        size -= _cache.popitem(last=False)[1][1]
+
+
+def _size(content: Any) -> int:
+    if isinstance(content, np.ndarray):
+        return content.nbytes
+    if isinstance(content, bytes):
+        return len(content)
+    return int(content.memory_usage(deep=True).sum())
+
+
+def _frozen(value: Any) -> Any:
+    """A key for options: by value and type, since 0 and False say different things to pandas."""
+    if isinstance(value, dict):
+        return tuple((name, _frozen(one)) for name, one in value.items())
+    if isinstance(value, list | tuple):
+        return type(value), tuple(map(_frozen, value))
+    return type(value), value

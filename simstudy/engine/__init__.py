@@ -1,0 +1,1 @@
+"""From a plan to stored blocks: drawing, failures, workers, threads."""

@@ -1,0 +1,166 @@
+"""Methods that may fail: what they returned is kept, and what went wrong is data.
+
+A failed cell carries its error as text in the column `error`; the engine then stores no values for
+it. `raising` lets the errors of one replicate through, for a replay. Memory or a disk that has run
+out says nothing about a method: that is let through as well.
+"""
+
+import contextlib
+import errno
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from simstudy.engine.thread_warnings import warnings_of_this_thread
+from simstudy.errors import StudyError, describe
+
+_row_that_raises: ContextVar[int | None] = ContextVar("row_that_raises", default=None)
+
+MACHINE_TROUBLE = frozenset(
+    {
+        errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN,
+        errno.EIO,
+    }
+)  # fmt: skip
+
+
+@contextlib.contextmanager
+def raising(row: int) -> Iterator[None]:
+    """Within it, errors of this row of the block are raised and not recorded."""
+    token = _row_that_raises.set(row)
+    try:
+        yield
+    finally:
+        _row_that_raises.reset(token)
+
+
+def is_machine_trouble(error: BaseException) -> bool:
+    """Whether the machine had run out of something, and not the method: another run may succeed.
+
+    An error that was raised from such a one, or while it was handled, is one too.
+    """
+    unseen: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while unseen:
+        one = unseen.pop()
+        if one is None or id(one) in seen:
+            continue
+        if isinstance(one, MemoryError) or _has_run_out(one):
+            return True
+        seen.add(id(one))
+        unseen += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+    return False
+
+
+def _has_run_out(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno in MACHINE_TROUBLE
+
+
+def each_replicate(
+    analyse: Callable[..., Mapping[str, Any]], *data: np.ndarray, returns: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Analyse replicates one by one, for a method that cannot take a block.
+
+    Parameters
+    ----------
+    analyse
+        Takes one replicate of each of `data`; returns a number for each name in `returns`.
+    *data
+        Arrays with the replicate as first axis.
+    returns
+        Names of the columns.
+
+    Returns
+    -------
+    dict
+        Columns `(rep,)`; `error` says why a row has no values, and `warning` what a method that
+        did return warned of. Either is there only if it is needed.
+    """
+    outcomes = [
+        _one(analyse, tuple(part[row] for part in data), tuple(returns), row)
+        for row in range(len(data[0]))
+    ]
+    numbers = np.array([values for values, _, _ in outcomes], dtype=float)
+    columns = {name: numbers[:, i] for i, name in enumerate(returns)}
+    texts = {"error": [e for _, e, _ in outcomes], "warning": [w for _, _, w in outcomes]}
+    for name, column in texts.items():
+        if any(text is not None for text in column):
+            columns[name] = np.array(column, dtype=object)
+    return columns
+
+
+def _one(
+    analyse: Callable[..., Mapping[str, Any]],
+    replicate: tuple[Any, ...],
+    returns: tuple[str, ...],
+    row: int,
+) -> tuple[tuple[float, ...], str | None, str | None]:
+    try:
+        with warnings_of_this_thread() as said:
+            values = analyse(*replicate)
+        numbers = tuple(_number(values, name) for name in returns)
+    except Exception as error:
+        if _row_that_raises.get() == row or is_machine_trouble(error):
+            raise
+        return (np.nan,) * len(returns), describe(error), None
+    return numbers, None, "; ".join(dict.fromkeys(said)) or None
+
+
+def _number(values: Mapping[str, Any], name: str) -> float:
+    value = np.asarray(values[name])
+    if value.size != 1:
+        raise StudyError(f"{name} has shape {value.shape}, not one number per replicate")
+    return float(value.item())
+
+
+def by_method(
+    methods: Mapping[str, Callable[[], Mapping[str, np.ndarray]]], n_rep: int
+) -> dict[str, np.ndarray]:
+    """Run several methods on one block; stack their columns along a first axis of methods.
+
+    A method that raises costs itself the block, and no other method anything.
+
+    Parameters
+    ----------
+    methods
+        By name, in the order of the study's axis: functions without arguments that return columns
+        `(rep,)` or `(rep, *further axes)`, the same names for each method.
+
+    Returns
+    -------
+    dict
+        Columns `(rep, method, *further axes)`.
+    """
+    made = [_attempted(run, n_rep) for run in methods.values()]
+    names = list(dict.fromkeys(name for columns in made for name in columns))
+    return {name: _stacked([columns.get(name) for columns in made], n_rep) for name in names}
+
+
+def _attempted(run: Callable[[], Mapping[str, np.ndarray]], n_rep: int) -> dict[str, np.ndarray]:
+    try:
+        columns = {name: np.asarray(column) for name, column in run().items()}
+        for name, column in columns.items():
+            if column.shape[:1] != (n_rep,):
+                raise StudyError(f"{name} has shape {column.shape}; its first axis must be {n_rep}")
+        return columns
+    except Exception as error:
+        if _row_that_raises.get() is not None or is_machine_trouble(error):
+            raise
+        return {"error": np.full(n_rep, describe(error), dtype=object)}
+
+
+def _stacked(columns: Sequence[np.ndarray | None], n_rep: int) -> np.ndarray:
+    """Along axis 1; a method without the column gets a placeholder that its error voids."""
+    there = [column for column in columns if column is not None]
+    largest = max(there, key=np.ndim)
+    blank: Any = None if largest.dtype == object else np.zeros((), largest.dtype)
+    empty = np.full((n_rep, *largest.shape[1:]), blank, dtype=largest.dtype)
+    full = [empty if one is None else _widened(one, largest.shape) for one in columns]
+    return np.stack(full, axis=1)
+
+
+def _widened(column: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    missing = len(shape) - column.ndim
+    return np.broadcast_to(column.reshape(column.shape + (1,) * missing), shape)

@@ -1,0 +1,1 @@
+"""What names a number: scenarios, random streams, and the code that it depends on."""

@@ -1,0 +1,166 @@
+"""Identities, and the nearest name to one that does not exist."""
+
+import enum
+import functools
+import hashlib
+import math
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+PLAIN = (type(None), bool, int, float, str)
+
+
+def identity(part: object, *, without: Collection[str] = ()) -> str:
+    """What names a scenario or a part of one: its class and its non-default fields, by name.
+
+    Numbers are named by value: `1`, `1.0` and NumPy's 1 are one; `1`, `True` and `"1"` are three,
+    and so `0.0` and `-0.0` are two. An enum member is named with its class. So the text is the same
+    on every machine, and a new field with a default changes no identity that does not use it.
+
+    A part that has a method `identity_text() -> str` says itself what names it, the same in every
+    process and on every machine: `simstudy.Data` is named by its content. Tables of results show
+    such a part as its `str`.
+
+    Parameters
+    ----------
+    part
+        A dataclass instance, a number, a string, None, an enum member, a part with
+        `identity_text`, or a tuple, list or mapping of these.
+    without
+        Fields of `part` itself to leave out.
+    """
+    if type(part) is float or type(part) is int or type(part) is str:
+        return _scalar(part)
+    if names_itself(part):
+        return _own_name(part)
+    if is_dataclass(part) and not isinstance(part, type):
+        named = ",".join(f"{name}={value}" for name, value in _non_default(part, without))
+        return f"{type(part).__name__}({named})"
+    if isinstance(part, dict):
+        pairs = sorted(part.items(), key=lambda pair: (type(pair[0]).__name__, pair[0]))
+        return "{" + ",".join(f"{k!r}:{identity(v)}" for k, v in pairs) + "}"
+    if isinstance(part, tuple | list):
+        return "(" + ",".join(map(identity, part)) + ")"
+    return _scalar(part)
+
+
+def names_itself(part: Any) -> bool:
+    """Whether a part has an `identity_text` of its own."""
+    return not isinstance(part, type) and callable(getattr(part, "identity_text", None))
+
+
+def _own_name(part: Any) -> str:
+    return str(part.identity_text())
+
+
+def _non_default(part: Any, without: Collection[str]) -> Iterable[tuple[str, str]]:
+    for name, default in _defaults(part.__class__):
+        if name not in without:
+            value = identity(getattr(part, name))
+            if value != default:
+                yield name, value
+
+
+@functools.cache
+def _defaults(kind: Any) -> tuple[tuple[str, str | None], ...]:
+    """Fields of a dataclass by name, each with the identity of its default, if it has one."""
+    return tuple(sorted((one.name, _default(one)) for one in fields(kind)))
+
+
+def _default(one: "Field[Any]") -> str | None:
+    if not _is_missing(one.default):
+        return identity(one.default)
+    factory: Any = one.default_factory
+    return None if _is_missing(factory) else identity(factory())
+
+
+def _is_missing(default: Any) -> bool:
+    """By type: a class from a notebook reaches a worker process with a copy of MISSING."""
+    return isinstance(default, type(MISSING))
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, float) and value.is_integer() and not _is_negative_zero(value):
+        return str(int(value))
+    if type(value) in PLAIN:
+        return repr(value)
+    for plain in (int, float, str):
+        if isinstance(value, plain):  # of a class of its own, which may show itself otherwise
+            return f"{type(value).__name__}({plain.__repr__(value)})"
+    raise TypeError(
+        f"{_shown(value)} has no lasting name: the fields of a scenario are numbers, strings, "
+        "None, tuples of these, or frozen dataclasses, so that its random streams can be found "
+        f"again. {_advice(value)}"
+    )
+
+
+def _is_negative_zero(value: float) -> bool:
+    return value == 0 and math.copysign(1, value) < 0
+
+
+def typed(value: object) -> str:
+    """A value with its types: `1`, `1.0` and `float64(1.0)` share random numbers but are three.
+
+    Arithmetic may tell them apart, so blocks that were drawn with one are not taken for another's.
+    """
+    if is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "identity_text"):
+        named = (f"{one.name}={typed(getattr(value, one.name))}" for one in fields(value))
+        return f"{type(value).__name__}({', '.join(named)})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {typed(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, tuple):
+        return "(" + "".join(f"{typed(one)}," for one in value) + ")"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(typed, value)) + "]"
+    if isinstance(value, np.generic):
+        return f"{value.dtype}({value.item()!r})"
+    return repr(value) if type(value) in PLAIN else identity(value)
+
+
+def parts_of(part: Any) -> Iterator[Any]:
+    """A scenario and everything within it that has code of its own, itself first."""
+    if isinstance(part, Mapping):
+        inside = list(part.values())
+    elif isinstance(part, tuple | list):
+        inside = list(part)
+    elif is_dataclass(part) and not isinstance(part, type):
+        inside = [getattr(part, one.name) for one in fields(part)]
+    else:
+        inside = []
+    if type(part) not in (*PLAIN, tuple, list, dict) and not isinstance(part, np.generic):
+        yield part
+    for one in inside:
+        yield from parts_of(one)
+
+
+def _shown(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return f"a {type(value).__name__} of shape {shape}" if shape is not None else repr(value)
+
+
+def _advice(value: Any) -> str:
+    """The line that makes it a part, where it holds data."""
+    makers = {
+        "DataFrame": "Data.frame(table, name='prices')",
+        "Series": "Data.frame(column, name='prices')",
+        "ndarray": "Data.array(values, name='prices')",
+    }
+    maker = makers.get(type(value).__name__)
+    if isinstance(value, os.PathLike):
+        maker = f"Data.file({os.fspath(value)!r})"
+    if maker is None:
+        return "Give data as a part that is named by its content: simstudy.Data."
+    return f"Make it a Data part, which is named by its content: {maker}, from simstudy."
+
+
+def short_hash(text: str, n_hex: int = 16) -> str:
+    """First `n_hex` hexadecimal digits of the SHA-256 of `text`."""
+    return hashlib.sha256(text.encode()).hexdigest()[:n_hex]

@@ -1,0 +1,236 @@
+"""Typed settings with ranges: what a value may be, said once, where the field is declared."""
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from simstudy.errors import ConfigError, nearest
+
+C = TypeVar("C")
+
+
+@dataclass(frozen=True)
+class Option:
+    """What a setting means and which values it may take."""
+
+    help: str
+    at_least: float | None = None
+    above: float | None = None
+    at_most: float | None = None
+    below: float | None = None
+    one_of: tuple[Any, ...] = ()
+
+    def allows(self, value: Any) -> bool:
+        """Whether a single value lies in the range."""
+        if self.one_of:
+            return value in self.one_of
+        if isinstance(value, str | bool) or value is None:
+            return True
+        return (
+            math.isfinite(value)
+            and (self.at_least is None or value >= self.at_least)
+            and (self.above is None or value > self.above)
+            and (self.at_most is None or value <= self.at_most)
+            and (self.below is None or value < self.below)
+        )
+
+    @property
+    def range(self) -> str:
+        """The range in words."""
+        if self.one_of:
+            return "one of " + ", ".join(map(str, self.one_of))
+        bounds = [
+            f"at least {self.at_least:g}" if self.at_least is not None else "",
+            f"above {self.above:g}" if self.above is not None else "",
+            f"at most {self.at_most:g}" if self.at_most is not None else "",
+            f"below {self.below:g}" if self.below is not None else "",
+        ]
+        return " and ".join(filter(None, bounds))
+
+    def nearest(self, value: Any, kind: Any, published: Any) -> Any:
+        """A value that works, as near to `value` as there is; the published one if none is near."""
+        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+            number = kind(round(value)) if kind is int else value
+            known = [one for one in (number, self.at_least, self.at_most) if one is not None]
+            near = sorted(filter(self.allows, known), key=lambda one: abs(one - value))
+            return near[0] if near else published
+        return self.at_least if published is None else published
+
+
+def option(
+    help: str,
+    *,
+    default: Any = MISSING,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+    one_of: tuple[Any, ...] = (),
+) -> Any:
+    """A field of a config dataclass, with its help and range.
+
+    Without `default` the value comes from the experiment's file under `conf/` (`published`).
+    """
+    about = {"option": Option(help, at_least, above, at_most, below, one_of)}
+    if isinstance(default, list):
+        return field(default_factory=lambda: list(default), metadata=about)
+    return field(default=None if default is MISSING else default, metadata=about)
+
+
+def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
+    """Give a config dataclass the published values of its experiment, and check every instance.
+
+    The values stand once, in `conf/experiment/<name>.yaml`; a notebook that says `Config()` and a
+    command line that says nothing get the same.
+    """
+
+    def decorate(cls: type[C]) -> type[C]:
+        values = _published_values(Path(experiment_file))
+        _same_keys(cls, values, experiment_file)
+        original = cls.__init__
+
+        def __init__(self: Any, **given: Any) -> None:
+            _refuse_unknown(cls, given)
+            original(self, **{**_copy(values), **given})
+            check(self, published=values)
+
+        cls.__init__ = __init__  # type: ignore[method-assign]
+        return cls
+
+    return decorate
+
+
+def _published_values(experiment_file: Path) -> dict[str, Any]:
+    import yaml
+
+    path = experiment_file.parents[1] / "conf" / "experiment" / f"{experiment_file.stem}.yaml"
+    try:
+        return dict(yaml.safe_load(path.read_text()) or {})
+    except FileNotFoundError:
+        raise ConfigError(
+            f"{experiment_file.name} takes its published values from {path}, which is not there. "
+            "Write that file, or give every option of Config a default."
+        ) from None
+
+
+def _same_keys(cls: Any, values: Mapping[str, Any], experiment_file: str) -> None:
+    names = {one.name for one in fields(cls)}
+    odd = names ^ set(values)
+    if odd:
+        raise ConfigError(
+            f"Config of {Path(experiment_file).name} and its file under conf/experiment/ differ in "
+            f"{', '.join(sorted(odd))}: each option has one published value there."
+        )
+
+
+def _copy(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: list(v) if isinstance(v, list) else v for name, v in values.items()}
+
+
+def _refuse_unknown(cls: Any, given: Mapping[str, Any], prefix: str = "") -> None:
+    known = [one.name for one in fields(cls)]
+    for name in given:
+        if name not in known:
+            raise ConfigError(f"{prefix}{name} is not a setting; {nearest(name, known)}")
+
+
+def build(cls: type[C], values: Mapping[str, Any], *, prefix: str = "") -> C:
+    """A config from plain values, refused in one line where a value is wrong."""
+    _refuse_unknown(cls, values, prefix)
+    try:
+        made = cls(**values)
+        check(made)
+    except ConfigError as error:
+        text = str(error)
+        key = text.partition("=")[0]
+        raise ConfigError(prefix + text.replace(f" {key}=", f" {prefix}{key}=")) from None
+    return made
+
+
+def check(config: Any, *, published: Mapping[str, Any] | None = None) -> None:
+    """Check type and range of every field; whole floats become ints where ints are due, and back.
+
+    Raises
+    ------
+    ConfigError
+        Naming the key, the value, what is allowed, and the nearest thing that works.
+    """
+    hints = typing.get_type_hints(type(config))
+    for one in fields(config):
+        about = one.metadata.get("option")
+        if about is not None:
+            default = (published or {}).get(one.name, _default(one))
+            value = getattr(config, one.name)
+            setattr(config, one.name, _checked(one.name, value, hints[one.name], about, default))
+
+
+def _default(one: "dataclasses.Field[Any]") -> Any:
+    return one.default_factory() if one.default_factory is not MISSING else one.default
+
+
+def _checked(name: str, value: Any, hint: Any, about: Option, default: Any) -> Any:
+    if typing.get_origin(hint) is list:
+        return _checked_list(name, value, typing.get_args(hint)[0], about, default)
+    allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if value is None and type(None) in allowed:
+        return None
+    kind = next(one for one in allowed if one is not type(None))
+    exact = _as_kind(value, kind)
+    if exact is None or not about.allows(exact):
+        raise ConfigError(_refusal(name, value, kind, about, default))
+    return exact
+
+
+def _checked_list(name: str, value: Any, kind: Any, about: Option, default: Any) -> list[Any]:
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    if not values:
+        raise ConfigError(
+            f"{name}=[]: an empty list leaves nothing to simulate; allowed: one value or more, "
+            f"such as {name}={_shown(default)}"
+        )
+    made = []
+    for one in values:
+        exact = _as_kind(one, kind)
+        if exact is None or not about.allows(exact):
+            raise ConfigError(_refusal(name, value, kind, about, default, culprit=one))
+        made.append(exact)
+    return made
+
+
+def _as_kind(value: Any, kind: Any) -> Any:
+    """The value as its declared type, or None where it is of another."""
+    if kind is bool or kind is str:
+        return value if isinstance(value, kind) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if kind is float:
+        return float(value)
+    return int(value) if math.isfinite(value) and float(value).is_integer() else None
+
+
+KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+
+def _refusal(
+    name: str, value: Any, kind: Any, about: Option, default: Any, culprit: Any = None
+) -> str:
+    many = isinstance(default, list)
+    wrong = culprit if many else value
+    near = about.nearest(wrong, kind, default[0] if many and default else default)
+    if many:
+        values = value if isinstance(value, list) else [value]
+        near = [near if one is wrong else one for one in values]
+    allowed = " ".join(filter(None, [KIND_NAMES[kind], about.range]))
+    hint = "" if near is None else f"; nearest that works: {name}={_shown(near)}"
+    return f"{name}={_shown(value)}: allowed is {allowed} ({about.help}){hint}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ",".join(map(_shown, value)) + "]"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,1 @@
+"""A result for people: files, a page, a closing table."""

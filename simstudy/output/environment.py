@@ -1,0 +1,121 @@
+"""What results were made with: versions, machine, and the state of the code in its repositories.
+
+No path of this machine appears, since a manifest is published.
+"""
+
+import os
+import platform
+import subprocess
+import sysconfig
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from simstudy.identity.fingerprint import library_version
+
+MOST_NAMED = 20  # files that differ from their commit; who has more knows that without a list
+GIT_SECONDS = 10.0
+ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # of a hook that runs us, say
+
+
+def environment(
+    files: Iterable[str | Path] | None = None, libraries: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Versions and machine, for the manifest.
+
+    Parameters
+    ----------
+    files
+        Source files that the results depend on; None means those of simstudy. What is installed
+        as a library counts by its version and not as a file.
+    libraries
+        Versions of further libraries, by name.
+
+    Returns
+    -------
+    dict
+        `python`, `machine`, `versions`, and in `git` for each repository that holds any of the
+        files its `commit`, whether they are `modified` (changed, untracked or ignored), and if so
+        the first `modified_files`, relative to the repository. `untracked_files` are the names of
+        files in no repository, where there are any.
+    """
+    if files is None:
+        files = Path(__file__).parents[1].rglob("*.py")
+    own = {path for path in (Path(file).resolve() for file in files) if not _is_installed(path)}
+    by_root = _by_repository(own)
+    loose = sorted({path.name for path in by_root.pop(None, [])})[:MOST_NAMED]
+    states = [_git_state(root, paths) for root, paths in by_root.items() if root]
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "versions": library_versions() | dict(libraries or {}),
+        "git": [one for one in states if one],
+        **({"untracked_files": loose} if loose else {}),
+    }
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of the libraries that any number or figure may depend on."""
+    names = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
+    return {name: library_version(name) for name in names}
+
+
+def _is_installed(path: Path) -> bool:
+    return any(path.is_relative_to(folder) for folder in _library_folders())
+
+
+@cache
+def _library_folders() -> set[Path]:
+    return {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}
+
+
+def _by_repository(files: Iterable[Path]) -> dict[Path | None, list[Path]]:
+    """Files by the root of the innermost repository around them; None for those in none."""
+    roots: dict[Path, Path | None] = {}
+    found: dict[Path | None, list[Path]] = {}
+    for path in sorted(files):
+        if path.parent not in roots:
+            roots[path.parent] = _root(path.parent)
+        found.setdefault(roots[path.parent], []).append(path)
+    return found
+
+
+def _root(folder: Path) -> Path | None:
+    """Where there is `.git`: a folder, or the file that a worktree or a submodule has."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+
+
+def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
+    """Commit of a repository, and which of its files differ from it; empty where git fails."""
+    names = {path.relative_to(root).as_posix() for path in files}
+    try:
+        commit, changed = _commit_and_changes(root, names)
+        modified = sorted(changed | (names - _tracked(root, names)))
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    state: dict[str, Any] = {"commit": commit, "modified": bool(modified)}
+    return state | ({"modified_files": modified[:MOST_NAMED]} if modified else {})
+
+
+def _commit_and_changes(root: Path, names: Iterable[str]) -> tuple[str | None, set[str]]:
+    """The commit, None where there is none yet, and which of these tracked files differ from it."""
+    asked = ("status", "--porcelain=v2", "--branch", "--untracked-files=no", "--no-renames")
+    lines = _git(root, *asked, "-z", "--", *sorted(names))
+    told = [line.removeprefix("# branch.oid ") for line in lines if line.startswith("# branch.oid")]
+    commit = next((one for one in told if one != "(initial)"), None)
+    n_before = {"1": 8, "u": 10}  # words of a line before the file's name
+    changes = [line.split(" ", n_before[line[0]])[-1] for line in lines if line[0] in n_before]
+    return commit, set(changes)
+
+
+def _tracked(root: Path, names: Iterable[str]) -> set[str]:
+    return set(_git(root, "ls-files", "-z", "--", *sorted(names)))
+
+
+def _git(root: Path, *words: str) -> list[str]:
+    """What git says, split at the zeros that end its lines; it writes nothing, nor its index."""
+    command = ["git", "-C", str(root), "--no-optional-locks", "--literal-pathspecs", *words]
+    here = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    done = subprocess.run(command, capture_output=True, check=True, timeout=GIT_SECONDS, env=here)
+    return [line for line in done.stdout.decode(errors="replace").split("\0") if line]

@@ -1,0 +1,1 @@
+"""Bootstraps of mean losses and of quantiles: exact, double, and by resampling."""

@@ -1,0 +1,1 @@
+"""The trial of a binary classifier: thresholds, their bounds, sample sizes."""

@@ -1,0 +1,1 @@
+"""Models and their losses: least squares, metrics, risk."""

@@ -1,0 +1,439 @@
+"""Performance metrics that are smooth functions of means: estimate, standard error, bootstrap.
+
+A metric is a row of means and three functions: what is averaged over the observations, the value
+at those means, and its gradient there. The influence value of an observation is the gradient times
+its distance from the means; the standard error is the root mean square influence over √n, and the
+bootstrap needs no refit but the means of each resample. MSE and MAE are the simplest of the kind.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Bool, Float, Int, UInt64
+from simstudy.stats.bootstrap.losses import (
+    StudentizedBootstrap,
+    bootstrap_indices,
+    check_knobs,
+    replicate_seeds,
+    resampled_means,
+)
+
+Block = Float[np.ndarray, "rep obs"]
+Means = Float[np.ndarray, "*rep moment"]
+Loss = Callable[[Block, Block], Block]
+MetricFunction = Callable[[Block, Block], Float[np.ndarray, " rep"]]
+
+# A spread below this share of the mean square is the rounding of one that is zero.
+RESOLUTION = 2.0**-40
+# Resampled means held at once: 4 million doubles, or 32 MB.
+MAX_DOUBLES = 4_000_000
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A smooth function of means over the observations.
+
+    `moments(y, prediction)` has shape (rep, obs, moment); `value` and `gradient` take their means,
+    of shape (..., moment), and give (...) and (..., moment). A value that does not exist (the R² of
+    a constant response) is NaN.
+    """
+
+    name: str
+    moments: Callable[[Block, Block], Float[np.ndarray, "rep obs moment"]]
+    value: Callable[[Means], Float[np.ndarray, "*rep"]]
+    gradient: Callable[[Means], Means]
+    lower_is_better: bool = True
+
+
+class MetricEstimate(NamedTuple):
+    """A metric of each replicate and its standard error, in the metric's units."""
+
+    value: Float[np.ndarray, " rep"]
+    std_error: Float[np.ndarray, " rep"]
+
+
+# Losses: one number per observation ---------------------------------------------------------------
+
+
+def squared_error(y: Block, prediction: Block) -> Block:
+    return np.asarray(np.square(y - prediction))
+
+
+def absolute_error(y: Block, prediction: Block) -> Block:
+    return np.asarray(np.abs(y - prediction))
+
+
+def absolute_percentage_error(y: Block, prediction: Block) -> Block:
+    """|y - prediction| / |y|, a proportion; not finite where y = 0, which has no percentage."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.abs(y - prediction) / np.abs(y))
+
+
+def tweedie_loss(power: float) -> Loss:
+    """Unit deviance of the Tweedie family: its mean is the Tweedie deviance.
+
+    Parameters
+    ----------
+    power
+        Variance power: 0 is the squared error, 1 Poisson, 2 gamma, 3 inverse Gaussian. Between 0
+        and 1 no such distribution exists, and it is refused. A response or prediction outside the
+        domain (prediction > 0 unless `power` = 0; y >= 0 from 1 on, y > 0 from 2 on) gives NaN.
+
+    References
+    ----------
+    Jørgensen (1987), J. R. Stat. Soc. B 49(2), 127-162.
+    """
+    if 0 < power < 1 or not np.isfinite(power):
+        raise DesignError(
+            f"power={power:g} belongs to no Tweedie distribution, so it has no deviance. Use a "
+            "power of at most 0 or at least 1: 0 is the squared error, 1 Poisson, 2 gamma."
+        )
+
+    def loss(y: Block, prediction: Block) -> Block:
+        with np.errstate(all="ignore"):
+            deviance = _unit_deviance(y, prediction, power)
+        return np.where(_in_domain(y, prediction, power), deviance, np.nan)
+
+    return loss
+
+
+def _unit_deviance(y: Block, mu: Block, power: float) -> Block:
+    if power == 0:
+        return squared_error(y, mu)
+    if power == 1:
+        return np.asarray(2 * (special.xlogy(y, y / mu) - y + mu))
+    if power == 2:
+        return np.asarray(2 * (np.log(mu / y) + y / mu - 1))
+    a, b = 1 - power, 2 - power
+    return np.asarray(2 * (np.maximum(y, 0) ** b / (a * b) - y * mu**a / a + mu**b / b))
+
+
+def _in_domain(y: Block, mu: Block, power: float) -> Bool[np.ndarray, "rep obs"]:
+    """An infinite prediction has a finite deviance beyond power 2, and is no prediction."""
+    finite = np.isfinite(y) & np.isfinite(mu)
+    if power == 0:
+        return np.asarray(finite)
+    if power < 0:
+        return np.asarray(finite & (mu > 0))
+    return np.asarray(finite & (mu > 0) & ((y > 0) if power >= 2 else (y >= 0)))
+
+
+def stack_losses(y: Block, prediction: Block, *losses: Loss) -> Float[np.ndarray, "rep obs metric"]:
+    """The losses of every metric on a last axis, as `bootstrap.losses` takes them."""
+    _check_blocks(y, prediction)
+    with np.errstate(all="ignore"):  # a loss that is not finite is an answer, and shows itself
+        return np.stack([loss(y, prediction) for loss in losses], axis=-1)
+
+
+# Metrics: functions of means ----------------------------------------------------------------------
+
+
+def mean_metric(name: str, loss: Loss) -> Metric:
+    """The mean of a loss, as a metric."""
+    return Metric(
+        name=name,
+        moments=lambda y, prediction: loss(y, prediction)[..., np.newaxis],
+        value=lambda means: means[..., 0],
+        gradient=np.ones_like,
+    )
+
+
+def tweedie_deviance(power: float) -> Metric:
+    """Mean Tweedie deviance; see `tweedie_loss`."""
+    return mean_metric(f"tweedie_{power:g}", tweedie_loss(power))
+
+
+def _about_mean(x: Block) -> Block:
+    """Distances from the replicate's mean: metrics blind to location lose no digits to it."""
+    equal = x.min(axis=1, keepdims=True) == x.max(axis=1, keepdims=True)
+    return np.where(equal, 0.0, x - x.mean(axis=1, keepdims=True))
+
+
+def _spread(
+    first: Float[np.ndarray, "*rep"], second: Float[np.ndarray, "*rep"]
+) -> Float[np.ndarray, "*rep"]:
+    """Variance from two moments; NaN where it is zero but for rounding, and nothing divides."""
+    variance = second - first**2
+    return np.where(variance > RESOLUTION * second, variance, np.nan)
+
+
+def _r2_moments(y: Block, prediction: Block) -> Float[np.ndarray, "rep obs 3"]:
+    response = _about_mean(y)
+    return np.stack([squared_error(y, prediction), response, response**2], axis=-1)
+
+
+def _r2_value(means: Means) -> Float[np.ndarray, "*rep"]:
+    return np.asarray(1 - means[..., 0] / _spread(means[..., 1], means[..., 2]))
+
+
+def _r2_gradient(means: Means) -> Means:
+    mse, mean, spread = means[..., 0], means[..., 1], _spread(means[..., 1], means[..., 2])
+    return np.stack([-1 / spread, -2 * mse * mean / spread**2, mse / spread**2], axis=-1)
+
+
+def _pair_moments(y: Block, prediction: Block) -> Float[np.ndarray, "rep obs 5"]:
+    """Response, prediction, their squares and their product, about the replicate's means."""
+    a, b = _about_mean(y), _about_mean(prediction)
+    return np.stack([a, b, a * a, b * b, a * b], axis=-1)
+
+
+def _correlation_value(means: Means) -> Float[np.ndarray, "*rep"]:
+    a, b, aa, bb, ab = np.moveaxis(means, -1, 0)
+    return np.asarray((ab - a * b) / np.sqrt(_spread(a, aa) * _spread(b, bb)))
+
+
+def _correlation_gradient(means: Means) -> Means:
+    a, b, aa, bb, _ = np.moveaxis(means, -1, 0)
+    var_a, var_b, r = _spread(a, aa), _spread(b, bb), _correlation_value(means)
+    scale = np.sqrt(var_a * var_b)
+    by_a, by_b = -b / scale + r * a / var_a, -a / scale + r * b / var_b
+    return np.stack([by_a, by_b, -r / (2 * var_a), -r / (2 * var_b), 1 / scale], axis=-1)
+
+
+def _slope_value(means: Means) -> Float[np.ndarray, "*rep"]:
+    a, b, _, bb, ab = np.moveaxis(means, -1, 0)
+    return np.asarray((ab - a * b) / _spread(b, bb))
+
+
+def _slope_gradient(means: Means) -> Means:
+    a, b, _, bb, _ = np.moveaxis(means, -1, 0)
+    var_b, slope = _spread(b, bb), _slope_value(means)
+    by_b = (2 * slope * b - a) / var_b
+    return np.stack([-b / var_b, by_b, np.zeros_like(a), -slope / var_b, 1 / var_b], axis=-1)
+
+
+def _root_gradient(means: Means) -> Means:
+    with np.errstate(divide="ignore"):
+        return np.asarray(0.5 / np.sqrt(means))
+
+
+MSE = mean_metric("mse", squared_error)
+MAE = mean_metric("mae", absolute_error)
+MAPE = mean_metric("mape", absolute_percentage_error)
+RMSE = Metric("rmse", MSE.moments, lambda means: np.sqrt(means[..., 0]), _root_gradient)
+R2 = Metric("r2", _r2_moments, _r2_value, _r2_gradient, lower_is_better=False)
+CORRELATION = Metric(
+    "correlation", _pair_moments, _correlation_value, _correlation_gradient, lower_is_better=False
+)
+# Slope of the response on the prediction: 1 when calibrated, below 1 when predictions are extreme.
+CALIBRATION_SLOPE = Metric(
+    "calibration_slope", _pair_moments, _slope_value, _slope_gradient, lower_is_better=False
+)
+
+
+# Standard errors ----------------------------------------------------------------------------------
+
+
+def _moments(metric: Metric, y: Block, prediction: Block) -> Float[np.ndarray, "rep obs moment"]:
+    _check_blocks(y, prediction)
+    with np.errstate(all="ignore"):
+        return metric.moments(y, prediction)
+
+
+def influence(metric: Metric, y: Block, prediction: Block) -> Float[np.ndarray, "rep obs"]:
+    """How far each observation pulls the metric: gradient times its distance from the means.
+
+    References
+    ----------
+    Hampel (1974), J. Am. Stat. Assoc. 69, 383-393.
+    """
+    moments = _moments(metric, y, prediction)
+    with np.errstate(all="ignore"):
+        means = moments.mean(axis=1, keepdims=True)
+        return np.asarray((metric.gradient(means) * (moments - means)).sum(axis=-1))
+
+
+def estimate(metric: Metric, y: Block, prediction: Block, *, ddof: int = 0) -> MetricEstimate:
+    """Value and influence-function standard error of a metric, for every replicate.
+
+    Parameters
+    ----------
+    metric
+        A function of means.
+    y, prediction
+        Response and prediction, one replicate per row. A replicate with a value that is not
+        finite, or for which the metric does not exist, has the answer NaN.
+    ddof
+        0 (default) for the infinitesimal jackknife, which for a mean is the bootstrap of infinitely
+        many resamples; 1 for the textbook standard error of a mean, s / √n.
+
+    References
+    ----------
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 21.
+    """
+    pulls = influence(metric, y, prediction)
+    with np.errstate(all="ignore"):
+        value = metric.value(_moments(metric, y, prediction).mean(axis=1))
+        std_error = np.sqrt((pulls**2).sum(axis=1) / (y.shape[1] * (y.shape[1] - ddof)))
+    known = np.isfinite(value) & np.isfinite(std_error)
+    return MetricEstimate(np.where(known, value, np.nan), np.where(known, std_error, np.nan))
+
+
+# Bootstraps ---------------------------------------------------------------------------------------
+
+
+def metric_bootstrap(
+    metric: Metric,
+    y: Block,
+    prediction: Block,
+    rng: np.random.Generator,
+    *,
+    k: float,
+    n_boot: int = 1000,
+    ddof: int = 1,
+) -> StudentizedBootstrap:
+    """Bootstrap variance and studentized quantile of a function of means.
+
+    The inner standard error is the influence-function one of the resample, which needs the means
+    of the products of the moments too: all are resampled by the compiled loop, on the same
+    indices. For the mean of a loss this is `bootstrap.losses.studentized_bootstrap`.
+
+    Parameters
+    ----------
+    metric
+        A function of means.
+    y, prediction
+        One replicate per row.
+    rng
+        Two words per replicate, as in `bootstrap.losses.resampled_means`.
+    k, n_boot, ddof
+        As in `bootstrap.losses.studentized_bootstrap`; `ddof` is that of the bootstrap variance.
+
+    Returns
+    -------
+    StudentizedBootstrap
+        One value per replicate. NaN where the metric does not exist, in the sample or in any
+        resample: R² of a resample that holds one observation n times, for example.
+    """
+    check_knobs(k=k, n_boot=n_boot, ddof=ddof)
+    moments = _moments(metric, y, prediction)
+    n_moment = moments.shape[2]
+    at_once = max(1, MAX_DOUBLES // (n_boot * n_moment * (n_moment + 3) // 2))
+    parts = [
+        _bootstrap_part(metric, moments[start : start + at_once], rng, k, n_boot, ddof)
+        for start in range(0, len(y), at_once)
+    ]
+    mean, variance, quantile, n_constant = (
+        np.concatenate(column) for column in zip(*parts, strict=True)
+    )
+    return StudentizedBootstrap(mean, variance, quantile, n_constant, float(k))
+
+
+Columns = tuple[
+    Float[np.ndarray, " rep"],
+    Float[np.ndarray, " rep"],
+    Float[np.ndarray, " rep"],
+    Int[np.ndarray, " rep"],
+]
+
+
+def _bootstrap_part(
+    metric: Metric,
+    moments: Float[np.ndarray, "rep obs moment"],
+    rng: np.random.Generator,
+    k: float,
+    n_boot: int,
+    ddof: int,
+) -> Columns:
+    n_obs, n_moment = moments.shape[1:]
+    finite = np.isfinite(moments).all(axis=(1, 2), keepdims=True)
+    centre = np.where(finite, moments, np.nan).mean(axis=1)
+    about = np.where(finite, moments - centre[:, np.newaxis], 0.0)
+    first, second = np.triu_indices(n_moment)
+    columns = np.concatenate([about, about[..., first] * about[..., second]], axis=2)
+    means = resampled_means(columns, rng, n_boot=n_boot)
+    shift, products = means[..., :n_moment], means[..., n_moment:]
+    with np.errstate(all="ignore"):
+        at = centre[:, np.newaxis] + shift
+        covariance = products - shift[..., first] * shift[..., second]
+        gradient = metric.gradient(at)
+        weight = np.where(first == second, 1.0, 2.0) * gradient[..., first] * gradient[..., second]
+        spread, size = (weight * covariance).sum(axis=-1), np.abs(weight * products).sum(axis=-1)
+        value, draws = metric.value(centre), metric.value(at)
+    inner = np.where(spread <= n_obs * EPS * size, 0.0, spread) / n_obs
+    return _summarise(value, draws, inner, k, ddof)
+
+
+def _summarise(
+    value: Float[np.ndarray, " rep"],
+    draws: Float[np.ndarray, "rep boot"],
+    inner: Float[np.ndarray, "rep boot"],
+    k: float,
+    ddof: int,
+) -> Columns:
+    """Variance of the draws, and the quantile of their distances in inner standard errors."""
+    distance = draws - value[:, np.newaxis]
+    with np.errstate(all="ignore"):
+        t = np.where((inner == 0) & (distance == 0), 0.0, distance / np.sqrt(inner))
+        quantile = np.quantile(t, special.ndtr(-k), axis=1)
+        variance = draws.var(axis=1, ddof=ddof)
+    known = np.isfinite(quantile) & (variance > 0)
+    return value, variance, np.where(known, quantile, np.nan), (inner == 0).sum(axis=1)
+
+
+def function_bootstrap(
+    function: MetricFunction,
+    y: Block,
+    prediction: Block,
+    rng: np.random.Generator,
+    *,
+    k: float,
+    n_boot: int = 1000,
+    n_inner: int = 250,
+    ddof: int = 1,
+) -> StudentizedBootstrap:
+    """Studentized bootstrap of any metric at all, by resamples of resamples: general, and slow.
+
+    Parameters
+    ----------
+    function
+        Takes responses and predictions of shape (draw, obs) and gives one value per draw.
+    y, prediction
+        One replicate per row.
+    rng
+        Two words per replicate; resamples and inner pattern are those of
+        `bootstrap.losses.studentized_bootstrap` with the same `n_inner`.
+    k, n_boot, n_inner, ddof
+        As there; `n_inner` is at least 2, for a general function has no closed form.
+    """
+    _check_blocks(y, prediction)
+    check_knobs(k=k, n_boot=n_boot, ddof=ddof, n_inner=n_inner)
+    rows = [
+        _function_row(function, np.stack(row), seeds, k, (n_boot, n_inner, ddof))
+        for *row, seeds in zip(y, prediction, replicate_seeds(rng, len(y)), strict=True)
+    ]
+    mean, variance, quantile, n_constant = (
+        np.concatenate(column) for column in zip(*rows, strict=True)
+    )
+    return StudentizedBootstrap(mean, variance, quantile, n_constant, float(k))
+
+
+def _function_row(
+    function: MetricFunction,
+    pair: Float[np.ndarray, "2 obs"],
+    seeds: UInt64[np.ndarray, " 2"],
+    k: float,
+    sizes: tuple[int, int, int],
+) -> Columns:
+    """One replicate."""
+    n_boot, n_inner, ddof = sizes
+    resamples = pair[:, bootstrap_indices(seeds[0], pair.shape[1], n_boot)]
+    pattern = bootstrap_indices(seeds[1], pair.shape[1], n_inner)
+    inner = [function(*resamples[:, b][:, pattern]).var(ddof=ddof) for b in range(n_boot)]
+    value, draws = function(*pair[:, np.newaxis]), function(*resamples)
+    return _summarise(value, draws[np.newaxis], np.array(inner)[np.newaxis], k, ddof)
+
+
+def _check_blocks(y: Float[np.ndarray, "..."], prediction: Float[np.ndarray, "..."]) -> None:
+    if y.ndim != 2 or y.shape != prediction.shape or y.shape[1] < 2:
+        raise DesignError(
+            f"y has shape {y.shape} and the prediction {prediction.shape}, so observations cannot "
+            "be paired. Give both one replicate per row and at least 2 columns: y[np.newaxis, :] "
+            "for a single sample."
+        )

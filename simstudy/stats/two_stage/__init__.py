@@ -1,0 +1,1 @@
+"""The two-stage trial of a mean: its law, and its design."""

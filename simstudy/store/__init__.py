@@ -1,0 +1,1 @@
+"""Blocks on disk: Parquet, whole or absent, each saying whose it is."""

@@ -1,0 +1,59 @@
+"""An early look at a run that is going on is a balanced study."""
+
+import pytest
+
+from simstudy.engine.runner import Workers
+from simstudy.errors import StoreError
+from tests.toy import study
+
+
+class Stop(Exception):
+    """Raised in the middle of a run."""
+
+
+class StopAfter:
+    """Progress that interrupts after so many replicates."""
+
+    def __init__(self, n_rep: int) -> None:
+        self.left = n_rep
+
+    def begin(self, n_rep: int) -> None: ...
+
+    def note(self, text: str) -> None: ...
+
+    def advance(self, n_rep: int) -> None:
+        self.left -= n_rep
+        if self.left <= 0:
+            raise Stop
+
+
+def interrupted(folder, n_rep: int) -> None:
+    with pytest.raises(Stop):
+        study().run(1000, out=folder, workers=Workers("inline"), progress=StopAfter(n_rep))
+
+
+def test_every_scenario_has_its_share(tmp_path):
+    interrupted(tmp_path, 3 * 50 + 20)
+    sizes = study().look(1000, out=tmp_path).n_rep
+    assert min(sizes.values()) >= 50
+    assert max(sizes.values()) - min(sizes.values()) <= 50 * 2
+
+
+def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
+    interrupted(tmp_path, 400)
+    early = study().look(1000, out=tmp_path)
+    whole = study().run(1000)
+    for one in early.plan.scenarios:
+        n = early.n_rep[next(k for k, s in early.plan.keys.items() if s == one)]
+        head = whole.columns(one, "estimate")["estimate"][:n]
+        assert (early.columns(one, "estimate")["estimate"] == head).all()
+
+
+def test_it_computes_nothing(tmp_path):
+    interrupted(tmp_path, 400)
+    assert study().look(1000, out=tmp_path).outcome.n_blocks == 0
+
+
+def test_nothing_to_look_at_is_said(tmp_path):
+    with pytest.raises(StoreError, match="holds no block of this study yet"):
+        study().look(out=tmp_path)

@@ -1,0 +1,110 @@
+"""Enough replicates for the Monte Carlo error asked for, still a prefix of the long run."""
+
+import math
+
+import numpy as np
+import pytest
+
+from simstudy.analysis.precision import Target, next_sizes, read_targets, shortfalls
+from simstudy.errors import ConfigError
+from simstudy.measures import Estimates
+from tests.toy import study
+
+
+def run(**settings: object):
+    return study().run(100, seed=3, **settings)
+
+
+def estimates(estimate: float, mcse: float, half: float = 0.02) -> Estimates:
+    cell = [np.asarray(x) for x in (estimate, mcse, estimate - half, estimate + half)]
+    return Estimates(*cell, np.asarray(100), np.asarray(0), np.asarray(""))
+
+
+def test_every_scenario_reaches_the_error_or_the_ceiling():
+    result = run(precision={"coverage": 0.01}, max_rep=100_000)
+    rows = result.summary.query("measure == 'coverage'")
+    assert (rows["mcse"] <= 0.01).all()
+
+
+def test_replicates_go_where_the_error_is_large():
+    result = run(precision={"bias": 0.02})
+    sizes = [result.n_rep[key] for key in result.plan.keys]  # n_obs is 3, 10, 30
+    assert sizes[0] > sizes[1] > sizes[2]
+
+
+def test_little_is_drawn_beyond_need():
+    result = run(precision={"bias": 0.02})
+    short = shortfalls(result, read_targets({"bias": 0.02}, result.measures))
+    assert all(0.8 < value <= 1 for key, value in short.items() if result.n_rep[key] > 400)
+
+
+def test_the_result_is_a_prefix_of_the_long_run():
+    adaptive, long = run(precision={"bias": 0.03}), study().run(5000, seed=3)
+    for scenario in adaptive.plan.scenarios:
+        short = adaptive.columns(scenario, "estimate")["estimate"]
+        assert np.array_equal(short, long.columns(scenario, "estimate")["estimate"][: len(short)])
+
+
+def test_where_it_stops_is_reproducible_and_resumable(tmp_path):
+    first = run(precision={"bias": 0.03}, out=tmp_path)
+    again = run(precision={"bias": 0.03}, out=tmp_path)
+    assert again.outcome.n_blocks == 0
+    assert again.n_rep == first.n_rep == run(precision={"bias": 0.03}).n_rep
+
+
+def test_the_floor_and_the_ceiling_hold():
+    result = run(precision={"coverage": 1e-5}, max_rep=450)
+    assert set(result.n_rep.values()) == {450}
+    assert set(run(precision={"coverage": 10.0}).n_rep.values()) == {100}
+
+
+def test_a_relative_error_is_a_share_of_the_estimate():
+    absolute = run(precision={"empirical_se": 0.01})
+    relative = run(precision={"empirical_se": "3%"})
+    rows = relative.summary.query("measure == 'empirical_se'")
+    assert (rows["mcse"] <= 0.03 * rows["estimate"]).all()
+    assert absolute.n_rep != relative.n_rep
+
+
+def test_none_of_n_is_not_certain():
+    certain = Target("power", 0.005).shortfall(estimates(0.0, 0.0, half=0.02), 0.95)
+    assert certain == pytest.approx(0.02 / 1.959964 / 0.005)
+
+
+def test_an_error_that_is_not_known_asks_for_more():
+    assert math.isinf(Target("power", 0.005).shortfall(estimates(np.nan, np.nan), 0.95))
+    assert next_sizes({"a": 100}, {"a": math.inf}, block_size=50, ceiling=10**6) == {"a": 400}
+
+
+def test_a_scenario_that_is_done_stays():
+    assert next_sizes({"a": 130}, {"a": 1.0}, block_size=50, ceiling=1000) == {"a": 130}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        ({"coverge": 0.1}, "precision.coverge: no such measure; did you mean 'coverage'?"),
+        ({"coverage": 0}, "precision.coverage=0: allowed is a Monte Carlo standard error above 0"),
+        ({"coverage": -0.1}, "precision.coverage=-0.1"),
+        ({"coverage": "nan"}, "precision.coverage=nan"),
+        ({"coverage": "little"}, "nearest that works: precision.coverage=0.005"),
+    ],
+)
+def test_refuses_a_target_that_makes_no_sense(wanted, says):
+    with pytest.raises(ConfigError, match=None) as refusal:
+        run(precision=wanted)
+    assert says in str(refusal.value)
+
+
+def test_a_shard_cannot_know_when_to_stop():
+    with pytest.raises(ConfigError, match="a shard cannot know"):
+        run(precision={"bias": 0.1}, shard=(1, 2))
+
+
+def test_a_plan_foresees_what_the_run_takes():
+    cost = study().forecast({"bias": 0.02}, n_rep=2000, seed=3)
+    result = run(precision={"bias": 0.02})
+    taken = np.array(list(result.n_rep.values()))
+    assert np.all(np.abs(cost["n_rep"] / taken - 1) < 0.35)
+    assert (cost["seconds"] > 0).all()
+    assert (cost["bytes"] > 8 * cost["n_rep"]).all()

@@ -1,0 +1,176 @@
+"""A result: tidy frames and arrays of what was drawn, and what failed with its address."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from simstudy.design import grid, scenario_key
+from simstudy.engine.block import Address
+from simstudy.errors import FigureError, StudyError
+from simstudy.measures import mean
+from simstudy.study import Study
+from tests import toy
+
+
+@pytest.fixture(scope="module")
+def result():
+    return toy.study((3, 10)).run(120)
+
+
+@dataclass(frozen=True)
+class Fragile:
+    """The first method fails now and then, the whole replicate less often."""
+
+    k: float
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").random((n_rep, 2))
+        error = np.full((n_rep, 2), None, dtype=object)
+        error[x[:, 0] < 0.1, 0] = "no root"
+        error[x[:, 1] < 0.05] = "no data"
+        return {"x": x, "error": error, "single": x[:, 0]}
+
+
+def fragile():
+    axes = {"method": ("a", "b")}
+    return Study("fragile", grid(Fragile, k=[0, 1]), [mean("x")], axes, block_size=40)
+
+
+def test_replicates_are_tidy(result):
+    rows = result.replicates
+    assert len(rows) == 2 * 120 * 2
+    assert list(rows)[:4] == ["n_obs", "truth", "rep", "method"]
+    assert set(rows) >= {"estimate", "lower", "upper"}
+    for one in result.plan.scenarios:
+        arrays = result.columns(one, "estimate", "upper")
+        for i, method in enumerate(toy.METHODS):
+            cell = rows[(rows["n_obs"] == one.n_obs) & (rows["method"] == method)]
+            assert cell["rep"].tolist() == list(range(120))
+            np.testing.assert_array_equal(cell["estimate"], arrays["estimate"][:, i])
+            np.testing.assert_array_equal(cell["upper"], arrays["upper"][:, i])
+
+
+def test_rows_of_some_scenarios_and_columns(result):
+    one = result.plan.scenarios[1]
+    rows = result.rows(one, columns=["truth"])
+    assert len(rows) == 120, "without the axes' columns a replicate is one row"
+    assert set(rows["n_obs"]) == {10}
+    assert "method" not in rows
+
+
+def test_a_column_is_an_array_over_replicates_and_axes(result):
+    data = result.columns(result.plan.scenarios[0], "estimate", "truth")
+    assert data["estimate"].shape == (120, 2)
+    assert data["truth"].shape == (120,)
+
+
+def test_the_first_replicates_of_a_longer_run(result):
+    long = toy.study((3, 10)).run(170)
+    for one in result.plan.scenarios:
+        np.testing.assert_array_equal(
+            long.columns(one, "estimate")["estimate"][:120],
+            result.columns(one, "estimate")["estimate"],
+        )
+
+
+def test_a_value_by_measure_and_factors(result):
+    row = result.value("coverage", n_obs=3, method="t")
+    assert row["exact"] == 0.95
+    assert row["n_obs"] == 3
+    assert result.value("coverage", truth=0.0, n_obs=3.0 + 1e-12, method="t")["exact"] == 0.95
+    for where in ({"n_obs": 3}, {"n_obs": 4, "method": "t"}):
+        with pytest.raises(LookupError, match="rows have measure 'coverage' and"):
+            result.value("coverage", **where)
+
+
+def test_a_scenario_that_was_not_drawn(result):
+    with pytest.raises(LookupError, match="is not in this run"):
+        result.columns(toy.Mean(99), "estimate")
+    with pytest.raises(LookupError, match="is not in this run"):
+        result.rows(toy.Mean(99))
+
+
+def test_a_figure_by_name():
+    study = Study(
+        "drawn", grid(toy.Mean, n_obs=[3]), axes={"method": toy.METHODS},
+        figures={"1": lambda r: ("figure of", r.plan.name), "1B": lambda r: "other"},
+    )  # fmt: skip
+    result = study.run(10)
+    assert result.figure("1") == ("figure of", "drawn")
+    with pytest.raises(FigureError, match=r"no figure '1b' in drawn; there is 1, 1B\. Nearest: '1"):
+        result.figure("1b")
+
+
+def test_figures_of_a_study_that_has_none(result):
+    with pytest.raises(FigureError, match="no figure 'x' in toy; there is"):
+        result.figure("x")
+
+
+# ---------------------------------------------------------------- failures
+def test_every_failure_has_its_place_and_address():
+    result = fragile().run(100)
+    plain = []
+    for one in result.plan.scenarios:
+        draws = [
+            simulated
+            for block in range(3)
+            for simulated in [one.simulate(result.plan.streams(one, block), 40)]
+        ]
+        error = np.concatenate([d["error"] for d in draws])[:100]
+        plain += [
+            (one.k, rep // 40, rep, "ab"[cell], error[rep, cell], f"{scenario_key(one)}/{rep}")
+            for cell in (0, 1)
+            for rep in range(100)
+            if error[rep, cell] is not None
+        ]
+    found = result.failures.itertuples(index=False, name=None)
+    assert list(result.failures) == ["k", "block", "rep", "method", "error", "address"]
+    assert sorted(found) == sorted(plain)
+    assert len(plain) > 10
+
+
+def test_a_failed_cell_holds_no_value():
+    result = fragile().run(100)
+    one = result.plan.scenarios[0]
+    data = result.columns(one, "x", "error", "single")
+    failed = np.array([text is not None for text in data["error"].flat]).reshape(100, 2)
+    np.testing.assert_array_equal(np.isnan(data["x"]), failed)
+    assert not np.isnan(data["single"]).any()
+
+
+def test_an_address_brings_the_replicate_back():
+    result = fragile().run(100)
+    one = result.plan.scenarios[1]
+    good = int(np.flatnonzero(~np.isnan(result.columns(one, "x")["x"]).any(axis=1))[-1])
+    again = fragile().replay(Address(scenario_key(one), good))
+    np.testing.assert_array_equal(again["x"], result.columns(one, "x")["x"][good])
+
+
+def test_without_failures_the_table_is_empty(result):
+    assert len(result.failures) == 0
+    assert not result.any_failed
+
+
+# ---------------------------------------------------------------- moments only
+def test_without_replicates_the_summary_is_all_there_is():
+    result = toy.study((3,)).run(100, keep="summary")
+    assert len(result.summary) == 6
+    assert len(result.failures) == 0
+    for ask in (
+        lambda: result.replicates,
+        lambda: result.columns(result.plan.scenarios[0], "x"),
+        lambda: result.summary_all_methods,
+    ):
+        with pytest.raises(StudyError, match="kept no replicates, only its summary"):
+            ask()
+
+
+def test_what_is_held_in_memory_goes_with_the_result():
+    from pathlib import Path
+
+    result = toy.study((3,)).run(10)
+    folder = Path(result.store.folder)
+    assert folder.exists()
+    del result
+    assert not folder.exists()

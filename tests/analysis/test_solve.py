@@ -1,0 +1,556 @@
+"""The curve against slower formulas, the search against known answers, and the 399 of the trial."""
+
+import dataclasses
+import itertools
+import math
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import interpolate, linalg, special
+
+from experiments.two_stage import MEASURES, TwoStage
+from simstudy.analysis.solve import (
+    ONE_SE,
+    Number,
+    Question,
+    Reading,
+    Scale,
+    Search,
+    Solution,
+    solve,
+)
+from simstudy.design import Columns, grid
+from simstudy.engine.runner import Workers
+from simstudy.errors import ConfigError, DesignError, StudyError
+from simstudy.identity.streams import Streams
+from simstudy.measures import mean, power, rejection_rate
+from simstudy.measures.intervals import critical_value, wilson
+from simstudy.stats.crossing import ROUGHNESS, Curve, cross
+from simstudy.stats.two_stage.design import solve_design
+from simstudy.study import Study
+from tests import toy
+from tests.support import FALSE_ALARM, assert_within_mcse, replicates_to_catch
+
+CERTAIN = 1 - FALSE_ALARM  # level of an interval that misses once in 100,000 solutions
+INLINE = Workers("inline", 1)
+
+# ---------------------------------------------------------------- the curve
+PLACES = np.array([0.0, 0.21, 0.3, 0.34, 0.7, 1.0])
+HEIGHTS = np.array([-1.0, 0.3, 0.35, 0.5, 0.9, 1.6])
+ERRORS = np.array([0.1, 0.06, 0.02, 0.05, 0.1, 0.2])
+AT = np.linspace(0, 1, 23)
+
+
+def wiener(u: float, v: float) -> float:
+    """Covariance of the integral of a Wiener process at two times, in its textbook form."""
+    least, most = min(u, v), max(u, v)
+    return least**3 / 3 + least**2 * (most - least) / 2
+
+
+def kriged(at: float, size: float) -> tuple[float, float]:
+    """Best linear unbiased prediction, from the kriging equations with a Lagrange multiplier."""
+    n, size2 = len(PLACES), size**2
+    noisy = [[size2 * wiener(u, v) for v in PLACES] for u in PLACES] + np.diag(ERRORS**2)
+    lines = np.array([[1.0, u] for u in PLACES])
+    system = np.block([[noisy, lines], [lines.T, np.zeros((2, 2))]])
+    right = np.array([*(size2 * wiener(at, v) for v in PLACES), 1.0, at])
+    solved = np.linalg.solve(system, right)
+    return solved[:n] @ HEIGHTS, math.sqrt(size2 * wiener(at, at) - solved @ right)
+
+
+def restricted_likelihood(size: float) -> float:
+    """Density of what is left of the heights after every straight line is projected out."""
+    noisy = [[size**2 * wiener(u, v) for v in PLACES] for u in PLACES] + np.diag(ERRORS**2)
+    free = linalg.null_space(np.array([[1.0, u] for u in PLACES]).T)
+    spread, left = free.T @ noisy @ free, free.T @ HEIGHTS
+    return math.exp(-left @ np.linalg.solve(spread, left) / 2) / math.sqrt(np.linalg.det(spread))
+
+
+def curve(roughness: np.ndarray) -> Curve:
+    return Curve(PLACES, HEIGHTS, ERRORS, rise=1.0, roughness=roughness)
+
+
+@pytest.mark.parametrize("size", [0.1, 1.0, 8.0, 100.0])
+def test_curve_is_the_best_linear_unbiased_prediction(size: float) -> None:
+    mean, error = curve(np.array([size]))(AT)
+    plain = np.array([kriged(at, size) for at in AT])
+    np.testing.assert_allclose(mean, plain[:, 0], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(error, plain[:, 1], rtol=1e-7)
+
+
+def test_sizes_are_averaged_with_the_restricted_likelihood() -> None:
+    sizes = np.array([4.0, 8.0, 40.0])
+    weights = np.array([restricted_likelihood(size) for size in sizes])
+    weights /= weights.sum()
+    assert weights.max() < 0.9, "one size alone would not show a wrong average"
+    plain = np.array([[kriged(at, size) for at in AT] for size in sizes])
+    center = weights @ plain[..., 0]
+    spread = weights @ (plain[..., 1] ** 2 + (plain[..., 0] - center) ** 2)
+    mean, error = curve(sizes)(AT)
+    np.testing.assert_allclose(mean, center, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(error, np.sqrt(spread), rtol=1e-7)
+
+
+@pytest.mark.parametrize("size", [0.3, 3.0])
+def test_mean_is_the_smoothing_spline_of_scipy(size: float) -> None:
+    spline = interpolate.make_smoothing_spline(PLACES, HEIGHTS, w=ERRORS**-2, lam=size**-2)
+    np.testing.assert_allclose(curve(np.array([size]))(AT)[0], spline(AT), rtol=1e-8)
+
+
+def test_without_roughness_it_is_the_weighted_straight_line() -> None:
+    slope_first, covariance = np.polyfit(PLACES, HEIGHTS, 1, w=1 / ERRORS, cov="unscaled")
+    mean, error = curve(np.array([1e-9]))(AT)
+    lines = np.column_stack([AT, np.ones_like(AT)])
+    np.testing.assert_allclose(mean, lines @ slope_first, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(error, np.sqrt(((lines @ covariance) * lines).sum(1)), rtol=1e-9)
+
+
+def test_two_points_have_their_errors_at_the_ends() -> None:
+    ends = Curve(np.array([0.0, 1.0]), np.array([-1.0, 2.0]), np.array([0.1, 0.3]), rise=3.0)
+    mean, error = ends(np.array([0.0, 1.0]))
+    np.testing.assert_allclose(mean, [-1, 2], rtol=1e-12)
+    np.testing.assert_allclose(error, [0.1, 0.3], rtol=1e-12)
+
+
+def test_interval_for_the_crossing_of_a_line_is_fiellers() -> None:
+    line, covariance = np.polyfit(PLACES, HEIGHTS, 1, w=1 / ERRORS, cov="unscaled")
+    z, goal = 1.96, 0.4
+    quadratic = np.polysub(
+        np.polymul(np.polysub(line, [goal]), np.polysub(line, [goal])),
+        z**2 * np.array([covariance[0, 0], 2 * covariance[0, 1], covariance[1, 1]]),
+    )
+    lower, upper = sorted(np.roots(quadratic))
+    found = cross(curve(np.array([1e-9])), goal, z)
+    np.testing.assert_allclose(found.place, (goal - line[1]) / line[0], rtol=1e-9)
+    np.testing.assert_allclose([found.lower, found.upper], [lower, upper], rtol=1e-4)
+    np.testing.assert_allclose(found.slope, line[0], rtol=1e-9)
+
+
+def kriged_in_60_digits(places: list[float], heights: list[float], noise: float) -> list[float]:
+    """Mean and error at the third place, of a process of size 8."""
+    with mpmath.workdps(60):
+        n, at = len(places), places[2]
+        system = mpmath.zeros(n + 2)
+        for i, j in itertools.product(range(n), repeat=2):
+            system[i, j] = 64 * wiener(*map(mpmath.mpf, (places[i], places[j])))
+            system[i, j] += mpmath.mpf(noise) ** 2 * (i == j)
+        for i in range(n):
+            system[i, n] = system[n, i] = 1
+            system[i, n + 1] = system[n + 1, i] = places[i]
+        right = mpmath.matrix(
+            [64 * wiener(mpmath.mpf(at), mpmath.mpf(v)) for v in places] + [1, at]
+        )
+        solved = mpmath.lu_solve(system, right)
+        mean = sum(solved[i] * mpmath.mpf(heights[i]) for i in range(n))
+        variance = 64 * wiener(mpmath.mpf(at), mpmath.mpf(at)) - (solved.T * right)[0]
+        return [float(mean), float(mpmath.sqrt(variance))]
+
+
+@pytest.mark.parametrize("noise", [1e-2, 1e-5, 1e-8, 1e-12])
+@pytest.mark.parametrize("gap", [2**-4, 2**-10, 2**-16])
+def test_curve_keeps_its_digits_however_small_noise_and_gaps_are(noise: float, gap: float) -> None:
+    places = [0.0, 0.4, 0.5, 0.5 + gap, 0.6, 1.0]
+    heights = [math.sin(place) for place in places]
+    arrays = (np.array(places), np.array(heights), np.full(6, noise))
+    exact = Curve(*arrays, rise=1.0, roughness=np.array([8.0]))
+    found = np.ravel(exact(np.array(places[2:3])))
+    np.testing.assert_allclose(found, kriged_in_60_digits(places, heights, noise), rtol=1e-7)
+
+
+def test_factor_is_on_a_log_scale_where_it_can_be() -> None:
+    for scale, middle in ((Scale(10, 1000), 100.0), (Scale(0, 1000), 500.0), (Scale(-1, 3), 1.0)):
+        assert scale.value(0.5) == pytest.approx(middle)
+        assert scale.unit(scale.value(0.3)) == pytest.approx(0.3)
+
+
+# ---------------------------------------------------------------- the search, on a known curve
+class Trials:
+    """Replicates that succeed with a known probability, in place of a simulation."""
+
+    def __init__(self, probability: Callable[[float], float], seed: int, block_size: int) -> None:
+        self.probability, self.block_size = probability, block_size
+        self.rng = np.random.default_rng(seed)
+        self.counts: dict[Number, tuple[int, int]] = {}
+
+    def __call__(self, blocks: Mapping[Number, int]) -> dict[Number, Reading]:
+        return {value: self.read(value, n * self.block_size) for value, n in blocks.items()}
+
+    def read(self, value: Number, n: int) -> Reading:
+        x, before = self.counts.get(value, (0, 0))
+        x += int(self.rng.binomial(n - before, self.probability(value)))
+        self.counts[value] = (x, n)
+        lower, upper = wilson(x / n, n, level=ONE_SE)
+        return Reading(n, x / n, math.sqrt(x / n * (1 - x / n) / n), float(lower), float(upper))
+
+
+DRIFT, LEVEL, BLOCK = 0.2, 0.95, 1000
+Z_TARGET = float(((special.ndtri(0.8) - special.ndtri(0.025)) / DRIFT) ** 2)
+SD = math.sqrt(LEVEL * (1 - LEVEL))  # of one hit under the claim
+
+
+def z_test_power(n: float) -> float:
+    return float(special.ndtr(DRIFT * math.sqrt(n) + special.ndtri(0.025)))
+
+
+def z_question(**other: object) -> Question:
+    asked = Question("n", "power", 0.8, 0, 1000, tolerance=4, level=LEVEL)
+    return dataclasses.replace(asked, **other)  # type: ignore[arg-type]
+
+
+def hits(n_seeds: int, roughness: np.ndarray) -> np.ndarray:
+    solutions = [
+        Search(Trials(z_test_power, seed, BLOCK), z_question(), BLOCK, roughness).solve()
+        for seed in range(n_seeds)
+    ]
+    return np.array([one.lower <= Z_TARGET <= one.upper for one in solutions])
+
+
+def assert_covers(covered: np.ndarray) -> None:
+    """At least at the nominal level: the interval ends up a little narrower than was asked."""
+    rate = min(float(covered.mean()), LEVEL)
+    assert_within_mcse(rate, LEVEL, SD / math.sqrt(len(covered)))
+
+
+def test_interval_covers_the_true_answer() -> None:
+    assert_covers(hits(replicates_to_catch(0.07, SD), ROUGHNESS))
+
+
+def test_that_test_catches_a_straight_line_through_everything() -> None:
+    covered = hits(100, np.array([1e-6]))
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_covers(covered)
+
+
+@pytest.mark.parametrize("falling", [False, True])
+def test_rising_and_falling_are_found_alike(falling: bool) -> None:
+    def probability(n: float) -> float:
+        return 1 - z_test_power(n) if falling else z_test_power(n)
+
+    question = z_question(level=CERTAIN, tolerance=9, target=0.2 if falling else 0.8)
+    found = Search(Trials(probability, 1, BLOCK), question, BLOCK).solve()
+    assert found.lower < Z_TARGET < found.upper
+    assert found.reached
+    assert found.integer == math.ceil(found.value)
+    assert found.integer_interval[0] <= math.ceil(Z_TARGET) <= found.integer_interval[1]
+
+
+def test_a_step_is_found_between_its_sides() -> None:
+    question = Question("n", "power", 0.8, 20, 200, tolerance=0.4, level=CERTAIN)
+    found = Search(Trials(lambda n: 0.3 if n < 100 else 0.95, 1, BLOCK), question, BLOCK).solve()
+    assert found.lower < 100
+    assert found.upper > 99
+
+
+def test_replicates_are_counted_and_never_more_than_allowed() -> None:
+    question = z_question(tolerance=0.1, max_n_rep=20_500)
+    found = Search(Trials(z_test_power, 1, BLOCK), question, BLOCK).solve()
+    assert found.n_rep == found.trace["n_rep"].sum() == 20_000
+    assert not found.reached
+    assert found.trace["n_rep_in_all"].iloc[-1] == 20_000
+    spent = Search(Trials(z_test_power, 1, 50), z_question(tolerance=None, max_n_rep=9_990), 50)
+    assert spent.solve().n_rep == 9_950
+    assert spent.solution(spent.locate()).reached
+
+
+def test_answer_in_the_trace_is_that_of_the_solution() -> None:
+    found = Search(Trials(z_test_power, 1, 50), z_question(), 50).solve()
+    last = found.trace.iloc[-1]
+    assert (last["value"], last["lower"], last["upper"]) == (found.value, found.lower, found.upper)
+
+
+def test_less_than_half_of_the_replicates_is_wasted() -> None:
+    """Replicates at the answer itself, with the slope known, would need a variance of p(1 - p)."""
+    slope = (z_test_power(Z_TARGET + 1e-3) - z_test_power(Z_TARGET - 1e-3)) / 2e-3
+    question = z_question(tolerance=1.0)
+    found = Search(Trials(z_test_power, 1, BLOCK), question, BLOCK).solve()
+    half_width = (found.upper - found.lower) / 2
+    least = 0.16 * (critical_value(LEVEL) / (slope * half_width)) ** 2
+    assert least / found.n_rep > 0.5
+
+
+# ---------------------------------------------------------------- refusals
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"low": 5, "high": 5}, "low=5 and high=5 leave nothing between them to search"),
+        ({"low": 0, "high": math.inf}, "Give two finite values with low < high"),
+        ({"low": 0.5}, "low=0.5 is not a whole number, .* nearest that works: low=0, or integer="),
+        (
+            {"target": 1.0},
+            "target=1: power is a proportion, which gets there nowhere or everywhere",
+        ),
+        ({"target": math.nan, "proportion": False}, "target=nan: give a finite number"),
+        ({"tolerance": 0.0}, "tolerance=0: no interval is that narrow. Give the half-width"),
+    ],
+)
+def test_a_question_without_answer_is_refused(change: dict[str, object], text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        z_question(**change)
+
+
+def test_a_level_that_is_none_is_refused() -> None:
+    with pytest.raises(DesignError, match="level=95 is not a coverage"):
+        z_question(level=95)
+
+
+def refused(probability: Callable[[float], float], **change: object) -> str:
+    with pytest.raises(StudyError) as caught:
+        Search(Trials(probability, 1, BLOCK), z_question(**change), BLOCK).solve()
+    return str(caught.value)
+
+
+def test_a_target_that_is_not_bracketed_says_what_the_measure_is_there() -> None:
+    text = refused(z_test_power, high=50)
+    assert re.match(
+        r"power is 0\.02\d* \(MCSE 0\.00\d+, 1000 replicates\) at n=0 and power is 0\.\d+ \(MCSE "
+        r"0\.01\d*, 1000 replicates\) at n=50: both on one side of the target 0\.8",
+        text,
+    )
+    assert text.endswith("Choose low and high on either side of it.")
+
+
+def test_an_end_that_is_the_answer_is_drawn_again_and_then_refused() -> None:
+    text = refused(lambda n: 0.8 if n == 0 else 1.0, max_n_rep=100_000)
+    assert re.match(r"power is 0\.\d+ \(MCSE 0\.00\d+, \d\d000 replicates\) at n=0, which", text)
+    assert "cannot be told from the target 0.8: the answer may lie outside" in text
+
+
+def test_a_budget_below_one_round_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"max_n_rep=100 is too few .* works: max_n_rep=6000"):
+        Search(Trials(z_test_power, 1, BLOCK), z_question(max_n_rep=100), BLOCK)
+
+
+# ---------------------------------------------------------------- through the engine
+TRIAL = TwoStage(k=1.5, n1=150, n2=2, alpha=0.05, draws="sufficient")
+EXACT = solve_design(n1=150, k=1.5, alpha=0.05, power=0.8)
+DOCUMENT_GRID = tuple(range(50, 1001, 50))
+
+
+def two_stage(scenarios: list[TwoStage] | None = None) -> Study:
+    return Study("two_stage", scenarios or [TRIAL], MEASURES, block_size=1000)
+
+
+def solve_n2(tolerance: float, **other: object) -> Solution:
+    settings = {"measure": "power", "target": 0.8, "low": 50, "high": 1000, "workers": INLINE}
+    return solve(two_stage(), TRIAL, "n2", tolerance=tolerance, **settings | other)  # type: ignore
+
+
+@pytest.fixture(scope="module")
+def found() -> Solution:
+    return solve_n2(18, level=CERTAIN)
+
+
+def test_the_399_is_found_without_theory(found: Solution) -> None:
+    assert EXACT.n2 == 399
+    assert found.reached
+    assert found.lower < EXACT.exact_n2 < found.upper
+    assert found.integer_interval[0] <= 399 <= found.integer_interval[1]
+
+
+def test_that_test_catches_power_over_all_replicates() -> None:
+    """Forgetting the condition asks for 80% rejections in all, true nulls among them."""
+    careless = rejection_rate("reject", name="power")
+    wrong = solve_n2(18, level=CERTAIN, measure=careless)
+    assert not wrong.lower < EXACT.exact_n2 < wrong.upper
+
+
+def half_width(found: Solution) -> float:
+    """Half of the interval, as one of a standard error."""
+    return (found.upper - found.lower) / 2 / critical_value(found.level)
+
+
+def slope_at_answer(found: Solution) -> float:
+    """Rise of the measure for one more, from the ends of its readings around the answer."""
+    near = found.trace[found.trace["round"] == found.trace["round"].max()]
+    return float(np.polyfit(near["at"], near["estimate"], 1, w=1 / near["mcse"])[0])
+
+
+def test_a_grid_of_every_whole_number_needs_a_hundred_times_as_much(found: Solution) -> None:
+    """At each of them the replicates that give an interval of this width for the answer."""
+    best = found.trace.sort_values("mcse").iloc[0]
+    replicates = found.trace.query("at == @best['at']")["n_rep"].sum()
+    per_replicate = best["mcse"] * math.sqrt(replicates) / slope_at_answer(found)
+    of_grid = (1000 - 50 + 1) * (per_replicate / half_width(found)) ** 2
+    assert found.n_rep / of_grid < 0.01
+
+
+def test_the_documents_grid_with_ten_times_the_replicates_says_less(found: Solution) -> None:
+    """Its 20 sample sizes, and a straight line between the two that bracket the target.
+
+    The line's slope and the answer's place on it are the true ones, to the grid's advantage; the
+    cost of solving is the mean of four solutions.
+    """
+    solutions = [found, *(solve_n2(18, level=CERTAIN, seed=seed) for seed in (2, 3, 4))]
+    n_rep = sum(one.n_rep for one in solutions) / len(solutions)
+    ours = sum(map(half_width, solutions)) / len(solutions)
+    of_each = math.ceil(10 * n_rep / len(DOCUMENT_GRID) / 1000) * 1000
+    scenarios = grid(TwoStage, k=1.5, n1=150, n2=DOCUMENT_GRID, draws="sufficient")
+    result = two_stage(scenarios).run(of_each, keep="summary", workers=INLINE)
+    rows = result.summary.query("measure == 'power'").set_index("n2")
+    left, right = rows.loc[350], rows.loc[400]
+    share = (0.8 - left["exact"]) / (right["exact"] - left["exact"])
+    error = math.hypot((1 - share) * left["mcse"], share * right["mcse"])
+    assert error / ((right["exact"] - left["exact"]) / 50) > ours
+
+
+def test_the_same_question_has_the_same_answer_to_the_last_bit(found: Solution) -> None:
+    again = solve_n2(18, level=CERTAIN, workers=Workers("threads", 2))
+    assert again == found
+    assert again.trace.equals(found.trace)
+    assert solve_n2(18, level=CERTAIN, seed=2).value != found.value
+
+
+def test_replicates_are_those_of_the_study(found: Solution) -> None:
+    best = found.trace.sort_values("mcse").iloc[0]
+    n_rep = int(found.trace.query("at == @best['at']")["n_rep"].sum())
+    one = dataclasses.replace(TRIAL, n2=int(best["at"]))
+    row = two_stage([one]).run(n_rep, workers=INLINE).value("power")
+    assert (row["estimate"], row["mcse"]) == (best["estimate"], best["mcse"])
+
+
+def test_common_random_numbers_are_not_shared_between_readings() -> None:
+    study = dataclasses.replace(two_stage(), common=("n2",))
+    settings = {"measure": "power", "target": 0.8, "low": 50, "high": 1000, "workers": INLINE}
+    assert solve(study, TRIAL, "n2", tolerance=20, **settings) == solve_n2(20)  # type: ignore
+
+
+def test_another_factor_and_a_function_of_it() -> None:
+    exact = solve_design(n1=150, n2=399, alpha=0.05, power=0.8).k
+    found = solve(
+        two_stage(), lambda k: TwoStage(k, 150, 399, draws="sufficient"), "k", measure="power",
+        target=0.8, low=1.0, high=2.0, tolerance=0.1, integer=False, level=CERTAIN, workers=INLINE,
+    )  # fmt: skip
+    assert found.lower < exact < found.upper
+    assert found.integer is None
+    assert found.trace["at"].iloc[-1] % 1 != 0
+
+
+def test_a_measure_without_link_and_a_cell_of_it() -> None:
+    """The empirical SE of a mean falls to 1/4 at 16 observations."""
+    found = solve(
+        toy.study(block_size=200), toy.Mean(3), "n_obs", measure="empirical_se", target=0.25,
+        low=4, high=100, tolerance=2.5, level=CERTAIN, where={"method": "z"}, workers=INLINE,
+    )  # fmt: skip
+    assert found.lower < 16 < found.upper
+
+
+# ---------------------------------------------------------------- a scenario that misbehaves
+@dataclasses.dataclass(frozen=True)
+class Coin:
+    """Shows heads with probability x / 100."""
+
+    x: float
+    fails_above: float = math.inf
+    share_failed: float = 1.0
+    never_below: float = -math.inf
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        if self.x > self.fails_above and self.share_failed == 1:
+            raise ValueError("the coin is lost")
+        uniform = streams("data").random((2, n_rep))
+        failed = (uniform[1] < self.share_failed) & (self.x > self.fails_above)
+        heads = np.where(failed, np.nan, uniform[0] < self.x / 100)
+        return {"heads": heads, "asked": uniform[1] > 0.5 if self.x > self.never_below else False}
+
+
+COIN_MEASURES = (
+    power("heads"),
+    mean("heads", name="mean"),
+    power("heads", given="asked", name="if_asked"),
+)
+
+
+def solve_coin(coin: object = Coin(0), measure: str = "power", **other: object) -> Solution:
+    study = Study("coin", [Coin(0)], COIN_MEASURES, block_size=200)
+    settings = {"target": 0.5, "low": 10, "high": 90, "level": CERTAIN, "workers": INLINE}
+    return solve(study, coin, "x", measure=measure, **{"tolerance": 5} | settings | other)  # type: ignore
+
+
+def test_failed_replicates_are_left_out_and_counted() -> None:
+    found = solve_coin(Coin(0, fails_above=30, share_failed=0.3))
+    assert found.lower < 50 < found.upper
+    drawn = found.trace.groupby("at")[["n_rep", "n_failed"]].agg(
+        {"n_rep": "sum", "n_failed": "max"}
+    )
+    assert (drawn["n_failed"] < drawn["n_rep"]).all()
+    assert (drawn["n_failed"].to_numpy() > 0).tolist() == [at > 30 for at in drawn.index]
+
+
+def test_failures_may_count_as_the_worst_value() -> None:
+    study = Study(
+        "coin", [Coin(0)], COIN_MEASURES, block_size=200,
+        on_failure="impute_worst", worst={"heads": 0},
+    )  # fmt: skip
+    found = solve(
+        study, Coin(0, fails_above=-1, share_failed=0.2), "x", measure="power", target=0.4, low=10,
+        high=90, tolerance=5, level=CERTAIN, workers=INLINE,
+    )  # fmt: skip
+    assert found.lower < 50 < found.upper
+
+
+def test_a_point_where_all_fails_is_named_with_its_error() -> None:
+    text = r"no replicate of Coin\(x=90, .* so power has no value there. .*coin is lost. Mend it"
+    with pytest.raises(StudyError, match=text):
+        solve_coin(Coin(0, fails_above=60))
+
+
+def test_a_measure_that_is_nowhere_defined_at_an_end_is_refused() -> None:
+    text = r"if_asked has no value at x=10: no replicate has asked \(of \d+\). Without it"
+    with pytest.raises(StudyError, match=text):
+        solve_coin(Coin(0, never_below=20), measure="if_asked", max_n_rep=20_000)
+
+
+def test_the_condition_is_part_of_the_measure() -> None:
+    found = solve_coin(measure="if_asked")
+    assert found.lower < 50 < found.upper
+
+
+def test_replicates_that_happen_to_be_equal_are_not_certain() -> None:
+    """A mean of 0 of n has an MCSE of 0, but not an error of 0."""
+    found = solve_coin(measure="mean", low=0, target=0.5, integer=True)
+    assert found.lower < 50 < found.upper
+    assert (found.trace["mcse"].iloc[0], found.trace["at"].iloc[0]) == (0, 0)
+
+
+def test_what_is_not_random_is_refused() -> None:
+    with pytest.raises(StudyError, match=r"has a Monte Carlo error of 0 wherever .*brentq"):
+        solve_coin(lambda x: Coin(100 * (x > 50)), measure="mean")
+
+
+def test_misspelt_names_are_refused() -> None:
+    with pytest.raises(
+        ConfigError, match="measure='powr': the study has none; did you mean 'power'"
+    ):
+        solve_coin(measure="powr")
+    with pytest.raises(ConfigError, match="TwoStage has no factor 'x'; there is"):
+        solve_coin(TRIAL)
+    with pytest.raises(ConfigError, match="scenario=3 is neither a scenario nor a function of x"):
+        solve_coin(3)
+
+
+def test_a_scenario_that_ignores_the_factor_is_refused() -> None:
+    with pytest.raises(StudyError, match="values 10 and 90 give the same scenario, Coin"):
+        solve_coin(lambda x: Coin(50))
+
+
+def test_a_cell_that_is_not_said_is_refused() -> None:
+    settings = {"target": 0.25, "low": 4, "high": 100, "tolerance": 2.5, "workers": INLINE}
+    study, one = toy.study(block_size=200), toy.Mean(3)
+    text = r"a value for each method \('t', 'z'\), .* Say which: where={'method': 't'}"
+    with pytest.raises(StudyError, match=text):
+        solve(study, one, "n_obs", measure="empirical_se", **settings)  # type: ignore[arg-type]
+    with pytest.raises(StudyError, match="where: method has no 'F'; there is 't', 'z'"):
+        solve(study, one, "n_obs", measure="empirical_se", where={"method": "F"}, **settings)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- the page
+def test_example_of_the_documentation_runs() -> None:
+    page = Path(__file__).parents[2] / "docs" / "solving.md"
+    (example,) = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    names: dict[str, object] = {}
+    exec(example, names)
+    assert isinstance(names["found"], Solution)

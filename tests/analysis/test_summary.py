@@ -1,0 +1,280 @@
+"""The summary: one row per scenario, cell and measure, with its numbers in place."""
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simstudy.analysis.summary import NUMBERS, streamable
+from simstudy.design import grid
+from simstudy.errors import StudyError
+from simstudy.measures import (
+    bias,
+    coverage,
+    empirical_se,
+    mean,
+    median,
+    mse,
+    rejection_rate,
+    rejection_rate_at,
+    rmse,
+)
+from simstudy.study import Study
+from tests import toy
+
+METRICS = ("mse", "mae", "r2")
+
+
+@dataclass(frozen=True)
+class TwoAxes:
+    """Known values in every cell: method m and metric k shift the replicate's own number."""
+
+    n_obs: int
+    with_failures: bool = False
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").standard_normal(n_rep) / np.sqrt(self.n_obs)
+        cells = 10.0 * np.arange(2)[:, None] + np.arange(3)
+        estimate = x[:, None, None] + cells
+        if self.with_failures:
+            estimate[x > 0.2, 1, 2] = np.nan
+        return {"estimate": estimate, "truth": cells + np.zeros((n_rep, 1, 1)), "x": x}
+
+    def exact(self):
+        se = np.full((2, 3), 1 / np.sqrt(self.n_obs))
+        return {"bias": 0.0, "empirical_se": se, "mean_x": 0.0}
+
+
+def two_axes(**scenario):
+    return Study(
+        name="two_axes",
+        scenarios=grid(TwoAxes, n_obs=[4, 16], **scenario),
+        measures=[
+            bias("estimate", truth="truth"),
+            empirical_se("estimate"),
+            mean("x", name="mean_x"),
+        ],
+        axes={"method": ("a", "b"), "metric": METRICS},
+        block_size=40,
+    )
+
+
+def test_a_row_for_every_scenario_cell_and_measure_in_order():
+    result = toy.study((3, 10)).run(60)
+    cells = itertools.product((3, 10), ("bias", "coverage", "empirical_se"), ("t", "z"))
+    found = result.summary[["n_obs", "measure", "method"]].itertuples(index=False, name=None)
+    assert list(found) == list(cells)
+    assert list(result.summary) == ["n_obs", "truth", "method", "measure", *NUMBERS]
+
+
+def test_every_number_is_that_of_the_plain_formula():
+    result = toy.study((3,)).run(120)
+    rows = result.replicates
+    for method, data in rows.groupby("method"):
+        error = (data["estimate"] - data["truth"]).to_numpy()
+        hit = ((data["lower"] <= data["truth"]) & (data["truth"] <= data["upper"])).to_numpy()
+        found = result.value("bias", method=method)
+        assert found["estimate"] == pytest.approx(error.mean(), rel=1e-14)
+        assert found["mcse"] == pytest.approx(error.std(ddof=1) / np.sqrt(120), rel=1e-14)
+        found = result.value("coverage", method=method)
+        assert found["estimate"] == hit.mean()
+        assert found["mcse"] == pytest.approx(hit.std() / np.sqrt(120), rel=1e-14)
+        assert found["n_rep"] == 120
+        assert found["n_failed"] == 0
+        assert found["lower"] < found["estimate"] < found["upper"]
+
+
+def test_theory_stands_beside_its_own_cell():
+    summary = toy.study((3, 10)).run(60).summary.set_index(["n_obs", "measure", "method"])
+    exact = summary["exact"]
+    assert (exact[:, "bias"] == 0).all()
+    assert (exact[:, "coverage", "t"] == 0.95).all()
+    assert exact[:, "coverage", "z"].isna().all()
+    assert exact[:, "empirical_se"].isna().all()
+
+
+def test_two_axes_come_in_storage_order():
+    result = two_axes().run(80)
+    rows = result.summary.query("measure == 'bias' and n_obs == 4")
+    assert list(zip(rows["method"], rows["metric"], strict=True)) == list(
+        itertools.product("ab", METRICS)
+    )
+    assert rows["estimate"].nunique() == 1 or np.ptp(rows["estimate"]) < 1e-13
+    estimates = result.columns(result.plan.scenarios[0], "estimate")["estimate"]
+    found = result.summary.query("measure == 'empirical_se' and n_obs == 4")["estimate"]
+    np.testing.assert_allclose(found, estimates.std(axis=0, ddof=1).ravel(), rtol=1e-13)
+
+
+def test_a_measure_without_the_axes_has_one_row_and_no_labels():
+    rows = two_axes().run(80).summary.query("measure == 'mean_x'")
+    assert len(rows) == 2
+    assert rows[["method", "metric"]].isna().all(axis=None)
+
+
+def test_a_failed_cell_is_counted_in_its_own_cell():
+    result = two_axes(with_failures=True).run(200)
+    n_failed = int((result.columns(result.plan.scenarios[0], "x")["x"] > 0.2).sum())
+    assert 0 < n_failed < 200
+    rows = result.summary.query("measure == 'bias' and n_obs == 4").set_index(["method", "metric"])
+    assert rows["n_failed"]["b", "r2"] == n_failed
+    assert rows["n_rep"]["b", "r2"] == 200 - n_failed
+    assert rows["n_failed"].sum() == n_failed
+    assert (rows["n_rep"] + rows["n_failed"] == 200).all()
+
+
+# ---------------------------------------------------------------- axes of a measure's own
+@dataclass(frozen=True)
+class PValues:
+    def simulate(self, streams, n_rep):
+        p = streams("data").random((n_rep, 2))
+        return {"p": p, "n_error": (p < 0.3).astype(float)}
+
+
+def test_a_measure_brings_axes_of_its_own():
+    study = Study(
+        name="levels",
+        scenarios=[PValues()],
+        measures=[rejection_rate_at("p", alpha=(0.1, 0.5)), mean("p")],
+        axes={"method": ("a", "b")},
+        block_size=100,
+    )
+    result = study.run(100)
+    (name,) = result.measures[0].axes
+    rows = result.summary.dropna(subset=[name])
+    p = result.columns(PValues(), "p")["p"]
+    assert list(zip(rows["method"], rows[name], strict=True)) == list(
+        itertools.product("ab", (0.1, 0.5))
+    )
+    np.testing.assert_allclose(
+        rows["estimate"], [(p[:, m] < a).mean() for m in (0, 1) for a in (0.1, 0.5)]
+    )
+    assert result.summary.query("measure == 'mean'")[name].isna().all()
+
+
+# ---------------------------------------------------------------- moments in place of rows
+def moments_study(**scenario):
+    return Study(
+        name="moments",
+        scenarios=grid(TwoAxes, n_obs=[4, 16], **scenario),
+        measures=[
+            bias("estimate", truth="truth"), mse("estimate", truth="truth"),
+            rmse("estimate", truth="truth"), empirical_se("estimate"), mean("x", name="mean_x"),
+        ],
+        axes={"method": ("a", "b"), "metric": METRICS},
+        block_size=40,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 3, 7])
+@pytest.mark.parametrize("with_failures", [False, True])
+def test_moments_of_blocks_say_what_the_rows_say(n_blocks, with_failures):
+    study = moments_study(with_failures=with_failures)
+    rows = study.run(40 * n_blocks).summary
+    merged = study.run(40 * n_blocks, keep="summary").summary
+    rows = rows[rows["measure"] != "convergence_rate"].reset_index(drop=True)
+    same = [name for name in rows if name not in ("estimate", "mcse", "lower", "upper")]
+    pd.testing.assert_frame_equal(merged[same], rows[same])
+    for name in ("estimate", "mcse", "lower", "upper"):
+        np.testing.assert_allclose(merged[name], rows[name], rtol=1e-10, atol=1e-14)
+
+
+class Lost(Exception):
+    """Of a block from which nothing comes back."""
+
+
+@dataclass(frozen=True)
+class LosesBlocks(TwoAxes):
+    """Loses the blocks whose first number is among the larger half, or all of them."""
+
+    always: bool = False
+
+    def simulate(self, streams, n_rep):
+        if self.always or streams("fate").random() < 0.5:
+            raise Lost("nothing came back")
+        return super().simulate(streams, n_rep)
+
+
+@pytest.mark.parametrize("settings", [{}, {"on_failure": "impute_worst", "worst": {"x": -9.0}}])
+@pytest.mark.parametrize("always", [False, True])
+def test_blocks_that_failed_as_a_whole_count_as_failures_without_rows_too(always, settings):
+    study = replace(
+        moments_study(), scenarios=[LosesBlocks(4, always=always), LosesBlocks(16)], **settings
+    )
+    rows = study.run(280).summary
+    merged = study.run(280, keep="summary").summary
+    rows = rows[rows["measure"] != "convergence_rate"].reset_index(drop=True)
+    if not settings:
+        assert set(rows["n_failed"]) == ({280, 80} if always else {80, 200})
+    same = [name for name in rows if name not in ("estimate", "mcse", "lower", "upper")]
+    pd.testing.assert_frame_equal(merged[same], rows[same])
+    for name in ("estimate", "mcse", "lower", "upper"):
+        np.testing.assert_allclose(merged[name], rows[name], rtol=1e-10, atol=1e-14)
+
+
+def test_moments_are_the_same_bits_however_they_were_drawn():
+    from simstudy.engine.runner import Workers
+
+    study = moments_study()
+    one = study.run(280, keep="summary", workers=Workers("inline")).summary
+    other = study.run(280, keep="summary", workers=Workers("threads", 3)).summary
+    pd.testing.assert_frame_equal(one, other, check_exact=True)
+
+
+def test_moments_keep_a_row_for_each_block():
+    result = moments_study().run(280, keep="summary")
+    key = next(iter(result.plan.keys))
+    assert len(result.store.read(key, 7)) == 7
+
+
+def test_what_needs_replicates_cannot_be_streamed():
+    with pytest.raises(
+        StudyError, match="keeps no replicates, and median_estimate cannot do without"
+    ):
+        streamable([bias("estimate", truth=0.0), median("estimate")])
+    assert len(streamable([bias("estimate", truth=0.0)])) == 1
+
+
+def test_a_conditional_share_streams_too():
+    @dataclass(frozen=True)
+    class Conditional:
+        def simulate(self, streams, n_rep):
+            x = streams("data").standard_normal((2, n_rep))
+            return {"reject": x[0] + x[1] > 0, "given": x[0] > 0}
+
+    study = Study(
+        "conditional", [Conditional()], [rejection_rate("reject", given="given")], block_size=50
+    )
+    rows, merged = study.run(300).summary, study.run(300, keep="summary").summary
+    for name in ("estimate", "mcse", "lower", "upper"):
+        np.testing.assert_allclose(merged[name], rows[name], rtol=1e-11)
+
+
+# ---------------------------------------------------------------- slips
+def test_a_misspelt_name_of_theory_is_refused():
+    @dataclass(frozen=True)
+    class Slip:
+        def simulate(self, streams, n_rep):
+            return {"x": streams("data").random(n_rep)}
+
+        def exact(self):
+            return {"mean_of_x": 0.5, "meam_x": 0.5}
+
+    study = Study("slip", [Slip()], [mean("x", name="mean_x")], block_size=10)
+    with pytest.raises(StudyError, match=r"speaks of 'mea.*did you mean 'mean_x'"):
+        study.run(10).summary  # noqa: B018
+
+
+def test_theory_of_other_measures_is_no_slip():
+    study = two_axes()
+    assert "empirical_se" in study.scenarios[0].exact()
+    fewer = Study("fewer", study.scenarios, [mean("x", name="mean_x")], study.axes, 40)
+    assert len(fewer.run(40).summary) == 2
+
+
+def test_a_column_that_was_never_returned_is_named():
+    axes = {"method": ("a", "b")}
+    study = Study("absent", [PValues()], [coverage("lower", "upper", truth=0.0)], axes, 10)
+    with pytest.raises(StudyError, match="reads column 'lower', which simulate did not return"):
+        study.run(10).summary  # noqa: B018

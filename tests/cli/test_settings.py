@@ -1,0 +1,65 @@
+"""The command line's own settings."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import yaml
+
+from simstudy.cli.settings import Settings, read_shard
+from simstudy.engine.runner import BACKENDS
+from simstudy.errors import ConfigError
+from simstudy.options import build
+
+CONFIG = Path(__file__).parents[2] / "conf" / "config.yaml"
+
+
+def test_every_key_of_the_command_line_is_typed_here_and_the_other_way_round():
+    keys = set(yaml.safe_load(CONFIG.read_text())) - {"defaults", "hydra"}
+    groups = {"backend"}  # a folder under conf/
+    assert keys | groups == {one.name for one in fields(Settings)}
+
+
+def test_both_have_the_same_defaults():
+    written = yaml.safe_load(CONFIG.read_text())
+    for name, value in vars(Settings()).items():
+        if name in written:
+            assert written[name] == value, name
+
+
+def test_every_backend_can_be_chosen():
+    (about,) = [one.metadata["option"] for one in fields(Settings) if one.name == "backend"]
+    assert about.one_of == BACKENDS
+    files = {path.stem for path in (CONFIG.parent / "backend").glob("*.yaml")}
+    assert files == set(BACKENDS)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"n_rep": 0}, "n_rep=0: allowed is a whole number at least 1"),
+        ({"seed": -1}, "seed=-1: allowed is a whole number at least 0"),
+        ({"seed": 1.5}, "seed=1.5: allowed is a whole number"),
+        ({"keep": "all"}, "keep=all: allowed is text one of replicates, summary"),
+        ({"max_rep": 0}, "max_rep=0: allowed is a whole number at least 1"),
+        ({"report": 1}, "report=1: allowed is true or false"),
+    ],
+    ids=str,
+)
+def test_refuses(given, text):
+    with pytest.raises(ConfigError) as error:
+        build(Settings, given)
+    assert str(error.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "shard"), [(None, None), ("1/1", (1, 1)), ("3/100", (3, 100)), ("100/100", (100, 100))]
+)
+def test_shards(text, shard):
+    assert read_shard(text) == shard
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "/3", "1/", "a/b", "1.5/3", "-1/3", "1/2/3"])
+def test_what_is_no_shard(text):
+    with pytest.raises(ConfigError, match=r"allowed is i/N.*nearest that works: shard=1/1"):
+        read_shard(text)

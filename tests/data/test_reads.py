@@ -1,0 +1,404 @@
+"""Files that project code reads are noticed, and those that no study owns are not."""
+
+import gzip
+import importlib
+import importlib.resources
+import io
+import json
+import linecache
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet
+import pytest
+
+from simstudy import Data
+from simstudy.data import reads
+from simstudy.data.reads import reads_at_import, unwatched, watching
+from simstudy.engine.block import draw_block
+from simstudy.engine.failures import each_replicate
+from simstudy.engine.runner import Workers
+from simstudy.errors import StudyError
+from tests.with_data import PRICES, Undeclared, resampling, study_of
+
+WORKERS = [Workers("inline", 1), Workers("loky", 2)]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """The temporary folder is another one than the test's, whose files this process wrote."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(reads, "_ours", set())
+    (tmp_path / "temporary").mkdir()
+
+
+@pytest.fixture
+def files(tmp_path):
+    """One file of each kind, by its ending."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    PRICES.to_csv(folder / "x.csv", index=False)
+    PRICES.to_json(folder / "x.json")
+    PRICES.to_pickle(folder / "x.pkl")
+    PRICES.to_parquet(folder / "x.parquet")
+    PRICES.to_feather(folder / "x.feather")
+    np.save(folder / "x.npy", np.zeros(3))
+    np.savez(folder / "x.npz", x=np.zeros(3))
+    np.savetxt(folder / "x.txt", np.eye(2))
+    np.zeros(4).tofile(folder / "x.raw")
+    with gzip.open(folder / "x.gz", "w") as file:
+        file.write(b"x")
+    with zipfile.ZipFile(folder / "x.zip", "w") as archive:
+        archive.writestr("x", "x")
+    with closing(sqlite3.connect(folder / "x.db")) as base:
+        base.execute("create table x (y)")
+    return folder
+
+
+def through_zip(path):
+    with zipfile.ZipFile(path) as archive:
+        return archive.read("x")
+
+
+NOTICED = {
+    "open.csv": lambda path: open(path).close(),
+    "open, in bytes.csv": lambda path: open(os.fsencode(path)).close(),
+    "open, to change it.csv": lambda path: open(path, "r+").close(),
+    "os.open.csv": lambda path: os.close(os.open(path, os.O_RDONLY)),
+    "io.open_code.csv": lambda path: io.open_code(str(path)).close(),
+    "read_text.csv": lambda path: path.read_text(),
+    "json.json": lambda path: json.loads(path.read_text()),
+    "gzip.gz": lambda path: gzip.open(path).close(),
+    "zip.zip": through_zip,
+    "sqlite.db": lambda path: sqlite3.connect(path).close(),
+    "sqlite, by address.db": lambda path: sqlite3.connect(f"file:{path}?mode=ro", uri=True).close(),
+    "numpy.load.npy": np.load,
+    "numpy.load, mapped.npy": lambda path: np.load(path, mmap_mode="r"),
+    "numpy.load, of many.npz": lambda path: np.load(path)["x"],
+    "numpy.loadtxt.txt": np.loadtxt,
+    "numpy.fromfile.raw": np.fromfile,
+    "numpy.memmap.raw": np.memmap,
+    "pandas.read_csv.csv": pd.read_csv,
+    "pandas.read_csv, python.csv": lambda path: pd.read_csv(path, engine="python"),
+    "pandas.read_csv, arrow.csv": lambda path: pd.read_csv(path, engine="pyarrow"),
+    "pandas.read_csv, mapped.csv": lambda path: pd.read_csv(path, memory_map=True),
+    "pandas.read_json.json": pd.read_json,
+    "pandas.read_pickle.pkl": pd.read_pickle,
+    "pandas.read_feather.feather": pd.read_feather,
+}
+UNSEEN = {
+    "pandas.read_parquet.parquet": pd.read_parquet,
+    "pyarrow.parquet.parquet": pyarrow.parquet.read_table,
+    "subprocess.csv": lambda path: subprocess.run(["cat", path], capture_output=True, check=True),
+}
+
+
+def read_within(read, *args):
+    with watching() as found:
+        read(*args)
+    return found
+
+
+@pytest.mark.parametrize("name", NOTICED)
+def test_what_opens_files_in_python_is_noticed(name, files):
+    path = files / f"x.{name.split('.')[-1]}"
+    assert read_within(NOTICED[name], path) == [str(path)]
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_the_documented_limits_are_those_that_there_are(name, files):
+    assert read_within(UNSEEN[name], files / f"x.{name.split('.')[-1]}") == []
+
+
+def test_paths_are_whole_and_told_once(files, monkeypatch):
+    monkeypatch.chdir(files)
+    found = read_within(lambda: [open("x.csv").close() for _ in range(3)])
+    assert found == [str(files / "x.csv")]
+
+
+def test_watches_lie_within_one_another_and_end(files):
+    with watching() as outer:
+        (files / "x.txt").read_text()
+        inner = read_within((files / "x.csv").read_text)
+    (files / "x.json").read_text()
+    assert inner == [str(files / "x.csv")]
+    assert outer == [str(files / "x.txt"), str(files / "x.csv")]
+
+
+def test_another_thread_is_not_watched(files):
+    other = threading.Thread(target=(files / "x.csv").read_text)
+    with watching() as found:
+        other.start()
+        other.join()
+    assert found == []
+
+
+def test_the_hook_is_installed_once(monkeypatch):
+    monkeypatch.setattr(sys, "addaudithook", lambda _: pytest.fail("twice"))
+    reads.install()
+
+
+def test_the_file_opens_whatever_the_hook_meets(files, monkeypatch):
+    monkeypatch.setattr(reads, "_is_nobodys", lambda *_: 1 / 0)
+    assert read_within((files / "x.txt").read_text) == []
+
+
+# ---------------------------------------------------------------- what no study owns
+def writes(folder):
+    (folder / "new").write_text("x")
+    with open(folder / "new", "a+") as file:
+        file.write("x")
+    with open(folder / "new2", "w+") as file:
+        file.write("x")
+
+
+def raises_and_shows(folder):
+    linecache.clearcache()
+    try:
+        raise ValueError("shown")
+    except ValueError:
+        assert "raise ValueError" in traceback.format_exc()
+
+
+def writes_and_reads_back(folder):
+    with tempfile.TemporaryDirectory() as own:
+        PRICES.to_parquet(Path(own) / "in_c")
+        assert (Path(own) / "in_c").read_bytes()
+    with tempfile.NamedTemporaryFile("w+") as file:
+        assert Path(file.name).read_text() == ""
+    handle, first = tempfile.mkstemp()
+    os.close(handle)
+    os.replace(first, first + "renamed")
+    assert Path(first + "renamed").read_text() == ""
+
+
+def fails_to_open(folder):
+    with pytest.raises(FileNotFoundError):
+        (folder / "none").read_text()
+    with pytest.raises(IsADirectoryError):
+        folder.read_text()
+
+
+def opens_by_number(folder):
+    to_read, to_write = os.pipe()
+    os.close(to_write)
+    with open(to_read) as file:
+        assert file.read() == ""
+
+
+def imports(folder):
+    (folder / "imported_here.py").write_text("X = 1")
+    assert importlib.import_module("imported_here").X == 1
+
+
+@pytest.mark.parametrize(
+    "does",
+    [
+        writes,
+        raises_and_shows,
+        writes_and_reads_back,
+        fails_to_open,
+        opens_by_number,
+        imports,
+        lambda _: sqlite3.connect(":memory:").close(),
+        lambda folder: sqlite3.connect(folder / "new.db").close(),
+        lambda _: Path("/proc/self/status").read_text(),
+        lambda _: Path(os.__file__).read_text(),
+        lambda _: Path(np.__file__).read_text(),
+        lambda _: importlib.resources.files("numpy").joinpath("version.py").read_text(),
+        lambda _: open(sys.executable, "rb").close(),
+        lambda _: pd.Timestamp("2020-01-01", tz="America/Nome"),
+        lambda _: socket.getaddrinfo("localhost", 80),
+    ],
+)  # fmt: skip
+def test_what_no_study_owns_is_passed_over(does, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert read_within(does, tmp_path) == []
+    sys.modules.pop("imported_here", None)
+
+
+def test_only_what_this_process_wrote_in_the_temporary_folder_is_passed_over(tmp_path):
+    folder = tmp_path / "temporary"
+    path = folder / "x"
+    subprocess.run([sys.executable, "-c", f"open({str(path)!r}, 'w').close()"], check=True)
+    assert read_within(path.read_text) == [str(path)]
+    path.write_text("mine")
+    assert read_within(path.read_text) == []
+    outside = tmp_path / "x"
+    outside.write_text("mine")
+    assert read_within(outside.read_text) == [str(outside)]
+
+
+def test_a_project_in_the_folder_of_the_installation_is_still_a_project(files, monkeypatch):
+    path = files / "x.csv"
+    beside = compile("open(path).close()", str(files / "study.py"), "exec")
+    monkeypatch.setattr(reads, "_PREFIXES", (str(files),))
+    assert read_within(path.read_text) == []
+    assert read_within(lambda: exec(beside, {"path": path})) == [str(path)]
+
+
+def test_unwatched_is_for_what_no_number_depends_on(files):
+    def read():
+        with unwatched():
+            (files / "x.csv").read_text()
+
+    assert read_within(read) == []
+    assert read_within((files / "x.csv").read_text) == [str(files / "x.csv")]
+
+
+def test_declared_files_are_not_told(files):
+    part = Data.file(files / "x.csv")
+    assert read_within(part.frame) == []
+    assert read_within(part.check) == []
+    assert read_within(Data.file, files / "x.txt") == []
+    assert read_within((files / "x.csv").read_text) != []
+    base = Data.file(files / "x.db")
+    assert read_within(lambda: sqlite3.connect(base.path).close()) == []
+
+
+def test_a_library_reads_for_the_project_that_called_it(files):
+    def analyse(x):
+        return {"x": len(pd.read_csv(files / "x.csv")) + x}
+
+    found = read_within(lambda: each_replicate(analyse, np.zeros(2), returns=["x"]))
+    assert found == [str(files / "x.csv")]
+
+
+# ---------------------------------------------------------------- while modules are imported
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """Modules of a project; gives a function that writes one."""
+    (tmp_path / "prices.csv").write_text("price\n1\n")
+    monkeypatch.setattr(reads, "_at_import", {})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    written = []
+
+    def write(name, text):
+        (tmp_path / f"{name}.py").write_text(f"PATH = {str(tmp_path / 'prices.csv')!r}\n{text}")
+        importlib.invalidate_caches()
+        written.append(name)
+
+    yield write
+    for name in written:
+        sys.modules.pop(name, None)
+
+
+def test_a_module_that_reads_while_it_is_imported_is_noticed(project, tmp_path):
+    project("reading", "TEXT = open(PATH).read()")
+    importlib.import_module("reading")
+    assert reads_at_import(["reading"]) == {str(tmp_path / "prices.csv"): "reading"}
+    assert reads_at_import(["another"]) == {}
+
+
+def test_a_read_belongs_to_the_module_that_was_being_imported(project, tmp_path):
+    project("helping", "def read():\n    return open(PATH).read()")
+    project("asking", "import helping\nTEXT = helping.read()")
+    project("lazy", "import helping\ndef later():\n    return helping.read()")
+    importlib.import_module("asking")
+    importlib.import_module("lazy").later()
+    assert reads_at_import(["helping", "asking", "lazy"]) == {
+        str(tmp_path / "prices.csv"): "asking"
+    }
+
+
+def test_each_module_that_read_the_file_can_be_asked_for(project, tmp_path):
+    for name in ("first", "second"):
+        project(name, "import pandas\nTABLE = pandas.read_csv(PATH)")
+        importlib.import_module(name)
+    for name in ("first", "second"):
+        assert reads_at_import([name]) == {str(tmp_path / "prices.csv"): name}
+
+
+def test_data_that_a_loader_hands_out_are_noticed(project, tmp_path):
+    project("loading", "import pkgutil\nTEXT = pkgutil.get_data(__name__, 'prices.csv')")
+    importlib.import_module("loading")
+    assert reads_at_import(["loading"]) == {str(tmp_path / "prices.csv"): "loading"}
+
+
+def test_what_the_engine_and_data_read_for_a_module_is_none_of_its_own(project):
+    project("declaring", "from simstudy import Data\nDATA = Data.file(PATH)")
+    project(
+        "asking",
+        "from simstudy.store.guard import read_json\nread_json(__import__('pathlib').Path(PATH))",
+    )
+    importlib.import_module("declaring")
+    importlib.import_module("asking")
+    assert reads_at_import(["declaring", "asking"]) == {}
+
+
+def test_a_script_and_what_is_typed_in_are_modules_too(project, tmp_path):
+    text = f"""
+import simstudy, sys
+from simstudy.data.reads import reads_at_import
+open({str(tmp_path / "prices.csv")!r}).close()
+print(reads_at_import(["__main__"]))
+"""
+    (tmp_path / "script.py").write_text(text)
+    for asked in (["-c", text], [str(tmp_path / "script.py")]):
+        told = subprocess.run(
+            [sys.executable, *asked], capture_output=True, text=True, check=True,
+            env={**os.environ, "PYTHONPATH": str(Path(reads.__file__).parents[2])},
+        )  # fmt: skip
+        assert told.stdout.strip() == str({str(tmp_path / "prices.csv"): "__main__"})
+
+
+# ---------------------------------------------------------------- in a study
+def refusal_of(path):
+    return (
+        f"simulate read {path}, which the study does not declare, so a change of that file would "
+        "go unnoticed. Make it a part of the scenario: a field `data: Data`, given "
+        "Data.file('settings.json'), and read it with self.data.bytes() or from self.data.path."
+    )
+
+
+@pytest.fixture
+def settings(tmp_path, monkeypatch):
+    path = tmp_path / "settings.json"
+    path.write_text('{"x": 1}')
+    monkeypatch.chdir(tmp_path)
+    return path
+
+
+@pytest.mark.parametrize("workers", WORKERS, ids=lambda x: x.backend)
+@pytest.mark.parametrize("how", ["plain", "raises", "swallowed"])
+def test_an_undeclared_read_stops_the_run(how, workers, settings):
+    study = study_of(Undeclared(str(settings), how))
+    with pytest.raises(StudyError) as refusal:
+        study.run(workers=workers)
+    assert refusal_of(settings).split("given")[0] in str(refusal.value)
+    assert "a field `data: Data`, given Data.file(" in str(refusal.value)
+
+
+def test_the_refusal_names_the_scenario_the_file_and_the_lines_to_type(settings):
+    plan = study_of(Undeclared(str(settings))).plan()
+    with pytest.raises(StudyError) as refusal:
+        draw_block(plan, plan.scenarios[0], 0)
+    assert str(refusal.value) == f"{plan.scenarios[0]!r}: {refusal_of(settings)}"
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("x.csv", "frame()"), ("x.parquet", "frame()"), ("x.npy", "array()"), ("x.txt", "text()")],
+)
+def test_the_refusal_says_how_to_read_it(name, how, tmp_path):
+    path = tmp_path / name
+    path.write_text('{"x": 1}')
+    study = study_of(Undeclared(str(path)))
+    with pytest.raises(StudyError, match=rf"read it with self\.data\.{how[:-2]}\(\)\.$"):
+        study.run(workers=WORKERS[0])
+
+
+def test_a_study_that_declares_its_data_runs(files):
+    result = resampling(Data.file(files / "x.csv")).run(workers=WORKERS[0])
+    assert result.outcome.n_failed == 0

@@ -1,0 +1,339 @@
+"""A method that fails costs itself its cell, and says why."""
+
+import errno
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from simstudy.engine import failures as attempt
+from simstudy.engine import thread_warnings
+from simstudy.engine.failures import by_method, each_replicate, is_machine_trouble, raising
+from simstudy.errors import describe
+
+X = np.array([4.0, -1.0, 9.0, 0.0])
+
+
+def root(x):
+    if x < 0:
+        raise ValueError("negative\n  values have no root")
+    if x == 0:
+        warnings.warn("zero is a fixed point", stacklevel=1)
+    return {"root": np.sqrt(x), "square": x * x}
+
+
+def test_each_replicate_is_the_plain_loop():
+    columns = each_replicate(lambda x, y: {"sum": x + y}, X, 2 * X, returns=["sum"])
+    assert set(columns) == {"sum"}
+    np.testing.assert_array_equal(columns["sum"], [x + 2 * x for x in X])
+
+
+def test_what_went_wrong_is_data_in_its_own_row():
+    columns = each_replicate(root, X, returns=("root", "square"))
+    np.testing.assert_array_equal(columns["root"], [2, np.nan, 3, 0])
+    np.testing.assert_array_equal(columns["square"], [16, np.nan, 81, 0])
+    assert columns["error"].tolist() == [
+        None,
+        "ValueError: negative values have no root",
+        *[None] * 2,
+    ]
+    assert columns["warning"].tolist() == [None] * 3 + ["UserWarning: zero is a fixed point"]
+
+
+def test_a_whole_row_of_the_data_is_handed_over():
+    data = np.arange(6.0).reshape(3, 2)
+    columns = each_replicate(lambda row: {"total": row.sum()}, data, returns=["total"])
+    np.testing.assert_array_equal(columns["total"], data.sum(axis=1))
+
+
+def test_a_method_that_returns_no_number_is_told_so():
+    columns = each_replicate(lambda x: {"y": [x, x]}, X, returns=["y"])
+    assert columns["error"][0] == "StudyError: y has shape (2,), not one number per replicate"
+    assert np.isnan(columns["y"]).all()
+
+
+def test_a_column_that_is_missing_is_named():
+    columns = each_replicate(lambda x: {}, X, returns=["y"])
+    assert columns["error"].tolist() == ["KeyError: 'y'"] * 4
+
+
+def test_only_the_row_that_is_replayed_raises():
+    with raising(1), pytest.raises(ValueError, match="no root"):
+        each_replicate(root, X, returns=["root"])
+    with raising(2):
+        assert each_replicate(root, X, returns=["root"])["error"][1] is not None
+    assert each_replicate(root, X, returns=["root"])["error"][1] is not None, "and no longer after"
+
+
+def test_interrupts_are_not_data():
+    def stop(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        each_replicate(stop, X, returns=["y"])
+
+
+def test_the_callers_warnings_stay_as_they_were():
+    before = list(warnings.filters)
+    each_replicate(root, X, returns=["root"])
+    assert warnings.filters == before
+
+
+def test_threads_do_not_hear_each_others_warnings():
+    def analyse(x):
+        warnings.warn(f"seen {x:g}", stacklevel=1)
+        return {"y": x}
+
+    heard = {}
+
+    def work(value):
+        heard[value] = each_replicate(analyse, np.full(50, value), returns=["y"])["warning"]
+
+    threads = [threading.Thread(target=work, args=(float(v),)) for v in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert all(set(texts) == {f"UserWarning: seen {v:g}"} for v, texts in heard.items())
+
+
+def said_beside(other):
+    """What a replicate's `warning` is when `other` runs in a thread while it is analysed."""
+    both = threading.Barrier(2, timeout=60)
+    errors = []
+
+    def beside():
+        both.wait()
+        try:
+            other()
+        except Exception as error:
+            errors.append(error)
+        both.wait()
+
+    def analyse(x):
+        both.wait()
+        both.wait()
+        warn("mine")
+        return {"y": x}
+
+    thread = threading.Thread(target=beside)
+    thread.start()
+    columns = each_replicate(analyse, X[:1], returns=["y"])
+    thread.join()
+    return columns["warning"].tolist(), errors
+
+
+def warn(text):
+    warnings.warn(text, stacklevel=1)
+
+
+MINE = ["UserWarning: mine"]
+
+
+def test_a_replicate_does_not_hear_other_threads():
+    with pytest.warns(UserWarning, match="theirs") as shown:
+        assert said_beside(lambda: warn("theirs")) == (MINE, [])
+    assert [str(one.message) for one in shown] == ["theirs"], "and it is not lost"
+
+
+def test_that_test_catches_the_record_that_all_threads_share(monkeypatch):
+    @contextmanager
+    def shared() -> Iterator[list[str]]:
+        said: list[str] = []
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield said
+            said += [f"{one.category.__name__}: {one.message}" for one in caught]
+
+    monkeypatch.setattr(attempt, "warnings_of_this_thread", shared)
+    said, _ = said_beside(lambda: warn("theirs"))
+    assert said == ["UserWarning: theirs; UserWarning: mine"]
+
+
+@pytest.mark.parametrize("action", ["error", "ignore"])
+def test_other_threads_keep_their_filters(action):
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.filterwarnings(action, "theirs")
+        said, errors = said_beside(lambda: warn("theirs"))
+    assert said == MINE
+    assert shown == []
+    assert [str(one) for one in errors] == ["theirs"] * (action == "error")
+
+
+def test_what_another_thread_was_shown_is_heard_here_all_the_same():
+    """Python shows a warning once for each line, unless it is told to forget that."""
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("default")
+        assert said_beside(lambda: warn("mine")) == (MINE, [])
+
+
+def test_a_method_may_keep_its_warnings_to_itself():
+    def analyse(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warn("not for you")
+        warn("mine")
+        return {"y": x}
+
+    assert each_replicate(analyse, X[:1], returns=["y"])["warning"].tolist() == MINE
+
+
+def test_filters_that_another_thread_puts_back_later_do_no_harm():
+    """Its `catch_warnings` began while a replicate was analysed, and ends after that."""
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            theirs = warnings.catch_warnings()
+            said_beside(theirs.__enter__)
+            theirs.__exit__(None, None, None)
+        assert thread_warnings._show_elsewhere is not thread_warnings._hear
+        assert warnings.filters.count(thread_warnings._ALWAYS_HERE) == 1, "nothing piles up"
+        warn("shown")
+        assert said_beside(lambda: warn("theirs")) == (MINE, [])
+    assert [str(one.message) for one in shown] == ["shown", "theirs"]
+
+
+def test_an_analysis_within_an_analysis_has_its_own_warnings():
+    inner = []
+
+    def analyse(x):
+        warn("before")
+        inner.append(each_replicate(root, X[3:], returns=["root"])["warning"].tolist())
+        warn("after")
+        return {"y": x}
+
+    said = each_replicate(analyse, X[:1], returns=["y"])["warning"].tolist()
+    assert said == ["UserWarning: before; UserWarning: after"]
+    assert inner == [["UserWarning: zero is a fixed point"]]
+
+
+# ---------------------------------------------------------------- what is no failure of a method
+def caused(error, cause):
+    error.__cause__ = cause
+    return error
+
+
+def meanwhile(error, context):
+    error.__context__ = context
+    return error
+
+
+def refused_array():
+    """NumPy's own kind of MemoryError."""
+    with pytest.raises(MemoryError) as refusal:
+        np.empty(10**17)
+    return refusal.value
+
+
+TROUBLE = [
+    MemoryError(),
+    refused_array(),
+    *(OSError(code, "no more") for code in sorted(attempt.MACHINE_TROUBLE)),
+    caused(RuntimeError("cannot start"), OSError(errno.EAGAIN, "fork")),
+    meanwhile(ValueError("no fit"), caused(KeyError("x"), MemoryError())),
+    ExceptionGroup("two", [ValueError("x"), MemoryError()]),
+]
+OF_THE_METHOD = [
+    ValueError("no solution"),
+    np.linalg.LinAlgError("singular"),
+    FileNotFoundError(errno.ENOENT, "no such file"),
+    OSError("without a number"),
+    caused(RuntimeError("no fit"), ValueError("x")),
+    meanwhile(ValueError("no fit"), PermissionError(errno.EACCES, "no")),
+]
+
+
+def raised(error):
+    def raises(*_):
+        raise error
+
+    return raises
+
+
+@pytest.mark.parametrize("error", TROUBLE, ids=repr)
+def test_trouble_of_the_machine_is_raised_and_not_recorded(error):
+    assert is_machine_trouble(error)
+    with pytest.raises(type(error)):
+        each_replicate(raised(error), X, returns=["y"])
+    with pytest.raises(type(error)):
+        by_method({"a": lambda: {"x": X}, "b": raised(error)}, n_rep=4)
+
+
+@pytest.mark.parametrize("error", OF_THE_METHOD, ids=repr)
+def test_what_a_method_raises_is_its_own(error):
+    assert not is_machine_trouble(error)
+    errors = each_replicate(raised(error), X, returns=["y"])["error"]
+    assert errors.tolist() == [describe(error)] * 4
+    made = by_method({"a": lambda: {"x": X}, "b": raised(error)}, n_rep=4)
+    assert made["error"][:, 1].tolist() == [describe(error)] * 4
+
+
+def test_errors_that_refer_to_each_other_come_to_an_end():
+    one, other = ValueError("one"), ValueError("other")
+    assert not is_machine_trouble(caused(one, caused(other, one)))
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("two\nlines"), "ValueError: two lines"),
+        (KeyError("x"), "KeyError: 'x'"),
+        (RuntimeError(), "RuntimeError"),
+    ],
+)
+def test_an_error_in_one_line(error, text):
+    assert describe(error) == text
+
+
+# ---------------------------------------------------------------- methods on a block
+def fails():
+    raise np.linalg.LinAlgError("singular")
+
+
+def test_methods_are_stacked_along_their_axis():
+    made = by_method({"a": lambda: {"x": X}, "b": lambda: {"x": 2 * X}}, n_rep=4)
+    np.testing.assert_array_equal(made["x"], np.stack([X, 2 * X], axis=1))
+    assert set(made) == {"x"}
+
+
+def test_a_method_that_raises_costs_no_other_anything():
+    made = by_method({"a": lambda: {"x": X}, "b": fails}, n_rep=4)
+    np.testing.assert_array_equal(made["x"][:, 0], X)
+    assert made["error"][:, 0].tolist() == [None] * 4
+    assert made["error"][:, 1].tolist() == ["LinAlgError: singular"] * 4
+
+
+def test_further_axes_come_after_the_method():
+    wide = np.arange(8.0).reshape(4, 2)
+    made = by_method({"a": lambda: {"x": wide}, "b": lambda: {"x": X}, "c": fails}, n_rep=4)
+    assert made["x"].shape == (4, 3, 2)
+    np.testing.assert_array_equal(made["x"][:, 0], wide)
+    np.testing.assert_array_equal(made["x"][:, 1], np.stack([X, X], axis=1))
+
+
+def test_all_methods_may_fail():
+    made = by_method({"a": fails, "b": fails}, n_rep=2)
+    assert made["error"].tolist() == [["LinAlgError: singular"] * 2] * 2
+
+
+def test_a_column_that_does_not_fit_is_that_methods_failure():
+    made = by_method({"a": lambda: {"x": X}, "b": lambda: {"x": X[:2]}}, n_rep=4)
+    says = "StudyError: x has shape (2,); its first axis must be 4"
+    assert made["error"][:, 1].tolist() == [says] * 4
+
+
+def test_a_replay_lets_the_error_through():
+    with raising(0), pytest.raises(np.linalg.LinAlgError, match="singular"):
+        by_method({"a": lambda: {"x": X}, "b": fails}, n_rep=4)
+
+
+def test_the_errors_of_rows_go_with_their_method():
+    def careful():
+        return each_replicate(root, X, returns=["root"])
+
+    made = by_method({"plain": lambda: {"root": X}, "careful": careful}, n_rep=4)
+    assert made["error"][1].tolist() == [None, "ValueError: negative values have no root"]
+    assert made["error"][0].tolist() == [None, None]

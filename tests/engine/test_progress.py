@@ -1,0 +1,109 @@
+"""How far a run is: rarely said where nobody watches, and never where nobody asked."""
+
+import contextlib
+import io
+
+import pytest
+
+from simstudy.engine import progress
+from simstudy.engine.progress import LINE_SECONDS, Bar
+
+
+class Clock:
+    now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(progress.time, "monotonic", made.monotonic)
+    return made
+
+
+def test_a_line_now_and_then_where_there_is_no_terminal(clock, capsys):
+    with Bar("toy") as bar:
+        bar.begin(10_000)
+        clock.now += LINE_SECONDS / 2
+        bar.advance(1000)
+        clock.now += LINE_SECONDS / 2 + 1
+        bar.advance(1200)
+        clock.now += LINE_SECONDS / 2
+        bar.advance(1000)
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == "toy: 2,200 of 10,000 replicates, 200 rep/s, 39 s left\n"
+
+
+def test_rounds_add_up_and_their_time_too(clock, capsys):
+    with Bar("toy") as bar:
+        bar.begin(100)
+        clock.now += 5
+        bar.advance(100)
+        bar.begin(300)
+        clock.now += 15
+        bar.advance(100)
+    assert capsys.readouterr().err == "toy: 200 of 400 replicates, 10 rep/s, 20 s left\n"
+
+
+def test_nothing_is_said_unasked(clock, capsys):
+    with Bar("toy", shown=False) as bar:
+        bar.begin(100)
+        clock.now += 10 * LINE_SECONDS
+        bar.advance(50)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_note_is_always_said(capsys):
+    with Bar("toy", shown=False) as bar:
+        bar.begin(10)
+        bar.note("a worker died; 3 blocks to go")
+    assert capsys.readouterr().err == "a worker died; 3 blocks to go\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    return Terminal()
+
+
+def test_a_bar_where_there_is_a_terminal(terminal):
+    with contextlib.redirect_stderr(terminal), Bar("toy") as bar:
+        bar.begin(200)
+        bar.advance(100)
+        bar.note("a worker died")
+        bar.advance(100)
+    assert "toy" in terminal.getvalue()
+    assert "a worker died" in terminal.getvalue()
+
+
+def test_nothing_to_do_opens_no_bar(terminal):
+    with contextlib.redirect_stderr(terminal), Bar("toy") as bar:
+        bar.begin(0)
+    assert terminal.getvalue() == ""
+
+
+def test_an_interrupted_bar_is_closed(terminal):
+    bar = Bar("toy")
+
+    def interrupted():
+        with contextlib.redirect_stderr(terminal), bar:
+            bar.begin(10)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not bar._rich.live.is_started
+
+
+def test_a_rate_before_any_time_has_passed(clock):
+    bar = Bar("toy")
+    assert bar.rate(clock.now) == "0 rep/s"

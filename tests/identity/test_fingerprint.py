@@ -1,0 +1,273 @@
+"""What counts as another computation: the code that makes numbers, and nothing about it."""
+
+import importlib
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simstudy.identity.fingerprint import changes, fingerprint, library_version, modules
+from simstudy.identity.fingerprint.modules import forget_modules
+from simstudy.identity.names import identity
+from tests.toy import Mean
+
+PACKAGE = Path(__file__).parents[2] / "simstudy"
+
+MODEL = '''
+"""A scenario."""
+from dataclasses import dataclass
+
+import numpy as np
+
+import HELPERS
+from HELPERS import scale
+
+SHIFT = 1.5
+UNUSED = 1
+KNOWN: int = 4
+
+
+def shifted(x):
+    """Move x."""
+    return x + SHIFT * KNOWN  # by a constant
+
+
+def drawn_by_nobody(x):
+    return x
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial."""
+
+    k: float
+    n_obs: int = 10
+
+    def simulate(self, streams, n_rep):
+        """Draw."""
+        x = streams("data").standard_normal(n_rep)
+        return {"x": shifted(scale(x, self.k)), "y": HELPERS.twice(x)}
+
+    def exact(self) -> dict[str, float]:
+        return {"mean": 1.5}
+'''
+
+HELPERS = """
+import numpy as np
+
+FACTOR = 2.0
+LIMITS = {"low": 0}
+
+
+def twice(x):
+    return inner(x) * FACTOR
+
+
+def inner(x):
+    return np.asarray(x)
+
+
+def scale(x, k):
+    return k * x
+"""
+
+
+@pytest.fixture
+def trace(tmp_path, monkeypatch):
+    """The fingerprint of the model's scenario, with some text replaced."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def fingerprint_with(*replacements, use="Trial(k=1)"):
+        texts = {"traced_model": MODEL, "traced_helpers": HELPERS}
+        for old, new in replacements:
+            assert any(old in text for text in texts.values()), old
+            texts = {name: text.replace(old, new) for name, text in texts.items()}
+        for name, text in texts.items():
+            (tmp_path / f"{name}.py").write_text(text.replace("HELPERS", "traced_helpers"))
+        forget()
+        module = importlib.import_module("traced_model")
+        found = fingerprint([eval(use, vars(module))])
+        return {name.removeprefix("traced_"): value for name, value in found.items()}
+
+    yield fingerprint_with
+    forget()
+
+
+def forget():
+    """As a new process: nothing of the modules is remembered."""
+    for name in ("traced_model", "traced_helpers"):
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+    forget_modules()
+
+
+def differing(one, other):
+    return {name for name in {*one, *other} if one.get(name) != other.get(name)}
+
+
+def test_it_follows_what_the_scenario_uses_and_nothing_else(trace):
+    assert set(trace()) == {
+        "model.Trial", "model.shifted", "model.SHIFT", "model.KNOWN", "helpers.scale",
+        "helpers.twice", "helpers.inner", "helpers.FACTOR", "numpy", "numpy (its settings)",
+        "python",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "replacement",
+    [
+        ("  # by a constant", "  # by SHIFT, in the units of x"),
+        ('"""Move x."""', '"""Move each x\n\n    by a constant.\n    """'),
+        ('    """Move x."""\n', ""),
+        ('"""One trial."""', '"""A trial."""'),
+        ('"""Draw."""', '"""Draw and analyse."""'),
+        ("def shifted(x):", "def shifted(x: float, ) -> float:"),
+        ("k: float", "k: int | float"),
+        ("return x + SHIFT * KNOWN", "return (x\n            + SHIFT * KNOWN)"),
+        ('{"mean": 1.5}', '{"mean": 1.6, "sd": 1}'),
+        ("UNUSED = 1", "UNUSED = 2"),
+        ("def drawn_by_nobody(x):\n    return x", "def drawn_by_somebody(x):\n    return -x"),
+        ('"""A scenario."""', '"""Another docstring of the module."""'),
+        ("KNOWN: int = 4", "KNOWN: float = 4"),
+    ],
+    ids=lambda pair: pair[1][:30].replace("\n", " "),
+)
+def test_what_does_not_count(replacement, trace):
+    assert differing(trace(), trace(replacement)) == set()
+
+
+@pytest.mark.parametrize(
+    ("replacement", "changed"),
+    [
+        (("return x + SHIFT", "return x - SHIFT"), {"model.shifted"}),
+        (("SHIFT = 1.5", "SHIFT = 1.6"), {"model.SHIFT"}),
+        (("n_obs: int = 10", "n_obs: int = 11"), {"model.Trial"}),
+        (("standard_normal", "standard_exponential"), {"model.Trial"}),
+        (("return k * x", "return k * x + 0"), {"helpers.scale"}),
+        (("np.asarray(x)", "np.asarray(x) + 1"), {"helpers.inner"}),
+        (("FACTOR = 2.0", "FACTOR = 3.0"), {"helpers.FACTOR"}),
+        (("def scale(x, k):", "def scale(x, k=1):"), {"helpers.scale"}),
+        (("@dataclass(frozen=True)", "@dataclass(frozen=True, order=True)"), {"model.Trial"}),
+    ],
+    ids=lambda value: value[1] if isinstance(value, tuple) else "",
+)
+def test_what_counts_and_what_is_named(replacement, changed, trace):
+    assert differing(trace(), trace(replacement)) == changed
+
+
+def test_a_base_class_counts(trace):
+    based = ("@dataclass(frozen=True)", "class Base:\n    size = 3\n\n\n@dataclass(frozen=True)")
+    inherits = ("class Trial:", "class Trial(Base):")
+    other = ("size = 3", "size = 4")
+    assert differing(trace(based, inherits), trace(based, inherits, other)) == {"model.Base"}
+
+
+def test_the_parts_of_a_scenario_count(trace):
+    part = (
+        "def drawn_by_nobody(x):",
+        "@dataclass(frozen=True)\nclass Data:\n    sd: float = 1\n\n    def draw(self):\n"
+        "        return self.sd\n\n\ndef drawn_by_nobody(x):",
+    )
+    use = "Trial(k=Data())"
+    one, other = trace(part, use=use), trace(part, ("return self.sd", "return -self.sd"), use=use)
+    assert differing(one, other) == {"model.Data"}
+
+
+def test_an_import_inside_a_function_counts(trace):
+    inside = (
+        "    return x + SHIFT * KNOWN",
+        "    from HELPERS import inner as same\n    return same(x)",
+    )
+    other = ("np.asarray(x)", "np.asarray(x) + 1")
+    plain = ('"y": HELPERS.twice(x)', '"y": x')
+    assert differing(trace(inside, plain), trace(inside, plain, other)) == {"helpers.inner"}
+
+
+def test_both_branches_of_a_definition_count(trace):
+    branches = ("SHIFT = 1.5", "if np.pi > 3:\n    SHIFT = 1.5\nelse:\n    SHIFT = 2.5")
+    assert differing(trace(branches), trace(branches, ("SHIFT = 1.5", "SHIFT = 1.6")))
+    assert differing(trace(branches), trace(branches, ("SHIFT = 2.5", "SHIFT = 2.6")))
+
+
+def test_a_constant_that_is_changed_in_place_counts_from_its_start(trace):
+    grown = ("SHIFT = 1.5", "SHIFT = 1.5\nSHIFT += 1")
+    assert differing(trace(grown), trace(grown, ("SHIFT = 1.5", "SHIFT = 1.6"))) == {"model.SHIFT"}
+
+
+def test_the_version_of_a_library_counts(trace, monkeypatch):
+    before = trace()
+    assert before["numpy"] == np.__version__
+    monkeypatch.setattr(modules, "library_version", lambda top: f"99.{top}")
+    assert differing(before, trace()) == {"numpy"}
+
+
+def test_a_library_that_is_not_there_is_unknown():
+    assert library_version("no_such_library") == "unknown"
+
+
+def test_a_scenario_of_a_notebook_has_a_fingerprint_too():
+    space = {"__name__": "__main__"}
+    code = """
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Cell:
+        k: float
+        def simulate(self, streams, n_rep):
+            return {"x": streams("data").random(n_rep) * %s}
+    """
+    made = []
+    for factor in ("2", "2", "3"):
+        exec(textwrap.dedent(code % factor), space)
+        made.append(fingerprint([space["Cell"](1)]))
+    assert made[0] == made[1] != made[2]
+
+
+def test_a_scenario_within_a_function_counts_as_that_function():
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Local:
+        k: float
+
+    name = "tests.identity.test_fingerprint.test_a_scenario_within_a_function_counts_as_that_function"
+    assert any(entry.startswith(name) for entry in fingerprint([Local(1)]))
+
+
+def test_the_toy_study_by_name():
+    found = fingerprint([Mean(3)])
+    assert {"tests.toy.Mean", "numpy", "scipy"} <= set(found)
+    assert "tests.toy.study" not in found
+    assert identity(Mean(3)) not in found, "values are in the key of a scenario, not here"
+
+
+def test_changes_in_words():
+    old = {"a.f": "#1", "numpy": "2.0", "gone": "#3", "same": "#4"}
+    new = {"a.f": "#2", "numpy": "2.1", "new": "#5", "same": "#4"}
+    assert changes(old, new) == [
+        "a.f has changed", "gone is gone", "new is new", "numpy was 2.0 and is 2.1",
+    ]  # fmt: skip
+    assert changes(old, old) == []
+
+
+def test_the_standard_library_does_not_count():
+    assert not set(fingerprint([Mean(3)])) & set(sys.stdlib_module_names)
+    assert modules.is_project("json") is False
+
+
+# ---------------------------------------------------------------- our own modules
+MAY_ACT = {"simstudy", "simstudy.shapes", "simstudy.stats._compile", "simstudy.stats._vectors"}
+"""Start of a hook, annotations, and what teaches numba vectors (which counts whole)."""
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda one: one.stem)
+def test_modules_of_ours_only_define(path):
+    """The walk does not ask what else they do when they are imported."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    name = ".".join(parts).removesuffix(".__init__")
+    importlib.import_module(name)
+    if name not in MAY_ACT and not name.startswith("simstudy.lazy."):
+        assert modules.effects(name) == []

@@ -1,0 +1,425 @@
+"""Compiled bootstraps against loops on the same indices, against `arch`, against enumeration."""
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from arch.bootstrap import IIDBootstrap
+from scipy import special
+
+from simstudy.errors import DesignError
+from simstudy.stats.bootstrap import losses as loss_bootstrap
+from simstudy.stats.bootstrap.losses import (
+    GOLDEN,
+    adjusted_std_error,
+    bootstrap_indices,
+    bootstrap_variance,
+    ideal_variance,
+    replicate_seeds,
+    resampled_means,
+    studentized_bootstrap,
+)
+from tests.support import assert_within_mcse, replicates_to_catch
+
+EPS = float(np.finfo(float).eps)
+K = 1.5
+TAIL = float(special.ndtr(-K))
+
+
+def rng_at(seed: int = 9) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def make_losses(n_rep: int = 3, n_obs: int = 31, n_metric: int = 2) -> np.ndarray:
+    """|error| to the powers 1, 2, ...: losses of one model, as different as losses are."""
+    error = np.abs(np.random.default_rng(5).normal(size=(n_rep, n_obs, 1)))
+    return error ** np.arange(1, 1 + n_metric)
+
+
+def slow_bootstrap(loss, seeds, *, n_boot, n_inner=0, ddof=1, k=K):
+    """One replicate, one metric: variance and quantile by a loop over resamples of resamples."""
+    patterns = bootstrap_indices(seeds[1], len(loss), n_inner) if n_inner else []
+    means, t = [], []
+    for index in bootstrap_indices(seeds[0], len(loss), n_boot):
+        resample = loss[index]
+        std_error = resample.std() / np.sqrt(len(loss))
+        if n_inner:
+            std_error = np.std([resample[pattern].mean() for pattern in patterns], ddof=ddof)
+        means.append(resample.mean())
+        t.append((resample.mean() - loss.mean()) / std_error)
+    return np.var(means, ddof=ddof), np.quantile(t, special.ndtr(-k))
+
+
+# The indices ---------------------------------------------------------------------------------
+
+
+def test_words_are_those_of_the_published_generator():
+    # First outputs of the authors' reference program of splitmix64, started at 0.
+    words = loss_bootstrap._mix(np.arange(1, 4, dtype=np.uint64) * GOLDEN)
+    assert words.tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+
+
+def mix_whole_number(z: int) -> int:
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % 2**64
+    return z ^ (z >> 31)
+
+
+@pytest.mark.parametrize(("n_obs", "n_word", "bits"), [(7, 8, 16), (70_001, 35_001, 32)])
+def test_indices_are_those_of_a_loop_in_whole_numbers(n_obs, n_word, bits):
+    seed, n_boot = 2**63 + 11, 2
+    for b, row in enumerate(bootstrap_indices(seed, n_obs, n_boot)):
+        states = [seed + (b * n_word + w + 1) * int(GOLDEN) for w in range(n_word)]
+        words = [mix_whole_number(state % 2**64) for state in states]
+        parts = [word >> shift for word in words for shift in range(0, 64, bits)]
+        slow = [part % 2**bits * n_obs >> bits for part in parts]
+        assert np.mean(row == slow[:n_obs]) > 1 - 5 * n_obs / 2**bits  # but for those refused
+
+
+@pytest.mark.parametrize("n_obs", [2, 31, 32, 1000, 2**15 + 1, 3 * 2**14, 2**16 - 1, 2**16, 70_001])
+def test_compiled_indices_are_the_slow_ones_also_where_some_are_refused(n_obs):
+    from simstudy.stats.bootstrap._resample_kernels import fill_indices
+
+    seed, first, n_boot = 2**64 - 12345, 3, 2
+    indices = np.empty((n_boot, n_obs), np.uint32)
+    fill_indices(np.uint64(seed), first, n_obs, indices)
+    assert (indices == bootstrap_indices(seed, n_obs, first + n_boot)[first:]).all()
+
+
+@pytest.mark.parametrize("n_obs", [2**16, 2**31, 2**31 + 1, 3 * 2**30, 2**32 - 1])
+def test_compiled_indices_of_more_observations_than_fit_in_memory_are_the_slow_ones(n_obs):
+    from simstudy.stats.bootstrap._resample_kernels import _from_half
+
+    state, n_word = np.uint64(2**64 - 12345), 500
+    words = loss_bootstrap._mix(state + np.arange(n_word, dtype=np.uint64) * GOLDEN)
+    slow = [loss_bootstrap._to_index(words, n_obs, 32, shift) for shift in (0, 32)]
+    fast = [_from_half(state, at, n_obs) for at in range(2 * n_word)]
+    assert fast == np.stack(slow, axis=-1).ravel().tolist()
+
+
+BIASED_RANGE = 3 * 2**14  # four quarters to three indices: unrefused, one index in three doubles
+N_WORD = replicates_to_catch(1 / 3 - 1 / 4, sd=np.sqrt(2) / 3)
+RESIDUE_MCSE = np.sqrt(2) / 3 / np.sqrt(N_WORD)
+
+
+def share_of_residue_two(indices: np.ndarray) -> float:
+    return float((indices % 3 == 2).mean())
+
+
+def test_no_index_is_favoured():
+    indices = bootstrap_indices(5, BIASED_RANGE, 1)[0, :N_WORD]
+    assert_within_mcse(share_of_residue_two(indices), 1 / 3, RESIDUE_MCSE)
+
+
+def test_that_test_catches_multiplication_without_refusal():
+    quarters = rng_at().integers(0, 2**16, size=N_WORD)
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(share_of_residue_two(quarters * BIASED_RANGE >> 16), 1 / 3, RESIDUE_MCSE)
+
+
+# Exact identities with loops on the same indices -----------------------------------------------
+
+
+@pytest.mark.parametrize("n_obs", [2, 7, 8, 17, 31, 64, 1000, 2**16 - 1, 2**16])
+@pytest.mark.parametrize("n_column", [1, 2, 4, 5])
+def test_resampled_means_are_exactly_those_of_a_loop(n_obs, n_column):
+    values = rng_at().integers(-1000, 1000, size=(3, n_obs, n_column)).astype(float)
+    means = resampled_means(values, rng_at(), n_boot=13)
+    for rep, seeds in enumerate(replicate_seeds(rng_at(), 3)):
+        indices = bootstrap_indices(seeds[0], n_obs, 13)
+        slow = [values[rep, index].sum(axis=0) / n_obs for index in indices]
+        assert (means[rep] == slow).all()  # whole numbers: their sums have no rounding
+
+
+@pytest.mark.parametrize("n_obs", [30, 31])
+@pytest.mark.parametrize("n_metric", [1, 2, 3])
+@pytest.mark.parametrize(("n_inner", "ddof"), [(None, 1), (None, 0), (20, 1), (21, 0)])
+def test_studentized_bootstrap_is_a_loop_over_resamples(n_obs, n_metric, n_inner, ddof):
+    losses, n_boot = make_losses(2, n_obs, n_metric), 101
+    found = studentized_bootstrap(losses, rng_at(), k=K, n_boot=n_boot, n_inner=n_inner, ddof=ddof)
+    for rep, seeds in enumerate(replicate_seeds(rng_at(), 2)):
+        for m in range(n_metric):
+            variance, quantile = slow_bootstrap(
+                losses[rep, :, m], seeds, n_boot=n_boot, n_inner=n_inner or 0, ddof=ddof
+            )
+            # The roundings of sums of this many terms; a resample spreads as its sample does.
+            rounding = 10 * n_obs * n_boot * EPS
+            assert found.variance[rep, m] == pytest.approx(variance, rel=rounding)
+            assert found.quantile[rep, m] == pytest.approx(quantile, rel=rounding)
+            assert found.mean[rep, m] == pytest.approx(losses[rep, :, m].mean(), rel=rounding)
+
+
+def test_more_resamples_than_a_chunk_in_the_inner_monte_carlo():
+    losses, seeds = make_losses(1, 12, 1), replicate_seeds(rng_at(), 1)[0]
+    for n_boot in (75, 96, 97):
+        found = studentized_bootstrap(losses, rng_at(), k=K, n_boot=n_boot, n_inner=9)
+        _, quantile = slow_bootstrap(losses[0, :, 0], seeds, n_boot=n_boot, n_inner=9)
+        assert found.quantile[0, 0] == pytest.approx(quantile, rel=1000 * n_boot * EPS)
+
+
+@pytest.mark.parametrize("k", [-1.5, 0.0, 0.5, 1.2, 2.0])
+def test_quantile_interpolates_as_numpy_does(k):
+    from simstudy.stats.bootstrap._loss_kernels import linear_quantile
+
+    for n in (2, 3, 100, 1000):
+        values, probability = rng_at(n).normal(size=n), float(special.ndtr(-k))
+        assert linear_quantile(values, probability) == np.quantile(values, probability)
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_single_bootstrap_is_the_variance_of_the_double_one(ddof):
+    losses = make_losses(n_obs=40, n_metric=3)
+    single = bootstrap_variance(losses, rng_at(), n_boot=200, ddof=ddof)
+    double = studentized_bootstrap(losses, rng_at(), k=K, n_boot=200, ddof=ddof)
+    np.testing.assert_allclose(single, double.variance, rtol=40 * 200 * EPS)
+
+
+class ReplayedBootstrap(IIDBootstrap):
+    """`arch`, on our indices."""
+
+    def replay(self, indices):
+        self._replayed = iter(indices)
+        return self
+
+    def update_indices(self):
+        return next(self._replayed)
+
+
+def test_upper_bound_is_that_of_arch_on_the_same_resamples():
+    losses = make_losses(2, 50, 2)
+    found = studentized_bootstrap(losses, rng_at(), k=K, n_boot=300, ddof=0)
+    for rep, seeds in enumerate(replicate_seeds(rng_at(), 2)):
+        bootstrap = ReplayedBootstrap(losses[rep]).replay(bootstrap_indices(seeds[0], 50, 300))
+        interval = bootstrap.conf_int(
+            lambda x: x.mean(axis=0),
+            reps=300,
+            method="studentized",
+            std_err_func=lambda _, x: x.std(axis=0) / np.sqrt(len(x)),
+            size=1 - TAIL,
+            tail="upper",
+        )
+        np.testing.assert_allclose(found.upper_bound[rep], interval[1], rtol=50 * 300 * EPS)
+
+
+# Theory ----------------------------------------------------------------------------------------
+
+
+def test_ideal_variance_is_that_of_every_possible_resample():
+    losses = make_losses(2, 4, 2)
+    everything = np.array(list(itertools.product(range(4), repeat=4)))
+    np.testing.assert_allclose(
+        ideal_variance(losses), losses[:, everything].mean(axis=2).var(axis=1), rtol=100 * EPS
+    )
+
+
+FEW = 10  # resamples: with so few, the divisor is a tenth of the variance
+
+
+def ratio_to_ideal(ddof: int) -> tuple[float, float]:
+    """Mean ratio of bootstrap to ideal variance, and its MCSE from the kurtosis of a mean."""
+    loss = make_losses(1, 25, 1)
+    deviation = loss - loss.mean()
+    kurtosis = 3 + ((deviation**4).mean() / (deviation**2).mean() ** 2 - 3) / 25
+    sd = np.sqrt((kurtosis - (FEW - 3) / (FEW - 1)) / FEW)
+    n_rep = replicates_to_catch(1 / FEW, sd=sd)
+    block = np.repeat(loss, n_rep, axis=0)
+    ratio = bootstrap_variance(block, rng_at(), n_boot=FEW, ddof=ddof) / ideal_variance(block)
+    return float(ratio.mean()), float(sd / np.sqrt(n_rep))
+
+
+def test_bootstrap_variance_is_unbiased_for_the_ideal_one():
+    ratio, mcse = ratio_to_ideal(ddof=1)
+    assert_within_mcse(ratio, 1.0, mcse)
+
+
+def test_that_test_catches_the_divisor():
+    ratio, mcse = ratio_to_ideal(ddof=0)
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(ratio, 1.0, mcse)
+
+
+N_INNER = 2000
+INNER_SD = 1 / np.sqrt(2 * N_INNER)  # of the log of a standard error from that many inner means
+N_OBS = 31
+SAMPLE_FOR_POPULATION = 0.5 * np.log(N_OBS / (N_OBS - 1))  # what the divisor n - 1 would move it
+N_REP = replicates_to_catch(SAMPLE_FOR_POPULATION, sd=INNER_SD)
+
+
+def mean_log_ratio(extra: float) -> float:
+    losses = make_losses(N_REP, N_OBS, 1)
+    closed = studentized_bootstrap(losses, rng_at(), k=K, n_boot=300)
+    inner = studentized_bootstrap(losses, rng_at(), k=K, n_boot=300, n_inner=N_INNER)
+    return float(np.log(inner.quantile / closed.quantile).mean() + extra)
+
+
+def test_inner_monte_carlo_tends_to_the_closed_form():
+    assert_within_mcse(mean_log_ratio(0.0), 0.0, INNER_SD / np.sqrt(N_REP))
+
+
+def test_that_test_catches_the_sample_variance_of_the_outer_resample():
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(mean_log_ratio(SAMPLE_FOR_POPULATION), 0.0, INNER_SD / np.sqrt(N_REP))
+
+
+# What may not move a number --------------------------------------------------------------------
+
+
+def quantiles(losses, **knobs):
+    return studentized_bootstrap(losses, rng_at(), k=K, n_boot=99, **knobs).quantile
+
+
+@pytest.mark.parametrize("n_inner", [None, 10])
+def test_other_replicates_and_metrics_move_nothing(n_inner):
+    losses = make_losses(5, 20, 3)
+    whole = quantiles(losses, n_inner=n_inner)
+    assert (quantiles(losses[:2], n_inner=n_inner) == whole[:2]).all()
+    assert (quantiles(losses[:, :, :1], n_inner=n_inner) == whole[:, :1]).all()
+    assert (quantiles(losses[:, :, ::-1], n_inner=n_inner)[:, ::-1] == whole).all()
+
+
+def test_memory_layout_moves_nothing():
+    losses = make_losses(4, 20, 2)
+    other = np.asfortranarray(losses)
+    assert (quantiles(other) == quantiles(losses)).all()
+
+
+def test_threads_move_nothing():
+    losses = make_losses(4, 200, 2)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: quantiles(losses, n_inner=20), range(8)):
+            assert (found == quantiles(losses, n_inner=20)).all()
+
+
+def test_global_randomness_is_neither_used_nor_moved():
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    quantiles(make_losses())
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+
+def test_the_unit_of_the_losses_scales_the_variance_and_not_the_quantile():
+    losses = make_losses()
+    plain = studentized_bootstrap(losses, rng_at(), k=K)
+    for unit in (2.0**-400, 2.0**400):
+        scaled = studentized_bootstrap(unit * losses, rng_at(), k=K)
+        assert (scaled.quantile == plain.quantile).all()
+        assert (scaled.variance == plain.variance * unit**2).all()
+
+
+# Losses that have no answer --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_inner", [None, 10])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e308])
+def test_a_loss_that_is_not_finite_fails_its_replicate_and_metric_alone(bad, n_inner):
+    losses = make_losses(3, 20, 2)
+    spoilt = losses.copy()
+    spoilt[1, 4:10, 0] = bad  # six of 1e308 overflow their mean
+    found = studentized_bootstrap(spoilt, rng_at(), k=K, n_boot=99, n_inner=n_inner)
+    clean = studentized_bootstrap(losses, rng_at(), k=K, n_boot=99, n_inner=n_inner)
+    assert np.isnan([found.mean[1, 0], found.variance[1, 0], found.quantile[1, 0]]).all()
+    assert found.failed.sum() == 1
+    rest = ~found.failed
+    assert (found.quantile[rest] == clean.quantile[rest]).all()
+
+
+def test_a_loss_that_is_not_finite_has_no_bootstrap_variance():
+    losses = make_losses(3, 20, 2)
+    losses[1, 4, 0] = np.inf
+    for variance in (bootstrap_variance(losses, rng_at(), n_boot=9), ideal_variance(losses)):
+        assert np.isnan(variance).tolist() == [[False, False], [True, False], [False, False]]
+
+
+@pytest.mark.parametrize("n_inner", [None, 10])
+def test_constant_losses_have_no_variance_and_no_studentized_quantile(n_inner):
+    losses = np.full((1, 10, 2), 0.1)  # ten tenths do not add up to one
+    losses[0, :, 1] = np.arange(10)
+    found = studentized_bootstrap(losses, rng_at(), k=K, n_boot=99, n_inner=n_inner)
+    assert found.variance[0, 0] == 0
+    assert found.n_constant.tolist() == [[99, 0]]
+    assert found.failed.tolist() == [[True, False]]
+    assert bootstrap_variance(losses, rng_at(), n_boot=9)[0, 0] == 0
+    assert ideal_variance(losses)[0, 0] == 0
+
+
+@pytest.mark.parametrize("n_inner", [None, 10])
+def test_resamples_without_spread_are_counted_and_lie_beyond_every_other(n_inner):
+    rare = np.zeros((1, 20, 1))
+    rare[0, 0] = 0.1  # (19/20)^20, or 36 resamples in 100, hold only zeros: below the quantile
+    common = 1.0 * (np.arange(20) < 9)[None, :, None]
+    found = studentized_bootstrap(
+        np.concatenate([rare, common], axis=2), rng_at(), k=K, n_boot=200, n_inner=n_inner
+    )
+    seeds = replicate_seeds(rng_at(), 1)[0]
+    zeros = (rare[0, bootstrap_indices(seeds[0], 20, 200), 0] == 0).all(axis=1).sum()
+    assert found.n_constant.tolist() == [[zeros, 0]]
+    assert found.failed.tolist() == [[True, False]]
+
+
+def test_a_few_resamples_without_spread_do_not_spoil_the_quantile():
+    loss = np.array([0.3] * 17 + [1.1, 0.7, 0.9])  # one resample in 26 holds only the first
+    found = studentized_bootstrap(loss[None, :, None], rng_at(), k=K, n_boot=500)
+    seeds = replicate_seeds(rng_at(), 1)[0]
+    resamples = loss[bootstrap_indices(seeds[0], 20, 500)]
+    constant = np.ptp(resamples, axis=1) == 0
+    spread = np.where(constant, 1.0, resamples.std(axis=1)) / np.sqrt(20)
+    t = np.where(constant, -np.inf, (resamples.mean(axis=1) - loss.mean()) / spread)
+    assert 0 < constant.sum() == found.n_constant[0, 0] < 500 * TAIL - 1
+    assert found.quantile[0, 0] == pytest.approx(np.quantile(t, TAIL), rel=20 * 500 * EPS)
+
+
+# The adjusted standard error -------------------------------------------------------------------
+
+
+def test_adjusted_std_error_reaches_the_upper_bound_in_k_steps():
+    found = studentized_bootstrap(make_losses(), rng_at(), k=K)
+    np.testing.assert_allclose(
+        found.mean + K * found.adjusted_std_error, found.upper_bound, rtol=10 * EPS
+    )
+
+
+def test_at_k_zero_the_standard_error_is_left_alone():
+    losses = make_losses()
+    found = studentized_bootstrap(losses, rng_at(), k=0)
+    assert (found.adjusted_std_error == found.std_error).all()
+    assert (found.upper_bound != found.mean).all()  # the median still corrects the location
+    assert np.isnan(adjusted_std_error(np.ones(1), np.array([np.nan]), k=0)).all()
+
+
+def test_a_quantile_on_the_wrong_side_is_no_scale():
+    found = adjusted_std_error(np.ones(4), np.array([-0.1, 0.1, 0.0, np.nan]), k=0.05)
+    np.testing.assert_array_equal(found, [2.0, np.nan, np.nan, np.nan])
+    assert adjusted_std_error(np.ones(1), np.array([1.8]), k=-1.5)[0] == pytest.approx(1.2)
+
+
+# What is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"n_boot": 1}, "n_boot=1 resamples have no variance.*`ideal_variance`"),
+        ({"k": 3.0}, "leaves 1.3 resamples beyond the quantile at k=3.*Use n_boot >= 3704"),
+        ({"k": -3.0}, "leaves 1.3 resamples beyond"),
+        ({"k": 50.0}, "Use n_boot >= inf"),
+        ({"k": np.nan}, "k=nan names no quantile.*Use a finite k"),
+        ({"n_inner": 1}, "n_inner=1 inner resamples have no variance.*None for infinitely many"),
+        ({"ddof": 2}, "ddof=2 is no divisor.*Use 1"),
+    ],
+)
+def test_knobs_without_an_answer_are_refused(knobs, message):
+    with pytest.raises(DesignError, match=message):
+        studentized_bootstrap(make_losses(), rng_at(), **{"k": K, **knobs})
+
+
+@pytest.mark.parametrize("shape", [(3, 20), (3, 1, 2), (3, 20, 0)])
+def test_shapes_without_observations_or_metrics_are_refused(shape):
+    with pytest.raises(DesignError, match=r"middle axis.*at least 2 observations"):
+        loss_bootstrap._check_sizes(np.zeros(shape), 10)
+
+
+def test_a_single_observation_is_refused():
+    with pytest.raises(DesignError, match="at least 2 observations"):
+        studentized_bootstrap(np.zeros((3, 1, 2)), rng_at(), k=K)
+    with pytest.raises(DesignError, match="at least 2 observations"):
+        resampled_means(np.zeros((3, 1, 2)), rng_at(), n_boot=10)

@@ -1,0 +1,249 @@
+"""Sample sizes and power of a binomial trial against exact sums, statsmodels and simulation."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import integrate, special
+from scipy import stats as scipy_stats
+from statsmodels.stats.power import normal_sample_size_one_tail
+from statsmodels.stats.proportion import proportion_confint
+
+from simstudy.errors import DesignError
+from simstudy.stats.classifier import trial as bt
+from tests.support import assert_within_mcse, replicates_to_catch
+
+GRID = np.meshgrid([0.85, 0.90, 0.95], [0.01, 0.03, 0.05], [0.10, 0.15, 0.20], indexing="ij")
+LOWER = {
+    "score": bt.wilson_lower,
+    "exact": bt.clopper_pearson_lower,
+    "mid_p": bt.mid_p_lower,
+}
+
+
+def exact_tail(count, n_obs, p):
+    p = Fraction(p)
+    terms = (math.comb(n_obs, x) * p**x * (1 - p) ** (n_obs - x) for x in range(count, n_obs + 1))
+    return float(sum(terms, Fraction(0)))
+
+
+def plain_p_value(x, n_obs, null, rule):
+    if rule == "score":
+        return scipy_stats.norm.sf((x / n_obs - null) / math.sqrt(null * (1 - null) / n_obs))
+    tail = exact_tail(x, n_obs, str(null))
+    return tail if rule == "exact" else (tail + exact_tail(x + 1, n_obs, str(null))) / 2
+
+
+@pytest.mark.parametrize("rule", bt.RULES)
+@pytest.mark.parametrize("n_obs", [1, 2, 13, 40])
+def test_p_value_critical_count_size_and_power_are_plain_sums(rule, n_obs):
+    x = np.arange(n_obs + 1)
+    plain = np.array([plain_p_value(int(i), n_obs, 0.7, rule) for i in x])
+    np.testing.assert_allclose(bt.p_value(x, n_obs, 0.7, rule=rule), plain, rtol=1e-11)
+    critical = min((int(i) for i in x if plain[i] < 0.05), default=n_obs + 1)
+    found = bt.trial_power(n_obs, 0.9, 0.7, 0.05, rule=rule)
+    assert found.critical == critical
+    assert found.size == pytest.approx(exact_tail(critical, n_obs, "0.7"), rel=1e-12, abs=0)
+    assert found.power == pytest.approx(exact_tail(critical, n_obs, "0.9"), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("rule", bt.RULES)
+def test_each_rule_rejects_exactly_where_its_lower_limit_exceeds_the_null(rule):
+    for n_obs in (1, 5, 30, 184):
+        x = np.arange(n_obs + 1)
+        for null in (0.1, 0.5, 0.7, 0.9, 0.97):
+            rejects = bt.p_value(x, n_obs, null, rule=rule) < 0.05
+            np.testing.assert_array_equal(rejects, LOWER[rule](x, n_obs, 0.05) > null)
+
+
+@pytest.mark.parametrize(("rule", "name"), [("score", "wilson"), ("exact", "beta")])
+def test_lower_limits_are_those_of_statsmodels(rule, name):
+    x = np.arange(1, 51)
+    theirs, _ = proportion_confint(x, 50, alpha=0.1, method=name)
+    np.testing.assert_allclose(LOWER[rule](x, 50, 0.05), theirs, rtol=1e-10)
+    assert LOWER[rule](0, 50, 0.05) == pytest.approx(0.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("rule", bt.RULES)
+def test_critical_count_is_exact_for_a_million(rule):
+    critical = int(bt.critical_count(10**6, 0.9, 0.05, rule=rule))
+    assert bt.p_value(critical, 10**6, 0.9, rule=rule) < 0.05
+    assert bt.p_value(critical - 1, 10**6, 0.9, rule=rule) >= 0.05
+
+
+def test_the_published_sample_size():
+    assert math.ceil(bt.normal_sample_size(0.95, 0.05, 0.8, 0.05)) == 184
+    n = bt.normal_sample_size(GRID[0], GRID[1], 1 - GRID[2], 0.05)
+    shrink = n[:, 0] / n[:, 2]
+    assert 17.9 < shrink.min() < shrink.max() < 22.6  # and not "a factor of 30"
+
+
+def test_normal_sample_size_is_that_of_statsmodels():
+    for k, margin, beta in zip(*map(np.ravel, GRID), strict=True):
+        null = k - margin
+        spreads = math.sqrt(null * (1 - null)), math.sqrt(k * (1 - k))
+        theirs = normal_sample_size_one_tail(margin, 1 - beta, 0.05, *spreads)
+        assert bt.normal_sample_size(k, margin, 1 - beta, 0.05) == pytest.approx(theirs, rel=1e-10)
+
+
+def test_approximation_misses_by_over_two_points_somewhere_on_the_published_grid():
+    n = np.ceil(bt.normal_sample_size(GRID[0], GRID[1], 1 - GRID[2], 0.05)).astype(int)
+    missed = 1 - bt.trial_power(n, GRID[0], GRID[0] - GRID[1], 0.05, rule="score").power
+    assert 0.02 < np.abs(missed - GRID[2]).max() < 0.022
+
+
+def test_normal_formulas_are_one_equation_solved_four_ways():
+    k, margin, beta = GRID
+    n = bt.normal_sample_size(k, margin, 1 - beta, 0.05)
+    known = {"n_obs": n, "margin": margin, "power": 1 - beta, "alpha": np.full(n.shape, 0.05)}
+    for name in known:
+        others = {key: value for key, value in known.items() if key != name}
+        np.testing.assert_allclose(bt.solve_trial(k, **others), known[name], rtol=1e-9)
+
+
+@pytest.mark.parametrize("rule", bt.RULES)
+@pytest.mark.parametrize(("n_obs", "k"), [(20, 0.8), (184, 0.95)])
+def test_margin_and_alpha_are_the_turning_points(rule, n_obs, k):
+    margin = bt.solve_trial(k, n_obs=n_obs, power=0.8, alpha=0.05, rule=rule)
+    alpha = bt.solve_trial(k, n_obs=n_obs, power=0.8, margin=0.1, rule=rule)
+
+    def power(m, a):
+        return bt.solve_trial(k, n_obs=n_obs, margin=m, alpha=a, rule=rule)
+
+    assert power(margin + 1e-9, 0.05) >= 0.8 > power(margin - 1e-9, 0.05)
+    assert power(0.1, alpha * (1 + 1e-9)) >= 0.8 > power(0.1, alpha * (1 - 1e-9))
+
+
+def test_margin_is_nan_where_no_null_is_weak_enough():
+    assert np.isnan(bt.exact_margin(1, 0.5, 0.8, 0.05))
+    assert np.isnan(bt.normal_margin(1, 0.5, 0.9, 0.05))
+
+
+def plain_sample_sizes(k, margin, power, alpha, rule, limit):
+    """Every n up to the limit, with SciPy's binomial and a search from the top."""
+    reached = []
+    for n in range(1, limit + 1):
+        x = np.arange(n + 2)
+        null = k - margin
+        tail = scipy_stats.binom.sf(x - 1, n, null)
+        p = {
+            "score": scipy_stats.norm.sf((x / n - null) / math.sqrt(null * (1 - null) / n)),
+            "exact": tail,
+            "mid_p": tail - scipy_stats.binom.pmf(x, n, null) / 2,
+        }[rule]
+        critical = int(np.argmax(p[: n + 1] < alpha)) if (p[: n + 1] < alpha).any() else n + 1
+        reached.append(scipy_stats.binom.sf(critical - 1, n, k) >= power)
+    last_short = max(n for n, good in enumerate(reached, start=1) if not good)
+    return reached.index(True) + 1, last_short + 1
+
+
+@pytest.mark.parametrize("rule", bt.RULES)
+@pytest.mark.parametrize(("k", "margin"), [(0.95, 0.15), (0.6, 0.3)])
+def test_sample_sizes_are_those_of_a_plain_search(rule, k, margin):
+    limit = bt.proven_sample_size(k, margin, 0.8, 0.05)
+    expected = plain_sample_sizes(k, margin, 0.8, 0.05, rule, limit)
+    assert tuple(bt.sample_sizes(k, margin, 0.8, 0.05, rule=rule)) == expected
+
+
+def test_sawtooth_of_the_published_example():
+    first, forever = bt.sample_sizes(0.95, 0.05, 0.8, 0.05, rule="score")
+    power = bt.trial_power(np.arange(first, 400), 0.95, 0.90, 0.05, rule="score").power
+    assert power[0] >= 0.8
+    assert (power[: 184 - first + 1] < 0.8).any()
+    assert power[184 - first] == pytest.approx(0.788, abs=5e-4)
+    assert first < 184 < forever
+    assert (power[forever - first :] >= 0.8).all()
+
+
+def test_chunks_do_not_matter(monkeypatch):
+    whole = bt.sample_sizes(0.95, 0.05, 0.8, 0.05)
+    monkeypatch.setattr(bt, "CHUNK", 37)
+    assert bt.sample_sizes(0.95, 0.05, 0.8, 0.05) == whole
+
+
+@pytest.mark.parametrize("rule", bt.RULES)
+def test_proven_sample_size_has_the_power_and_keeps_it(rule):
+    for k, margin, power in [(0.95, 0.05, 0.8), (0.5, 0.1, 0.99), (0.9, 0.3, 0.5)]:
+        enough = bt.proven_sample_size(k, margin, power, 0.05)
+        later = np.arange(enough, 3 * enough, max(1, enough // 50))
+        assert (bt.trial_power(later, k, k - margin, 0.05, rule=rule).power >= power).all()
+
+
+def test_solve_trial_broadcasts_sample_sizes():
+    sizes = bt.solve_trial(
+        np.array([0.9, 0.95]), margin=0.1, power=0.8, alpha=0.05, rule="exact", guarantee="forever"
+    )
+    expected = [bt.sample_sizes(k, 0.1, 0.8, 0.05).forever for k in (0.9, 0.95)]
+    np.testing.assert_array_equal(sizes, expected)
+
+
+def test_arrays_broadcast():
+    found = bt.trial_power(np.array([[50], [184]]), 0.95, np.array([0.8, 0.85, 0.9]), 0.05)
+    assert found.power.shape == (2, 3)
+    assert found.power[1, 2] == bt.trial_power(184, 0.95, 0.9, 0.05).power
+
+
+POWER = 0.788
+SD = math.sqrt(POWER * (1 - POWER))
+N_REP = replicates_to_catch(0.01, sd=SD)
+
+
+def simulated_power():
+    counts = np.random.default_rng(3).binomial(184, 0.95, N_REP)
+    return np.mean((counts / 184 - 0.9) / math.sqrt(0.09 / 184) > special.ndtri(0.95))
+
+
+def test_power_is_that_of_a_simulated_trial():
+    power = bt.trial_power(184, 0.95, 0.9, 0.05, rule="score").power
+    assert_within_mcse(simulated_power(), power, SD / math.sqrt(N_REP))
+
+
+def test_that_test_catches_the_normal_approximation():
+    power = bt.normal_power(184, 0.95, 0.05, 0.05)
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(simulated_power(), power, SD / math.sqrt(N_REP))
+
+
+@pytest.mark.parametrize(("rank", "n_test"), [(1, 50), (4, 60)])
+def test_power_with_order_statistic_is_the_mean_over_its_beta(rank, n_test):
+    critical = bt.critical_count(184, 0.9, 0.05, rule="score")
+
+    def integrand(s):
+        density = (
+            s ** (n_test - rank) * (1 - s) ** (rank - 1) / special.beta(n_test + 1 - rank, rank)
+        )
+        return bt.power_at_sensitivities(critical, 184, s) * density
+
+    mean, _ = integrate.quad(integrand, 0, 1, points=[0.9, 0.95], epsabs=1e-13)
+    found = bt.power_with_order_statistic(rank, n_test, 184, 0.9, 0.05, rule="score")
+    assert found == pytest.approx(mean, rel=1e-9)
+    several = bt.power_with_order_statistic(
+        rank, n_test, np.array([50, 184]), 0.9, 0.05, rule="score"
+    )
+    assert several[1] == found
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bt.normal_sample_size(0.95, 0.0, 0.8, 0.05), "margin=0 .* null is true"),
+        (lambda: bt.normal_sample_size(0.95, 0.95, 0.8, 0.05), r"Give 0 < margin < sensitivity"),
+        (lambda: bt.normal_sample_size(95, 0.05, 0.8, 0.05), "sensitivity=95 is not a proportion"),
+        (lambda: bt.normal_sample_size(0.9, 0.1, 0.01, 0.05), "no least one exists"),
+        (lambda: bt.trial_power(0, 0.9, 0.8, 0.05), "n_obs=0 is not a whole number"),
+        (lambda: bt.trial_power(10.5, 0.9, 0.8, 0.05), "n_obs=10.5 is not a whole number"),
+        (lambda: bt.trial_power(10, 0.9, 0.8, 5), "alpha=5 is not a proportion"),
+        (lambda: bt.trial_power(10, 0.9, 0.8, 0.05, rule="t"), "rule='t' is unknown.*score, exact"),
+        (lambda: bt.p_value(11, 10, 0.9), "failures=-1 is not a whole number"),
+        (lambda: bt.solve_trial(0.9, n_obs=10, margin=0.1), "2 of n_obs, margin, power and alpha"),
+        (
+            lambda: bt.solve_trial(0.9, n_obs=10, margin=0.1, power=0.8, alpha=0.05),
+            r"0 of n_obs.*\(none\)",
+        ),
+        (lambda: bt.power_with_order_statistic(0, 50, 184, 0.9, 0.05), "rank=0 is not a whole"),
+    ],
+)
+def test_refusals_say_what_why_and_what_instead(call, message):
+    with pytest.raises(DesignError, match=message):
+        call()

@@ -1,0 +1,331 @@
+"""Metrics against their definitions in mpmath, scikit-learn, and loops over the same resamples."""
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import special
+from scipy import stats as scipy_stats
+from sklearn import metrics as sklearn_metrics
+
+from simstudy.errors import DesignError
+from simstudy.stats.bootstrap.losses import (
+    bootstrap_indices,
+    ideal_variance,
+    replicate_seeds,
+    studentized_bootstrap,
+)
+from simstudy.stats.models import metrics
+from simstudy.stats.models.metrics import (
+    CALIBRATION_SLOPE,
+    CORRELATION,
+    MAE,
+    MAPE,
+    MSE,
+    R2,
+    RMSE,
+    absolute_error,
+    estimate,
+    function_bootstrap,
+    influence,
+    metric_bootstrap,
+    squared_error,
+    stack_losses,
+    tweedie_deviance,
+)
+from tests.support import assert_within_mcse, replicates_to_catch
+
+EPS = float(np.finfo(float).eps)
+K = 1.5
+TWEEDIE = [tweedie_deviance(power) for power in (-1.5, 0, 1, 1.5, 2, 3)]
+METRICS = [MSE, MAE, RMSE, MAPE, R2, CORRELATION, CALIBRATION_SLOPE, *TWEEDIE]
+every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+
+
+def rng_at(seed: int = 9) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def make_pair(n_rep: int = 3, n_obs: int = 20) -> tuple[np.ndarray, np.ndarray]:
+    """Positive responses and predictions that go together, for metrics that need a logarithm."""
+    y = rng_at(4).gamma(3.0, size=(n_rep, n_obs))
+    return y, 0.5 + 0.8 * y * rng_at(5).gamma(9.0, 1 / 9, size=(n_rep, n_obs))
+
+
+# Definitions -------------------------------------------------------------------------------------
+
+
+def tweedie(power: float):
+    def unit(y, mu):
+        """Twice the integral that defines it: (y - t) / t^power, from the prediction to y."""
+        return 2 * mpmath.quad(lambda t: (y - t) / t**power, [mu, y])
+
+    return lambda w, y, f: mean(w, [unit(a, b) for a, b in zip(y, f, strict=True)])
+
+
+def mean(w, x):
+    return mpmath.fdot(w, x) / mpmath.fsum(w)
+
+
+def covariance(w, x, z):
+    return mean(w, [a * b for a, b in zip(x, z, strict=True)]) - mean(w, x) * mean(w, z)
+
+
+def mse(w, y, f):
+    return mean(w, [(a - b) ** 2 for a, b in zip(y, f, strict=True)])
+
+
+DEFINITIONS = {
+    "mse": mse,
+    "mae": lambda w, y, f: mean(w, [abs(a - b) for a, b in zip(y, f, strict=True)]),
+    "rmse": lambda w, y, f: mpmath.sqrt(mse(w, y, f)),
+    "mape": lambda w, y, f: mean(w, [abs((a - b) / a) for a, b in zip(y, f, strict=True)]),
+    "r2": lambda w, y, f: 1 - mse(w, y, f) / covariance(w, y, y),
+    "correlation": lambda w, y, f: (
+        covariance(w, y, f) / mpmath.sqrt(covariance(w, y, y) * covariance(w, f, f))
+    ),
+    "calibration_slope": lambda w, y, f: covariance(w, y, f) / covariance(w, f, f),
+    **{metric.name: tweedie(float(metric.name.split("_")[1])) for metric in TWEEDIE},
+}
+
+
+@every_metric
+def test_value_and_influence_are_those_of_the_reweighted_definition(metric):
+    """The influence value is n times the derivative of the metric by an observation's weight."""
+    y, prediction = make_pair(1, 6)
+    args = [mpmath.mpf(x) for x in y[0]], [mpmath.mpf(x) for x in prediction[0]]
+    with mpmath.workdps(30):
+        value = DEFINITIONS[metric.name]([mpmath.mpf(1)] * 6, *args)
+        slopes = [
+            6 * mpmath.diff(lambda w, i=i: DEFINITIONS[metric.name](one_at(i, w), *args), 1)
+            for i in range(6)
+        ]
+    assert estimate(metric, y, prediction).value[0] == pytest.approx(float(value), rel=1000 * EPS)
+    np.testing.assert_allclose(
+        influence(metric, y, prediction)[0],
+        [float(slope) for slope in slopes],
+        rtol=1000 * EPS,
+        atol=1000 * EPS * max(abs(float(slope)) for slope in slopes),
+    )
+
+
+def one_at(i: int, w):
+    return [w if j == i else mpmath.mpf(1) for j in range(6)]
+
+
+def test_values_are_those_of_scikit_learn_and_scipy():
+    y, prediction = make_pair(1, 200)
+    args = y[0], prediction[0]
+    independent = {
+        "mse": sklearn_metrics.mean_squared_error(*args),
+        "mae": sklearn_metrics.mean_absolute_error(*args),
+        "rmse": sklearn_metrics.root_mean_squared_error(*args),
+        "mape": sklearn_metrics.mean_absolute_percentage_error(*args),
+        "r2": sklearn_metrics.r2_score(*args),
+        "correlation": scipy_stats.pearsonr(*args).statistic,
+        "calibration_slope": scipy_stats.linregress(prediction[0], y[0]).slope,
+    }
+    for power in (-1.5, 0, 1, 1.5, 2, 3):
+        name = f"tweedie_{power:g}"
+        independent[name] = sklearn_metrics.mean_tweedie_deviance(*args, power=power)
+    for metric in METRICS:
+        found = estimate(metric, y, prediction).value[0]
+        assert found == pytest.approx(independent[metric.name], rel=1e4 * EPS)
+
+
+@pytest.mark.parametrize("metric", [R2, CORRELATION, CALIBRATION_SLOPE], ids=lambda m: m.name)
+def test_a_large_common_level_costs_no_digits(metric):
+    y, prediction = (np.round(x * 2**20) / 2**20 for x in make_pair())
+    level = 2.0**25  # added without rounding
+    rounding = 10 * EPS * level  # of a mean at that level; squares about zero would lose level²
+    near, far = estimate(metric, y, prediction), estimate(metric, y + level, prediction + level)
+    np.testing.assert_allclose(far.value, near.value, rtol=rounding)
+    np.testing.assert_allclose(far.std_error, near.std_error, rtol=rounding)
+
+
+def test_the_standard_error_of_a_mean_is_its_bootstrap_of_infinitely_many_resamples():
+    y, prediction = make_pair()
+    losses = stack_losses(y, prediction, squared_error, absolute_error)
+    for m, metric in enumerate((MSE, MAE)):
+        found = estimate(metric, y, prediction).std_error
+        np.testing.assert_allclose(found, np.sqrt(ideal_variance(losses)[:, m]), rtol=100 * EPS)
+        textbook = losses[..., m].std(axis=1, ddof=1) / np.sqrt(y.shape[1])
+        found = estimate(metric, y, prediction, ddof=1).std_error
+        np.testing.assert_allclose(found, textbook, rtol=100 * EPS)
+
+
+RHO, N_PAIRS = 0.6, 400
+N_REP = replicates_to_catch(0.1, sd=np.sqrt(0.5))  # of the log of a normal's standard deviation
+
+
+def log_spread_over_se(factor: float) -> float:
+    draws = rng_at(1).standard_normal((N_REP, N_PAIRS, 2))
+    y = RHO * draws[..., 0] + np.sqrt(1 - RHO**2) * draws[..., 1]
+    found = estimate(CORRELATION, y, draws[..., 0])
+    # On Fisher's scale the spread does not depend on the estimate, and is normal to O(1/n).
+    z = np.arctanh(found.value).std(ddof=1)
+    return float(np.log(z / (factor * found.std_error / (1 - found.value**2)).mean()))
+
+
+# A term of order 1 / n separates delta method and truth: far below a tenth at n = 400.
+LOG_SD_MCSE = np.sqrt(0.5 / N_REP)
+
+
+def test_standard_error_of_a_correlation_is_the_spread_of_correlations():
+    assert_within_mcse(log_spread_over_se(1.0), 0.0, LOG_SD_MCSE)
+
+
+def test_that_test_catches_the_standard_error_of_independent_variables():
+    # 1 / √n in place of (1 - ρ²) / √n.
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(log_spread_over_se(1 / (1 - RHO**2)), 0.0, LOG_SD_MCSE)
+
+
+# Bootstraps --------------------------------------------------------------------------------------
+
+
+@every_metric
+def test_metric_bootstrap_is_a_loop_over_resamples(metric):
+    (y, prediction), n_boot = make_pair(2, 40), 99
+    found = metric_bootstrap(metric, y, prediction, rng_at(), k=K, n_boot=n_boot)
+    whole = estimate(metric, y, prediction).value
+    for rep, seeds in enumerate(replicate_seeds(rng_at(), 2)):
+        indices = bootstrap_indices(seeds[0], 40, n_boot)
+        draws = estimate(metric, y[rep][indices], prediction[rep][indices])
+        t = (draws.value - whole[rep]) / draws.std_error
+        rounding = 1e3 * 40 * n_boot * EPS
+        assert found.mean[rep] == whole[rep]
+        assert found.variance[rep] == pytest.approx(draws.value.var(ddof=1), rel=rounding)
+        assert found.quantile[rep] == pytest.approx(np.quantile(t, special.ndtr(-K)), rel=rounding)
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_bootstrap_of_a_mean_is_the_compiled_one(ddof):
+    y, prediction = make_pair()
+    losses = stack_losses(y, prediction, squared_error, absolute_error)
+    compiled = studentized_bootstrap(losses, rng_at(), k=K, n_boot=200, ddof=ddof)
+    for m, metric in enumerate((MSE, MAE)):
+        found = metric_bootstrap(metric, y, prediction, rng_at(), k=K, n_boot=200, ddof=ddof)
+        np.testing.assert_allclose(found.variance, compiled.variance[:, m], rtol=1e5 * EPS)
+        np.testing.assert_allclose(found.quantile, compiled.quantile[:, m], rtol=1e5 * EPS)
+
+
+def test_bootstrap_of_any_function_is_the_compiled_one_where_that_is_a_mean():
+    (y, prediction), sizes = make_pair(2, 15), {"k": K, "n_boot": 99, "n_inner": 12}
+    losses = stack_losses(y, prediction, squared_error)
+    compiled = studentized_bootstrap(losses, rng_at(), **sizes)
+    found = function_bootstrap(
+        lambda y, f: ((y - f) ** 2).mean(axis=1), y, prediction, rng_at(), **sizes
+    )
+    for name in ("mean", "variance", "quantile"):
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(compiled, name)[:, 0], rtol=1e5 * EPS
+        )
+
+
+def test_bootstrap_of_a_function_that_is_no_function_of_means():
+    y, prediction = make_pair(2, 15)
+    found = function_bootstrap(
+        lambda y, f: np.median(np.abs(y - f), axis=1), y, prediction, rng_at(), k=K, n_boot=99
+    )
+    seeds = replicate_seeds(rng_at(), 2)[0]
+    draws = np.median(np.abs(y - prediction)[0][bootstrap_indices(seeds[0], 15, 99)], axis=1)
+    assert found.mean[0] == np.median(np.abs(y - prediction)[0])
+    assert found.variance[0] == draws.var(ddof=1)
+
+
+def test_the_share_of_memory_moves_no_number(monkeypatch):
+    y, prediction = make_pair(5, 30)
+    whole = metric_bootstrap(R2, y, prediction, rng_at(), k=K)
+    monkeypatch.setattr(metrics, "MAX_DOUBLES", 20_000)  # two replicates at a time
+    parts = metric_bootstrap(R2, y, prediction, rng_at(), k=K)
+    assert (parts.quantile == whole.quantile).all()
+    assert (parts.variance == whole.variance).all()
+
+
+# What has no answer ------------------------------------------------------------------------------
+
+
+@every_metric
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_prediction_that_is_not_finite_fails_its_replicate_alone(metric, bad):
+    y, prediction = make_pair()
+    spoilt = prediction.copy()
+    spoilt[1, 2] = bad
+    found, clean = estimate(metric, y, spoilt), estimate(metric, y, prediction)
+    boot = metric_bootstrap(metric, y, spoilt, rng_at(), k=K, n_boot=99)
+    for values in (*found, boot.variance, boot.quantile, boot.adjusted_std_error):
+        assert np.isnan(values).tolist() == [False, True, False]
+    assert (found.std_error[::2] == clean.std_error[::2]).all()
+
+
+@pytest.mark.parametrize("metric", [R2, CORRELATION], ids=lambda metric: metric.name)
+def test_a_constant_response_has_no_explained_share(metric):
+    y, prediction = make_pair()
+    y[1] = 0.1  # tenths do not add up
+    assert np.isnan(estimate(metric, y, prediction).value).tolist() == [False, True, False]
+    found = metric_bootstrap(metric, y, prediction, rng_at(), k=K)
+    assert found.failed.tolist() == [False, True, False]
+
+
+def test_a_constant_prediction_has_no_calibration_slope():
+    y, prediction = make_pair()
+    prediction[1] = 0.1
+    found = estimate(CALIBRATION_SLOPE, y, prediction)
+    assert np.isnan(found.value).tolist() == [False, True, False]
+
+
+def test_a_perfect_prediction_has_no_studentized_quantile():
+    y, _ = make_pair()
+    for metric in (MSE, MAE, R2):
+        found = metric_bootstrap(metric, y, y.copy(), rng_at(), k=K)
+        assert found.failed.all()
+        assert (found.variance == 0).all()
+
+
+def test_a_response_of_zero_has_no_percentage_error():
+    y, prediction = make_pair()
+    y[2, 3] = 0
+    assert np.isnan(estimate(MAPE, y, prediction).value).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("power", "y", "prediction", "defined"),
+    [
+        (0, -1.0, -2.0, True), (-1, -1.0, 2.0, True), (-1, 1.0, -2.0, False),
+        (1, 0.0, 2.0, True), (1, -0.1, 2.0, False), (1, 1.0, 0.0, False),
+        (1.5, 0.0, 2.0, True), (2, 0.0, 2.0, False), (2, 1.0, 2.0, True), (3, 0.0, 1.0, False),
+    ],
+)  # fmt: skip
+def test_tweedie_deviance_exists_on_its_domain_only(power, y, prediction, defined):
+    ys, predictions = make_pair(1, 5)
+    ys[0, 2], predictions[0, 2] = y, prediction
+    assert np.isfinite(estimate(tweedie_deviance(power), ys, predictions).value[0]) == defined
+
+
+# What is refused ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("power", [0.5, np.nan, np.inf])
+def test_powers_without_a_distribution_are_refused(power):
+    with pytest.raises(DesignError, match=r"belongs to no Tweedie distribution.*at most 0"):
+        tweedie_deviance(power)
+
+
+@pytest.mark.parametrize(("y", "prediction"), [((3, 4), (3, 5)), ((4,), (4,)), ((3, 1), (3, 1))])
+def test_blocks_that_do_not_pair_are_refused(y, prediction):
+    with pytest.raises(DesignError, match=r"observations cannot be paired.*one replicate per row"):
+        metrics._check_blocks(np.zeros(y), np.zeros(prediction))
+
+
+def test_a_single_observation_is_refused():
+    for function in (estimate, influence):
+        with pytest.raises(DesignError, match="at least 2 columns"):
+            function(MSE, np.zeros((3, 1)), np.zeros((3, 1)))
+
+
+def test_knobs_without_an_answer_are_refused():
+    pair = make_pair()
+    with pytest.raises(DesignError, match=r"leaves 1.3 resamples beyond the quantile"):
+        metric_bootstrap(R2, *pair, rng_at(), k=3)
+    with pytest.raises(DesignError, match="n_inner=1 inner resamples have no variance"):
+        function_bootstrap(lambda y, f: y.mean(axis=1), *pair, rng_at(), k=1, n_inner=1)

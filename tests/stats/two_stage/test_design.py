@@ -1,0 +1,271 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, special
+
+from simstudy.errors import DesignError
+from simstudy.stats.two_stage.design import (
+    boundary_n2,
+    boundary_power,
+    boundary_rejection,
+    critical_value,
+    outcome_table,
+    power,
+    solve_design,
+)
+from simstudy.stats.two_stage.law import TwoStageStatistic
+from tests.support import assert_within_mcse, replicates_to_catch
+
+PUBLISHED = {"n1": 150, "k": 1.5, "alpha": 0.05, "power": 0.8}
+
+
+# ---------------------------------------------------------------- critical value and power
+def simpson(values, step):
+    return step / 3 * (values[0] + values[-1] + 4 * values[1::2].sum() + 2 * values[2:-1:2].sum())
+
+
+def slow_probability(limit, k, r, *, null):
+    """P(X <= limit | state) by Simpson's rule over the distance from the bound."""
+    state = -1 if null else 1
+    y = np.linspace(0, 12 + abs(k), 20_001)
+    density = np.exp(-0.5 * (y - state * k) ** 2) / np.sqrt(2 * np.pi) / special.ndtr(state * k)
+    return simpson(density * special.ndtr(limit + state * r * y), y[1] - y[0])
+
+
+@pytest.mark.parametrize(("alpha", "k", "n1", "n2"), [(0.05, 1.5, 150, 399), (0.01, -1, 10, 50)])
+def test_critical_value_and_power_by_brute_force(alpha, k, n1, n2):
+    r = np.sqrt(n2 / n1)
+    limit = optimize.brentq(lambda t: slow_probability(t, k, r, null=True) - alpha, -20, 20)
+    assert critical_value(alpha, k, n1, n2) == pytest.approx(limit, rel=1e-9)
+    slow_power = slow_probability(limit, k, r, null=False)
+    assert power(alpha, k, n1, n2) == pytest.approx(slow_power, rel=1e-9)
+
+
+N_REP = replicates_to_catch(0.02, sd=0.5, comparisons=2)
+
+
+def rejections(limit, k, n1, n2):
+    """Rejection rates of simulated trials given each state, with the MCSE that theory gives."""
+    rng = np.random.default_rng(11)
+    distance, z2 = rng.standard_normal(4 * N_REP) + k, rng.standard_normal(4 * N_REP)
+    reject, false = z2 - np.sqrt(n2 / n1) * distance < limit, distance > 0
+    theory = np.array([power(0.05, k, n1, n2), 0.05])
+    counts = np.array([false.sum(), (~false).sum()])
+    rates = np.array([reject[false].mean(), reject[~false].mean()])
+    return rates, theory, np.sqrt(theory * (1 - theory) / counts)
+
+
+def test_simulated_trials_reject_as_often_as_they_should():
+    assert_within_mcse(*rejections(critical_value(0.05, 0.3, 100, 300), 0.3, 100, 300))
+
+
+def test_that_test_catches_the_critical_value_at_the_boundary():
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(*rejections(special.ndtri(0.05), 0.3, 100, 300))
+
+
+def test_everything_broadcasts():
+    alpha, k, n2 = np.array([[[0.01]], [[0.1]]]), np.array([[0.0], [1.5], [8.0]]), [50, 400]
+    for quantity in (critical_value, power, boundary_rejection, boundary_power):
+        table = quantity(alpha, k, 100, n2)
+        assert table.shape == (2, 3, 2)
+        assert table[1, 2, 0] == quantity(0.1, 8, 100, 50)
+    assert boundary_n2(0.8, alpha, k, [100, 200]).shape == (2, 3, 2)
+
+
+# ---------------------------------------------------------------- what can be reached
+SETTINGS = [(alpha, k) for alpha in (0.001, 0.05, 0.5) for k in (-3, 0, 1.5, 8)]
+
+
+@pytest.mark.parametrize(("alpha", "k"), SETTINGS)
+def test_power_rises_with_n2_from_alpha_to_1(alpha, k):
+    reached = power(alpha, k, 1e4, np.geomspace(1e-8, 1e15, 200))
+    assert (np.diff(reached)[reached[1:] < 1 - 1e-9] > 0).all()
+    assert reached[0] == pytest.approx(alpha, rel=1e-4)
+    assert reached[-1] == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.05, 0.5])
+@pytest.mark.parametrize("ratio", [0.01, 1, 3])
+def test_power_falls_and_rises_along_k(alpha, ratio):
+    reached = power(alpha, np.linspace(-12, 12, 400), 1, ratio)
+    slopes = np.sign(np.diff(reached[reached < 1 - 1e-9]))
+    assert (np.diff(slopes) != 0).sum() == 1
+    assert slopes[0] == -1
+
+
+# ---------------------------------------------------------------- the boundary
+def test_rejects_more_often_at_the_boundary_than_on_average():
+    """The average over true nulls of P(reject | distance) is alpha; its largest term is this."""
+    alpha, k, n1, n2 = 0.05, 1.5, 150, 400
+    limit, r = critical_value(alpha, k, n1, n2), np.sqrt(n2 / n1)
+    y = np.linspace(0, 14, 20_001)
+    density = np.exp(-0.5 * (y + k) ** 2) / np.sqrt(2 * np.pi) / special.ndtr(-k)
+    rejects = special.ndtr(limit - r * y)
+    assert simpson(density * rejects, y[1] - y[0]) == pytest.approx(alpha, rel=1e-9)
+    assert boundary_rejection(alpha, k, n1, n2) == pytest.approx(rejects[0], rel=1e-12)
+    assert rejects[0] > 2 * alpha
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    goal=st.floats(0.3, 0.95), alpha=st.floats(1e-4, 0.2), k=st.floats(0, 4), n1=st.integers(1, 999)
+)
+def test_boundary_n2_is_the_least_that_reaches(goal, alpha, k, n1):
+    n2 = boundary_n2(goal, alpha, k, n1)
+    assert boundary_power(alpha, k, n1, n2) >= goal
+    assert n2 == 1 or boundary_power(alpha, k, n1, n2 - 1) < goal
+
+
+def test_boundary_test_costs_more_than_the_average_test():
+    n2 = boundary_n2(0.8, 0.05, 1.5, 150)
+    assert n2 > solve_design(**PUBLISHED).n2
+    limit, r = special.ndtri(0.05), np.sqrt(n2 / 150)
+    assert slow_probability(limit, 1.5, r, null=False) >= 0.8
+    assert slow_probability(limit, 1.5, np.sqrt((n2 - 1) / 150), null=False) < 0.8
+
+
+# ---------------------------------------------------------------- the table of outcomes
+def simulated_outcomes(alpha, k, n1, n2, n_rep):
+    rng = np.random.default_rng(2)
+    distance = rng.standard_normal(n_rep) + k
+    reject = rng.standard_normal(n_rep) - np.sqrt(n2 / n1) * distance < critical_value(
+        alpha, k, n1, n2
+    )
+    false = distance > 0
+    return np.array([(reject & ~false), (~reject & ~false), (reject & false), (~reject & false)])
+
+
+def assert_outcomes(table, n_rep):
+    """`table` against the outcomes of trials with k = 0.5, n1 = n2, alpha = 0.1."""
+    expected = np.array(table)
+    found = simulated_outcomes(0.1, 0.5, 100, 100, n_rep).mean(axis=1)
+    assert_within_mcse(found, expected, np.sqrt(expected * (1 - expected) / n_rep))
+
+
+N_OUTCOME = replicates_to_catch(0.02, sd=0.5, comparisons=4)
+
+
+def test_outcomes_of_simulated_trials():
+    table = outcome_table(0.1, 0.5, 100, 100)
+    assert sum(table) == pytest.approx(1, rel=1e-14)
+    assert table.reject_null_true == pytest.approx(0.1 * special.ndtr(-0.5))
+    assert_outcomes(table, N_OUTCOME)
+
+
+def test_that_test_catches_the_states_exchanged():
+    true_reject, true_keep, false_reject, false_keep = outcome_table(0.1, 0.5, 100, 100)
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_outcomes((false_reject, false_keep, true_reject, true_keep), N_OUTCOME)
+
+
+def test_rare_outcomes_keep_their_digits():
+    table = outcome_table([0.05, 0.1], [[8.0], [-8.0]], 1, 100)
+    assert table.keep_null_false.shape == table.reject_null_true.shape == (2, 2)
+    np.testing.assert_allclose(
+        table.reject_null_true[0], np.array([0.05, 0.1]) * special.ndtr(-8), rtol=1e-9
+    )
+    missed = TwoStageStatistic(8, 1, 100).sf(critical_value(0.05, 8, 1, 100))
+    assert 0 < table.keep_null_false[0, 0] == pytest.approx(missed, rel=1e-9)
+
+
+# ---------------------------------------------------------------- three determine the fourth
+def test_published_design():
+    design = solve_design(**PUBLISHED)
+    assert design.n2 == 399
+    assert 398 < design.exact_n2 < 399
+    assert design.ratio == 399 / 150
+    assert design.achieved_power == power(0.05, 1.5, 150, 399) >= 0.8 > power(0.05, 1.5, 150, 398)
+    assert design.critical_value == critical_value(0.05, 1.5, 150, 399)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    k=st.floats(0, 4), alpha=st.floats(0.001, 0.3), n1=st.integers(1, 500), n2=st.integers(1, 2000)
+)
+def test_each_follows_from_the_other_three(k, alpha, n1, n2):
+    whole = {"n2": n2, "k": k, "alpha": alpha}
+    whole["power"] = solve_design(n1=n1, **whole).power
+    if not alpha * 1.01 < whole["power"] < 0.999999:  # flat there: power says nothing about n2
+        return
+    for name in whole:
+        design = solve_design(n1=n1, **{key: v for key, v in whole.items() if key != name})
+        if name == "n2":
+            assert design.n2 == n2
+        assert design.achieved_power == pytest.approx(whole["power"], rel=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    k=st.floats(-2, 8),
+    alpha=st.floats(1e-4, 0.3),
+    n1=st.integers(1, 500),
+    goal=st.floats(0.5, 0.99),
+)
+def test_least_n2_and_its_real_root(k, alpha, n1, goal):
+    if power(alpha, k, n1, 1) >= goal:
+        return
+    design = solve_design(n1=n1, k=k, alpha=alpha, power=goal)
+    assert design.achieved_power >= goal > power(alpha, k, n1, design.n2 - 1)
+    assert power(alpha, k, n1, design.exact_n2) == pytest.approx(goal, rel=1e-9)
+    assert design.n2 - 1 <= design.exact_n2 <= design.n2
+
+
+def test_k_is_the_larger_of_the_two_roots():
+    design = solve_design(n1=100, n2=100, alpha=0.05, power=0.6)
+    other = optimize.brentq(lambda k: power(0.05, k, 100, 100) - 0.6, -8, -1)
+    assert other < design.k
+    assert design.k == pytest.approx(
+        optimize.brentq(lambda k: power(0.05, k, 100, 100) - 0.6, 0, 8), rel=1e-9
+    )
+
+
+def test_counts_may_come_from_numpy():
+    design = solve_design(n1=np.int64(150), n2=np.float64(399), k=1, alpha=np.float64(0.05))
+    assert (type(design.n1), type(design.n2), type(design.power)) == (int, int, float)
+
+
+# ---------------------------------------------------------------- refusals
+REFUSALS = {
+    r"n2, power are missing, but three of the four determine": {"n1": 9, "k": 1, "alpha": 0.1},
+    r"none of n2, k, alpha and power is missing": {**PUBLISHED, "n2": 4},
+    r"power=80 is not a proportion between 0 and 1": {**PUBLISHED, "power": 80},
+    r"alpha=0 is not a proportion between 0 and 1": {**PUBLISHED, "alpha": 0},
+    r"n1=1\.5 is not a whole number of at least 1": {**PUBLISHED, "n1": 1.5},
+    r"n2=0 is not a whole number of at least 1": {"n1": 9, "n2": 0, "k": 1, "alpha": 0.1},
+    r"k=inf is not finite": {**PUBLISHED, "k": np.inf},
+    r"power=0\.05 is not above alpha=0\.05, but every second stage": {**PUBLISHED, "power": 0.05},
+    r"power=0\.06 is below the 0\.0704806 that a second stage of one": {**PUBLISHED, "power": 0.06},
+    r"power=1 needs more than 2\^53 observations .* The limit is 1": {
+        "n1": 150, "k": 0, "alpha": 1e-12, "power": 1 - 1e-9
+    },
+    r"power=0\.2 is below what every k gives: .* the least power is 0\.3873": {
+        "n1": 9, "n2": 9, "alpha": 0.05, "power": 0.2
+    },
+    r"power=0\.8 needs a bound more than 60 standard errors away: .* power is 0\.0728": {
+        "n1": 100_000, "n2": 1, "alpha": 0.05, "power": 0.8
+    },
+    r"belongs to an alpha that rounds to 0, which is no test": {
+        "n1": 1, "n2": 10_000, "k": 20, "power": 0.01
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", REFUSALS)
+def test_refuses_what_cannot_be(message):
+    with pytest.raises(DesignError, match=message):
+        solve_design(**REFUSALS[message])
+
+
+@pytest.mark.parametrize("quantity", [critical_value, power, boundary_rejection, outcome_table])
+def test_refuses_levels_outside_0_1(quantity):
+    with pytest.raises(DesignError, match=r"alpha=5 is not a proportion between 0 and 1"):
+        quantity([0.05, 5], 1.5, 150, 399)
+
+
+def test_boundary_n2_refuses_what_cannot_be():
+    with pytest.raises(DesignError, match=r"power=0\.01 is not above alpha=0\.05"):
+        boundary_n2([0.8, 0.01], 0.05, 1.5, 150)
+    with pytest.raises(DesignError, match=r"needs more than 2\^53 observations"):
+        boundary_n2(1 - 1e-15, 0.05, 0, 150)

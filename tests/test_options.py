@@ -1,0 +1,241 @@
+"""Settings: typed, in range, and refused in one line that says what would work."""
+
+import textwrap
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from simstudy.errors import ConfigError
+from simstudy.options import Option, build, check, option, published
+
+ALPHA = {"above": 0, "below": 1}
+
+
+@dataclass
+class Settings:
+    k: float = option("standard errors", default=1.5, at_least=-30, at_most=30)
+    n_obs: int = option("observations", default=10, at_least=1)
+    alpha: list[float] = option("size of the test", default=[0.05], **ALPHA)
+    sizes: list[int] = option("sample sizes", default=[10, 20], at_least=1)
+    draws: str = option("what is drawn", default="raw", one_of=("raw", "sufficient"))
+    n_jobs: int | None = option("workers", at_least=1)
+    figures: bool = option("draw them", default=True)
+    loose: dict = field(default_factory=dict)
+
+
+def refusal(**values) -> str:
+    with pytest.raises(ConfigError) as error:
+        build(Settings, values)
+    text = str(error.value)
+    assert "\n" not in text
+    return text
+
+
+@pytest.mark.parametrize(
+    ("given", "is_now"),
+    [
+        ({"k": 2}, 2.0),
+        ({"k": -30}, -30.0),
+        ({"n_obs": 3.0}, 3),
+        ({"alpha": [0.1]}, [0.1]),
+        ({"alpha": 0.1}, [0.1]),
+        ({"sizes": (5, 6.0)}, [5, 6]),
+        ({"draws": "sufficient"}, "sufficient"),
+        ({"n_jobs": None}, None),
+        ({"n_jobs": 4}, 4),
+        ({"figures": False}, False),
+    ],
+    ids=str,
+)
+def test_good_values_come_out_as_their_declared_type(given, is_now):
+    (name,) = given
+    found = getattr(build(Settings, given), name)
+    assert found == is_now
+    assert type(found) is type(is_now)
+    assert not isinstance(found, list) or [type(one) for one in found] == [*map(type, is_now)]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (
+            {"n_obs": 0},
+            "n_obs=0: allowed is a whole number at least 1 (observations); "
+            "nearest that works: n_obs=1",
+        ),
+        (
+            {"n_obs": 1.5},
+            "n_obs=1.5: allowed is a whole number at least 1 (observations); "
+            "nearest that works: n_obs=2",
+        ),
+        (
+            {"k": 31},
+            "k=31: allowed is a number at least -30 and at most 30 (standard errors); "
+            "nearest that works: k=30",
+        ),
+        (
+            {"alpha": [0.1, 1]},
+            "alpha=[0.1,1]: allowed is a number above 0 and below 1 (size of the test); "
+            "nearest that works: alpha=[0.1,0.05]",
+        ),
+        (
+            {"sizes": [5, 0, 7]},
+            "sizes=[5,0,7]: allowed is a whole number at least 1 (sample sizes); "
+            "nearest that works: sizes=[5,1,7]",
+        ),
+        (
+            {"sizes": []},
+            "sizes=[]: an empty list leaves nothing to simulate; allowed: one value or more, "
+            "such as sizes=[10,20]",
+        ),
+        (
+            {"draws": "both"},
+            "draws=both: allowed is text one of raw, sufficient (what is drawn); "
+            "nearest that works: draws=raw",
+        ),
+        (
+            {"n_jobs": 0},
+            "n_jobs=0: allowed is a whole number at least 1 (workers); "
+            "nearest that works: n_jobs=1",
+        ),
+        (
+            {"figures": "yes"},
+            "figures=yes: allowed is true or false (draw them); nearest that works: figures=True",
+        ),
+        ({"n_ob": 3}, "n_ob is not a setting; did you mean 'n_obs'?"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_refusal_names_key_value_range_and_what_works(given, text):
+    assert refusal(**given) == text
+
+
+@pytest.mark.parametrize("value", ["abc", True, float("nan"), float("inf"), None, [1]])
+def test_what_is_no_number_is_refused(value):
+    assert refusal(k=value).startswith("k=")
+    assert refusal(n_obs=value).startswith("n_obs=")
+    assert refusal(alpha=[value]).startswith("alpha=[")
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"n_obs": -7}, "n_obs"), ({"n_obs": 2.5}, "n_obs"), ({"k": 1e9}, "k"),
+        ({"k": float("nan")}, "k"), ({"alpha": [0]}, "alpha"), ({"sizes": [-3, 1.2]}, "sizes"),
+        ({"draws": 3}, "draws"), ({"n_jobs": -1}, "n_jobs"),
+    ],
+)  # fmt: skip
+def test_what_is_said_to_work_does_or_brings_the_next_refusal_nearer(given, name):
+    """Following the advice ends: at most once for each wrong value."""
+    import yaml
+
+    for _ in range(3):
+        try:
+            build(Settings, given)
+        except ConfigError as error:
+            _, _, works = str(error).partition(f"works: {name}=")
+            given = {name: yaml.safe_load(works)}
+        else:
+            return
+    pytest.fail(f"{given} is still refused")
+
+
+def test_the_prefix_of_the_command_line_is_in_key_and_advice():
+    with pytest.raises(ConfigError) as error:
+        build(Settings, {"sizes": [0]}, prefix="experiment.")
+    text = str(error.value)
+    assert text.startswith("experiment.sizes=[0]: allowed")
+    assert text.endswith("nearest that works: experiment.sizes=[1]")
+    with pytest.raises(ConfigError, match=r"^experiment\.size is not a setting; did you mean"):
+        build(Settings, {"size": [0]}, prefix="experiment.")
+
+
+def test_checking_again_changes_nothing():
+    made = build(Settings, {"k": 2})
+    before = Settings(**vars(made))
+    check(made)
+    assert made == before
+
+
+def test_the_range_in_words_covers_every_bound():
+    assert Option("x", at_least=1, at_most=2).range == "at least 1 and at most 2"
+    assert Option("x", **ALPHA).range == "above 0 and below 1"
+    assert Option("x", one_of=(1, 2)).range == "one of 1, 2"
+    assert Option("x").range == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"), [(1, True), (2, True), (0.999, False), (2.001, False), (True, True)]
+)
+def test_bounds_are_closed_where_they_say_at(value, fits):
+    assert Option("x", at_least=1, at_most=2).allows(value) is fits
+
+
+def test_lists_are_not_shared_between_configs():
+    one, other = Settings(), Settings()
+    one.alpha.append(0.1)
+    assert other.alpha == [0.05]
+
+
+# ---------------------------------------------------------------- published values
+@pytest.fixture
+def house(tmp_path):
+    """A project with one experiment, whose published values are written there."""
+
+    def build_house(yaml_text: str) -> str:
+        (tmp_path / "conf" / "experiment").mkdir(parents=True)
+        (tmp_path / "experiments").mkdir()
+        (tmp_path / "conf" / "experiment" / "mine.yaml").write_text(textwrap.dedent(yaml_text))
+        return str(tmp_path / "experiments" / "mine.py")
+
+    return build_house
+
+
+def make_config(file):
+    @published(file)
+    @dataclass
+    class Config:
+        k: list[float] = option("standard errors", at_least=0)
+        n_rep: int = option("replicates", at_least=1)
+
+    return Config
+
+
+def test_published_values_stand_once_and_are_the_defaults(house):
+    Config = make_config(house("k: [0, 1]\nn_rep: 5000\n"))
+    assert Config() == Config(k=[0.0, 1.0], n_rep=5000)
+    assert Config(k=[2]).k == [2.0]
+    assert [type(one) for one in Config().k] == [float, float]
+    Config().k.append(9.0)
+    assert Config().k == [0.0, 1.0]
+
+
+def test_published_values_are_checked_like_any(house):
+    Config = make_config(house("k: [0, 1]\nn_rep: 5000\n"))
+    with pytest.raises(ConfigError, match=r"k=\[-1\].*nearest that works: k=\[0\]"):
+        Config(k=[-1])
+    with pytest.raises(ConfigError, match="kk is not a setting; did you mean 'k'"):
+        Config(kk=[1])
+    with pytest.raises(ConfigError, match=r"k=\[\]: an empty list.*such as k=\[0,1\]"):
+        Config(k=[])
+
+
+def test_a_published_value_out_of_range_is_refused_too(house):
+    with pytest.raises(ConfigError, match="n_rep=0: allowed is a whole number at least 1"):
+        make_config(house("k: [0, 1]\nn_rep: 0\n"))()
+
+
+@pytest.mark.parametrize("yaml_text", ["k: [0]\n", "k: [0]\nn_rep: 5\nalpha: 1\n"])
+def test_the_file_and_the_config_have_the_same_keys(yaml_text, house):
+    with pytest.raises(ConfigError, match=r"differ in (n_rep|alpha): each option has one"):
+        make_config(house(yaml_text))
+
+
+def test_a_missing_file_says_where_it_belongs(tmp_path):
+    file = tmp_path / "experiments" / "mine.py"
+    with pytest.raises(ConfigError) as error:
+        make_config(str(file))
+    where = Path("conf") / "experiment" / "mine.yaml"
+    assert str(where) in str(error.value)
+    assert "Write that file, or give every option of Config a default" in str(error.value)
