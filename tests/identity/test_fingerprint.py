@@ -233,7 +233,9 @@ def test_a_scenario_within_a_function_counts_as_that_function():
     class Local:
         k: float
 
-    name = "tests.identity.test_fingerprint.test_a_scenario_within_a_function_counts_as_that_function"
+    name = (
+        "tests.identity.test_fingerprint.test_a_scenario_within_a_function_counts_as_that_function"
+    )
     assert any(entry.startswith(name) for entry in fingerprint([Local(1)]))
 
 
