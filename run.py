@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import importlib
 import itertools
 import re
 import shlex
@@ -203,8 +202,12 @@ def options(group: str) -> list[str]:
 
 def single_files() -> list[str]:
     """Experiments that say everything in one file, without published values under `conf/`."""
-    modules = {path.stem for path in (ROOT / "experiments").glob("[!_]*.py")}
-    return sorted(modules - {path.stem for path in (ROOT / "conf" / "experiment").glob("*.yaml")})
+    from simstudy.cli.experiments import experiment_names
+
+    return sorted(
+        set(experiment_names(ROOT))
+        - {path.stem for path in (ROOT / "conf" / "experiment").glob("*.yaml")}
+    )
 
 
 def register_single_files() -> None:
@@ -299,8 +302,9 @@ def read_job(cfg: Any, name: str) -> Job:
 
 def load_experiment(name: str) -> Any:
     """The module of an experiment: the file of that name under `experiments/`."""
-    sys.path[:0] = [] if str(ROOT) in sys.path else [str(ROOT)]
-    return importlib.import_module(f"experiments.{name}")
+    from simstudy.cli import experiments
+
+    return experiments.load_experiment(name, ROOT)
 
 
 def run_job(job: Job, arguments: Sequence[str]) -> int:

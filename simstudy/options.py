@@ -108,7 +108,9 @@ def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
 def _published_values(experiment_file: Path) -> dict[str, Any]:
     import yaml
 
-    path = experiment_file.parents[1] / "conf" / "experiment" / f"{experiment_file.stem}.yaml"
+    is_folder = experiment_file.name == "study.py"  # of an experiment that outgrew one file
+    named = experiment_file.parent if is_folder else experiment_file
+    path = named.parents[1] / "conf" / "experiment" / f"{named.stem}.yaml"
     try:
         return dict(yaml.safe_load(path.read_text()) or {})
     except FileNotFoundError:

@@ -14,12 +14,13 @@ import pytest
 import yaml
 
 import run
+from simstudy.cli.experiments import experiment_names, load_experiment
 from simstudy.identity.names import identity
 from simstudy.options import check
 from tests.support import assert_within_mcse, replicates_to_catch
 
 ROOT = Path(__file__).parents[1]
-EXPERIMENTS = sorted(path.stem for path in (ROOT / "experiments").glob("[!_]*.py"))
+EXPERIMENTS = experiment_names(ROOT)
 HEADINGS = ("Aims", "Data", "Estimands", "Methods", "Performance")
 
 
@@ -32,7 +33,7 @@ def smoke(request, smoke_folder):
 
 
 def module_of(name: str):
-    return importlib.import_module(f"experiments.{name}")
+    return load_experiment(name, ROOT)
 
 
 def study_of(name: str):

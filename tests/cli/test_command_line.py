@@ -14,13 +14,14 @@ import pytest
 
 import run
 from experiments.two_stage import TwoStage
+from simstudy.cli.experiments import experiment_names
 from simstudy.design import grid, scenario_key
 from simstudy.store.blocks import Store, owner_in
 from simstudy.store.files import write_json
 from simstudy.store.owner import Owner
 
 ROOT = Path(run.__file__).parent
-EXPERIMENTS = sorted(path.stem for path in (ROOT / "experiments").glob("[!_]*.py"))
+EXPERIMENTS = experiment_names(ROOT)
 SMALL = ["experiment=two_stage", "experiment.k=[1,1.5]", "experiment.n2=[50,100]", "progress=false"]
 
 
