@@ -338,8 +338,8 @@ def carry_out(job: Job) -> int:
     """Compute what is missing; publish it, unless it stands there already."""
     from simstudy.cli.settings import read_shard
     from simstudy.engine.progress import Bar
-    from simstudy.engine.runner import Workers
-    from simstudy.output.folder import refuse_replacing
+    from simstudy.engine.workers import Workers
+    from simstudy.output.replacing import refuse_replacing
 
     settings = job.settings
     workers = Workers(settings.backend, settings.n_jobs)
@@ -370,7 +370,8 @@ def carry_out(job: Job) -> int:
 
 def publish_result(job: Job, result: Any) -> int:
     """Write summary, figures, claims and report, and say what was found."""
-    from simstudy.output.folder import is_current, publish
+    from simstudy.output.folder import publish
+    from simstudy.output.origin import is_current
     from simstudy.output.terminal import print_closing, replicates_in_words
 
     file, figures, report = job.module.__file__, job.settings.figures, job.settings.report

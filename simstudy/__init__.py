@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, together
     from simstudy.engine.failures import by_method, each_replicate
-    from simstudy.engine.runner import Workers
+    from simstudy.engine.workers import Workers
     from simstudy.identity.streams import Streams
     from simstudy.options import option, published
     from simstudy.study import Study
@@ -35,7 +35,7 @@ _HOMES = {
     "data.parts": ("Data",),
     "design": ("Columns", "grid", "together"),
     "engine.failures": ("by_method", "each_replicate"),
-    "engine.runner": ("Workers",),
+    "engine.workers": ("Workers",),
     "identity.streams": ("Streams",),
     "options": ("option", "published"),
     "study": ("Study",),

@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import os
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.precision import forecast, next_sizes, read_targets, shortfalls
-from simstudy.analysis.result import Result
-from simstudy.analysis.summary import KeepMoments, streamable
+from simstudy.analysis.precision import forecast, grown_until_precise, read_targets
+from simstudy.analysis.result import Figure, Result
 from simstudy.claims import Claim
 from simstudy.data.parts import data_parts
-from simstudy.design import Plan, factors_of, refuse_twins
-from simstudy.engine.block import Address, simulate_columns
-from simstudy.engine.failures import raising
-from simstudy.engine.ownership import Ownership, learn_from_run, ownership_of
-from simstudy.engine.runner import (
-    Job,
-    Keep,
-    Outcome,
-    Progress,
-    Silent,
-    Workers,
-    failed_jobs,
-    in_shard,
-    missing_jobs,
-    run_jobs,
-)
-from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
-from simstudy.errors import ConfigError, StoreError, StudyError
+from simstudy.design import Plan, Scenario, factors_of, refuse_twins
+from simstudy.engine.block import Address, replicate_at
+from simstudy.engine.drawing import Drawing
+from simstudy.engine.outcome import Outcome
+from simstudy.engine.ownership import ownership_of
+from simstudy.engine.progress import Progress, Silent
+from simstudy.engine.refusals import check_keep, check_n_rep, check_retry, check_seed, check_shard
+from simstudy.engine.workers import Workers
+from simstudy.errors import StoreError, StudyError
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure
-from simstudy.store.blocks import Store
-from simstudy.store.files import trouble_in_words
-from simstudy.store.guard import MOMENTS, ROWS, refuse_foreign, refuse_other_blocks, start_over
-from simstudy.store.layout import rows_of
-from simstudy.store.manifest import mark_outdated
+from simstudy.store.compaction import compact
+from simstudy.store.disk import trouble_in_words
+from simstudy.store.home import Home
+from simstudy.store.layout import Keep, KeepReplicates
+from simstudy.store.moments import KeepMoments, streamable
 
 if TYPE_CHECKING:
-    from simstudy.analysis.solve import Solution
+    from simstudy.analysis.solve import ScenarioOf, Solution
 
-ROUNDS = 5  # of drawing what another run deleted meanwhile
-KEEPS = ("replicates", "summary")
 ON_FAILURE = ("record", "abort", "impute_worst")
 
 
@@ -87,12 +72,12 @@ class Study:
     """
 
     name: str
-    scenarios: Sequence[Any]
+    scenarios: Sequence[Scenario]
     measures: Sequence[Measure] = ()
     axes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     block_size: int = 1000
     n_rep: int = 1000
-    figures: Mapping[str, Callable[[Result], Any]] = field(default_factory=dict)
+    figures: Mapping[str, Figure] = field(default_factory=dict)
     claims: Sequence[Claim] = ()
     common: tuple[str, ...] = ()
     may_be_missing: tuple[str, ...] = ()
@@ -103,6 +88,12 @@ class Study:
         self._refuse_bad_names()
         if self.block_size < 1:
             raise StudyError(f"block_size={self.block_size}: a block holds at least 1 replicate.")
+        self._refuse_bad_policy()
+        if not self.scenarios:
+            raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
+        refuse_twins(self.scenarios)
+
+    def _refuse_bad_policy(self) -> None:
         if self.on_failure not in ON_FAILURE:
             raise StudyError(f"on_failure={self.on_failure!r}: say {' or '.join(ON_FAILURE)}.")
         if bool(self.worst) != (self.on_failure == "impute_worst"):
@@ -110,16 +101,13 @@ class Study:
                 f"on_failure={self.on_failure!r} with worst={dict(self.worst)}: 'impute_worst' "
                 "needs the worst value of each column that measures read, and nothing else does."
             )
-        if not self.scenarios:
-            raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
-        refuse_twins(self.scenarios)
 
     def _refuse_bad_names(self) -> None:
-        if not self.name or not all(c.isalnum() or c in "-_" for c in self.name):
+        if not self.name or not all(letter.isalnum() or letter in "-_" for letter in self.name):
             raise StudyError(
                 f"study name {self.name!r} names a folder: use letters, digits, '-' and '_'."
             )
-        factors = {name for one in self.scenarios for name in factors_of(one)}
+        factors = {name for scenario in self.scenarios for name in factors_of(scenario)}
         both = sorted(factors & set(self.axes))
         if both:
             raise StudyError(
@@ -139,9 +127,15 @@ class Study:
         axes = {axis: tuple(labels) for axis, labels in self.axes.items()}
         check_seed(seed)
         return Plan(
-            self.name, int(seed), tuple(self.scenarios), axes, self.block_size,
-            self.common, self.may_be_missing, self.on_failure,
-        )  # fmt: skip
+            name=self.name,
+            seed=int(seed),
+            scenarios=tuple(self.scenarios),
+            axes=axes,
+            block_size=self.block_size,
+            common=self.common,
+            may_be_missing=self.may_be_missing,
+            on_failure=self.on_failure,
+        )
 
     def run(
         self,
@@ -188,43 +182,71 @@ class Study:
         ConfigError, StoreError
             Where a setting makes no sense, or the folder cannot be used.
         """
-        plan = self.plan(seed)
-        sizes = self._sizes(plan, self.n_rep if n_rep is None else n_rep, keep)
-        targets = read_targets(precision or {}, self.measures)
+        n_rep = self.n_rep if n_rep is None else n_rep
+        check_n_rep(n_rep)
+        check_keep(keep, n_rep, self.block_size)
         check_retry(retry)
-        if targets and shard:
-            raise ConfigError(
-                "shard with precision: a shard cannot know when the whole study is precise enough. "
-                "Run the shards with a fixed n_rep, then precision=... without shard."
-            )
-        self._check_data()
-        ownership = ownership_of(plan, self._streamed(keep), self.worst)
-        home = Folder.open(plan, out, ownership, keep=keep, restart=restart)
-        work = _Work(self, plan, home, keep, workers or Workers(), progress or Silent())
-        work.say_unfollowed()
-        with trouble_in_words(home.store.folder):
+        check_shard(shard, precision or {})
+        targets = read_targets(precision or {}, self.measures)
+        work = self._begun(
+            self.plan(seed), out, keep, restart, workers or Workers(), progress or Silent()
+        )
+        sizes: Mapping[str, int] = dict.fromkeys(work.plan.keys, int(n_rep))
+        result_of = partial(self._result, work.plan, work.home, work.outcome, work.keep)
+        with trouble_in_words(work.home.store.folder):
             if retry:
                 work.redraw_failures(sizes)
             work.draw(sizes, shard)
-            while targets:
-                short = shortfalls(work.result(sizes), targets)
-                larger = next_sizes(sizes, short, block_size=self.block_size, ceiling=max_rep)
-                if larger == sizes:
-                    break
-                sizes = larger
-                work.draw(sizes)
+            sizes = grown_until_precise(sizes, targets, result_of, work.draw, ceiling=max_rep)
             if shard is None:
-                home.store.compact()
-        return replace(work.result(sizes), targets=targets)
+                compact(work.home.store)
+        return replace(result_of(sizes), targets=targets)
+
+    def _begun(
+        self,
+        plan: Plan,
+        out: str | os.PathLike[str] | None,
+        keep: str,
+        restart: bool,
+        workers: Workers,
+        progress: Progress,
+    ) -> Drawing:
+        """A run that has its folder, and may draw."""
+        self._check_data()
+        kept = self._kept(keep)
+        ownership = ownership_of(plan, kept.measures, self.worst)
+        home = Home.open(plan, out, ownership.owner, kept, restart=restart)
+        work = Drawing(plan, home, kept, ownership, workers, progress)
+        work.say_unfollowed()
+        return work
 
     def _check_data(self) -> None:
         """Refuse data that changed since the study was made: its scenarios are named by them."""
-        for part in {id(part): part for one in self.scenarios for part in data_parts(one)}.values():
+        parts = {id(part): part for scenario in self.scenarios for part in data_parts(scenario)}
+        for part in parts.values():
             part.check(anew=True)
 
-    def _streamed(self, keep: str) -> Sequence[Measure]:
-        """The measures whose moments are kept, if that is all that is kept."""
-        return streamable(self.measures) if keep == "summary" else ()
+    def _kept(self, keep: str) -> Keep:
+        if keep == "summary":
+            return KeepMoments(streamable(self.measures), self.worst)
+        return KeepReplicates()
+
+    def _result(
+        self, plan: Plan, home: Home, outcome: Outcome, keep: Keep, sizes: Mapping[str, int]
+    ) -> Result:
+        return Result(
+            plan=plan,
+            store=home.store,
+            n_rep=dict(sizes),
+            declared=self.measures,
+            figures=self.figures,
+            claimed=self.claims,
+            worst=self.worst,
+            moments_only=isinstance(keep, KeepMoments),
+            folder=home.path,
+            outcome=outcome,
+            keep_alive=home.temporary,
+        )
 
     def look(
         self, n_rep: int | None = None, seed: int = 1, *, out: str | os.PathLike[str]
@@ -241,16 +263,17 @@ class Study:
             raise StoreError(
                 f"{Path(out) / plan.name} holds no block of this study yet: nothing to look at."
             )
-        home = Folder.open(plan, out, ownership_of(plan), keep="replicates", restart=False)
+        keep = KeepReplicates()
+        home = Home.open(plan, out, ownership_of(plan).owner, keep)
         there = {key: min(home.store.n_blocks(key) * self.block_size, most) for key in plan.keys}
-        begun = plan.only(one for key, one in plan.keys.items() if there[key])
+        begun = plan.only(scenario for key, scenario in plan.keys.items() if there[key])
         if not begun.scenarios:
             raise StoreError(
                 f"{home.path} holds no block of this study yet, with its replicates: nothing to "
                 "look at."
             )
         sizes = {key: there[key] for key in begun.keys}
-        result = _Work(self, begun, home, "replicates", Workers(), Silent()).result(sizes)
+        result = self._result(begun, home, Outcome(), keep, sizes)
         return replace(result, design=tuple(plan.keys))
 
     def forecast(
@@ -267,19 +290,7 @@ class Study:
         pilot = self.run(n_rep or 2 * self.block_size, seed, workers=Workers("inline", 1))
         return forecast(pilot, targets)
 
-    def _sizes(self, plan: Plan, n_rep: int, keep: str) -> dict[str, int]:
-        check_n_rep(n_rep)
-        if keep not in KEEPS:
-            raise ConfigError(f"keep={keep!r}: there is {', '.join(KEEPS)}.")
-        if keep == "summary" and n_rep % self.block_size:
-            whole = plan.n_blocks(n_rep) * self.block_size
-            raise ConfigError(
-                f"n_rep={n_rep} with keep=summary: only whole blocks of {self.block_size} "
-                f"replicates are kept; nearest that works: n_rep={whole}"
-            )
-        return dict.fromkeys(plan.keys, int(n_rep))
-
-    def solve(self, scenario: Any, factor: str, **question: Any) -> Solution:
+    def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:
         """The value of a factor at which a measure reaches a target, by simulation alone.
 
         For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`;
@@ -297,171 +308,4 @@ class Study:
         dict
             The replicate's columns: a value, or an array over the axes.
         """
-        plan = self.plan(seed)
-        if address.key not in plan.keys:
-            raise ConfigError(
-                f"replay={address}: study {self.name!r} has no scenario {address.key} with these "
-                "settings. Give the settings of the run that reported the address."
-            )
-        block, row = divmod(address.rep, plan.block_size)
-        draw = partial(simulate_columns, plan, plan.keys[address.key], block)
-        with raising(row), one_thread_each():
-            columns = drawn_with_one_thread(draw)
-        return {name: one[row] if one.ndim else one[()] for name, one in columns.items()}
-
-
-@dataclass
-class _Work:
-    """A run under way."""
-
-    study: Study
-    plan: Plan
-    home: Folder
-    keep: str
-    workers: Workers
-    progress: Progress
-    outcome: Outcome = field(default_factory=Outcome)
-
-    def draw(self, sizes: Mapping[str, int], shard: tuple[int, int] | None = None) -> None:
-        """Compute what is missing of these sizes, or a shard's share of it."""
-        jobs = self._missing(sizes, shard, tentative=True)
-        never = {(job.key, job.block) for job in jobs}
-        every = self._missing(sizes, shard, tentative=False)
-        careful = [job for job in every if (job.key, job.block) not in never]
-        for _ in range(ROUNDS):
-            if not (jobs or careful):
-                return
-            self._run(jobs, careful=careful)
-            jobs = self._missing(sizes, shard, tentative=True)  # another run may have started over
-            careful = []
-        raise StoreError(
-            f"the blocks of {self.home.store.folder} vanish as they are written: another run keeps "
-            "starting over there. Run this again when it has ended, or choose another out=..."
-        )
-
-    def _missing(
-        self, sizes: Mapping[str, int], shard: tuple[int, int] | None, *, tentative: bool
-    ) -> list[Job]:
-        blocks = {key: self.plan.n_blocks(n) for key, n in sizes.items()}
-        jobs = missing_jobs(self.plan, blocks, self.home.store, tentative=tentative)
-        return in_shard(self.plan, jobs, shard) if shard else jobs
-
-    def _run(self, jobs: Sequence[Job], *, rank: int = 0, careful: Sequence[Job] = ()) -> None:
-        self.outcome += run_jobs(
-            self.plan, jobs, self.home.store,
-            keep=self._keeper(), workers=self.workers, progress=self.progress,
-            ownership=self.home.ownership, rank=rank, careful=careful,
-        )  # fmt: skip
-        self.home.store.scan()
-        if self.workers.backend != "loky":
-            learn_from_run(self.plan, self.home.ownership, self.study._streamed(self.keep))
-
-    def redraw_failures(self, sizes: Mapping[str, int]) -> None:
-        """Draw the blocks that hold failures again; what comes outranks what is stored."""
-        blocks = {key: self.plan.n_blocks(n) for key, n in sizes.items()}
-        jobs = failed_jobs(self.plan, blocks, self.home.store)
-        if jobs:
-            if self.home.path is not None:
-                mark_outdated(self.home.path)
-            self._run(jobs, rank=self.home.store.highest_rank + 1)
-
-    def say_unfollowed(self) -> None:
-        """Name once what nobody can tell the content of."""
-        for name, what in self.home.ownership.unfollowed.items():
-            self.progress.note(
-                f"{name} ({what}) has neither source nor content that could be compared, so it "
-                "counts as changed: what is drawn now will not be found again by a later run"
-            )
-
-    def _keeper(self) -> Keep:
-        if self.keep == "summary":
-            return KeepMoments(streamable(self.study.measures), self.study.worst)
-        return rows_of
-
-    def result(self, sizes: Mapping[str, int]) -> Result:
-        study = self.study
-        return Result(
-            plan=self.plan,
-            store=self.home.store,
-            n_rep=dict(sizes),
-            declared=study.measures,
-            figures=study.figures,
-            claimed=study.claims,
-            worst=study.worst,
-            moments_only=self.keep == "summary",
-            folder=self.home.path,
-            outcome=self.outcome,
-            keep_alive=self.home.temporary,
-        )
-
-
-@dataclass
-class Folder:
-    """A study's own folder, claimed and checked."""
-
-    path: Path | None
-    store: Store
-    ownership: Ownership
-    temporary: Any = None
-
-    @classmethod
-    def open(
-        cls,
-        plan: Plan,
-        out: str | os.PathLike[str] | None,
-        ownership: Ownership,
-        *,
-        keep: str,
-        restart: bool,
-    ) -> Folder:
-        kind, rows = (MOMENTS, 1) if keep == "summary" else (ROWS, plan.block_size)
-        owner = ownership.owner
-        if out is None:
-            temporary = tempfile.TemporaryDirectory(prefix="simstudy-")
-            store = Store(Path(temporary.name) / kind, rows, owner)
-            return cls(None, store, ownership, temporary)
-        path = Path(out) / plan.name
-        refuse_foreign(plan.name, path)
-        if restart:
-            start_over(plan.name, path)
-        try:
-            store = Store(path / kind, rows, owner)
-        except OSError as error:
-            raise StoreError(
-                f"cannot write results to {path}: {error.strerror}. Choose another out=..."
-            ) from None
-        refuse_other_blocks(plan, store)
-        return cls(path, store, ownership)
-
-
-def check_retry(retry: Any) -> None:
-    """Refuse anything but `failed` and None."""
-    if retry not in (None, "failed"):
-        raise ConfigError(
-            f"retry={retry}: allowed is failed, which draws blocks with recorded failures again; "
-            "nearest that works: retry=failed"
-        )
-
-
-def check_n_rep(n_rep: Any) -> None:
-    """Refuse anything but a whole number of at least 1."""
-    if not _is_whole(n_rep) or n_rep < 1:
-        number = isinstance(n_rep, int | float) and math.isfinite(n_rep)
-        near = max(1, round(n_rep)) if number else 1000
-        raise ConfigError(
-            f"n_rep={n_rep}: allowed is a whole number at least 1; nearest that works: n_rep={near}"
-        )
-
-
-def check_seed(seed: Any) -> None:
-    """Refuse anything but a whole number of at least 0."""
-    if not _is_whole(seed) or seed < 0:
-        raise ConfigError(
-            f"seed={seed}: allowed is a whole number at least 0, which names a sequence of random "
-            "numbers; nearest that works: seed=1"
-        )
-
-
-def _is_whole(value: Any) -> bool:
-    """Python's whole numbers and NumPy's, but not the truth values."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+        return replicate_at(self.plan(seed), address)

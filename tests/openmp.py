@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from simstudy.design import Columns
-from simstudy.engine import runner
-from simstudy.engine.runner import Workers
+from simstudy.engine import tasks
+from simstudy.engine.workers import Workers
 from simstudy.identity.streams import Streams
 from simstudy.measures import mean
 from simstudy.study import Study
@@ -88,7 +88,7 @@ def main(library: str, backend: str, how: str = "") -> None:
     if "loaded" in how:  # before the run, by its user
         ctypes.CDLL(library).threads()
     if "unchecked" in how:
-        runner.drawn_with_one_thread = lambda draw: draw()
+        tasks.drawn_with_one_thread = lambda draw: draw()
     found = drawn(library, backend)
     print(found["total"].tobytes().hex())
     print(sorted(set(found["threads"].tolist())), set(found["when_imported"].tolist()))

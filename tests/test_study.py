@@ -10,11 +10,12 @@ import pytest
 
 from simstudy.design import grid, scenario_key
 from simstudy.engine.block import Address
-from simstudy.engine.runner import Workers
+from simstudy.engine.refusals import check_n_rep
+from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import bias, mean
-from simstudy.store.blocks import owner_in
-from simstudy.study import Study, check_n_rep
+from simstudy.store.header import owner_in
+from simstudy.study import Study
 from tests import toy
 
 INLINE = Workers("inline")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from simstudy.analysis.result import Result
-from simstudy.design import scenario_key
 from simstudy.errors import ConfigError, nearest
 from simstudy.identity.names import identity
 from simstudy.lazy.pandas import pd
@@ -82,9 +81,11 @@ def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
 def shortfalls(result: Result, targets: Sequence[Target]) -> dict[str, float]:
     """By scenario key, how many times too large the worst error still is; 1 or less is enough."""
     chosen = {target.measure for target in targets}
-    estimates = result.estimates([m for m in result.measures if m.name in chosen])
+    estimates = result.estimates([measure for measure in result.measures if measure.name in chosen])
     return {
-        key: max(t.shortfall(estimates[key, t.measure], result.level) for t in targets)
+        key: max(
+            target.shortfall(estimates[key, target.measure], result.level) for target in targets
+        )
         for key in result.plan.keys
     }
 
@@ -107,12 +108,42 @@ def _next_size(n: int, short: float, block_size: int, ceiling: int) -> int:
     return min(blocks * block_size, ceiling)
 
 
+def grown_until_precise(
+    sizes: Mapping[str, int],
+    targets: Sequence[Target],
+    result_of: Callable[[Mapping[str, int]], Result],
+    draw: Callable[[Mapping[str, int]], None],
+    *,
+    ceiling: int,
+) -> Mapping[str, int]:
+    """Draw round after round, until every scenario is precise enough or has as many as it may.
+
+    Parameters
+    ----------
+    sizes
+        Replicates that are there, by scenario key.
+    """
+    while targets:
+        result = result_of(sizes)
+        larger = next_sizes(
+            sizes,
+            shortfalls(result, targets),
+            block_size=result.plan.block_size,
+            ceiling=ceiling,
+        )
+        if larger == sizes:
+            break
+        sizes = larger
+        draw(sizes)
+    return sizes
+
+
 def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
     """What each scenario took, and whether it was enough."""
     short = shortfalls(result, targets)
     rows = [
-        {"scenario": identity(one), "n_rep": result.n_rep[key], "reached": short[key] <= 1}
-        for key, one in result.plan.keys.items()
+        {"scenario": identity(scenario), "n_rep": result.n_rep[key], "reached": short[key] <= 1}
+        for key, scenario in result.plan.keys.items()
     ]
     return pd.DataFrame(rows)
 
@@ -124,12 +155,11 @@ def forecast(pilot: Result, targets: Sequence[Target]) -> pd.DataFrame:
     size = pilot.plan.block_size
     bytes_per_rep = pilot.store.n_bytes / sum(pilot.n_rep.values())
     rows = []
-    for one in pilot.plan.scenarios:
-        key = scenario_key(one)
+    for key, scenario in pilot.plan.keys.items():
         n_rep = _forecast_size(pilot.n_rep[key], short[key], size)
         rows.append(
             {
-                "scenario": identity(one),
+                "scenario": identity(scenario),
                 "n_rep": n_rep,
                 "seconds": n_rep / size * per_block.get(key, math.nan),
                 "bytes": n_rep * bytes_per_rep,

@@ -8,27 +8,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simstudy.analysis.contrasts import Contrasts, Scale
-from simstudy.analysis.summary import (
-    CONVERGED,
-    FromMoments,
-    FromRows,
-    factor_names,
-    imputed,
-    read_columns,
-    summarize,
-)
+from simstudy.analysis.comparisons import Comparisons
+from simstudy.analysis.estimates import Estimator, FromMoments, FromRows, Prepare
+from simstudy.analysis.frames import any_failure, failure_frame, no_failures, replicate_frame
+from simstudy.analysis.summary import MEASURE, factor_names, summarize
 from simstudy.claims import Claim, check_claims
-from simstudy.design import Plan, factors_of, scenario_key
+from simstudy.design import Plan, Scenario, scenario_key
+from simstudy.engine.outcome import Outcome
 from simstudy.errors import FigureError, StudyError, nearest
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Estimates, Measure, all_methods, convergence_rate
+from simstudy.measures.contrasts import Scale
 from simstudy.store.blocks import Store
-from simstudy.store.layout import ERROR, cell_name, columns_of, has_text, stored_columns
+from simstudy.store.columns import CONVERGED, imputed, read_columns
+
+if TYPE_CHECKING:
+    from simstudy.analysis.precision import Target
 
 Figure = Callable[["Result"], Any]
 
@@ -68,8 +67,8 @@ class Result:
     moments_only: bool = False
     level: float = 0.95
     folder: Path | None = None
-    outcome: Any = None
-    targets: Sequence[Any] = ()
+    outcome: Outcome = field(default_factory=Outcome)
+    targets: Sequence[Target] = ()
     design: tuple[str, ...] = ()  # keys of all scenarios of the study, where some are left out
     keep_alive: Any = field(default=None, repr=False)
 
@@ -98,20 +97,14 @@ class Result:
     @cached_property
     def any_failed(self) -> bool:
         """Whether any of this result's replicates failed, whatever else is stored beside them."""
-        stored = () if self.moments_only else self.store.stored_names()
-        names = [name for name in stored if name.split("[")[0] == ERROR]
-        return bool(names) and any(self._has_failed(key, names) for key in self.plan.keys)
-
-    def _has_failed(self, key: str, names: Sequence[str]) -> bool:
-        table = self.store.read(key, self.n_rep[key], names)
-        return any(column.null_count < len(column) for column in table.columns)
+        return not self.moments_only and any_failure(self.plan, self.store, self.n_rep)
 
     def estimates(self, measures: Sequence[Measure]) -> dict[tuple[str, str], Estimates]:
         """Some measures of every scenario, by scenario key and measure name."""
         estimator = self._estimator(measures)
         return {
-            (key, measure.name): estimator(one, measure)
-            for key, one in self.plan.keys.items()
+            (key, measure.name): estimator(scenario, measure)
+            for key, scenario in self.plan.keys.items()
             for measure in measures
         }
 
@@ -133,20 +126,20 @@ class Result:
         DataFrame
             A row per scenario and cell of the other axes; the MCSE is that of the pairs.
         """
-        return self._contrasts.methods(self._measure(measure), axis, first, second, scale)
+        return self._comparisons.methods(self._measure(measure), axis, first, second, scale)
 
     def contrast_scenarios(
-        self, measure: str, first: Any, second: Any, *, scale: Scale = "difference"
+        self, measure: str, first: Scenario, second: Scenario, *, scale: Scale = "difference"
     ) -> pd.DataFrame:
         """A measure in one scenario against another: paired if they share random numbers."""
-        return self._contrasts.scenarios(self._measure(measure), first, second, scale)
+        return self._comparisons.scenarios(self._measure(measure), first, second, scale)
 
     @property
-    def _contrasts(self) -> Contrasts:
-        def read(scenario: Any, measure: Measure) -> Mapping[str, np.ndarray]:
+    def _comparisons(self) -> Comparisons:
+        def read(scenario: Scenario, measure: Measure) -> Mapping[str, np.ndarray]:
             return imputed(self.columns(scenario, *measure.reads), self.worst)
 
-        return Contrasts(self.plan, read, self.level)
+        return Comparisons(self.plan, read, self.level)
 
     def _measure(self, name: str) -> Measure:
         known = {measure.name: measure for measure in self.measures}
@@ -154,9 +147,7 @@ class Result:
             raise StudyError(f"{self.plan.name} has no measure {name!r}; {nearest(name, known)}")
         return known[name]
 
-    def _estimator(
-        self, measures: Sequence[Measure], prepare: Callable[[Any], Any] | None = None
-    ) -> FromRows | FromMoments:
+    def _estimator(self, measures: Sequence[Measure], prepare: Prepare | None = None) -> Estimator:
         if self.moments_only:
             return FromMoments(self.plan, self.store, self.n_rep, self.level)
         if prepare is None and self.worst:
@@ -172,16 +163,14 @@ class Result:
         """Replicates that failed, in any cell; of moments, the most that any measure misses."""
         if not self.moments_only:
             return int(self.failures["address"].nunique())
-        rows = self.summary
-        factors = [*factor_names(self.plan)]
-        worst = rows.groupby(factors, dropna=False, sort=False)["n_failed"].max()
-        return int(worst.sum())
+        by_scenario = self.summary.groupby(factor_names(self.plan), dropna=False, sort=False)
+        return int(by_scenario["n_failed"].max().sum())
 
     @property
     def replicates(self) -> pd.DataFrame:
         return self.rows()
 
-    def rows(self, *scenarios: Any, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    def rows(self, *scenarios: Scenario, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """Replicates of some scenarios (all, if none is named), as one tidy frame.
 
         Parameters
@@ -191,10 +180,10 @@ class Result:
         """
         self._refuse_moments("replicates")
         chosen = scenarios or self.plan.scenarios
-        frames = [self._frame(one, columns) for one in chosen]
+        frames = [self._frame(scenario, columns) for scenario in chosen]
         return pd.concat(frames, ignore_index=True)
 
-    def columns(self, scenario: Any, *names: str) -> dict[str, np.ndarray]:
+    def columns(self, scenario: Scenario, *names: str) -> dict[str, np.ndarray]:
         """Columns of one scenario as arrays `(rep,)` or `(rep, *axes)`."""
         self._refuse_moments("replicates")
         key = self._known_key(scenario)
@@ -218,7 +207,7 @@ class Result:
         LookupError
             Where there is none, or more than one.
         """
-        rows = self.summary[self.summary["measure"] == measure]
+        rows = self.summary[self.summary[MEASURE] == measure]
         for name, wanted in where.items():
             near = rows[name] == wanted
             if isinstance(wanted, float):
@@ -231,37 +220,14 @@ class Result:
     @cached_property
     def failures(self) -> pd.DataFrame:
         if not self.any_failed:
-            return pd.DataFrame(columns=["address", "error"])
-        found = [row for one in self.plan.scenarios for row in self._failures_of(one)]
-        names = [*factor_names(self.plan), "block", "rep", *self.plan.axes, "error", "address"]
-        return pd.DataFrame(found, columns=names)
+            return no_failures()
+        return failure_frame(self.plan, self.store, self.n_rep)
 
-    def _failures_of(self, scenario: Any) -> list[dict[str, Any]]:
-        key = scenario_key(scenario)
-        cells = list(self.plan.cells())
-        names = ["error", *(cell_name("error", labels) for labels in cells)]
-        table = self.store.read(key, self.n_rep[key], names)
-        rows = []
-        for name in table.column_names:
-            texts = table.column(name).to_numpy()
-            labels = (
-                cells[names.index(name) - 1] if name != "error" else ("",) * len(self.plan.axes)
-            )
-            for rep in np.flatnonzero(has_text(texts)).tolist():
-                place = {"block": rep // self.plan.block_size, "rep": rep}
-                cell = dict(zip(self.plan.axes, labels, strict=True))
-                error = {"error": texts[rep], "address": f"{key}/{rep}"}
-                rows.append(factors_of(scenario) | place | cell | error)
-        return rows
+    def _frame(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
+        n_rep = self.n_rep[self._known_key(scenario)]
+        return replicate_frame(self.plan, self.store, scenario, n_rep, names)
 
-    def _frame(self, scenario: Any, names: Sequence[str] | None) -> pd.DataFrame:
-        key = self._known_key(scenario)
-        table = self.store.read(key, self.n_rep[key])
-        wanted = tuple(names if names is not None else stored_columns(table.column_names))
-        columns = columns_of(self.plan, table, wanted)
-        return _tidy(self.plan, factors_of(scenario), table.column("rep").to_numpy(), columns)
-
-    def _known_key(self, scenario: Any) -> str:
+    def _known_key(self, scenario: Scenario) -> str:
         key = scenario_key(scenario)
         if key not in self.n_rep:
             raise LookupError(f"scenario {scenario} is not in this run")
@@ -272,21 +238,3 @@ class Result:
             raise StudyError(
                 f"this run kept no {what}, only its summary. Run it with keep=replicates."
             )
-
-
-def _tidy(
-    plan: Plan, factors: Mapping[str, Any], rep: np.ndarray, columns: Mapping[str, np.ndarray]
-) -> pd.DataFrame:
-    """Long in the axes, if any column has them."""
-    with_axes = any(column.ndim > 1 for column in columns.values())
-    cells = list(plan.cells()) if with_axes else [()]
-    n_rows = len(rep) * len(cells)
-    frame: dict[str, Any] = {name: [value] * n_rows for name, value in factors.items()}
-    frame["rep"] = np.repeat(rep, len(cells))
-    if with_axes:
-        labels = np.array(cells, dtype=object)
-        frame |= {axis: np.tile(labels[:, i], len(rep)) for i, axis in enumerate(plan.axes)}
-    for name, column in columns.items():
-        flat = column.reshape(len(rep), -1)
-        frame[name] = np.broadcast_to(flat, (len(rep), len(cells))).ravel()
-    return pd.DataFrame(frame)

@@ -1,17 +1,20 @@
-"""One block: drawn, and what it returned checked."""
+"""One block: drawn, or recorded as failed; and one replicate of it, drawn again."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simstudy.data.parts import data_parts
 from simstudy.data.reads import watching
-from simstudy.design import Plan
-from simstudy.engine.failures import is_machine_trouble
-from simstudy.errors import StudyError, describe
-from simstudy.store.layout import ERROR, RESERVED, Block, has_text
+from simstudy.design import Plan, Scenario
+from simstudy.engine.columns import checked_columns, count_failed
+from simstudy.engine.failures import is_machine_trouble, raising
+from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
+from simstudy.errors import ConfigError, StudyError, describe
+from simstudy.store.layout import ERROR, Block
 
 
 class Address(NamedTuple):
@@ -34,7 +37,7 @@ class Address(NamedTuple):
         return cls(key, int(rep))
 
 
-def draw_block(plan: Plan, scenario: Any, index: int) -> Block:
+def draw_block(plan: Plan, scenario: Scenario, index: int) -> Block:
     """Simulate one block; an exception becomes rows with its text, so the rest can go on.
 
     Columns that are not what a study may return are no failure of a replicate but a mistake in the
@@ -49,33 +52,43 @@ def draw_block(plan: Plan, scenario: Any, index: int) -> Block:
             raise
         machine = is_machine_trouble(error)
         return failed_block(plan, scenario, index, describe(error), machine=machine)
-    return Block(scenario, index, columns, _count_failed(columns.get(ERROR)))
+    return Block(scenario, index, columns, count_failed(columns.get(ERROR)))
 
 
 def failed_block(
-    plan: Plan, scenario: Any, index: int, reason: str, *, machine: bool = False
+    plan: Plan, scenario: Scenario, index: int, reason: str, *, machine: bool = False
 ) -> Block:
     """A block of which nothing came back."""
     columns = {ERROR: np.full(plan.block_size, reason, dtype=object)}
     return Block(scenario, index, columns, plan.block_size, machine)
 
 
-def simulate_columns(plan: Plan, scenario: Any, index: int) -> dict[str, np.ndarray]:
+def simulate_columns(plan: Plan, scenario: Scenario, index: int) -> dict[str, np.ndarray]:
     """What `simulate` returns for a block, each `()`, `(rep,)` or `(rep, *axes)`."""
     return checked_columns(plan, _simulated(plan, scenario, index))
 
 
-def checked_columns(plan: Plan, raw: Any) -> dict[str, np.ndarray]:
-    """What `simulate` returned as columns of full shape, with what is missing named."""
-    if not isinstance(raw, Mapping):
-        raise StudyError(
-            f"simulate returned {type(raw).__name__}, not columns by name: return a dict of arrays."
+def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
+    """One replicate drawn again with its whole block; an error in it is raised, not recorded.
+
+    Returns
+    -------
+    dict
+        The replicate's columns: a value, or an array over the axes.
+    """
+    if address.key not in plan.keys:
+        raise ConfigError(
+            f"replay={address}: study {plan.name!r} has no scenario {address.key} with these "
+            "settings. Give the settings of the run that reported the address."
         )
-    columns = {name: _checked(plan, name, value) for name, value in raw.items()}
-    return _with_missing_named(plan, columns)
+    index, row = divmod(address.rep, plan.block_size)
+    draw = partial(simulate_columns, plan, plan.keys[address.key], index)
+    with raising(row), one_thread_each():
+        columns = drawn_with_one_thread(draw)
+    return {name: c[row] if c.ndim else c[()] for name, c in columns.items()}
 
 
-def _simulated(plan: Plan, scenario: Any, index: int) -> Any:
+def _simulated(plan: Plan, scenario: Scenario, index: int) -> Any:
     """What `simulate` returns, or raises, from nothing but what the scenario declares."""
     for data in data_parts(scenario):
         data.check()
@@ -106,66 +119,3 @@ def _how_to_read(path: str) -> str:
     readers = {".csv": "frame()", ".parquet": "frame()", ".npy": "array()", ".txt": "text()"}
     reader = readers.get(os.path.splitext(path)[1])
     return f"self.data.{reader}" if reader else "self.data.bytes() or from self.data.path"
-
-
-def _checked(plan: Plan, name: str, value: Any) -> np.ndarray:
-    array = np.asarray(value)
-    if name in RESERVED or not name or set(name) & set("[],"):
-        raise StudyError(
-            f"simulate returned a column {name!r}, a name that is the engine's own. Rename it."
-        )
-    if array.dtype.kind not in "biufUO" or (array.dtype == object and not _is_text(name, array)):
-        raise StudyError(
-            f"column {name!r} holds {array.dtype}: return booleans, integers, floats or text."
-        )
-    if array.ndim == 0:
-        return np.broadcast_to(array, plan.block_size) if name == ERROR else array
-    full = (plan.block_size, *plan.shape)
-    target = full if array.ndim > 1 else full[:1]
-    if array.shape == target:
-        return array
-    if not _fits(array, target):
-        axes = ", ".join(f"{axis}: {len(labels)}" for axis, labels in plan.axes.items())
-        raise StudyError(
-            f"column {name!r} has shape {array.shape}; with n_rep={plan.block_size} it must be "
-            f"{full[:1]}" + (f" or {full} (axes {axes})" if axes else "") + "."
-        )
-    return np.broadcast_to(array, target)
-
-
-def _fits(array: np.ndarray, target: tuple[int, ...]) -> bool:
-    """One value for each replicate; an axis of size 1 holds for all of its positions."""
-    if array.ndim != len(target) or len(array) != target[0]:
-        return False
-    return all(n in (1, wanted) for n, wanted in zip(array.shape, target, strict=True))
-
-
-def _is_text(name: str, array: np.ndarray) -> bool:
-    return name == ERROR or all(isinstance(one, str | None) for one in array.flat)
-
-
-def _with_missing_named(plan: Plan, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """NaN where a study did not announce it is a failure: say so in the `error` column."""
-    for name, array in columns.items():
-        if array.dtype.kind == "f" and name not in plan.may_be_missing and np.isnan(array).any():
-            missing = np.broadcast_to(np.isnan(array), (plan.block_size, *array.shape[1:]))
-            columns = columns | {ERROR: _errors_with(columns.get(ERROR), name, missing)}
-    return columns
-
-
-def _errors_with(errors: np.ndarray | None, name: str, missing: np.ndarray) -> np.ndarray:
-    text = np.full(missing.shape, None, dtype=object)
-    text[missing] = f"NaN in {name}"
-    if errors is None:
-        return text
-    if errors.ndim < text.ndim:
-        errors = errors.reshape(errors.shape + (1,) * (text.ndim - errors.ndim))
-    elif text.ndim < errors.ndim:
-        text = text.reshape(text.shape + (1,) * (errors.ndim - text.ndim))
-    return np.where(has_text(errors), errors, text)
-
-
-def _count_failed(errors: np.ndarray | None) -> int:
-    if errors is None:
-        return 0
-    return int(has_text(errors).reshape(len(errors), -1).any(axis=1).sum())

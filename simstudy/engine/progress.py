@@ -3,9 +3,30 @@
 import sys
 import time
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 LINE_SECONDS = 10.0  # between lines where there is no terminal
+
+
+class Progress(Protocol):
+    """Is told what is to be done, and what is done."""
+
+    def begin(self, n_rep: int) -> None: ...
+    def advance(self, n_rep: int) -> None: ...
+    def note(self, text: str) -> None: ...
+
+
+class Silent:
+    """No progress is shown."""
+
+    def begin(self, n_rep: int) -> None:
+        """Say nothing."""
+
+    def advance(self, n_rep: int) -> None:
+        """Say nothing."""
+
+    def note(self, text: str) -> None:
+        """Say nothing."""
 
 
 class Bar:
@@ -41,14 +62,14 @@ class Bar:
             self._rich.stop()
 
     def _open_bar(self) -> None:
+        from rich import progress as rich_progress
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self._rich = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%  {task.fields[rate]}  left"),
-            TimeRemainingColumn(),
+        self._rich = rich_progress.Progress(
+            rich_progress.TextColumn("{task.description}"),
+            rich_progress.BarColumn(),
+            rich_progress.TextColumn("{task.percentage:>3.0f}%  {task.fields[rate]}  left"),
+            rich_progress.TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
         )

@@ -13,7 +13,7 @@ from typing import Any
 from simstudy.analysis.result import Result
 from simstudy.claims import shown
 from simstudy.lazy.pandas import pd
-from simstudy.store.files import read_json, write_bytes
+from simstudy.whole_files import read_json, write_bytes
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d1d1f; --soft: #666; --line: #ddd; --page: #fff;

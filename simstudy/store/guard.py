@@ -1,16 +1,15 @@
-"""Whose results a folder holds."""
+"""Whose results a folder holds: refused where they are another's."""
 
 from pathlib import Path
 
 from simstudy.design import Plan
 from simstudy.errors import StoreError
-from simstudy.store.blocks import Store, owner_in
-from simstudy.store.files import read_json
-from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.store.owner import UNKNOWN
+from simstudy.store.blocks import Store
+from simstudy.store.manifest import MANIFEST
+from simstudy.whole_files import read_json
 
-ROWS, MOMENTS = "replicates", "moments"
 WAYS_ON = "Keep both with another out=..., or start over with restart=true."
+MOST_SAID = 5  # differences between two owners that one line has room for
 
 
 def refuse_foreign(study: str, folder: Path) -> None:
@@ -39,44 +38,13 @@ def refuse_other_blocks(plan: Plan, store: Store) -> None:
     for key in plan.keys:
         others = store.others.get(key)
         if others and not store.have(key, 1).any() and not store.n_blocks(key):
-            nearest = min((one.differences(store.owner, key) for one in others), key=len)
+            least = min((other.differences(store.owner, key) for other in others), key=len)
             raise StoreError(
-                f"{store.folder.parent} was computed by something else: {_first_few(nearest)}. "
+                f"{store.folder.parent} was computed by something else: {_first_few(least)}. "
                 f"Its replicates cannot be mixed with new ones. {WAYS_ON}"
             )
 
 
-def _first_few(found: list[str], most: int = 5) -> str:
-    rest = f"; and {len(found) - most} more" if len(found) > most else ""
-    return "; ".join(found[:most]) + rest
-
-
-def start_over(study: str, folder: Path) -> None:
-    """Delete a study's blocks from its results folder, and the outputs that were made of them.
-
-    Whatever else lies there is left alone: notes, figures of others, blocks of other studies.
-
-    Raises
-    ------
-    StoreError
-        Where a file cannot be deleted: going on would keep what was to go.
-    """
-    for kind in (ROWS, MOMENTS):
-        for path in sorted((folder / kind).glob("*.parquet")):
-            if owner_in(path).settings.get("study", study) in (study, UNKNOWN):
-                _delete(path)
-        for path in sorted((folder / kind / "_damaged").glob("*.parquet")):
-            _delete(path)
-    for name in listed_files(read_json(folder / MANIFEST) or {}):
-        _delete(folder / name)
-    _delete(folder / MANIFEST)
-
-
-def _delete(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"restart=true cannot delete {path}: {error.strerror}. Nothing was drawn. Make the "
-            "folder writable, or choose another out=..."
-        ) from error
+def _first_few(found: list[str]) -> str:
+    n_more = len(found) - MOST_SAID
+    return "; ".join(found[:MOST_SAID]) + (f"; and {n_more} more" if n_more > 0 else "")

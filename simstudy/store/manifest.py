@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from simstudy.store.files import read_json, write_json
+from simstudy.whole_files import read_json, write_json
 
 MANIFEST = "manifest.json"
 

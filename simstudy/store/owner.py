@@ -44,7 +44,7 @@ class Owner:
         """As a file says it; scenarios of the same code say that code once."""
         few = self.only(sorted(set(keys)))
         distinct = list({id(code): code for code in few.codes.values()}.values())
-        places = {key: _place(code, distinct) for key, code in few.codes.items()}
+        places = {key: _index_of(code, distinct) for key, code in few.codes.items()}
         said = {"settings": self.settings, "values": few.values, "code": places, "codes": distinct}
         return json.dumps(said, sort_keys=True)
 
@@ -90,8 +90,8 @@ class Owner:
         return {n: said for n, said in sorted(entries.items()) if not said.startswith("#")}
 
 
-def _place(code: Fingerprint, distinct: Sequence[Fingerprint]) -> int:
-    return next(at for at, one in enumerate(distinct) if one is code)
+def _index_of(code: Fingerprint, distinct: Sequence[Fingerprint]) -> int:
+    return next(at for at, other in enumerate(distinct) if other is code)
 
 
 NOBODY = Owner({})

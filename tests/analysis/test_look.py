@@ -2,7 +2,7 @@
 
 import pytest
 
-from simstudy.engine.runner import Workers
+from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from tests.toy import study
 

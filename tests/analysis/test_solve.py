@@ -13,18 +13,12 @@ import pytest
 from scipy import interpolate, linalg, special
 
 from experiments.two_stage import MEASURES, TwoStage
-from simstudy.analysis.solve import (
-    ONE_SE,
-    Number,
-    Question,
-    Reading,
-    Scale,
-    Search,
-    Solution,
-    solve,
-)
+from simstudy.analysis.solve import Solution, solve
+from simstudy.analysis.solve.question import FactorScale, Number, Question
+from simstudy.analysis.solve.search import Reading, Search
+from simstudy.analysis.solve.simulation import ONE_SE
 from simstudy.design import Columns, grid
-from simstudy.engine.runner import Workers
+from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, DesignError, StudyError
 from simstudy.identity.streams import Streams
 from simstudy.measures import mean, power, rejection_rate
@@ -162,7 +156,11 @@ def test_curve_keeps_its_digits_however_small_noise_and_gaps_are(noise: float, g
 
 
 def test_factor_is_on_a_log_scale_where_it_can_be() -> None:
-    for scale, middle in ((Scale(10, 1000), 100.0), (Scale(0, 1000), 500.0), (Scale(-1, 3), 1.0)):
+    for scale, middle in (
+        (FactorScale(10, 1000), 100.0),
+        (FactorScale(0, 1000), 500.0),
+        (FactorScale(-1, 3), 1.0),
+    ):
         assert scale.value(0.5) == pytest.approx(middle)
         assert scale.unit(scale.value(0.3)) == pytest.approx(0.3)
 

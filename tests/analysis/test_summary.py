@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy.analysis.summary import NUMBERS, streamable
+from simstudy.analysis.summary import NUMBERS
 from simstudy.design import grid
 from simstudy.errors import StudyError
 from simstudy.measures import (
@@ -21,6 +21,7 @@ from simstudy.measures import (
     rejection_rate_at,
     rmse,
 )
+from simstudy.store.moments import streamable
 from simstudy.study import Study
 from tests import toy
 
@@ -214,7 +215,7 @@ def test_blocks_that_failed_as_a_whole_count_as_failures_without_rows_too(always
 
 
 def test_moments_are_the_same_bits_however_they_were_drawn():
-    from simstudy.engine.runner import Workers
+    from simstudy.engine.workers import Workers
 
     study = moments_study()
     one = study.run(280, keep="summary", workers=Workers("inline")).summary

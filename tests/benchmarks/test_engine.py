@@ -22,11 +22,13 @@ from experiments import two_stage
 from experiments.two_stage import TwoStage
 from simstudy.design import Columns, grid
 from simstudy.engine import runner
-from simstudy.engine.ownership import owner_of
-from simstudy.engine.runner import Silent, Workers
+from simstudy.engine.ownership import ownership_of
+from simstudy.engine.progress import Silent
+from simstudy.engine.workers import Workers
 from simstudy.identity.streams import Streams
 from simstudy.measures import empirical_se, mean
-from simstudy.store.blocks import Group, write_blocks
+from simstudy.store.header import Group
+from simstudy.store.write import write_blocks
 from simstudy.study import Study
 from tests.benchmarks.timing import ROOT, least, least_alone, python
 from tests.support import assert_within_mcse
@@ -124,7 +126,7 @@ def finished(folder: Path, n_files: int) -> Study:
     """A study of 100,000 blocks of one replicate, in so many files, breadth first as runs do."""
     study = tiny(SCENARIOS, 1)
     plan = study.plan(1)
-    owner = owner_of(plan)
+    owner = ownership_of(plan).owner
     keys = np.array(list(plan.keys))
     place, block = np.arange(N_FINISHED) % SCENARIOS, np.arange(N_FINISHED) // SCENARIOS
     for part in np.array_split(np.arange(N_FINISHED), n_files):
@@ -167,7 +169,7 @@ def written_rows(folder: Path, n_rows: int, n_scenarios: int = 100) -> Study:
     study = tiny(n_scenarios, 1000)
     plan = study.plan(1)
     (folder / "tiny" / "replicates").mkdir(parents=True)
-    owner = owner_of(plan)
+    owner = ownership_of(plan).owner
     each = n_rows // n_scenarios
     for some in np.array_split(np.arange(n_scenarios), 10):
         keys = [list(plan.keys)[i] for i in some]

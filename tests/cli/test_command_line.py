@@ -16,9 +16,10 @@ import run
 from experiments.two_stage import TwoStage
 from simstudy.cli.experiments import experiment_names
 from simstudy.design import grid, scenario_key
-from simstudy.store.blocks import Store, owner_in
-from simstudy.store.files import write_json
+from simstudy.store.blocks import Store
+from simstudy.store.header import owner_in
 from simstudy.store.owner import Owner
+from simstudy.whole_files import write_json
 
 ROOT = Path(run.__file__).parent
 EXPERIMENTS = experiment_names(ROOT)

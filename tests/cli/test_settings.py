@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from simstudy.cli.settings import Settings, read_shard
-from simstudy.engine.runner import BACKENDS
+from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
 from simstudy.options import build
 

@@ -23,7 +23,7 @@ from simstudy.data import parts as data
 from simstudy.data import sources
 from simstudy.data.content import held_array, held_frame, of_array, of_frame
 from simstudy.design import factors_of, grid, scenario_key
-from simstudy.engine.runner import Workers
+from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError, StudyError
 from simstudy.identity.names import identity
 from tests.guarantees.content import content

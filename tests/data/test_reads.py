@@ -28,7 +28,7 @@ from simstudy.data import reads
 from simstudy.data.reads import reads_at_import, unwatched, watching
 from simstudy.engine.block import draw_block
 from simstudy.engine.failures import each_replicate
-from simstudy.engine.runner import Workers
+from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from tests.with_data import PRICES, Undeclared, resampling, study_of
 
@@ -330,7 +330,7 @@ def test_what_the_engine_and_data_read_for_a_module_is_none_of_its_own(project):
     project("declaring", "from simstudy import Data\nDATA = Data.file(PATH)")
     project(
         "asking",
-        "from simstudy.store.guard import read_json\nread_json(__import__('pathlib').Path(PATH))",
+        "from simstudy.whole_files import read_json\nread_json(__import__('pathlib').Path(PATH))",
     )
     importlib.import_module("declaring")
     importlib.import_module("asking")

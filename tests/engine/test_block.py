@@ -9,17 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstudy.design import Plan, grid, scenario_key
+from simstudy.design import Plan, scenario_key
 from simstudy.engine.block import Address, draw_block, failed_block, simulate_columns
 from simstudy.engine.failures import by_method, each_replicate
 from simstudy.errors import StudyError, describe
-from simstudy.store.layout import (
-    columns_of,
-    rows_of,
-    scenario_table,
-    stored_columns,
-    with_failures_missing,
-)
+from simstudy.store.columns import columns_of, simulated_columns, with_failures_missing
+from simstudy.store.layout import KeepReplicates
 
 SIZE = 6
 AXES = {"method": ("a", "b"), "metric": ("mse", "mae", "r2")}
@@ -58,7 +53,7 @@ def stored(columns, *, number=0, **changes):
     """The block, and its columns as a table of the store."""
     plan = plan_of(**changes)
     made = draw_block(plan, giving(columns), number)
-    return made, rows_of(plan, [made])
+    return made, KeepReplicates()(plan, [made])
 
 
 def read_back(columns, **changes):
@@ -345,7 +340,7 @@ def test_blocks_with_and_without_errors_share_a_table():
     plan = plan_of(axes={})
     fine, _ = stored({"x": X}, axes={})
     broken = failed_block(plan, Named(2), 1, "died")
-    table = rows_of(plan, [fine, broken])
+    table = KeepReplicates()(plan, [fine, broken])
     assert table["x"].to_pylist() == [*X, *[None] * SIZE]
     assert table["error"].to_pylist() == [None] * SIZE + ["died"] * SIZE
     assert pa.types.is_float64(table.schema.field("x").type)
@@ -360,7 +355,7 @@ def test_a_column_that_nobody_returned_is_named_with_the_nearest():
 def test_names_in_the_store_and_back():
     _, table = stored({"x": X, "wide": WIDE})
     assert "wide[b,mae]" in table.column_names
-    assert list(stored_columns(table.column_names)) == ["x", "wide"]
+    assert list(simulated_columns(table.column_names)) == ["x", "wide"]
 
 
 def test_addresses_are_read_as_they_are_written():
@@ -372,23 +367,3 @@ def test_addresses_are_read_as_they_are_written():
 def test_what_is_no_address_is_refused(text):
     with pytest.raises(StudyError, match="is not the address of a replicate"):
         Address.parse(text)
-
-
-def test_the_factors_of_every_scenario():
-    scenarios = tuple(grid(Named, k=[1, 2.5]))
-    table = scenario_table(plan_of(scenarios=scenarios)).to_pydict()
-    assert table["k"] == [1, 2.5]
-    assert table["scenario"] == [scenario_key(one) for one in scenarios]
-
-
-def test_factors_that_only_some_scenarios_have_are_null_elsewhere():
-    @dataclass(frozen=True)
-    class Other:
-        n_obs: int
-
-        def simulate(self, streams, n_rep):
-            return {}
-
-    table = scenario_table(plan_of(scenarios=(Named(1), Other(5)))).to_pydict()
-    assert table["k"] == [1, None]
-    assert table["n_obs"] == [None, 5]

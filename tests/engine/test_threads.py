@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from simstudy.engine import threads
-from simstudy.engine.runner import Workers
 from simstudy.engine.threads import (
     MOST_DRAWS,
     drawn_with_one_thread,
     libraries_loaded,
     one_thread_each,
 )
+from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import mean
 from simstudy.study import Study
@@ -140,7 +140,7 @@ def test_numbas_own_threads(monkeypatch):
     assert set(inline["threads"]) == {1}
     np.testing.assert_array_equal(inline["total"], loky["total"])
     assert numba.get_num_threads() == numba.config.NUMBA_NUM_THREADS
-    monkeypatch.setattr("simstudy.engine.runner.drawn_with_one_thread", lambda draw: draw())
+    monkeypatch.setattr("simstudy.engine.tasks.drawn_with_one_thread", lambda draw: draw())
     monkeypatch.setattr(threads, "_limit_numba", list)
     unchecked = drawn("inline")
     assert set(unchecked["threads"]) == {numba.config.NUMBA_NUM_THREADS}

@@ -9,7 +9,7 @@ from scipy import special
 from experiments import two_stage_robustness
 from experiments.two_stage import CLAIMS, Config, TwoStage, study
 from simstudy.dgps.location import Bernoulli, Gaussian, StudentT, sample_moments
-from simstudy.engine.runner import Workers
+from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.stats.two_stage.design import critical_value, power

@@ -52,7 +52,7 @@ class Projects:
 
 def carry_out(order: dict[str, Any]) -> dict[str, Any]:
     """Import the project and run its study, as a new process of the user's would."""
-    from simstudy.engine.runner import Workers
+    from simstudy.engine.workers import Workers
     from simstudy.errors import SimstudyError
 
     os.chdir(order["folder"])
@@ -89,7 +89,8 @@ def carry_out_cells(order: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _answer(order: dict[str, Any], answers: list[dict[str, Any]], study: Any, **how: Any) -> None:
-    from simstudy.engine.runner import Silent, Workers
+    from simstudy.engine.progress import Silent
+    from simstudy.engine.workers import Workers
     from simstudy.errors import SimstudyError
 
     class Listener(Silent):

@@ -18,13 +18,16 @@ import numpy as np
 
 from simstudy.design import Columns, grid
 from simstudy.engine import runner
-from simstudy.engine.ownership import owner_of
-from simstudy.engine.runner import Workers
+from simstudy.engine.jobs import missing_jobs
+from simstudy.engine.ownership import ownership_of
+from simstudy.engine.tasks import Assignment, compute
+from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError
 from simstudy.identity.streams import Streams
 from simstudy.measures import mean
 from simstudy.store.blocks import Store
-from simstudy.store.layout import rows_of
+from simstudy.store.compaction import compact
+from simstudy.store.layout import KeepReplicates
 from simstudy.study import Study
 
 PAUSE = 0.004  # seconds per block: long enough for a kill to come between
@@ -57,7 +60,7 @@ def carry_out(order: dict) -> int:
     if order["do"] == "compact":
         plan = study().plan(SEED)
         for _ in range(order["times"]):
-            Store(Path(order["out"]), BLOCK, owner_of(plan)).compact()
+            compact(Store(Path(order["out"]), BLOCK, ownership_of(plan).owner))
         return 0
     runner.TASK_SECONDS = 0.02
     runner.FILES_BEFORE_COMPACTION = 15
@@ -70,10 +73,11 @@ def carry_out(order: dict) -> int:
 def write_loose(folder: Path, n_rep: int) -> None:
     """Every block in a file of its own."""
     plan = study().plan(SEED)
-    store = Store(folder, BLOCK, owner_of(plan))
+    store = Store(folder, BLOCK, ownership_of(plan).owner)
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(n_rep))
-    for job in runner.missing_jobs(plan, wanted, store):
-        runner.compute(runner.Task(plan, (job,), rows_of, folder, store.owner.only([job.key])))
+    assignment = Assignment(plan, store, KeepReplicates())
+    for job in missing_jobs(plan, wanted, store):
+        compute(assignment.task([job]))
 
 
 def start(order: dict) -> int:

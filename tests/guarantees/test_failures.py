@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from simstudy.engine.block import Address
-from simstudy.engine.ownership import owner_of
-from simstudy.engine.runner import Workers
+from simstudy.engine.ownership import ownership_of
+from simstudy.engine.workers import Workers
 from simstudy.store.blocks import Store
+from simstudy.store.compaction import compact
 from tests.guarantees import flaky
 from tests.guarantees.content import content
 from tests.guarantees.flaky import Deadly, deadly_study, flaky_study
@@ -200,7 +201,7 @@ def test_a_scenario_that_always_fails_does_not_hide_the_others():
 def test_failures_survive_compaction(tmp_path):
     study = flaky_study()
     before = study.run(N_REP, seed=2, out=tmp_path, workers=INLINE).failures
-    store = Store(tmp_path / "flaky" / "replicates", flaky.BLOCK, owner_of(study.plan(2)))
-    store.compact()
+    store = Store(tmp_path / "flaky" / "replicates", flaky.BLOCK, ownership_of(study.plan(2)).owner)
+    compact(store)
     after = study.run(N_REP, seed=2, out=tmp_path, workers=INLINE).failures
     assert after.equals(before)

@@ -14,13 +14,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import simstudy.store.blocks
 from simstudy.engine import runner
-from simstudy.engine.ownership import owner_of
-from simstudy.engine.runner import Workers
+from simstudy.engine.ownership import ownership_of
+from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
-from simstudy.store.blocks import STALE_SECONDS, Group, Store, write_blocks
+from simstudy.store.blocks import Store
+from simstudy.store.compaction import STALE_SECONDS, compact
+from simstudy.store.header import Group
 from simstudy.store.owner import Owner
+from simstudy.store.write import write_blocks, write_tables
 from tests import toy
 from tests.guarantees import slow
 from tests.guarantees.content import (
@@ -150,8 +152,8 @@ def test_many_compactions_at_once(server, tmp_path):
     several = [server.ask(do="compact", out=str(tmp_path), times=3) for _ in range(5)]
     assert [server.wait(one) for one in several] == [0] * 5
     plan = slow.study().plan(slow.SEED)
-    store = Store(tmp_path, slow.BLOCK, owner_of(plan))
-    store.compact()
+    store = Store(tmp_path, slow.BLOCK, ownership_of(plan).owner)
+    compact(store)
     assert not store.damaged
     quiet = slow.study().run(600, slow.SEED, out=tmp_path / "quiet", workers=INLINE)
     assert file_names(tmp_path) == file_names(quiet.store.folder)
@@ -160,10 +162,10 @@ def test_many_compactions_at_once(server, tmp_path):
 def test_reading_while_another_run_compacts(tmp_path):
     slow.write_loose(tmp_path, 200)
     plan = slow.study().plan(slow.SEED)
-    reader, other = (Store(tmp_path, slow.BLOCK, owner_of(plan)) for _ in range(2))
+    reader, other = (Store(tmp_path, slow.BLOCK, ownership_of(plan).owner) for _ in range(2))
     key = next(iter(plan.keys))
     before = reader.read(key, 200)
-    other.compact()
+    compact(other)
     assert reader.read(key, 200).equals(before)
 
 
@@ -173,10 +175,10 @@ def test_a_compaction_killed_before_it_deletes(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            Store(tmp_path, slow.BLOCK, owner_of(plan)).compact()
+            compact(Store(tmp_path, slow.BLOCK, ownership_of(plan).owner))
     assert len(file_names(tmp_path)) == 51
-    store = Store(tmp_path, slow.BLOCK, owner_of(plan))
-    store.compact()
+    store = Store(tmp_path, slow.BLOCK, ownership_of(plan).owner)
+    compact(store)
     assert len(file_names(tmp_path)) == 1
     for key in plan.keys:
         assert_each_block_once(store, key, 10)
@@ -197,7 +199,7 @@ def test_temporary_files_without_a_writer_are_removed(tmp_path):
     for path in (old, new):
         path.write_bytes(b"half a block")
     os.utime(old, (time.time() - 2 * STALE_SECONDS,) * 2)
-    Store(tmp_path, slow.BLOCK, owner_of(slow.study().plan(slow.SEED))).compact()
+    compact(Store(tmp_path, slow.BLOCK, ownership_of(slow.study().plan(slow.SEED)).owner))
     assert not old.exists()
     assert new.exists()  # somebody may still be writing it
 
@@ -257,9 +259,7 @@ def test_only_the_damaged_blocks_are_computed_again(tmp_path):
 def foreign_table(folder: Path) -> Path:
     """A good Parquet file under its hash, but not one of ours."""
     pq.write_table(pa.table({"x": [1.0]}), folder / "foreign.parquet")
-    return simstudy.store.blocks._write(
-        folder, pa.schema([("x", pa.float64())]), [pa.table({"x": [1.0]})]
-    )
+    return write_tables(folder, pa.schema([("x", pa.float64())]), [pa.table({"x": [1.0]})])
 
 
 def of_another_seed(folder: Path) -> Path:
@@ -275,7 +275,7 @@ def of_another_block_size(folder: Path) -> Path:
 def of_rows_that_do_not_fit(folder: Path) -> Path:
     plan = toy.study().plan(3)
     table = pa.table({"scenario": ["a"] * 7, "rep": range(7)})
-    return write_blocks(folder, [Group("a", 0, 1)], table, owner=owner_of(plan))
+    return write_blocks(folder, [Group("a", 0, 1)], table, owner=ownership_of(plan).owner)
 
 
 @pytest.mark.parametrize("intrude", [of_another_seed, of_another_block_size])
@@ -404,7 +404,7 @@ def test_blocks_come_once_and_in_order_from_overlapping_files(tmp_path):
     for _ in range(2):
         found = store.read("a", 15, ["rep", "x"]).to_pandas()
         pd.testing.assert_frame_equal(found, expected, check_exact=True)
-        store.compact()
+        compact(store)
     assert_each_block_once(store, "a", 5)
 
 
@@ -412,7 +412,7 @@ def test_those_checks_notice_a_doubled_and_a_lost_block(tmp_path):
     slow.write_loose(tmp_path, 40)
     plan = slow.study().plan(slow.SEED)
     key = next(iter(plan.keys))
-    store = Store(tmp_path, slow.BLOCK, owner_of(plan))
+    store = Store(tmp_path, slow.BLOCK, ownership_of(plan).owner)
     assert_each_block_once(store, key, 2)
     with pytest.raises(StoreError, match="block 2 of scenario"):
         assert_each_block_once(store, key, 3)
@@ -427,7 +427,7 @@ def test_a_gap_is_no_shorter_run(tmp_path):
         table = pa.table({"scenario": ["a"] * 3, "rep": np.arange(3) + 3 * block})
         write_blocks(tmp_path, [Group("a", block, 1)], table)
     store = Store(tmp_path, 3)
-    store.compact()
+    compact(store)
     assert store.have("a", 4).tolist() == [True, False, True, False]
     assert store.n_blocks("a") == 1
     with pytest.raises(StoreError, match="block 1 of scenario a is not in"):

@@ -4,9 +4,10 @@ import itertools
 
 import pytest
 
-from simstudy.engine import runner
-from simstudy.engine.ownership import owner_of
-from simstudy.engine.runner import Workers, in_shard, missing_jobs
+from simstudy.engine import tasks
+from simstudy.engine.jobs import in_shard, missing_jobs
+from simstudy.engine.ownership import ownership_of
+from simstudy.engine.workers import Workers
 from simstudy.store.blocks import Store
 from tests import toy
 
@@ -18,13 +19,13 @@ WORKERS = [Workers("inline", 1), *(Workers("threads", n) for n in (1, 2, 4)), Wo
 def handed_out(monkeypatch):
     """Blocks in the order in which they were given to workers."""
     order = []
-    original = runner._Run.task
+    original = tasks.Assignment.task
 
     def noted(self, jobs):
         order.extend(job.block for job in jobs)
         return original(self, jobs)
 
-    monkeypatch.setattr(runner._Run, "task", noted)
+    monkeypatch.setattr(tasks.Assignment, "task", noted)
     return order
 
 
@@ -38,13 +39,13 @@ def test_breadth_first_whatever_the_workers(workers, handed_out):
 
 def test_a_worker_computes_its_blocks_in_that_order(monkeypatch):
     drawn = []
-    original = runner.draw_block
+    original = tasks.draw_block
 
     def noted(plan, scenario, block):
         drawn.append(block)
         return original(plan, scenario, block)
 
-    monkeypatch.setattr(runner, "draw_block", noted)
+    monkeypatch.setattr(tasks, "draw_block", noted)
     toy.study((3, 10, 30, 100)).run(N_REP, workers=Workers("inline", 1))
     assert drawn == sorted(drawn)
 
@@ -54,7 +55,7 @@ def test_what_is_missing_comes_breadth_first_too(tmp_path):
     toy.study((3, 10)).run(100, out=tmp_path)
     study = toy.study((100, 3, 10))
     plan = study.plan()
-    store = Store(tmp_path / "toy" / "replicates", plan.block_size, owner_of(plan))
+    store = Store(tmp_path / "toy" / "replicates", plan.block_size, ownership_of(plan).owner)
     jobs = missing_jobs(plan, dict.fromkeys(plan.keys, 4), store)
     assert [(job.block, job.scenario.n_obs) for job in jobs] == [
         (0, 100), (1, 100), (2, 100), (2, 3), (2, 10), (3, 100), (3, 3), (3, 10),

@@ -21,11 +21,17 @@ from experiments.bootstrap_se import BootstrapSe
 from experiments.regression_trial import RegressionTrial
 from experiments.two_stage import TwoStage
 from simstudy.design import scenario_key
-from simstudy.engine.ownership import owner_of
-from simstudy.engine.runner import Silent, Workers, missing_jobs, run_jobs
+from simstudy.engine.jobs import missing_jobs
+from simstudy.engine.ownership import ownership_of
+from simstudy.engine.progress import Silent
+from simstudy.engine.runner import run_jobs
+from simstudy.engine.tasks import Assignment
+from simstudy.engine.workers import Workers
 from simstudy.identity.streams import Streams
-from simstudy.store.blocks import METADATA_KEY, OWNER_KEY, RANK_KEY, Store
-from simstudy.store.layout import rows_of
+from simstudy.store.blocks import Store
+from simstudy.store.compaction import compact
+from simstudy.store.header import GROUPS_KEY, OWNER_KEY, RANK_KEY
+from simstudy.store.layout import KeepReplicates
 from simstudy.study import Study
 from tests import toy
 from tests.guarantees.content import assert_same_result, content, file_names
@@ -84,12 +90,12 @@ def test_those_comparisons_notice_the_last_bit(reference):
 
 def test_any_order_of_blocks(name, reference, tmp_path):
     plan = make_study(name).plan(3)
-    store = Store(tmp_path, plan.block_size, owner_of(plan))
+    store = Store(tmp_path, plan.block_size, ownership_of(plan).owner)
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(SIZES[name]))
     jobs = missing_jobs(plan, wanted, store)
     shuffled = [jobs[i] for i in np.random.default_rng(5).permutation(len(jobs))]
-    run_jobs(plan, shuffled, store, keep=rows_of, workers=Workers("inline", 1))
-    store.compact()
+    run_jobs(Assignment(plan, store, KeepReplicates()), shuffled, workers=Workers("inline", 1))
+    compact(store)
     assert file_names(tmp_path) == file_names(reference.store.folder)
 
 
@@ -250,8 +256,8 @@ def test_files_know_no_clock_and_no_machine(reference, name, tmp_path, monkeypat
 def test_files_carry_only_what_they_hold(reference):
     (path,) = reference.store.folder.glob("*.parquet")
     metadata = pq.read_metadata(path)
-    assert set(metadata.metadata) == {METADATA_KEY, OWNER_KEY, RANK_KEY, b"ARROW:schema"}
-    owner = owner_of(reference.plan)
+    assert set(metadata.metadata) == {GROUPS_KEY, OWNER_KEY, RANK_KEY, b"ARROW:schema"}
+    owner = ownership_of(reference.plan).owner
     assert metadata.metadata[OWNER_KEY].decode() == owner.text(reference.plan.keys)
     assert metadata.created_by.startswith("parquet-cpp-arrow version")
     stored = {scenario_key(one) for one in reference.plan.scenarios}

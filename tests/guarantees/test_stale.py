@@ -9,14 +9,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import run as command_line
-import simstudy.store.blocks
-from simstudy.engine.runner import Workers
+from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.identity.fingerprint import modules
 from simstudy.identity.fingerprint.modules import forget_modules
 from simstudy.measures import mean
 from simstudy.measures.proportions import proportion
-from simstudy.store.blocks import OWNER_KEY
+from simstudy.store.header import OWNER_KEY
+from simstudy.store.write import write_tables
 from simstudy.study import Study
 from tests.guarantees.content import assert_same_result, content
 from tests.toy import Mean
@@ -233,7 +233,7 @@ def test_blocks_that_do_not_say_what_made_them_are_refused(written, first, tmp_p
     table = pq.read_table(path)
     said = {**table.schema.metadata, OWNER_KEY: b"stale, seed 1, blocks of 20"}
     path.unlink()
-    unsigned = simstudy.store.blocks._write(path.parent, table.schema.with_metadata(said), [table])
+    unsigned = write_tables(path.parent, table.schema.with_metadata(said), [table])
     assert_refused(written.study(), tmp_path / "out", "its files do not say what made them")
     again = written.study().run(50, out=tmp_path / "out", workers=INLINE, restart=True)
     assert again.outcome.n_blocks == 3

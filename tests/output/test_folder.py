@@ -13,7 +13,8 @@ from simstudy.claims import Claim, Reproduced
 from simstudy.errors import FigureError, SimstudyError, StoreError
 from simstudy.measures import bias, coverage
 from simstudy.output import folder as publishing
-from simstudy.output.folder import digest, is_current, publish
+from simstudy.output.folder import digest, publish, scenario_table
+from simstudy.output.origin import is_current
 from simstudy.study import Study
 from tests import toy
 
@@ -348,3 +349,26 @@ def test_failures_of_an_earlier_run_do_not_stay(tmp_path):
     publish(mended.run(60, out=tmp_path), replace=True)
     assert not (tmp_path / "fragile" / "failures.parquet").exists()
     assert not (tmp_path / "fragile" / "summary_all_methods.parquet").exists()
+
+
+# ---------------------------------------------------------------- scenarios.parquet
+def test_the_factors_of_every_scenario():
+    plan = toy.study((3, 10)).plan()
+    table = scenario_table(plan).to_pydict()
+    assert table["n_obs"] == [3, 10]
+    assert table["scenario"] == list(plan.keys)
+
+
+def test_factors_that_only_some_scenarios_have_are_null_elsewhere():
+    @dataclass(frozen=True)
+    class Other:
+        k: float = 1.5
+
+        def simulate(self, streams, n_rep):
+            return {}
+
+    plan = toy.study((3,)).plan()
+    both = replace(plan, scenarios=(*plan.scenarios, Other()))
+    table = scenario_table(both).to_pydict()
+    assert table["n_obs"] == [3, None]
+    assert table["k"] == [None, 1.5]

@@ -16,10 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simstudy.errors import StoreError
-from simstudy.store import blocks as store_module
-from simstudy.store.blocks import TENTATIVE, Group, Store, write_blocks
-from simstudy.store.files import trouble_in_words
+from simstudy.store import compaction
+from simstudy.store.blocks import Store
+from simstudy.store.compaction import compact
+from simstudy.store.disk import trouble_in_words
+from simstudy.store.header import TENTATIVE, Group
 from simstudy.store.owner import Owner
+from simstudy.store.write import write_blocks
 
 ROWS = 5
 OWNER = Owner({"study": "toy", "seed": 1, "block_size": 5})
@@ -80,7 +83,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch):
     def full(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store_module.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
         write(tmp_path, ("a", 0, 1))
     assert not list(tmp_path.iterdir())
@@ -92,9 +95,9 @@ def test_a_write_that_is_killed_leaves_no_file_of_blocks(tmp_path):
 import os, sys
 from pathlib import Path
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-from simstudy.store import blocks as store
+from simstudy import whole_files
 from tests.store.test_blocks import write
-store.os.replace = lambda *_: os._exit(9)
+whole_files.os.replace = lambda *_: os._exit(9)
 write(Path({str(tmp_path)!r}), ("a", 0, 1))
 """
     done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
@@ -150,7 +153,7 @@ def test_an_error_that_only_some_blocks_have_is_null_elsewhere(tmp_path):
         assert [i for i, text in enumerate(error) if text] == [3 * ROWS + 2]
         assert len(error) == 5 * ROWS
         assert "error" not in store.read("b", 3 * ROWS).column_names or _only_null(store)
-        store.compact()
+        compact(store)
 
 
 def _only_null(store):
@@ -171,7 +174,7 @@ def test_whole_numbers_and_fractions_of_one_column_share_a_type(tmp_path):
     store = Store(tmp_path, 2, OWNER)
     for _ in range(2):
         assert store.read("a", 4, ["x"])["x"].to_pylist() == [1, 2, 0.5, 1.5]
-        store.compact()
+        compact(store)
 
 
 # ---------------------------------------------------------------- compaction
@@ -193,7 +196,7 @@ def test_one_file_is_laid_out_anew_as_many_are(tmp_path):
         folder.mkdir()
         for part in parts:
             write(folder, *part)
-        open_store(folder).compact()
+        compact(open_store(folder))
         names.append(files(folder))
     assert names[0] == names[1] == names[2]
 
@@ -202,11 +205,11 @@ def test_a_compacted_store_is_left_alone(tmp_path):
     for one in BLOCKS:
         write(tmp_path, one)
     store = open_store(tmp_path)
-    store.compact()
+    compact(store)
     (path,) = tmp_path.glob("*.parquet")
     inode = path.stat().st_ino
-    store.compact()
-    open_store(tmp_path).compact()
+    compact(store)
+    compact(open_store(tmp_path))
     assert path.stat().st_ino == inode
 
 
@@ -216,16 +219,16 @@ def test_a_compacted_store_does_not_know_how_it_was_written(seed, tmp_path):
     plain.mkdir()
     for one in BLOCKS:
         write(plain, one)
-    open_store(plain).compact()
+    compact(open_store(plain))
     other = tmp_path / "other"
     other.mkdir()
     rng = np.random.default_rng(seed)
     for part in split(rng, BLOCKS):
         write(other, *part)
         if rng.random() < 0.3:
-            open_store(other).compact()
+            compact(open_store(other))
     store = open_store(other)
-    store.compact()
+    compact(store)
     assert files(other) == files(plain)
     for key, n in {"a": 4, "b": 6, "c": 1}.items():
         assert_holds(store, key, n)
@@ -236,7 +239,7 @@ def test_compaction_leaves_one_file_and_every_row(tmp_path):
         write(tmp_path, one)
     store = open_store(tmp_path)
     assert store.n_files == len(BLOCKS)
-    store.compact()
+    compact(store)
     assert store.n_files == len(files(tmp_path)) == 1
     assert store.n_bytes == sum(path.stat().st_size for path in tmp_path.glob("*.parquet"))
     for key, n in {"a": 4, "b": 6, "c": 1}.items():
@@ -247,13 +250,13 @@ def test_a_gap_stays_a_gap(tmp_path):
     write(tmp_path, ("a", 0, 2))
     write(tmp_path, ("a", 5, 1))
     store = open_store(tmp_path)
-    store.compact()
+    compact(store)
     assert store.have("a", 6).tolist() == [True, True, False, False, False, True]
     assert_holds(store, "a", 2)
 
 
 def test_row_groups_are_cut_where_the_blocks_say_and_not_where_the_files_did(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_module, "ROWS_PER_GROUP", 3 * ROWS)
+    monkeypatch.setattr(compaction, "ROWS_PER_GROUP", 3 * ROWS)
     names = []
     for cut in (1, 2, 7):
         folder = tmp_path / str(cut)
@@ -261,7 +264,7 @@ def test_row_groups_are_cut_where_the_blocks_say_and_not_where_the_files_did(tmp
         write(folder, ("a", 0, cut))
         write(folder, *[("a", block, 1) for block in range(cut, 8)])
         store = open_store(folder)
-        store.compact()
+        compact(store)
         names.append(files(folder))
         assert_holds(store, "a", 8)
     assert names[0] == names[1] == names[2]
@@ -275,7 +278,7 @@ def test_a_run_of_many_files_rewrites_the_small_ones_only(tmp_path):
     sizes = {path.name: path.stat().st_size for path in tmp_path.glob("*.parquet")}
     small = sum(size for name, size in sizes.items() if name != large.name)
     assert sizes[large.name] > small
-    store.compact(recent_only=True)
+    compact(store, recent_only=True)
     assert large.name in files(tmp_path)
     assert store.n_files == 2
     assert_holds(store, "a", 204)
@@ -292,11 +295,11 @@ def test_a_crash_between_writing_and_deleting_leaves_duplicates_never_a_gap(tmp_
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", crash)
         with pytest.raises(KeyboardInterrupt):
-            store.compact()
+            compact(store)
     assert len(files(tmp_path)) == 4
     again = open_store(tmp_path)
     assert_holds(again, "a", 3)
-    again.compact()
+    compact(again)
     assert again.n_files == 1
     assert_holds(again, "a", 3)
 
@@ -305,7 +308,7 @@ def test_a_reader_goes_on_while_another_run_compacts(tmp_path):
     for block in range(3):
         write(tmp_path, ("a", block, 1))
     reader = open_store(tmp_path)
-    open_store(tmp_path).compact()
+    compact(open_store(tmp_path))
     assert_holds(reader, "a", 3)
 
 
@@ -315,9 +318,9 @@ def test_temporary_files_without_a_writer_go_and_young_ones_stay(tmp_path):
     old, young = tmp_path / ".writing-old", tmp_path / ".writing-young"
     for path in (old, young):
         path.write_bytes(b"half a file")
-    day_before = time.time() - 2 * store_module.STALE_SECONDS
+    day_before = time.time() - 2 * compaction.STALE_SECONDS
     os.utime(old, (day_before, day_before))
-    open_store(tmp_path).compact()
+    compact(open_store(tmp_path))
     assert not old.exists()
     assert young.exists()
 
@@ -390,7 +393,7 @@ def test_blocks_of_another_owner_are_left_alone(other, tmp_path):
     assert store.n_blocks("a") == 0
     assert not store.damaged
     assert [owner.settings for owner in store.others["a"]] == [OTHERS[other].settings]
-    store.compact()
+    compact(store)
     assert not any(path.exists() for path in mine)
     assert theirs.read_bytes() == before
     assert store.have("a", 2).tolist() == [False, True]
@@ -408,7 +411,7 @@ def test_a_file_with_blocks_of_two_owners_serves_its_own_and_is_kept(tmp_path):
     store = Store(tmp_path, ROWS, now)
     assert store.have("b", 2).all()
     assert store.have("a", 1).all()
-    store.compact()
+    compact(store)
     assert mixed.exists()
     before = Store(tmp_path, ROWS, both)
     assert before.have("a", 1).all()
@@ -424,7 +427,7 @@ def test_blocks_of_a_higher_rank_replace_others(tmp_path):
         x = store.read("a", 4 * ROWS, ["x"]).column("x").to_numpy()
         np.testing.assert_array_equal(x[ROWS : 2 * ROWS], 9.0)
         assert (x[2 * ROWS :] != 9.0).all()
-        store.compact()
+        compact(store)
     assert len(files(tmp_path)) == 1
     assert store.highest_rank == 1
 
@@ -437,13 +440,13 @@ def test_tentative_blocks_hold_until_they_are_drawn(tmp_path):
     assert store.have("a", 2).tolist() == [True, False]
     assert store.have("a", 2, tentative=True).all()
     assert store.n_blocks("a") == 2
-    store.compact()
+    compact(store)
     assert path.exists(), "nothing else holds its block"
     assert np.isnan(store.read("a", 2 * ROWS, ["x"]).column("x").to_numpy()[ROWS:]).all()
     write(tmp_path, ("a", 1, 1))
     store.scan()
     assert store.have("a", 2).all()
-    store.compact()
+    compact(store)
     assert not path.exists()
     assert_holds(store, "a", 2)
 
@@ -465,7 +468,7 @@ def test_a_whole_folder_of_damage_is_an_empty_store(tmp_path):
     store = open_store(tmp_path)
     assert len(store.damaged) == len(BLOCKS)
     assert store.n_files == 0
-    store.compact()
+    compact(store)
     assert files(tmp_path) == []
 
 
@@ -508,7 +511,7 @@ def test_any_history_is_the_set_of_blocks_that_were_written(steps):
             elif step == "reopen":
                 store = open_store(folder)
             elif step in ("compact", "recent"):
-                store.compact(recent_only=step == "recent")
+                compact(store, recent_only=step == "recent")
                 model = _model_of(folder, set().union(*model.values()))
             _assert_agrees(store, set().union(*model.values()))
     finally:

@@ -12,13 +12,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from simstudy.engine.runner import Workers
+from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.identity.sources import sources_digest
-from simstudy.store.blocks import Group, write_blocks
-from simstudy.store.files import read_json, write_bytes, write_json
-from simstudy.store.guard import refuse_foreign, start_over
+from simstudy.store.guard import refuse_foreign
+from simstudy.store.header import Group
 from simstudy.store.owner import Owner
+from simstudy.store.restart import start_over
+from simstudy.store.write import write_blocks
+from simstudy.whole_files import read_json, write_bytes, write_json
 from tests import toy
 from tests.guarantees.content import assert_same_result
 

@@ -1,13 +1,10 @@
-"""Files written whole or not at all, and what a disk may refuse."""
+"""What a disk may refuse, and who else is at work in a folder."""
 
 import contextlib
 import errno
-import json
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from simstudy.errors import DiskFullError, StoreError
 
@@ -30,35 +27,6 @@ def _in_words(error: OSError, folder: Path) -> Exception:
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return StoreError(f"cannot write to {folder}: {error.strerror}. Choose another out=...")
     return error
-
-
-def read_json(path: Path) -> dict[str, Any] | None:
-    """The file's object; None where there is no such file or it is damaged."""
-    try:
-        return dict(json.loads(path.read_text()))
-    except (OSError, ValueError, TypeError):
-        return None
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Whole or not at all."""
-    write_bytes(path, (json.dumps(content, indent=2, default=str) + "\n").encode())
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Whole or not at all: to a temporary name, synced, then renamed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 @contextlib.contextmanager

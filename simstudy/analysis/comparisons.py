@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from simstudy.analysis.summary import cell_rows, factor_names
-from simstudy.design import Plan, factors_of
+from simstudy.design import Plan, Scenario, factors_of
 from simstudy.errors import StudyError, nearest
 from simstudy.identity.names import identity
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure, paired, paired_methods, unpaired
-
-Scale = Literal["difference", "ratio"]
+from simstudy.measures.contrasts import Scale
 
 
 @dataclass(frozen=True)
-class Contrasts:
+class Comparisons:
     """What may be compared in a study, given its columns.
 
     Parameters
@@ -29,7 +28,7 @@ class Contrasts:
     """
 
     plan: Plan
-    read: Callable[[Any, Measure], Mapping[str, np.ndarray]]
+    read: Callable[[Scenario, Measure], Mapping[str, np.ndarray]]
     level: float = 0.95
 
     def methods(
@@ -37,23 +36,31 @@ class Contrasts:
     ) -> pd.DataFrame:
         """One position on an axis against another, in every scenario, on common replicates."""
         place = self._axis(axis)
-        one, two = (self._position(axis, label) for label in (first, second))
-        rest = replace(self.plan, axes={a: v for a, v in self.plan.axes.items() if a != axis})
+        method, reference = (self._position(axis, label) for label in (first, second))
+        others = {name: labels for name, labels in self.plan.axes.items() if name != axis}
+        rest = replace(self.plan, axes=others)
         rows = []
         for scenario in self.plan.scenarios:
             numbers = paired_methods(
-                measure, self.read(scenario, measure),
-                method=one, reference=two, axis=place, scale=scale, level=self.level,
-            )  # fmt: skip
+                measure,
+                self.read(scenario, measure),
+                method=method,
+                reference=reference,
+                axis=place,
+                scale=scale,
+                level=self.level,
+            )
             named = factors_of(scenario) | {"contrast": f"{first} against {second}"}
             rows += [named | row for row in cell_rows(rest, measure, numbers._asdict())]
         return _frame(rows, factor_names(self.plan))
 
-    def scenarios(self, measure: Measure, first: Any, second: Any, scale: Scale) -> pd.DataFrame:
+    def scenarios(
+        self, measure: Measure, first: Scenario, second: Scenario, scale: Scale
+    ) -> pd.DataFrame:
         """One scenario against another: paired where they share random numbers."""
         shared = self._stream(first) == self._stream(second)
         compare = paired if shared else unpaired
-        columns = (self.read(one, measure) for one in (first, second))
+        columns = (self.read(scenario, measure) for scenario in (first, second))
         numbers = compare(measure, *columns, scale=scale, level=self.level)
         named = {
             "contrast": f"{identity(first)} against {identity(second)}",
@@ -61,7 +68,7 @@ class Contrasts:
         }
         return _frame([named | row for row in cell_rows(self.plan, measure, numbers._asdict())], [])
 
-    def _stream(self, scenario: Any) -> str:
+    def _stream(self, scenario: Scenario) -> str:
         return identity(scenario, without=self.plan.common)
 
     def _axis(self, axis: str) -> int:

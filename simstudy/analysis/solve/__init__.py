@@ -1,0 +1,147 @@
+"""Solving for a design by simulation alone: where does a measure reach its target?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+from simstudy.analysis.solve.question import Number, Question
+from simstudy.analysis.solve.search import Search
+from simstudy.analysis.solve.simulation import Simulation
+from simstudy.analysis.solve.solution import Solution
+from simstudy.design import Plan, Scenario
+from simstudy.engine.workers import Workers
+from simstudy.errors import ConfigError, nearest
+from simstudy.measures import Measure
+
+__all__ = ["Question", "ScenarioOf", "Search", "Simulation", "Solution", "Solvable", "solve"]
+
+ScenarioOf = Callable[[Number], Scenario]
+"""The scenario at a value of the factor."""
+
+
+@runtime_checkable
+class Solvable(Protocol):
+    """What `solve` takes from a study: its streams, its measures, its answer to failures."""
+
+    @property
+    def measures(self) -> Sequence[Measure]: ...
+    @property
+    def worst(self) -> Mapping[str, float]: ...
+    def plan(self, seed: int = 1) -> Plan: ...
+
+
+def solve(
+    study: Solvable,
+    scenario: Scenario | ScenarioOf,
+    factor: str,
+    *,
+    measure: Measure | str,
+    target: float,
+    low: Number,
+    high: Number,
+    tolerance: float | None = None,
+    max_n_rep: int = 1_000_000,
+    integer: bool = True,
+    level: float = 0.95,
+    where: Mapping[str, Any] | None = None,
+    seed: int = 1,
+    workers: Workers | None = None,
+) -> Solution:
+    """Find the value of a factor at which a measure reaches its target, by simulation alone.
+
+    The measure has to cross the target once between `low` and `high`, rising or falling. Every
+    value of the factor has random streams of its own, also where the study shares them between
+    scenarios: the readings are then independent, as their fit takes them to be. The answer is the
+    same to the last bit for any number of workers.
+
+    Parameters
+    ----------
+    study
+        Gives name, block size, axes and measures; its scenarios are not used.
+    scenario
+        A scenario, of which `factor` is varied; or a function from a value of the factor to one.
+    factor
+        Name of the factor.
+    measure
+        Name of one of the study's measures, or a measure.
+    target
+        In units of the measure.
+    low, high
+        Values of the factor with the answer between them.
+    tolerance
+        Half-width of the interval at which to stop, in units of the factor; None spends
+        `max_n_rep`.
+    max_n_rep
+        Replicates that may be drawn in all.
+    integer
+        Whether the factor takes whole numbers only.
+    level
+        Coverage of the interval.
+    where
+        Labels of the cell to solve for, by axis, where the measure has several.
+
+    Raises
+    ------
+    ConfigError
+        For a setting that makes no sense.
+    StudyError
+        Where the ends of the bracket are not on different sides of the target; the message says
+        what the measure is there, with its MCSE.
+    """
+    chosen = _chosen_measure(measure, study.measures)
+    question = Question(
+        factor=factor,
+        measure=chosen.name,
+        target=target,
+        low=low,
+        high=high,
+        tolerance=tolerance,
+        max_n_rep=max_n_rep,
+        integer=integer,
+        level=level,
+        proportion=chosen.bounds == "wilson",
+    )
+    plan = replace(study.plan(seed), common=())
+    simulation = Simulation(
+        plan,
+        _varied(scenario, factor),
+        chosen,
+        cell=where or {},
+        worst=study.worst,
+        workers=workers or Workers(),
+    )
+    return Search(simulation, question, plan.block_size).solve()
+
+
+def _chosen_measure(measure: Measure | str, measures: Sequence[Measure]) -> Measure:
+    if isinstance(measure, Measure):
+        return measure
+    by_name = {declared.name: declared for declared in measures}
+    if measure not in by_name:
+        raise ConfigError(f"measure={measure!r}: the study has none; {nearest(measure, by_name)}")
+    return by_name[measure]
+
+
+def _varied(scenario: Scenario | ScenarioOf, factor: str) -> ScenarioOf:
+    """The scenario as a function of the factor."""
+    if is_dataclass(scenario) and not isinstance(scenario, type):
+        names = [field.name for field in fields(scenario) if field.init]
+        if factor not in names:
+            raise ConfigError(
+                f"{type(scenario).__name__} has no factor {factor!r}; {nearest(factor, names)}"
+            )
+        return partial(_with_factor, scenario, factor)
+    if callable(scenario) and not isinstance(scenario, type):
+        return scenario
+    raise ConfigError(
+        f"scenario={scenario!r} is neither a scenario nor a function of {factor}. Give one "
+        f"scenario, whose {factor} is then varied, or for example lambda x: Scenario({factor}=x)."
+    )
+
+
+def _with_factor(scenario: Any, factor: str, value: Number) -> Scenario:
+    varied: Scenario = replace(scenario, **{factor: value})
+    return varied

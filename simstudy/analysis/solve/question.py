@@ -1,0 +1,113 @@
+"""The question: a target, a bracket, and when to stop; and the scale on which it is searched."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from simstudy.errors import ConfigError
+from simstudy.lazy.scipy import special
+from simstudy.measures.intervals import critical_value
+
+Number = int | float
+
+
+@dataclass(frozen=True)
+class Question:
+    """A target, a bracket, and when to stop.
+
+    Parameters
+    ----------
+    factor, measure
+        Names, for messages.
+    target
+        In units of the measure; in (0, 1) for a proportion.
+    low, high
+        Ends of the bracket.
+    tolerance
+        Half-width of the interval at which to stop, in units of the factor; None goes on to
+        `max_n_rep`.
+    max_n_rep
+        Replicates that may be drawn in all.
+    integer
+        Whether the factor takes whole numbers only.
+    level
+        Coverage of the interval.
+    proportion
+        Whether the measure is one.
+    """
+
+    factor: str
+    measure: str
+    target: float
+    low: Number
+    high: Number
+    tolerance: float | None = None
+    max_n_rep: int = 1_000_000
+    integer: bool = True
+    level: float = 0.95
+    proportion: bool = True
+
+    def __post_init__(self) -> None:
+        critical_value(self.level)
+        self._refuse_bad_bracket()
+        self._refuse_bad_target()
+        if self.tolerance is not None and not self.tolerance > 0:
+            raise ConfigError(
+                f"tolerance={self.tolerance:g}: no interval is that narrow. Give the half-width "
+                f"at which to stop, in units of {self.factor}, or leave it out to spend max_n_rep."
+            )
+
+    def _refuse_bad_bracket(self) -> None:
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise ConfigError(
+                f"low={self.low:g} and high={self.high:g} leave nothing between them to search. "
+                "Give two finite values with low < high."
+            )
+        for name, end in (("low", self.low), ("high", self.high)):
+            if self.integer and end != round(end):
+                raise ConfigError(
+                    f"{name}={end:g} is not a whole number, and with integer=True nothing else is "
+                    f"simulated; nearest that works: {name}={round(end)}, or integer=False"
+                )
+
+    def _refuse_bad_target(self) -> None:
+        if self.proportion and not 0 < self.target < 1:
+            raise ConfigError(
+                f"target={self.target:g}: {self.measure} is a proportion, which gets there nowhere "
+                "or everywhere. Give a target between 0 and 1, such as 0.8."
+            )
+        if not math.isfinite(self.target):
+            raise ConfigError(f"target={self.target}: give a finite number.")
+
+    @property
+    def goal(self) -> float:
+        """The target as it is fitted."""
+        return float(special.logit(self.target)) if self.proportion else self.target
+
+    def number(self, value: float) -> Number:
+        """The nearest value that the factor can take."""
+        value = min(max(value, self.low), self.high)
+        return round(value) if self.integer else value
+
+
+@dataclass(frozen=True)
+class FactorScale:
+    """The factor on [0, 1]: its logarithm where the bracket is positive, else itself."""
+
+    low: float
+    high: float
+
+    @property
+    def is_log(self) -> bool:
+        return self.low > 0
+
+    def unit(self, value: Number) -> float:
+        if self.is_log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+    def value(self, unit: float) -> float:
+        if self.is_log:
+            return float(self.low * (self.high / self.low) ** unit)
+        return self.low + unit * (self.high - self.low)

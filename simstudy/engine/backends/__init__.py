@@ -1,0 +1,1 @@
+"""Where tasks are computed: each a way from tasks to receipts."""

@@ -1,0 +1,140 @@
+"""In processes, which import the study's code for themselves: what they are sent, and check."""
+
+import pickle
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self, cast
+
+from simstudy.engine.backends.protocol import WorkerDiedError
+from simstudy.engine.ownership import as_imported, digest_of
+from simstudy.engine.tasks import Receipt, Task, compute
+from simstudy.engine.threads import one_thread_each
+from simstudy.errors import StaleCodeError, StudyError, UnreadableTaskError, describe
+
+
+class Processes:
+    """So many processes of loky's, kept for the next run that expects the same code.
+
+    Parameters
+    ----------
+    expected
+        Hash of the code that they must have loaded.
+    """
+
+    def __init__(self, n_workers: int, expected: str) -> None:
+        self.n_workers, self.expected = n_workers, expected
+
+    def receipts(self, tasks: Iterable[Task]) -> Iterator[Receipt]:
+        """Compute tasks.
+
+        Raises
+        ------
+        WorkerDiedError
+            Where a process ended; what was finished is written.
+        """
+        from joblib import Parallel, delayed
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        parallel = Parallel(
+            n_jobs=self.n_workers,
+            backend="loky",
+            return_as="generator_unordered",
+            batch_size=1,
+            pre_dispatch="2*n_jobs",
+            initializer=_begin,
+            initargs=(self.expected,),
+        )
+        try:
+            yield from parallel(delayed(compute_packed)(packed(task)) for task in tasks)
+        except BrokenProcessPool as error:
+            raise WorkerDiedError(_how_it_died(error)) from error
+
+
+class OneProcess:
+    """A process for tasks that may kill it; started anew when they do."""
+
+    def __enter__(self) -> Self:
+        self._pool: Any = None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def receipt(self, task: Task) -> Receipt:
+        """Compute a task.
+
+        Raises
+        ------
+        WorkerDiedError
+            Where the process ended.
+        """
+        from joblib.externals.loky import ProcessPoolExecutor
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        self._pool = self._pool or ProcessPoolExecutor(max_workers=1)
+        try:
+            return cast(Receipt, self._pool.submit(compute_packed, packed(task)).result())
+        except BrokenProcessPool as error:
+            self._pool = None
+            raise WorkerDiedError(_how_it_died(error)) from error
+
+
+def _how_it_died(error: BaseException) -> str:
+    codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
+    return f"the process died: {codes[1] if codes else describe(error)}"
+
+
+def _begin(_expected: str) -> None:
+    """What a worker begins with: given other code to expect, joblib starts other workers."""
+
+
+# ---------------------------------------------------------------- what is sent
+def packed(task: Task) -> bytes:
+    """A task as it is sent to a worker.
+
+    Raises
+    ------
+    StudyError
+        Where it cannot be: it holds something that lives in this process only.
+    """
+    from joblib.externals.loky.backend.reduction import dumps
+
+    try:
+        return bytes(dumps(task))
+    except Exception as error:  # whatever an object raises that will not be pickled
+        raise StudyError(
+            f"the study cannot be sent to worker processes: {describe(error)}. Put its code into a "
+            "module that workers can import, or use backend=threads or backend=inline."
+        ) from error
+
+
+# ---------------------------------------------------------------- in the worker
+def compute_packed(sent: bytes) -> Receipt:
+    """The work of a worker: load a task, hold its code to what is expected, and compute it."""
+    try:
+        task: Task = pickle.loads(sent)
+    except Exception as error:  # an import that fails, a name that has gone
+        raise UnreadableTaskError(describe(error)) from None
+    with one_thread_each():  # libraries have not been told yet in a process of its own
+        _refuse_other_code(task.witnesses, task.expected)
+        return compute(task)
+
+
+_checked: set[str] = set()  # what this process was found to have loaded
+
+
+def _refuse_other_code(witnesses: Sequence[tuple[Any, ...]], expected: str) -> None:
+    """Draw nothing where this process has loaded other code than the one that started it."""
+    if not expected or expected in _checked:
+        return
+    found = as_imported(tuple(witnesses))
+    if digest_of(found) != expected:
+        raise StaleCodeError(found)
+    _checked.add(expected)

@@ -1,0 +1,46 @@
+"""What a run did."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from simstudy.engine.block import Address
+from simstudy.engine.tasks import Receipt
+
+FAILURES_SHOWN = 10  # of which a run remembers the text
+
+
+@dataclass
+class Outcome:
+    """What a run did.
+
+    `seconds_per_block` is the least time to draw a block of each scenario, by key: the first one
+    may have paid for compiling.
+    """
+
+    n_blocks: int = 0
+    n_failed: int = 0
+    seconds: float = 0.0
+    failures: list[tuple[Address, str]] = field(default_factory=list)
+    seconds_per_block: dict[str, float] = field(default_factory=dict)
+
+    def count(self, receipt: Receipt) -> None:
+        """Add a finished task."""
+        self.n_blocks += len(receipt.done)
+        self.n_failed += receipt.n_failed
+        if receipt.first_failure and len(self.failures) < FAILURES_SHOWN:
+            self.failures.append(receipt.first_failure)
+        for (key, _), seconds in zip(receipt.done, receipt.seconds_each, strict=True):
+            self._keep_least({key: seconds})
+
+    def __iadd__(self, other: "Outcome") -> "Outcome":
+        """Another round of the same run."""
+        self.n_blocks += other.n_blocks
+        self.n_failed += other.n_failed
+        self.seconds += other.seconds
+        self.failures += other.failures
+        self._keep_least(other.seconds_per_block)
+        return self
+
+    def _keep_least(self, seconds_per_block: Mapping[str, float]) -> None:
+        for key, seconds in seconds_per_block.items():
+            self.seconds_per_block[key] = min(seconds, self.seconds_per_block.get(key, seconds))

@@ -1,0 +1,161 @@
+"""What a worker gets and gives: a task of blocks to draw, a receipt for blocks that are written.
+
+Workers write what they compute, so that nothing finished depends on the parent.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simstudy.design import Plan
+from simstudy.engine.block import Address, draw_block, failed_block
+from simstudy.engine.failures import is_machine_trouble
+from simstudy.engine.jobs import Job
+from simstudy.engine.ownership import Ownership, digest_of
+from simstudy.engine.threads import drawn_with_one_thread
+from simstudy.errors import describe
+from simstudy.store.blocks import Store
+from simstudy.store.header import TENTATIVE, Group
+from simstudy.store.layout import ERROR, Block, Keep, has_text
+from simstudy.store.owner import NOBODY, Owner
+from simstudy.store.write import write_blocks
+
+
+class Task(NamedTuple):
+    """Some blocks, what to keep of them, where, whose they are, and which they outrank.
+
+    `witnesses` are fingerprinted by the worker, which draws nothing where its code is not the
+    `expected` one: it imports for itself, from files that may have been edited meanwhile.
+    """
+
+    plan: Plan
+    jobs: tuple[Job, ...]
+    keep: Keep
+    folder: Path
+    owner: Owner = NOBODY
+    rank: int = 0
+    witnesses: tuple[tuple[Any, ...], ...] = ()
+    expected: str = ""
+
+    def each_block(self) -> "list[Task]":
+        """The same as tasks of one block."""
+        return [self._with((job,)) for job in self.jobs]
+
+    def _with(self, jobs: tuple[Job, ...]) -> "Task":
+        scenarios = {job.key: job.scenario for job in jobs}
+        plan, owner = self.plan.only(scenarios.values()), self.owner.only(scenarios)
+        return self._replace(plan=plan, jobs=jobs, owner=owner)
+
+
+class Receipt(NamedTuple):
+    """What a worker says of a task whose blocks are written."""
+
+    done: tuple[tuple[str, int], ...]  # keys and blocks: scenarios do not travel back
+    seconds: float
+    n_failed: int
+    first_failure: tuple[Address, str] | None
+    seconds_each: tuple[float, ...]  # of drawing each block, without writing
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What all tasks of a run have in common.
+
+    Parameters
+    ----------
+    ownership
+        What workers are held to: their code must be this process's. None holds them to nothing.
+    rank
+        Above that of stored blocks which these replace.
+    """
+
+    plan: Plan
+    store: Store
+    keep: Keep
+    ownership: Ownership | None = None
+    rank: int = 0
+
+    def task(self, jobs: Sequence[Job]) -> Task:
+        """Some of the run's blocks, with what the scenarios of these need."""
+        scenarios = {job.key: job.scenario for job in jobs}
+        return Task(
+            plan=self.plan.only(scenarios.values()),
+            jobs=tuple(jobs),
+            keep=self.keep,
+            folder=self.store.folder,
+            owner=self.store.owner.only(scenarios),
+            rank=self.rank,
+            witnesses=self.ownership.witnesses if self.ownership else (),
+            expected=self.expected,
+        )
+
+    @cached_property
+    def expected(self) -> str:
+        """The hash of what a worker must have loaded; empty where anything will do."""
+        return digest_of(self.ownership.expected) if self.ownership else ""
+
+
+# ---------------------------------------------------------------- the work
+def compute(task: Task) -> Receipt:
+    """Draw the blocks of a task and write them as one file."""
+    blocks, seconds = [], []
+    for job in task.jobs:
+        start = time.perf_counter()
+        blocks.append(_drawn_block(task.plan, job))
+        seconds.append(time.perf_counter() - start)
+    return _write_all(task, blocks, seconds)
+
+
+def _drawn_block(plan: Plan, job: Job) -> Block:
+    """A block; where not even its threads can be looked at, the machine has run out."""
+    try:
+        return drawn_with_one_thread(partial(draw_block, plan, job.scenario, job.block))
+    except OSError as error:
+        if not is_machine_trouble(error):
+            raise
+        return failed_block(plan, job.scenario, job.block, describe(error), machine=True)
+
+
+def record_failed(task: Task, reason: str, *, machine: bool) -> Receipt:
+    """Write the blocks of a task as failed, for a reason of the machine's or of their own."""
+    blocks = [
+        failed_block(task.plan, job.scenario, job.block, reason, machine=machine)
+        for job in task.jobs
+    ]
+    return _write_all(task, blocks, [0.0] * len(blocks))
+
+
+def _write_all(task: Task, blocks: Sequence[Block], seconds: Sequence[float]) -> Receipt:
+    """Blocks that the machine made fail go into a file of their own, to be drawn again."""
+    start = time.perf_counter()
+    pairs = list(zip(task.jobs, blocks, strict=True))
+    for by_machine in (False, True):
+        some = [(job, block) for job, block in pairs if block.machine == by_machine]
+        if some:
+            _write_file(task, some, rank=TENTATIVE if by_machine else task.rank)
+    n_failed = sum(block.n_failed for block in blocks)
+    failure = _first_failure(task, blocks) if n_failed else None
+    total = sum(seconds) + time.perf_counter() - start
+    done = tuple((job.key, job.block) for job in task.jobs)
+    return Receipt(done, total, n_failed, failure, tuple(seconds))
+
+
+def _write_file(task: Task, some: Sequence[tuple[Job, Block]], *, rank: int) -> None:
+    groups = [Group(job.key, job.block, 1) for job, _ in some]
+    table = task.keep(task.plan, [block for _, block in some])
+    write_blocks(task.folder, groups, table, owner=task.owner, rank=rank)
+
+
+def _first_failure(task: Task, blocks: Sequence[Block]) -> tuple[Address, str] | None:
+    size = task.plan.block_size
+    for job, block in zip(task.jobs, blocks, strict=True):
+        if block.n_failed:
+            errors = block.columns[ERROR].reshape(size, -1)
+            row, cell = np.argwhere(has_text(errors))[0]
+            return Address(job.key, job.block * size + int(row)), errors[row, cell]
+    return None

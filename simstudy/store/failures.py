@@ -1,0 +1,33 @@
+"""Which stored blocks hold a failure."""
+
+import numpy as np
+import pyarrow as pa
+
+from simstudy.store.blocks import Store
+from simstudy.store.layout import ERROR, column_of
+from simstudy.store.moments import N_FAILED
+
+
+def failed_blocks(store: Store, key: str, n_blocks: int) -> np.ndarray:
+    """Which of a scenario's first blocks hold one; shape `(n_blocks,)`."""
+    names = [name for name in store.column_names() if _tells_of_failure(name)]
+    n_known = min(n_blocks, store.n_blocks(key))
+    failed = np.zeros(n_blocks, dtype=bool)
+    if names and n_known:
+        table = store.read(key, n_known * store.rows_per_block, names)
+        rows = _rows_with_failure(table).reshape(n_known, store.rows_per_block)
+        failed[:n_known] = rows.any(axis=1)
+    return failed
+
+
+def _tells_of_failure(name: str) -> bool:
+    return column_of(name) == ERROR or name.endswith(f".{N_FAILED}")
+
+
+def _rows_with_failure(table: pa.Table) -> np.ndarray:
+    """Rows with an error's text, or of moments with a count of failures."""
+    failed = np.zeros(len(table), dtype=bool)
+    for name in table.column_names:
+        for row, value in enumerate(table.column(name).to_pylist()):
+            failed[row] |= bool(value if isinstance(value, str) else any(value or ()))
+    return failed

@@ -1,0 +1,95 @@
+"""What a file of blocks says of itself: which blocks, whose, and what they outrank."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from io import BufferedRandom, BufferedReader
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from simstudy.errors import StoreError
+from simstudy.store.owner import Owner
+
+GROUPS_KEY = b"simstudy.groups"
+OWNER_KEY = b"simstudy.owner"
+RANK_KEY = b"simstudy.rank"
+TENTATIVE = -1  # rank of blocks that failed by the machine's fault: kept until they are drawn
+
+
+class Group(NamedTuple):
+    """Consecutive whole blocks of one scenario: `n` of them, from `first` on."""
+
+    key: str
+    first: int
+    n: int
+
+    @property
+    def end(self) -> int:
+        """The block after the last."""
+        return self.first + self.n
+
+
+class Header(NamedTuple):
+    """What a file says of itself; `parquet` is the metadata of the whole file."""
+
+    parquet: Any
+    owner: Owner
+    rank: int
+
+    @property
+    def column_names(self) -> list[str]:
+        """A column of lists has a path of several parts for each; this is its name."""
+        return list(self.parquet.schema.to_arrow_schema().names)
+
+    @property
+    def holds_blocks(self) -> bool:
+        """Whether it says which."""
+        return self.parquet.metadata is not None and GROUPS_KEY in self.parquet.metadata
+
+    @property
+    def groups(self) -> list[Group]:
+        return [Group(*said) for said in json.loads(self.parquet.metadata[GROUPS_KEY])]
+
+
+def metadata_for(groups: Sequence[Group], owner: Owner, rank: int) -> dict[bytes, str]:
+    """What a file with these blocks is to say."""
+    whose = owner.text(group.key for group in groups)
+    listed = json.dumps([list(group) for group in groups])
+    return {GROUPS_KEY: listed, OWNER_KEY: whose, RANK_KEY: str(rank)}
+
+
+def name_by_content(file: BufferedReader | BufferedRandom) -> str:
+    """The hash of a file's bytes, without an ending: 32 hexadecimal digits."""
+    file.seek(0)
+    return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+
+
+def verified_header(path: Path) -> Header:
+    """What a file says, whose bytes are the ones that were written.
+
+    Raises
+    ------
+    StoreError
+        Where its name is not that of its bytes.
+    """
+    with path.open("rb") as file:
+        if name_by_content(file) != path.stem:
+            raise StoreError("its bytes are not the ones that were written")
+    parquet = pq.read_metadata(path)
+    said = parquet.metadata or {}
+    return Header(parquet, _owner_said(said), int(said.get(RANK_KEY, b"0")))
+
+
+def owner_in(path: Path) -> Owner:
+    """Whose blocks a file holds, as it says; of a damaged file, nobody known."""
+    try:
+        return _owner_said(pq.read_metadata(path).metadata or {})
+    except (OSError, ValueError, pa.ArrowException):
+        return Owner.read("")
+
+
+def _owner_said(metadata: dict[bytes, bytes]) -> Owner:
+    return Owner.read(metadata.get(OWNER_KEY, b"").decode())

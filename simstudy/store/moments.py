@@ -1,0 +1,181 @@
+"""Moments in place of replicates: a row for each block, and how rows become one again.
+
+A million replicates then cost as much disk as a thousand.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from simstudy.design import Plan, scenario_key
+from simstudy.errors import StudyError
+from simstudy.lazy.pyarrow import pc
+from simstudy.measures import Measure, MomentMeasure, Moments
+from simstudy.store.columns import imputed, with_failures_missing
+from simstudy.store.layout import ERROR, Block
+
+N_FAILED = "n_failed"  # ends the name of a stored column that counts failures
+
+
+# ---------------------------------------------------------------- writing
+@dataclass(frozen=True)
+class KeepMoments:
+    """Keeps of each block only what its measures need: a row with their moments.
+
+    Parameters
+    ----------
+    worst
+        What failed values count as, by column.
+    """
+
+    folder: ClassVar[str] = "moments"
+    measures: tuple[MomentMeasure, ...]
+    worst: Mapping[str, float] = field(default_factory=dict)
+
+    def rows_per_block(self, _plan: Plan) -> int:
+        """One row, whatever the size of the block."""
+        return 1
+
+    def __call__(self, _plan: Plan, blocks: Sequence[Block]) -> pa.Table:
+        rows = [self._row(block) for block in blocks]
+        lists = {name: _lists([row[name] for row in rows]) for name in rows[0]}
+        keys = [scenario_key(block.scenario) for block in blocks]
+        return pa.table({"scenario": keys, "rep": [block.number for block in blocks], **lists})
+
+    def _row(self, block: Block) -> dict[str, np.ndarray]:
+        came_back = with_failures_missing(block)
+        columns = dict(imputed(came_back or self._nothing(block), self.worst))
+        row: dict[str, np.ndarray] = {}
+        for measure in self.measures:
+            moments = measure.moments(columns)
+            row |= _moments_row(measure.name, moments if came_back else moments._replace(centre=()))
+        return row
+
+    def _nothing(self, block: Block) -> dict[str, np.ndarray]:
+        """Columns of a block that failed as a whole: NaN, in every cell."""
+        names = dict.fromkeys(name for measure in self.measures for name in measure.reads)
+        return dict.fromkeys(names, np.full(len(block.columns[ERROR]), np.nan))
+
+
+def streamable(measures: Sequence[Measure]) -> tuple[MomentMeasure, ...]:
+    """The measures as ones that need no replicates, or a refusal that names those that do."""
+    needy = [measure.name for measure in measures if not isinstance(measure, MomentMeasure)]
+    if needy:
+        raise StudyError(
+            f"keep=summary keeps no replicates, and {', '.join(needy)} cannot do without. "
+            "Run with keep=replicates, or leave these measures out."
+        )
+    return tuple(measure for measure in measures if isinstance(measure, MomentMeasure))
+
+
+def _moments_row(name: str, moments: Moments) -> dict[str, np.ndarray]:
+    """The parts of some moments, each as one list of numbers."""
+    return {
+        f"{name}.n": moments.n.ravel(),
+        f"{name}.{N_FAILED}": moments.n_failed.ravel(),
+        f"{name}.mean": moments.mean.ravel(),
+        f"{name}.comoment": moments.comoment.ravel(),
+        f"{name}.centre": np.concatenate([np.empty(0), *map(np.ravel, moments.centre)]),
+        shape_column(name): np.asarray((len(moments.mean), *moments.n.shape)),
+    }
+
+
+def shape_column(name: str) -> str:
+    """The stored column that says how many terms a measure has, and which cells."""
+    return f"{name}.shape"
+
+
+def _lists(rows: Sequence[np.ndarray]) -> pa.Array:
+    """A column with one list for each row."""
+    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int32)
+    return pa.ListArray.from_arrays(offsets, np.concatenate(rows))
+
+
+# ---------------------------------------------------------------- reading
+def merged_moments(name: str, table: pa.Table) -> Moments:
+    """A measure's moments of all blocks in a table, merged pairwise in order of the blocks."""
+    n_terms, *cells = _longest(table.column(shape_column(name)))
+    n, n_failed, mean, comoment, centre = (
+        _stacked_lists(table, f"{name}.{part}") for part in Moments._fields
+    )
+    blocks = Moments(  # the block is a last axis, which is halved until it is gone
+        n.astype(int).reshape(*cells, -1),
+        n_failed.astype(int).reshape(*cells, -1),
+        mean.reshape(n_terms, *cells, -1),
+        comoment.reshape(n_terms, n_terms, *cells, -1),
+        _one_centre(name, centre),
+    )
+    while blocks.n.shape[-1] > 1:
+        blocks = _halved(blocks)
+    return _at(blocks, np.s_[..., 0])
+
+
+def _halved(blocks: Moments) -> Moments:
+    even = blocks.n.shape[-1] // 2 * 2
+    merged = _at(blocks, np.s_[..., 0:even:2]) + _at(blocks, np.s_[..., 1:even:2])
+    rest = _at(blocks, np.s_[..., even:])
+    return Moments(
+        np.concatenate([merged.n, rest.n], axis=-1),
+        np.concatenate([merged.n_failed, rest.n_failed], axis=-1),
+        np.concatenate([merged.mean, rest.mean], axis=-1),
+        np.concatenate([merged.comoment, rest.comoment], axis=-1),
+        blocks.centre,
+    )
+
+
+def _at(blocks: Moments, place: Any) -> Moments:
+    """The same places of every part."""
+    n, n_failed, mean, comoment, centre = blocks
+    return Moments(n[place], n_failed[place], mean[place], comoment[place], centre)
+
+
+def _stacked_lists(table: pa.Table, name: str) -> np.ndarray:
+    """A column of lists as (value, block); of a shorter list each value holds for several cells.
+
+    Blocks without a value, which have no centre, are left out.
+    """
+    column = table.column(name).combine_chunks()
+    values = column.flatten().to_numpy(zero_copy_only=False)
+    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+    if (lengths == lengths[0]).all():
+        return np.ascontiguousarray(values.reshape(len(table), -1).T)
+    rows = [row for row in np.split(values, np.cumsum(lengths)[:-1]) if row.size]
+    return np.stack([np.repeat(row, lengths.max() // row.size) for row in rows], axis=1)
+
+
+def _one_centre(name: str, centre: np.ndarray) -> tuple[np.ndarray, ...]:
+    if centre.size and not np.array_equal(centre, centre[:, :1].repeat(centre.shape[1], 1)):
+        raise StudyError(
+            f"{name}: blocks were centred on different values, so their squares cannot be added. "
+            "Give the measure a fixed `around`."
+        )
+    return tuple(np.asarray(value) for value in centre[:, 0]) if centre.size else ()
+
+
+def spread_over(moments: Moments, cells: tuple[int, ...]) -> Moments:
+    """The same numbers in every cell."""
+    n, n_failed, mean, comoment, centre = moments
+
+    def wide(part: np.ndarray) -> np.ndarray:
+        return np.asarray(np.multiply.outer(part, np.ones(cells, np.asarray(part).dtype)))
+
+    return Moments(wide(n), wide(n_failed), wide(mean), wide(comoment), centre)
+
+
+def cells_known(name: str, tables: Iterable[pa.Table]) -> tuple[int, ...]:
+    """The cells of a measure in the first table that knows them: one that only failed does not."""
+    for table in tables:
+        _, *cells = _longest(table.column(shape_column(name)))
+        if cells:
+            return tuple(cells)
+    return ()
+
+
+def _longest(column: pa.ChunkedArray) -> list[int]:
+    """A block that failed as a whole does not know the cells that the others have."""
+    at = int(np.argmax(pc.list_value_length(column).to_numpy()))
+    found: list[int] = column[at].as_py()
+    return found

@@ -1,0 +1,117 @@
+"""Blocks to files, each named by what it contains.
+
+A file holds whole blocks and is named by the hash of its own bytes. So a file that is there under
+its name is undamaged, two runs that compute the same block do no harm, and the name of a finished
+study's file is the same on every machine that computed the same bits.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from io import BufferedRandom
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from simstudy.errors import StudyError
+from simstudy.store.header import Group, metadata_for, name_by_content
+from simstudy.store.layout import RESERVED
+from simstudy.store.owner import NOBODY, Owner
+from simstudy.whole_files import write_whole
+
+ROWS_TOGETHER = 1 << 11  # groups with fewer rows share a row group: each costs a millisecond
+
+
+def write_blocks(
+    folder: Path,
+    groups: Sequence[Group],
+    table: pa.Table,
+    *,
+    owner: Owner = NOBODY,
+    rank: int = 0,
+) -> Path:
+    """Write blocks as one file: to a temporary name, synced, then renamed to the content's hash.
+
+    Safe to call from any number of processes and machines at once.
+
+    Parameters
+    ----------
+    groups
+        What the rows of the table are, in order; every block has as many rows as any other.
+    owner
+        Whose blocks these are; a `Store` believes only those of its own.
+    rank
+        Above that of blocks which these replace; `TENTATIVE` for blocks to be drawn again.
+    """
+    rows_per_block = table.num_rows // sum(group.n for group in groups)
+    lengths = [group.n * rows_per_block for group in groups]
+    starts = [0, *itertools.accumulate(lengths)]
+    parts = (table.slice(*part) for part in zip(starts, lengths, strict=False))
+    return write_tables(folder, joint_schema([table.schema], groups, owner, rank), parts)
+
+
+def joint_schema(
+    schemas: Iterable[pa.Schema], groups: Sequence[Group], owner: Owner, rank: int
+) -> pa.Schema:
+    """All columns of some tables, in an order that does not depend on the tables' order."""
+    bare = [schema.remove_metadata() for schema in schemas]
+    try:
+        joint = pa.unify_schemas(bare, promote_options="permissive")
+    except pa.ArrowTypeError as error:
+        raise StudyError(
+            f"simulate returns a column that is of one type in some blocks and of another in "
+            f"others: {error}. Return the same type always, such as column.astype(float)."
+        ) from None
+    fields = sorted(joint, key=lambda column: (column.name not in RESERVED, column.name))
+    return pa.schema(fields).with_metadata(metadata_for(groups, owner, rank))
+
+
+def write_tables(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> Path:
+    """One file with the rows of all tables, in order; its name is the hash of its bytes."""
+
+    def fill(file: BufferedRandom) -> str:
+        with _writer(file, schema) as writer:
+            for table in _packed(tables):
+                writer.write_table(_conform(table, schema), row_group_size=table.num_rows)
+        return f"{name_by_content(file)}.parquet"
+
+    return write_whole(folder, fill)
+
+
+def _writer(file: BufferedRandom, schema: pa.Schema) -> Any:
+    """Only text is worth a dictionary: numbers would take a third longer and more room."""
+    text = [column.name for column in schema if pa.types.is_string(column.type)]
+    return pq.ParquetWriter(
+        file, schema, compression="zstd", compression_level=1, use_dictionary=text
+    )
+
+
+def _packed(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """One table for each row group: the rows of a large group, or of several small ones."""
+    pack: list[pa.Table] = []
+    for part in parts:
+        if pack and (part.num_rows >= ROWS_TOGETHER or _n_rows(pack) >= ROWS_TOGETHER):
+            yield in_one_piece(pack)
+            pack = []
+        pack.append(part)
+    if pack:
+        yield in_one_piece(pack)
+
+
+def _n_rows(tables: Sequence[pa.Table]) -> int:
+    return sum(table.num_rows for table in tables)
+
+
+def in_one_piece(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables below each other, so that the bytes written do not depend on the pieces."""
+    return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+
+
+def _conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table with the schema's columns; those that it lacks are null."""
+    columns = [
+        table.column(name) if name in table.column_names else pa.nulls(table.num_rows, type_)
+        for name, type_ in zip(schema.names, schema.types, strict=True)
+    ]
+    return pa.table(columns, schema=schema)
