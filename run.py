@@ -372,15 +372,14 @@ def publish_result(job: Job, result: Any) -> int:
     """Write summary, figures, claims and report, and say what was found."""
     from simstudy.output.folder import publish
     from simstudy.output.origin import is_current
-    from simstudy.output.terminal import print_closing, replicates_in_words
+    from simstudy.output.terminal import print_closing
+    from simstudy.output.wording import size_in_words
 
     file, figures, report = job.module.__file__, job.settings.figures, job.settings.report
     for name in result.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
     if is_current(result, job.record, file, figures=figures, report=report, sources=job.sources):
-        print(
-            f"nothing to do: {result.folder} holds {replicates_in_words(result)}, and its figures"
-        )
+        print(f"nothing to do: {result.folder} holds {size_in_words(result)}, and its figures")
         return FAILED if (result.folder / "failures.parquet").exists() else 0
     made = publish(
         result,

@@ -25,9 +25,21 @@ if TYPE_CHECKING:
     from simstudy.study import Study
 
 __all__ = [
-    "Claim", "Columns", "Data", "Reproduced", "Result", "Streams", "Study", "Workers",
-    "by_method", "each_replicate", "grid", "option", "published", "together",
-]  # fmt: skip
+    "Claim",
+    "Columns",
+    "Data",
+    "Reproduced",
+    "Result",
+    "Streams",
+    "Study",
+    "Workers",
+    "by_method",
+    "each_replicate",
+    "grid",
+    "option",
+    "published",
+    "together",
+]
 
 _HOMES = {
     "analysis.result": ("Result",),

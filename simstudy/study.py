@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.precision import forecast, grown_until_precise, read_targets
+from simstudy.analysis.precision import forecast, grown_until_precise
 from simstudy.analysis.result import Figure, Result
+from simstudy.analysis.targets import read_targets
 from simstudy.claims import Claim
 from simstudy.data.parts import data_parts
 from simstudy.design import Plan, Scenario, factors_of, refuse_twins

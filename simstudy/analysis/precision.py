@@ -4,78 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from simstudy.analysis.result import Result
-from simstudy.errors import ConfigError, nearest
+from simstudy.analysis.targets import Target
 from simstudy.identity.names import identity
 from simstudy.lazy.pandas import pd
-from simstudy.measures import Estimates, Measure
-from simstudy.measures.intervals import critical_value
 
 MARGIN = 1.05  # the MCSE is an estimate itself: ask for a little more than it says
 FASTEST_GROWTH = 4.0  # of a scenario in one round, while its MCSE rests on few replicates
-
-
-@dataclass(frozen=True)
-class Target:
-    """A Monte Carlo standard error to reach.
-
-    Parameters
-    ----------
-    measure
-        Name of the measure.
-    mcse
-        In the measure's units, or as a share of the estimate if `relative`.
-    """
-
-    measure: str
-    mcse: float
-    relative: bool = False
-
-    def shortfall(self, estimates: Estimates, level: float) -> float:
-        """Largest ratio, over the cells, of the error there is to the error asked for.
-
-        0 of n is not certain: where the formula gives no error, the interval does.
-        """
-        half = (estimates.upper - estimates.lower) / 2 / critical_value(level)
-        error = np.where(estimates.mcse == 0, half, estimates.mcse)
-        allowed = self.mcse * (np.abs(estimates.estimate) if self.relative else 1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(error == 0, 0.0, error / allowed)
-        return float(np.where(np.isnan(ratio), math.inf, ratio).max())
-
-
-def read_targets(wanted: Mapping[str, Any], measures: Sequence[Measure]) -> tuple[Target, ...]:
-    """Targets from what a user writes: `{"power": 0.005}`, or `"2%"` of the estimate.
-
-    Raises
-    ------
-    ConfigError
-        For a measure that the study does not have, or an error that is not above 0.
-    """
-    return tuple(_read_target(name, value, measures) for name, value in wanted.items())
-
-
-def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
-    known = [measure.name for measure in measures]
-    if name not in known:
-        raise ConfigError(f"precision.{name}: no such measure; {nearest(name, known)}")
-    text = str(value).strip()
-    relative = text.endswith("%")
-    try:
-        number = float(text.removesuffix("%")) / (100 if relative else 1)
-    except ValueError:
-        number = math.nan
-    if not (math.isfinite(number) and number > 0):
-        raise ConfigError(
-            f"precision.{name}={value}: allowed is a Monte Carlo standard error above 0, or a "
-            f"share of the estimate such as 2%; nearest that works: precision.{name}=0.005"
-        )
-    return Target(name, number, relative)
 
 
 def shortfalls(result: Result, targets: Sequence[Target]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from simstudy.analysis.comparisons import Comparisons
 from simstudy.analysis.estimates import Estimator, FromMoments, FromRows, Prepare
 from simstudy.analysis.frames import any_failure, failure_frame, no_failures, replicate_frame
 from simstudy.analysis.summary import MEASURE, factor_names, summarize
+from simstudy.analysis.targets import Target
 from simstudy.claims import Claim, check_claims
 from simstudy.design import Plan, Scenario, scenario_key
 from simstudy.engine.outcome import Outcome
@@ -25,9 +26,6 @@ from simstudy.measures import Estimates, Measure, all_methods, convergence_rate
 from simstudy.measures.contrasts import Scale
 from simstudy.store.blocks import Store
 from simstudy.store.columns import CONVERGED, imputed, read_columns
-
-if TYPE_CHECKING:
-    from simstudy.analysis.precision import Target
 
 Figure = Callable[["Result"], Any]
 
@@ -70,7 +68,7 @@ class Result:
     outcome: Outcome = field(default_factory=Outcome)
     targets: Sequence[Target] = ()
     design: tuple[str, ...] = ()  # keys of all scenarios of the study, where some are left out
-    keep_alive: Any = field(default=None, repr=False)
+    keep_alive: object = field(default=None, repr=False)
 
     @cached_property
     def summary(self) -> pd.DataFrame:

@@ -30,7 +30,9 @@ def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> 
         Of a scenario and a measure: from replicates (`FromRows`) or from moments (`FromMoments`).
     """
     rows = [
-        row for scenario in plan.scenarios for row in _rows(plan, scenario, measures, estimates)
+        row
+        for scenario in plan.scenarios
+        for row in _rows_of_scenario(plan, scenario, measures, estimates)
     ]
     own = dict.fromkeys(axis for measure in measures for axis in measure.axes)
     names = [*factor_names(plan), *plan.axes, *own, MEASURE, *NUMBERS]
@@ -43,7 +45,7 @@ def factor_names(plan: Plan) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _rows(
+def _rows_of_scenario(
     plan: Plan, scenario: Scenario, measures: Sequence[Measure], estimates: Estimator
 ) -> Iterator[dict[str, Any]]:
     factors, exact = factors_of(scenario), exact_of(scenario)

@@ -18,12 +18,9 @@ from simstudy.errors import StudyError, describe
 
 _row_that_raises: ContextVar[int | None] = ContextVar("row_that_raises", default=None)
 
-MACHINE_TROUBLE = frozenset(
-    {
-        errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN,
-        errno.EIO,
-    }
-)  # fmt: skip
+OUT_OF_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)
+OUT_OF_HANDLES = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+MACHINE_TROUBLE = frozenset({*OUT_OF_ROOM, *OUT_OF_HANDLES, errno.EIO})
 
 
 @contextlib.contextmanager
@@ -44,13 +41,13 @@ def is_machine_trouble(error: BaseException) -> bool:
     unseen: list[BaseException | None] = [error]
     seen: set[int] = set()
     while unseen:
-        one = unseen.pop()
-        if one is None or id(one) in seen:
+        behind = unseen.pop()
+        if behind is None or id(behind) in seen:
             continue
-        if isinstance(one, MemoryError) or _has_run_out(one):
+        if isinstance(behind, MemoryError) or _has_run_out(behind):
             return True
-        seen.add(id(one))
-        unseen += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+        seen.add(id(behind))
+        unseen += [behind.__cause__, behind.__context__, *getattr(behind, "exceptions", ())]
     return False
 
 
@@ -79,19 +76,22 @@ def each_replicate(
         did return warned of. Either is there only if it is needed.
     """
     outcomes = [
-        _one(analyse, tuple(part[row] for part in data), tuple(returns), row)
+        _attempt_replicate(analyse, tuple(part[row] for part in data), tuple(returns), row)
         for row in range(len(data[0]))
     ]
     numbers = np.array([values for values, _, _ in outcomes], dtype=float)
     columns = {name: numbers[:, i] for i, name in enumerate(returns)}
-    texts = {"error": [e for _, e, _ in outcomes], "warning": [w for _, _, w in outcomes]}
+    texts = {
+        "error": [error for _, error, _ in outcomes],
+        "warning": [warning for _, _, warning in outcomes],
+    }
     for name, column in texts.items():
         if any(text is not None for text in column):
             columns[name] = np.array(column, dtype=object)
     return columns
 
 
-def _one(
+def _attempt_replicate(
     analyse: Callable[..., Mapping[str, Any]],
     replicate: tuple[Any, ...],
     returns: tuple[str, ...],
@@ -133,12 +133,14 @@ def by_method(
     dict
         Columns `(rep, method, *further axes)`.
     """
-    made = [_attempted(run, n_rep) for run in methods.values()]
+    made = [_attempt_method(run, n_rep) for run in methods.values()]
     names = list(dict.fromkeys(name for columns in made for name in columns))
     return {name: _stacked([columns.get(name) for columns in made], n_rep) for name in names}
 
 
-def _attempted(run: Callable[[], Mapping[str, np.ndarray]], n_rep: int) -> dict[str, np.ndarray]:
+def _attempt_method(
+    run: Callable[[], Mapping[str, np.ndarray]], n_rep: int
+) -> dict[str, np.ndarray]:
     try:
         columns = {name: np.asarray(column) for name, column in run().items()}
         for name, column in columns.items():
@@ -157,7 +159,7 @@ def _stacked(columns: Sequence[np.ndarray | None], n_rep: int) -> np.ndarray:
     largest = max(there, key=np.ndim)
     blank: Any = None if largest.dtype == object else np.zeros((), largest.dtype)
     empty = np.full((n_rep, *largest.shape[1:]), blank, dtype=largest.dtype)
-    full = [empty if one is None else _widened(one, largest.shape) for one in columns]
+    full = [empty if column is None else _widened(column, largest.shape) for column in columns]
     return np.stack(full, axis=1)
 
 

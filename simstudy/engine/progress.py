@@ -3,7 +3,10 @@
 import sys
 import time
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
+
+if TYPE_CHECKING:
+    from rich import progress as rich_progress
 
 LINE_SECONDS = 10.0  # between lines where there is no terminal
 
@@ -36,8 +39,7 @@ class Bar:
         self.title, self.shown = title, shown
         self.total = self.done = 0
         self.start = self.last_line = time.monotonic()
-        self._rich: Any = None
-        self._task: Any = None
+        self._rich: rich_progress.Progress | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -48,7 +50,7 @@ class Bar:
             self.start = self.last_line = time.monotonic()
         self.total += n_rep
         if self._rich is not None:
-            self._rich.update(self._task, total=self.total)
+            self._rich.update(self._rich.task_ids[0], total=self.total)
         elif self.shown and n_rep and sys.stderr.isatty():
             self._open_bar()
 
@@ -73,14 +75,14 @@ class Bar:
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._rich.add_task(self.title, total=self.total, rate="")
+        self._rich.add_task(self.title, total=self.total, rate="")
         self._rich.start()
 
     def advance(self, n_rep: int) -> None:
         self.done += n_rep
         now = time.monotonic()
         if self._rich is not None:
-            self._rich.update(self._task, advance=n_rep, rate=self.rate(now))
+            self._rich.update(self._rich.task_ids[0], advance=n_rep, rate=self.rate(now))
         elif self.shown and now - self.last_line > LINE_SECONDS:
             self.last_line = now
             left = (self.total - self.done) * (now - self.start) / self.done

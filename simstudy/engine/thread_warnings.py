@@ -41,7 +41,7 @@ def warnings_of_this_thread() -> Iterator[list[str]]:
             _show_elsewhere = warnings.showwarning
         warnings.showwarning = _hear
         filters: Any = warnings.filters
-        filters[:] = [_ALWAYS_HERE, *(one for one in filters if one is not _ALWAYS_HERE)]
+        filters[:] = [_ALWAYS_HERE, *(other for other in filters if other is not _ALWAYS_HERE)]
         around, _ear.said = _ear.said, said
         try:
             yield said
@@ -50,9 +50,13 @@ def warnings_of_this_thread() -> Iterator[list[str]]:
 
 
 def _hear(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int,
-    file: TextIO | None = None, line: str | None = None,
-) -> None:  # fmt: skip
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     if _ear.said is not None:
         _ear.said.append(f"{category.__name__}: {message}")
     else:  # to change a filter, if only to add what holds anyway, forgets what was shown already,

@@ -185,9 +185,9 @@ def _set_native(pool: Any, n_threads: int) -> None:
 
 def _limit_numba() -> list[str]:
     """The pool of `parallel=True`, if it runs: to ask for its size would start it."""
-    numba = sys.modules.get("numba")
+    numba: Any = sys.modules.get("numba")
     try:
-        numba.threading_layer()  # type: ignore[union-attr]
+        numba.threading_layer()
     except (AttributeError, ValueError):
         return []
     return _limit_where_more("numba", numba, shared=False)

@@ -1,7 +1,6 @@
 """Figures to files: the same bytes from the same figure, and no SVG that a browser chokes on."""
 
 import copy
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from simstudy.errors import FigureError
+from simstudy.whole_files import write_bytes
 
 MAX_VECTOR_BYTES: Final = 400_000  # of one SVG's marks; the densest of the others become pixels
 PER_MARK, PER_VERTEX, PER_SHADE = 110, 25, 6_000  # bytes in an SVG, as matplotlib writes it
@@ -57,9 +57,8 @@ def save_figure(figure: Any, folder: str | Path, name: str, *, dpi: int = 200) -
             "that the figure lands where the report looks for it. Give the folder as `folder`."
         )
     paths = SavedFigure(*(Path(folder) / f"{name}.{ending}" for ending in METADATA))
-    paths.png.parent.mkdir(parents=True, exist_ok=True)
     for path, content in zip(paths, _rendered(figure, dpi), strict=True):
-        _write_whole(path, content)
+        write_bytes(path, content)
     return paths
 
 
@@ -103,12 +102,6 @@ def _bytes(drawn: Any, ending: str, dpi: int) -> bytes:
     content = BytesIO()
     drawn.savefig(content, format=ending, dpi=dpi, metadata=METADATA[ending])
     return content.getvalue()
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(content)
-    partial.replace(path)
 
 
 # ---------------------------------------------------------------- dense layers

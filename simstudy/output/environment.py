@@ -42,7 +42,7 @@ def environment(
     """
     if files is None:
         files = Path(__file__).parents[1].rglob("*.py")
-    own = {path for path in (Path(file).resolve() for file in files) if not _is_installed(path)}
+    own = {path for path in (Path(file).resolve() for file in files) if not _is_of_a_library(path)}
     by_root = _by_repository(own)
     loose = sorted({path.name for path in by_root.pop(None, [])})[:MOST_NAMED]
     states = [_git_state(root, paths) for root, paths in by_root.items() if root]
@@ -50,7 +50,7 @@ def environment(
         "python": platform.python_version(),
         "machine": platform.machine(),
         "versions": library_versions() | dict(libraries or {}),
-        "git": [one for one in states if one],
+        "git": [state for state in states if state],
         **({"untracked_files": loose} if loose else {}),
     }
 
@@ -61,7 +61,7 @@ def library_versions() -> dict[str, str]:
     return {name: library_version(name) for name in names}
 
 
-def _is_installed(path: Path) -> bool:
+def _is_of_a_library(path: Path) -> bool:
     return any(path.is_relative_to(folder) for folder in _library_folders())
 
 
@@ -76,14 +76,14 @@ def _by_repository(files: Iterable[Path]) -> dict[Path | None, list[Path]]:
     found: dict[Path | None, list[Path]] = {}
     for path in sorted(files):
         if path.parent not in roots:
-            roots[path.parent] = _root(path.parent)
+            roots[path.parent] = _repository_of(path.parent)
         found.setdefault(roots[path.parent], []).append(path)
     return found
 
 
-def _root(folder: Path) -> Path | None:
+def _repository_of(folder: Path) -> Path | None:
     """Where there is `.git`: a folder, or the file that a worktree or a submodule has."""
-    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+    return next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
 
 
 def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _commit_and_changes(root: Path, names: Iterable[str]) -> tuple[str | None, s
     asked = ("status", "--porcelain=v2", "--branch", "--untracked-files=no", "--no-renames")
     lines = _git(root, *asked, "-z", "--", *sorted(names))
     told = [line.removeprefix("# branch.oid ") for line in lines if line.startswith("# branch.oid")]
-    commit = next((one for one in told if one != "(initial)"), None)
+    commit = next((name for name in told if name != "(initial)"), None)
     n_before = {"1": 8, "u": 10}  # words of a line before the file's name
     changes = [line.split(" ", n_before[line[0]])[-1] for line in lines if line[0] in n_before]
     return commit, set(changes)

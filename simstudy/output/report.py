@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import html
-import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,9 @@ from typing import Any
 from simstudy.analysis.result import Result
 from simstudy.claims import shown
 from simstudy.lazy.pandas import pd
+from simstudy.output.origin import REPORT
+from simstudy.output.wording import number
+from simstudy.store.manifest import MANIFEST
 from simstudy.whole_files import read_json, write_bytes
 
 STYLE = """
@@ -47,17 +49,17 @@ def write_report(
     body = [
         f"<h1>{html.escape(name)}</h1>",
         _protocol(about),
-        _claims(result.claims),
+        _claims_section(result.claims),
         "<h2>Figures</h2>",
         *(_figure(path) for path in files if path.suffix == ".png"),
         *(_not_drawn(manifest)),
         "<h2>Summary</h2>",
-        _summary(result.summary),
-        _failures(result.failures),
+        _summary_section(result.summary),
+        _failures_section(result.failures),
         "<h2>How it was made</h2>",
-        _provenance(manifest),
+        _manifest_section(manifest),
     ]
-    target = result.folder / "report.html"
+    target = result.folder / REPORT
     write_bytes(target, _page(name, body).encode())
     write_index(result.folder.parent, {name: manifest})
     return target
@@ -66,16 +68,16 @@ def write_report(
 def write_index(folder: Path, newest: Mapping[str, Mapping[str, Any]]) -> Path:
     """Write `index.html`: every study under `folder`, with its size and claims."""
     manifests: dict[str, Any] = {
-        path.parent.name: read_json(path) for path in folder.glob("*/manifest.json")
+        path.parent.name: read_json(path) for path in folder.glob(f"*/{MANIFEST}")
     }
     manifests |= dict(newest)
     rows = []
     for name, manifest in sorted(manifests.items()):
         if manifest and "replicates" in manifest:  # another program's manifest is no study
             link = f'<a href="{html.escape(name)}/report.html">{html.escape(name)}</a>'
-            rows.append((link, f"{manifest['scenarios']:,}", f"{manifest['replicates']:,}",
-                         _claim_count(folder / name / "claims.parquet")))  # fmt: skip
-    table = _table(["study", "scenarios", "replicates", "claims reproduced"], rows)
+            sizes = (f"{manifest[what]:,}" for what in ("scenarios", "replicates"))
+            rows.append((link, *sizes, _claim_count(folder / name / "claims.parquet")))
+    table = _html_table(["study", "scenarios", "replicates", "claims reproduced"], rows)
     target = folder / "index.html"
     write_bytes(target, _page("Studies", ["<h1>Studies</h1>", table]).encode())
     return target
@@ -104,29 +106,31 @@ HEADING = re.compile(r"^(Aims|Data|Estimands|Methods|Performance)\s+", re.MULTIL
 def _protocol(about: str) -> str:
     """The experiment's docstring: its question, and the five headings as a list."""
     lead, *parts = HEADING.split(about.strip())
-    paragraphs = "".join(f"<p>{html.escape(one)}</p>" for one in lead.split("\n\n") if one.strip())
+    paragraphs = "".join(
+        f"<p>{html.escape(text)}</p>" for text in lead.split("\n\n") if text.strip()
+    )
     pairs = zip(parts[::2], parts[1::2], strict=True)
     items = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in pairs)
     return f"{paragraphs}<dl>{items}</dl>"
 
 
-def _claims(claims: pd.DataFrame) -> str:
+def _claims_section(claims: pd.DataFrame) -> str:
     if claims.empty:
         return ""
     rows = [_claim_row(row) for row in claims.to_dict("records")]
     names = ["claim", "published", "reproduced", "MCSE", "verdict", "remarks"]
-    return "<h2>Claims of the document</h2>" + _table(names, rows, scrolls=False)
+    return "<h2>Claims of the document</h2>" + _html_table(names, rows, scrolls=False)
 
 
 def _claim_row(row: Mapping[Any, Any]) -> tuple[str, ...]:
     verdict = html.escape(row["verdict"])
     return (
-        _text(f"{row['statement']} ({row['source']})"),
+        _text_cell(f"{row['statement']} ({row['source']})"),
         shown(row["kind"], row["published"]),
         shown(row["kind"], row["reproduced"]),
         "" if row["kind"] == "statement" else number(row["mcse"]),
         f'<span class="{verdict}">{verdict}</span>',
-        _text(" ".join(filter(None, [row["detail"], row["note"]]))),
+        _text_cell(" ".join(filter(None, [row["detail"], row["note"]]))),
     )
 
 
@@ -147,55 +151,55 @@ def _not_drawn(manifest: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _summary(summary: pd.DataFrame) -> str:
+def _summary_section(summary: pd.DataFrame) -> str:
     frame = summary.head(SHOWN_ROWS).drop(columns="reason")
-    rows = [tuple(_cell(value) for value in row) for row in frame.itertuples(index=False)]
+    rows = [tuple(_value_cell(value) for value in row) for row in frame.itertuples(index=False)]
     cut = len(summary) - len(frame)
     more = f'<p class="soft">{cut:,} more rows are in summary.parquet.</p>' if cut else ""
-    return _table(list(frame.columns), rows) + more
+    return _html_table(list(frame.columns), rows) + more
 
 
-def _failures(failures: pd.DataFrame) -> str:
+def _failures_section(failures: pd.DataFrame) -> str:
     if failures.empty:
         return ""
     counts = failures.groupby("error").agg(n=("address", "size"), first=("address", "first"))
-    rows = [(_text(str(error)), str(row.n), _text(row.first)) for error, row in counts.iterrows()]
-    return "<h2>Failures</h2>" + _table(["error", "replicates", "first address"], rows)
+    rows = [
+        (_text_cell(str(error)), str(row.n), _text_cell(row.first))
+        for error, row in counts.iterrows()
+    ]
+    return "<h2>Failures</h2>" + _html_table(["error", "replicates", "first address"], rows)
 
 
-def _provenance(manifest: Mapping[str, Any]) -> str:
+def _manifest_section(manifest: Mapping[str, Any]) -> str:
     def plain(value: Any) -> str:
         if isinstance(value, Mapping):
-            return ", ".join(f"{key} {plain(one)}" for key, one in value.items())
+            return ", ".join(f"{key} {plain(inner)}" for key, inner in value.items())
         return number(value) if isinstance(value, float) else str(value)
 
-    rows = [(_text(key), _text(plain(value))) for key, value in manifest.items()]
-    return _table(["", ""], rows)
+    rows = [(_text_cell(key), _text_cell(plain(value))) for key, value in manifest.items()]
+    return _html_table(["", ""], rows)
 
 
-def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], *, scrolls: bool = True) -> str:
+def _html_table(
+    names: Sequence[str], rows: Sequence[tuple[str, ...]], *, scrolls: bool = True
+) -> str:
     is_text = [cell.startswith("<td") for cell in rows[0]] if rows else [False] * len(names)
     head = "".join(
         f"<th{' class=text' * text}>{html.escape(name)}</th>"
         for name, text in zip(names, is_text, strict=True)
     )
-    body = "".join("<tr>" + "".join(_td(cell) for cell in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(_in_cell(cell) for cell in row) + "</tr>" for row in rows)
     whole = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="scroll">{whole}</div>' if scrolls else whole
 
 
-def _td(cell: str) -> str:
+def _in_cell(cell: str) -> str:
     return cell if cell.startswith("<td") else f"<td>{cell}</td>"
 
 
-def _text(value: str) -> str:
+def _text_cell(value: str) -> str:
     return f'<td class="text">{html.escape(value)}</td>'
 
 
-def _cell(value: Any) -> str:
+def _value_cell(value: Any) -> str:
     return number(value) if isinstance(value, float) else html.escape(str(value))
-
-
-def number(value: float) -> str:
-    """Four significant digits; a dash for what is not there."""
-    return "–" if value is None or math.isnan(value) else f"{value:.4g}"

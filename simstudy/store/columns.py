@@ -48,10 +48,10 @@ def _stored_as(plan: Plan, names: Sequence[str]) -> list[str]:
 
 def columns_of(plan: Plan, table: pa.Table, names: Sequence[str]) -> dict[str, np.ndarray]:
     """The inverse of the layout: columns `(rep,)` or `(rep, *axes)`, NaN where a row failed."""
-    return {name: _column(plan, table, name) for name in names}
+    return {name: _read_back(plan, table, name) for name in names}
 
 
-def _column(plan: Plan, table: pa.Table, name: str) -> np.ndarray:
+def _read_back(plan: Plan, table: pa.Table, name: str) -> np.ndarray:
     if name in table.column_names:
         return _to_numpy(table.column(name))
     cells = [cell_name(name, labels) for labels in plan.cells()]

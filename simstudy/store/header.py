@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from io import BufferedRandom, BufferedReader
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,7 +35,7 @@ class Group(NamedTuple):
 class Header(NamedTuple):
     """What a file says of itself; `parquet` is the metadata of the whole file."""
 
-    parquet: Any
+    parquet: pq.FileMetaData
     owner: Owner
     rank: int
 

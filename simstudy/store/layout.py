@@ -57,11 +57,11 @@ class KeepReplicates:
         return plan.block_size
 
     def __call__(self, plan: Plan, blocks: Sequence[Block]) -> pa.Table:
-        tables = [_rows(plan, block) for block in blocks]
+        tables = [_rows_of_block(plan, block) for block in blocks]
         return pa.concat_tables(tables, promote_options="permissive")
 
 
-def _rows(plan: Plan, block: Block) -> pa.Table:
+def _rows_of_block(plan: Plan, block: Block) -> pa.Table:
     size = plan.block_size
     rep = np.arange(block.number * size, (block.number + 1) * size, dtype=np.int64)
     key = pa.repeat(pa.scalar(scenario_key(block.scenario)), size)
@@ -69,7 +69,9 @@ def _rows(plan: Plan, block: Block) -> pa.Table:
     failed = failed_cells(block.columns)
     for name, array in block.columns.items():
         full = np.broadcast_to(array, (size, *array.shape[1:]))
-        arrays |= _flat(plan, name, full, None if name == ERROR else void_cells(full, failed))
+        arrays |= _cell_columns(
+            plan, name, full, None if name == ERROR else void_cells(full, failed)
+        )
     return pa.table(arrays)
 
 
@@ -91,7 +93,9 @@ def has_text(errors: np.ndarray) -> np.ndarray:
     return np.array([text is not None for text in errors.flat], dtype=bool).reshape(errors.shape)
 
 
-def _flat(plan: Plan, name: str, array: np.ndarray, void: np.ndarray | None) -> dict[str, pa.Array]:
+def _cell_columns(
+    plan: Plan, name: str, array: np.ndarray, void: np.ndarray | None
+) -> dict[str, pa.Array]:
     """One column per cell of the axes: `reject[studentized,mse]`."""
     kind = pa.string() if array.dtype.kind in "UO" else None
     if array.ndim == 1:

@@ -110,13 +110,13 @@ def merged_moments(name: str, table: pa.Table) -> Moments:
     )
     while blocks.n.shape[-1] > 1:
         blocks = _halved(blocks)
-    return _at(blocks, np.s_[..., 0])
+    return _sliced(blocks, np.s_[..., 0])
 
 
 def _halved(blocks: Moments) -> Moments:
     even = blocks.n.shape[-1] // 2 * 2
-    merged = _at(blocks, np.s_[..., 0:even:2]) + _at(blocks, np.s_[..., 1:even:2])
-    rest = _at(blocks, np.s_[..., even:])
+    merged = _sliced(blocks, np.s_[..., 0:even:2]) + _sliced(blocks, np.s_[..., 1:even:2])
+    rest = _sliced(blocks, np.s_[..., even:])
     return Moments(
         np.concatenate([merged.n, rest.n], axis=-1),
         np.concatenate([merged.n_failed, rest.n_failed], axis=-1),
@@ -126,7 +126,7 @@ def _halved(blocks: Moments) -> Moments:
     )
 
 
-def _at(blocks: Moments, place: Any) -> Moments:
+def _sliced(blocks: Moments, place: Any) -> Moments:
     """The same places of every part."""
     n, n_failed, mean, comoment, centre = blocks
     return Moments(n[place], n_failed[place], mean[place], comoment[place], centre)

@@ -9,7 +9,6 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedRandom
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -79,7 +78,7 @@ def write_tables(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) ->
     return write_whole(folder, fill)
 
 
-def _writer(file: BufferedRandom, schema: pa.Schema) -> Any:
+def _writer(file: BufferedRandom, schema: pa.Schema) -> pq.ParquetWriter:
     """Only text is worth a dictionary: numbers would take a third longer and more room."""
     text = [column.name for column in schema if pa.types.is_string(column.type)]
     return pq.ParquetWriter(

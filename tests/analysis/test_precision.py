@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from simstudy.analysis.precision import Target, next_sizes, read_targets, shortfalls
+from simstudy.analysis.precision import next_sizes, shortfalls
+from simstudy.analysis.targets import Target, read_targets
 from simstudy.errors import ConfigError
 from simstudy.measures import Estimates
 from tests.toy import study

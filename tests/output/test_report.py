@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from simstudy.claims import Claim, Reproduced
 from simstudy.measures import bias, coverage
 from simstudy.output.folder import publish
-from simstudy.output.report import SHOWN_ROWS, number, write_index
+from simstudy.output.report import SHOWN_ROWS, write_index
+from simstudy.output.wording import number
 from simstudy.study import Study
 from tests import toy
 
@@ -119,10 +120,10 @@ def test_a_figure_that_was_not_drawn_is_told(page):
 
 
 def test_a_long_summary_is_cut_and_says_so(tmp_path):
-    from simstudy.output.report import _summary
+    from simstudy.output.report import _summary_section
 
     frame = pd.DataFrame({"k": range(SHOWN_ROWS + 5), "estimate": 0.5, "reason": ""})
-    text = _summary(frame)
+    text = _summary_section(frame)
     assert text.count("<tr>") == SHOWN_ROWS + 1
     assert "5 more rows are in summary.parquet" in text
 
