@@ -1,26 +1,14 @@
 """Whose results a folder holds: nothing foreign or stale is mixed in, and the refusal says why."""
 
-import errno
-import importlib
-import json
-import os
 import re
-import sys
 from dataclasses import replace
-from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
-from simstudy.identity.sources import sources_digest
 from simstudy.store.guard import refuse_foreign
-from simstudy.store.header import Group
-from simstudy.store.owner import Owner
-from simstudy.store.restart import start_over
-from simstudy.store.write import write_blocks
-from simstudy.whole_files import read_json, write_bytes, write_json
+from simstudy.whole_files import write_json
 from tests import toy
 from tests.guarantees.content import assert_same_result
 
@@ -113,99 +101,3 @@ def test_a_file_is_no_folder(tmp_path):
     file.write_text("")
     with pytest.raises(StoreError, match=r"is a file, not a folder for results\. Choose another"):
         refuse_foreign("toy", file)
-
-
-def test_starting_over_deletes_this_studys_blocks_and_nothing_else(tmp_path):
-    folder = a_run(tmp_path)
-    (folder / "figures").mkdir()
-    (folder / "notes.txt").write_text("mine")
-    (folder / "manifest.json").write_text("{}")
-    theirs = write_blocks(
-        folder / "replicates", [Group("a", 0, 1)], pa.table({"rep": [0]}),
-        owner=Owner({"study": "census"}),
-    )  # fmt: skip
-    start_over("toy", folder)
-    left = sorted(path.name for path in folder.rglob("*"))
-    assert left == sorted(["figures", "notes.txt", "replicates", theirs.name])
-    start_over("toy", tmp_path / "never")
-
-
-def test_starting_over_goes_through_links(tmp_path):
-    folder = a_run(tmp_path)
-    (folder / "replicates").rename(tmp_path / "far")
-    (folder / "replicates").symlink_to(tmp_path / "far")
-    start_over("toy", folder)
-    assert not list((tmp_path / "far").glob("*.parquet"))
-
-
-def test_starting_over_says_what_it_cannot_delete(tmp_path, monkeypatch):
-    a_run(tmp_path)
-
-    def refuse(self, missing_ok=False):
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    monkeypatch.setattr(Path, "unlink", refuse)
-    said = "restart=true cannot delete .*: Read-only file system. Nothing was drawn"
-    with pytest.raises(StoreError, match=said):
-        STUDY.run(60, out=tmp_path, workers=INLINE, restart=True)
-
-
-# ---------------------------------------------------------------- files
-def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
-    path = tmp_path / "a" / "file.json"
-    write_json(path, {"x": 1})
-
-    def fail(*_):
-        raise OSError("disk is gone")
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="gone"):
-        write_bytes(path, b"half")
-    assert read_json(path) == {"x": 1}
-    assert [one.name for one in path.parent.iterdir()] == ["file.json"]
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[1, 2]", b"3", b"\xff\xfe"])
-def test_a_damaged_object_is_none(content, tmp_path):
-    path = tmp_path / "x.json"
-    path.write_bytes(content)
-    assert read_json(path) is None
-    assert read_json(tmp_path / "absent.json") is None
-    assert read_json(tmp_path) is None
-
-
-def test_what_json_does_not_know_is_written_as_text(tmp_path):
-    write_json(tmp_path / "x.json", {"path": tmp_path, "none": None})
-    assert json.loads((tmp_path / "x.json").read_text()) == {"path": str(tmp_path), "none": None}
-
-
-def test_the_digest_of_the_sources_follows_the_experiment(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text("x = 1\n")
-    before = sources_digest(str(file))
-    assert before == sources_digest(str(file))
-    assert before != sources_digest(None)
-    file.write_text("x = 2\n")
-    assert sources_digest(str(file)) != before
-
-
-def test_the_digest_of_the_sources_follows_what_the_experiment_imports(tmp_path, monkeypatch):
-    """The neighbour whose measures it borrows, and what that one imports in turn."""
-    names = ("digest_near", "digest_next", "digest_far", "digest_mine")
-    near, nextdoor, far, mine = (tmp_path / f"{name}.py" for name in names)
-    mine.write_text("from digest_near import MEASURES\n")
-    near.write_text("import digest_next\nMEASURES = digest_next.MEASURES\n")
-    nextdoor.write_text("MEASURES = []\n")
-    far.write_text("x = 1\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    importlib.import_module("digest_mine")
-    before = sources_digest(str(mine))
-    far.write_text("x = 2\n")
-    assert sources_digest(str(mine)) == before
-    for one in (near, nextdoor):
-        one.write_text(one.read_text() + "X = 1\n")
-        after = sources_digest(str(mine))
-        assert after != before
-        before = after
-    for name in names:
-        sys.modules.pop(name, None)

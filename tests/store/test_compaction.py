@@ -1,0 +1,229 @@
+"""Many files to one: nothing lost, and the same file whatever the files were before."""
+
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simstudy.store import compaction
+from simstudy.store.compaction import compact
+from tests.store.samples import (
+    BLOCKS,
+    ROWS,
+    assert_holds,
+    files,
+    flipped,
+    open_store,
+    rows,
+    write,
+)
+
+
+def split(rng, blocks):
+    """The blocks in any order, in any number of files."""
+    order = [blocks[i] for i in rng.permutation(len(blocks))]
+    cuts = np.sort(rng.choice(np.arange(1, len(blocks)), rng.integers(0, 6), replace=False))
+    return [order[a:b] for a, b in zip([0, *cuts], [*cuts, len(order)], strict=True)]
+
+
+def test_one_file_is_laid_out_anew_as_many_are(tmp_path):
+    """Otherwise the last file would tell whether the blocks came in one task or in several."""
+    names = []
+    for i, parts in enumerate([[BLOCKS], [BLOCKS[::-1]], [[one] for one in BLOCKS]]):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        for part in parts:
+            write(folder, *part)
+        compact(open_store(folder))
+        names.append(files(folder))
+    assert names[0] == names[1] == names[2]
+
+
+def test_a_compacted_store_is_left_alone(tmp_path):
+    for one in BLOCKS:
+        write(tmp_path, one)
+    store = open_store(tmp_path)
+    compact(store)
+    (path,) = tmp_path.glob("*.parquet")
+    inode = path.stat().st_ino
+    compact(store)
+    compact(open_store(tmp_path))
+    assert path.stat().st_ino == inode
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_compacted_store_does_not_know_how_it_was_written(seed, tmp_path):
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    for one in BLOCKS:
+        write(plain, one)
+    compact(open_store(plain))
+    other = tmp_path / "other"
+    other.mkdir()
+    rng = np.random.default_rng(seed)
+    for part in split(rng, BLOCKS):
+        write(other, *part)
+        if rng.random() < 0.3:
+            compact(open_store(other))
+    store = open_store(other)
+    compact(store)
+    assert files(other) == files(plain)
+    for key, n in {"a": 4, "b": 6, "c": 1}.items():
+        assert_holds(store, key, n)
+
+
+def test_compaction_leaves_one_file_and_every_row(tmp_path):
+    for one in BLOCKS:
+        write(tmp_path, one)
+    store = open_store(tmp_path)
+    assert store.n_files == len(BLOCKS)
+    compact(store)
+    assert store.n_files == len(files(tmp_path)) == 1
+    assert store.n_bytes == sum(path.stat().st_size for path in tmp_path.glob("*.parquet"))
+    for key, n in {"a": 4, "b": 6, "c": 1}.items():
+        assert_holds(store, key, n)
+
+
+def test_a_gap_stays_a_gap(tmp_path):
+    write(tmp_path, ("a", 0, 2))
+    write(tmp_path, ("a", 5, 1))
+    store = open_store(tmp_path)
+    compact(store)
+    assert store.have("a", 6).tolist() == [True, True, False, False, False, True]
+    assert_holds(store, "a", 2)
+
+
+def test_row_groups_are_cut_where_the_blocks_say_and_not_where_the_files_did(tmp_path, monkeypatch):
+    monkeypatch.setattr(compaction, "ROWS_PER_GROUP", 3 * ROWS)
+    names = []
+    for cut in (1, 2, 7):
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        write(folder, ("a", 0, cut))
+        write(folder, *[("a", block, 1) for block in range(cut, 8)])
+        store = open_store(folder)
+        compact(store)
+        names.append(files(folder))
+        assert_holds(store, "a", 8)
+    assert names[0] == names[1] == names[2]
+
+
+def test_a_run_of_many_files_rewrites_the_small_ones_only(tmp_path):
+    large = write(tmp_path, *[("a", block, 1) for block in range(200)])
+    for block in range(200, 204):
+        write(tmp_path, ("a", block, 1))
+    store = open_store(tmp_path)
+    sizes = {path.name: path.stat().st_size for path in tmp_path.glob("*.parquet")}
+    small = sum(size for name, size in sizes.items() if name != large.name)
+    assert sizes[large.name] > small
+    compact(store, recent_only=True)
+    assert large.name in files(tmp_path)
+    assert store.n_files == 2
+    assert_holds(store, "a", 204)
+
+
+def test_a_crash_between_writing_and_deleting_leaves_duplicates_never_a_gap(tmp_path, monkeypatch):
+    for block in range(3):
+        write(tmp_path, ("a", block, 1))
+    store = open_store(tmp_path)
+
+    def crash(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", crash)
+        with pytest.raises(KeyboardInterrupt):
+            compact(store)
+    assert len(files(tmp_path)) == 4
+    again = open_store(tmp_path)
+    assert_holds(again, "a", 3)
+    compact(again)
+    assert again.n_files == 1
+    assert_holds(again, "a", 3)
+
+
+def test_a_reader_goes_on_while_another_run_compacts(tmp_path):
+    for block in range(3):
+        write(tmp_path, ("a", block, 1))
+    reader = open_store(tmp_path)
+    compact(open_store(tmp_path))
+    assert_holds(reader, "a", 3)
+
+
+def test_temporary_files_without_a_writer_go_and_young_ones_stay(tmp_path):
+    for block in range(2):
+        write(tmp_path, ("a", block, 1))
+    old, young = tmp_path / ".writing-old", tmp_path / ".writing-young"
+    for path in (old, young):
+        path.write_bytes(b"half a file")
+    day_before = time.time() - 2 * compaction.STALE_SECONDS
+    os.utime(old, (day_before, day_before))
+    compact(open_store(tmp_path))
+    assert not old.exists()
+    assert young.exists()
+
+
+# ---------------------------------------------------------------- any history
+GROUPS = st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.integers(1, 3))
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), st.lists(GROUPS, min_size=1, max_size=3)),
+        st.tuples(st.sampled_from(["compact", "recent", "reopen", "damage"]), st.none()),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(STEPS)
+def test_any_history_is_the_set_of_blocks_that_were_written(steps):
+    """Against the plainest model: a set. Damage takes away what was in one file and no more."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        store, model = open_store(folder), {}
+        for step, groups in steps:
+            if step == "write":
+                path = write(folder, *groups)
+                model[path.name] = {(k, f + i) for k, f, n in groups for i in range(n)}
+                store.scan()
+            elif step == "damage" and model:
+                flipped(folder / min(model))
+                del model[min(model)]
+                store = open_store(folder)
+            elif step == "reopen":
+                store = open_store(folder)
+            elif step in ("compact", "recent"):
+                compact(store, recent_only=step == "recent")
+                model = _model_of(folder, set().union(*model.values()))
+            _assert_agrees(store, set().union(*model.values()))
+    finally:
+        shutil.rmtree(folder)
+
+
+def _model_of(folder, blocks):
+    """What each file holds after a compaction: nothing new, and nothing lost."""
+    held = {}
+    for path in folder.glob("*.parquet"):
+        pairs = pq.read_table(path, columns=["scenario", "rep"]).to_pydict()
+        held[path.name] = {
+            (key, rep // ROWS) for key, rep in zip(pairs["scenario"], pairs["rep"], strict=True)
+        }
+    assert set().union(*held.values()) == blocks
+    return held
+
+
+def _assert_agrees(store, blocks):
+    for key in "ab":
+        have = [(key, block) in blocks for block in range(9)]
+        assert store.have(key, 9).tolist() == have
+        n = have.index(False) if False in have else 9
+        if n:
+            found = store.read(key, n * ROWS, ["rep", "x"])
+            assert found.equals(rows(key, 0, n).select(["rep", "x"]))

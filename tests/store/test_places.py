@@ -1,0 +1,60 @@
+"""Where blocks are taken from, against a plain table of who holds which block."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simstudy.store.header import Group
+from simstudy.store.places import Piece, Place, highest, pieces_until
+
+ROWS = 4
+FILE = Path("file")
+PLACES = st.lists(
+    st.tuples(st.integers(0, 6), st.integers(1, 4), st.integers(-1, 2)), min_size=1, max_size=6
+)
+
+
+def place(first: int, n: int, rank: int = 0, row: int = 0) -> Place:
+    return Place(Group("a", first, n), FILE, 0, row, rank)
+
+
+def blocks_of(piece: Piece) -> list[int]:
+    return [piece.place.group.first + i for i in range(piece.first, piece.end)]
+
+
+@given(PLACES)
+def test_of_every_block_the_highest_rank_holds(given_places):
+    """Against one look at each block."""
+    places = [place(*one) for one in given_places]
+    best: dict[int, int] = {}
+    for here in places:
+        for block in range(here.group.first, here.group.end):
+            best[block] = max(best.get(block, -9), here.rank)
+    found = highest(places, ROWS)
+    held = {block: here.rank for here in found for block in range(here.group.first, here.group.end)}
+    assert held == best
+    assert [here.group.first for here in found] == sorted(here.group.first for here in found)
+
+
+def test_part_of_a_place_begins_at_its_row():
+    here = place(3, 4, row=10)
+    part = here.part(5, 6, ROWS)
+    assert part.group == Group("a", 5, 1)
+    assert part.row == 10 + 2 * ROWS
+
+
+@given(PLACES, st.integers(0, 12))
+def test_pieces_are_the_blocks_up_to_the_first_gap_each_once(given_places, n_blocks):
+    places = highest([place(first, n) for first, n, _ in given_places], ROWS)
+    held = {b for here in places for b in range(here.group.first, here.group.end)}
+    without_a_gap = list(itertools.takewhile(held.__contains__, range(n_blocks)))
+    pieces = pieces_until(places, n_blocks)
+    assert [block for piece in pieces for block in blocks_of(piece)] == without_a_gap
+
+
+@pytest.mark.parametrize("n_blocks", [0, 3])
+def test_of_nothing_there_is_nothing(n_blocks):
+    assert list(pieces_until([], n_blocks)) == []

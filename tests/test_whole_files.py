@@ -1,0 +1,75 @@
+"""Files are there whole, or not at all."""
+
+import json
+import os
+import stat
+
+import pytest
+
+from simstudy.whole_files import read_json, write_bytes, write_json, write_whole
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "a" / "file.json"
+    write_json(path, {"x": 1})
+
+    def fail(*_):
+        raise OSError("disk is gone")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="gone"):
+        write_bytes(path, b"half")
+    assert read_json(path) == {"x": 1}
+    assert [left.name for left in path.parent.iterdir()] == ["file.json"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1, 2]", b"3", b"\xff\xfe"])
+def test_a_damaged_object_is_none(content, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_bytes(content)
+    assert read_json(path) is None
+    assert read_json(tmp_path / "absent.json") is None
+    assert read_json(tmp_path) is None
+
+
+def test_what_json_does_not_know_is_written_as_text(tmp_path):
+    write_json(tmp_path / "x.json", {"path": tmp_path, "none": None})
+    assert json.loads((tmp_path / "x.json").read_text()) == {"path": str(tmp_path), "none": None}
+
+
+@pytest.mark.parametrize("call", ["fsync", "chmod", "replace"])
+def test_whatever_fails_leaves_neither_half_a_file_nor_a_temporary_one(call, tmp_path, monkeypatch):
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, call, fail)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path, lambda file: str(file.write(b"1234")))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_bytes_are_synced_before_their_name_and_the_folder_after_it(tmp_path, monkeypatch):
+    """Otherwise a power cut could leave a name without its bytes, or no name after a return."""
+    done = []
+    for call in ("fsync", "replace"):
+        original = getattr(os, call)
+
+        def noted(*arguments, call=call, original=original):
+            of_folder = call == "fsync" and stat.S_ISDIR(os.fstat(arguments[0]).st_mode)
+            done.append("folder" if of_folder else call)
+            return original(*arguments)
+
+        monkeypatch.setattr(os, call, noted)
+    write_bytes(tmp_path / "x", b"1")
+    assert done == ["fsync", "replace", "folder"]
+
+
+def test_a_name_may_follow_from_the_content(tmp_path):
+    def fill(file):
+        file.write(b"abc")
+        file.seek(0)
+        return file.read().decode()
+
+    assert write_whole(tmp_path, fill) == tmp_path / "abc"
+    assert (tmp_path / "abc").read_bytes() == b"abc"
+    assert (tmp_path / "abc").stat().st_mode & 0o777 == 0o644
