@@ -15,7 +15,8 @@ from scipy import interpolate, linalg, special
 from experiments.two_stage import MEASURES, TwoStage
 from simstudy.analysis.solve import Solution, solve
 from simstudy.analysis.solve.question import FactorScale, Number, Question
-from simstudy.analysis.solve.search import Reading, Search
+from simstudy.analysis.solve.readings import Reading
+from simstudy.analysis.solve.search import Search
 from simstudy.analysis.solve.simulation import ONE_SE
 from simstudy.design import Columns, grid
 from simstudy.engine.workers import Workers

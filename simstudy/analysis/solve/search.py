@@ -5,17 +5,6 @@ each round fits a curve to all that was simulated, puts most of the next replica
 crossing with the target and the rest on either side of it, and stops when the interval for the
 crossing is narrow enough.
 
-The curve. Proportions are fitted as logits, other measures as they are, against the logarithm of
-the factor (the factor itself, if the bracket reaches down to 0). The curve is a straight line plus
-an integrated Wiener process, so that its mean is a cubic smoothing spline. It may bend, and the
-more it does, the less do replicates far from the crossing count. How much it bends is not taken for
-known but averaged over, with the restricted likelihood as weight (Wahba 1978, J. R. Statist. Soc. B
-40, 364-372; Wecker & Ansley 1983, J. Am. Statist. Assoc. 78, 81-89).
-
-The interval. All values of the factor at which the curve, with its error, is compatible with the
-target: the inverted band of Fieller (1954, J. R. Statist. Soc. B 16, 175-185), whose width holds
-the errors of level, slope and curvature.
-
 The design. Two sides at a distance that shrinks with the fourth root of the number of replicates:
 fast enough that curvature stays below the error, slowly enough that the slope becomes known. It
 follows the sequential designs of Wu (1985), J. Am. Statist. Assoc. 80, 974-984.
@@ -25,18 +14,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.solve.question import FactorScale, Number, Question
+from simstudy.analysis.solve.question import Number, Question
+from simstudy.analysis.solve.readings import Reading, Readings
 from simstudy.analysis.solve.solution import Solution
 from simstudy.errors import ConfigError, StudyError
 from simstudy.lazy.pandas import pd
-from simstudy.lazy.scipy import special
-from simstudy.measures.intervals import critical_value
 from simstudy.shapes import Float
-from simstudy.stats.crossing import ROUGHNESS, Crossing, Curve, cross
+from simstudy.stats.crossing import ROUGHNESS, Crossing
 
 FIRST = 200  # replicates at each end before anything is concluded from them
 SETTLED = 3.0  # standard errors that tell an end of the bracket from the target
@@ -46,22 +34,6 @@ SIDE = 0.5  # distance of the two sides, in geometric means of interval and brac
 LEAST_BLOCKS = 4  # in a round: one for each side and two for the crossing
 MARGIN = 1.1  # the replicates still needed are an estimate themselves
 LEAST_GROWTH = 0.02  # of all replicates, in a last round that misses the tolerance by little
-
-
-class Reading(NamedTuple):
-    """A measure at one value of the factor, from all replicates drawn there.
-
-    `lower` and `upper` are an interval of one standard error either side, for a proportion by
-    Wilson, so that 0 of n is not certain. `reason` says why a number is missing.
-    """
-
-    n_rep: int
-    estimate: float
-    mcse: float
-    lower: float
-    upper: float
-    n_failed: int = 0
-    reason: str = ""
 
 
 Read = Callable[[Mapping[Number, int]], Mapping[Number, Reading]]
@@ -89,11 +61,8 @@ class Search:
         roughness: Float[np.ndarray, " size"] = ROUGHNESS,
     ) -> None:
         self.read, self.question, self.block_size = read, question, block_size
-        self.roughness = roughness
-        self.scale = FactorScale(question.low, question.high)
-        self.z = critical_value(question.level)
         self.blocks: dict[Number, int] = {}
-        self.readings: dict[Number, Reading] = {}
+        self.readings = Readings(question, roughness)
         self.rows: list[dict[str, Any]] = []
         self._refuse_small_budget()
 
@@ -130,13 +99,13 @@ class Search:
         """Draw further blocks, and note what they say."""
         for value, n in further.items():
             self.blocks[value] = self.blocks.get(value, 0) + n
-        self.readings |= self.read({value: self.blocks[value] for value in further})
+        self.readings.at |= self.read({value: self.blocks[value] for value in further})
         number = self.rows[-1]["round"] + 1 if self.rows else 0
         for value, n in further.items():
             self.rows.append(self._row(number, value, n * self.block_size))
 
     def _row(self, number: int, value: Number, n_new: int) -> dict[str, Any]:
-        reading = self.readings[value]
+        reading = self.readings.at[value]
         return {
             "round": number,
             "at": value,
@@ -166,7 +135,7 @@ class Search:
 
     def side(self, end: Number) -> int:
         """1 where the measure is above its target, -1 where below, 0 while it cannot be told."""
-        height, error = self.height(end)
+        height, error = self.readings.height(end)
         if not (math.isfinite(height) and math.isfinite(error)):
             return 0
         distance = height - self.question.goal
@@ -177,92 +146,37 @@ class Search:
         if self.n_rep + further <= SHARE_OF_ENDS * self.question.max_n_rep:
             return
         question, end = self.question, next(iter(open_ends))
-        missing = self.readings[end].reason
-        if missing:
+        reading = self.readings.at[end]
+        if reading.reason:
             raise StudyError(
-                f"{question.measure} has no value at {question.factor}={end:g}: {missing} (of "
-                f"{self.readings[end].n_rep}). Without it the search has no bracket. Choose an end "
-                "at which it is defined."
+                f"{question.measure} has no value at {question.factor}={end:g}: {reading.reason} "
+                f"(of {reading.n_rep}). Without it the search has no bracket. Choose an end at "
+                "which it is defined."
             )
         raise StudyError(
-            f"{self._said(end)}, which cannot be told from the target {question.target:g}: the "
-            "answer may lie outside the bracket. Move that end further away, or raise max_n_rep."
+            f"{self.readings.in_words(end)}, which cannot be told from the target "
+            f"{question.target:g}: the answer may lie outside the bracket. Move that end further "
+            "away, or raise max_n_rep."
         )
 
     def _not_bracketed(self) -> str:
-        ends = " and ".join(map(self._said, (self.question.low, self.question.high)))
+        ends = " and ".join(map(self.readings.in_words, (self.question.low, self.question.high)))
         return (
             f"{ends}: both on one side of the target {self.question.target:g}, so no crossing is "
             "known to lie between. Choose low and high on either side of it."
         )
 
-    def _said(self, value: Number) -> str:
-        reading = self.readings[value]
-        return (
-            f"{self.question.measure} is {reading.estimate:.4g} (MCSE {reading.mcse:.2g}, "
-            f"{reading.n_rep} "
-            f"replicates) at {self.question.factor}={value:g}"
-        )
-
-    # ---- the fit
-    def height(self, value: Number) -> tuple[float, float]:
-        """A reading on the scale of the fit, with its standard error; NaN where there is none.
-
-        For a proportion the empirical logit of Haldane (1956) and Anscombe (1956), from the
-        Wilson interval of one standard error: it adds half a success and half a failure.
-        """
-        reading = self.readings[value]
-        if not self.question.proportion:
-            error = reading.mcse if reading.mcse > 0 else self._typical_error(reading)
-            return reading.estimate, error
-        share, half = (reading.lower + reading.upper) / 2, (reading.upper - reading.lower) / 2
-        return float(special.logit(share)), half / (share * (1 - share))
-
-    def _typical_error(self, reading: Reading) -> float:
-        """Of replicates that happen to be all equal: the error by the spread at other points."""
-        known = [other.mcse**2 * other.n_rep for other in self.readings.values() if other.mcse > 0]
-        if math.isnan(reading.mcse):
-            return math.nan
-        if not known:
-            raise StudyError(
-                f"{self.question.measure} has a Monte Carlo error of 0 wherever it was simulated: "
-                "nothing is random. Solve for it with a root finder such as "
-                "scipy.optimize.brentq, or measure something that varies."
-            )
-        return math.sqrt(float(np.median(known)) / reading.n_rep)
-
+    # ---- the next round
     def locate(self) -> Crossing:
-        """Fit all readings, and find the crossing."""
-        values, heights, errors = self._fitted()
-        rise = abs(heights[-1] - heights[0])
-        places = np.array([self.scale.unit(value) for value in values])
-        curve = Curve(places, heights, errors, rise=rise, roughness=self.roughness)
-        found = cross(curve, self.question.goal, self.z)
-        answer = self._answer(found)
+        """Find the crossing by all readings, and note it beside this round's."""
+        found = self.readings.crossing()
+        interval = self.readings.interval(found)
         for row in reversed(self.rows):
             if row["round"] != self.rows[-1]["round"]:
                 break
-            row.update(answer)
+            row.update(interval)
         return found
 
-    def _fitted(self) -> tuple[list[Number], np.ndarray, np.ndarray]:
-        """Values in order, heights and errors of the readings that have both."""
-        values = sorted(self.readings)
-        heights, errors = np.array([self.height(value) for value in values]).T
-        there = np.isfinite(heights) & np.isfinite(errors)
-        kept = [value for value, is_there in zip(values, there, strict=True) if is_there]
-        return kept, heights[there], errors[there]
-
-    def _answer(self, found: Crossing) -> dict[str, float]:
-        names = ("value", "lower", "upper")
-        return {name: self.scale.value(unit) for name, unit in zip(names, found[:3], strict=True)}
-
-    def half_width(self, found: Crossing) -> float:
-        """Of the interval, in units of the factor."""
-        answer = self._answer(found)
-        return (answer["upper"] - answer["lower"]) / 2
-
-    # ---- the next round
     def blocks_wanted(self, found: Crossing) -> int:
         """Blocks of the next round: what the tolerance needs, at most as many as there are."""
         left = (self.question.max_n_rep - self.n_rep) // self.block_size
@@ -275,23 +189,16 @@ class Search:
     def reached(self, found: Crossing) -> bool:
         """Whether the interval is as narrow as was asked."""
         tolerance = self.question.tolerance
-        return tolerance is not None and self.half_width(found) <= tolerance
+        return tolerance is not None and self.readings.half_width(found) <= tolerance
 
     def _needed(self, found: Crossing) -> float:
         """Replicates at the crossing that would narrow the interval to the tolerance."""
         if self.question.tolerance is None:
             return math.inf
-        wanted = found.half_width * self.question.tolerance / self.half_width(found)
-        per_replicate = (self.z * self._spread(found) / found.slope) ** 2
+        wanted = found.half_width * self.question.tolerance / self.readings.half_width(found)
+        per_replicate = (self.readings.z * self.readings.spread_at(found) / found.slope) ** 2
         needed = MARGIN * per_replicate * (wanted**-2 - found.half_width**-2)
         return max(needed, LEAST_GROWTH * self.n_rep)
-
-    def _spread(self, found: Crossing) -> float:
-        """Standard deviation per replicate, at the reading nearest to the crossing."""
-        values, _, errors = self._fitted()
-        distances = [abs(self.scale.unit(value) - found.place) for value in values]
-        i = int(np.argmin(distances))
-        return float(errors[i]) * math.sqrt(self.readings[values[i]].n_rep)
 
     def next_points(self, found: Crossing, n_blocks: int) -> dict[Number, int]:
         """Most blocks at the crossing, the rest on both sides, at most halfway to the ends.
@@ -307,21 +214,21 @@ class Search:
         step = 2.0 ** math.floor(math.log2(found.half_width / 4))
         points: dict[Number, int] = {}
         for place, n in shares:
-            value = self.question.number(self.scale.value(round(place / step) * step))
+            value = self.question.number(self.readings.scale.value(round(place / step) * step))
             points[value] = points.get(value, 0) + n
         return {value: n for value, n in sorted(points.items()) if n}
 
     def solution(self, found: Crossing) -> Solution:
         """The answer, with all that led to it."""
-        question, answer = self.question, self._answer(found)
+        question, interval = self.question, self.readings.interval(found)
         return Solution(
             factor=question.factor,
             measure=question.measure,
             target=question.target,
-            **answer,
+            **interval,
             level=question.level,
             n_rep=self.n_rep,
             reached=question.tolerance is None or self.reached(found),
-            integer=math.ceil(answer["value"]) if question.integer else None,
+            integer=math.ceil(interval["value"]) if question.integer else None,
             trace=pd.DataFrame(self.rows),
         )

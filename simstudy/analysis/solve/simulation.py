@@ -12,7 +12,7 @@ import numpy as np
 
 from simstudy.analysis.estimates import FromRows
 from simstudy.analysis.solve.question import Number
-from simstudy.analysis.solve.search import Reading
+from simstudy.analysis.solve.readings import Reading
 from simstudy.analysis.summary import cell_axes
 from simstudy.design import Plan, Scenario, scenario_key
 from simstudy.engine.jobs import missing_jobs
