@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from simstudy.design import Plan
+from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import Job, failed_jobs, in_shard, missing_jobs
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import Ownership, learn_from_run
 from simstudy.engine.progress import Progress
 from simstudy.engine.runner import run_jobs
-from simstudy.engine.tasks import Assignment
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store.home import Home

@@ -30,6 +30,10 @@ CARRIERS = (
     "simstudy.whole_files",
 )
 """Modules of ours that carry columns from `simulate` to the store: each worker has its own."""
+
+Kind = tuple[type, ...]
+"""The classes of a scenario and of its parts: what decides about its code."""
+
 OWN_PROCESS = "__main__"  # code that workers are sent, instead of importing it
 
 
@@ -86,10 +90,6 @@ def ownership_of(
         _expected(witnesses, traces),
         {name: what for found in traces for name, what in found.unfollowed.items()},
     )
-
-
-Kind = tuple[type, ...]
-"""The classes of a scenario and of its parts: what decides about its code."""
 
 
 def _kind_of(scenario: Scenario) -> Kind:

@@ -8,6 +8,7 @@ import itertools
 import time
 from collections.abc import Iterator, Sequence
 
+from simstudy.engine.assignment import Assignment
 from simstudy.engine.backends.inline import Inline
 from simstudy.engine.backends.processes import OneProcess, Processes
 from simstudy.engine.backends.protocol import Backend, WorkerDiedError
@@ -17,7 +18,7 @@ from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import Ownership
 from simstudy.engine.progress import Progress, Silent
 from simstudy.engine.quarantine import receipts_apart
-from simstudy.engine.tasks import Assignment, Receipt, Task
+from simstudy.engine.tasks import Receipt, Task
 from simstudy.engine.threads import one_thread_each
 from simstudy.engine.workers import Workers
 from simstudy.errors import StaleCodeError, StoreError, UnreadableTaskError

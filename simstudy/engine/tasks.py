@@ -5,8 +5,7 @@ Workers write what they compute, so that nothing finished depends on the parent.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,10 +15,8 @@ from simstudy.design import Plan
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.failures import is_machine_trouble
 from simstudy.engine.jobs import Job
-from simstudy.engine.ownership import Ownership, digest_of
 from simstudy.engine.threads import drawn_with_one_thread
 from simstudy.errors import describe
-from simstudy.store.blocks import Store
 from simstudy.store.header import TENTATIVE, Group
 from simstudy.store.layout import ERROR, Block, Keep, has_text
 from simstudy.store.owner import NOBODY, Owner
@@ -60,44 +57,6 @@ class Receipt(NamedTuple):
     n_failed: int
     first_failure: tuple[Address, str] | None
     seconds_each: tuple[float, ...]  # of drawing each block, without writing
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """What all tasks of a run have in common.
-
-    Parameters
-    ----------
-    ownership
-        What workers are held to: their code must be this process's. None holds them to nothing.
-    rank
-        Above that of stored blocks which these replace.
-    """
-
-    plan: Plan
-    store: Store
-    keep: Keep
-    ownership: Ownership | None = None
-    rank: int = 0
-
-    def task(self, jobs: Sequence[Job]) -> Task:
-        """Some of the run's blocks, with what the scenarios of these need."""
-        scenarios = {job.key: job.scenario for job in jobs}
-        return Task(
-            plan=self.plan.only(scenarios.values()),
-            jobs=tuple(jobs),
-            keep=self.keep,
-            folder=self.store.folder,
-            owner=self.store.owner.only(scenarios),
-            rank=self.rank,
-            witnesses=self.ownership.witnesses if self.ownership else (),
-            expected=self.expected,
-        )
-
-    @cached_property
-    def expected(self) -> str:
-        """The hash of what a worker must have loaded; empty where anything will do."""
-        return digest_of(self.ownership.expected) if self.ownership else ""
 
 
 # ---------------------------------------------------------------- the work

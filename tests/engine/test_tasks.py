@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import missing_jobs
 from simstudy.engine.ownership import ownership_of
-from simstudy.engine.tasks import Assignment, compute, record_failed
+from simstudy.engine.tasks import compute, record_failed
 from simstudy.store.blocks import Store
 from simstudy.store.failures import failed_blocks
 from simstudy.store.layout import KeepReplicates

@@ -18,9 +18,10 @@ import numpy as np
 
 from simstudy.design import Columns, grid
 from simstudy.engine import runner
+from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import missing_jobs
 from simstudy.engine.ownership import ownership_of
-from simstudy.engine.tasks import Assignment, compute
+from simstudy.engine.tasks import compute
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError
 from simstudy.identity.streams import Streams

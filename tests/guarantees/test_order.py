@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from simstudy.engine import tasks
+from simstudy.engine import assignment, tasks
 from simstudy.engine.jobs import in_shard, missing_jobs
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.workers import Workers
@@ -19,13 +19,13 @@ WORKERS = [Workers("inline", 1), *(Workers("threads", n) for n in (1, 2, 4)), Wo
 def handed_out(monkeypatch):
     """Blocks in the order in which they were given to workers."""
     order = []
-    original = tasks.Assignment.task
+    original = assignment.Assignment.task
 
     def noted(self, jobs):
         order.extend(job.block for job in jobs)
         return original(self, jobs)
 
-    monkeypatch.setattr(tasks.Assignment, "task", noted)
+    monkeypatch.setattr(assignment.Assignment, "task", noted)
     return order
 
 

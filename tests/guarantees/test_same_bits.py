@@ -21,11 +21,11 @@ from experiments.bootstrap_se import BootstrapSe
 from experiments.regression_trial import RegressionTrial
 from experiments.two_stage import TwoStage
 from simstudy.design import scenario_key
+from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import missing_jobs
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.progress import Silent
 from simstudy.engine.runner import run_jobs
-from simstudy.engine.tasks import Assignment
 from simstudy.engine.workers import Workers
 from simstudy.identity.streams import Streams
 from simstudy.store.blocks import Store

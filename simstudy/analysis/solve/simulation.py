@@ -15,10 +15,10 @@ from simstudy.analysis.solve.question import Number
 from simstudy.analysis.solve.readings import Reading
 from simstudy.analysis.summary import cell_axes
 from simstudy.design import Plan, Scenario, scenario_key
+from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import missing_jobs
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.runner import run_jobs
-from simstudy.engine.tasks import Assignment
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure
