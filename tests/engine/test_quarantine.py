@@ -1,0 +1,67 @@
+"""The block that kills is found among others, and its result is that it kills."""
+
+import pytest
+
+from simstudy.engine.assignment import Assignment
+from simstudy.engine.backends.protocol import WorkerDiedError
+from simstudy.engine.jobs import missing_jobs
+from simstudy.engine.quarantine import receipts_apart
+from simstudy.engine.tasks import compute
+from simstudy.store.blocks import Store
+from simstudy.store.layout import KeepReplicates
+from tests import toy
+
+PLAN = toy.study((3,)).plan()
+
+
+class Mortal:
+    """A process that some blocks kill, each so many times."""
+
+    def __init__(self, deaths, how):
+        self.deaths, self.how, self.tried = dict(deaths), how, []
+
+    def receipt(self, task):
+        self.tried.append([job.block for job in task.jobs])
+        for job in task.jobs:
+            if self.deaths.get(job.block, 0):
+                self.deaths[job.block] -= 1
+                raise WorkerDiedError(f"the process died: {self.how}")
+        return compute(task)
+
+
+@pytest.fixture
+def assignment(tmp_path):
+    return Assignment(PLAN, Store(tmp_path, PLAN.block_size), KeepReplicates())
+
+
+def results(assignment, deaths, how="EXIT(7)"):
+    """Blocks in order of their receipts, those that failed, those tried, and those still wanted."""
+    wanted = dict.fromkeys(PLAN.keys, 4)
+    task = assignment.task(missing_jobs(PLAN, wanted, assignment.store))
+    process = Mortal(deaths, how)
+    receipts = list(receipts_apart(task, process))
+    assignment.store.scan()
+    done = [block for receipt in receipts for _, block in receipt.done]
+    failed = [block for receipt in receipts if receipt.n_failed for _, block in receipt.done]
+    left = [job.block for job in missing_jobs(PLAN, wanted, assignment.store)]
+    return done, failed, process.tried, left
+
+
+def test_a_task_that_survives_is_done_at_once(assignment):
+    assert results(assignment, {}) == ([0, 1, 2, 3], [], [[0, 1, 2, 3]], [])
+
+
+def test_the_block_that_kills_is_recorded_and_the_others_are_drawn(assignment):
+    done, failed, tried, left = results(assignment, {2: 9})
+    assert (done, failed, left) == ([0, 1, 2, 3], [2], [])
+    assert tried == [[0, 1, 2, 3], [0], [1], [2], [2], [3]]
+
+
+def test_a_process_that_somebody_killed_once_or_twice_accuses_no_block(assignment):
+    done, failed, _, left = results(assignment, {1: 2})
+    assert (done, failed, left) == ([0, 1, 2, 3], [], [])
+
+
+def test_where_a_signal_killed_it_the_next_run_tries_again(assignment):
+    _, failed, _, left = results(assignment, {3: 9}, how="SIGKILL(-9)")
+    assert (failed, left) == ([3], [3])

@@ -1,0 +1,64 @@
+"""Jobs to receipts: in which portions, and what is said where workers cannot go on."""
+
+import pytest
+
+from simstudy.engine import runner
+from simstudy.engine.assignment import Assignment
+from simstudy.engine.jobs import missing_jobs
+from simstudy.engine.progress import Silent
+from simstudy.engine.runner import Runner, run_jobs
+from simstudy.engine.workers import Workers
+from simstudy.errors import StoreError, UnreadableTaskError
+from simstudy.store.blocks import Store
+from simstudy.store.layout import KeepReplicates
+from tests import toy
+
+PLAN = toy.study((3, 10)).plan()
+
+
+@pytest.fixture
+def assignment(tmp_path):
+    return Assignment(PLAN, Store(tmp_path, PLAN.block_size), KeepReplicates())
+
+
+def jobs_of(assignment, n_blocks):
+    return missing_jobs(PLAN, dict.fromkeys(PLAN.keys, n_blocks), assignment.store)
+
+
+@pytest.mark.parametrize(
+    ("seconds_per_block", "n_left", "expected"),
+    [
+        (0.0, 100, 1),  # nothing is known yet
+        (0.01, 1000, 25),  # a quarter of a second
+        (0.01, 16, 2),  # two tasks for each of 4 workers, and then some
+        (9.0, 1000, 1),
+    ],
+)
+def test_blocks_in_a_task(seconds_per_block, n_left, expected, assignment):
+    here = Runner(assignment, Workers("threads", 2), Silent())
+    here.seconds_per_block = seconds_per_block
+    assert here.blocks_per_task(n_left) == expected
+
+
+def test_tasks_are_all_jobs_in_order_whatever_their_sizes(assignment):
+    jobs = jobs_of(assignment, 7)
+    here = Runner(assignment, Workers("threads", 2), Silent())
+    handed = []
+    for n, task in enumerate(here.tasks(jobs)):
+        handed += task.jobs
+        here.seconds_per_block = 0.1 / (n + 1)  # portions grow as blocks turn out to be fast
+    assert handed == jobs
+
+
+def test_what_workers_cannot_load_is_said_with_what_will_do(assignment, monkeypatch):
+    class Unreadable:
+        def __init__(self, n_workers, expected):
+            pass
+
+        def receipts(self, tasks):
+            raise UnreadableTaskError("ImportError: no module named trial")
+
+    monkeypatch.setattr(runner, "Processes", Unreadable)
+    said = r"workers cannot load the study \(ImportError: .* Run again, or use backend=threads"
+    with pytest.raises(StoreError, match=said):
+        run_jobs(assignment, jobs_of(assignment, 2), workers=Workers("loky", 2))
