@@ -1,66 +1,20 @@
-"""What a run leaves behind: files that say everything, and nothing done twice."""
+"""What a run leaves behind: files that say everything, and nothing half written."""
 
 import contextlib
-import json
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
-from simstudy.claims import Claim, Reproduced
-from simstudy.errors import FigureError, SimstudyError, StoreError
-from simstudy.measures import bias, coverage
+from simstudy.errors import SimstudyError
+from simstudy.measures import bias
 from simstudy.output import folder as publishing
 from simstudy.output.folder import digest, publish, scenario_table
 from simstudy.output.origin import is_current
 from simstudy.study import Study
 from tests import toy
-
-CONFIG = {"experiment": "toy", "n_obs": [3, 10]}
-
-
-def plain_figure(result):
-    figure = Figure(figsize=(2, 2))
-    figure.add_subplot().plot(result.summary["estimate"].dropna())
-    return figure
-
-
-def needs_more(result):
-    raise LookupError("n_obs = 99")
-
-
-def would_hide(result):
-    raise FigureError("3 points would be\n  drawn over others")
-
-
-def breaks(result):
-    raise ZeroDivisionError("a defect")
-
-
-def study(n_obs=(3, 10), figures=None):
-    return Study(
-        name="toy",
-        scenarios=toy.study(n_obs).scenarios,
-        measures=[bias("estimate", truth="truth"), coverage("lower", "upper", truth="truth")],
-        axes={"method": toy.METHODS},
-        block_size=50,
-        figures=figures or {"1": plain_figure, "2": needs_more, "3": would_hide, "4": breaks},
-        claims=[
-            Claim("c", "Coverage is 95%", "table 1", lambda r: Reproduced(0.95), published=0.95)
-        ],
-    )
-
-
-@pytest.fixture
-def published(tmp_path):
-    result = study().run(60, out=tmp_path)
-    return result, publish(result, about="Aims", config=CONFIG, module_file=__file__)
-
-
-def manifest_of(folder):
-    return json.loads((folder / "manifest.json").read_text())
+from tests.output.standing import CONFIG, FILE, SOUND, current, longer, manifest_of, study
 
 
 def test_every_file_is_there_and_named(published):
@@ -117,7 +71,7 @@ def test_the_manifest_says_how_it_was_made(published):
 
 def test_the_time_that_the_numbers_took_outlives_a_second_publishing(published, tmp_path):
     first = manifest_of(tmp_path / "toy")
-    publish(study().run(60, out=tmp_path), config=CONFIG, module_file=__file__)
+    publish(study().run(60, out=tmp_path), config=CONFIG, module_file=FILE)
     again = manifest_of(tmp_path / "toy")
     assert again["blocks_computed"] == first["blocks_computed"] > 0
     assert again["wall_seconds"] == first["wall_seconds"]
@@ -138,58 +92,17 @@ def test_in_memory_there_is_nowhere_to_write():
         publish(study().run(10))
 
 
-# ---------------------------------------------------------------- nothing done twice
-SOUND = {"1": plain_figure, "2": needs_more, "3": would_hide}
-
-
-@pytest.fixture
-def standing(tmp_path):
-    """Published, and every figure drawn that the data allow."""
-    return publish(study(figures=SOUND).run(60, out=tmp_path), config=CONFIG, module_file=__file__)
-
-
-def current(tmp_path, *, config=CONFIG, n_rep=60, seed=1, file=__file__, figures=True, report=True):
-    result = study(figures=SOUND).run(n_rep, seed, out=tmp_path)
-    return is_current(result, config, file, figures=figures, report=report)
-
-
-def test_what_stands_there_is_current(standing, tmp_path):
-    assert current(tmp_path)
-
-
-def test_a_figure_that_failed_is_tried_again(published, tmp_path):
-    """Unlike one that the data do not allow, which says so again whenever it is asked."""
-    result = study().run(60, out=tmp_path)
-    assert manifest_of(result.folder)["figures_failed"] == ["4"]
-    assert not is_current(result, CONFIG, __file__, figures=True, report=True)
-    assert is_current(result, CONFIG, __file__, figures=False, report=True)
-
-
-@pytest.mark.parametrize("name", ["summary.parquet", "claims.parquet", "scenarios.parquet",
-                                  "figures/1.png", "figures/1.svg", "report.html"])  # fmt: skip
-@pytest.mark.parametrize("harm", [lambda content: b"", lambda content: content + b" "])
-def test_a_file_that_was_emptied_or_edited_is_made_again(harm, name, standing, tmp_path):
-    path = tmp_path / "toy" / name
-    path.write_bytes(harm(path.read_bytes()))
-    assert not current(tmp_path)
-
-
-def longer(tmp_path, **how):
-    result = study(figures=SOUND).run(110, out=tmp_path)
-    return result, publish(result, config=CONFIG, module_file=__file__, **how)
-
-
 def test_figures_and_report_of_a_shorter_run_do_not_stay_beside_a_longer_ones(standing, tmp_path):
     longer(tmp_path, figures=False, report=False)
     assert not list((tmp_path / "toy" / "figures").iterdir())
     assert not (tmp_path / "toy" / "report.html").exists()
     result, _ = longer(tmp_path)
-    assert is_current(result, CONFIG, __file__, figures=True, report=True)
+    assert is_current(result, CONFIG, FILE, figures=True, report=True)
 
 
 def test_figures_of_the_same_run_stay(standing, tmp_path):
     result = study(figures=SOUND).run(60, out=tmp_path)
-    publish(result, config=CONFIG, module_file=__file__, figures=False, report=False)
+    publish(result, config=CONFIG, module_file=FILE, figures=False, report=False)
     assert current(tmp_path)
 
 
@@ -222,86 +135,10 @@ def test_a_run_killed_while_publishing_leaves_nothing_that_passes_as_current(
     assert not (tmp_path / "toy" / "manifest.json").exists()
     assert not current(tmp_path)
     result = study(figures=SOUND).run(60, out=tmp_path)
-    publish(result, config=CONFIG, module_file=__file__)
+    publish(result, config=CONFIG, module_file=FILE)
     assert current(tmp_path)
     stored = pd.read_parquet(tmp_path / "toy" / "summary.parquet")
     assert set(stored["n_rep"]) == {60}
-
-
-# ---------------------------------------------------------------- what may be replaced
-SETTINGS = {
-    "a config value": ({"config": {**CONFIG, "n_obs": [3]}}, r"n_obs was \[3, 10\] and is \[3\]"),
-    "a new setting": ({"config": {**CONFIG, "k": 1}}, "k was None and is 1"),
-    "a setting less": ({"config": {"experiment": "toy"}}, r"n_obs was \[3, 10\] and is None"),
-    "fewer replicates": ({"n_rep": 59}, "n_rep was 60 and is 59"),
-}
-
-
-@pytest.mark.parametrize("change", SETTINGS)
-def test_results_of_other_settings_are_not_replaced(change, standing, tmp_path):
-    how, said = SETTINGS[change]
-    before = {path: path.read_bytes() for path in (tmp_path / "toy").rglob("*") if path.is_file()}
-    result = study(figures=SOUND).run(how.get("n_rep", 60), out=tmp_path)
-    with pytest.raises(
-        StoreError, match=rf"{said}\. out=\S+ would do; replace=true .*\. Keep both"
-    ) as refused:
-        publish(result, config=how.get("config", CONFIG), module_file=__file__)
-    assert "\n" not in str(refused.value)
-    after = {path: path.read_bytes() for path in (tmp_path / "toy").rglob("*") if path.is_file()}
-    assert after == before
-
-
-def test_results_are_replaced_where_that_is_told(standing, tmp_path):
-    result = study(figures=SOUND).run(59, out=tmp_path)
-    publish(result, config=CONFIG, module_file=__file__, replace=True)
-    assert manifest_of(result.folder)["replicates_per_scenario"] == 59
-
-
-def test_a_longer_run_of_the_same_settings_goes_on_in_the_same_place(standing, tmp_path):
-    result, _ = longer(tmp_path)
-    assert manifest_of(result.folder)["replicates_per_scenario"] == 110
-
-
-def test_a_scenario_with_fewer_replicates_counts(standing, tmp_path):
-    result = study(figures=SOUND).run(60, out=tmp_path)
-    first, second = result.plan.keys
-    with pytest.raises(StoreError, match="n_rep was 60 and is 50"):
-        publish(replace(result, n_rep={first: 100, second: 50}), config=CONFIG)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"config": {**CONFIG, "n_obs": [3]}}, {"n_rep": 61}, {"n_rep": 59}, {"file": None}],
-    ids=str,
-)
-def test_what_would_be_published_otherwise_is_not(change, standing, tmp_path):
-    assert not current(tmp_path, **change)
-
-
-@pytest.mark.parametrize(
-    "name", ["manifest.json", "summary.parquet", "claims.parquet", "figures/1.png", "report.html"]
-)
-def test_a_file_that_is_gone_is_made_again(name, standing, tmp_path):
-    (tmp_path / "toy" / name).unlink()
-    assert not current(tmp_path)
-
-
-def test_what_was_not_asked_for_need_not_be_there(standing, tmp_path):
-    (tmp_path / "toy" / "figures" / "1.png").unlink()
-    (tmp_path / "toy" / "report.html").unlink()
-    assert current(tmp_path, figures=False, report=False)
-
-
-def test_another_version_of_a_library_makes_it_stale(standing, tmp_path):
-    manifest = manifest_of(tmp_path / "toy")
-    manifest["versions"]["scipy"] = "0.1"
-    (tmp_path / "toy" / "manifest.json").write_text(json.dumps(manifest))
-    assert not current(tmp_path)
-
-
-def test_blocks_that_were_just_drawn_are_never_current(published, tmp_path):
-    result = study().run(60, out=tmp_path, restart=True)
-    assert not is_current(result, CONFIG, __file__, figures=True, report=True)
 
 
 def test_figures_and_report_can_be_left_out(tmp_path):
@@ -312,7 +149,6 @@ def test_figures_and_report_can_be_left_out(tmp_path):
     assert not (result.folder / "figures").exists()
 
 
-# ---------------------------------------------------------------- failures
 @dataclass(frozen=True)
 class Fragile:
     healthy: bool = False
@@ -351,7 +187,6 @@ def test_failures_of_an_earlier_run_do_not_stay(tmp_path):
     assert not (tmp_path / "fragile" / "summary_all_methods.parquet").exists()
 
 
-# ---------------------------------------------------------------- scenarios.parquet
 def test_the_factors_of_every_scenario():
     plan = toy.study((3, 10)).plan()
     table = scenario_table(plan).to_pydict()

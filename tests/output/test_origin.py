@@ -1,0 +1,64 @@
+"""Nothing is done twice, and nothing is taken for current that is not."""
+
+import json
+
+import pytest
+
+from simstudy.output.origin import is_current
+from tests.output.standing import CONFIG, FILE, current, manifest_of, study
+
+
+def test_what_stands_there_is_current(standing, tmp_path):
+    assert current(tmp_path)
+
+
+def test_a_figure_that_failed_is_tried_again(published, tmp_path):
+    """Unlike one that the data do not allow, which says so again whenever it is asked."""
+    result = study().run(60, out=tmp_path)
+    assert manifest_of(result.folder)["figures_failed"] == ["4"]
+    assert not is_current(result, CONFIG, FILE, figures=True, report=True)
+    assert is_current(result, CONFIG, FILE, figures=False, report=True)
+
+
+@pytest.mark.parametrize("name", ["summary.parquet", "claims.parquet", "scenarios.parquet",
+                                  "figures/1.png", "figures/1.svg", "report.html"])  # fmt: skip
+@pytest.mark.parametrize("harm", [lambda content: b"", lambda content: content + b" "])
+def test_a_file_that_was_emptied_or_edited_is_made_again(harm, name, standing, tmp_path):
+    path = tmp_path / "toy" / name
+    path.write_bytes(harm(path.read_bytes()))
+    assert not current(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"config": {**CONFIG, "n_obs": [3]}}, {"n_rep": 61}, {"n_rep": 59}, {"file": None}],
+    ids=str,
+)
+def test_what_would_be_published_otherwise_is_not(change, standing, tmp_path):
+    assert not current(tmp_path, **change)
+
+
+@pytest.mark.parametrize(
+    "name", ["manifest.json", "summary.parquet", "claims.parquet", "figures/1.png", "report.html"]
+)
+def test_a_file_that_is_gone_is_made_again(name, standing, tmp_path):
+    (tmp_path / "toy" / name).unlink()
+    assert not current(tmp_path)
+
+
+def test_what_was_not_asked_for_need_not_be_there(standing, tmp_path):
+    (tmp_path / "toy" / "figures" / "1.png").unlink()
+    (tmp_path / "toy" / "report.html").unlink()
+    assert current(tmp_path, figures=False, report=False)
+
+
+def test_another_version_of_a_library_makes_it_stale(standing, tmp_path):
+    manifest = manifest_of(tmp_path / "toy")
+    manifest["versions"]["scipy"] = "0.1"
+    (tmp_path / "toy" / "manifest.json").write_text(json.dumps(manifest))
+    assert not current(tmp_path)
+
+
+def test_blocks_that_were_just_drawn_are_never_current(published, tmp_path):
+    result = study().run(60, out=tmp_path, restart=True)
+    assert not is_current(result, CONFIG, FILE, figures=True, report=True)
