@@ -1,0 +1,54 @@
+"""Scenarios whose `simulate` gives what a test wants, and what becomes of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simstudy.design import Plan
+from simstudy.engine.block import draw_block, simulate_columns
+from simstudy.store.columns import columns_of
+from simstudy.store.layout import KeepReplicates
+
+SIZE = 6
+AXES = {"method": ("a", "b"), "metric": ("mse", "mae", "r2")}
+X = np.arange(SIZE, dtype=float)
+WIDE = np.arange(SIZE * 6, dtype=float).reshape(SIZE, 2, 3)
+
+
+@dataclass(frozen=True)
+class Named:
+    """Returns what it was given, which is no factor: it has the name of its k."""
+
+    k: float
+
+    def simulate(self, streams, n_rep):
+        assert n_rep == SIZE
+        return self.given(streams, n_rep) if callable(self.given) else self.given
+
+
+def giving(columns, k=1.0):
+    """A scenario that returns these columns, or the outcome of calling them."""
+    scenario = Named(k)
+    object.__setattr__(scenario, "given", columns)
+    return scenario
+
+
+def plan_of(axes=AXES, **changes):
+    plan = {"name": "fixed", "seed": 1, "scenarios": (Named(1), Named(2)), "block_size": SIZE}
+    return Plan(axes=axes, **{**plan, **changes})
+
+
+def simulated(columns, **changes):
+    return simulate_columns(plan_of(**changes), giving(columns), 0)
+
+
+def stored(columns, *, number=0, **changes):
+    """The block, and its columns as a table of the store."""
+    plan = plan_of(**changes)
+    made = draw_block(plan, giving(columns), number)
+    return made, KeepReplicates()(plan, [made])
+
+
+def read_back(columns, **changes):
+    plan = plan_of(**changes)
+    return columns_of(plan, stored(columns, **changes)[1], tuple(columns))

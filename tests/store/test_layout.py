@@ -1,0 +1,153 @@
+"""A block as a table and back: each cell in its place, what failed void, and nothing else."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simstudy.design import scenario_key
+from simstudy.engine.block import failed_block
+from simstudy.errors import StudyError
+from simstudy.store.columns import columns_of, simulated_columns, with_failures_missing
+from simstudy.store.layout import KeepReplicates
+from tests.engine.giving import SIZE, WIDE, Named, X, plan_of, read_back, stored
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (X, X),
+        (X.tolist(), X),
+        (X.astype(np.int32), X.astype(np.int32)),
+        (X > 2, X > 2),
+        (WIDE, WIDE),
+        (WIDE[:, :1], np.repeat(WIDE[:, :1], 2, axis=1)),
+        (WIDE[:, :, :1], np.repeat(WIDE[:, :, :1], 3, axis=2)),
+        (3.5, np.full(SIZE, 3.5)),
+        (np.int64(3), np.full(SIZE, 3)),
+        (np.array(list("abcdef")), np.array(list("abcdef"), dtype=object)),
+        (["a", None, "c", None, "e", "f"], np.array(["a", None, "c", None, "e", "f"])),
+    ],
+    ids=lambda x: f"{np.asarray(x).dtype}{np.shape(x)}",
+)
+def test_layout_and_back(column, expected):
+    found = read_back({"x": column})["x"]
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype.kind == np.asarray(expected).dtype.kind
+
+
+def test_a_failed_cell_voids_its_own_cell_only():
+    wide = WIDE.copy()
+    wide[4, 1, 2] = np.nan
+    made, table = stored({"x": wide, "y": WIDE, "n": X.astype(int)})
+    assert made.n_failed == 1
+    assert table["error[b,r2]"].to_pylist()[4] == "NaN in x"
+    assert table["error[a,mse]"].null_count == SIZE
+    assert table["y[b,r2]"].to_pylist()[4] is None
+    assert table["y[b,mae]"].null_count == 0
+    assert table["n"].null_count == 0, "a column without the axes belongs to no cell"
+
+
+def test_a_failed_replicate_voids_all_of_its_cells():
+    error = np.array([None, "no convergence", None, None, None, None], dtype=object)
+    columns = {"x": WIDE, "hit": WIDE > 5, "label": np.array(list("abcdef")), "error": error}
+    made, table = stored(columns)
+    back = columns_of(plan_of(), table, ("x", "hit", "label"))
+    assert made.n_failed == 1
+    assert np.isnan(back["x"][1]).all()
+    assert np.isnan(back["hit"][1]).all()
+    assert back["label"].tolist() == ["a", None, "c", "d", "e", "f"]
+    np.testing.assert_array_equal(np.delete(back["x"], 1, axis=0), np.delete(WIDE, 1, axis=0))
+
+
+def test_measures_see_nan_where_a_cell_failed():
+    error = np.array([None, "x", None, None, None, None], dtype=object)
+    columns = {
+        "x": WIDE,
+        "truth": 2,
+        "hit": X > 1,
+        "name": np.array(list("abcdef")),
+        "error": error,
+    }
+    block, table = stored(columns)
+    seen = with_failures_missing(block)
+    assert set(seen) == {"x", "truth", "hit"}
+    back = columns_of(plan_of(), table, ("x", "truth", "hit"))
+    for name, column in seen.items():
+        np.testing.assert_array_equal(column, back[name])
+
+
+def test_measures_see_columns_as_they_are_where_nothing_failed():
+    block, _ = stored({"x": WIDE, "truth": 2, "name": np.array(list("abcdef"))})
+    seen = with_failures_missing(block)
+    assert seen["truth"].ndim == 0
+    np.testing.assert_array_equal(seen["x"], WIDE)
+
+
+COLUMN = st.sampled_from(["float", "int", "bool", "wide", "wide bool", "scalar"])
+
+
+@given(st.lists(COLUMN, min_size=1, max_size=4), st.sets(st.integers(0, SIZE - 1)), st.booleans())
+def test_round_trip_with_failures(kinds, failed, by_cell):
+    """Every value comes back where nothing failed, and none where something did."""
+    rng = np.random.default_rng(5)
+    columns = {f"c{i}": _column(rng, kind) for i, kind in enumerate(kinds)}
+    error = np.full((SIZE, 2, 3) if by_cell else SIZE, None, dtype=object)
+    for row in failed:
+        error[(row, 1, 2) if by_cell else row] = "lost"
+    back = read_back(columns | {"error": error})
+    for name, column in columns.items():
+        whole = np.broadcast_to(column, (SIZE, *np.shape(column)[1:])).astype(object)
+        lost = np.broadcast_to(_lost(error, whole), whole.shape)
+        expected = np.where(lost, np.nan, whole).astype(float)
+        np.testing.assert_array_equal(back[name].astype(float), expected)
+    np.testing.assert_array_equal(back["error"], error)
+
+
+def _column(rng, kind):
+    shape = (SIZE, 2, 3) if "wide" in kind else (SIZE,)
+    return {
+        "float": rng.random(shape),
+        "wide": rng.random(shape),
+        "int": rng.integers(0, 9, shape),
+        "bool": rng.random(shape) < 0.5,
+        "wide bool": rng.random(shape) < 0.5,
+        "scalar": np.float64(2.5),
+    }[kind]
+
+
+def _lost(error, whole):
+    """The rule in plain words: a cell is lost if its row is, or if it is the one that failed."""
+    lost = np.array([one is not None for one in error.flat]).reshape(error.shape)
+    if lost.ndim > whole.ndim:
+        return np.zeros(whole.shape, dtype=bool)
+    return lost.reshape(lost.shape + (1,) * (whole.ndim - lost.ndim))
+
+
+def test_rows_know_their_scenario_and_replicate():
+    _, table = stored({"x": X}, number=3)
+    assert table["rep"].to_pylist() == list(range(18, 24))
+    assert set(table["scenario"].to_pylist()) == {scenario_key(Named(1))}
+
+
+def test_blocks_with_and_without_errors_share_a_table():
+    plan = plan_of(axes={})
+    fine, _ = stored({"x": X}, axes={})
+    broken = failed_block(plan, Named(2), 1, "died")
+    table = KeepReplicates()(plan, [fine, broken])
+    assert table["x"].to_pylist() == [*X, *[None] * SIZE]
+    assert table["error"].to_pylist() == [None] * SIZE + ["died"] * SIZE
+    assert pa.types.is_float64(table.schema.field("x").type)
+
+
+def test_a_column_that_nobody_returned_is_named_with_the_nearest():
+    _, table = stored({"estimate": X, "wide": WIDE})
+    with pytest.raises(StudyError, match=r"reads column 'estimat'.*did you mean 'estimate'"):
+        columns_of(plan_of(), table, ("estimat",))
+
+
+def test_names_in_the_store_and_back():
+    _, table = stored({"x": X, "wide": WIDE})
+    assert "wide[b,mae]" in table.column_names
+    assert list(simulated_columns(table.column_names)) == ["x", "wide"]
