@@ -5,12 +5,9 @@ import re
 import sys
 from pathlib import Path
 
-from simstudy.identity.fingerprint.modules import (
-    libraries_of,
-    library,
-    modules_behind,
-    source_file,
-)
+from simstudy.identity.fingerprint.modules.imports import libraries_of, modules_behind
+from simstudy.identity.fingerprint.modules.libraries import library
+from simstudy.identity.fingerprint.modules.places import source_file
 
 PACKAGE = Path(__file__).parents[1]
 LOOKS_UP = re.compile(rb"\bimportlib\b|\b__import__\b|\bexec\(")  # modules by their names

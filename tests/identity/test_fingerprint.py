@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simstudy.identity.fingerprint import changes, fingerprint, library_version, modules
-from simstudy.identity.fingerprint.modules import forget_modules
+from simstudy.identity.fingerprint import changes, fingerprint, library_version
+from simstudy.identity.fingerprint.modules import libraries
+from simstudy.identity.fingerprint.modules.places import forget_modules, is_project
+from simstudy.identity.fingerprint.modules.statements import effects
 from simstudy.identity.names import identity
 from tests.toy import Mean
 
@@ -200,7 +202,7 @@ def test_a_constant_that_is_changed_in_place_counts_from_its_start(trace):
 def test_the_version_of_a_library_counts(trace, monkeypatch):
     before = trace()
     assert before["numpy"] == np.__version__
-    monkeypatch.setattr(modules, "library_version", lambda top: f"99.{top}")
+    monkeypatch.setattr(libraries, "library_version", lambda top: f"99.{top}")
     assert differing(before, trace()) == {"numpy"}
 
 
@@ -257,7 +259,7 @@ def test_changes_in_words():
 
 def test_the_standard_library_does_not_count():
     assert not set(fingerprint([Mean(3)])) & set(sys.stdlib_module_names)
-    assert modules.is_project("json") is False
+    assert is_project("json") is False
 
 
 # ---------------------------------------------------------------- our own modules
@@ -272,4 +274,4 @@ def test_modules_of_ours_only_define(path):
     name = ".".join(parts).removesuffix(".__init__")
     importlib.import_module(name)
     if name not in MAY_ACT and not name.startswith("simstudy.lazy."):
-        assert modules.effects(name) == []
+        assert effects(name) == []
