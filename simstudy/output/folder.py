@@ -19,7 +19,7 @@ from simstudy.analysis.result import Result
 from simstudy.design import Plan
 from simstudy.errors import FigureError, SimstudyError, StoreError, StudyError, describe
 from simstudy.identity.names import short_hash
-from simstudy.identity.sources import experiment_libraries, source_files, sources_digest
+from simstudy.identity.source_files import experiment_libraries, source_files, sources_digest
 from simstudy.lazy.pandas import pd
 from simstudy.output.environment import environment, library_versions
 from simstudy.output.report import write_report

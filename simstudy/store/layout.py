@@ -148,6 +148,6 @@ def stored_names(plan: Plan, names: tuple[str, ...]) -> list[str]:
 
 def scenario_table(plan: Plan) -> pa.Table:
     """The factors of every scenario, beside its key."""
-    rows = [{"scenario": key} | factors_of(one) for key, one in plan.keys.items()]
+    rows = [{"scenario": key, **factors_of(one)} for key, one in plan.keys.items()]
     names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
     return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})

@@ -14,7 +14,7 @@ import pytest
 
 from simstudy.engine.runner import Workers
 from simstudy.errors import StoreError
-from simstudy.identity.sources import sources_digest
+from simstudy.identity.source_files import sources_digest
 from simstudy.store.blocks import Group, write_blocks
 from simstudy.store.files import read_json, write_bytes, write_json
 from simstudy.store.guard import refuse_foreign, start_over

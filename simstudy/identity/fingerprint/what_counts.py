@@ -25,7 +25,7 @@ SILENT = frozenset(
 
 _RUNS = """
 analysis claims cli engine.ownership engine.progress engine.runner engine.threads figures
-identity.fingerprint identity.sources options output store.blocks store.files store.guard
+identity.fingerprint identity.source_files options output store.blocks store.files store.guard
 store.manifest store.owner study testing
 """
 RUNS = tuple(f"simstudy.{name}" for name in _RUNS.split())

@@ -47,4 +47,4 @@ def experiment_libraries(module_file: str | None) -> dict[str, str]:
 def _module_at(file: str) -> str:
     """Name of the loaded module whose source this is; empty where none is."""
     loaded = list(sys.modules.items())
-    return next((name for name, one in loaded if getattr(one, "__file__", None) == file), "")
+    return next((name for name, module in loaded if getattr(module, "__file__", None) == file), "")
