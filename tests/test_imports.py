@@ -45,7 +45,7 @@ def test_that_test_catches_an_import_that_points_up(tmp_path):
 
 
 def test_every_module_has_its_layer():
-    (layers,) = [one["layers"] for one in contracts() if one["type"] == "layers"]
+    (layers,) = [one["layers"] for one in contracts() if one["name"] == "imports point down"]
     placed = {name.strip(" ()") for layer in layers for name in layer.replace(":", "|").split("|")}
     there = {
         f"simstudy.{path.stem}"

@@ -24,7 +24,7 @@ import pyarrow.parquet
 import pytest
 
 from simstudy import Data
-from simstudy.data import reads
+from simstudy.data import reads, unowned
 from simstudy.data.reads import reads_at_import, unwatched, watching
 from simstudy.engine.block import draw_block
 from simstudy.engine.failures import each_replicate
@@ -39,7 +39,7 @@ WORKERS = [Workers("inline", 1), Workers("loky", 2)]
 def elsewhere(tmp_path, monkeypatch):
     """The temporary folder is another one than the test's, whose files this process wrote."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    monkeypatch.setattr(reads, "_ours", set())
+    monkeypatch.setattr(unowned, "_ours", set())
     (tmp_path / "temporary").mkdir()
 
 
@@ -150,7 +150,7 @@ def test_the_hook_is_installed_once(monkeypatch):
 
 
 def test_the_file_opens_whatever_the_hook_meets(files, monkeypatch):
-    monkeypatch.setattr(reads, "_is_nobodys", lambda *_: 1 / 0)
+    monkeypatch.setattr(reads, "is_unowned", lambda *_: 1 / 0)
     assert read_within((files / "x.txt").read_text) == []
 
 
@@ -243,7 +243,7 @@ def test_only_what_this_process_wrote_in_the_temporary_folder_is_passed_over(tmp
 def test_a_project_in_the_folder_of_the_installation_is_still_a_project(files, monkeypatch):
     path = files / "x.csv"
     beside = compile("open(path).close()", str(files / "study.py"), "exec")
-    monkeypatch.setattr(reads, "_PREFIXES", (str(files),))
+    monkeypatch.setattr(unowned, "_PREFIXES", (str(files),))
     assert read_within(path.read_text) == []
     assert read_within(lambda: exec(beside, {"path": path})) == [str(path)]
 

@@ -106,8 +106,8 @@ def forget():
     forget_modules()
 
 
-def differing(one, other):
-    return {name for name in {*one, *other} if one.get(name) != other.get(name)}
+def differing(first, second):
+    return {name for name in {*first, *second} if first.get(name) != second.get(name)}
 
 
 def test_it_follows_what_the_scenario_uses_and_nothing_else(trace):
@@ -174,8 +174,9 @@ def test_the_parts_of_a_scenario_count(trace):
         "        return self.sd\n\n\ndef drawn_by_nobody(x):",
     )
     use = "Trial(k=Data())"
-    one, other = trace(part, use=use), trace(part, ("return self.sd", "return -self.sd"), use=use)
-    assert differing(one, other) == {"model.Data"}
+    first = trace(part, use=use)
+    second = trace(part, ("return self.sd", "return -self.sd"), use=use)
+    assert differing(first, second) == {"model.Data"}
 
 
 def test_an_import_inside_a_function_counts(trace):
@@ -267,7 +268,7 @@ MAY_ACT = {"simstudy", "simstudy.shapes", "simstudy.stats._compile", "simstudy.s
 """Start of a hook, annotations, and what teaches numba vectors (which counts whole)."""
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda one: one.stem)
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
 def test_modules_of_ours_only_define(path):
     """The walk does not ask what else they do when they are imported."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts

@@ -16,7 +16,10 @@ SILENT = frozenset(
         "lazy",
         "shapes",
         "data.reads",
+        "data.file_hash",
+        "data.readers",
         "data.sources",
+        "data.unowned",
         "engine.thread_warnings",
         "stats._compile",
     )

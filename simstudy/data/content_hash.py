@@ -9,7 +9,7 @@ keeps a column of text, nor the machine's byte order moves a hash.
 import hashlib
 import struct
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -22,7 +22,7 @@ _AT_ONCE = 1 << 16  # texts encoded together: what it costs in memory
 _MISSING = {"NAType": b"a", "NaTType": b"t", "NoneType": b"0"}
 
 
-def of_array(array: np.ndarray) -> str:
+def hash_of_array(array: np.ndarray) -> str:
     """Hash of an array's type, shape and values.
 
     Raises
@@ -35,7 +35,7 @@ def of_array(array: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def of_frame(frame: "pd.DataFrame") -> str:
+def hash_of_frame(frame: "pd.DataFrame") -> str:
     """Hash of a table's column names, types, index and values.
 
     Raises
@@ -50,42 +50,6 @@ def of_frame(frame: "pd.DataFrame") -> str:
     for place, label in enumerate(frame.columns):
         _column(digest, frame.iloc[:, place].array, f"column {label!r}")
     return digest.hexdigest()
-
-
-def held_array(array: np.ndarray) -> np.ndarray:
-    """A read-only copy in one layout, in which sums add up in one order."""
-    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
-    held = np.array(array, dtype=native, order="C", copy=True)
-    held.setflags(write=False)
-    return held
-
-
-def held_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """A copy in one layout, without what no hash tells: attributes, flags, an index's frequency."""
-    import pandas as pd
-
-    columns = {i: _held_column(frame.iloc[:, i]) for i in range(frame.shape[1])}
-    held = pd.DataFrame(columns, index=range(len(frame)))
-    held.index = _held_index(frame.index)
-    held.columns = _held_index(frame.columns)
-    return held
-
-
-def _held_column(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    import pandas as pd
-
-    dtype: Any = column.dtype
-    native = dtype.newbyteorder("=") if isinstance(dtype, np.dtype) else dtype
-    return pd.Series(column.array.copy(), dtype=native)
-
-
-def _held_index(index: "pd.Index[Any]") -> "pd.Index[Any]":
-    import pandas as pd
-
-    held: Any = index.copy(deep=True)
-    if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex):
-        held.freq = None
-    return cast("pd.Index[Any]", held)
 
 
 def _put(digest: Any, text: str) -> None:
