@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Any,
+    BinaryIO,
     Concatenate,
     Generic,
     NoReturn,
@@ -27,7 +28,7 @@ import numpy as np
 
 from simstudy.data.copies import held_array, held_frame
 from simstudy.data.file_hash import sha256_of
-from simstudy.data.kept import frozen, kept
+from simstudy.data.kept import Content, frozen, kept
 from simstudy.data.reads import declare, unwatched
 from simstudy.data.sources import Bundled, File, InMemory, Stored, ending_of, kind_of, stem
 from simstudy.data.tables import read_npy, reader_of_tables
@@ -123,7 +124,7 @@ def _as_array(part: "Data", /) -> np.ndarray:
             f"{part.source.place} does not end in .npy, so it is not read as an array. Read it "
             "with .frame().to_numpy(), or take .bytes() apart."
         )
-    return cast(np.ndarray, kept((part.sha256, ".npy"), lambda: part._read(read_npy)))
+    return kept((part.sha256, ".npy"), lambda: part._read(read_npy))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,7 +228,7 @@ class Data:
         with unwatched(), self.source.open() as file:
             self._refuse_other(sha256_of(file, anew=anew))
 
-    def _read(self, parse: Callable[[Any], Any]) -> Any:
+    def _read(self, parse: Callable[[BinaryIO], Content]) -> Content:
         """Parse the file; it has the hash before, and still has it after."""
         assert not isinstance(self.source, InMemory)
         with unwatched(), self.source.open() as file:
@@ -243,7 +244,7 @@ class Data:
             self._refuse_kind(kind, maker)
         return kept((self.sha256, "held"), self._checked_content)
 
-    def _checked_content(self) -> Any:
+    def _checked_content(self) -> "np.ndarray | pd.DataFrame":
         assert isinstance(self.source, InMemory)
         self._refuse_other(self.source.sha256())
         if isinstance(self.source.content, np.ndarray):  # a copy in a worker may be written to
@@ -291,7 +292,7 @@ def _named(name: str) -> str:
     return name
 
 
-def _refuse_options(part: Data, options: dict[str, Any]) -> None:
+def _refuse_options(part: Data, options: Mapping[str, object]) -> None:
     if options:
         raise StudyError(
             f"{part!r} is a table already, and {', '.join(options)} says how to read a file. "

@@ -267,10 +267,13 @@ def test_the_hashes_are_the_same_in_another_process():
     told = {
         subprocess.run(
             [sys.executable, "-c", says],
-            cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True,
-            text=True, check=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout.split()[0]
         for seed in ("1", "2")
-    }  # fmt: skip
+    }
     assert told == {hash_of_frame(PRICES)}
     assert hash_of_frame(PRICES)[:16] == "34c642ad381cf4f3"

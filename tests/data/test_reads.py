@@ -221,7 +221,7 @@ def imports(folder):
         lambda _: pd.Timestamp("2020-01-01", tz="America/Nome"),
         lambda _: socket.getaddrinfo("localhost", 80),
     ],
-)  # fmt: skip
+)
 def test_what_no_study_owns_is_passed_over(does, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     assert read_within(does, tmp_path) == []
@@ -347,9 +347,12 @@ print(reads_at_import(["__main__"]))
     (tmp_path / "script.py").write_text(text)
     for asked in (["-c", text], [str(tmp_path / "script.py")]):
         told = subprocess.run(
-            [sys.executable, *asked], capture_output=True, text=True, check=True,
+            [sys.executable, *asked],
+            capture_output=True,
+            text=True,
+            check=True,
             env={**os.environ, "PYTHONPATH": str(Path(reads.__file__).parents[2])},
-        )  # fmt: skip
+        )
         assert told.stdout.strip() == str({str(tmp_path / "prices.csv"): "__main__"})
 
 

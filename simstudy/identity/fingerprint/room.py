@@ -59,15 +59,22 @@ def _in_a_thread(work: Callable[[], Done]) -> Done:
         except BaseException as error:
             errors.append(error)
 
-    limit, size = sys.getrecursionlimit(), threading.stack_size(ROOM)
-    try:
-        sys.setrecursionlimit(max(limit, DEEPEST))
+    with _limits_of(ROOM, DEEPEST):
         thread = threading.Thread(target=deep)
         thread.start()
         thread.join()
-    finally:
-        sys.setrecursionlimit(limit)
-        threading.stack_size(size)
     for error in errors:
         raise error
     return results[0]
+
+
+@contextmanager
+def _limits_of(stack: int, depth: int) -> Iterator[None]:
+    """Within it new threads have a stack of so many bytes, and calls go so deep."""
+    limit, size = sys.getrecursionlimit(), threading.stack_size(stack)
+    try:
+        sys.setrecursionlimit(max(limit, depth))
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+        threading.stack_size(size)

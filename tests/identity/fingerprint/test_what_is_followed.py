@@ -15,7 +15,7 @@ from simstudy.identity.fingerprint.modules.statements import effects
 from simstudy.identity.names import identity
 from tests.toy import Mean
 
-PACKAGE = Path(__file__).parents[2] / "simstudy"
+PACKAGE = Path(__file__).parents[3] / "simstudy"
 
 MODEL = '''
 """A scenario."""
@@ -112,10 +112,18 @@ def differing(first, second):
 
 def test_it_follows_what_the_scenario_uses_and_nothing_else(trace):
     assert set(trace()) == {
-        "model.Trial", "model.shifted", "model.SHIFT", "model.KNOWN", "helpers.scale",
-        "helpers.twice", "helpers.inner", "helpers.FACTOR", "numpy", "numpy (its settings)",
+        "model.Trial",
+        "model.shifted",
+        "model.SHIFT",
+        "model.KNOWN",
+        "helpers.scale",
+        "helpers.twice",
+        "helpers.inner",
+        "helpers.FACTOR",
+        "numpy",
+        "numpy (its settings)",
         "python",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -236,9 +244,7 @@ def test_a_scenario_within_a_function_counts_as_that_function():
     class Local:
         k: float
 
-    name = (
-        "tests.identity.test_fingerprint.test_a_scenario_within_a_function_counts_as_that_function"
-    )
+    name = f"{__name__}.test_a_scenario_within_a_function_counts_as_that_function"
     assert any(entry.startswith(name) for entry in fingerprint([Local(1)]))
 
 
@@ -253,8 +259,11 @@ def test_changes_in_words():
     old = {"a.f": "#1", "numpy": "2.0", "gone": "#3", "same": "#4"}
     new = {"a.f": "#2", "numpy": "2.1", "new": "#5", "same": "#4"}
     assert changes(old, new) == [
-        "a.f has changed", "gone is gone", "new is new", "numpy was 2.0 and is 2.1",
-    ]  # fmt: skip
+        "a.f has changed",
+        "gone is gone",
+        "new is new",
+        "numpy was 2.0 and is 2.1",
+    ]
     assert changes(old, old) == []
 
 
