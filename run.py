@@ -283,7 +283,7 @@ def read_job(cfg: Any, name: str) -> Job:
     from omegaconf import OmegaConf
 
     from simstudy.cli.settings import Settings, read_shard
-    from simstudy.identity.sources import sources_digest
+    from simstudy.identity.source_files import sources_digest
     from simstudy.options import build
 
     ours = OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])

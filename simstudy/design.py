@@ -2,9 +2,9 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -20,16 +20,35 @@ Columns = Mapping[str, np.ndarray]
 class Scenario(Protocol):
     """One point of the design: a frozen dataclass whose fields are the factors.
 
-    It may also have `exact() -> dict[str, float | array over the axes]`: what theory says the
-    measures are, by the measures' names.
+    It may also say what theory knows of the measures: see `HasExact`.
     """
+
+    __dataclass_fields__: ClassVar[dict[str, "Field[Any]"]]
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         """Draw and analyse `n_rep` replicates."""
         ...
 
 
-S = TypeVar("S")
+Exact = Mapping[str, float | np.ndarray]
+"""What theory says, by the measures' names: a number, or an array over the axes."""
+
+
+@runtime_checkable
+class HasExact(Protocol):
+    """A scenario for which theory gives some of the measures."""
+
+    def exact(self) -> Exact:
+        """In the units of the measures; NaN in the cells of which theory says nothing."""
+        ...
+
+
+AnyScenario = TypeVar("AnyScenario", bound=Scenario)
+OfSomeClass: TypeAlias = Any
+"""A `Scenario` of a class that only the experiment knows, which reads its factors off it."""
+
+PlainFactor = bool | int | float | str | None
+"""A factor as tables and files show it."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +77,11 @@ def together(**factors: Sequence[Any]) -> Linked:
 
 
 def grid(
-    scenario: Callable[..., S],
+    scenario: Callable[..., AnyScenario],
     *linked: Linked,
-    where: Callable[[S], bool] | None = None,
+    where: Callable[[AnyScenario], bool] | None = None,
     **factors: Any,
-) -> list[S]:
+) -> list[AnyScenario]:
     """Every combination of the factors' values, the last factor moving fastest.
 
     Parameters
@@ -89,14 +108,14 @@ def grid(
     made = [
         scenario(**dict(zip(names, itertools.chain(*rows), strict=True))) for rows in combinations
     ]
-    kept = made if where is None else [one for one in made if where(one)]
+    kept = made if where is None else list(filter(where, made))
     if not kept:
         raise DesignError(f"the grid of {_name(scenario)} is empty: no combination was kept.")
     refuse_twins(kept)
     return kept
 
 
-def _name(scenario: Any) -> str:
+def _name(scenario: object) -> str:
     return str(getattr(scenario, "__name__", scenario))
 
 
@@ -105,10 +124,10 @@ def _column(name: str, value: Any) -> tuple[tuple[Any, ...], ...]:
     values = tuple(value) if many else (value,)
     if not values:
         raise DesignError(f"factor {name} has no values, so the grid is empty. Give at least one.")
-    return tuple((one,) for one in values)
+    return tuple((single,) for single in values)
 
 
-def _check_factors(scenario: Any, names: Sequence[str]) -> None:
+def _check_factors(scenario: Callable[..., Scenario], names: Sequence[str]) -> None:
     if not is_dataclass(scenario):
         raise DesignError(
             f"{_name(scenario)} is not a dataclass, so its factors cannot be named. "
@@ -121,12 +140,15 @@ def _check_factors(scenario: Any, names: Sequence[str]) -> None:
         if names.count(name) > 1:
             raise DesignError(f"factor {name!r} is given twice. Give it once.")
     for name, field in known.items():
-        required = field.default is MISSING and field.default_factory is MISSING and field.init
-        if required and name not in names:
+        if _is_required(field) and name not in names:
             raise DesignError(f"factor {name!r} of {_name(scenario)} has no default: give it.")
 
 
-def refuse_twins(scenarios: Sequence[Any]) -> None:
+def _is_required(field: "Field[Any]") -> bool:
+    return field.init and field.default is MISSING and field.default_factory is MISSING
+
+
+def refuse_twins(scenarios: Sequence[Scenario]) -> None:
     """Refuse scenarios that would share rows: the same one twice, or two classes of one name.
 
     Raises
@@ -135,23 +157,30 @@ def refuse_twins(scenarios: Sequence[Any]) -> None:
         Naming the two.
     """
     _refuse_namesakes(scenarios)
-    seen: dict[str, Any] = {}
-    for one in scenarios:
-        name = identity(one)
+    seen: dict[str, Scenario] = {}
+    for scenario in scenarios:
+        name = identity(scenario)
         if name in seen:
-            how = "" if typed(one) == typed(seen[name]) else (
-                f" ({typed(seen[name])} and {typed(one)} differ by type only, and numbers are told "
-                "apart by value)")  # fmt: skip
             raise DesignError(
-                f"{name} is in the grid twice{how}, so it would count double. Remove one."
+                f"{name} is in the grid twice{_differing_by_type(seen[name], scenario)}, so it "
+                "would count double. Remove one."
             )
-        seen[name] = one
+        seen[name] = scenario
 
 
-def _refuse_namesakes(scenarios: Sequence[Any]) -> None:
+def _differing_by_type(first: Scenario, second: Scenario) -> str:
+    """How two scenarios of one name differ, in brackets; empty where they do not."""
+    if typed(first) == typed(second):
+        return ""
+    return (
+        f" ({typed(first)} and {typed(second)} differ by type only, and numbers are told apart "
+        "by value)"
+    )
+
+
+def _refuse_namesakes(scenarios: Sequence[Scenario]) -> None:
     kinds: dict[str, type] = {}
-    for part in {type(part): part for one in scenarios for part in parts_of(one)}.values():
-        kind = type(part)
+    for kind in dict.fromkeys(type(part) for each in scenarios for part in parts_of(each)):
         other = kinds.setdefault(kind.__name__, kind)
         if other is not kind:
             raise DesignError(
@@ -161,19 +190,21 @@ def _refuse_namesakes(scenarios: Sequence[Any]) -> None:
             )
 
 
-def factors_of(scenario: Any) -> dict[str, Any]:
+def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
     """The factors of a scenario as plain values; parts are shown by identity, data by name."""
     values = ((field.name, getattr(scenario, field.name)) for field in fields(scenario))
     return {name: _shown(value) for name, value in values}
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> PlainFactor:
     if isinstance(value, np.generic):
-        return value.item()
+        number: PlainFactor = value.item()
+        return number
     if names_itself(value):
         return str(value)
-    plain = value is None or isinstance(value, bool | int | float | str)
-    return value if plain else identity(value).removesuffix("()")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return identity(value).removesuffix("()")
 
 
 @dataclass(frozen=True)
@@ -202,7 +233,7 @@ class Plan:
 
     name: str
     seed: int
-    scenarios: tuple[Any, ...]
+    scenarios: tuple[OfSomeClass, ...]
     axes: Mapping[str, tuple[str, ...]]
     block_size: int
     common: tuple[str, ...] = ()
@@ -210,11 +241,11 @@ class Plan:
     on_failure: str = "record"
 
     @cached_property
-    def keys(self) -> dict[str, Any]:
+    def keys(self) -> dict[str, OfSomeClass]:
         """Scenarios by the name of their place in the store, in order."""
-        return {scenario_key(one): one for one in self.scenarios}
+        return {scenario_key(scenario): scenario for scenario in self.scenarios}
 
-    def streams(self, scenario: Any, block: int) -> Streams:
+    def streams(self, scenario: Scenario, block: int) -> Streams:
         """The random streams of one block."""
         study = f"{self.name}/{self.block_size}"
         name = self._identities.get(id(scenario)) or identity(scenario, without=self.common)
@@ -223,17 +254,17 @@ class Plan:
     @cached_property
     def _identities(self) -> dict[int, str]:
         """Of the plan's own scenarios, by their place in memory: asked for in every block."""
-        return {id(one): identity(one, without=self.common) for one in self.scenarios}
+        return {id(each): identity(each, without=self.common) for each in self.scenarios}
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is cached, which holds in this process only."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def n_blocks(self, n_rep: int) -> int:
         """Whole blocks that hold `n_rep` replicates."""
         return -(-n_rep // self.block_size)
 
-    def only(self, scenarios: Iterable[Any]) -> "Plan":
+    def only(self, scenarios: Iterable[Scenario]) -> "Plan":
         """The same plan for some of its scenarios: no stream moves."""
         return replace(self, scenarios=tuple(scenarios))
 
@@ -247,6 +278,6 @@ class Plan:
         return tuple(len(labels) for labels in self.axes.values())
 
 
-def scenario_key(scenario: Any) -> str:
+def scenario_key(scenario: Scenario) -> str:
     """Sixteen hexadecimal digits that name a scenario in the store."""
     return short_hash(identity(scenario))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstudy.design import Plan, Scenario, factors_of, grid, scenario_key, together
+from simstudy.design import HasExact, Plan, Scenario, factors_of, grid, scenario_key, together
 from simstudy.errors import DesignError
 
 
@@ -40,7 +40,7 @@ def test_a_full_grid_is_the_nested_loop(ks, sizes):
 
 def test_the_last_factor_moves_fastest_in_the_order_given():
     made = grid(Trial, n_obs=[1, 2], k=[0, 0.5])
-    assert [(one.n_obs, one.k) for one in made] == [(1, 0), (1, 0.5), (2, 0), (2, 0.5)]
+    assert [(trial.n_obs, trial.k) for trial in made] == [(1, 0), (1, 0.5), (2, 0), (2, 0.5)]
 
 
 def test_single_values_text_and_parts_are_one_value():
@@ -50,21 +50,21 @@ def test_single_values_text_and_parts_are_one_value():
 def test_values_may_come_from_anything_that_can_be_looped_over():
     expected = [Trial(0), Trial(1)]
     for values in ([0, 1], (0, 1), range(2), np.arange(2), iter([0, 1])):
-        assert [one.k for one in grid(Trial, k=values)] == [one.k for one in expected]
+        assert [trial.k for trial in grid(Trial, k=values)] == [trial.k for trial in expected]
 
 
 def test_together_pairs_values_and_crosses_the_pairs_with_the_rest():
     made = grid(Trial, together(k=[0, 1], n_obs=[5, 6]), tail=["left", "right"])
-    shown = [(one.k, one.n_obs, one.tail) for one in made]
+    shown = [(trial.k, trial.n_obs, trial.tail) for trial in made]
     assert shown == [(0, 5, "left"), (0, 5, "right"), (1, 6, "left"), (1, 6, "right")]
 
 
 @given(VALUES, VALUES)
 def test_where_keeps_what_is_true_in_order(ks, sizes):
-    def wanted(one):
-        return one.k < one.n_obs
+    def wanted(trial):
+        return trial.k < trial.n_obs
 
-    plain = [one for one in itertools.starmap(Trial, itertools.product(ks, sizes)) if wanted(one)]
+    plain = list(filter(wanted, itertools.starmap(Trial, itertools.product(ks, sizes))))
     if plain:
         assert grid(Trial, k=ks, n_obs=sizes, where=wanted) == plain
     else:
@@ -103,7 +103,7 @@ def test_a_factor_that_is_not_for_the_constructor_is_not_asked_for():
         def __post_init__(self):
             object.__setattr__(self, "squared", self.k**2)
 
-    assert [one.squared for one in grid(Derived, k=[2, 3])] == [4, 9]
+    assert [derived.squared for derived in grid(Derived, k=[2, 3])] == [4, 9]
 
 
 def test_a_grid_of_thousands_costs_a_fixed_factor_of_plain_construction():
@@ -140,6 +140,22 @@ def test_factors_are_shown_as_plain_values():
 def test_a_scenario_is_what_simulates():
     assert isinstance(Trial(1), Scenario)
     assert not isinstance(Normal(), Scenario)
+    assert not isinstance(Simulates(), Scenario), "its factors have no names"
+
+
+class Simulates:
+    def simulate(self, streams, n_rep):
+        return {}
+
+
+def test_theory_is_for_those_that_state_it():
+    @dataclass(frozen=True)
+    class Known(Trial):
+        def exact(self):
+            return {"mean": 0.0}
+
+    assert isinstance(Known(1), HasExact)
+    assert not isinstance(Trial(1), HasExact)
 
 
 SCENARIOS = grid(Trial, k=[0, 1, 2])
@@ -175,5 +191,4 @@ def test_keys_are_in_order_and_last():
 def test_fewer_scenarios_keep_their_streams():
     some = PLAN.only(SCENARIOS[1:2])
     assert list(some.keys.values()) == SCENARIOS[1:2]
-    one = SCENARIOS[1]
-    assert some.streams(one, 3) == PLAN.streams(one, 3)
+    assert some.streams(SCENARIOS[1], 3) == PLAN.streams(SCENARIOS[1], 3)

@@ -6,9 +6,7 @@ stored blocks; and nothing is read from it that does not have that hash.
 """
 
 import os
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from operator import methodcaller
@@ -28,27 +26,16 @@ from typing import (
 
 import numpy as np
 
-from simstudy.data.content import held_array, held_frame
+from simstudy.data.copies import held_array, held_frame
+from simstudy.data.file_hash import sha256_of
+from simstudy.data.kept import Content, frozen, kept
 from simstudy.data.reads import declare, unwatched
-from simstudy.data.sources import (
-    COMPRESSED,
-    Bundled,
-    File,
-    InMemory,
-    Stored,
-    ending_of,
-    kind_of,
-    sha256_of,
-    stem,
-)
+from simstudy.data.sources import Bundled, File, InMemory, Stored, ending_of, kind_of, stem
+from simstudy.data.tables import read_npy, reader_of_tables
 from simstudy.errors import DesignError, StudyError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-TABLES = (".csv", ".parquet")
-
-KEPT_BYTES = 1 << 30  # of what was read, in each process; the latest is kept whatever its size
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -98,22 +85,22 @@ def _as_frame(part: "Data", /, **options: Any) -> "pd.DataFrame":
         _refuse_options(part, options)
         table = part._held("DataFrame", "Data.frame")
     else:
-        parse = _reader_of_tables(part.source.place)
-        key = (part.sha256, parse.func, _frozen({**parse.keywords, **options}))
+        parse = reader_of_tables(part.source.place)
+        key = (part.sha256, parse.func, frozen({**parse.keywords, **options}))
         if _has_function(options):  # which may do something else by the next time
             table = part._read(partial(parse, **options))
         else:
-            table = _kept(key, lambda: part._read(partial(parse, **options)))
+            table = kept(key, lambda: part._read(partial(parse, **options)))
     copied = table.copy(deep=True)
     copied.index = table.index.copy(deep=True)
     return cast("pd.DataFrame", copied)
 
 
-def _has_function(options: Any) -> bool:
+def _has_function(options: "Mapping[str, object] | Sequence[object]") -> bool:
     parts = options.values() if isinstance(options, Mapping) else options
     return any(
-        callable(one) or (isinstance(one, Mapping | list | tuple) and _has_function(one))
-        for one in parts
+        callable(part) or (isinstance(part, Mapping | list | tuple) and _has_function(part))
+        for part in parts
     )
 
 
@@ -137,7 +124,7 @@ def _as_array(part: "Data", /) -> np.ndarray:
             f"{part.source.place} does not end in .npy, so it is not read as an array. Read it "
             "with .frame().to_numpy(), or take .bytes() apart."
         )
-    return cast(np.ndarray, _kept((part.sha256, ".npy"), lambda: part._read(_npy)))
+    return kept((part.sha256, ".npy"), lambda: part._read(read_npy))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,9 +188,7 @@ class Data:
         """The file, as it is."""
         if isinstance(self.source, InMemory):
             self._refuse_kind("bytes", "Data.file or Data.bundled")
-        return cast(
-            "bytes", _kept((self.sha256, "bytes"), lambda: self._read(methodcaller("read")))
-        )
+        return cast("bytes", kept((self.sha256, "bytes"), lambda: self._read(methodcaller("read"))))
 
     def text(self, encoding: str = "utf-8") -> str:
         """The file as text, with the ends of its lines as they are."""
@@ -238,12 +223,12 @@ class Data:
             Where it is not the content that this part was made of, or is not there.
         """
         if isinstance(self.source, InMemory):
-            _kept((self.sha256, "held"), self._checked_content)
+            kept((self.sha256, "held"), self._checked_content)
             return
         with unwatched(), self.source.open() as file:
             self._refuse_other(sha256_of(file, anew=anew))
 
-    def _read(self, parse: Callable[[Any], Any]) -> Any:
+    def _read(self, parse: Callable[[BinaryIO], Content]) -> Content:
         """Parse the file; it has the hash before, and still has it after."""
         assert not isinstance(self.source, InMemory)
         with unwatched(), self.source.open() as file:
@@ -257,9 +242,9 @@ class Data:
         assert isinstance(self.source, InMemory)
         if type(self.source.content).__name__ != kind:
             self._refuse_kind(kind, maker)
-        return _kept((self.sha256, "held"), self._checked_content)
+        return kept((self.sha256, "held"), self._checked_content)
 
-    def _checked_content(self) -> Any:
+    def _checked_content(self) -> "np.ndarray | pd.DataFrame":
         assert isinstance(self.source, InMemory)
         self._refuse_other(self.source.sha256())
         if isinstance(self.source.content, np.ndarray):  # a copy in a worker may be written to
@@ -307,7 +292,7 @@ def _named(name: str) -> str:
     return name
 
 
-def _refuse_options(part: Data, options: dict[str, Any]) -> None:
+def _refuse_options(part: Data, options: Mapping[str, object]) -> None:
     if options:
         raise StudyError(
             f"{part!r} is a table already, and {', '.join(options)} says how to read a file. "
@@ -315,95 +300,15 @@ def _refuse_options(part: Data, options: dict[str, Any]) -> None:
         )
 
 
-def data_parts(part: Any) -> Iterator[Data]:
+def data_parts(part: object) -> Iterator[Data]:
     """The data within a scenario, however deep."""
     if isinstance(part, Data):
         yield part
     elif is_dataclass(part):
-        for one in fields(part):
-            yield from data_parts(getattr(part, one.name, None))
+        for field in fields(part):
+            yield from data_parts(getattr(part, field.name, None))
     elif isinstance(part, tuple | list):
-        for one in part:
-            yield from data_parts(one)
+        for entry in part:
+            yield from data_parts(entry)
     elif isinstance(part, dict):
         yield from data_parts(tuple(part.values()))
-
-
-# ---------------------------------------------------------------- reading
-def _reader_of_tables(place: str) -> "partial[Any]":
-    """What reads it, and with what options."""
-    ending = ending_of(place)
-    if ending not in TABLES:
-        raise StudyError(
-            f"{place} is read as a table only if it ends in {' or '.join(TABLES)}, compressed or "
-            "not. Read it with .bytes() or .text() and take it apart."
-        )
-    if ending == ".parquet":
-        return partial(_parquet)
-    return partial(_csv, compression=COMPRESSED.get(Path(place).suffix))
-
-
-def _csv(file: BinaryIO, **options: Any) -> Any:
-    import pandas as pd
-
-    table = pd.read_csv(file, **options)
-    if not isinstance(table, pd.DataFrame):
-        raise StudyError(
-            f"with {', '.join(options)} pandas.read_csv gives a {type(table).__name__}, which "
-            "reads on later, when nobody checks. Leave out iterator and chunksize."
-        )
-    return table
-
-
-def _parquet(file: BinaryIO, **options: Any) -> Any:
-    import pandas as pd
-
-    return pd.read_parquet(file, **options)
-
-
-def _npy(file: BinaryIO) -> np.ndarray:
-    array: np.ndarray = np.load(file, allow_pickle=False)
-    array.setflags(write=False)
-    return array
-
-
-_lock = threading.RLock()
-_cache: "OrderedDict[Any, tuple[Any, int]]" = OrderedDict()
-
-
-def _kept(key: Any, load: Callable[[], Any]) -> Any:
-    """What was loaded under this key, or is now; the longest unused is forgotten."""
-    with _lock:
-        try:
-            known = key in _cache
-        except TypeError:  # an option that cannot be looked up
-            return load()
-        if not known:
-            content = load()
-            _cache[key] = content, _size(content)
-            _forget()
-        _cache.move_to_end(key)
-        return _cache[key][0]
-
-
-def _forget() -> None:
-    size = sum(size for _, size in _cache.values())
-    while len(_cache) > 1 and size > KEPT_BYTES:
-        size -= _cache.popitem(last=False)[1][1]
-
-
-def _size(content: Any) -> int:
-    if isinstance(content, np.ndarray):
-        return content.nbytes
-    if isinstance(content, bytes):
-        return len(content)
-    return int(content.memory_usage(deep=True).sum())
-
-
-def _frozen(value: Any) -> Any:
-    """A key for options: by value and type, since 0 and False say different things to pandas."""
-    if isinstance(value, dict):
-        return tuple((name, _frozen(one)) for name, one in value.items())
-    if isinstance(value, list | tuple):
-        return type(value), tuple(map(_frozen, value))
-    return type(value), value

@@ -19,7 +19,6 @@ folder.
 
 import contextlib
 import functools
-import linecache
 import os
 import sys
 import threading
@@ -27,17 +26,11 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any
 
-_ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_STANDARD = os.path.dirname(os.path.abspath(os.__file__))
-_LINES = linecache.__file__
-_PREFIXES = tuple({sys.prefix, sys.base_prefix, sys.exec_prefix})
-_PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/lib", "/usr/lib", "/usr/share")  # time zones, locales
-_COMPILED = (".pyc", ".pyo", ".so", ".pyd", ".nbi", ".nbc")  # the last two are numba's
+from simstudy.data.readers import importing_module, reader_of
+from simstudy.data.unowned import AnyPath, is_unowned, note_written, was_written
+
 _ACCESS = os.O_RDONLY | os.O_WRONLY | os.O_RDWR
 _ANEW = os.O_CREAT | os.O_TRUNC
-
-_LIBRARY, _SIMSTUDY, _IMPORT, _PROJECT = "library", "simstudy", "import", "project"
 
 
 class _Here(threading.local):
@@ -49,7 +42,6 @@ class _Here(threading.local):
 
 _here = _Here()
 _declared: set[str] = set()
-_ours: set[str] = set()  # files and folders that this process made in the temporary folder
 _at_import: dict[tuple[str, str], None] = {}  # (path, module), in order
 _elsewhere: dict[tuple[str, str], None] = {}  # (path, definition), in order
 
@@ -117,16 +109,16 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
             _HANDLERS[event](sys._getframe(1), *args)
 
 
-def _opened(frame: FrameType, path: Any, _mode: object, flags: int) -> None:
+def _opened(frame: FrameType, path: AnyPath | int, _mode: object, flags: int) -> None:
     if isinstance(path, int):
         return
     if flags & _ANEW or flags & _ACCESS == os.O_WRONLY:
-        _wrote(path)
+        note_written(path)
     else:
         _read(frame, path)
 
 
-def _connected(frame: FrameType, database: Any) -> None:
+def _connected(frame: FrameType, database: AnyPath) -> None:
     """A database of SQLite, which opens the file in C."""
     name = os.fsdecode(database)
     if name.startswith("file:"):
@@ -134,147 +126,42 @@ def _connected(frame: FrameType, database: Any) -> None:
     if os.path.exists(name):
         _read(frame, name)
     else:
-        _wrote(name)
+        note_written(name)
 
 
-def _renamed(_frame: FrameType, source: Any, target: Any, *_: object) -> None:
-    if _real(source) in _ours:
-        _wrote(target)
-
-
-def _wrote(path: Any, *_: object) -> None:
-    full = _real(path)
-    if _inside(full, _temporary_folder()):
-        _ours.add(full)
+def _renamed(_frame: FrameType, source: AnyPath, target: AnyPath, *_: object) -> None:
+    if was_written(source):
+        note_written(target)
 
 
 _HANDLERS: dict[str, Callable[..., None]] = {
     "open": _opened,
     "sqlite3.connect": _connected,
-    "os.mkdir": lambda _frame, path, *_: _wrote(path),
+    "os.mkdir": lambda _frame, path, *_: note_written(path),
     "os.rename": _renamed,
 }
 
 
-def _read(frame: FrameType, path: Any) -> None:
+def _read(frame: FrameType, path: AnyPath) -> None:
     if _here.quiet:
         return
-    reader = _reader(frame)
+    reader = reader_of(frame)
     if reader is None:
         return
     full = os.path.abspath(os.fsdecode(path))
-    if not os.path.isfile(full) or _is_nobodys(full, reader):
+    if not os.path.isfile(full) or full in _declared:
         return
+    if not is_unowned(full, os.path.abspath(reader.f_code.co_filename)):
+        _note_read(reader, full)
+
+
+def _note_read(reader: FrameType, full: str) -> None:
     for found in _here.watchers:
         if full not in found:
             found.append(full)
-    module = _importing(reader)
+    module = importing_module(reader)
     if module is not None:
         _at_import[full, module] = None
     elif not _here.watchers:
         name = f"{reader.f_globals.get('__name__')}.{reader.f_code.co_qualname}"
         _elsewhere[full, name] = None
-
-
-def _reader(frame: FrameType | None) -> FrameType | None:
-    """The project's nearest frame.
-
-    None where there is none, or where simstudy itself (a cache, a part of data) or the import
-    system opened the file on its behalf. A loader's `get_data` outside an import reads data for
-    somebody.
-    """
-    while frame is not None:
-        kind = _kind(frame)
-        if kind is _PROJECT:
-            return frame
-        if frame.f_code.co_filename == _LINES:  # for a program, or for one that shows its source
-            return _asking(frame)
-        if kind is _SIMSTUDY or (kind is _IMPORT and frame.f_code.co_name != "get_data"):
-            return None
-        frame = frame.f_back
-    return None
-
-
-def _asking(frame: FrameType | None) -> FrameType | None:
-    """Who asked for lines of a file, if that is the project and not a library."""
-    while frame is not None and frame.f_code.co_filename == _LINES:
-        frame = frame.f_back
-    return frame if frame is not None and _kind(frame) is _PROJECT else None
-
-
-def _importing(frame: FrameType | None) -> str | None:
-    """Name of the project's module whose statements are being executed."""
-    while frame is not None:
-        if frame.f_code.co_name == "<module>" and _kind(frame) is _PROJECT:
-            return str(frame.f_globals.get("__name__"))
-        frame = frame.f_back
-    return None
-
-
-def _kind(frame: FrameType) -> str:
-    filename = frame.f_code.co_filename
-    if filename.startswith("<") and not filename.startswith("<frozen"):  # typed in, or generated
-        return _PROJECT if frame.f_globals.get("__name__") == "__main__" else _LIBRARY
-    return _kind_of_file(filename)
-
-
-@functools.cache
-def _kind_of_file(filename: str) -> str:
-    if filename.startswith("<frozen importlib"):
-        return _IMPORT
-    if filename.startswith("<frozen"):
-        return _LIBRARY
-    full = os.path.abspath(filename)
-    if _inside(full, _ENGINE):
-        return _SIMSTUDY
-    return _LIBRARY if _is_library(full) else _PROJECT
-
-
-def _is_library(full: str) -> bool:
-    return any(one in full for one in _PACKAGES) or _inside(full, _STANDARD)
-
-
-def _is_nobodys(full: str, reader: FrameType) -> bool:
-    """Whether a file is none that a study could declare, or is declared."""
-    return (
-        full in _declared
-        or full.endswith(_COMPILED)
-        or any(_inside(full, folder) for folder in _SYSTEM)
-        or _is_library(full)
-        or _is_installed(full, os.path.abspath(reader.f_code.co_filename))
-        or _is_our_own_temporary(full)
-    )
-
-
-def _is_installed(full: str, reader: str) -> bool:
-    """Whether a file belongs to the Python installation; a project may lie in the same folder."""
-    return any(_inside(full, one) and not _inside(reader, one) for one in _PREFIXES)
-
-
-def _is_our_own_temporary(full: str) -> bool:
-    real, top = _real(full), _temporary_folder()
-    while _inside(real, top):
-        if real in _ours:
-            return True
-        real = os.path.dirname(real)
-    return False
-
-
-def _temporary_folder() -> str:
-    """Where `tempfile` puts files, without importing it in the middle of opening one."""
-    chosen = getattr(sys.modules.get("tempfile"), "tempdir", None)
-    asked = (os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
-    return _real_folder(os.fsdecode(chosen or next(filter(None, asked), "/tmp")))
-
-
-@functools.cache
-def _real_folder(folder: str) -> str:
-    return os.path.realpath(folder)
-
-
-def _real(path: Any) -> str:
-    return os.path.realpath(os.fsdecode(path))
-
-
-def _inside(path: str, folder: str) -> bool:
-    return path.startswith(folder) and path[len(folder) : len(folder) + 1] == os.sep

@@ -9,7 +9,8 @@ from typing import Any
 from simstudy.design import Plan, Scenario
 from simstudy.engine.columns import checked_columns
 from simstudy.identity.fingerprint import Fingerprint, Trace, learn_drift, trace
-from simstudy.identity.fingerprint.modules import forget_modules, loaded_digest
+from simstudy.identity.fingerprint.modules.loaded import loaded_digest
+from simstudy.identity.fingerprint.modules.places import forget_modules
 from simstudy.identity.names import parts_of, short_hash, typed
 from simstudy.identity.streams import Streams
 from simstudy.measures import Measure

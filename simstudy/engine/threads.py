@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from simstudy.errors import StudyError
-from simstudy.thread_variables import THREAD_VARIABLES
+from simstudy.identity.fingerprint.what_counts import THREAD_VARIABLES
 
 MOST_DRAWS = 10  # of a block: libraries that are loaded one by one need a few, a mistake no end
 

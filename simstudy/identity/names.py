@@ -1,4 +1,4 @@
-"""Identities, and the nearest name to one that does not exist."""
+"""What names a scenario, and what else tells its values apart."""
 
 import enum
 import functools
@@ -7,11 +7,19 @@ import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
 PLAIN = (type(None), bool, int, float, str)
+
+
+class NamesItself(Protocol):
+    """A part that says itself what names it."""
+
+    def identity_text(self) -> str:
+        """A text that is the same in every process and on every machine."""
+        ...
 
 
 def identity(part: object, *, without: Collection[str] = ()) -> str:
@@ -36,7 +44,7 @@ def identity(part: object, *, without: Collection[str] = ()) -> str:
     if type(part) is float or type(part) is int or type(part) is str:
         return _scalar(part)
     if names_itself(part):
-        return _own_name(part)
+        return str(part.identity_text())
     if is_dataclass(part) and not isinstance(part, type):
         named = ",".join(f"{name}={value}" for name, value in _non_default(part, without))
         return f"{type(part).__name__}({named})"
@@ -48,17 +56,14 @@ def identity(part: object, *, without: Collection[str] = ()) -> str:
     return _scalar(part)
 
 
-def names_itself(part: Any) -> bool:
+def names_itself(part: object) -> TypeGuard[NamesItself]:
     """Whether a part has an `identity_text` of its own."""
     return not isinstance(part, type) and callable(getattr(part, "identity_text", None))
 
 
-def _own_name(part: Any) -> str:
-    return str(part.identity_text())
-
-
-def _non_default(part: Any, without: Collection[str]) -> Iterable[tuple[str, str]]:
-    for name, default in _defaults(part.__class__):
+def _non_default(part: object, without: Collection[str]) -> Iterable[tuple[str, str]]:
+    kind: Any = part.__class__
+    for name, default in _defaults(kind):
         if name not in without:
             value = identity(getattr(part, name))
             if value != default:
@@ -68,17 +73,17 @@ def _non_default(part: Any, without: Collection[str]) -> Iterable[tuple[str, str
 @functools.cache
 def _defaults(kind: Any) -> tuple[tuple[str, str | None], ...]:
     """Fields of a dataclass by name, each with the identity of its default, if it has one."""
-    return tuple(sorted((one.name, _default(one)) for one in fields(kind)))
+    return tuple(sorted((field.name, _default(field)) for field in fields(kind)))
 
 
-def _default(one: "Field[Any]") -> str | None:
-    if not _is_missing(one.default):
-        return identity(one.default)
-    factory: Any = one.default_factory
+def _default(field: "Field[Any]") -> str | None:
+    if not _is_missing(field.default):
+        return identity(field.default)
+    factory: Any = field.default_factory
     return None if _is_missing(factory) else identity(factory())
 
 
-def _is_missing(default: Any) -> bool:
+def _is_missing(default: object) -> bool:
     """By type: a class from a notebook reaches a worker process with a copy of MISSING."""
     return isinstance(default, type(MISSING))
 
@@ -112,12 +117,12 @@ def typed(value: object) -> str:
     Arithmetic may tell them apart, so blocks that were drawn with one are not taken for another's.
     """
     if is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "identity_text"):
-        named = (f"{one.name}={typed(getattr(value, one.name))}" for one in fields(value))
+        named = (f"{field.name}={typed(getattr(value, field.name))}" for field in fields(value))
         return f"{type(value).__name__}({', '.join(named)})"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key!r}: {typed(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {typed(held)}" for key, held in value.items()) + "}"
     if isinstance(value, tuple):
-        return "(" + "".join(f"{typed(one)}," for one in value) + ")"
+        return "(" + "".join(f"{typed(entry)}," for entry in value) + ")"
     if isinstance(value, list):
         return "[" + ", ".join(map(typed, value)) + "]"
     if isinstance(value, np.generic):
@@ -125,28 +130,30 @@ def typed(value: object) -> str:
     return repr(value) if type(value) in PLAIN else identity(value)
 
 
-def parts_of(part: Any) -> Iterator[Any]:
+def parts_of(part: object) -> Iterator[object]:
     """A scenario and everything within it that has code of its own, itself first."""
-    if isinstance(part, Mapping):
-        inside = list(part.values())
-    elif isinstance(part, tuple | list):
-        inside = list(part)
-    elif is_dataclass(part) and not isinstance(part, type):
-        inside = [getattr(part, one.name) for one in fields(part)]
-    else:
-        inside = []
     if type(part) not in (*PLAIN, tuple, list, dict) and not isinstance(part, np.generic):
         yield part
-    for one in inside:
-        yield from parts_of(one)
+    for inner in _inside(part):
+        yield from parts_of(inner)
 
 
-def _shown(value: Any) -> str:
+def _inside(part: object) -> list[Any]:
+    if isinstance(part, Mapping):
+        return list(part.values())
+    if isinstance(part, tuple | list):
+        return list(part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return [getattr(part, field.name) for field in fields(part)]
+    return []
+
+
+def _shown(value: object) -> str:
     shape = getattr(value, "shape", None)
     return f"a {type(value).__name__} of shape {shape}" if shape is not None else repr(value)
 
 
-def _advice(value: Any) -> str:
+def _advice(value: object) -> str:
     """The line that makes it a part, where it holds data."""
     makers = {
         "DataFrame": "Data.frame(table, name='prices')",

@@ -18,7 +18,7 @@ from simstudy.analysis.result import Result
 from simstudy.analysis.summary import factor_names
 from simstudy.design import Plan, factors_of
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
-from simstudy.identity.sources import source_files
+from simstudy.identity.source_files import source_files
 from simstudy.lazy.pandas import pd
 from simstudy.output.environment import environment
 from simstudy.output.origin import REPORT, as_json, figure_files, file_hash, origin_of, said_origin
@@ -189,7 +189,7 @@ def _write_frames(result: Result, made: Published) -> None:
 
 def scenario_table(plan: Plan) -> pa.Table:
     """The factors of every scenario, beside its key."""
-    rows = [{"scenario": key} | factors_of(scenario) for key, scenario in plan.keys.items()]
+    rows = [{"scenario": key, **factors_of(scenario)} for key, scenario in plan.keys.items()]
     names = ["scenario", *factor_names(plan)]
     return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simstudy.analysis.result import Result
-from simstudy.identity.sources import experiment_libraries, sources_digest
+from simstudy.identity.source_files import experiment_libraries, sources_digest
 from simstudy.output.environment import library_versions
 from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.whole_files import read_json

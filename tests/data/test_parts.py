@@ -3,8 +3,6 @@
 import hashlib
 import os
 import pickle
-import struct
-import subprocess
 import sys
 import time
 import zipfile
@@ -12,16 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from simstudy import Data
-from simstudy.data import parts as data
-from simstudy.data import sources
-from simstudy.data.content import held_array, held_frame, of_array, of_frame
+from simstudy.data import file_hash, kept
 from simstudy.design import factors_of, grid, scenario_key
 from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError, StudyError
@@ -37,7 +29,7 @@ WORKERS = [Workers("inline", 1), Workers("loky", 2)]
 @pytest.fixture(autouse=True)
 def nothing_read(monkeypatch):
     """As in a new process: nothing has been read yet."""
-    monkeypatch.setattr(data, "_cache", type(data._cache)())
+    monkeypatch.setattr(kept, "_cache", type(kept._cache)())
 
 
 @pytest.fixture
@@ -52,266 +44,10 @@ def at_rest(monkeypatch):
     """Files count as at rest as soon as they are written; gives the number of files hashed."""
     hashed = []
     digest = hashlib.file_digest
-    monkeypatch.setattr(sources, "COARSEST_NS", -time.time_ns())
-    monkeypatch.setattr(sources, "_hashed", {})
+    monkeypatch.setattr(file_hash, "COARSEST_NS", -time.time_ns())
+    monkeypatch.setattr(file_hash, "_hashed", {})
     monkeypatch.setattr(hashlib, "file_digest", lambda *of: hashed.append(1) or digest(*of))
     return hashed
-
-
-# ---------------------------------------------------------------- arrays
-KINDS = ["?", "i1", "<i8", "<u4", "<f4", "<f8", "<c16", "<M8[us]", "<m8[s]", "S2", "<U2"]
-FEW = {
-    "f": st.sampled_from([0.0, -0.0, 1.5, np.nan, np.inf]),
-    "c": st.sampled_from([0j, complex(np.nan, 1), complex(1, np.nan)]),
-}
-ARRAYS = st.sampled_from(KINDS).flatmap(
-    lambda kind: hnp.arrays(
-        kind,
-        hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=2),
-        elements=FEW.get(np.dtype(kind).kind),
-    )
-)
-
-
-def plainly(array):
-    """Type, shape and values as text: NaN is one, and a negative zero is not zero."""
-    return array.dtype.newbyteorder("<").str, array.shape, repr(array.tolist())
-
-
-@given(ARRAYS, ARRAYS)
-def test_arrays_have_one_hash_if_and_only_if_they_hold_the_same(one, other):
-    assert (of_array(one) == of_array(other)) == (plainly(one) == plainly(other))
-
-
-@given(ARRAYS)
-def test_no_layout_in_memory_moves_the_hash_of_an_array(array):
-    swapped = array.astype(array.dtype.newbyteorder(">"))
-    strided = np.repeat(array[..., None], 2, axis=-1)[..., 0]
-    for same in (np.asfortranarray(array).reshape(array.shape), swapped, strided, array.copy()):
-        assert of_array(same) == of_array(array)
-        assert of_array(held_array(same)) == of_array(array)
-
-
-def test_the_hash_of_an_array_is_what_is_written_down():
-    def text(of):
-        return struct.pack("<q", len(of)) + of
-
-    values = b"".join(struct.pack("<d", x) for x in (0, 1, 2, 3, 4, 5))
-    said = b"simstudy array 1\n" + text(b"(2, 3)") + text(b"<f8") + values
-    assert of_array(np.arange(6.0).reshape(2, 3)) == hashlib.sha256(said).hexdigest()
-
-
-def test_nan_is_one_whatever_its_bits():
-    odd = np.array([0x7FF8000000000001, 0xFFF8000000000000], "<u8").view("<f8")
-    assert np.isnan(odd).all()
-    assert of_array(odd) == of_array(np.full(2, np.nan))
-    assert of_array(odd.view(complex)) == of_array(np.array([complex(np.nan, np.nan)]))
-
-
-def test_fields_of_a_record_count_and_what_is_between_them_does_not():
-    loose = np.zeros(
-        2, np.dtype({"names": ["a", "b"], "formats": ["i1", "<f8"], "offsets": [0, 8]})
-    )
-    tight = np.zeros(2, [("a", "i1"), ("b", ">f8")])
-    assert of_array(loose) == of_array(tight)
-    assert of_array(tight) != of_array(np.zeros(2, [("a", "i1"), ("c", ">f8")]))
-
-
-@pytest.mark.parametrize(
-    ("array", "says"),
-    [
-        (np.array([{}]), "type object, which are places in memory and no values.*astype"),
-        (np.zeros(2, np.longdouble), "which other machines keep in other bits"),
-        (np.zeros(2, "V3"), "for which no bytes are defined"),
-        (np.ma.masked_array([1]), "takes a NumPy array, not a MaskedArray of shape"),
-        (np.array(["a"], np.dtypes.StringDType()), "for which no bytes are defined"),
-        ([1.0], "takes a NumPy array, not a list: make one with numpy.asarray"),
-    ],
-)
-def test_arrays_that_cannot_be_told_apart_are_refused(array, says):
-    with pytest.raises(DesignError, match=says):
-        Data.array(array, name="x")
-
-
-# ---------------------------------------------------------------- tables
-COLUMNS = {
-    "int64": st.integers(-2, 2),
-    "float32": st.sampled_from([0.0, -0.0, 1.5, None]),
-    "float64": st.sampled_from([0.0, -0.0, 1.5, None]),
-    "bool": st.booleans(),
-    "str": st.sampled_from(["", "a", "aa", "é", None]),
-    "string": st.sampled_from(["", "a", None]),
-    "object": st.sampled_from(["", "a", "1", 1, 1.0, True, None]),
-    "Int64": st.sampled_from([0, 1, None]),
-    "Float64": st.sampled_from([0.0, 1.5, None]),
-    "boolean": st.sampled_from([True, False, None]),
-    "category": st.sampled_from(["a", "b", None]),
-    "datetime64[us]": st.sampled_from(["2020-01-01", "2021-01-01", None]),
-    "datetime64[ns]": st.sampled_from(["2020-01-01", "2021-01-01", None]),
-    "datetime64[us, UTC]": st.sampled_from(["2020-01-01", "2021-01-01", None]),
-    "datetime64[us, Europe/Paris]": st.sampled_from(["2020-01-01", "2021-01-01", None]),
-    "timedelta64[s]": st.sampled_from([0, 1, None]),
-    "arrow": st.sampled_from(["", "a", None]),
-    "arrow int": st.sampled_from([0, 1, None]),
-    "arrow day": st.sampled_from([pd.Timestamp(2020, 1, 1).date(), None]),
-    "arrow time": st.sampled_from([pd.Timestamp(2020, 1, 1), None]),
-}
-ARROW = {
-    "arrow": pd.ArrowDtype(pa.string()),
-    "arrow int": pd.ArrowDtype(pa.int16()),
-    "arrow day": pd.ArrowDtype(pa.date32()),
-    "arrow time": pd.ArrowDtype(pa.timestamp("us", "UTC")),
-}
-
-
-def columns_of(n_rows):
-    kinds = st.sampled_from(sorted(COLUMNS))
-    return kinds.flatmap(
-        lambda kind: st.tuples(
-            st.sampled_from(["x", "y", 1]),
-            st.just(kind),
-            st.lists(COLUMNS[kind], min_size=n_rows, max_size=n_rows),
-        )
-    )
-
-
-@st.composite
-def tables(draw):
-    n_rows = draw(st.integers(0, 2))
-    columns = draw(st.lists(columns_of(n_rows), max_size=2))
-    index = draw(st.sampled_from([tuple(range(n_rows)), tuple(range(1, n_rows + 1))]))
-    return columns, index, draw(st.sampled_from([None, "row"]))
-
-
-def column(kind, values, *, storage):
-    if kind in ("str", "string"):
-        dtype = pd.StringDtype(storage, na_value=np.nan if kind == "str" else pd.NA)
-        return pd.Series(pd.array(values, dtype=dtype))
-    if kind == "category":
-        return pd.Series(pd.Categorical(values, categories=["a", "b", "never"]))
-    if kind.startswith("datetime64[us, "):
-        zone = kind.removeprefix("datetime64[us, ").removesuffix("]")
-        return pd.Series(pd.to_datetime(values).as_unit("us").tz_localize(zone))
-    if kind.startswith("datetime"):
-        return pd.Series(pd.to_datetime(values), dtype=kind)
-    if kind.startswith("timedelta"):
-        return pd.Series(pd.to_timedelta(values, unit="s"), dtype=kind)
-    return pd.Series(values, dtype=ARROW.get(kind, kind))
-
-
-def built(spec, *, storage="python"):
-    columns, index, name = spec
-    made = {i: column(kind, values, storage=storage) for i, (_, kind, values) in enumerate(columns)}
-    frame = pd.DataFrame(made, index=range(len(index)))
-    frame.index = pd.Index(index, name=name, dtype="int64")
-    frame.columns = pd.Index([label for label, _, _ in columns], dtype=object)
-    return frame
-
-
-@given(tables(), tables())
-def test_tables_have_one_hash_if_and_only_if_they_hold_the_same(one, other):
-    alike = of_frame(built(one)) == of_frame(built(other))
-    assert alike == (repr(one) == repr(other))
-
-
-@given(tables())
-def test_no_layout_in_memory_moves_the_hash_of_a_table(spec):
-    frame = built(spec)
-    twice = pd.concat([frame, frame])
-    slices = pd.concat([frame, frame], axis=1).iloc[:, : frame.shape[1]]
-    same = [built(spec, storage="pyarrow"), twice.iloc[: len(frame)], slices, frame.copy()]
-    for one in same:
-        assert of_frame(one) == of_frame(frame)
-        assert of_frame(held_frame(one)) == of_frame(frame)
-        pd.testing.assert_frame_equal(held_frame(one), one, check_freq=False)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda x: x[["price", "day"]],
-        lambda x: x.rename(columns={"day": "date"}),
-        lambda x: x.iloc[::-1],
-        lambda x: x.astype({"price": "float32"}),
-        lambda x: x.astype({"day": "category"}),
-        lambda x: x.astype({"day": object}),
-        lambda x: x.set_index("day"),
-        lambda x: x.set_index(["day", "price"]),
-        lambda x: x.rename_axis(index="row"),
-        lambda x: x.rename_axis(columns="kind"),
-        lambda x: x.set_axis(pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")]), axis=1),
-        lambda x: x.replace(8.5, -8.5),
-        lambda x: x.head(3),
-    ],
-)
-def test_every_change_of_a_table_shows(change):
-    assert of_frame(change(PRICES)) != of_frame(PRICES)
-
-
-def test_categories_are_named_with_their_order():
-    def of(categories, ordered=False):
-        return of_frame(pd.DataFrame({"x": pd.Categorical(["a"], categories, ordered=ordered)}))
-
-    assert len({of(["a", "b"]), of(["b", "a"]), of(["a"]), of(["a", "b"], ordered=True)}) == 4
-
-
-def test_a_range_is_the_numbers_that_it_stands_for():
-    listed = PRICES.set_axis(pd.Index([0, 1, 2, 3], dtype="int64"))
-    assert of_frame(PRICES) == of_frame(listed)
-
-
-def test_text_and_objects_that_hold_text_name_columns_alike():
-    labels = pd.Index(["day", "price"], dtype=object)
-    assert of_frame(PRICES.set_axis(labels, axis=1)) == of_frame(PRICES)
-
-
-@pytest.mark.parametrize(
-    ("values", "what"),
-    [
-        (pd.period_range("2020", periods=2, freq="M"), r"period\[M\]"),
-        (pd.arrays.IntervalArray.from_breaks([0, 1, 2]), "interval"),
-        (pd.arrays.SparseArray([1, 0]), "Sparse"),
-        (pd.Series([{}, 1]), "a dict"),
-        (pd.array([[1], [2]], dtype=pd.ArrowDtype(pa.list_(pa.int8()))), "list"),
-    ],
-)
-def test_columns_that_cannot_be_told_apart_are_refused(values, what):
-    with pytest.raises(DesignError, match=rf"column 'x' holds {what}.*Convert it to numbers"):
-        Data.frame(pd.DataFrame({"x": values}), name="x")
-
-
-def test_an_index_of_periods_is_refused_like_a_column_of_them():
-    table = PRICES.set_axis(pd.period_range("2020", periods=4, freq="M"))
-    with pytest.raises(DesignError, match=r"the index holds period\[M\]"):
-        Data.frame(table, name="x")
-
-
-def test_what_is_missing_among_objects_is_told_apart():
-    missing = [None, np.nan, pd.NA, pd.NaT]
-    assert len({of_frame(pd.DataFrame({"x": [one]}, dtype=object)) for one in missing}) == 4
-
-
-def test_what_no_hash_tells_is_not_kept():
-    table = PRICES.set_axis(pd.date_range("2020", periods=4))
-    table.attrs["unit"] = "EUR"
-    held = Data.frame(table, name="p").frame()
-    assert held.index.freq is None
-    assert held.attrs == {}
-
-
-def test_the_hashes_are_the_same_in_another_process():
-    says = "from tests.with_data import PRICES; from simstudy.data.content import *;"
-    says += "print(of_frame(PRICES), of_array(PRICES['price'].to_numpy()))"
-    told = {
-        subprocess.run(
-            [sys.executable, "-c", says],
-            cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True,
-            text=True, check=True,
-        ).stdout.split()[0]
-        for seed in ("1", "2")
-    }  # fmt: skip
-    assert told == {of_frame(PRICES)}
-    assert of_frame(PRICES)[:16] == "34c642ad381cf4f3"
 
 
 # ---------------------------------------------------------------- the part
@@ -348,15 +84,16 @@ def test_a_relative_path_is_one_in_the_folder_where_the_part_was_made(csv, tmp_p
 
 
 def test_scenarios_are_told_apart_by_content_and_shown_by_name(csv):
-    one = Resampled(Data.file(csv))
+    first = Resampled(Data.file(csv))
     csv.write_text("price\n1\n")
     other = Resampled(Data.file(csv))
-    assert scenario_key(one) != scenario_key(other)
-    assert factors_of(one) == {"data": str(one.data), "n_obs": 5}
-    assert factors_of(one) != factors_of(other)
-    assert [x.data for x in grid(Resampled, data=[one.data, other.data])] == [one.data, other.data]
+    assert scenario_key(first) != scenario_key(other)
+    assert factors_of(first) == {"data": str(first.data), "n_obs": 5}
+    assert factors_of(first) != factors_of(other)
+    both = [first.data, other.data]
+    assert [scenario.data for scenario in grid(Resampled, data=both)] == both
     with pytest.raises(DesignError, match="is in the grid twice"):
-        grid(Resampled, data=[one.data, Data(one.data.sha256, "twin", one.data.source)])
+        grid(Resampled, data=[first.data, Data(first.data.sha256, "twin", first.data.source)])
 
 
 @pytest.mark.parametrize(
@@ -460,10 +197,18 @@ def test_what_is_done_to_what_was_read_does_not_matter(csv):
 
 def test_sums_add_up_in_one_order_whatever_the_layout_was():
     wide = np.asfortranarray(np.random.default_rng(1).lognormal(0, 9, size=(300, 70)))
-    one, other = Data.array(wide, name="x"), Data.array(np.ascontiguousarray(wide), name="x")
-    assert one == other
-    assert one.source.content.sum() == other.source.content.sum()
-    assert one.source.content.strides == other.source.content.strides
+    first, other = Data.array(wide, name="x"), Data.array(np.ascontiguousarray(wide), name="x")
+    assert first == other
+    assert first.source.content.sum() == other.source.content.sum()
+    assert first.source.content.strides == other.source.content.strides
+
+
+def test_what_no_hash_tells_is_not_kept():
+    table = PRICES.set_axis(pd.date_range("2020", periods=4))
+    table.attrs["unit"] = "EUR"
+    held = Data.frame(table, name="p").frame()
+    assert held.index.freq is None
+    assert held.attrs == {}
 
 
 # ---------------------------------------------------------------- checks
@@ -519,7 +264,7 @@ def test_a_file_that_nobody_touched_is_hashed_once(csv, at_rest):
 
 
 def test_a_file_that_was_written_a_moment_ago_is_hashed_again(csv, at_rest, monkeypatch):
-    monkeypatch.setattr(sources, "COARSEST_NS", time.time_ns())
+    monkeypatch.setattr(file_hash, "COARSEST_NS", time.time_ns())
     part = Data.file(csv)
     part.check()
     assert len(at_rest) == 2
@@ -556,12 +301,12 @@ def test_files_travel_as_paths_and_the_rest_by_content(tmp_path):
 
 def test_what_was_read_is_kept_and_the_longest_unused_forgotten(csv, tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", np.zeros(3))
-    one, other = Data.file(tmp_path / "x.npy"), Data.file(csv)
-    assert one.array() is one.array()
-    monkeypatch.setattr(data, "KEPT_BYTES", 0)
+    array, other = Data.file(tmp_path / "x.npy"), Data.file(csv)
+    assert array.array() is array.array()
+    monkeypatch.setattr(kept, "KEPT_BYTES", 0)
     assert other.frame().equals(PRICES)
-    assert len(data._cache) == 1
-    assert one.array().shape == (3,)
+    assert len(kept._cache) == 1
+    assert array.array().shape == (3,)
 
 
 # ---------------------------------------------------------------- files that a package ships
@@ -668,7 +413,7 @@ def test_a_converter_that_changed_is_asked_again(tmp_path):
 
 def note_as_hashed(path, part):
     with path.open("rb") as file:
-        sources._hashed[sources._stamp(file)] = part.sha256
+        file_hash._hashed[file_hash._stamp(file)] = part.sha256
 
 
 def test_a_run_reads_its_data_when_it_starts_whatever_their_times_say(tmp_path):

@@ -24,7 +24,7 @@ import pyarrow.parquet
 import pytest
 
 from simstudy import Data
-from simstudy.data import reads
+from simstudy.data import reads, unowned
 from simstudy.data.reads import reads_at_import, unwatched, watching
 from simstudy.engine.block import draw_block
 from simstudy.engine.failures import each_replicate
@@ -39,7 +39,7 @@ WORKERS = [Workers("inline", 1), Workers("loky", 2)]
 def elsewhere(tmp_path, monkeypatch):
     """The temporary folder is another one than the test's, whose files this process wrote."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    monkeypatch.setattr(reads, "_ours", set())
+    monkeypatch.setattr(unowned, "_ours", set())
     (tmp_path / "temporary").mkdir()
 
 
@@ -150,7 +150,7 @@ def test_the_hook_is_installed_once(monkeypatch):
 
 
 def test_the_file_opens_whatever_the_hook_meets(files, monkeypatch):
-    monkeypatch.setattr(reads, "_is_nobodys", lambda *_: 1 / 0)
+    monkeypatch.setattr(reads, "is_unowned", lambda *_: 1 / 0)
     assert read_within((files / "x.txt").read_text) == []
 
 
@@ -221,7 +221,7 @@ def imports(folder):
         lambda _: pd.Timestamp("2020-01-01", tz="America/Nome"),
         lambda _: socket.getaddrinfo("localhost", 80),
     ],
-)  # fmt: skip
+)
 def test_what_no_study_owns_is_passed_over(does, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     assert read_within(does, tmp_path) == []
@@ -243,7 +243,7 @@ def test_only_what_this_process_wrote_in_the_temporary_folder_is_passed_over(tmp
 def test_a_project_in_the_folder_of_the_installation_is_still_a_project(files, monkeypatch):
     path = files / "x.csv"
     beside = compile("open(path).close()", str(files / "study.py"), "exec")
-    monkeypatch.setattr(reads, "_PREFIXES", (str(files),))
+    monkeypatch.setattr(unowned, "_PREFIXES", (str(files),))
     assert read_within(path.read_text) == []
     assert read_within(lambda: exec(beside, {"path": path})) == [str(path)]
 
@@ -347,9 +347,12 @@ print(reads_at_import(["__main__"]))
     (tmp_path / "script.py").write_text(text)
     for asked in (["-c", text], [str(tmp_path / "script.py")]):
         told = subprocess.run(
-            [sys.executable, *asked], capture_output=True, text=True, check=True,
+            [sys.executable, *asked],
+            capture_output=True,
+            text=True,
+            check=True,
             env={**os.environ, "PYTHONPATH": str(Path(reads.__file__).parents[2])},
-        )  # fmt: skip
+        )
         assert told.stdout.strip() == str({str(tmp_path / "prices.csv"): "__main__"})
 
 

@@ -21,9 +21,9 @@ from simstudy.engine.threads import (
 )
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
+from simstudy.identity.fingerprint.what_counts import THREAD_VARIABLES
 from simstudy.measures import mean
 from simstudy.study import Study
-from simstudy.thread_variables import THREAD_VARIABLES
 from tests import openmp
 
 ROOT = Path(__file__).parents[2]

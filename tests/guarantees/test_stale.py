@@ -11,8 +11,8 @@ import pytest
 import run as command_line
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
-from simstudy.identity.fingerprint import modules
-from simstudy.identity.fingerprint.modules import forget_modules
+from simstudy.identity.fingerprint.modules import libraries
+from simstudy.identity.fingerprint.modules.places import forget_modules
 from simstudy.measures import mean
 from simstudy.measures.proportions import proportion
 from simstudy.store.header import OWNER_KEY
@@ -195,7 +195,7 @@ def test_changed_settings_are_refused(change, written, first, tmp_path):
 def test_another_version_of_a_library_is_refused(written, first, tmp_path, monkeypatch):
     import numpy
 
-    monkeypatch.setattr(modules, "library_version", lambda top: "0.1")
+    monkeypatch.setattr(libraries, "library_version", lambda top: "0.1")
     said = f"numpy was {numpy.__version__} and is 0.1"
     assert_refused(written.study(), tmp_path / "out", said)
 

@@ -64,7 +64,7 @@ def test_identity_is_the_class_and_its_non_default_fields(part, text):
     [(1, 1.0, np.int64(1), np.float64(1), np.uint8(1)), (0.1, np.float64(0.1)), ([1, 2], (1, 2.0))],
 )
 def test_numbers_are_named_by_value(same):
-    assert len({identity(one) for one in same}) == 1
+    assert len({identity(number) for number in same}) == 1
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_numbers_are_named_by_value(same):
     ],
 )
 def test_what_differs_is_named_differently(different):
-    one, other = different
-    assert identity(one) != identity(other)
+    first, second = different
+    assert identity(first) != identity(second)
 
 
 TYPES = [
@@ -104,7 +104,7 @@ TYPES = [
 
 def test_types_tell_blocks_apart_where_values_do_not():
     """Arithmetic may treat 1, 1.0 and NumPy's 1 differently, so stored blocks are told apart."""
-    assert len({typed(one) for one in TYPES}) == len(TYPES)
+    assert len({typed(value) for value in TYPES}) == len(TYPES)
     assert typed(Trial(5, Normal(2), (1, 2.5))) != typed(Trial(5, Normal(2.0), (1, 2.5)))
 
 
@@ -137,7 +137,7 @@ def test_texts_cannot_imitate_one_another(pairs):
     """The text of a tuple tells its parts apart: it is read back as Python would."""
     read = eval(identity(tuple(pairs)), {"inf": float("inf")})
     flat = read if isinstance(read, tuple) else (read,)
-    parts = [x for one in flat for x in (one if isinstance(one, tuple) else (one,))]
+    parts = [x for part in flat for x in (part if isinstance(part, tuple) else (part,))]
     assert parts == [x for pair in pairs for x in pair]
 
 

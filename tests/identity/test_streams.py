@@ -127,8 +127,13 @@ def test_addresses_cannot_imitate_one_another():
 
 
 IMITATIONS = [
-    (1, "a", "b"), (1, "ab", ""), (1, "a,b"), (1, 'a", "b'), ("1", "a", "b"), (1, "a", "b", ""),
-]  # fmt: skip
+    (1, "a", "b"),
+    (1, "ab", ""),
+    (1, "a,b"),
+    (1, 'a", "b'),
+    ("1", "a", "b"),
+    (1, "a", "b", ""),
+]
 
 
 def test_the_global_generator_is_untouched():

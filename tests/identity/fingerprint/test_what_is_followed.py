@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simstudy.identity.fingerprint import changes, fingerprint, library_version, modules
-from simstudy.identity.fingerprint.modules import forget_modules
+from simstudy.identity.fingerprint import changes, fingerprint, library_version
+from simstudy.identity.fingerprint.modules import libraries
+from simstudy.identity.fingerprint.modules.places import forget_modules, is_project
+from simstudy.identity.fingerprint.modules.statements import effects
 from simstudy.identity.names import identity
 from tests.toy import Mean
 
-PACKAGE = Path(__file__).parents[2] / "simstudy"
+PACKAGE = Path(__file__).parents[3] / "simstudy"
 
 MODEL = '''
 """A scenario."""
@@ -104,16 +106,24 @@ def forget():
     forget_modules()
 
 
-def differing(one, other):
-    return {name for name in {*one, *other} if one.get(name) != other.get(name)}
+def differing(first, second):
+    return {name for name in {*first, *second} if first.get(name) != second.get(name)}
 
 
 def test_it_follows_what_the_scenario_uses_and_nothing_else(trace):
     assert set(trace()) == {
-        "model.Trial", "model.shifted", "model.SHIFT", "model.KNOWN", "helpers.scale",
-        "helpers.twice", "helpers.inner", "helpers.FACTOR", "numpy", "numpy (its settings)",
+        "model.Trial",
+        "model.shifted",
+        "model.SHIFT",
+        "model.KNOWN",
+        "helpers.scale",
+        "helpers.twice",
+        "helpers.inner",
+        "helpers.FACTOR",
+        "numpy",
+        "numpy (its settings)",
         "python",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -172,8 +182,9 @@ def test_the_parts_of_a_scenario_count(trace):
         "        return self.sd\n\n\ndef drawn_by_nobody(x):",
     )
     use = "Trial(k=Data())"
-    one, other = trace(part, use=use), trace(part, ("return self.sd", "return -self.sd"), use=use)
-    assert differing(one, other) == {"model.Data"}
+    first = trace(part, use=use)
+    second = trace(part, ("return self.sd", "return -self.sd"), use=use)
+    assert differing(first, second) == {"model.Data"}
 
 
 def test_an_import_inside_a_function_counts(trace):
@@ -200,7 +211,7 @@ def test_a_constant_that_is_changed_in_place_counts_from_its_start(trace):
 def test_the_version_of_a_library_counts(trace, monkeypatch):
     before = trace()
     assert before["numpy"] == np.__version__
-    monkeypatch.setattr(modules, "library_version", lambda top: f"99.{top}")
+    monkeypatch.setattr(libraries, "library_version", lambda top: f"99.{top}")
     assert differing(before, trace()) == {"numpy"}
 
 
@@ -233,9 +244,7 @@ def test_a_scenario_within_a_function_counts_as_that_function():
     class Local:
         k: float
 
-    name = (
-        "tests.identity.test_fingerprint.test_a_scenario_within_a_function_counts_as_that_function"
-    )
+    name = f"{__name__}.test_a_scenario_within_a_function_counts_as_that_function"
     assert any(entry.startswith(name) for entry in fingerprint([Local(1)]))
 
 
@@ -250,14 +259,17 @@ def test_changes_in_words():
     old = {"a.f": "#1", "numpy": "2.0", "gone": "#3", "same": "#4"}
     new = {"a.f": "#2", "numpy": "2.1", "new": "#5", "same": "#4"}
     assert changes(old, new) == [
-        "a.f has changed", "gone is gone", "new is new", "numpy was 2.0 and is 2.1",
-    ]  # fmt: skip
+        "a.f has changed",
+        "gone is gone",
+        "new is new",
+        "numpy was 2.0 and is 2.1",
+    ]
     assert changes(old, old) == []
 
 
 def test_the_standard_library_does_not_count():
     assert not set(fingerprint([Mean(3)])) & set(sys.stdlib_module_names)
-    assert modules.is_project("json") is False
+    assert is_project("json") is False
 
 
 # ---------------------------------------------------------------- our own modules
@@ -265,11 +277,11 @@ MAY_ACT = {"simstudy", "simstudy.shapes", "simstudy.stats._compile", "simstudy.s
 """Start of a hook, annotations, and what teaches numba vectors (which counts whole)."""
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda one: one.stem)
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
 def test_modules_of_ours_only_define(path):
     """The walk does not ask what else they do when they are imported."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     name = ".".join(parts).removesuffix(".__init__")
     importlib.import_module(name)
     if name not in MAY_ACT and not name.startswith("simstudy.lazy."):
-        assert modules.effects(name) == []
+        assert effects(name) == []

@@ -5,12 +5,9 @@ import re
 import sys
 from pathlib import Path
 
-from simstudy.identity.fingerprint.modules import (
-    libraries_of,
-    library,
-    modules_behind,
-    source_file,
-)
+from simstudy.identity.fingerprint.modules.imports import libraries_of, modules_behind
+from simstudy.identity.fingerprint.modules.libraries import library
+from simstudy.identity.fingerprint.modules.places import source_file
 
 PACKAGE = Path(__file__).parents[1]
 LOOKS_UP = re.compile(rb"\bimportlib\b|\b__import__\b|\bexec\(")  # modules by their names
@@ -50,4 +47,4 @@ def experiment_libraries(module_file: str | None) -> dict[str, str]:
 def _module_at(file: str) -> str:
     """Name of the loaded module whose source this is; empty where none is."""
     loaded = list(sys.modules.items())
-    return next((name for name, one in loaded if getattr(one, "__file__", None) == file), "")
+    return next((name for name, module in loaded if getattr(module, "__file__", None) == file), "")

@@ -18,8 +18,11 @@ class UnknownValueError(TypeError):
 ATOMS = (NoneType, bool, int, float, complex, str, bytes, EllipsisType, NotImplementedType)
 SHOWN = ("datetime", "decimal", "fractions", "uuid", "zoneinfo")  # modules whose reprs say it all
 CONTAINERS = (tuple, list, set, frozenset, dict)
-FRAMES = ("DataFrame", "Series", "Index", "RangeIndex", "MultiIndex", "Categorical",
-          "DatetimeIndex", "CategoricalIndex", "Table", "LazyFrame")  # fmt: skip
+_FRAMES = """
+DataFrame Series Index RangeIndex MultiIndex Categorical DatetimeIndex CategoricalIndex Table
+LazyFrame
+"""
+FRAMES = frozenset(_FRAMES.split())
 
 
 def plain_token(value: Any, inner: Callable[[Any], str]) -> str:
@@ -52,12 +55,12 @@ def held_by(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
         parts = ",".join(sorted(map(inner, tuple(_iterated(value, kind)))))
     else:
         pairs = [(key, dict.__getitem__(value, key)) for key in dict.__iter__(value)]
-        parts = ",".join(f"{inner(key)}:{inner(one)}" for key, one in pairs)
+        parts = ",".join(f"{inner(key)}:{inner(part)}" for key, part in pairs)
     return f"{kind.__name__}[{parts}]"
 
 
 def _iterated(value: Any, kind: type) -> Iterable[Any]:
-    base = next(one for one in (tuple, list, set, frozenset) if issubclass(kind, one))
+    base = next(base for base in (tuple, list, set, frozenset) if issubclass(kind, base))
     return base.__iter__(value)  # a subclass may say something else
 
 

@@ -9,7 +9,7 @@ keeps a column of text, nor the machine's byte order moves a hash.
 import hashlib
 import struct
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -22,7 +22,7 @@ _AT_ONCE = 1 << 16  # texts encoded together: what it costs in memory
 _MISSING = {"NAType": b"a", "NaTType": b"t", "NoneType": b"0"}
 
 
-def of_array(array: np.ndarray) -> str:
+def hash_of_array(array: np.ndarray) -> str:
     """Hash of an array's type, shape and values.
 
     Raises
@@ -35,7 +35,7 @@ def of_array(array: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def of_frame(frame: "pd.DataFrame") -> str:
+def hash_of_frame(frame: "pd.DataFrame") -> str:
     """Hash of a table's column names, types, index and values.
 
     Raises
@@ -52,49 +52,13 @@ def of_frame(frame: "pd.DataFrame") -> str:
     return digest.hexdigest()
 
 
-def held_array(array: np.ndarray) -> np.ndarray:
-    """A read-only copy in one layout, in which sums add up in one order."""
-    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
-    held = np.array(array, dtype=native, order="C", copy=True)
-    held.setflags(write=False)
-    return held
-
-
-def held_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """A copy in one layout, without what no hash tells: attributes, flags, an index's frequency."""
-    import pandas as pd
-
-    columns = {i: _held_column(frame.iloc[:, i]) for i in range(frame.shape[1])}
-    held = pd.DataFrame(columns, index=range(len(frame)))
-    held.index = _held_index(frame.index)
-    held.columns = _held_index(frame.columns)
-    return held
-
-
-def _held_column(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    import pandas as pd
-
-    dtype: Any = column.dtype
-    native = dtype.newbyteorder("=") if isinstance(dtype, np.dtype) else dtype
-    return pd.Series(column.array.copy(), dtype=native)
-
-
-def _held_index(index: "pd.Index[Any]") -> "pd.Index[Any]":
-    import pandas as pd
-
-    held: Any = index.copy(deep=True)
-    if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex):
-        held.freq = None
-    return cast("pd.Index[Any]", held)
-
-
-def _put(digest: Any, text: str) -> None:
+def _put(digest: "hashlib._Hash", text: str) -> None:
     encoded = text.encode("utf-8", "surrogatepass")
     digest.update(struct.pack("<q", len(encoded)) + encoded)
 
 
 # ---------------------------------------------------------------- arrays
-def _array(digest: Any, array: np.ndarray, where: str) -> None:
+def _array(digest: "hashlib._Hash", array: np.ndarray, where: str) -> None:
     _put(digest, f"{array.shape}")
     dtype = array.dtype
     if dtype.names:
@@ -121,7 +85,7 @@ def _refuse_dtype(dtype: np.dtype[Any], where: str) -> NoReturn:
     )
 
 
-def _bytes(array: np.ndarray) -> Any:
+def _bytes(array: np.ndarray) -> memoryview:
     """Values in the order of the rows, little-endian, with one NaN."""
     plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     if plain.dtype.kind == "c":
@@ -129,11 +93,11 @@ def _bytes(array: np.ndarray) -> Any:
     if plain.dtype.kind == "f" and (missing := np.isnan(plain)).any():
         plain = plain.copy()
         plain[missing] = np.nan
-    return plain.reshape(-1).view(np.uint8) if plain.nbytes else b""
+    return plain.reshape(-1).view(np.uint8).data if plain.nbytes else memoryview(b"")
 
 
 # ---------------------------------------------------------------- tables
-def _labels(digest: Any, index: "pd.Index[Any]", where: str, *, names: bool) -> None:
+def _labels(digest: "hashlib._Hash", index: "pd.Index[Any]", where: str, *, names: bool) -> None:
     """Names of the levels, then each level; how the names of columns are kept does not count."""
     import pandas as pd
 
@@ -148,20 +112,34 @@ def _labels(digest: Any, index: "pd.Index[Any]", where: str, *, names: bool) -> 
             _column(digest, values.array, where)
 
 
-def _column(digest: Any, values: Any, where: str) -> None:
+def _column(digest: "hashlib._Hash", values: Any, where: str) -> None:
     import pandas as pd
 
     if type(values) is pd.arrays.NumpyExtensionArray:  # text of Python is one, too
         values = values.to_numpy()
-    dtype = values.dtype
-    if isinstance(dtype, np.dtype):
+    if isinstance(values.dtype, np.dtype):
         _plain(digest, np.asarray(values), where)
-    elif isinstance(dtype, pd.CategoricalDtype):
-        _put(digest, f"category ordered={bool(dtype.ordered)}")
-        _put(digest, f"{len(dtype.categories)}")
-        _column(digest, dtype.categories.array, f"the categories of {where}")
-        _array(digest, np.asarray(values.codes, dtype="<i8"), where)
-    elif isinstance(dtype, pd.DatetimeTZDtype):
+    elif isinstance(values.dtype, pd.CategoricalDtype):
+        _categories(digest, values, where)
+    else:
+        _extension(digest, values, where)
+
+
+def _categories(digest: "hashlib._Hash", values: "pd.Categorical[Any]", where: str) -> None:
+    dtype = values.dtype
+    _put(digest, f"category ordered={bool(dtype.ordered)}")
+    _put(digest, f"{len(dtype.categories)}")
+    _column(digest, dtype.categories.array, f"the categories of {where}")
+    _array(digest, np.asarray(values.codes, dtype="<i8"), where)
+
+
+def _extension(digest: "hashlib._Hash", values: Any, where: str) -> None:
+    """A column of a type that pandas has and NumPy has not."""
+    import pandas as pd
+
+    dtype = values.dtype
+    nullable = pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray
+    if isinstance(dtype, pd.DatetimeTZDtype):
         _put(digest, f"zone {_zone(dtype.tz, where)}")
         _array(digest, np.asarray(values, dtype=f"M8[{dtype.unit}]"), where)
     elif isinstance(dtype, pd.StringDtype):
@@ -169,9 +147,7 @@ def _column(digest: Any, values: Any, where: str) -> None:
         _objects(digest, values.to_numpy(dtype=object, na_value=None), where)
     elif isinstance(dtype, pd.ArrowDtype):
         _arrow(digest, values, where)
-    elif isinstance(
-        values, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray
-    ):
+    elif isinstance(values, nullable):
         _put(digest, "nullable")
         _array(digest, np.asarray(values.isna()), where)
         _array(digest, values.to_numpy(dtype=dtype.type, na_value=0), where)
@@ -187,7 +163,7 @@ def _refuse_column(kind: object, where: str) -> NoReturn:
     )
 
 
-def _plain(digest: Any, array: np.ndarray, where: str) -> None:
+def _plain(digest: "hashlib._Hash", array: np.ndarray, where: str) -> None:
     if array.dtype == object:
         _put(digest, "object")
         _objects(digest, array, where)
@@ -195,7 +171,7 @@ def _plain(digest: Any, array: np.ndarray, where: str) -> None:
         _array(digest, array, where)
 
 
-def _zone(zone: Any, where: str) -> str:
+def _zone(zone: object, where: str) -> str:
     """The name of a time zone, which says the same everywhere."""
     named = getattr(zone, "key", None) or getattr(zone, "zone", None)
     is_fixed = type(zone).__module__ == "datetime"
@@ -204,7 +180,7 @@ def _zone(zone: Any, where: str) -> str:
     return str(named or zone)
 
 
-def _arrow(digest: Any, values: Any, where: str) -> None:
+def _arrow(digest: "hashlib._Hash", values: Any, where: str) -> None:
     """A column that Arrow keeps: its type, where it is missing, and its values."""
     import pyarrow as pa
 
@@ -222,7 +198,7 @@ def _arrow(digest: Any, values: Any, where: str) -> None:
     _array(digest, np.asarray(whole.fill_null(empty)), where)
 
 
-def _objects(digest: Any, values: Any, where: str) -> None:
+def _objects(digest: "hashlib._Hash", values: Any, where: str) -> None:
     """Texts, numbers and missing values, each with its type."""
     _put(digest, f"{len(values)}")
     for start in range(0, len(values), _AT_ONCE):

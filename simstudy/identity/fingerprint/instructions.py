@@ -45,23 +45,23 @@ class Code(NamedTuple):
 @cache
 def read_code(code: CodeType) -> Code:
     """Digest and references of a code object; remembered, since code objects never change."""
-    steps = [one for one in dis.get_instructions(code) if one.opname not in SKIPPED]
-    inner = [read_code(one) for one in code.co_consts if isinstance(one, CodeType)]
+    steps = [step for step in dis.get_instructions(code) if step.opname not in SKIPPED]
+    inner = [read_code(part) for part in code.co_consts if isinstance(part, CodeType)]
     places = _places(steps)
     handled = [(places(a), places(b), places(to), *rest) for a, b, to, *rest in _handlers(code)]
     text = repr((_signature(code), list(_lines(steps, places)), handled))
     return Code(
         hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest(),
-        _unique(_chains(steps), *(one.chains for one in inner)),
-        frozenset(_attributes(steps)).union(*(one.attributes for one in inner)),
-        _unique(_imports(steps), *(one.imports for one in inner)),
-        frozenset(_strings(code)).union(*(one.strings for one in inner)),
-        any(map(_annotates, steps)) or any(one.annotates for one in inner),
+        _unique(_chains(steps), *(part.chains for part in inner)),
+        frozenset(_attributes(steps)).union(*(part.attributes for part in inner)),
+        _unique(_imports(steps), *(part.imports for part in inner)),
+        frozenset(_strings(code)).union(*(part.strings for part in inner)),
+        any(map(_annotates, steps)) or any(part.annotates for part in inner),
     )
 
 
 def _unique(*parts: Iterable[T]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(one for part in parts for one in part))
+    return tuple(dict.fromkeys(entry for part in parts for entry in part))
 
 
 def _signature(code: CodeType) -> tuple[object, ...]:
@@ -85,7 +85,7 @@ def _handlers(code: CodeType) -> list[tuple[int, ...]]:
     parse = getattr(dis, "_parse_exception_table", None)
     if parse is None:
         return [(0, 0, 0, *code.co_exceptiontable)]
-    return [(one.start, one.end, one.target, one.depth, one.lasti) for one in parse(code)]
+    return [(h.start, h.end, h.target, h.depth, h.lasti) for h in parse(code)]
 
 
 def _lines(steps: list[dis.Instruction], places: Callable[[int], int]) -> Iterator[tuple[str, str]]:
@@ -132,13 +132,13 @@ def _chains(steps: list[dis.Instruction]) -> Iterator[tuple[str, ...]]:
 
 
 def _attributes(steps: list[dis.Instruction]) -> Iterator[str]:
-    return (str(one.argval) for one in steps if one.opname in ATTRIBUTES)
+    return (str(step.argval) for step in steps if step.opname in ATTRIBUTES)
 
 
 def _imports(steps: list[dis.Instruction]) -> Iterator[Import]:
     for at, step in enumerate(steps):
         if step.opname == "IMPORT_NAME":
-            level, names = (one.argval for one in steps[at - 2 : at])
+            level, names = (loaded.argval for loaded in steps[at - 2 : at])
             yield Import(str(step.argval), tuple(names or ()), int(level))
 
 
@@ -151,8 +151,8 @@ def _annotates(step: dis.Instruction) -> bool:
 def _strings(code: CodeType) -> Iterator[str]:
     ahead = list(code.co_consts)
     while ahead:
-        one = ahead.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, tuple | frozenset):
-            ahead += one
+        constant = ahead.pop()
+        if isinstance(constant, str):
+            yield constant
+        elif isinstance(constant, tuple | frozenset):
+            ahead += constant

@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-from simstudy.identity.sources import sources_digest
+from simstudy.identity.source_files import sources_digest
 
 
 def test_the_digest_of_the_sources_follows_the_experiment(tmp_path):

@@ -1,0 +1,1 @@
+"""Modules: whose they are, and what their sources say that no definition does."""

@@ -1,0 +1,46 @@
+"""The lists name what there is: a module that moves takes its entry along."""
+
+import importlib.util
+import re
+
+import pytest
+
+from simstudy.identity.fingerprint.what_counts import (
+    DISTRIBUTIONS,
+    HAS_EFFECTS,
+    RUNS,
+    SILENT,
+    STATES,
+    WELL_KNOWN,
+    is_passed_over,
+)
+
+PLANNED = {"simstudy.testing"}  # of the contracts that a user's own tests run
+
+
+@pytest.mark.parametrize("module", sorted({*SILENT, *RUNS} - PLANNED))
+def test_modules_of_ours_in_the_lists_exist(module):
+    assert importlib.util.find_spec(module) is not None
+    assert is_passed_over(module)
+
+
+def test_what_is_below_a_module_that_runs_studies_is_passed_over_with_it():
+    assert is_passed_over("simstudy.lazy.pandas")
+    assert is_passed_over("simstudy.identity.fingerprint.walk.notes")
+    assert not is_passed_over("simstudy.design")
+    assert not is_passed_over("simstudy.identity.names")
+
+
+def test_distributions_and_states_are_those_of_well_known_libraries():
+    assert set(DISTRIBUTIONS) <= WELL_KNOWN
+    assert set(STATES) - {"decimal"} <= WELL_KNOWN
+
+
+@pytest.mark.parametrize("decorator", ["register_model", "np.overload", "app.hook('draw')"])
+def test_decorators_that_reach_into_a_library_are_known_by_name(decorator):
+    assert HAS_EFFECTS.search(decorator)
+
+
+@pytest.mark.parametrize("decorator", ["dataclass(frozen=True)", "functools.cache", "property"])
+def test_that_test_catches_decorators_that_only_bind(decorator):
+    assert not re.search(HAS_EFFECTS, decorator)
