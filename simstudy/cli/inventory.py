@@ -1,0 +1,161 @@
+"""What is stored of a study, and what a run would still draw; nothing is drawn to find out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simstudy.cli.project import Project
+from simstudy.cli.request import Request
+from simstudy.cli.settings import read_shard
+from simstudy.errors import SimstudyError
+
+HEADER = f"{'experiment':28} {'blocks':>15} {'failed':>7} {'missing':>8}  published"
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """Blocks of a study, by what has become of them.
+
+    Parameters
+    ----------
+    wanted
+        Blocks of the whole study, or of its shard.
+    stored
+        Those of them that are there, and drawn by the code and settings of this study.
+    failed
+        Those of the stored ones in which any replicate failed.
+    to_draw
+        Blocks that a run would draw now.
+    seconds_per_block
+        What a block took the run that last drew any, with its workers; None if that is not known.
+    """
+
+    wanted: int
+    stored: int
+    failed: int
+    to_draw: int
+    seconds_per_block: float | None
+
+
+def take_inventory(request: Request) -> Inventory:
+    """Look at a study's folder as a run would, and draw nothing.
+
+    Raises
+    ------
+    StoreError
+        Where a run would refuse the folder.
+    """
+    from simstudy.analysis.summary import streamable
+    from simstudy.engine.ownership import ownership_of
+    from simstudy.engine.runner import failed_jobs, in_shard, missing_jobs
+    from simstudy.study import Folder
+
+    settings, study = request.settings, request.study
+    plan = study.plan(settings.seed)
+    streamed = streamable(study.measures) if settings.keep == "summary" else ()
+    ownership = ownership_of(plan, streamed, study.worst)
+    home = Folder.open(plan, _existing_out(request), ownership, keep=settings.keep, restart=False)
+    blocks = dict.fromkeys(plan.keys, plan.n_blocks(request.n_rep))
+    shard = read_shard(settings.shard) or (1, 1)
+    missing = in_shard(plan, missing_jobs(plan, blocks, home.store), shard)
+    failed = in_shard(plan, failed_jobs(plan, blocks, home.store), shard)
+    # the first of n shards, were every block to be drawn
+    wanted = sum((block * len(plan.keys) + place) % shard[1] == shard[0] - 1
+                 for place, n in enumerate(blocks.values()) for block in range(n))  # fmt: skip
+    again = len(failed) if settings.retry else 0
+    return Inventory(
+        wanted, wanted - len(missing), len(failed), len(missing) + again, _pace(request.folder)
+    )
+
+
+def _existing_out(request: Request) -> str | None:
+    """The folder that a run would look into; None, for an empty one, where it would make one."""
+    from simstudy.store.guard import MOMENTS, ROWS
+
+    starts_over = request.settings.restart
+    kind = MOMENTS if request.settings.keep == "summary" else ROWS
+    return request.out if (request.folder / kind).is_dir() and not starts_over else None
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    from simstudy.store.files import read_json
+    from simstudy.store.manifest import MANIFEST
+
+    return read_json(folder / MANIFEST) or {}
+
+
+def _pace(folder: Path) -> float | None:
+    manifest = _manifest(folder)
+    seconds, n_blocks = manifest.get("wall_seconds"), manifest.get("blocks_computed")
+    return seconds / n_blocks if seconds and n_blocks else None
+
+
+# ---------------------------------------------------------------- a plan
+def plan_in_words(request: Request, found: Inventory) -> str:
+    """What a run would do, line by line."""
+    study, size = request.study, request.study.block_size
+    shard = f" (shard {request.settings.shard})" if request.settings.shard else ""
+    return "\n".join(
+        (
+            f"{study.name}: {len(study.scenarios):,} scenarios, {request.n_rep:,} replicates in "
+            f"each, drawn in blocks of {size:,}",
+            f"blocks   {found.wanted:,}{shard}: {found.stored:,} stored ({found.failed:,} with "
+            f"failures), {found.wanted - found.stored:,} missing",
+            f"to draw  {found.to_draw:,} blocks, {found.to_draw * size:,} replicates",
+            f"time     {_time_in_words(found)}",
+            f"results  {request.folder}: {_outputs(request)}",
+        )
+    )
+
+
+def _time_in_words(found: Inventory) -> str:
+    if not found.to_draw:
+        return "none: every block is stored"
+    if found.seconds_per_block is None:
+        return "not known: no run has drawn blocks into this folder yet"
+    return f"about {found.to_draw * found.seconds_per_block:,.1f} s, at the pace of the last run"
+
+
+def _outputs(request: Request) -> str:
+    """What a run with these settings writes there."""
+    study, settings = request.study, request.settings
+    figures = f"{len(study.figures)} figures" if settings.figures and study.figures else ""
+    said = [f"summary of {len(study.measures)} measures", f"{len(study.claims)} claims", figures]
+    return ", ".join(filter(None, [*said, "report" if settings.report else ""]))
+
+
+# ---------------------------------------------------------------- status
+class StatusLine(NamedTuple):
+    """An experiment's line in the table of all."""
+
+    text: str
+    any_failed: bool = False
+    is_refused: bool = False
+
+
+def status_line(project: Project, overrides: Sequence[str]) -> StatusLine:
+    """What is there of one experiment; what is wrong with it must not hide the others."""
+    from simstudy.cli.compose import read_requests
+
+    name = next(text.partition("=")[2] for text in overrides if text.startswith("experiment="))
+    try:
+        (request,) = read_requests(overrides, project)
+        found = take_inventory(request)
+    except SimstudyError as error:
+        return StatusLine(f"{name:28} {' '.join(str(error).split())}", is_refused=True)
+    counts = f"{found.stored:,} of {found.wanted:,}"
+    missing = found.wanted - found.stored
+    text = f"{name:28} {counts:>15} {found.failed:7,} {missing:8,}  {_published(request.folder)}"
+    failed = found.failed or _manifest(request.folder).get("failed_replicates", 0)
+    return StatusLine(text, any_failed=bool(failed))
+
+
+def _published(folder: Path) -> str:
+    """What outputs the folder holds, as its manifest says."""
+    manifest = _manifest(folder)
+    if not manifest:
+        return "nothing"
+    n_rep, n_failed = manifest.get("replicates", 0), manifest.get("failed_replicates", 0)
+    failed = f", {n_failed:,} of them failed" if n_failed else ""
+    return f"{n_rep:,} replicates in {manifest.get('scenarios', 0):,} scenarios{failed}"
