@@ -86,6 +86,9 @@ def imported_by(code: str, among: tuple[str, ...]) -> list[str]:
         ("simstudy.output.terminal", (*NOTHING_TO_DO_NEEDS_NO, "hydra")),
         ("simstudy.claims", NOTHING_TO_DO_NEEDS_NO),
         ("simstudy.options", NOTHING_TO_DO_NEEDS_NO),
+        ("simstudy.cli", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml", "numpy")),
+        ("simstudy.cli.help", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml")),
+        ("simstudy.cli.new", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml")),
         *(
             (name, (*FEW_RUNS_NEED, "pandas", "pyarrow.compute"))
             for name in names_in("experiments")
@@ -115,6 +118,7 @@ def test_a_study_is_built_without_what_only_some_runs_need(name):
 
 def test_a_run_with_nothing_to_do_imports_none_of_it(tmp_path):
     arguments = ["experiment=two_stage", "scale=smoke", "progress=false", "figures=false"]
-    code = f"import run; assert run.main({[*arguments, f'out={tmp_path}']!r}) == 0"
+    asked = [*arguments, f"out={tmp_path}"]
+    code = f"from simstudy.cli import main; assert main({asked!r}) == 0"
     assert "pandas" in imported_by(code, NOTHING_TO_DO_NEEDS_NO)
     assert imported_by(code, NOTHING_TO_DO_NEEDS_NO) == []

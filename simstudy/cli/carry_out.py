@@ -1,7 +1,7 @@
 """What a request does: draw and publish, look, forecast, or replay."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from simstudy.cli.endings import FAILED, again, interrupted, refuse
@@ -29,7 +29,7 @@ def carry_out(request: Request, project: Project, overrides: Sequence[str]) -> i
         return refuse(error)
 
 
-def _chosen(request: Request) -> Any:
+def _chosen(request: Request) -> Callable[[Request], int]:
     settings = request.settings
     if settings.replay:
         return replay
