@@ -199,8 +199,9 @@ FLAWS = {
     "wrong_share": ('"share": 0.5', '"share": 0.6', "test_its_exact_values_are_kept"),
     "wrong_bias": ('"bias": 0.0', '"bias": 0.1', "test_its_exact_values_are_kept"),
     "figure_draws": (
-        "    return measure_curves(", "    streams = result.plan.streams(result.plan.scenarios[0], 0)\n"
-        '    streams("data")\n    return measure_curves(',
+        "    return measure_curves(",
+        "    scenario = result.plan.scenarios[0]\n"
+        '    result.plan.streams(scenario, 0)("data")\n    return measure_curves(',
         "test_its_figures_are_drawn_from_what_is_stored",
     ),
     "figure_simulates": (
@@ -209,7 +210,7 @@ FLAWS = {
         "test_its_figures_are_drawn_from_what_is_stored",
     ),
     "other_kind": (
-        '"above": x > 0', '"above": x > 0 if self.n_obs > 5 else (x > 0) * 1.0',
+        '"above": x > 0', '"above": (x > 0) * (1 if self.n_obs > 5 else 1.0)',
         "test_its_columns_have_one_shape",
     ),
 }  # fmt: skip
