@@ -44,15 +44,26 @@ def test_that_test_catches_an_import_that_points_up(tmp_path):
     assert told.returncode == 1
 
 
+def placed_in(layers: list[str]) -> set[str]:
+    """The modules that a contract of layers names."""
+    return {name.strip(" ()") for layer in layers for name in layer.replace(":", "|").split("|")}
+
+
+def test_every_module_of_the_command_line_has_its_layer():
+    (layers,) = [one["layers"] for one in contracts() if one.get("containers") == ["simstudy.cli"]]
+    modules = {path.stem for path in (ROOT / "simstudy" / "cli").glob("[!_]*.py")}
+    assert placed_in(layers) == modules
+
+
 def test_every_module_has_its_layer():
-    (layers,) = [one["layers"] for one in contracts() if one["type"] == "layers"]
-    placed = {name.strip(" ()") for layer in layers for name in layer.replace(":", "|").split("|")}
+    stations = [one for one in contracts() if one["type"] == "layers" and "containers" not in one]
+    (layers,) = [contract["layers"] for contract in stations]
     there = {
         f"simstudy.{path.stem}"
         for path in (ROOT / "simstudy").iterdir()
         if not path.name.startswith(("_", ".")) and path.suffix in ("", ".py")
     }
-    assert there - placed == set()
+    assert there - placed_in(layers) == set()
 
 
 PACKAGES = (

@@ -11,6 +11,7 @@ from simstudy.cli.compose import read_requests
 from simstudy.cli.project import Project
 from simstudy.cli.verbs import VERBS, is_word, open_key, split_verb
 from tests.cli.projects import contracts, write
+from tests.support import command_line
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -93,6 +94,12 @@ def test_every_command_of_the_readme_is_accepted():
         if verb not in ("list", "new", "status"):
             overrides = [open_key(text) for text in rest if not is_word(text)]
             assert read_requests(overrides, project), arguments
+
+
+def test_its_replicate_can_be_replayed(capsys):
+    (replay,) = [arguments for arguments in commands() if arguments[0] == "replay"]
+    assert command_line(replay) == 0
+    assert "reject" in capsys.readouterr().out
 
 
 def test_it_names_every_verb():

@@ -48,7 +48,7 @@ def take_inventory(request: Request) -> Inventory:
     """
     from simstudy.analysis.summary import streamable
     from simstudy.engine.ownership import ownership_of
-    from simstudy.engine.runner import failed_jobs, in_shard, missing_jobs
+    from simstudy.engine.runner import Job, failed_jobs, in_shard, missing_jobs
     from simstudy.study import Folder
 
     settings, study = request.settings, request.study
@@ -57,16 +57,12 @@ def take_inventory(request: Request) -> Inventory:
     ownership = ownership_of(plan, streamed, study.worst)
     home = Folder.open(plan, _existing_out(request), ownership, keep=settings.keep, restart=False)
     blocks = dict.fromkeys(plan.keys, plan.n_blocks(request.n_rep))
+    every = [Job(plan.keys[key], block, key) for key, n in blocks.items() for block in range(n)]
     shard = read_shard(settings.shard) or (1, 1)
-    missing = in_shard(plan, missing_jobs(plan, blocks, home.store), shard)
-    failed = in_shard(plan, failed_jobs(plan, blocks, home.store), shard)
-    # the first of n shards, were every block to be drawn
-    wanted = sum((block * len(plan.keys) + place) % shard[1] == shard[0] - 1
-                 for place, n in enumerate(blocks.values()) for block in range(n))  # fmt: skip
-    again = len(failed) if settings.retry else 0
-    return Inventory(
-        wanted, wanted - len(missing), len(failed), len(missing) + again, _pace(request.folder)
-    )
+    jobs = (every, missing_jobs(plan, blocks, home.store), failed_jobs(plan, blocks, home.store))
+    wanted, missing, failed = (len(in_shard(plan, some, shard)) for some in jobs)
+    again = failed if settings.retry else 0
+    return Inventory(wanted, wanted - missing, failed, missing + again, _pace(request.folder))
 
 
 def _existing_out(request: Request) -> str | None:
@@ -134,19 +130,29 @@ class StatusLine(NamedTuple):
     is_refused: bool = False
 
 
-def status_line(project: Project, overrides: Sequence[str]) -> StatusLine:
-    """What is there of one experiment; what is wrong with it must not hide the others."""
+def status_lines(project: Project, overrides: Sequence[str]) -> list[StatusLine]:
+    """What is there of an experiment, or of each in a sweep.
+
+    Raises
+    ------
+    SimstudyError
+        Where a run of it would be refused.
+    """
     from simstudy.cli.compose import read_requests
 
-    name = next(text.partition("=")[2] for text in overrides if text.startswith("experiment="))
-    try:
-        (request,) = read_requests(overrides, project)
-        found = take_inventory(request)
-    except SimstudyError as error:
-        return StatusLine(f"{name:28} {' '.join(str(error).split())}", is_refused=True)
+    return [_status_line(request) for request in read_requests(overrides, project)]
+
+
+def refused_line(name: str, error: SimstudyError) -> StatusLine:
+    """What is wrong with one of all experiments: it must not hide the others."""
+    return StatusLine(f"{name:28} {' '.join(str(error).split())}", is_refused=True)
+
+
+def _status_line(request: Request) -> StatusLine:
+    found = take_inventory(request)
     counts = f"{found.stored:,} of {found.wanted:,}"
-    missing = found.wanted - found.stored
-    text = f"{name:28} {counts:>15} {found.failed:7,} {missing:8,}  {_published(request.folder)}"
+    missing, published = found.wanted - found.stored, _published(request.folder)
+    text = f"{request.name:28} {counts:>15} {found.failed:7,} {missing:8,}  {published}"
     failed = found.failed or _manifest(request.folder).get("failed_replicates", 0)
     return StatusLine(text, any_failed=bool(failed))
 

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from simstudy.cli.endings import FAILED, INTERRUPTED, REFUSED, TERMINATED, no_garbage
 from simstudy.cli.project import Project
-from simstudy.errors import ConfigError, nearest
+from simstudy.errors import ConfigError, SimstudyError, nearest
+
+if TYPE_CHECKING:
+    from simstudy.cli.inventory import StatusLine
 
 SIGNS_OF_AN_OVERRIDE = ("-", "+", "~")  # beside the = that most have
 
@@ -57,7 +60,7 @@ def is_word(argument: str) -> bool:
 
 def _meant(project: Project, word: str) -> str:
     """The nearest verb, or the command for an experiment of that name."""
-    if any((project.root / "experiments").glob(f"{word}*")):
+    if word in {path.stem for path in (project.root / "experiments").glob("[!_]*")}:
         return f"did you mean '{project.runs} experiment={word}'?"
     return nearest(word, VERBS)
 
@@ -121,26 +124,30 @@ def replay(asked: Asked) -> int:
 # ---------------------------------------------------------------- the whole project
 def status(asked: Asked) -> int:
     """Say what is done, failed and missing; of every experiment, if none is named."""
-    from simstudy.cli.inventory import HEADER, status_line
+    from simstudy.cli.inventory import HEADER, status_lines
 
-    lines = [status_line(asked.project, point) for point in _points(asked)]
-    print(HEADER)
-    for line in lines:
-        print(line.text)
+    given = [open_key(text) for text in asked.arguments]
+    if any(text.startswith("experiment=") for text in given):
+        lines = status_lines(asked.project, given)
+    else:
+        lines = _status_of_all(asked.project, given)
+    print("\n".join([HEADER, *(line.text for line in lines)]))
     if any(line.is_refused for line in lines):
         return REFUSED
     return FAILED if any(line.any_failed for line in lines) else 0
 
 
-def _points(asked: Asked) -> list[list[str]]:
-    """The overrides of each experiment whose status is wanted."""
+def _status_of_all(project: Project, given: Sequence[str]) -> "list[StatusLine]":
     from simstudy.cli.experiments import experiment_names
+    from simstudy.cli.inventory import refused_line, status_lines
 
-    names = experiment_names(asked.project.root)
-    given = [open_key(text) for text in asked.arguments]
-    if any(text.startswith("experiment=") for text in given):
-        return [given]
-    return [[f"experiment={name}", *given] for name in names]
+    lines: list[StatusLine] = []
+    for name in experiment_names(project.root):
+        try:
+            lines += status_lines(project, [f"experiment={name}", *given])
+        except SimstudyError as error:
+            lines.append(refused_line(name, error))
+    return lines
 
 
 def list_experiments(asked: Asked) -> int:

@@ -46,6 +46,10 @@ def said(capsys, *arguments, status: int = 0) -> str:
             ["frobnicate"],
             "frobnicate is no verb; there is: list, new, plan, replay, run, status, summarize",
         ),
+        (
+            ["/tmp"],
+            "/tmp is no verb; there is: list, new, plan, replay, run, status, summarize",
+        ),
         (["list", "all"], "list takes no arguments, and was given all"),
         (
             ["replay", "experiment=two_stage"],
@@ -158,6 +162,17 @@ def test_status_of_all_and_of_one_agree(capsys, tmp_path):
     assert [line.split()[0] for line in lines] == experiment_names(ROOT)
     _, one = said(capsys, "status", *asked, f"experiment={lines[-1].split()[0]}").splitlines()
     assert one == lines[-1]
+
+
+def test_status_of_a_sweep_and_of_an_experiment_that_is_none(capsys, tmp_path):
+    asked = ["scale=smoke", f"out={tmp_path / 'out'}"]
+    _, *lines = said(capsys, "status", "-m", "experiment=two_stage,umbrella_rank", *asked).split(
+        "\n"
+    )
+    assert [line.split()[0] for line in lines if line] == ["two_stage", "umbrella_rank"]
+    assert command_line(["status", "experiment=two_stge"]) == 2
+    line = "experiment=two_stge: no such experiment; did you mean 'two_stage'?\n"
+    assert capsys.readouterr().err == line
 
 
 def test_replay_takes_its_address_as_a_word_or_as_a_setting(capsys, tmp_path):
