@@ -12,7 +12,7 @@ from simstudy.options import in_words
 CONF = Path(__file__).parent / "conf"
 SEVERAL = (
     "Several values of a setting in one run: [1,2]. Several runs: -m and values without brackets,\n"
-    "as in  -m experiment=a,b  or  -m 'experiment=glob(*)'. --cfg job shows a composed config."
+    "as in  -m experiment=a,b  or  -m 'experiment=glob(*)'."
 )
 
 
@@ -48,7 +48,7 @@ def _head(verb: str) -> list[str]:
 def _settings(project: Project) -> list[str]:
     """Every key that is not an experiment's own, with its range and its default."""
     described = [("experiment", "which study; simstudy experiment=NAME --help shows its options")]
-    described += [(group, _choices(project, group)) for group in ("scale",)]
+    described += [("scale", _scales(project))]
     described += [
         ("precision.MEASURE", "run on until its Monte Carlo error is this small: 0.005, or 2%")
     ]
@@ -56,8 +56,8 @@ def _settings(project: Project) -> list[str]:
     return ["settings", *_columns(described)]
 
 
-def _choices(project: Project, group: str) -> str:
-    folders = (CONF / group, project.conf / group)
+def _scales(project: Project) -> str:
+    folders = (CONF / "scale", project.conf / "scale")
     names = sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
     return f"how much is drawn, and where it goes; one of {', '.join(names)} (paper)"
 
