@@ -56,8 +56,8 @@ class Option:
         """A value that works, as near to `value` as there is; the published one if none is near."""
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             number = kind(round(value)) if kind is int else value
-            known = [one for one in (number, self.at_least, self.at_most) if one is not None]
-            near = sorted(filter(self.allows, known), key=lambda one: abs(one - value))
+            known = [n for n in (number, self.at_least, self.at_most) if n is not None]
+            near = sorted(filter(self.allows, known), key=lambda candidate: abs(candidate - value))
             return near[0] if near else published
         return self.at_least if published is None else published
 
@@ -121,7 +121,7 @@ def _published_values(experiment_file: Path) -> dict[str, Any]:
 
 
 def _same_keys(cls: Any, values: Mapping[str, Any], experiment_file: str) -> None:
-    names = {one.name for one in fields(cls)}
+    names = {declared.name for declared in fields(cls)}
     odd = names ^ set(values)
     if odd:
         raise ConfigError(
@@ -135,7 +135,7 @@ def _copy(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_unknown(cls: Any, given: Mapping[str, Any], prefix: str = "") -> None:
-    known = [one.name for one in fields(cls)]
+    known = [declared.name for declared in fields(cls)]
     for name in given:
         if name not in known:
             raise ConfigError(f"{prefix}{name} is not a setting; {nearest(name, known)}")
@@ -163,16 +163,17 @@ def check(config: Any, *, published: Mapping[str, Any] | None = None) -> None:
         Naming the key, the value, what is allowed, and the nearest thing that works.
     """
     hints = typing.get_type_hints(type(config))
-    for one in fields(config):
-        about = one.metadata.get("option")
+    for declared in fields(config):
+        about, name = declared.metadata.get("option"), declared.name
         if about is not None:
-            default = (published or {}).get(one.name, _default(one))
-            value = getattr(config, one.name)
-            setattr(config, one.name, _checked(one.name, value, hints[one.name], about, default))
+            default = (published or {}).get(name, _default(declared))
+            value = getattr(config, name)
+            setattr(config, name, _checked(name, value, hints[name], about, default))
 
 
-def _default(one: "dataclasses.Field[Any]") -> Any:
-    return one.default_factory() if one.default_factory is not MISSING else one.default
+def _default(declared: "dataclasses.Field[Any]") -> Any:
+    made = declared.default_factory
+    return made() if made is not MISSING else declared.default
 
 
 def _checked(name: str, value: Any, hint: Any, about: Option, default: Any) -> Any:
@@ -181,7 +182,7 @@ def _checked(name: str, value: Any, hint: Any, about: Option, default: Any) -> A
     allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if value is None and type(None) in allowed:
         return None
-    kind = next(one for one in allowed if one is not type(None))
+    kind = _kinds(hint)[0]
     exact = _as_kind(value, kind)
     if exact is None or not about.allows(exact):
         raise ConfigError(_refusal(name, value, kind, about, default))
@@ -196,10 +197,10 @@ def _checked_list(name: str, value: Any, kind: Any, about: Option, default: Any)
             f"such as {name}={_shown(default)}"
         )
     made = []
-    for one in values:
-        exact = _as_kind(one, kind)
+    for member in values:
+        exact = _as_kind(member, kind)
         if exact is None or not about.allows(exact):
-            raise ConfigError(_refusal(name, value, kind, about, default, culprit=one))
+            raise ConfigError(_refusal(name, value, kind, about, default, culprit=member))
         made.append(exact)
     return made
 
@@ -215,6 +216,38 @@ def _as_kind(value: Any, kind: Any) -> Any:
     return int(value) if math.isfinite(value) and float(value).is_integer() else None
 
 
+def in_words(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
+    """The options of a config dataclass: name, and in one line its help, range and value.
+
+    Parameters
+    ----------
+    values
+        What they are where nobody says otherwise; the defaults of the dataclass, if None.
+    """
+    hints = typing.get_type_hints(cls)
+    told = []
+    for declared in fields(cls):
+        about = declared.metadata.get("option", Option(""))
+        value = (values or {}).get(declared.name, _default(declared))
+        allowed = _allowed(_kinds(hints[declared.name])[0], about)
+        shown = str(value).lower() if isinstance(value, bool) else _shown(value)
+        said = "; ".join(filter(None, [about.help, allowed]))
+        told.append((declared.name, said if value is None else f"{said} ({shown})"))
+    return told
+
+
+def _kinds(hint: Any) -> list[Any]:
+    """The types that a value may have, but for None; of a list, those of its members."""
+    if typing.get_origin(hint) is list:
+        hint = typing.get_args(hint)[0]
+    members = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    return [kind for kind in members if kind is not type(None)]
+
+
+def _allowed(kind: Any, about: Option) -> str:
+    return " ".join(filter(None, [KIND_NAMES.get(kind, ""), about.range]))
+
+
 KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -226,8 +259,8 @@ def _refusal(
     near = about.nearest(wrong, kind, default[0] if many and default else default)
     if many:
         values = value if isinstance(value, list) else [value]
-        near = [near if one is wrong else one for one in values]
-    allowed = " ".join(filter(None, [KIND_NAMES[kind], about.range]))
+        near = [near if member is wrong else member for member in values]
+    allowed = _allowed(kind, about)
     hint = "" if near is None else f"; nearest that works: {name}={_shown(near)}"
     return f"{name}={_shown(value)}: allowed is {allowed} ({about.help}){hint}"
 

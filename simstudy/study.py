@@ -214,7 +214,7 @@ class Study:
     ) -> Drawing:
         """A run that has its folder, and may draw."""
         self._check_data()
-        kept = self._kept(keep)
+        kept = self.kept(keep)
         ownership = ownership_of(plan, kept.measures, self.worst)
         home = Home.open(plan, out, ownership.owner, kept, restart=restart)
         work = Drawing(plan, home, kept, ownership, workers, progress)
@@ -227,7 +227,8 @@ class Study:
         for part in parts.values():
             part.check(anew=True)
 
-    def _kept(self, keep: str) -> Keep:
+    def kept(self, keep: str) -> Keep:
+        """What is kept of blocks: `replicates`, or as `summary` the moments of the measures."""
         if keep == "summary":
             return KeepMoments(streamable(self.measures), self.worst)
         return KeepReplicates()

@@ -5,10 +5,16 @@ lets the named error pass with probability 1e-3.
 """
 
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import stats
+
+from simstudy.cli import main
+
+ROOT = Path(__file__).parents[1]
 
 FALSE_ALARM = 1e-5
 MISSED = 1e-3
@@ -39,3 +45,8 @@ def assert_within_mcse(actual: Any, expected: Any, mcse: Any, comparisons: int =
         f"{actual.flat[worst]:.6g} is {z.flat[worst]:.1f} MCSE from {expected.flat[worst]:.6g}; "
         f"chance explains {limit:.1f}: suspect the code"
     )
+
+
+def command_line(arguments: Sequence[str]) -> int:
+    """The exit status of `python run.py` with these arguments, wherever one stands."""
+    return main(list(arguments), script=str(ROOT / "run.py"))

@@ -3,120 +3,39 @@
 import dataclasses
 import importlib
 import inspect
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 
-import run
 from simstudy.cli.experiments import experiment_names, load_experiment
 from simstudy.identity.names import identity
-from simstudy.options import check
+from simstudy.testing import ExperimentContracts
+from tests.cli.projects import contracts, write
 from tests.support import assert_within_mcse, replicates_to_catch
 
 ROOT = Path(__file__).parents[1]
-EXPERIMENTS = experiment_names(ROOT)
-HEADINGS = ("Aims", "Data", "Estimands", "Methods", "Performance")
 
 
-@pytest.fixture(scope="module", params=EXPERIMENTS)
-def smoke(request, smoke_folder):
-    """Name, results folder and exit status of an experiment after `scale=smoke`."""
-    name, folder = request.param, smoke_folder / request.param
-    asked = [f"experiment={name}", "scale=smoke", f"out={smoke_folder}", "progress=false"]
-    return name, folder, run.main(asked)
+class TestExperiments(ExperimentContracts):
+    root = ROOT
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def results(cls, smoke_folder):
+        """The folder into which the sweep over all experiments may have drawn already."""
+        return smoke_folder
 
 
-def module_of(name: str):
-    return load_experiment(name, ROOT)
-
-
-def study_of(name: str):
-    module = module_of(name)
-    return module.study(module.Config())
-
-
-def test_it_runs_at_smoke_scale_without_a_failure(smoke):
-    name, folder, status = smoke
-    assert status == 0, f"{name} ended with status {status}"
-    assert (folder / "manifest.json").exists()
-
-
-def test_it_draws_every_figure_that_it_declares(smoke):
-    name, folder, _ = smoke
-    manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest["figures_not_drawn"] == {}
-    for figure in study_of(name).figures:
-        png, svg = ((folder / "figures" / f"{figure}.{end}").read_bytes() for end in ("png", "svg"))
-        assert png.startswith(b"\x89PNG")
-        assert b"<svg" in svg[:2000]
-        assert min(len(png), len(svg)) > 5000, figure
-
-
-def test_every_number_has_its_error_or_a_reason(smoke):
-    _, folder, _ = smoke
-    summary = pd.read_parquet(folder / "summary.parquet")
-    bare = ~np.isfinite(summary["mcse"]) & (summary["reason"] == "")
-    assert len(summary)
-    assert not bare.any(), summary[bare]
-
-
-def test_every_claim_has_a_verdict(smoke):
-    name, folder, _ = smoke
-    claims = pd.read_parquet(folder / "claims.parquet")
-    assert list(claims["claim"]) == [claim.name for claim in study_of(name).claims]
-    assert claims["claim"].is_unique
-    assert set(claims["verdict"]) <= {"reproduced", "differs", "no data"}
-
-
-def test_the_second_run_finds_nothing_to_do(smoke, capsys):
-    name, folder, _ = smoke
-    asked = [f"experiment={name}", "scale=smoke", f"out={folder.parent}", "progress=false"]
-    assert run.main(asked) == 0
-    assert "nothing to do" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_its_docstring_is_a_protocol(name):
-    text = inspect.getdoc(module_of(name)) or ""
-    assert re.findall(rf"^({'|'.join(HEADINGS)}) {{2,}}\S", text, re.MULTILINE) == list(HEADINGS)
-    assert text.splitlines()[0].endswith("?"), "the first line is the question"
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_its_config_is_built_checked_and_helped(name):
-    config = module_of(name).Config
-    made = config()
-    check(made)
-    assert config(**dataclasses.asdict(made)) == made
-    for one in dataclasses.fields(config):
-        assert one.metadata["option"].help, one.name
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("name", experiment_names(ROOT))
 def test_its_published_values_stand_in_one_place(name):
-    fields = {one.name for one in dataclasses.fields(module_of(name).Config)}
+    config = load_experiment(name, ROOT).Config
     path = ROOT / "conf" / "experiment" / f"{name}.yaml"
-    assert path.exists()
-    assert set(yaml.safe_load(path.read_text()) or {}) == fields
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_its_name_is_its_file(name):
-    assert study_of(name).name == name
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_its_scenarios_are_frozen(name):
-    one = study_of(name).scenarios[0]
-    first = dataclasses.fields(one)[0].name
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(one, first, getattr(one, first))
+    published = yaml.safe_load(path.read_text()) or {}
+    assert set(published) == {declared.name for declared in dataclasses.fields(config)}
 
 
 # ---------------------------------------------------------------- data-generating processes
@@ -214,3 +133,110 @@ def variance_of(kind: type) -> tuple[float, float, float, float]:
     x = dgp.draw(np.random.default_rng(8), n // 50, 50)
     mcse = dgp.variance * spread / np.sqrt(x.size)
     return ((x - dgp.mean) ** 2).mean(), dgp.variance, mcse, dgp.variance
+
+
+# ---------------------------------------------------------------- the contracts can fail
+TEST_FILE = ROOT / "simstudy" / "cli" / "template" / "tests" / "test_contracts.py.txt"
+STUDY = '''"""Is the mean of normal data where it should be?
+
+Aims         To be right, but for one thing.
+Data         Independent normals.
+Estimands    Their mean.
+Methods      The sample mean.
+Performance  Bias and coverage.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simstudy import Study, grid, option
+from simstudy.figures import measure_curves
+from simstudy.measures import bias, rejection_rate
+
+
+@dataclass
+class Config:
+    n_obs: list[int] = option("sample size", default=[5, 20], at_least=2)
+
+
+@dataclass(frozen=True)
+class Normal:
+    n_obs: int
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)
+        return {"estimate": x, "truth": 0.0, "above": x > 0}
+
+    def exact(self):
+        return {"bias": 0.0, "share": 0.5}
+
+
+def figure(result):
+    return measure_curves(result.summary, x="n_obs", y="bias")
+
+
+def study(config):
+    return Study(
+        name="NAME",
+        scenarios=grid(Normal, n_obs=config.n_obs),
+        measures=[bias("estimate", truth="truth"), rejection_rate("above", name="share")],
+        figures={"bias": figure},
+    )
+'''
+
+FLAWS = {
+    "sound": (),
+    "no_protocol": ("Estimands  ", "Estimates  ", "test_its_docstring_is_a_protocol"),
+    "no_help": ('"sample size"', '""', "test_its_config_is_built_checked_and_helped"),
+    "other_name": ('name="NAME"', 'name="other"', "test_its_name_is_its_file"),
+    "not_frozen": ("(frozen=True)", "(unsafe_hash=True)", "test_its_scenarios_are_frozen"),
+    "global_numbers": (
+        'streams("data")', "np.random",
+        "test_a_block_is_the_same_whenever_it_is_drawn",
+        "test_the_first_replicates_of_a_long_run_are_the_short_run",
+    ),
+    "wrong_share": ('"share": 0.5', '"share": 0.6', "test_its_exact_values_are_kept"),
+    "wrong_bias": ('"bias": 0.0', '"bias": 0.1', "test_its_exact_values_are_kept"),
+    "figure_draws": (
+        "    return measure_curves(",
+        "    scenario = result.plan.scenarios[0]\n"
+        '    result.plan.streams(scenario, 0)("data")\n    return measure_curves(',
+        "test_its_figures_are_drawn_from_what_is_stored",
+    ),
+    "figure_simulates": (
+        "    return measure_curves(", "    from simstudy import Streams\n"
+        '    Normal(5).simulate(Streams(1, "a", "b", 0), 3)\n    return measure_curves(',
+        "test_its_figures_are_drawn_from_what_is_stored",
+    ),
+    "other_kind": (
+        '"above": x > 0', '"above": (x > 0) * (1 if self.n_obs > 5 else 1.0)',
+        "test_its_columns_have_one_shape",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory):
+    """By study, the contracts that refuse it."""
+    folder = tmp_path_factory.mktemp("flawed")
+    files = {"experiments/__init__.py": "", "tests/test_contracts.py": TEST_FILE.read_text()}
+    for name, flaw in FLAWS.items():
+        text = STUDY.replace(*flaw[:2]) if flaw else STUDY
+        assert not flaw or text != STUDY
+        files[f"experiments/{name}.py"] = text.replace("NAME", name)
+    write(folder, files)
+    told = contracts(folder).stdout
+    failed = re.findall(r"^FAILED \S+::(\w+)\[(\w+)\]", told, re.MULTILINE)
+    assert failed, told
+    return {name: {test for test, study in failed if study == name} for name in FLAWS}
+
+
+@pytest.mark.parametrize("name", sorted(set(FLAWS) - {"other_name"}))
+def test_what_is_wrong_with_a_study_is_what_its_contracts_refuse(name, refused):
+    assert refused[name] == set(FLAWS[name][2:])
+
+
+def test_a_study_with_the_name_of_another_is_refused(refused):
+    """Its results are then not where they would be looked for, either."""
+    assert set(FLAWS["other_name"][2:]) <= refused["other_name"]

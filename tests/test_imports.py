@@ -44,15 +44,26 @@ def test_that_test_catches_an_import_that_points_up(tmp_path):
     assert told.returncode == 1
 
 
+def placed_in(layers: list[str]) -> set[str]:
+    """The modules that a contract of layers names."""
+    return {name.strip(" ()") for layer in layers for name in layer.replace(":", "|").split("|")}
+
+
+def test_every_module_of_the_command_line_has_its_layer():
+    (layers,) = [one["layers"] for one in contracts() if one.get("containers") == ["simstudy.cli"]]
+    modules = {path.stem for path in (ROOT / "simstudy" / "cli").glob("[!_]*.py")}
+    assert placed_in(layers) == modules
+
+
 def test_every_module_has_its_layer():
-    (layers,) = [one["layers"] for one in contracts() if one["name"] == "imports point down"]
-    placed = {name.strip(" ()") for layer in layers for name in layer.replace(":", "|").split("|")}
+    stations = [one for one in contracts() if one["type"] == "layers" and "containers" not in one]
+    (layers,) = [contract["layers"] for contract in stations]
     there = {
         f"simstudy.{path.stem}"
         for path in (ROOT / "simstudy").iterdir()
         if not path.name.startswith(("_", ".")) and path.suffix in ("", ".py")
     }
-    assert there - placed == set()
+    assert there - placed_in(layers) == set()
 
 
 PACKAGES = (
@@ -86,6 +97,9 @@ def imported_by(code: str, among: tuple[str, ...]) -> list[str]:
         ("simstudy.output.terminal", (*NOTHING_TO_DO_NEEDS_NO, "hydra")),
         ("simstudy.claims", NOTHING_TO_DO_NEEDS_NO),
         ("simstudy.options", NOTHING_TO_DO_NEEDS_NO),
+        ("simstudy.cli", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml", "numpy")),
+        ("simstudy.cli.help", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml")),
+        ("simstudy.cli.new", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml")),
         *(
             (name, (*FEW_RUNS_NEED, "pandas", "pyarrow.compute"))
             for name in names_in("experiments")
@@ -115,6 +129,7 @@ def test_a_study_is_built_without_what_only_some_runs_need(name):
 
 def test_a_run_with_nothing_to_do_imports_none_of_it(tmp_path):
     arguments = ["experiment=two_stage", "scale=smoke", "progress=false", "figures=false"]
-    code = f"import run; assert run.main({[*arguments, f'out={tmp_path}']!r}) == 0"
+    asked = [*arguments, f"out={tmp_path}"]
+    code = f"from simstudy.cli import main; assert main({asked!r}) == 0"
     assert "pandas" in imported_by(code, NOTHING_TO_DO_NEEDS_NO)
     assert imported_by(code, NOTHING_TO_DO_NEEDS_NO) == []

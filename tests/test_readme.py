@@ -1,10 +1,17 @@
 """The examples in the README run, and say what the code says."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
+
+from simstudy.cli.compose import read_requests
+from simstudy.cli.project import Project
+from simstudy.cli.verbs import VERBS, is_word, open_key, split_verb
+from tests.cli.projects import contracts, write
+from tests.support import command_line
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -49,24 +56,54 @@ def test_the_example_with_data_runs(tmp_path, monkeypatch):
     (tmp_path / "prices.csv").write_text("price\n1.5\n2\n4\n8.5\n")
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "data_of_your_own"}
-    exec(blocks("python")[2], names)
+    exec(blocks("python")[3], names)
     result = names["study"].run(500)
     (shown,) = set(result.summary["data"])
     assert re.fullmatch("prices#[0-9a-f]{6}", shown)
     assert result.summary.query("measure == 'bias'")["estimate"].abs().max() < 8.5 - 1.5
 
 
+def test_the_first_study_keeps_the_contracts(tmp_path):
+    """Its file and the test file, as the README shows them, in a project of their own."""
+    write(
+        tmp_path,
+        {
+            "experiments/__init__.py": "",
+            "experiments/skewed.py": blocks("python")[0],
+            "tests/test_contracts.py": blocks("python")[2],
+        },
+    )
+    done = contracts(tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "skipped" in done.stdout, "it declares no exact value, and the contract says so"
+
+
+def commands() -> list[list[str]]:
+    """Every call of the command line in the README, as its arguments."""
+    lines = [line.split("#")[0] for block in blocks("bash") for line in block.splitlines()]
+    words = [shlex.split(line) for line in lines]
+    said = [part[2:] for part in words if part[:2] == ["python", "run.py"]]
+    return said + [part[1:] for part in words if part[:1] == ["simstudy"]]
+
+
 def test_every_command_of_the_readme_is_accepted():
-    import run
+    assert len(commands()) > 12
+    project = Project(ROOT, "python run.py")
+    for arguments in commands():
+        verb, rest = split_verb(project, arguments)
+        if verb not in ("list", "new", "status"):
+            overrides = [open_key(text) for text in rest if not is_word(text)]
+            assert read_requests(overrides, project), arguments
 
-    commands = [line for block in blocks("bash") for line in block.splitlines()]
-    studies = [line.split("#")[0] for line in commands if line.startswith("python run.py")]
-    assert len(studies) > 8
-    for line in studies:
-        import shlex
 
-        arguments = [run.open_key(one) for one in shlex.split(line)[2:]]
-        run.read_jobs(arguments)
+def test_its_replicate_can_be_replayed(capsys):
+    (replay,) = [arguments for arguments in commands() if arguments[0] == "replay"]
+    assert command_line(replay) == 0
+    assert "reject" in capsys.readouterr().out
+
+
+def test_it_names_every_verb():
+    assert {arguments[0] for arguments in commands() if arguments} >= set(VERBS) - {"run"}
 
 
 def test_every_file_that_the_readme_links_to_is_there():

@@ -9,7 +9,7 @@ from simstudy.options import option
 
 @dataclass
 class Settings:
-    """Every key of `conf/config.yaml` that is not an experiment, a scale or a backend."""
+    """Every key of a command that is not an experiment's own."""
 
     n_rep: int | None = option("replicates in each scenario", at_least=1)
     seed: int = option("names the sequence of random numbers", default=1, at_least=0)
@@ -29,7 +29,7 @@ class Settings:
     max_rep: int = option(
         "most replicates in a scenario, where precision decides", default=1_000_000, at_least=1
     )
-    plan: bool = option("only say what precision=... will cost", default=False)
+    plan: bool = option("only say what a run would do, or a precision cost", default=False)
     summarize: bool = option("only summarise the blocks that are there", default=False)
     replay: str | None = option("address of one replicate to draw again")
     debug: bool = option("open the debugger where a replay raises", default=False)

@@ -12,16 +12,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import run
 from experiments.two_stage import TwoStage
+from simstudy.cli import carry_out
+from simstudy.cli.compose import read_requests
+from simstudy.cli.endings import REFUSED
 from simstudy.cli.experiments import experiment_names
+from simstudy.cli.project import Project
 from simstudy.design import grid, scenario_key
 from simstudy.store.blocks import Store
 from simstudy.store.header import owner_in
 from simstudy.store.owner import Owner
 from simstudy.whole_files import write_json
+from tests.support import ROOT, command_line
 
-ROOT = Path(run.__file__).parent
 EXPERIMENTS = experiment_names(ROOT)
 SMALL = ["experiment=two_stage", "experiment.k=[1,1.5]", "experiment.n2=[50,100]", "progress=false"]
 
@@ -38,7 +41,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 def refused(capsys, *arguments) -> str:
     """The one line that a refusal says; it ends with status 2 and writes nothing."""
-    assert run.main(list(arguments)) == 2
+    assert command_line(list(arguments)) == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.endswith("\n")
@@ -133,7 +136,6 @@ WORKS = "nearest that works:"
             "the closing table; it reads like 3f2a90c1d4e5b678/1234.",
         ),
         ("precision.powr=0.1", "precision.powr: no such measure; did you mean 'power'?"),
-        ("plan=true", "plan=true needs a target, such as precision.power=0.005"),
         (
             "n_rep=1,2",
             "n_rep=1,2 asks for several runs: add -m for these, or write the values in "
@@ -195,12 +197,12 @@ def test_a_folder_of_another_study(capsys, tmp_path):
 
 def test_blocks_of_another_seed(capsys, tmp_path):
     quick = [*SMALL, "n_rep=10", f"out={tmp_path}", "figures=false", "report=false"]
-    assert run.main(quick) == 0
+    assert command_line(quick) == 0
     capsys.readouterr()
     line = refused(capsys, *quick, "seed=7")
     assert "seed was 1 and is 7" in line
     assert line.endswith("Keep both with another out=..., or start over with restart=true.")
-    assert run.main([*quick, "seed=7", "restart=true"]) == 0
+    assert command_line([*quick, "seed=7", "restart=true"]) == 0
 
 
 # ---------------------------------------------------------------- runs
@@ -230,7 +232,7 @@ def test_from_blocks_to_report_and_then_nothing_to_do(capsys, tmp_path):
     """End to end: first run, second run, more replicates; the head is what it was."""
     asked = [*SMALL, f"out={tmp_path / 'out'}", "figures=false"]
     folder = tmp_path / "out" / "two_stage"
-    assert run.main([*asked, "n_rep=1500"]) == 0
+    assert command_line([*asked, "n_rep=1500"]) == 0
     first = capsys.readouterr().out
     assert drawn_now(first) == 4 * 2000
     assert "power" in first
@@ -241,54 +243,50 @@ def test_from_blocks_to_report_and_then_nothing_to_do(capsys, tmp_path):
     }
     head = replicates(folder, 1500)
 
-    assert run.main([*asked, "n_rep=1500"]) == 0
+    assert command_line([*asked, "n_rep=1500"]) == 0
     assert capsys.readouterr().out == (
         f"nothing to do: {folder} holds 1,500 replicates in each of 4 scenarios, and its figures\n"
     )
 
-    assert run.main([*asked, "n_rep=3500"]) == 0
+    assert command_line([*asked, "n_rep=3500"]) == 0
     assert drawn_now(capsys.readouterr().out) == 4 * 2000
     assert json.loads((folder / "manifest.json").read_text())["replicates_per_scenario"] == 3500
     pd.testing.assert_frame_equal(replicates(folder, 1500), head, check_exact=True)
 
 
-def test_the_number_of_replicates_is_the_scales_or_the_documents_or_the_users(tmp_path):
-    from hydra import compose, initialize_config_dir
-
+def test_the_number_of_replicates_is_the_scales_or_the_documents_or_the_users():
     cases = {
         "": (5000, "results"), "scale=smoke": (50, "results/smoke"),
         "scale=precise": (100_000, "results/precise"), "n_rep=7": (7, "results"),
         "experiment.n_rep=30": (30, "results"), "out=here": (5000, "here"),
     }  # fmt: skip
-    with initialize_config_dir(str(ROOT / "conf"), version_base=None):
-        for text, (n_rep, out) in cases.items():
-            overrides = ["experiment=two_stage", *filter(None, [text])]
-            cfg = compose("config", overrides=overrides, return_hydra_config=True)
-            job = run.read_job(cfg, "two_stage")
-            assert (job.n_rep, job.out) == (n_rep, out)
+    for text, (n_rep, out) in cases.items():
+        overrides = ["experiment=two_stage", *filter(None, [text])]
+        (request,) = read_requests(overrides, Project(ROOT, "python run.py"))
+        assert (request.n_rep, request.out) == (n_rep, out)
 
 
 def test_shards_compute_their_share_and_a_run_without_shard_finishes(capsys, tmp_path):
     asked = [*SMALL, "n_rep=3000", f"out={tmp_path}", "figures=false", "report=false"]
     blocks = []
     for i in (1, 2, 3):
-        assert run.main([*asked, f"shard={i}/3"]) == 0
+        assert command_line([*asked, f"shard={i}/3"]) == 0
         text = capsys.readouterr().out
         assert text.startswith(f"shard {i}/3: ")
         assert "run without shard=... to summarise" in " ".join(text.split())
         blocks.append(int(text.split(": ")[1].split()[0]))
     assert sum(blocks) == 12
     assert max(blocks) - min(blocks) <= 1
-    assert run.main(asked) == 0
+    assert command_line(asked) == 0
     assert drawn_now(capsys.readouterr().out) == 0
 
 
 def test_a_replicate_is_drawn_again_by_its_address(capsys, tmp_path):
     asked = [*SMALL, "n_rep=10", f"out={tmp_path}", "figures=false", "report=false"]
-    assert run.main(asked) == 0
+    assert command_line(asked) == 0
     capsys.readouterr()
     row = replicates(tmp_path / "two_stage", 10).iloc[13]
-    assert run.main([*SMALL, f"replay={row['scenario']}/{row['rep']}"]) == 0
+    assert command_line([*SMALL, f"replay={row['scenario']}/{row['rep']}"]) == 0
     shown = dict(line.split() for line in capsys.readouterr().out.splitlines())
     assert float(shown["s2"]) == row["s2"]
     assert shown["reject"] == str(row["reject"])
@@ -296,11 +294,11 @@ def test_a_replicate_is_drawn_again_by_its_address(capsys, tmp_path):
 
 def test_a_damaged_file_is_named_on_the_way(capsys, tmp_path):
     asked = [*SMALL, "n_rep=10", f"out={tmp_path}", "figures=false", "report=false"]
-    assert run.main(asked) == 0
+    assert command_line(asked) == 0
     (path,) = (tmp_path / "two_stage" / "replicates").glob("*.parquet")
     path.write_bytes(path.read_bytes()[:-1])
     capsys.readouterr()
-    assert run.main(asked) == 0
+    assert command_line(asked) == 0
     told = capsys.readouterr()
     assert told.err.startswith(f"damaged, set aside and computed again: {path.name}")
     assert drawn_now(told.out) == 4000
@@ -309,7 +307,7 @@ def test_a_damaged_file_is_named_on_the_way(capsys, tmp_path):
 def test_every_experiment_in_one_sweep(smoke_folder, capsys):
     """The blocks of this sweep are the ones that the contracts of the experiments look at."""
     asked = ["experiment=glob(*)", "scale=smoke", f"out={smoke_folder}", "progress=false"]
-    assert run.main(["-m", *asked, "figures=false", "report=false"]) == 0
+    assert command_line(["-m", *asked, "figures=false", "report=false"]) == 0
     capsys.readouterr()
     for name in EXPERIMENTS:
         assert (smoke_folder / name / "manifest.json").exists()
@@ -394,7 +392,7 @@ def test_what_was_kept_is_used_by_the_next_run(tmp_path, capsys):
     finally:
         process.poll() is None and process.kill()
     again = [*LONG[:-1], "n_rep=2000", f"out={tmp_path}", "figures=false", "report=false"]
-    assert run.main(again) == 0
+    assert command_line(again) == 0
     assert drawn_now(capsys.readouterr().out) == 0
 
 
@@ -406,9 +404,9 @@ def test_an_interrupt_ends_a_whole_sweep(monkeypatch, capsys, tmp_path):
         raise KeyboardInterrupt
 
     before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(run, "carry_out", interrupted)
+    monkeypatch.setattr(carry_out, "run", interrupted)
     try:
-        status = run.main(["-m", *SMALL, "n_rep=10,20,30", f"out={tmp_path}"])
+        status = command_line(["-m", *SMALL, "n_rep=10,20,30", f"out={tmp_path}"])
     finally:
         signal.signal(signal.SIGINT, before)
     assert status == 130
@@ -425,12 +423,12 @@ def test_status_3_where_replicates_failed(monkeypatch, capsys, tmp_path):
 
     monkeypatch.setattr(TwoStage, "simulate", fragile)
     asked = [*SMALL, "n_rep=10", f"out={tmp_path}", "figures=false", "backend=inline"]
-    assert run.main(asked) == 3
+    assert command_line(asked) == 3
     text = " ".join(capsys.readouterr().out.split())
     assert "4 replicates failed" in text
     assert "NaN in s2" in text
     assert "replay=" in text
-    assert run.main(asked) == 3, "and the second run does not forget it"
+    assert command_line(asked) == 3, "and the second run does not forget it"
 
 
 def test_a_full_disk_names_the_command_that_goes_on(capsys, monkeypatch, tmp_path):
@@ -442,7 +440,7 @@ def test_a_full_disk_names_the_command_that_goes_on(capsys, monkeypatch, tmp_pat
 
     monkeypatch.setattr(Study, "run", full)
     arguments = ["experiment=two_stage", "n_rep=1000", f"out={tmp_path}"]
-    assert run.main(arguments) == run.REFUSED
+    assert command_line(arguments) == REFUSED
     complaint = capsys.readouterr().err
     assert complaint.count("\n") == 1
     assert f"That is: python run.py experiment=two_stage n_rep=1000 out={tmp_path}" in complaint

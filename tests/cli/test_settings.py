@@ -1,22 +1,23 @@
 """The command line's own settings."""
 
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 import yaml
 
+from simstudy.cli.compose import CONF
+from simstudy.cli.compose import CONFIG as CONFIG_NAME
 from simstudy.cli.settings import Settings, read_shard
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
 from simstudy.options import build
 
-CONFIG = Path(__file__).parents[2] / "conf" / "config.yaml"
+CONFIG = CONF / f"{CONFIG_NAME}.yaml"
 
 
 def test_every_key_of_the_command_line_is_typed_here_and_the_other_way_round():
     keys = set(yaml.safe_load(CONFIG.read_text())) - {"defaults", "hydra"}
-    groups = {"backend"}  # a folder under conf/
+    groups = {"backend"}  # a folder beside it
     assert keys | groups == {one.name for one in fields(Settings)}
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-import run as command_line
+from simstudy.cli.endings import REFUSED
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.identity.fingerprint.modules import libraries
@@ -19,6 +19,7 @@ from simstudy.store.header import OWNER_KEY
 from simstudy.store.write import write_tables
 from simstudy.study import Study
 from tests.guarantees.content import assert_same_result, content
+from tests.support import command_line
 from tests.toy import Mean
 
 WAYS_ON = "Keep both with another out=..., or start over with restart=true."
@@ -277,11 +278,11 @@ SMALL = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50]", "n_re
 
 def test_the_command_line_refuses_in_one_line_and_restarts(tmp_path, capfd):
     arguments = [*SMALL, f"out={tmp_path}"]
-    assert command_line.main(arguments) == 0
+    assert command_line(arguments) == 0
     capfd.readouterr()
-    assert command_line.main([*arguments, "seed=2"]) == command_line.REFUSED
+    assert command_line([*arguments, "seed=2"]) == REFUSED
     said = capfd.readouterr().err.strip()
     assert "\n" not in said
     assert "seed was 1 and is 2" in said
     assert said.endswith(WAYS_ON)
-    assert command_line.main([*arguments, "seed=2", "restart=true"]) == 0
+    assert command_line([*arguments, "seed=2", "restart=true"]) == 0

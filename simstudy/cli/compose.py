@@ -1,0 +1,203 @@
+"""Composing a command's config with Hydra: the package's own, a project's, and overrides.
+
+Hydra takes the first file of a name that it finds: a project's `conf/` comes before the package's.
+"""
+
+import functools
+import itertools
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
+
+from hydra import compose, initialize_config_dir
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Glob
+from hydra.core.plugins import Plugins
+from hydra.errors import HydraException
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+
+from simstudy.cli.experiments import experiment_files, load_experiment
+from simstudy.cli.project import Project
+from simstudy.cli.request import Request, read_request
+from simstudy.errors import ConfigError, nearest
+
+CONF = Path(__file__).parent / "conf"
+CONFIG = "simstudy"
+FLAGS_OF_A_SWEEP = ("-m", "--multirun", "hydra.mode=MULTIRUN")
+
+
+class ProjectFirst(SearchPathPlugin):  # type: ignore[misc]
+    """Has Hydra look into a project's `conf/` before the package's."""
+
+    conf: ClassVar[Path | None] = None
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        """Hydra asks this of every plugin before it composes anything."""
+        if self.conf is not None and self.conf.is_dir():
+            search_path.prepend("project", f"file://{self.conf}", anchor="main")
+
+
+def look_into(project: Project) -> None:
+    """From now on compose this project's configs."""
+    ProjectFirst.conf = project.conf
+    Plugins.instance().register(ProjectFirst)
+
+
+def read_requests(overrides: Sequence[str], project: Project) -> list[Request]:
+    """Compose every point of the sweep once, so that a mistake is one line and not a traceback."""
+    known = experiment_files(project.root)
+    look_into(project)
+    requests = []
+    with initialize_config_dir(str(CONF), version_base=None):
+        for point in sweep_points(overrides, project):
+            offer_defaults(point, project, known)
+            try:
+                cfg = compose(CONFIG, overrides=point, return_hydra_config=True)
+            except Exception as error:  # Hydra, OmegaConf and ANTLR each raise their own
+                raise in_one_line(error, point, project) from None
+            name = cfg.hydra.runtime.choices["experiment"]
+            requests.append(read_request(cfg, name, project))
+    return requests
+
+
+def call_hydra(
+    overrides: Sequence[str], project: Project, carry_out: Callable[[Request], int], last: set[int]
+) -> int:
+    """Let Hydra compose, sweep and launch; the highest status of all jobs.
+
+    Parameters
+    ----------
+    last
+        Statuses after which no other job is begun.
+    """
+    import hydra
+
+    statuses: list[int] = []
+
+    @hydra.main(version_base=None, config_path=str(CONF), config_name=CONFIG)  # type: ignore[untyped-decorator]
+    def job(cfg: Any) -> int:
+        from hydra.core.hydra_config import HydraConfig
+
+        if statuses and statuses[-1] in last:
+            return statuses[-1]
+        choice = HydraConfig.get().runtime.choices["experiment"]
+        statuses.append(carry_out(read_request(cfg, choice, project)))
+        return statuses[-1]
+
+    with tempfile.TemporaryDirectory() as sweep:  # for Hydra's multirun.yaml, which nobody reads
+        ours = [f"hydra.sweep.dir={sweep}"] if is_sweep(overrides) else []
+        sys.argv = [str(project.root / "run.py"), *overrides, *ours]
+        job()
+    return max(statuses, default=0)
+
+
+def is_sweep(overrides: Sequence[str]) -> bool:
+    """Whether this is a multirun that leaves the sweep's folder to us."""
+    given = any(text.startswith("hydra.sweep.dir=") for text in overrides)
+    return is_multirun(overrides) and not given
+
+
+def is_multirun(overrides: Sequence[str]) -> bool:
+    """Whether several runs were asked for."""
+    return any(text in FLAGS_OF_A_SWEEP for text in overrides)
+
+
+def is_plain(overrides: Sequence[str]) -> bool:
+    """Whether this is one run that sets nothing of Hydra's, which then has only to compose it."""
+    return not any(
+        text.startswith("-") or text.lstrip("+~").startswith("hydra") for text in overrides
+    )
+
+
+def sweep_points(overrides: Sequence[str], project: Project) -> Iterator[list[str]]:
+    """The overrides of each job of a sweep; of the only job, where nothing is swept."""
+    texts = [text for text in overrides if not text.startswith("-")]
+    try:
+        parsed = OverridesParser.create().parse_overrides(texts)
+    except HydraException as error:
+        raise in_one_line(error, texts, project) from None
+    if not is_multirun(overrides):
+        refuse_sweep(parsed)
+    values = (choices(override, project) for override in parsed)
+    yield from map(list, itertools.product(*values))
+
+
+def refuse_sweep(parsed: Sequence[Any]) -> None:
+    """Several values without `-m` are a list with its brackets forgotten, or a flag forgotten."""
+    for override in parsed:
+        if override.is_sweep_override():
+            raise ConfigError(
+                f"{override.input_line} asks for several runs: add -m for these, or write the "
+                f"values in brackets, {override.get_key_element()}=[...], for one run with all of "
+                "them"
+            )
+
+
+def choices(override: Any, project: Project) -> list[str]:
+    """The values that one override takes in a sweep, each as an override."""
+    if not override.is_sweep_override():
+        return [override.input_line]
+    value = override.value()
+    if isinstance(value, Glob):
+        names = value.filter(options(override.key_or_group, project))
+    else:
+        names = list(override.sweep_string_iterator())
+    return [f"{override.get_key_element()}={name}" for name in names]
+
+
+def options(group: str, project: Project) -> list[str]:
+    """The names in a config group: the project's and the package's."""
+    folders = (project.conf / group, CONF / group)
+    names = {path.stem for folder in folders for path in folder.glob("*.yaml")}
+    own = experiment_files(project.root) if group == "experiment" else ()
+    return sorted(names.union(own))
+
+
+def offer_defaults(point: Sequence[str], project: Project, known: dict[str, Path]) -> None:
+    """Give Hydra the defaults of an experiment that has no published values under `conf/`."""
+    for text in point:
+        group, _, name = text.partition("=")
+        published = project.conf / "experiment" / f"{name}.yaml"
+        if group == "experiment" and name in known and not published.exists():
+            defaults = asdict(load_experiment(name, project.root).Config())
+            ConfigStore.instance().store(group="experiment", name=name, node=defaults)
+
+
+# ---------------------------------------------------------------- refusals
+def in_one_line(error: Exception, overrides: Sequence[str], project: Project) -> Exception:
+    """Hydra's refusal as ours: the key, the value, and the nearest thing that works."""
+    text = str(error)
+    group = re.search(r"Could not find '([\w/]+)/([^/']+)'", text)
+    if group:
+        kind, name = group.groups()
+        known = options(kind, project)
+        return ConfigError(f"{kind}={name}: no such {kind}; {nearest(name, known)}")
+    if "must specify" in text.lower():
+        return ConfigError(
+            f"no experiment given: {project.runs} experiment=NAME; "
+            f"there is: {', '.join(options('experiment', project)) or 'nothing'}"
+        )
+    key = re.search(r"Could not (?:override|append|delete)[^']*'([^']+)'", text)
+    if key:
+        return ConfigError(unknown_key(key.group(1), overrides))
+    first = next(iter(text.splitlines()), type(error).__name__)
+    return ConfigError(f"cannot read {' '.join(overrides)}: {first}")
+
+
+def unknown_key(key: str, overrides: Sequence[str]) -> str:
+    """A key that is not in the config, and the nearest that is."""
+    *parents, last = key.split(".")
+    experiment = [text for text in overrides if text.startswith("experiment=")]
+    node = functools.reduce(_child, parents, compose(CONFIG, overrides=experiment))
+    where = f" of {'.'.join(parents)}" if parents else ""
+    return f"{key} is not a setting{where}; {nearest(last, map(str, node))}"
+
+
+def _child(node: Any, name: str) -> Any:
+    return node.get(name, {}) if name in node else {}

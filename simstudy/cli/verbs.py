@@ -1,0 +1,211 @@
+"""The verbs of the command line: what each does, and how it is asked for."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from simstudy.cli.endings import FAILED, INTERRUPTED, REFUSED, TERMINATED, no_garbage
+from simstudy.cli.project import Project
+from simstudy.errors import ConfigError, SimstudyError, nearest
+
+if TYPE_CHECKING:
+    from simstudy.cli.inventory import StatusLine
+
+SIGNS_OF_AN_OVERRIDE = ("-", "+", "~")  # beside the = that most have
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a user typed after the verb.
+
+    Parameters
+    ----------
+    is_program
+        Whether this process does nothing else.
+    """
+
+    project: Project
+    arguments: Sequence[str]
+    is_program: bool = False
+
+
+class Verb(NamedTuple):
+    """What may be asked for."""
+
+    carry_out: Callable[[Asked], int]
+    usage: str
+    help: str
+
+
+def split_verb(project: Project, arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """The verb, empty where none is given, and the rest.
+
+    Raises
+    ------
+    ConfigError
+        Where the first word is no verb.
+    """
+    if not arguments or not is_word(arguments[0]):
+        return "", list(arguments)
+    word, *rest = arguments
+    if word in VERBS:
+        return word, rest
+    raise ConfigError(f"{word} is no verb; {_meant(project, word)}")
+
+
+def is_word(argument: str) -> bool:
+    """Whether an argument is neither an override nor a flag."""
+    return "=" not in argument and not argument.startswith(SIGNS_OF_AN_OVERRIDE)
+
+
+def _meant(project: Project, word: str) -> str:
+    """The nearest verb, or the command for an experiment of that name."""
+    if word in {path.stem for path in (project.root / "experiments").glob("[!_]*")}:
+        return f"did you mean '{project.runs} experiment={word}'?"
+    return nearest(word, VERBS)
+
+
+# ---------------------------------------------------------------- one study, or a sweep
+def run(asked: Asked) -> int:
+    """Carry out a study, or a sweep of them."""
+    from simstudy.cli.experiments import experiment_files
+
+    experiment_files(asked.project.root)  # refuses a folder without any, before Hydra is loaded
+    overrides = [open_key(text) for text in asked.arguments]
+    with no_garbage(to_the_end=asked.is_program):
+        from simstudy.cli.carry_out import carry_out
+        from simstudy.cli.compose import call_hydra, is_plain, read_requests
+
+        requests = read_requests(overrides, asked.project)
+    if is_plain(overrides):
+        return carry_out(requests[0], asked.project, overrides)
+    return call_hydra(
+        overrides,
+        asked.project,
+        lambda request: carry_out(request, asked.project, overrides),
+        last={INTERRUPTED, TERMINATED},
+    )
+
+
+def open_key(argument: str) -> str:
+    """`precision.MEASURE=...` as Hydra writes a key that the config does not list."""
+    return f"++{argument}" if argument.startswith("precision.") else argument
+
+
+def with_setting(asked: Asked, setting: str) -> int:
+    """Run with one setting more."""
+    return run(Asked(asked.project, [*asked.arguments, setting], asked.is_program))
+
+
+def plan(asked: Asked) -> int:
+    """Say what a run would do."""
+    return with_setting(asked, "plan=true")
+
+
+def summarize(asked: Asked) -> int:
+    """Publish what is there by now."""
+    return with_setting(asked, "summarize=true")
+
+
+def replay(asked: Asked) -> int:
+    """Draw one replicate again."""
+    words = [text for text in asked.arguments if is_word(text)]
+    rest = [text for text in asked.arguments if text not in words]
+    if len(words) == 1:
+        return with_setting(Asked(asked.project, rest, asked.is_program), f"replay={words[0]}")
+    if not words and any(text.startswith("replay=") for text in rest):
+        return run(asked)
+    raise ConfigError(
+        f"replay takes the address of one replicate, and was given {' '.join(words) or 'none'}: "
+        f"{VERBS['replay'].usage}; failures.parquet has the addresses of those that failed"
+    )
+
+
+# ---------------------------------------------------------------- the whole project
+def status(asked: Asked) -> int:
+    """Say what is done, failed and missing; of every experiment, if none is named."""
+    from simstudy.cli.inventory import HEADER, status_lines
+
+    given = [open_key(text) for text in asked.arguments]
+    if any(text.startswith("experiment=") for text in given):
+        lines = status_lines(asked.project, given)
+    else:
+        lines = _status_of_all(asked.project, given)
+    print("\n".join([HEADER, *(line.text for line in lines)]))
+    if any(line.is_refused for line in lines):
+        return REFUSED
+    return FAILED if any(line.any_failed for line in lines) else 0
+
+
+def _status_of_all(project: Project, given: Sequence[str]) -> "list[StatusLine]":
+    from simstudy.cli.experiments import experiment_names
+    from simstudy.cli.inventory import refused_line, status_lines
+
+    lines: list[StatusLine] = []
+    for name in experiment_names(project.root):
+        try:
+            lines += status_lines(project, [f"experiment={name}", *given])
+        except SimstudyError as error:
+            lines.append(refused_line(name, error))
+    return lines
+
+
+def list_experiments(asked: Asked) -> int:
+    """Name the experiments with the question that each asks."""
+    from simstudy.cli.experiments import experiment_files, question_of
+
+    _refuse_arguments("list", asked)
+    files = experiment_files(asked.project.root)
+    width = max(map(len, files), default=0)
+    for name, path in sorted(files.items()):
+        print(f"{name:{width}}  {question_of(path)}")
+    return 0
+
+
+def new(asked: Asked) -> int:
+    """Lay out a project."""
+    from simstudy.cli.new import lay_out
+
+    if len(asked.arguments) != 1:
+        raise ConfigError(
+            f"new takes the name of one project, and was given "
+            f"{' '.join(asked.arguments) or 'none'}: simstudy new my-study"
+        )
+    print(lay_out(asked.arguments[0]))
+    return 0
+
+
+def _refuse_arguments(verb: str, asked: Asked) -> None:
+    if asked.arguments:
+        raise ConfigError(f"{verb} takes no arguments, and was given {' '.join(asked.arguments)}")
+
+
+VERBS = {
+    "run": Verb(
+        run,
+        "simstudy run experiment=NAME [SETTING=VALUE ...]",
+        "draw what is missing; summarise, draw figures, check claims, report",
+    ),
+    "plan": Verb(
+        plan,
+        "simstudy plan experiment=NAME [precision.MEASURE=MCSE] [SETTING=VALUE ...]",
+        "what a run would draw, or what a precision will cost, without keeping anything",
+    ),
+    "status": Verb(
+        status,
+        "simstudy status [experiment=NAME] [SETTING=VALUE ...]",
+        "what is done, failed and missing, of one experiment or of all",
+    ),
+    "summarize": Verb(
+        summarize,
+        "simstudy summarize experiment=NAME [SETTING=VALUE ...]",
+        "an early look: publish the blocks that are there, of a run still going on",
+    ),
+    "replay": Verb(
+        replay,
+        "simstudy replay ADDRESS experiment=NAME [debug=true] [SETTING=VALUE ...]",
+        "draw one replicate again, by its address in failures.parquet, raising its error",
+    ),
+    "list": Verb(list_experiments, "simstudy list", "the experiments of this project"),
+    "new": Verb(new, "simstudy new NAME", "lay out a project with a first study"),
+}

@@ -1,0 +1,349 @@
+"""Contracts that every experiment of a project keeps; a user's test file is one class.
+
+    from pathlib import Path
+    from simstudy.testing import ExperimentContracts
+
+    class TestContracts(ExperimentContracts):
+        root = Path(__file__).parents[1]
+
+Every experiment in `root` is run once, at smoke scale, into a temporary folder. What is held to
+`exact()` are then all replicates of the blocks that this drew.
+"""
+
+import dataclasses
+import functools
+import inspect
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from simstudy.analysis.result import Result
+from simstudy.cli import main
+from simstudy.cli.experiments import experiment_names, load_experiment
+from simstudy.engine.block import simulate_columns
+from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
+from simstudy.engine.workers import Workers
+from simstudy.identity.names import identity
+from simstudy.identity.streams import Streams
+from simstudy.lazy.pandas import pd
+from simstudy.measures import Measure
+from simstudy.options import check
+from simstudy.store.columns import CONVERGED, imputed
+from simstudy.store.layout import ERROR
+from simstudy.study import Study
+
+HEADINGS = ("Aims", "Data", "Estimands", "Methods", "Performance")
+FALSE_ALARM = 1e-5  # chance that a study whose exact() is right is refused, all values together
+SMALLEST_FIGURE = 5000  # bytes: an empty frame with its title has fewer
+
+Drawn = Mapping[tuple[str, int], Mapping[str, np.ndarray]]
+"""Columns as `simulate` returned them, by scenario key and block."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Smoke:
+    """An experiment after `scale=smoke`: what it declares, and what came of it."""
+
+    name: str
+    module: Any
+    study: Study
+    folder: Path
+    status: int
+
+    def result(self, n_rep: int) -> Result:
+        """What is stored of each scenario, of at most so many replicates; nothing is drawn."""
+        return self.study.look(n_rep, out=self.folder.parent)
+
+    @property
+    def n_rep(self) -> int:
+        """Replicates in each scenario of the smoke run."""
+        manifest = json.loads((self.folder / "manifest.json").read_text())
+        return int(manifest["replicates_per_scenario"])
+
+
+class ExperimentContracts:
+    """Subclass with a name that pytest finds, and say where the project is.
+
+    Attributes
+    ----------
+    root
+        The folder that holds `experiments/`.
+    """
+
+    root: ClassVar[Path]
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Have every test run once for each experiment on disk."""
+        if "experiment" in metafunc.fixturenames:
+            metafunc.parametrize("experiment", experiment_names(self.root), scope="class")
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def results(cls, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        """Folder for the results; a subclass may give one that other tests share."""
+        return tmp_path_factory.mktemp("results")
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def smoke(cls, experiment: str, results: Path) -> Smoke:
+        """The experiment, run once for all of its contracts."""
+        status = run_at_smoke_scale(cls.root, experiment, results)
+        module = load_experiment(experiment, cls.root)
+        study = module.study(module.Config())
+        return Smoke(experiment, module, study, results / study.name, status)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def drawn(cls, smoke: Smoke) -> Drawn:
+        """Two blocks of the first and of the last scenario."""
+        return draw(smoke.study, [(place, block) for place in (0, -1) for block in (0, 1)])
+
+    # ------------------------------------------------------------ what is declared
+    def test_its_docstring_is_a_protocol(self, experiment: str) -> None:
+        text = inspect.getdoc(load_experiment(experiment, self.root)) or ""
+        found = re.findall(rf"^({'|'.join(HEADINGS)}) {{2,}}\S", text, re.MULTILINE)
+        assert found == list(HEADINGS), (
+            f"the docstring of {experiment} has the headings {found}: write {', '.join(HEADINGS)} "
+            "at the beginnings of lines, each with two spaces or more and its text"
+        )
+        first = text.splitlines()[0]
+        assert first.endswith("?"), f"the first line asks the study's question; found: {first}"
+
+    def test_its_config_is_built_checked_and_helped(self, experiment: str) -> None:
+        config = load_experiment(experiment, self.root).Config
+        made = config()
+        check(made)
+        assert config(**dataclasses.asdict(made)) == made, "a config made of its values is another"
+        for declared in dataclasses.fields(config):
+            about = declared.metadata.get("option")
+            assert about, f"give {declared.name} its help: option('...', default=...)"
+            assert about.help, f"the help of {declared.name} is empty"
+
+    def test_its_name_is_its_file(self, experiment: str) -> None:
+        module = load_experiment(experiment, self.root)
+        name = module.study(module.Config()).name
+        assert name == experiment, f"the study is named {name!r}: its results would not be found"
+
+    def test_its_scenarios_are_frozen(self, experiment: str) -> None:
+        module = load_experiment(experiment, self.root)
+        for kind in {type(scenario) for scenario in module.study(module.Config()).scenarios}:
+            frozen = kind.__dataclass_params__.frozen
+            assert frozen, f"{kind.__name__} can change under a run: @dataclass(frozen=True)"
+
+    # ------------------------------------------------------------ what a run writes
+    def test_it_runs_at_smoke_scale_without_a_failure(self, smoke: Smoke) -> None:
+        assert smoke.status == 0, f"{smoke.name} ended with status {smoke.status}"
+        assert (smoke.folder / "manifest.json").exists(), f"{smoke.folder} has no manifest"
+
+    def test_it_draws_every_figure_that_it_declares(self, smoke: Smoke) -> None:
+        manifest = json.loads((smoke.folder / "manifest.json").read_text())
+        assert manifest["figures_not_drawn"] == {}, manifest["figures_not_drawn"]
+        for name in smoke.study.figures:
+            path = smoke.folder / "figures" / name
+            png, svg = (path.with_name(f"{name}.{kind}").read_bytes() for kind in ("png", "svg"))
+            assert png.startswith(b"\x89PNG"), f"{path}.png is no picture"
+            assert b"<svg" in svg[:2000], f"{path}.svg is no picture"
+            assert min(len(png), len(svg)) > SMALLEST_FIGURE, f"figure {name} is empty"
+
+    def test_its_figures_are_drawn_from_what_is_stored(self, smoke: Smoke) -> None:
+        """Restyling a figure draws no replicate."""
+        result = smoke.result(smoke.n_rep)
+        kinds = {type(scenario) for scenario in smoke.study.scenarios}
+        for name in smoke.study.figures:
+            with ExitStack() as patches:
+                for kind, method in [
+                    *((kind, "simulate") for kind in kinds),
+                    (Streams, "__call__"),
+                ]:
+                    refusing = functools.partial(_refuse_drawing, name)
+                    patches.enter_context(mock.patch.object(kind, method, refusing))
+                result.figure(name)
+
+    def test_every_number_has_its_error_or_a_reason(self, smoke: Smoke) -> None:
+        summary = pd.read_parquet(smoke.folder / "summary.parquet")
+        bare = ~np.isfinite(summary["mcse"]) & (summary["reason"] == "")
+        assert len(summary), "the summary is empty: give the study measures"
+        assert not bare.any(), f"without a Monte Carlo error, and no reason:\n{summary[bare]}"
+
+    def test_every_claim_has_a_verdict(self, smoke: Smoke) -> None:
+        claims = pd.read_parquet(smoke.folder / "claims.parquet")
+        declared = [claim.name for claim in smoke.study.claims]
+        assert list(claims["claim"]) == declared, "the table of claims has others than the study"
+        assert claims["claim"].is_unique, f"two claims have one name: {declared}"
+        verdicts = set(claims["verdict"])
+        assert verdicts <= {"reproduced", "differs", "no data"}, verdicts
+
+    def test_the_second_run_finds_nothing_to_do(
+        self, smoke: Smoke, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run_at_smoke_scale(self.root, smoke.name, smoke.folder.parent) == 0
+        said = capsys.readouterr().out
+        assert "nothing to do" in said, f"a second run did something again:\n{said}"
+
+    # ------------------------------------------------------------ what is drawn
+    def test_a_block_is_the_same_whenever_it_is_drawn(self, smoke: Smoke, drawn: Drawn) -> None:
+        again = draw(smoke.study, [(place, block) for place in (-1, 0) for block in (1, 0)])
+        for address, columns in drawn.items():
+            for name, column in columns.items():
+                assert same_bits(column, again[address][name]), (
+                    f"{name} of block {address[1]} in scenario {address[0]} is another when drawn "
+                    "again, in another order: simulate may use no random numbers but those of "
+                    "streams(purpose), and may keep nothing between blocks"
+                )
+
+    def test_the_first_replicates_of_a_long_run_are_the_short_run(self, smoke: Smoke) -> None:
+        short, study = smoke.result(smoke.n_rep), smoke.study
+        ends = list(
+            {id(study.scenarios[place]): study.scenarios[place] for place in (-1, 0)}.values()
+        )
+        longer = dataclasses.replace(study, scenarios=ends)
+        long = longer.run(smoke.n_rep + study.block_size, workers=Workers("inline", 1))
+        for scenario in ends:
+            rows = long.rows(scenario)
+            head = rows[rows["rep"] < smoke.n_rep].reset_index(drop=True)
+            pd.testing.assert_frame_equal(head, short.rows(scenario), check_exact=True)
+
+    def test_its_columns_have_one_shape(self, smoke: Smoke, drawn: Drawn) -> None:
+        """The same columns of the same kind in every block, and those that measures read."""
+        study = smoke.study
+        shapes = [tuple(len(labels) for labels in study.axes.values()), ()]
+        kinds = [{name: column.dtype.kind for name, column in c.items()} for c in drawn.values()]
+        for columns, kind in zip(drawn.values(), kinds, strict=True):
+            assert kind == kinds[0], f"one block has columns {kinds[0]}, and another {kind}"
+            for name, column in columns.items():
+                if column.ndim:
+                    assert column.shape[0] == study.block_size, f"{name}: {column.shape}"
+                    assert column.shape[1:] in shapes, f"{name}: {column.shape}, axes {shapes[0]}"
+        for measure in study.measures:
+            lacking = set(measure.reads) - set(kinds[0]) - {CONVERGED}
+            assert not lacking, f"{measure.name} reads {lacking}, which simulate does not return"
+
+    # ------------------------------------------------------------ what is true
+    def test_its_exact_values_are_kept(self, smoke: Smoke) -> None:
+        """What `exact()` declares is no further from the estimate than chance explains."""
+        held = list(comparisons(smoke.result(smoke.study.block_size), smoke.study))
+        measures = [measure.name for measure in smoke.study.measures]
+        names = [name for name in measures if any(one.measure == name for one in held)]
+        others = ", ".join(name for name in measures if name not in names) or "none"
+        if not held:
+            pytest.skip(f"exact() gives no value that could be held against: {others}")
+        print(f"{smoke.name}: {len(held)} values of {', '.join(names)} held; not held: {others}")
+        limit = FALSE_ALARM / len(held)
+        worst = min(held, key=lambda comparison: comparison.p_value)
+        off = sum(comparison.p_value < limit for comparison in held)
+        assert not off, (
+            f"{off} of {len(held)} values are further from exact() than chance explains; the "
+            f"furthest: {worst.measure} of {worst.scenario} is {worst.estimate:.6g} (MCSE "
+            f"{worst.mcse:.2g}) and exact() says {worst.exact:.6g}. Suspect exact(), or simulate."
+        )
+
+
+# ---------------------------------------------------------------- doing what is to be tested
+def run_at_smoke_scale(root: Path, experiment: str, results: Path) -> int:
+    """The exit status of the command that a user would type."""
+    asked = [f"experiment={experiment}", "scale=smoke", f"out={results}", "progress=false"]
+    return main(asked, script=str(root / "run.py"))
+
+
+def draw(study: Study, places: Sequence[tuple[int, int]]) -> Drawn:
+    """Blocks drawn in this order, each a place among the scenarios and a number."""
+    plan = study.plan()
+    keys = list(plan.keys)
+    columns = {}
+    with one_thread_each():
+        for place, block in places:
+            scenario = plan.keys[keys[place]]
+            drawing = functools.partial(simulate_columns, plan, scenario, block)
+            columns[keys[place], block] = drawn_with_one_thread(drawing)
+    return {address: _without_errors(found) for address, found in columns.items()}
+
+
+def _without_errors(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The columns that `simulate` returned itself."""
+    return {name: column for name, column in columns.items() if name != ERROR}
+
+
+def same_bits(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two columns are the same to the last bit, with their type and shape."""
+    alike = first.dtype == second.dtype and first.shape == second.shape
+    return alike and (
+        bool((first == second).all())
+        if first.dtype == object
+        else first.tobytes() == second.tobytes()
+    )
+
+
+def _refuse_drawing(figure: str, *_: object, **__: object) -> None:
+    raise AssertionError(
+        f"figure {figure} draws replicates again: a figure is a function of what is stored. Return "
+        "what it needs as columns of simulate."
+    )
+
+
+# ---------------------------------------------------------------- truth
+class Comparison(NamedTuple):
+    """An estimate beside what theory says, and how often chance puts them so far apart."""
+
+    measure: str
+    scenario: str
+    estimate: float
+    mcse: float
+    exact: float
+    p_value: float
+
+
+def comparisons(result: Result, study: Study) -> Iterator[Comparison]:
+    """Every value that `exact()` of a scenario declares and an estimate can be held against."""
+    for scenario in result.plan.scenarios:
+        declared = scenario.exact() if hasattr(scenario, "exact") else {}
+        for measure in study.measures:
+            if measure.name in declared:
+                columns = imputed(result.columns(scenario, *measure.reads), study.worst)
+                yield from _compared(measure, columns, declared[measure.name], identity(scenario))
+
+
+def _compared(
+    measure: Measure, columns: Mapping[str, np.ndarray], exact: Any, scenario: str
+) -> Iterator[Comparison]:
+    estimates, influence = measure.estimate(columns), measure.influence(columns)
+    chances = _chance_of_proportion if measure.bounds == "wilson" else _chance_of_mean
+    cells = np.broadcast_arrays(
+        estimates.estimate, estimates.mcse, exact, influence.trials, estimates.n_rep
+    )
+    for estimate, mcse, truth, trials, n_rep in zip(*map(np.ravel, cells), strict=True):
+        p_value = chances(float(estimate), float(mcse), float(truth), float(trials), int(n_rep))
+        if np.isfinite(p_value):
+            yield Comparison(measure.name, scenario, estimate, mcse, truth, p_value)
+
+
+def _chance_of_proportion(
+    estimate: float, _mcse: float, exact: float, trials: float, _n_rep: int
+) -> float:
+    """Two-sided binomial probability of so many successes or more, given the trials."""
+    from scipy.stats import binom
+
+    if not (np.isfinite(estimate) and np.isfinite(exact)):
+        return np.nan
+    successes, n = round(estimate * trials), round(trials)
+    tails = binom.cdf(successes, n, exact), binom.sf(successes - 1, n, exact)
+    return min(1.0, 2 * float(min(tails)))
+
+
+def _chance_of_mean(
+    estimate: float, mcse: float, exact: float, _trials: float, n_rep: int
+) -> float:
+    """Two-sided probability under Student's t, since the MCSE is an estimate too."""
+    from scipy.stats import t
+
+    if not (np.isfinite(mcse) and np.isfinite(exact)):
+        return np.nan
+    rounding = n_rep * np.finfo(float).eps * max(abs(exact), abs(estimate))
+    away = max(0.0, abs(estimate - exact) - rounding)
+    return 2 * float(t.sf(away / mcse, n_rep - 1)) if mcse else float(away == 0)

@@ -1,0 +1,40 @@
+"""Projects in folders of their own, each with processes of its own, as a user has them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support import ROOT
+
+ENTRY_POINT = "import sys; from simstudy.cli import main; sys.exit(main())"  # of the script
+
+
+def python(
+    folder: Path, *arguments: str, path: Path = ROOT, timeout: float = 300
+) -> "subprocess.CompletedProcess[str]":
+    """Python in a folder, which finds simstudy at `path` first."""
+    paths = filter(None, [str(path), os.environ.get("PYTHONPATH")])
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=env,
+        capture_output=True, text=True, check=False, timeout=timeout,
+    )  # fmt: skip
+
+
+def simstudy(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """The command `simstudy`, given in a folder."""
+    return python(folder, "-c", ENTRY_POINT, *arguments)
+
+
+def contracts(folder: Path, path: Path = ROOT) -> "subprocess.CompletedProcess[str]":
+    """The tests of a project; each that failed is a line that begins with FAILED."""
+    return python(folder, "-m", "pytest", "-q", "-rf", "-p", "no:cacheprovider", path=path)
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    """Files of a project, by their paths in it."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)

@@ -1,0 +1,109 @@
+"""A project is laid out whole, is a good example, and keeps its own contracts."""
+
+import subprocess
+import sys
+
+import pytest
+
+from simstudy.cli import main
+from tests.cli.projects import contracts, python, simstudy
+from tests.support import ROOT
+
+STUDY = "experiment=proportion_interval"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A project as `simstudy new` lays it out."""
+    folder = tmp_path_factory.mktemp("empty")
+    done = simstudy(folder, "new", "my-study")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (
+        "my-study/ holds a project with one study. Next: cd my-study, then simstudy run "
+        f"{STUDY}, and python -m pytest\n"
+    )
+    return folder / "my-study"
+
+
+def test_it_has_all_that_a_project_has(project):
+    files = {str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()}
+    assert files == {
+        ".gitignore", "README.md", "conf/experiment/proportion_interval.yaml",
+        "experiments/__init__.py", "experiments/proportion_interval.py", "ruff.toml", "run.py",
+        "tests/test_contracts.py",
+    }  # fmt: skip
+    assert (project / "README.md").read_text().startswith("# my-study\n")
+    assert (project / "run.py").read_text() == (ROOT / "run.py").read_text()
+
+
+@pytest.mark.parametrize("check", [["check"], ["format", "--check"]], ids=" ".join)
+def test_ruff_has_nothing_to_say(check, project):
+    command = [sys.executable, "-m", "ruff", *check, "--no-cache", "."]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_its_study_runs_once_by_either_name_of_the_command(project):
+    """`simstudy run` and `run.py` do the same; from elsewhere, run.py knows its own folder."""
+    asked = [STUDY, "scale=smoke", f"out={project.parent / 'out'}", "progress=false"]
+    first = simstudy(project, "run", *asked)
+    assert first.returncode == 0, first.stderr
+    assert "coverage" in first.stdout
+    there = simstudy(project, "run", *asked)
+    here = python(project.parent, str(project / "run.py"), *asked)
+    assert here.returncode == there.returncode == 0, here.stderr + there.stderr
+    assert here.stdout == there.stdout
+    assert here.stdout.startswith("nothing to do: ")
+
+
+def test_it_keeps_its_own_contracts(project):
+    done = contracts(project)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        (
+            "full",
+            "full exists and is not empty, and nothing in it is to be overwritten. Choose another "
+            "name, or move it away.",
+        ),
+        (
+            "a/b c",
+            "'a/b c' is no name for a project: it names a folder here, so use letters, digits, - "
+            "and _, and begin with a letter or digit; nearest that works: simstudy new a-b-c",
+        ),
+        (
+            "..",
+            "'..' is no name for a project: it names a folder here, so use letters, digits, - and "
+            "_, and begin with a letter or digit; nearest that works: simstudy new my-study",
+        ),
+    ],
+)
+def test_a_name_that_will_not_do_is_one_line_and_writes_nothing(
+    name, line, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes").write_text("mine")
+    assert main(["new", name]) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", f"{line}\n")
+    assert [path.name for path in tmp_path.rglob("*")] == ["full", "notes"]
+
+
+@pytest.mark.parametrize("names", [[], ["one", "two"]])
+def test_new_takes_one_name(names, capsys):
+    assert main(["new", *names]) == 2
+    said = " ".join(names) or "none"
+    line = f"new takes the name of one project, and was given {said}: simstudy new my-study\n"
+    assert capsys.readouterr().err == line
+
+
+def test_an_empty_folder_will_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    assert main(["new", "empty"]) == 0
+    assert capsys.readouterr().out.startswith("empty/ holds a project")
+    assert (tmp_path / "empty" / "experiments" / "proportion_interval.py").exists()
