@@ -282,6 +282,16 @@ def test_what_a_run_itself_remembers_is_no_change(memory, projects, tmp_path):
     assert (same["n_blocks"], same["right"]) == (0, True)
 
 
+def test_a_table_filled_with_another_constant_is_not_taken_for_an_empty_one(projects, tmp_path):
+    """What it made is found by nobody who has that constant from the start."""
+    start = "M = {}\ndef t(n):\n    return M.setdefault(n, C)\n"
+    uses = start + FIRST.replace("SCALE *", "t(3) *")
+    projects.cells(tmp_path, "C = 2.0\n" + uses, "C = 3.0\nanswer(study, out='other')")
+    fresh = "C = 3.0\n" + uses.replace("answer(study)\n", "") + "answer(study, out='other')"
+    (said,) = projects.cells(tmp_path, fresh)
+    assert "M has changed" in said["refused"]
+
+
 def test_a_study_that_cannot_be_sent_to_workers_says_so(projects, tmp_path):
     """And stores no failures for it."""
     start = "import functools\n@functools.cache\ndef t():\n    return 2.0\n"

@@ -1,7 +1,9 @@
 """Plain values by content: type and value, the same text in every process."""
 
 import hashlib
+import math
 import re
+import struct
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
@@ -39,6 +41,8 @@ def plain_token(value: Any, inner: Callable[[Any], str]) -> str:
         For anything but numbers, text, arrays, frames, and containers.
     """
     kind = type(value)
+    if kind is float and math.isnan(value):
+        return f"float nan {struct.pack('<d', value).hex()}"  # they have signs, and are shown alike
     if kind in ATOMS:
         text = repr(value)
         return f"{kind.__name__} {text if len(text) < 200 else _digest(text.encode())}"

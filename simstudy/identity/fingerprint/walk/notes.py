@@ -121,9 +121,8 @@ class Walk:
     def settle(self) -> None:
         """The fingerprint, in order: everything has been entered."""
         self.found["python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
-        for key, hashes in self.entries.items():
-            self.found[key] = settled(key, _joint(hashes))
-        self.found = dict(sorted(self.found.items()))
+        self.found |= {key: _joint(hashes) for key, hashes in self.entries.items()}
+        self.found = dict(sorted(settled(self.found).items()))
 
 
 def hash_of(text: str) -> str:
