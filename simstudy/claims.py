@@ -44,12 +44,16 @@ def chance_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> fl
     return -float(special.ndtri(false_alarm / (2 * n_compared)))
 
 
-def largest_deviation(found: Any, theory: Any, error: Any) -> Reproduced:
-    """Whether the largest of several deviations from theory, in standard errors, is chance."""
+def largest_deviation(
+    found: Any, theory: Any, error: Any, *, detail: str = "largest deviation {:.2f} MCSE"
+) -> Reproduced:
+    """Whether the largest of several deviations from theory, in standard errors, is chance.
+
+    Its size goes into `detail`.
+    """
     z = np.abs(np.asarray(found, float) - theory) / error
-    worst, limit = float(z.max()), chance_limit(z.size)
-    detail = f"largest of {z.size} deviations {worst:.2f} MCSE; chance explains {limit:.2f}"
-    return Reproduced(float(worst < limit), detail=detail)
+    worst = float(z.max())
+    return Reproduced(float(worst < chance_limit(z.size)), detail=detail.format(worst))
 
 
 def binomial_error(share: Any, n: Any) -> Any:
