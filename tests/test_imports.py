@@ -108,7 +108,7 @@ def test_that_test_catches_an_annotation_that_is_a_use():
     assert "pandas" in imported_by(code, NOTHING_TO_DO_NEEDS_NO)
 
 
-@pytest.mark.parametrize("name", ["two_stage", "bootstrap_se", "umbrella_rank"])
+@pytest.mark.parametrize("name", ["two_stage.study", "bootstrap_se", "umbrella_rank"])
 def test_a_study_is_built_without_what_only_some_runs_need(name):
     code = f"from experiments.{name} import Config, study; study(Config())"
     assert imported_by(code, NOTHING_TO_DO_NEEDS_NO) == []

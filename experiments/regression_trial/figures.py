@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from simstudy.analysis.result import Result
@@ -24,8 +22,9 @@ from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.lazy.scipy import special
 from simstudy.measures import intervals
 from simstudy.shapes import Float
+from simstudy.stats.models.trial import METHODS
 from simstudy.stats.two_stage.law import TwoStageStatistic
-from simstudy.trials.regression import METHODS, SAMPLES, RegressionTrial
+from simstudy.trials.regression import SAMPLES, RegressionTrial
 
 METRICS = {"mse": "MSE", "mae": "MAE"}
 STATES = {True: "null is false", False: "null is true"}
@@ -65,7 +64,12 @@ def figure_3a(result: Result) -> ggplot:
         "with its 95% Wilson interval.",
     )  # fmt: skip
     look = p9.theme(figure_size=(8.2, 5.8), **ON_TOP)
-    return figure + p9.scale_fill_manual(DECISIONS) + p9.labs(y=_of(len(z)), caption=says) + look
+    return (
+        figure
+        + p9.scale_fill_manual(DECISIONS, name="decision")
+        + p9.labs(y=_of(len(z)), caption=says)
+        + look
+    )
 
 
 def _of(n_rep: int) -> str:
@@ -198,13 +202,9 @@ def _shares(rows: pd.DataFrame) -> pd.DataFrame:
     panels, truths = zip(*(named[name] for name in rows["measure"]), strict=True)
     return rows.assign(
         measure=panels,
-        truth=_levels(truths, list(TRUTHS.values())),
+        truth=in_order(truths, {words: words for words in TRUTHS.values()}),
         metric=in_order(rows["metric"], METRICS),
     )
-
-
-def _levels(words: Sequence[str], levels: list[str]) -> object:
-    return pd.Categorical(words, levels, ordered=True)
 
 
 def _of_first(result: Result) -> pd.DataFrame:

@@ -92,6 +92,7 @@ def figure_1b(result: Result) -> ggplot:
     figure = measure_curves(
         rows, x="n2", y="power", color="k", panel="measure", exact=_design_curves(result),
         joined=False,
+        apart=False,
     )  # fmt: skip
     return figure + p9.labs(x=N2, y="") + p9.theme(figure_size=(9, 4.2))
 
@@ -149,6 +150,7 @@ def figure_boundary(result: Result) -> ggplot:
         exact=pd.concat([_rejection_curve(trial) for trial in chosen]),
         nominal=chosen[0].alpha,
         joined=False,
+        apart=False,
     )
     return (
         figure
@@ -159,7 +161,7 @@ def figure_boundary(result: Result) -> ggplot:
             "(null true on the left, false on the right)",
             y="probability of rejecting",
             caption=captions.caption(
-                f"n1 = {chosen[0].n1}, n2 = {n2}. Points: bins of a quarter, without those of fewer "
+                f"n1 = {chosen[0].n1}, n2 = {n2}. Points: bins of a quarter, without those of less "
                 f"than {SPARSE} replicates.", captions.BARS, captions.LINES,
                 captions.dashed("the size, which is the average over the left side"),
             ),
@@ -179,8 +181,8 @@ def _binned_rejections(result: Result, trial: TwoStage) -> pd.DataFrame:
     rows = pd.DataFrame(result.columns(trial, "distance", "reject"))
     rows["bin"] = np.floor(rows["distance"] * 4)
     bins = rows[rows["distance"].between(-2, 3)].groupby("bin")
-    table = bins.agg(distance=("distance", "mean"), estimate=("reject", "mean"),
-                     n=("reject", "size"))  # fmt: skip
+    shares = {"distance": ("distance", "mean"), "estimate": ("reject", "mean")}
+    table: pd.DataFrame = bins.agg(**shares, n=("reject", "size"))
     table = table[table["n"] >= min(SPARSE, table["n"].max())]
     lower, upper = intervals.wilson(table["estimate"].to_numpy(), table["n"].to_numpy(), level=0.95)
     return table.assign(k=trial.k, measure="rejects", lower=lower, upper=upper, mcse=np.nan)

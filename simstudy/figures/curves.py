@@ -42,6 +42,7 @@ def measure_curves(
     log_x: bool = False,
     colors: Mapping[str, str] | None = None,
     joined: bool = True,
+    apart: bool = True,
 ) -> ggplot:
     """Measures over a factor, each point with its Monte Carlo interval, theory as solid lines.
 
@@ -70,6 +71,9 @@ def measure_curves(
         A colour for each level of `color`, in words, the same in all figures of a study.
     joined
         Whether a dotted line joins the points where there is theory, and a thin one where not.
+    apart
+        Whether points of several colours at one `x` are set apart, so that none covers another;
+        without, they stand on their theory's lines.
 
     Returns
     -------
@@ -86,12 +90,13 @@ def measure_curves(
     refuse_hidden(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
     drawn = _drawn(found, x, mapped)
     theory, drawn = _same_panels(_theory(exact, drawn, x, mapped), drawn, mapped)
-    apart = p9.position_dodge(width=_dodge_width(drawn, log_x), preserve="single")
+    width = _dodge_width(drawn, log_x)
+    place = p9.position_dodge(width=width, preserve="single") if apart else "identity"
     return (
         p9.ggplot(drawable(drawn), _position(drawn))
         + _nominal(nominal, drawn, found)
-        + _lines(drawn, theory, apart, joined)
-        + _points(apart)
+        + _lines(drawn, theory, place, joined)
+        + _points(place)
         + _scales(drawn, found, mapped["color"], log_x, colors)
         + facets(drawn, scales=_free(mapped), legend="color" in drawn or not theory.empty)
         + p9.labs(
@@ -185,25 +190,24 @@ def _lines(drawn: pd.DataFrame, theory: pd.DataFrame, apart: Any, joined: bool) 
     if theory.empty:
         return [p9.geom_line(simulated, size=0.5, alpha=0.6, position=apart)] * joined
     line, marks = _joined(theory)
-    exact = _exact_line(line)
     if not joined:
-        return [*exact, *_level_marks(marks, apart)]
+        return [*_exact_line(line, {}), *_level_marks(marks, apart)]
     dotted = simulated.assign(line="simulated")
     return [
         p9.geom_line(p9.aes(linetype="line"), dotted, size=0.4, position=apart),
-        *exact,
+        *_exact_line(line, {"linetype": "line"}),
         *_level_marks(marks, apart),
         p9.scale_linetype_manual(values=LINES, breaks=list(LINES), name=" "),
     ]
 
 
-def _exact_line(line: pd.DataFrame) -> list[Any]:
+def _exact_line(line: pd.DataFrame, named: Mapping[str, str]) -> list[Any]:
     """In the colours of what it belongs to, or in ink where it is for all."""
-    place = p9.aes(x="x", y="exact", linetype="line")
+    drawn, look = line.assign(line="exact"), {"size": 0.7, "inherit_aes": False}
     if "color" in line:
-        place = p9.aes(x="x", y="exact", linetype="line", color="color", group="color")
-        return [p9.geom_line(place, line.assign(line="exact"), size=0.7, inherit_aes=False)]
-    return [p9.geom_line(place, line.assign(line="exact"), size=0.7, color=INK, inherit_aes=False)]
+        place = p9.aes(x="x", y="exact", color="color", group="color", **named)
+        return [p9.geom_line(place, drawn, **look)]
+    return [p9.geom_line(p9.aes(x="x", y="exact", **named), drawn, color=INK, **look)]
 
 
 def _level_marks(marks: pd.DataFrame, apart: Any) -> list[Any]:
@@ -288,7 +292,9 @@ def _x_scale(drawn: pd.DataFrame, log_x: bool) -> list[Any]:
     if not log_x:
         return []
     places = sorted(x.unique())
-    return [p9.scale_x_log10(breaks=places) if len(places) <= 8 else p9.scale_x_log10()]
+    if len(places) > 8:
+        return [p9.scale_x_log10()]
+    return [p9.scale_x_log10(breaks=places, labels=[f"{place:,g}" for place in places])]
 
 
 def _check_log(x: pd.Series) -> None:

@@ -224,7 +224,12 @@ def _scales(
     heights = p9.scale_y_continuous(
         breaks=list(range(len(names))), labels=names, limits=(-0.4, len(names) - 0.6)
     )
-    return [theme_study(), *by_color, heights, p9.theme(legend_position="top")]
+    return [
+        theme_study(),
+        *by_color,
+        heights,
+        p9.theme(legend_position="top", legend_box_spacing=0.01),
+    ]
 
 
 def _size(drawn: pd.DataFrame) -> Any:

@@ -74,9 +74,10 @@ class Model:
 
     def fresh(self) -> Estimator:
         """An estimator that is not fitted."""
-        if hasattr(self.estimator, "fit"):
-            return self.estimator
-        return self.estimator()
+        made: Any = self.estimator
+        is_estimator = hasattr(made, "fit") and not isinstance(made, type)  # a class makes one, too
+        estimator: Estimator = made if is_estimator else made()
+        return estimator
 
     def identity_text(self) -> str:
         return repr(self.name)

@@ -42,7 +42,7 @@ def model_trial_study(
     n_test: Sequence[int],
     n_rep: int = 1000,
     claims: Sequence[Claim] = (),
-    **trial: float,
+    **trial: Any,
 ) -> Study:
     """The two-stage trial of these models by these metrics, on each kind of data.
 

@@ -14,7 +14,6 @@ from scipy import special
 from sklearn.linear_model import LinearRegression
 
 from experiments.bootstrap_se import BootstrapSe
-from experiments.regression_trial import RegressionTrial
 from simstudy.dgps.linear import LinearModel
 from simstudy.identity.streams import Streams
 from simstudy.stats.bootstrap.losses import (
@@ -23,6 +22,7 @@ from simstudy.stats.bootstrap.losses import (
     studentized_bootstrap,
 )
 from simstudy.stats.models.least_squares import fit_least_squares
+from simstudy.trials.regression import RegressionTrial
 from tests.benchmarks.timing import least_alone, seconds
 from tests.support import assert_within_mcse
 

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 import run
-from experiments.two_stage import TwoStage
 from simstudy.cli.experiments import experiment_names
 from simstudy.design import grid, scenario_key
 from simstudy.store.blocks import Store, owner_in
 from simstudy.store.files import write_json
 from simstudy.store.owner import Owner
+from simstudy.trials.two_stage import TwoStage
 
 ROOT = Path(run.__file__).parent
 EXPERIMENTS = experiment_names(ROOT)

@@ -8,13 +8,14 @@ from scipy import special
 from sklearn.linear_model import LinearRegression
 
 from experiments import regression_trial_inner
-from experiments._regression import METHODS, METRICS, Stage, trial_design, verdict
-from experiments.regression_trial import CLAIMS, MEASURES, Config, RegressionTrial, study
+from experiments.regression_trial.study import CLAIMS, Config, study
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import ConfigError, DesignError
 from simstudy.identity.streams import Streams
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
+from simstudy.stats.models.trial import Stage, trial_design, verdict
 from simstudy.study import Study
+from simstudy.trials.regression import AXES, MEASURES, METHODS, METRICS, RegressionTrial
 
 SMALL = RegressionTrial(n_train=30, n_test=25, n_boot=100, draws="raw")
 LOSSES = {"mse": np.square, "mae": np.abs}
@@ -131,15 +132,15 @@ def test_vanilla_makes_more_nulls_true(small):
 def test_figures_are_functions_of_the_result(small):
     assert small.figure("3A").labels.x == "z-score of the prospective sample"
     assert len(small.figure("3B").data) == 4 * 400
-    assert set(small.figure("3C").data["metric"]) == {"MSE", "MAE"}
+    assert set(small.figure("3C").data["panel"]) == {"MSE", "MAE"}
     assert len(small.figure("methods").data) == 2 * len(METHODS) * len(METRICS) * 3
 
 
 def test_bars_of_figure_3a_are_the_counts(small):
     z = small.columns(small.plan.scenarios[0], "z", "null_is_false")
-    bars_of = small.figure("3A").data.query("state == 'null is false'")
+    bars_of = small.figure("3A").data.query("rows == 'null is false'")
     for at, metric in enumerate(("MSE", "MAE")):
-        bars = bars_of[bars_of["metric"] == metric]
+        bars = bars_of[bars_of["panel"] == metric]
         rejected = bars.loc[bars["decision"] == "reject", "count"].sum()
         wanted = z["null_is_false"][:, 0, at].astype(bool)
         limit = small.plan.scenarios[0].design.critical_value
@@ -197,8 +198,7 @@ class Broken(LinearModel):
 
 def run_with(value: float, n_rep: int = 4):
     scenario = RegressionTrial(n_test=30, model=Broken(with_error=value))
-    axes = {"method": METHODS, "metric": METRICS}
-    return Study("broken", [scenario], MEASURES, axes, block_size=n_rep).run(n_rep)
+    return Study("broken", [scenario], MEASURES, AXES, block_size=n_rep).run(n_rep)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ import pytest
 from scipy import special
 
 from experiments import two_stage_robustness
-from experiments.two_stage import CLAIMS, Config, TwoStage, study
+from experiments.two_stage.study import CLAIMS, Config, study
 from simstudy.dgps.location import Bernoulli, Gaussian, StudentT, sample_moments
 from simstudy.engine.runner import Workers
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.stats.two_stage.design import critical_value, power
+from simstudy.trials.two_stage import TwoStage
 from tests.support import assert_within_mcse, replicates_to_catch
 
 ONE = TwoStage(k=1.5, n1=100, n2=250)
@@ -139,7 +140,7 @@ def test_the_claims_can_fail(monkeypatch):
     def lenient(*design: float) -> float:
         return float(critical_value(*design)) + 0.1
 
-    monkeypatch.setattr("experiments.two_stage._limit", lenient)
+    monkeypatch.setattr("simstudy.trials.two_stage._limit", lenient)
     config = Config(draws="sufficient", n2=[50, 100, 200, 400])
     result = study(config).run(5000, workers=Workers("inline"))
     verdicts = result.claims.set_index("claim")["verdict"]

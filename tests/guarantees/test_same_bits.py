@@ -16,10 +16,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from experiments import two_stage
 from experiments.bootstrap_se import BootstrapSe
-from experiments.regression_trial import RegressionTrial
-from experiments.two_stage import TwoStage
+from experiments.two_stage import study as two_stage
 from simstudy.design import scenario_key
 from simstudy.engine.ownership import owner_of
 from simstudy.engine.runner import Silent, Workers, missing_jobs, run_jobs
@@ -27,6 +25,7 @@ from simstudy.identity.streams import Streams
 from simstudy.store.blocks import METADATA_KEY, OWNER_KEY, RANK_KEY, Store
 from simstudy.store.layout import rows_of
 from simstudy.study import Study
+from simstudy.trials import RegressionTrial, TwoStage
 from tests import toy
 from tests.guarantees.content import assert_same_result, content, file_names
 
