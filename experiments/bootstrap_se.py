@@ -19,10 +19,8 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, average
-from simstudy.design import Columns, grid
-from simstudy.dgps.fits import draw_errors, draw_fit, refuse_few_observations
+from simstudy.design import grid
 from simstudy.dgps.linear import LinearModel
-from simstudy.errors import DesignError
 from simstudy.figures import (
     agreement_plot,
     captions,
@@ -31,15 +29,12 @@ from simstudy.figures import (
     rows_like,
     theme,
 )
-from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.measures import empirical_se, relative_bias
 from simstudy.options import option, published
-from simstudy.shapes import Float
-from simstudy.stats.bootstrap.losses import bootstrap_variance, ideal_variance
 from simstudy.study import Study
 from simstudy.trials.settings import LinearConfig
+from simstudy.trials.standard_error import MEASURES, BootstrapSe
 
 
 @published(__file__)
@@ -51,75 +46,6 @@ class Config(LinearConfig):
     n_train: list[int] = option("observations that the model learns from", at_least=2)
     n_test: list[int] = option("observations that are resampled", at_least=2)
     noise_variance: float = option("variance of the response given the features", above=0)
-
-
-@dataclass(frozen=True)
-class BootstrapSe:
-    """A model, and the bootstrap standard deviation of its MSE on a test sample.
-
-    Parameters
-    ----------
-    n_train, n_test
-        Observations to learn from, and to test on.
-    n_boot
-        Resamples, at least 2; infinity is the limit, in closed form.
-    model
-        What the observations are.
-    draws
-        `law` draws the fit and its test errors from their exact laws; `raw` draws features and
-        responses, and fits and predicts.
-    """
-
-    n_train: int = 100
-    n_test: int = 1000
-    n_boot: float = math.inf
-    model: LinearModel = LinearModel(noise_variance=5.0)
-    draws: str = "law"
-
-    def __post_init__(self) -> None:
-        refuse_few_observations(self.n_train, self.model.n_feature)
-        if not self.n_boot >= 2:
-            raise DesignError(
-                f"n_boot={self.n_boot} resamples have no variance, so there is no standard error. "
-                "Use at least 2, or infinity for the limit."
-            )
-
-    def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        rng = streams("data")
-        truth, fit = draw_fit(self.model, rng, n_rep, self.n_train, self.draws)
-        error = draw_errors(self.model, rng, truth, fit, self.n_test, self.draws)
-        variance = self.n_test * self._variance(error[:, :, None] ** 2, streams)[:, 0]
-        risk = self.model.risk(truth, fit)
-        printed = self.model.risk(truth, fit, with_intercept=False)
-        return {
-            "sd": np.sqrt(variance),
-            "sd_true": np.sqrt(risk.mse_variance),
-            "variance": variance,
-            "variance_true": risk.mse_variance,
-            "variance_printed": printed.mse_variance,
-            "ratio": np.sqrt(variance / risk.mse_variance),
-        }
-
-    def _variance(
-        self, losses: Float[np.ndarray, "rep obs metric"], streams: Streams
-    ) -> Float[np.ndarray, "rep metric"]:
-        """Of the mean loss, over resamples."""
-        if math.isinf(self.n_boot):
-            return ideal_variance(losses)
-        return bootstrap_variance(losses, streams("bootstrap"), n_boot=int(self.n_boot), ddof=0)
-
-    def exact(self) -> dict[str, float]:
-        """The variance over n of a sample, and over B of its resamples, divides by the number."""
-        resampled = 1.0 if math.isinf(self.n_boot) else 1 - 1 / self.n_boot
-        return {"variance_bias": (1 - 1 / self.n_test) * resampled - 1}
-
-
-MEASURES = (
-    relative_bias("variance", truth="variance_true", name="variance_bias"),
-    relative_bias("variance", truth="variance_printed", name="variance_bias_printed"),
-    relative_bias("sd", truth="sd_true", name="sd_bias"),
-    empirical_se("ratio", name="scatter"),
-)
 
 
 def study(config: Config) -> Study:
@@ -161,29 +87,22 @@ def _in_words(n_boot: float) -> str:
 
 def figure_2b(result: Result) -> ggplot:
     """Estimated against true standard deviation of a squared error."""
-    drawn = pd.concat(
-        [
-            pd.DataFrame(result.columns(scenario, "sd", "sd_true")).assign(
-                panel=_in_words(scenario.n_boot)
-            )
-            for scenario in _pair(result)
-        ],
-        ignore_index=True,
-    )
-    figure = agreement_plot(drawn, x="sd_true", y="sd", panel="panel", say=_biases)
-    return (
-        figure
-        + p9.labs(
-            x="true standard deviation of a squared error",
-            y="estimated standard deviation",
-            caption=captions.caption(
-                captions.dashed("equality"),
-                "In the panels: relative bias of the estimated variance and of its root.",
-                captions.PLUS_MINUS,
-                "Both panels resample the same data.",
-            ),
+    frames = [
+        pd.DataFrame(result.columns(drawn_by, "sd", "sd_true")).assign(
+            panel=_in_words(drawn_by.n_boot)
         )
-        + p9.theme(figure_size=(8.2, 5))
+        for drawn_by in _pair(result)
+    ]
+    drawn = pd.concat(frames, ignore_index=True)
+    figure = agreement_plot(drawn, x="sd_true", y="sd", panel="panel", say=_biases)
+    return figure + captions.titles(
+        captions.dashed("equality"),
+        "In the panels: relative bias of the estimated variance and of its root.",
+        captions.PLUS_MINUS,
+        "Both panels resample the same data.",
+        x="true standard deviation of a squared error",
+        y="estimated standard deviation",
+        size=(8.2, 5),
     )
 
 
@@ -217,23 +136,19 @@ def figure_scatter(result: Result) -> ggplot:
         joined=False,
     )
     band = pd.concat([limit.assign(x=end) for end in ends])
+    place = p9.aes("x", ymin="lower", ymax="upper")
     return (
         figure
-        + p9.geom_ribbon(
-            p9.aes("x", ymin="lower", ymax="upper"), band, fill=theme.MUTED, alpha=0.2,
-            inherit_aes=False,
-        )
+        + p9.geom_ribbon(place, band, fill=theme.MUTED, alpha=0.2, inherit_aes=False)
         + p9.scale_y_continuous(limits=(0, None))
-        + p9.labs(
+        + captions.titles(
+            "Bars and band: 95% Monte Carlo intervals.",
+            captions.dashed("infinitely many resamples"),
+            "Solid line: first-order theory.",
             x="resamples",
             y="standard deviation of estimate / truth",
-            caption=captions.caption(
-                "Bars and band: 95% Monte Carlo intervals.",
-                captions.dashed("infinitely many resamples"),
-                "Solid line: first-order theory.",
-            ),
         )
-    )  # fmt: skip
+    )
 
 
 # ---------------------------------------------------------------- claims

@@ -18,9 +18,8 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, average, chance_limit
-from simstudy.design import Columns, grid
-from simstudy.dgps.fits import draw_errors, draw_fit, refuse_few_observations
-from simstudy.dgps.linear import LinearModel, Risk
+from simstudy.design import grid
+from simstudy.dgps.linear import LinearModel
 from simstudy.figures import (
     agreement_plot,
     captions,
@@ -30,14 +29,12 @@ from simstudy.figures import (
     measure_curves,
     rows_like,
 )
-from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.measures import bias, model_se, rmse
 from simstudy.options import option, published
-from simstudy.shapes import Float
 from simstudy.study import Study
 from simstudy.trials.regression import METRICS
+from simstudy.trials.risk import MEASURES, RegressionRisk
 from simstudy.trials.settings import LinearConfig
 
 
@@ -49,69 +46,6 @@ class Config(LinearConfig):
     n_train: list[int] = option("observations that the model learns from", at_least=2)
     n_test: list[int] = option("observations that the metrics come from", at_least=2)
     noise_variance: float = option("variance of the response given the features", above=0)
-
-
-@dataclass(frozen=True)
-class RegressionRisk:
-    """A model, its metrics on a test sample, and its risk.
-
-    Parameters
-    ----------
-    n_train, n_test
-        Observations to learn from, and to test on.
-    model
-        What the observations are.
-    draws
-        `law` draws the fit and its test errors from their exact laws; `raw` draws features and
-        responses, and fits and predicts.
-    """
-
-    n_train: int = 100
-    n_test: int = 10000
-    model: LinearModel = LinearModel(noise_variance=5.0)
-    draws: str = "raw"
-
-    def __post_init__(self) -> None:
-        refuse_few_observations(self.n_train, self.model.n_feature)
-
-    def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        rng = streams("data")
-        truth, fit = draw_fit(self.model, rng, n_rep, self.n_train, self.draws)
-        error = draw_errors(self.model, rng, truth, fit, self.n_test, self.draws)
-        empirical = np.stack([(error**2).mean(axis=1), np.abs(error).mean(axis=1)], axis=-1)
-        risk = self.model.risk(truth, fit)
-        as_printed = self.model.risk(truth, fit, with_intercept=False)
-        variance = np.stack([risk.mse_variance, risk.mae_variance], axis=-1)
-        return {
-            "empirical": empirical,
-            "risk": _metrics(risk),
-            "risk_printed": _metrics(as_printed),
-            "std_error": np.sqrt(variance / self.n_test),
-        }
-
-    def exact(self) -> dict[str, object]:
-        """Biases: the printed risk lacks the mean square of the intercept, for the MSE."""
-        return {"bias": 0.0, "bias_printed": np.array([self.mean_square_intercept, np.nan])}
-
-    @property
-    def mean_square_intercept(self) -> float:
-        """σ²/n (1 + p/(n - p - 2)): the means of p features meet their coefficients' errors."""
-        p, n = self.model.n_feature, self.n_train
-        inflation = p / (n - p - 2) if n > p + 2 else np.inf
-        return float(self.model.noise_variance / n * (1 + inflation))
-
-
-def _metrics(risk: Risk) -> Float[np.ndarray, "rep metric"]:
-    return np.stack([risk.mse, risk.mae], axis=-1)
-
-
-MEASURES = (
-    bias("empirical", truth="risk"),
-    bias("empirical", truth="risk_printed", name="bias_printed"),
-    rmse("empirical", truth="risk"),
-    rmse("empirical", truth="risk_printed", name="rmse_printed"),
-    model_se("std_error"),
-)
 
 
 def study(config: Config) -> Study:
@@ -145,23 +79,27 @@ def figure_2a(result: Result) -> ggplot:
     # The scenario of the document, or the one nearest to it.
     shown = min(result.plan.scenarios, key=lambda s: abs(np.log(s.n_test / PUBLISHED_TEST)))
     figure = agreement_plot(
-        _points(result, shown), x="empirical", y="risk", panel="panel", error_x="std_error",
+        _points(result, shown),
+        x="empirical",
+        y="risk",
+        panel="panel",
+        error_x="std_error",
         scales="free",
-    )  # fmt: skip
+    )
     return (
         figure
         + p9.facet_wrap("panel", ncol=2, scales="free")
-        + p9.labs(
+        + captions.titles(
+            f"Test samples of {shown.n_test:,}. Bars: 2 true standard errors of the empirical "
+            "metric.",
+            captions.dashed("equality"),
+            captions.PLUS_MINUS,
+            "The risk as printed leaves out the fitted intercept, so its points lie to the right "
+            "of the line by its square.",
             y="theoretical",
-            caption=captions.caption(
-                f"Test samples of {shown.n_test:,}. Bars: 2 true standard errors of the empirical "
-                "metric.", captions.dashed("equality"), captions.PLUS_MINUS,
-                "The risk as printed leaves out the fitted intercept, so its points lie to the "
-                "right of the line by its square.",
-            ),
+            size=(8, 6.8),
         )
-        + p9.theme(figure_size=(8, 6.8))
-    )  # fmt: skip
+    )
 
 
 def _points(result: Result, scenario: RegressionRisk) -> pd.DataFrame:
@@ -202,16 +140,15 @@ def figure_distance(result: Result) -> ggplot:
         figure
         + p9.facet_wrap("panel", scales="free_y")
         + p9.scale_y_log10()
-        + p9.labs(
+        + captions.titles(
+            captions.BARS,
+            "Solid line: standard error of the metric by theory. From the printed risk the "
+            "distance does not vanish: the square of the intercept stays.",
             x="test observations",
             y="root mean squared distance",
-            caption=captions.caption(
-                captions.BARS,
-                "Solid line: standard error of the metric by theory. From the printed risk the "
-                "distance does not vanish: the square of the intercept stays.",
-            ),
+            size=(8.4, 3.9),
+            legend_on_top=True,
         )
-        + p9.theme(figure_size=(8.4, 3.9), legend_position="top", legend_box_spacing=0.01)
     )
 
 

@@ -81,16 +81,14 @@ def figure_inner(result: Result) -> ggplot:
     return (
         figure
         + p9.facet_wrap("panel", ncol=2, scales="free")
-        + p9.labs(
+        + captions.titles(
+            "The same data and outer resamples.",
+            captions.dashed("equality"),
+            captions.PLUS_MINUS,
             x="minus the studentized quantile, closed form",
             y=f"minus the studentized quantile, {finite.n_inner:g} inner resamples",
-            caption=captions.caption(
-                "The same data and outer resamples.",
-                captions.dashed("equality"),
-                captions.PLUS_MINUS,
-            ),
+            size=(8, 6.8),
         )
-        + p9.theme(figure_size=(8, 6.8))
     )
 
 

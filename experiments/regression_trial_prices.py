@@ -18,31 +18,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from experiments.regression_trial_models import MODELS as PLAIN
-from experiments.regression_trial_models import gradient_boosting, least_squares
+from experiments import regression_trial_models as plain
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, of_row
 from simstudy.design import factors_of
 from simstudy.dgps.prices import Prices
 from simstudy.lazy.scipy import special
 from simstudy.options import option, published
-from simstudy.stats.models.metrics import (
-    CORRELATION,
-    MAE,
-    MAPE,
-    MSE,
-    R2,
-    RMSE,
-    tweedie_deviance,
-)
+from simstudy.stats.models.metrics import MAPE, tweedie_deviance
 from simstudy.study import Study
 from simstudy.trials.models import Model
 from simstudy.trials.settings import TrialConfig
 from simstudy.trials.study import model_trial_study
 
-METRICS = {
-    metric.name: metric for metric in (MSE, MAE, RMSE, R2, CORRELATION, MAPE, tweedie_deviance(1.5))
-}
+METRICS = plain.METRICS | {metric.name: metric for metric in (MAPE, tweedie_deviance(1.5))}
 
 
 def of_log_price(make: Any) -> Any:
@@ -53,9 +42,9 @@ def of_log_price(make: Any) -> Any:
     return TransformedTargetRegressor(make(), func=np.log, inverse_func=np.exp)
 
 
-MODELS = PLAIN | {
+MODELS = plain.MODELS | {
     f"log_{make.__name__}": Model(f"log_{make.__name__}", partial(of_log_price, make))
-    for make in (least_squares, gradient_boosting)
+    for make in (plain.least_squares, plain.gradient_boosting)
 }
 
 

@@ -32,7 +32,6 @@ COLORS = colors_of(METHODS)
 DECISIONS = {"reject": COLORS["studentized"], "do not reject": "#B5B5B5"}
 BIN = 0.5  # width of a bar, in standard errors
 MAX_POINTS = 2500  # replicates drawn as points: more would only cover each other
-ON_TOP = {"legend_position": "top", "legend_box_spacing": 0.01}
 
 
 def figure_3a(result: Result) -> ggplot:
@@ -58,22 +57,19 @@ def figure_3a(result: Result) -> ggplot:
         say=lambda rows: str(rows["said"].iloc[0]),
         scales="free_y",
     )
-    says = captions.caption(
-        captions.dashed("critical value"), captions.STEPS,
-        "Theory is that of normal means with a known variance. In the panels: share that rejects, "
-        "with its 95% Wilson interval.",
-    )  # fmt: skip
-    look = p9.theme(figure_size=(8.2, 5.8), **ON_TOP)
     return (
         figure
         + p9.scale_fill_manual(DECISIONS, name="decision")
-        + p9.labs(y=_of(len(z)), caption=says)
-        + look
+        + captions.titles(
+            captions.dashed("critical value"),
+            captions.STEPS,
+            "Theory is that of normal means with a known variance. In the panels: share that "
+            "rejects, with its 95% Wilson interval.",
+            y=f"replicates (of {len(z):,})",
+            size=(8.2, 5.8),
+            legend_on_top=True,
+        )
     )
-
-
-def _of(n_rep: int) -> str:
-    return f"replicates (of {n_rep:,})"
 
 
 def _bars(z: Float[np.ndarray, " rep"], trial: RegressionTrial, state: bool) -> pd.DataFrame:
@@ -117,18 +113,14 @@ def figure_3b(result: Result) -> ggplot:
         drawn, x="estimate", y="truth", panel="sample", rows="method", say=_ratio, right=True
     )
     n_drawn = min(len(data["sd_true"]), MAX_POINTS)
-    return (
-        figure
-        + p9.labs(
-            x="estimated standard deviation of a squared error",
-            y="true standard deviation",
-            caption=captions.caption(
-                captions.dashed("equality"), "In the panels: estimate / truth.",
-                captions.PLUS_MINUS, f"The first {n_drawn:,} replicates are drawn.",
-            ),
-        )
-        + p9.theme(figure_size=(8, 6.2), panel_spacing_y=0.03)
-    )  # fmt: skip
+    return figure + captions.titles(
+        captions.dashed("equality"),
+        f"In the panels: estimate / truth. {captions.PLUS_MINUS}",
+        f"The first {n_drawn:,} replicates are drawn.",
+        x="estimated standard deviation of a squared error",
+        y="true standard deviation",
+        size=(8, 6.2),
+    )
 
 
 def _ratio(rows: pd.DataFrame) -> str:
@@ -145,16 +137,14 @@ def figure_3c(result: Result) -> ggplot:
     return (
         figure
         + p9.geom_vline(xintercept=trial.k, linetype="dashed", color=theme.INK)
-        + p9.labs(
+        + captions.titles(
+            captions.dashed(f"k = {trial.k:g}, which the vanilla bootstrap takes"),
+            f"Dotted: medians. {captions.BANDS} Right of k the standard error is adjusted upwards.",
             x="minus the studentized quantile, in standard errors",
-            caption=captions.caption(
-                captions.dashed(f"k = {trial.k:g}, which the vanilla bootstrap takes"),
-                "Dotted: medians.", captions.BANDS,
-                "Right of k the standard error is adjusted upwards.",
-            ),
+            size=(8.4, 3.9),
+            legend_on_top=True,
         )
-        + p9.theme(figure_size=(8.4, 3.9), **ON_TOP)
-    )  # fmt: skip
+    )
 
 
 def studentized_reach(result: Result, trial: RegressionTrial, name: str) -> pd.DataFrame:
@@ -186,18 +176,22 @@ def figure_methods(result: Result) -> ggplot:
         nominal=dict(zip(PANELS.values(), levels, strict=True)),
         colors=COLORS,
     )
-    says = captions.caption(
+    return drawn + captions.titles(
         captions.BARS,
         captions.dashed("design, for normal means with a known variance"),
         "All points share their replicates, so that differences are known better than the bars "
         "suggest.",
+        x="share of replicates",
+        y="what is taken as the truth",
     )
-    return drawn + p9.labs(x="share of replicates", y="what is taken as the truth", caption=says)
 
 
 def _shares(rows: pd.DataFrame) -> pd.DataFrame:
-    named = {measure + suffix: (panel, truth) for measure, panel in PANELS.items()
-             for suffix, truth in TRUTHS.items()}  # fmt: skip
+    named = {
+        measure + suffix: (panel, truth)
+        for measure, panel in PANELS.items()
+        for suffix, truth in TRUTHS.items()
+    }
     rows = rows[rows["measure"].isin(named)]
     panels, truths = zip(*(named[name] for name in rows["measure"]), strict=True)
     return rows.assign(

@@ -41,9 +41,11 @@ def figure_1(result: Result) -> ggplot:
     drawn = pd.concat([_pp(*cell) for cell in statistics_by_state(result)], ignore_index=True)
     drawn["row"] = pd.Categorical(drawn["row"], drawn["row"].unique())
     scales = theme.color_scales(
-        pd.Categorical(drawn["law"]).categories.to_series().astype("category"), "p-value",
-        is_quantity=False, colors=colors_of(("conditional", "unconditional")),
-    )  # fmt: skip
+        pd.Categorical(drawn["law"]).categories.to_series().astype("category"),
+        "p-value",
+        is_quantity=False,
+        colors=colors_of(("conditional", "unconditional")),
+    )
     ticks = {"breaks": [0, 0.5, 1], "labels": ["0", "0.5", "1"]}
     return (
         p9.ggplot(drawn, p9.aes(x="theoretical", y="empirical", color="law"))
@@ -53,17 +55,16 @@ def figure_1(result: Result) -> ggplot:
         + p9.facet_grid("row", "column")
         + [*scales[:2], p9.scale_x_continuous(**ticks), p9.scale_y_continuous(**ticks)]
         + p9.coord_fixed(xlim=(0, 1), ylim=(0, 1))
-        + p9.labs(
+        + captions.titles(
+            captions.dashed("equality"),
+            f"{captions.BANDS} Few replicates have a true null when k is large.",
             x="theoretical probability",
             y="empirical probability",
-            caption=captions.caption(
-                captions.dashed("equality"), captions.BANDS,
-                "Few replicates have a true null when k is large.",
-            ),
+            size=(9.5, 11),
         )
         + theme.theme_study()
-        + p9.theme(figure_size=(9.5, 11), legend_position="top", panel_spacing=0.02)
-    )  # fmt: skip
+        + p9.theme(legend_position="top", panel_spacing=0.02)
+    )
 
 
 def _pp(trial: TwoStage, s2: Statistics, null_is_false: bool) -> pd.DataFrame:
@@ -90,11 +91,16 @@ def figure_1b(result: Result) -> ggplot:
     """Power and critical value by n2 and k: theory as lines, simulated power on it."""
     rows = _of_first(result)
     figure = measure_curves(
-        rows, x="n2", y="power", color="k", panel="measure", exact=_design_curves(result),
+        rows,
+        x="n2",
+        y="power",
+        color="k",
+        panel="measure",
+        exact=_design_curves(result),
         joined=False,
         apart=False,
-    )  # fmt: skip
-    return figure + p9.labs(x=N2, y="") + p9.theme(figure_size=(9, 4.2))
+    )
+    return figure + captions.titles(x=N2, y="", size=(9, 4.2))
 
 
 N2 = "second-stage sample size n2"
@@ -131,7 +137,7 @@ def figure_1c(result: Result) -> ggplot:
     rows = rows.assign(measure=in_order(rows["measure"], named))
     figure = measure_curves(rows, x="n2", y=tuple(named.values()), panel="k", rows="measure")
     breaks = p9.scale_x_continuous(breaks=[250, 500, 750])
-    return figure + breaks + p9.labs(x=N2, y="") + p9.theme(figure_size=(11, 5))
+    return figure + breaks + captions.titles(x=N2, y="", size=(11, 5))
 
 
 def figure_boundary(result: Result) -> ggplot:
@@ -156,18 +162,16 @@ def figure_boundary(result: Result) -> ggplot:
         figure
         + p9.geom_vline(xintercept=0, color=theme.MUTED)
         + p9.scale_y_continuous(limits=(0, 1))
-        + p9.labs(
+        + captions.titles(
+            f"n1 = {chosen[0].n1}, n2 = {n2}. Points: bins of a quarter, without those of fewer "
+            f"than {SPARSE} replicates. {captions.BARS} {captions.LINES}",
+            captions.dashed("the size, which is the average over the left side"),
             x="bound minus truth, in standard errors of the first mean\n"
             "(null true on the left, false on the right)",
             y="probability of rejecting",
-            caption=captions.caption(
-                f"n1 = {chosen[0].n1}, n2 = {n2}. Points: bins of a quarter, without those of less "
-                f"than {SPARSE} replicates.", captions.BARS, captions.LINES,
-                captions.dashed("the size, which is the average over the left side"),
-            ),
+            size=(7.5, 4.8),
         )
-        + p9.theme(figure_size=(7.5, 4.8))
-    )  # fmt: skip
+    )
 
 
 def _rejection_curve(trial: TwoStage) -> pd.DataFrame:

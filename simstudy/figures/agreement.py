@@ -16,7 +16,6 @@ from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 
 SEES_THROUGH = 2_000  # points in a panel from which on they are drawn lighter
-Say = Callable[[pd.DataFrame], str]
 
 
 def agreement_plot(
@@ -27,7 +26,7 @@ def agreement_plot(
     panel: str | None = None,
     rows: str | None = None,
     error_x: str | None = None,
-    say: Say | None = None,
+    say: Callable[[pd.DataFrame], str] | None = None,
     right: bool = False,
     scales: str = "fixed",
 ) -> ggplot:

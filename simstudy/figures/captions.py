@@ -10,10 +10,12 @@ estimate with two MCSE, "a (b)" one with one.
 from __future__ import annotations
 
 import textwrap
+from typing import Any
 
 import numpy as np
 
 from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import p9
 
 WIDTH = 82  # characters that fit under the narrowest figure, 5.8 inches, at 8 points
 
@@ -76,3 +78,30 @@ def undefined_in_words(rows: pd.DataFrame) -> str:
         [f"{no_value} of {len(rows)} estimates are not finite and not drawn."] * (no_value > 0)
         + [f"{bare} of {len(rows)} points have no Monte Carlo error to show."] * (bare > 0)
     )
+
+
+def titles(
+    *says: str,
+    x: str | None = None,
+    y: str | None = None,
+    size: tuple[float, float] | None = None,
+    legend_on_top: bool = False,
+) -> list[Any]:
+    """What a study says of its figure, to be added to it.
+
+    Parameters
+    ----------
+    *says
+        Sentences of a caption instead of the figure's own.
+    x, y
+        Titles of the axes.
+    size
+        Width and height in inches.
+    legend_on_top
+        Whether the legend stands above the panels.
+    """
+    words = {"x": x, "y": y, "caption": caption(*says) or None}
+    layers = [p9.labs(**{name: text for name, text in words.items() if text is not None})]
+    layers += [p9.theme(figure_size=size)] * (size is not None)
+    on_top = {"legend_position": "top", "legend_box_spacing": 0.01}
+    return layers + [p9.theme(**on_top)] * legend_on_top

@@ -13,7 +13,6 @@ import pytest
 from scipy import special
 from sklearn.linear_model import LinearRegression
 
-from experiments.bootstrap_se import BootstrapSe
 from simstudy.dgps.linear import LinearModel
 from simstudy.identity.streams import Streams
 from simstudy.stats.bootstrap.losses import (
@@ -22,7 +21,7 @@ from simstudy.stats.bootstrap.losses import (
     studentized_bootstrap,
 )
 from simstudy.stats.models.least_squares import fit_least_squares
-from simstudy.trials.regression import RegressionTrial
+from simstudy.trials import BootstrapSe, RegressionTrial
 from tests.benchmarks.timing import least_alone, seconds
 from tests.support import assert_within_mcse
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from experiments.bootstrap_se import BootstrapSe, Config, study
+from experiments.bootstrap_se import Config, study
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
+from simstudy.trials import BootstrapSe
 from tests.support import assert_within_mcse, replicates_to_catch
 
 
@@ -81,7 +82,7 @@ def test_claims_come_out_as_foreseen(small):
 
 def test_figures_are_functions_of_the_result(small):
     assert set(small.figure("2B").data["panel"]) == {"1,000 resamples", "the limit"}
-    assert set(small.figure("scatter").data["n_boot"]) == {50.0, 200.0, 1000.0}
+    assert set(small.figure("scatter").data["x"]) == {50.0, 200.0, 1000.0}
 
 
 def test_a_single_resample_is_refused():

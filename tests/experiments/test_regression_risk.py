@@ -5,10 +5,11 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error, mean_squared_error
 
-from experiments.regression_risk import Config, RegressionRisk, study
+from experiments.regression_risk import Config, study
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
+from simstudy.trials import RegressionRisk
 from tests.support import assert_within_mcse, replicates_to_catch
 
 N_TEST = 2000

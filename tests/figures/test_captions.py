@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import plotnine as p9
 
 from simstudy.figures.captions import (
     WIDTH,
@@ -7,6 +8,7 @@ from simstudy.figures.captions import (
     dashed,
     failures_in_words,
     replicates_in_words,
+    titles,
     undefined_in_words,
 )
 
@@ -38,3 +40,11 @@ def test_captions_wrap_and_leave_out_what_is_empty():
 def test_a_dashed_line_says_what_it_is():
     assert dashed() == "Dashed: the level asked for."
     assert dashed("equality") == "Dashed: equality."
+
+
+def test_titles_replace_only_what_is_said():
+    plot = p9.ggplot() + p9.labs(x="n", y="power", caption="Bars.")
+    plot += titles("Dots.", "Lines.", y="", size=(3, 2), legend_on_top=True)
+    assert (plot.labels.x, plot.labels.y, plot.labels.caption) == ("n", "", "Dots. Lines.")
+    assert plot.theme.getp("figure_size") == (3, 2)
+    assert (p9.ggplot() + p9.labs(caption="Bars.") + titles(x="k")).labels.caption == "Bars."

@@ -16,7 +16,6 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from experiments.bootstrap_se import BootstrapSe
 from experiments.two_stage import study as two_stage
 from simstudy.design import scenario_key
 from simstudy.engine.ownership import owner_of
@@ -25,7 +24,7 @@ from simstudy.identity.streams import Streams
 from simstudy.store.blocks import METADATA_KEY, OWNER_KEY, RANK_KEY, Store
 from simstudy.store.layout import rows_of
 from simstudy.study import Study
-from simstudy.trials import RegressionTrial, TwoStage
+from simstudy.trials import BootstrapSe, RegressionTrial, TwoStage
 from tests import toy
 from tests.guarantees.content import assert_same_result, content, file_names
 
