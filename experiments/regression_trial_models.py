@@ -41,6 +41,7 @@ METRICS = {metric.name: metric for metric in (MSE, MAE, RMSE, R2, CORRELATION)}
 
 
 # Estimators are small, so that a thousand fits take minutes and not hours.
+# scikit-learn has no types.
 def least_squares() -> Any:
     from sklearn.linear_model import LinearRegression
 

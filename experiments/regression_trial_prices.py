@@ -14,6 +14,7 @@ Performance  Power, type-I error and share of false nulls by size of the test sa
              type-I error, which has few true nulls.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -34,7 +35,7 @@ from simstudy.trials.study import model_trial_study
 METRICS = plain.METRICS | {metric.name: metric for metric in (MAPE, tweedie_deviance(1.5))}
 
 
-def of_log_price(make: Any) -> Any:
+def of_log_price(make: Callable[[], Any]) -> Any:
     """An estimator of the log price, whose predictions are prices."""
     import numpy as np
     from sklearn.compose import TransformedTargetRegressor

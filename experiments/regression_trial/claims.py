@@ -1,5 +1,8 @@
 """What the document states of the regression trial, against the first scenario of a result."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -7,6 +10,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, binomial_error, chance_limit, of_row, share
+from simstudy.lazy.pandas import pd
 from simstudy.lazy.scipy import special
 from simstudy.measures import rejection_rate
 from simstudy.measures.contrasts import paired, paired_methods
@@ -28,12 +32,12 @@ def _published(result: Result) -> RegressionTrial:
     return _first(result)
 
 
-def _row(result: Result, measure: str, metric: str, method: str = "studentized") -> Any:
+def _row(result: Result, measure: str, metric: str, method: str = "studentized") -> pd.Series[Any]:
     setting = {name: getattr(_first(result), name) for name in SETTING}
     return result.value(measure, method=method, metric=metric, **setting)
 
 
-def _by_metric(values: Any, form: str) -> str:
+def _by_metric(values: Iterable[float], form: str) -> str:
     return ", ".join(f"{m} {value:{form}}" for m, value in zip(METRICS, values, strict=True))
 
 

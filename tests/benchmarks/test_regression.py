@@ -195,8 +195,10 @@ def double_bootstraps(n_inner: int | None):
     losses = [losses_of(*draw_pair(n_obs, BLOCK)) for n_obs in SIZES]
 
     def call() -> None:
-        for one in losses:
-            studentized_bootstrap(one, np.random.default_rng(1), k=K, n_boot=1000, n_inner=n_inner)
+        for losses_of_sample in losses:
+            studentized_bootstrap(
+                losses_of_sample, np.random.default_rng(1), k=K, n_boot=1000, n_inner=n_inner
+            )
 
     return call
 

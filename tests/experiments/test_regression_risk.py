@@ -28,11 +28,11 @@ def published():
 
 
 def test_a_block_is_the_plain_loop():
-    one, n_rep = RegressionRisk(n_train=30, n_test=50, draws="raw"), 20
-    found = one.simulate(streams(), n_rep)
+    scenario, n_rep = RegressionRisk(n_train=30, n_test=50, draws="raw"), 20
+    found = scenario.simulate(streams(), n_rep)
     rng = streams()("data")
-    train = one.model.draw(rng, n_rep, one.n_train)
-    test = one.model.draw(rng, n_rep, one.n_test, train.coefficients)
+    train = scenario.model.draw(rng, n_rep, scenario.n_train)
+    test = scenario.model.draw(rng, n_rep, scenario.n_test, train.coefficients)
     for rep in range(n_rep):
         model = LinearRegression().fit(train.features[rep], train.y[rep])
         said = model.predict(test.features[rep])

@@ -26,7 +26,7 @@ from simstudy.trials import study as trial_study
 from simstudy.trials.models import Model, ModelTrial
 from tests.support import assert_within_mcse
 
-ONE = ModelTrial(
+TRIAL = ModelTrial(
     dgp=LinearModel(n_feature=3), models=(MODELS["least_squares"],), metrics=(MSE, R2), sizes=(20,),
     n_train=25, n_boot=80, n_truth=400,
 )  # fmt: skip
@@ -44,31 +44,33 @@ def plain_stage(metric, y, prediction, seed, k):
     value = estimate(metric, y[None], prediction[None]).value[0]
     draws = [
         estimate(metric, y[None, i], prediction[None, i])
-        for i in bootstrap_indices(seed, len(y), ONE.n_boot)
+        for i in bootstrap_indices(seed, len(y), TRIAL.n_boot)
     ]
-    values = np.array([one.value[0] for one in draws])
-    t = sign * (values - value) / np.array([one.std_error[0] for one in draws])
+    values = np.array([trial.value[0] for trial in draws])
+    t = sign * (values - value) / np.array([trial.std_error[0] for trial in draws])
     quantile = np.quantile(t, 0.06680720126885807)  # Phi(-1.5)
     return sign * value, np.array([values.std() * -quantile / k, values.std()])
 
 
 def test_a_block_is_the_plain_loop():
-    n_rep, design = 2, ONE.design(20)
-    found = ONE.simulate(streams(), n_rep)
+    n_rep, design = 2, TRIAL.design(20)
+    found = TRIAL.simulate(streams(), n_rep)
     rng = streams()("data")
-    train = ONE.dgp.draw(rng, n_rep, ONE.n_train)
-    new = ONE.dgp.draw(rng, n_rep, 20 + design.n2 + ONE.n_truth, train.coefficients)
-    for at, metric in enumerate(ONE.metrics):
+    train = TRIAL.dgp.draw(rng, n_rep, TRIAL.n_train)
+    new = TRIAL.dgp.draw(rng, n_rep, 20 + design.n2 + TRIAL.n_truth, train.coefficients)
+    for at, metric in enumerate(TRIAL.metrics):
         boot = streams()(f"bootstrap least_squares 20 {metric.name}")
         seeds = [replicate_seeds(boot, n_rep)[:, 0] for _ in range(2)]
         for rep in range(n_rep):
             model = LinearRegression().fit(train.features[rep], train.y[rep])
             said, y = model.predict(new.features[rep]), new.y[rep]
-            first = plain_stage(metric, y[:20], said[:20], seeds[0][rep], ONE.k)
+            first = plain_stage(metric, y[:20], said[:20], seeds[0][rep], TRIAL.k)
             part = slice(20, 20 + design.n2)
-            second = plain_stage(metric, y[part], said[part], seeds[1][rep], ONE.k)
-            truth = estimate(metric, y[None, -ONE.n_truth :], said[None, -ONE.n_truth :]).value[0]
-            bound = first[0] + ONE.k * first[1]
+            second = plain_stage(metric, y[part], said[part], seeds[1][rep], TRIAL.k)
+            truth = estimate(metric, y[None, -TRIAL.n_truth :], said[None, -TRIAL.n_truth :]).value[
+                0
+            ]
+            bound = first[0] + TRIAL.k * first[1]
             z = (second[0] - bound) / second[1]
             sign = 1 if metric.lower_is_better else -1
             cell = rep, 0, 0, slice(None), at
@@ -83,8 +85,8 @@ def test_fresh_observations_know_the_true_risk():
     train = model.draw(rng, n_rep, 40)
     new = model.draw(rng, n_rep, n_truth, train.coefficients)
     fitted = fit_each(LinearRegression(), train.features, train.y, new.features, rng)
-    one = ModelTrial(model, (MODELS["least_squares"],), (MSE, MAE), (20,), n_truth=n_truth)
-    truth = one.true_metrics(new.y, fitted)[:, 0]
+    trial = ModelTrial(model, (MODELS["least_squares"],), (MSE, MAE), (20,), n_truth=n_truth)
+    truth = trial.true_metrics(new.y, fitted)[:, 0]
     risk = model.risk(train.coefficients, fit_least_squares(train.features, train.y))
     for at, kind in enumerate(("mse", "mae")):
         variance = getattr(risk, f"{kind}_variance") / n_truth
@@ -110,9 +112,9 @@ def test_prices_have_the_spread_and_signal_they_declare():
 def test_models_and_metrics_do_not_move_each_other():
     few = study(Config(**FAST, models=["ridge"], metrics=["r2"])).run(n_rep=5)
     many = study(Config(**FAST, models=["least_squares", "ridge"], metrics=["mse", "r2"]))
-    one = few.plan.scenarios[0]
+    trial = few.plan.scenarios[0]
     two = many.scenarios[0]
-    a = one.simulate(streams(), 5)["null_is_false"][:, 0, :, :, 0]
+    a = trial.simulate(streams(), 5)["null_is_false"][:, 0, :, :, 0]
     b = two.simulate(streams(), 5)["null_is_false"][:, 1, :, :, 1]
     np.testing.assert_array_equal(a, b)
 
@@ -134,7 +136,7 @@ def test_figures_name_sizes_and_data():
 # ---------------------------------------------------------------- what a user brings
 def test_a_model_and_a_metric_are_named_as_parts():
     """By their names alone, so that numbers stay where they were when a table named them."""
-    assert identity(ONE) == (
+    assert identity(TRIAL) == (
         "ModelTrial(dgp=LinearModel(n_feature=3),metrics=('mse','r2'),models=('least_squares'),"
         "n_boot=80,n_train=25,n_truth=400,sizes=(20))"
     )
@@ -142,7 +144,7 @@ def test_a_model_and_a_metric_are_named_as_parts():
 
 def test_an_estimator_is_as_good_as_a_function_that_makes_one():
     made, given = (
-        replace(ONE, models=(Model("line", estimator),)).simulate(streams(), 3)
+        replace(TRIAL, models=(Model("line", estimator),)).simulate(streams(), 3)
         for estimator in (LinearRegression, LinearRegression())
     )
     for name in made:
@@ -150,9 +152,9 @@ def test_an_estimator_is_as_good_as_a_function_that_makes_one():
 
 
 def test_models_and_metrics_reach_a_worker_process():
-    again = pickle.loads(pickle.dumps(replace(ONE, metrics=tuple(METRICS.values()))))
+    again = pickle.loads(pickle.dumps(replace(TRIAL, metrics=tuple(METRICS.values()))))
     assert [metric.name for metric in again.metrics] == list(METRICS)
-    assert again.models == ONE.models
+    assert again.models == TRIAL.models
 
 
 def test_the_example_of_the_docstring_runs():
@@ -202,10 +204,10 @@ def test_a_model_that_fails_costs_its_own_replicates(monkeypatch, kind, said):
 
 
 def test_a_metric_without_a_value_is_a_recorded_failure():
-    one = ModelTrial(
+    trial = ModelTrial(
         LinearModel(n_feature=3), (MODELS["least_squares"],), (METRICS["tweedie_1.5"], MSE), (20,)
     )
-    columns = one.simulate(streams(), 3)  # responses below zero have no such deviance
+    columns = trial.simulate(streams(), 3)  # responses below zero have no such deviance
     assert set(columns["error"][..., 0].ravel()) == {"the metric is not a finite number"}
     assert (columns["error"][..., 1] == None).all()  # noqa: E711
 
@@ -220,8 +222,10 @@ def test_a_truth_without_a_value_is_a_recorded_failure():
             y[1, -1] = np.nan if n_obs > 1000 else y[1, -1]
             return drawn._replace(y=y)
 
-    one = ModelTrial(Once(n_feature=3), (MODELS["log_least_squares"],), (MAE,), (20,), n_truth=2000)
-    error = one.simulate(streams(), 3)["error"][:, 0, 0, :, 0]
+    trial = ModelTrial(
+        Once(n_feature=3), (MODELS["log_least_squares"],), (MAE,), (20,), n_truth=2000
+    )
+    error = trial.simulate(streams(), 3)["error"][:, 0, 0, :, 0]
     assert [set(row) for row in error] == [{None}, {models.NO_TRUTH}, {None}]
 
 
