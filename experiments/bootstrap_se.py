@@ -14,24 +14,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from experiments._regression import LinearConfig, draw_errors, draw_fit, refuse_few_observations
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced
-from simstudy.design import Columns, grid
+from simstudy.claims import Claim, Reproduced, average
+from simstudy.design import grid
 from simstudy.dgps.linear import LinearModel
-from simstudy.errors import DesignError
-from simstudy.figures import theme
-from simstudy.identity.streams import Streams
+from simstudy.figures import (
+    agreement_plot,
+    captions,
+    mean_in_words,
+    measure_curves,
+    rows_like,
+    theme,
+)
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.measures import empirical_se, relative_bias
 from simstudy.options import option, published
-from simstudy.stats.bootstrap.losses import bootstrap_variance, ideal_variance
 from simstudy.study import Study
+from simstudy.trials.settings import LinearConfig
+from simstudy.trials.standard_error import MEASURES, BootstrapSe
 
 
 @published(__file__)
@@ -45,80 +48,16 @@ class Config(LinearConfig):
     noise_variance: float = option("variance of the response given the features", above=0)
 
 
-@dataclass(frozen=True)
-class BootstrapSe:
-    """A model, and the bootstrap standard deviation of its MSE on a test sample.
-
-    Parameters
-    ----------
-    n_train, n_test
-        Observations to learn from, and to test on.
-    n_boot
-        Resamples, at least 2; infinity is the limit, in closed form.
-    model
-        What the observations are.
-    draws
-        `law` draws the fit and its test errors from their exact laws; `raw` draws features and
-        responses, and fits and predicts.
-    """
-
-    n_train: int = 100
-    n_test: int = 1000
-    n_boot: float = math.inf
-    model: LinearModel = LinearModel(noise_variance=5.0)
-    draws: str = "law"
-
-    def __post_init__(self) -> None:
-        refuse_few_observations(self.n_train, self.model.n_feature)
-        if not self.n_boot >= 2:
-            raise DesignError(
-                f"n_boot={self.n_boot} resamples have no variance, so there is no standard error. "
-                "Use at least 2, or infinity for the limit."
-            )
-
-    def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        rng = streams("data")
-        truth, fit = draw_fit(self.model, rng, n_rep, self.n_train, self.draws)
-        error = draw_errors(self.model, rng, truth, fit, self.n_test, self.draws)
-        variance = self.n_test * self._variance(error[:, :, None] ** 2, streams)[:, 0]
-        risk = self.model.risk(truth, fit)
-        printed = self.model.risk(truth, fit, with_intercept=False)
-        return {
-            "sd": np.sqrt(variance),
-            "sd_true": np.sqrt(risk.mse_variance),
-            "variance": variance,
-            "variance_true": risk.mse_variance,
-            "variance_printed": printed.mse_variance,
-            "ratio": np.sqrt(variance / risk.mse_variance),
-        }
-
-    def _variance(self, losses: Any, streams: Streams) -> Any:
-        """Of the mean loss, over resamples."""
-        if math.isinf(self.n_boot):
-            return ideal_variance(losses)
-        return bootstrap_variance(losses, streams("bootstrap"), n_boot=int(self.n_boot), ddof=0)
-
-    def exact(self) -> dict[str, float]:
-        """The variance over n of a sample, and over B of its resamples, divides by the number."""
-        resampled = 1.0 if math.isinf(self.n_boot) else 1 - 1 / self.n_boot
-        return {"variance_bias": (1 - 1 / self.n_test) * resampled - 1}
-
-
-MEASURES = (
-    relative_bias("variance", truth="variance_true", name="variance_bias"),
-    relative_bias("variance", truth="variance_printed", name="variance_bias_printed"),
-    relative_bias("sd", truth="sd_true", name="sd_bias"),
-    empirical_se("ratio", name="scatter"),
-)
-
-
 def study(config: Config) -> Study:
     model = LinearModel(config.n_feature, config.coefficient, config.noise_variance)
     return Study(
         name="bootstrap_se",
         scenarios=grid(
-            BootstrapSe, n_train=config.n_train, n_test=config.n_test,
-            n_boot=[*map(float, config.n_boot), math.inf], model=model,
+            BootstrapSe,
+            n_train=config.n_train,
+            n_test=config.n_test,
+            n_boot=[*map(float, config.n_boot), math.inf],
+            model=model,
             draws=config.draws,
         ),
         measures=MEASURES,
@@ -127,20 +66,19 @@ def study(config: Config) -> Study:
         common=("n_boot",),
         figures={"2B": figure_2b, "scatter": figure_scatter},
         claims=CLAIMS,
-    )  # fmt: skip
+    )
 
 
 # ---------------------------------------------------------------- figures
+SETTING = ("n_train", "n_test")
+
+
 def _pair(result: Result) -> list[BootstrapSe]:
     """The most resamples, and the limit, of the first setting."""
     first = result.plan.scenarios[0]
-    same = [one for one in result.plan.scenarios if _setting(one) == _setting(first)]
-    finite = [one for one in same if math.isfinite(one.n_boot)]
-    return [max(finite, key=lambda one: one.n_boot), same[-1]]
-
-
-def _setting(one: BootstrapSe) -> tuple[int, int]:
-    return one.n_train, one.n_test
+    setting = {name: getattr(first, name) for name in SETTING}
+    most = max(s.n_boot for s in result.plan.scenarios if math.isfinite(s.n_boot))
+    return [result.scenario(n_boot=n_boot, **setting) for n_boot in (most, math.inf)]
 
 
 def _in_words(n_boot: float) -> str:
@@ -150,43 +88,29 @@ def _in_words(n_boot: float) -> str:
 def figure_2b(result: Result) -> ggplot:
     """Estimated against true standard deviation of a squared error."""
     frames = [
-        pd.DataFrame(result.columns(one, "sd", "sd_true")).assign(panel=_in_words(one.n_boot))
-        for one in _pair(result)
+        pd.DataFrame(result.columns(drawn_by, "sd", "sd_true")).assign(
+            panel=_in_words(drawn_by.n_boot)
+        )
+        for drawn_by in _pair(result)
     ]
     drawn = pd.concat(frames, ignore_index=True)
-    drawn["panel"] = pd.Categorical(drawn["panel"], drawn["panel"].unique())
-    words = pd.DataFrame([_bias_in_words(frame) for frame in frames])
-    words["panel"] = pd.Categorical(words["panel"], drawn["panel"].cat.categories)
-    ends = [drawn[["sd", "sd_true"]].min().min(), drawn[["sd", "sd_true"]].max().max()]
-    return (
-        p9.ggplot(drawn, p9.aes("sd_true", "sd"))
-        + p9.geom_point(size=1.2, stroke=0, alpha=0.4, color=theme.BLUE)
-        + p9.geom_abline(slope=1, intercept=0, color=theme.VERMILLION)
-        + p9.geom_text(
-            p9.aes("x", "y", label="said"), words, ha="left", va="top", size=8, color=theme.INK
-        )
-        + p9.facet_wrap("panel")
-        + p9.coord_fixed(xlim=ends, ylim=[ends[0], ends[1] * 1.05])
-        + p9.labs(
-            x="true standard deviation of a squared error",
-            y="estimated standard deviation",
-            caption="Vermillion: equality. In the panels: relative bias of the estimated variance "
-            "and of its root, with 2 Monte Carlo\nstandard errors. Both panels resample the same "
-            "data.",
-        )
-        + theme.theme_study()
-        + p9.theme(figure_size=(8.2, 5))
+    figure = agreement_plot(drawn, x="sd_true", y="sd", panel="panel", say=_biases)
+    return figure + captions.titles(
+        captions.dashed("equality"),
+        "In the panels: relative bias of the estimated variance and of its root.",
+        captions.PLUS_MINUS,
+        "Both panels resample the same data.",
+        x="true standard deviation of a squared error",
+        y="estimated standard deviation",
+        size=(8.2, 5),
     )
 
 
-def _bias_in_words(frame: pd.DataFrame) -> dict[str, Any]:
-    ratio = frame["sd"] / frame["sd_true"]
+def _biases(rows: pd.DataFrame) -> str:
+    ratio = rows["y"] / rows["x"]
     biases = {"variance": ratio**2 - 1, "standard deviation": ratio - 1}
-    said = "\n".join(
-        f"  {name} {100 * one.mean():+.1f}% ± {200 * one.std() / np.sqrt(len(one)):.1f}"
-        for name, one in biases.items()
-    )
-    return {"panel": frame["panel"].iloc[0], "x": -np.inf, "y": np.inf, "said": said}
+    said = {name: mean_in_words(100 * bias, "+.1f") for name, bias in biases.items()}
+    return "\n".join(f"{name} {words.replace(' ±', '% ±')}" for name, words in said.items())
 
 
 def figure_scatter(result: Result) -> ggplot:
@@ -196,80 +120,80 @@ def figure_scatter(result: Result) -> ggplot:
     the square.
     """
     first = result.plan.scenarios[0]
-    rows = result.summary[(result.summary["measure"] == "scatter")]
-    rows = rows[(rows["n_train"] == first.n_train) & (rows["n_test"] == first.n_test)]
+    rows = rows_like(result.summary, first, *SETTING)
+    rows = rows[rows["measure"] == "scatter"]
     finite, limit = (rows[np.isinf(rows["n_boot"]) == is_limit] for is_limit in (False, True))
     ends = finite["n_boot"].min() / 1.2, finite["n_boot"].max() * 1.2
-    band = pd.concat([limit.assign(n_boot=one) for one in ends])
     n_boot = np.geomspace(*ends, 100)
-    floor = 14 / (4 * first.n_test)
-    theory = pd.DataFrame({"n_boot": n_boot, "estimate": np.sqrt(floor + 1 / (2 * n_boot))})
+    theory = np.sqrt(14 / (4 * first.n_test) + 1 / (2 * n_boot))
+    figure = measure_curves(
+        finite,
+        x="n_boot",
+        y="scatter",
+        exact=pd.DataFrame({"n_boot": n_boot, "exact": theory}),
+        nominal=float(limit["estimate"].iloc[0]),
+        log_x=True,
+        joined=False,
+    )
+    band = pd.concat([limit.assign(x=end) for end in ends])
+    place = p9.aes("x", ymin="lower", ymax="upper")
     return (
-        p9.ggplot(finite, p9.aes("n_boot", "estimate"))
-        + p9.geom_ribbon(
-            p9.aes("n_boot", ymin="lower", ymax="upper"), band, fill=theme.VERMILLION, alpha=0.2,
-            inherit_aes=False,
-        )
-        + p9.geom_hline(p9.aes(yintercept="estimate"), limit, color=theme.VERMILLION)
-        + p9.geom_line(data=theory, color=theme.MUTED, linetype="dashed")
-        + p9.geom_linerange(p9.aes(ymin="lower", ymax="upper"), color=theme.BLUE, size=0.8)
-        + p9.geom_point(color=theme.BLUE, size=2.4)
-        + p9.scale_x_log10(breaks=sorted(finite["n_boot"]))
+        figure
+        + p9.geom_ribbon(place, band, fill=theme.MUTED, alpha=0.2, inherit_aes=False)
         + p9.scale_y_continuous(limits=(0, None))
-        + p9.labs(
+        + captions.titles(
+            "Bars and band: 95% Monte Carlo intervals.",
+            captions.dashed("infinitely many resamples"),
+            "Solid line: first-order theory.",
             x="resamples",
             y="standard deviation of estimate / truth",
-            caption="Bars and band: 95% Monte Carlo intervals. Vermillion: infinitely many "
-            "resamples.\nDashed: first-order theory.",
         )
-        + theme.theme_study()
-        + p9.theme(figure_size=(5.8, 4.2))
-    )  # fmt: skip
+    )
 
 
 # ---------------------------------------------------------------- claims
-def _published(result: Result) -> BootstrapSe:
-    for one in result.plan.scenarios:
-        if (one.n_train, one.n_test, one.n_boot) == (100, 1000, 1000):
-            return one  # type: ignore[no-any-return]
-    raise LookupError("n_train=100, n_test=1000 and n_boot=1000")
-
-
-def _value(result: Result, measure: str, n_boot: float) -> Any:
-    return result.value(measure, n_train=100, n_test=1000, n_boot=n_boot)
+PUBLISHED = {"n_train": 100, "n_test": 1000, "n_boot": 1000.0}
 
 
 def _unbiased(result: Result) -> Reproduced:
     """Ratio of the mean bootstrap variance to the true one, for the document's truth."""
-    _published(result)
     rows = {
-        "with the intercept in the truth": _value(result, "variance_bias", 1000.0),
-        "limit of infinitely many": _value(result, "variance_bias", math.inf),
-        "standard deviation": _value(result, "sd_bias", 1000.0),
+        "with the intercept in the truth": result.value("variance_bias", **PUBLISHED),
+        "limit of infinitely many": result.value(
+            "variance_bias", **PUBLISHED | {"n_boot": math.inf}
+        ),
+        "standard deviation": result.value("sd_bias", **PUBLISHED),
     }
     said = ", ".join(f"{name} {1 + row['estimate']:.4f}" for name, row in rows.items())
-    printed = _value(result, "variance_bias_printed", 1000.0)
+    printed = result.value("variance_bias_printed", **PUBLISHED)
     return Reproduced(1 + printed["estimate"], printed["mcse"], f"ratio of means; {said}")
 
 
 def _times_n(result: Result) -> Reproduced:
     """Standard deviation of the metric, times n, over that of an observation."""
-    one = _published(result)
-    ratio = result.columns(one, "ratio")["ratio"] * np.sqrt(one.n_test)
-    mcse = float(ratio.std(ddof=1) / np.sqrt(len(ratio)))
-    return Reproduced(float(ratio.mean()), mcse, f"the root of n is {one.n_test**0.5:.1f}")
+    scenario = result.scenario(**PUBLISHED)
+    ratio = result.columns(scenario, "ratio")["ratio"] * np.sqrt(scenario.n_test)
+    return average(ratio, f"the root of n is {scenario.n_test**0.5:.1f}")
 
 
 CLAIMS = (
     Claim(
-        "unbiased", "The bootstrapped variance is almost an unbiased estimator of the true one",
-        "figure 2B", _unbiased, published=1.0, tolerance=0.03,
+        "unbiased",
+        "The bootstrapped variance is almost an unbiased estimator of the true one",
+        "figure 2B",
+        _unbiased,
+        published=1.0,
+        tolerance=0.03,
         note="'Almost' is taken as 3%. The truth as printed leaves out the intercept and is 2% too "
         "small; against the full one the bootstrap variance is 0.2% below, by its two divisors.",
     ),
     Claim(
-        "times n", "The population standard deviation is the bootstrap's times n", "section 2",
-        _times_n, published=1.0, expected="differs",
+        "times n",
+        "The population standard deviation is the bootstrap's times n",
+        "section 2",
+        _times_n,
+        published=1.0,
+        expected="differs",
         note="It is the variance that is multiplied by n, as the code does.",
     ),
-)  # fmt: skip
+)

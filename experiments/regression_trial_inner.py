@@ -16,22 +16,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from experiments._regression import METHODS, METRICS
-from experiments.regression_trial import SAMPLES, RegressionTrial
+from experiments.regression_trial.figures import studentized_reach
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced
+from simstudy.claims import CLOSE_Z, Claim, Reproduced
 from simstudy.design import grid
-from simstudy.figures import theme
-from simstudy.lazy.pandas import pd
+from simstudy.figures import agreement_plot, captions
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import mean, rejection_rate
 from simstudy.measures.contrasts import paired
 from simstudy.options import option, published
 from simstudy.study import Study
+from simstudy.trials.regression import AXES, METRICS, RegressionTrial
 
 
 @published(__file__)
@@ -57,7 +55,7 @@ def study(config: Config) -> Study:
     return Study(
         name="regression_trial_inner",
         scenarios=grid(RegressionTrial, n_inner=inner, n_boot=config.n_boot),
-        axes={"method": METHODS, "metric": METRICS},
+        axes=AXES,
         measures=MEASURES,
         block_size=5,
         n_rep=config.n_rep,
@@ -67,55 +65,31 @@ def study(config: Config) -> Study:
     )
 
 
-def _both(result: Result, *names: str) -> list[Any]:
-    """Columns of the most inner resamples, and of the closed form."""
-    scenarios = result.plan.scenarios
-    finite = max(scenarios[:-1], key=lambda one: one.n_inner)
-    return [finite, *(result.columns(one, *names) for one in (finite, scenarios[-1]))]
+def _both(result: Result) -> tuple[RegressionTrial, RegressionTrial]:
+    """The trial of the most inner resamples, and that of the closed form."""
+    *finite, closed = result.plan.scenarios
+    return max(finite, key=lambda trial: trial.n_inner), closed
 
 
 def figure_inner(result: Result) -> ggplot:
     """Studentized quantiles by inner Monte Carlo against those in closed form."""
-    names = [f"reach_{sample}" for sample in SAMPLES]
-    finite, drawn, closed = _both(result, *names)
-    frames = [
-        pd.DataFrame(
-            {
-                "closed": closed[f"reach_{sample}"][:, 0, at],
-                "drawn": drawn[f"reach_{sample}"][:, 0, at],
-                "panel": f"{metric.upper()}, {sample} sample",
-            }
-        )
-        for sample in SAMPLES
-        for at, metric in enumerate(METRICS)
-    ]
-    points = pd.concat(frames, ignore_index=True).dropna()
-    points["panel"] = pd.Categorical(points["panel"], points["panel"].unique())
-    said = points.groupby("panel", observed=True)[["closed", "drawn"]].apply(_in_words)
-    words = said.rename("said").reset_index().assign(x=-np.inf, y=np.inf)
+    finite, limit = _both(result)
+    drawn = studentized_reach(result, limit, "closed")
+    drawn["drawn"] = studentized_reach(result, finite, "drawn")["drawn"]
+    drawn["panel"] = drawn["metric"] + ", " + drawn["sample"] + " sample"
+    figure = agreement_plot(drawn, x="closed", y="drawn", panel="panel", scales="free")
     return (
-        p9.ggplot(points, p9.aes("closed", "drawn"))
-        + p9.geom_abline(slope=1, intercept=0, color=theme.VERMILLION)
-        + p9.geom_point(size=1.1, stroke=0, alpha=0.4, color=theme.BLUE)
-        + p9.geom_text(
-            p9.aes("x", "y", label="said"), words, ha="left", va="top", size=8, color=theme.INK
-        )
+        figure
         + p9.facet_wrap("panel", ncol=2, scales="free")
-        + p9.scale_y_continuous(expand=(0.05, 0, 0.2, 0))
-        + p9.labs(
+        + captions.titles(
+            "The same data and outer resamples.",
+            captions.dashed("equality"),
+            captions.PLUS_MINUS,
             x="minus the studentized quantile, closed form",
             y=f"minus the studentized quantile, {finite.n_inner:g} inner resamples",
-            caption="The same data and outer resamples. Vermillion: equality. In the panels: mean "
-            "difference with 2 Monte Carlo standard errors.",
+            size=(8, 6.8),
         )
-        + theme.theme_study()
-        + p9.theme(figure_size=(8, 6.8))
     )
-
-
-def _in_words(rows: pd.DataFrame) -> str:
-    difference = rows["drawn"] - rows["closed"]
-    return f"\n  {difference.mean():+.4f} ± {2 * difference.std() / np.sqrt(len(rows)):.4f}"
 
 
 # ---------------------------------------------------------------- claims
@@ -124,18 +98,18 @@ AGREE = 0.01  # a point: the width of the document's own "80-81%"
 
 def _same_conclusions(result: Result) -> Reproduced:
     """Paired differences in power and in the share of false nulls, and decisions that differ."""
-    names = ("reject", "null_is_false")
-    _, drawn, closed = _both(result, *names)
+    drawn, closed = (result.columns(trial, "reject", "null_is_false") for trial in _both(result))
+    names = ("power", "null false")
     contrasts = [paired(measure, drawn, closed) for measure in MEASURES[:2]]
     changed = float((drawn["reject"] != closed["reject"])[:, 0].mean())
     said = ", ".join(
-        f"{name} {metric} {100 * one.estimate[0, at]:+.2f} ± {200 * one.mcse[0, at]:.2f}"
-        for name, one in zip(("power", "null false"), contrasts, strict=True)
+        f"{name} {metric} {100 * contrast.estimate[0, at]:+.2f} ± {200 * contrast.mcse[0, at]:.2f}"
+        for name, contrast in zip(names, contrasts, strict=True)
         for at, metric in enumerate(METRICS)
     )
     agree = all(
-        (np.abs(one.estimate[0]) < AGREE + 3 * np.nan_to_num(one.mcse[0])).all()
-        for one in contrasts
+        (np.abs(contrast.estimate[0]) < AGREE + CLOSE_Z * np.nan_to_num(contrast.mcse[0])).all()
+        for contrast in contrasts
     )
     detail = f"inner minus closed, points: {said}; {100 * changed:.1f}% of decisions change"
     return Reproduced(float(agree), detail=detail)
@@ -145,7 +119,9 @@ CLAIMS = (
     Claim(
         "inner resamples",
         "Conclusions come from 250 inner resamples of each resample; the closed form has the same",
-        "section 3, code", _same_conclusions, published=True,
+        "section 3, code",
+        _same_conclusions,
+        published=True,
         note="Agreement is to a point, the width of the document's own statement on power.",
     ),
-)  # fmt: skip
+)

@@ -14,7 +14,6 @@ Performance  Type-I error, power, and how often the null is false; at 20000 repl
 
 from dataclasses import dataclass
 
-from experiments.two_stage import MEASURES, TwoStage
 from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.dgps.location import (
@@ -26,10 +25,11 @@ from simstudy.dgps.location import (
     Lognormal,
     StudentT,
 )
-from simstudy.figures import measure_curves
+from simstudy.figures import colors_of, measure_curves, rows_like, with_labels
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.options import option, published
 from simstudy.study import Study
+from simstudy.trials.two_stage import MEASURES, TwoStage
 
 DGPS: dict[str, LocationDgp] = {
     "gaussian": Gaussian(),
@@ -39,13 +39,13 @@ DGPS: dict[str, LocationDgp] = {
     "contaminated": ContaminatedNormal(share=0.1, scale=5),
     "bernoulli": Bernoulli(p=0.9),
 }
-LABELS = {
-    "Gaussian": "normal",
-    "StudentT": "Student t, 5 df",
-    "Gamma": "exponential",
-    "Lognormal": "lognormal",
-    "ContaminatedNormal": "10% contaminated",
-    "Bernoulli": "0/1, mean 0.9",
+WORDS = {
+    "gaussian": "normal",
+    "student_t": "Student t, 5 df",
+    "gamma": "exponential",
+    "lognormal": "lognormal",
+    "contaminated": "10% contaminated",
+    "bernoulli": "0/1, mean 0.9",
 }
 
 
@@ -80,7 +80,7 @@ def study(config: Config) -> Study:
     return Study(
         name="two_stage_robustness",
         scenarios=scenarios,
-        measures=[one for one in MEASURES if one.name != "mean_s2"],
+        measures=[measure for measure in MEASURES if measure.name != "mean_s2"],
         block_size=1000,
         n_rep=config.n_rep,
         figures={"type_1_error": figure_type_1, "null_is_false": figure_null},
@@ -99,15 +99,19 @@ def figure_null(result: Result) -> ggplot:
 
 def _panels(result: Result, measure: str, title: str, nominal: float | None = None) -> ggplot:
     first = result.plan.scenarios[0]
-    rows = result.summary[
-        (result.summary["alpha"] == first.alpha) & (result.summary["n1"] == first.n1)
-    ]
-    rows = rows.assign(
-        data=rows["dgp"].map(lambda name: LABELS[name.split("(")[0]]),
-        variance=rows["variance"] + " variance",
-    )
+    rows = rows_like(result.summary, first, "alpha", "n1")
+    labels = {DGPS[name]: words for name, words in WORDS.items()}
+    rows = with_labels(rows, result.plan.scenarios, dgp=labels).rename(columns={"dgp": "data"})
     figure = measure_curves(
-        rows, x="n2", y=measure, color="data", panel="k", rows="variance", nominal=nominal,
-        exact=False, log_x=True,
-    )  # fmt: skip
+        rows.assign(variance=rows["variance"] + " variance"),
+        x="n2",
+        y=measure,
+        color="data",
+        panel="k",
+        rows="variance",
+        nominal=nominal,
+        exact=False,
+        log_x=True,
+        colors=colors_of(WORDS.values()),
+    )
     return figure + p9.labs(y=title) + p9.theme(figure_size=(10, 6))

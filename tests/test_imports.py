@@ -68,6 +68,7 @@ def test_every_module_has_its_layer():
 
 PACKAGES = (
     "measures", "figures", "dgps", "stats", "data", "identity", "store", "engine", "analysis",
+    "trials",
 )  # fmt: skip
 FEW_RUNS_NEED = ("plotnine", "matplotlib", "numba", "sklearn", "scipy.stats", "rich", "joblib")
 NOTHING_TO_DO_NEEDS_NO = (*FEW_RUNS_NEED, "pandas", "pyarrow.compute", "scipy", "jaxtyping")
@@ -121,7 +122,7 @@ def test_that_test_catches_an_annotation_that_is_a_use():
     assert "pandas" in imported_by(code, NOTHING_TO_DO_NEEDS_NO)
 
 
-@pytest.mark.parametrize("name", ["two_stage", "bootstrap_se", "umbrella_rank"])
+@pytest.mark.parametrize("name", ["two_stage.study", "bootstrap_se", "umbrella_rank"])
 def test_a_study_is_built_without_what_only_some_runs_need(name):
     code = f"from experiments.{name} import Config, study; study(Config())"
     assert imported_by(code, NOTHING_TO_DO_NEEDS_NO) == []

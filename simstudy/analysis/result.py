@@ -15,6 +15,7 @@ import numpy as np
 from simstudy.analysis.comparisons import Comparisons
 from simstudy.analysis.estimates import Estimator, FromMoments, FromRows, Prepare
 from simstudy.analysis.frames import any_failure, failure_frame, no_failures, replicate_frame
+from simstudy.analysis.lookup import scenario_with
 from simstudy.analysis.summary import MEASURE, factor_names, summarize
 from simstudy.analysis.targets import Target
 from simstudy.claims import Claim, check_claims
@@ -196,6 +197,16 @@ class Result:
                 + (f". Nearest: {close[0]!r}." if close else ".")
             )
         return self.figures[name](self)
+
+    def scenario(self, **where: Any) -> Any:
+        """The one scenario of this run with these factors.
+
+        Raises
+        ------
+        LookupError
+            Where there is none (it names the nearest), or more than one.
+        """
+        return scenario_with(self.plan.scenarios, where)
 
     def value(self, measure: str, **where: Any) -> pd.Series:
         """The one row of the summary with this measure and these factors.

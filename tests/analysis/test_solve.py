@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from scipy import interpolate, linalg, special
 
-from experiments.two_stage import MEASURES, TwoStage
 from simstudy.analysis.solve import Solution, solve
 from simstudy.analysis.solve.question import FactorScale, Number, Question
 from simstudy.analysis.solve.readings import Reading
@@ -27,6 +26,7 @@ from simstudy.measures.intervals import critical_value, wilson
 from simstudy.stats.crossing import ROUGHNESS, Curve, cross
 from simstudy.stats.two_stage.design import solve_design
 from simstudy.study import Study
+from simstudy.trials.two_stage import MEASURES, TwoStage
 from tests import toy
 from tests.support import FALSE_ALARM, assert_within_mcse, replicates_to_catch
 

@@ -18,8 +18,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal, norm
 
-from experiments import two_stage
-from experiments.two_stage import TwoStage
+from experiments.two_stage import study as two_stage
 from simstudy.design import Columns, grid
 from simstudy.engine import runner
 from simstudy.engine.ownership import ownership_of
@@ -30,6 +29,7 @@ from simstudy.measures import empirical_se, mean
 from simstudy.store.header import Group
 from simstudy.store.write import write_blocks
 from simstudy.study import Study
+from simstudy.trials.two_stage import TwoStage
 from tests.benchmarks.timing import ROOT, least, least_alone, python
 from tests.support import assert_within_mcse
 

@@ -13,8 +13,6 @@ import pytest
 from scipy import special
 from sklearn.linear_model import LinearRegression
 
-from experiments.bootstrap_se import BootstrapSe
-from experiments.regression_trial import RegressionTrial
 from simstudy.dgps.linear import LinearModel
 from simstudy.identity.streams import Streams
 from simstudy.stats.bootstrap.losses import (
@@ -23,6 +21,7 @@ from simstudy.stats.bootstrap.losses import (
     studentized_bootstrap,
 )
 from simstudy.stats.models.least_squares import fit_least_squares
+from simstudy.trials import BootstrapSe, RegressionTrial
 from tests.benchmarks.timing import least_alone, seconds
 from tests.support import assert_within_mcse
 
@@ -196,8 +195,10 @@ def double_bootstraps(n_inner: int | None):
     losses = [losses_of(*draw_pair(n_obs, BLOCK)) for n_obs in SIZES]
 
     def call() -> None:
-        for one in losses:
-            studentized_bootstrap(one, np.random.default_rng(1), k=K, n_boot=1000, n_inner=n_inner)
+        for losses_of_sample in losses:
+            studentized_bootstrap(
+                losses_of_sample, np.random.default_rng(1), k=K, n_boot=1000, n_inner=n_inner
+            )
 
     return call
 

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.two_stage import TwoStage
 from simstudy.cli import carry_out
 from simstudy.cli.compose import read_requests
 from simstudy.cli.endings import REFUSED
@@ -22,6 +21,7 @@ from simstudy.design import grid, scenario_key
 from simstudy.store.blocks import Store
 from simstudy.store.header import owner_in
 from simstudy.store.owner import Owner
+from simstudy.trials.two_stage import TwoStage
 from simstudy.whole_files import write_json
 from tests.support import ROOT, command_line
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from experiments.bootstrap_se import BootstrapSe, Config, study
+from experiments.bootstrap_se import Config, study
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
+from simstudy.trials import BootstrapSe
 from tests.support import assert_within_mcse, replicates_to_catch
 
 
@@ -23,19 +24,21 @@ def small():
 
 
 def test_a_block_is_the_plain_loop():
-    one, n_rep = BootstrapSe(n_train=40, n_test=25, n_boot=60.0, draws="raw"), 10
-    found = one.simulate(streams(), n_rep)
+    scenario, n_rep = BootstrapSe(n_train=40, n_test=25, n_boot=60.0, draws="raw"), 10
+    found = scenario.simulate(streams(), n_rep)
     rng = streams()("data")
-    train = one.model.draw(rng, n_rep, one.n_train)
+    train = scenario.model.draw(rng, n_rep, scenario.n_train)
     seeds = replicate_seeds(streams()("bootstrap"), n_rep)
-    test = one.model.draw(rng, n_rep, one.n_test, train.coefficients)
+    test = scenario.model.draw(rng, n_rep, scenario.n_test, train.coefficients)
     for rep in range(n_rep):
         model = LinearRegression().fit(train.features[rep], train.y[rep])
         spread = 5.0 + np.sum((train.coefficients[rep] - model.coef_) ** 2)
         errors = test.y[rep] - model.predict(test.features[rep])
-        drawn = bootstrap_indices(seeds[rep, 0], one.n_test, 60)
+        drawn = bootstrap_indices(seeds[rep, 0], scenario.n_test, 60)
         metrics = np.array([np.mean(errors[indices] ** 2) for indices in drawn])
-        np.testing.assert_allclose(found["variance"][rep], metrics.var() * one.n_test, rtol=1e-9)
+        np.testing.assert_allclose(
+            found["variance"][rep], metrics.var() * scenario.n_test, rtol=1e-9
+        )
         truth = 2 * spread**2 + 4 * model.intercept_**2 * spread
         np.testing.assert_allclose(found["variance_true"][rep], truth, rtol=1e-10)
         np.testing.assert_allclose(found["variance_printed"][rep], 2 * spread**2, rtol=1e-10)
@@ -69,7 +72,7 @@ def test_the_bias_of_the_variance_is_that_of_both_divisors():
 
 
 def test_all_numbers_of_resamples_see_the_same_data(small):
-    truths = [small.columns(one, "sd_true")["sd_true"] for one in small.plan.scenarios]
+    truths = [small.columns(scenario, "sd_true")["sd_true"] for scenario in small.plan.scenarios]
     for other in truths[1:]:
         np.testing.assert_array_equal(truths[0], other)
 
@@ -81,7 +84,7 @@ def test_claims_come_out_as_foreseen(small):
 
 def test_figures_are_functions_of_the_result(small):
     assert set(small.figure("2B").data["panel"]) == {"1,000 resamples", "the limit"}
-    assert set(small.figure("scatter").data["n_boot"]) == {50.0, 200.0, 1000.0}
+    assert set(small.figure("scatter").data["x"]) == {50.0, 200.0, 1000.0}
 
 
 def test_a_single_resample_is_refused():

@@ -5,10 +5,11 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error, mean_squared_error
 
-from experiments.regression_risk import Config, RegressionRisk, study
+from experiments.regression_risk import Config, study
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
+from simstudy.trials import RegressionRisk
 from tests.support import assert_within_mcse, replicates_to_catch
 
 N_TEST = 2000
@@ -27,11 +28,11 @@ def published():
 
 
 def test_a_block_is_the_plain_loop():
-    one, n_rep = RegressionRisk(n_train=30, n_test=50, draws="raw"), 20
-    found = one.simulate(streams(), n_rep)
+    scenario, n_rep = RegressionRisk(n_train=30, n_test=50, draws="raw"), 20
+    found = scenario.simulate(streams(), n_rep)
     rng = streams()("data")
-    train = one.model.draw(rng, n_rep, one.n_train)
-    test = one.model.draw(rng, n_rep, one.n_test, train.coefficients)
+    train = scenario.model.draw(rng, n_rep, scenario.n_train)
+    test = scenario.model.draw(rng, n_rep, scenario.n_test, train.coefficients)
     for rep in range(n_rep):
         model = LinearRegression().fit(train.features[rep], train.y[rep])
         said = model.predict(test.features[rep])

@@ -8,13 +8,14 @@ from scipy import special
 from sklearn.linear_model import LinearRegression
 
 from experiments import regression_trial_inner
-from experiments._regression import METHODS, METRICS, Stage, trial_design, verdict
-from experiments.regression_trial import CLAIMS, MEASURES, Config, RegressionTrial, study
+from experiments.regression_trial.study import CLAIMS, Config, study
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import ConfigError, DesignError
 from simstudy.identity.streams import Streams
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
+from simstudy.stats.models.trial import Stage, trial_design, verdict
 from simstudy.study import Study
+from simstudy.trials.regression import AXES, MEASURES, METHODS, METRICS, RegressionTrial
 
 SMALL = RegressionTrial(n_train=30, n_test=25, n_boot=100, draws="raw")
 LOSSES = {"mse": np.square, "mae": np.abs}
@@ -30,58 +31,58 @@ def small():
 
 
 # ---------------------------------------------------------------- the document's loop
-def plain_bootstrap(loss, errors, seeds, one):
+def plain_bootstrap(loss, errors, seeds, trial):
     """Variance of the resampled means and studentized quantile, resample by resample."""
     value, n_obs = loss(errors).mean(), len(errors)
     pattern = (
-        None if np.isinf(one.n_inner) else bootstrap_indices(seeds[1], n_obs, int(one.n_inner))
+        None if np.isinf(trial.n_inner) else bootstrap_indices(seeds[1], n_obs, int(trial.n_inner))
     )
     means, t = [], []
-    for indices in bootstrap_indices(seeds[0], n_obs, one.n_boot):
+    for indices in bootstrap_indices(seeds[0], n_obs, trial.n_boot):
         drawn = loss(errors[indices])
         inner = drawn.var() / n_obs if pattern is None else drawn[pattern].mean(axis=1).var()
         means.append(drawn.mean())
         t.append((drawn.mean() - value) / np.sqrt(inner))
-    return value, np.std(means), -np.quantile(t, special.ndtr(-one.k))
+    return value, np.std(means), -np.quantile(t, special.ndtr(-trial.k))
 
 
-def plain_replicate(one, train, samples, seeds, rep):
+def plain_replicate(trial, train, samples, seeds, rep):
     """One replicate as the document runs it, for both standard errors and both truths."""
     model = LinearRegression().fit(train.features[rep], train.y[rep])
     errors = [new.y[rep] - model.predict(new.features[rep]) for new in samples]
-    spread = one.model.noise_variance + np.sum((train.coefficients[rep] - model.coef_) ** 2)
+    spread = trial.model.noise_variance + np.sum((train.coefficients[rep] - model.coef_) ** 2)
     printed = {"mse": spread, "mae": np.sqrt(spread * 2 / np.pi)}
     for metric, loss in LOSSES.items():
         first, second = (
-            plain_bootstrap(loss, e, s[rep], one) for e, s in zip(errors, seeds, strict=True)
+            plain_bootstrap(loss, e, s[rep], trial) for e, s in zip(errors, seeds, strict=True)
         )
         for method in METHODS:
-            scale = [x[2] / one.k if method == "studentized" else 1.0 for x in (first, second)]
-            bound = first[0] + one.k * first[1] * scale[0]
+            scale = [x[2] / trial.k if method == "studentized" else 1.0 for x in (first, second)]
+            bound = first[0] + trial.k * first[1] * scale[0]
             z = (second[0] - bound) / (second[1] * scale[1])
             yield (
                 (METHODS.index(method), METRICS.index(metric)),
                 {
                     "z": z,
-                    "reject": z < one.design.critical_value,
+                    "reject": z < trial.design.critical_value,
                     "null_is_false_printed": bound > printed[metric],
-                    "sd_test": first[1] * scale[0] * np.sqrt(one.n_test),
-                    "sd_prospective": second[1] * scale[1] * np.sqrt(one.design.n2),
+                    "sd_test": first[1] * scale[0] * np.sqrt(trial.n_test),
+                    "sd_prospective": second[1] * scale[1] * np.sqrt(trial.design.n2),
                 },
             )
 
 
 @pytest.mark.parametrize("n_inner", [np.inf, 30.0])
 def test_a_block_is_the_plain_loop(n_inner):
-    one, n_rep = replace(SMALL, n_inner=n_inner), 4
-    found = one.simulate(streams(), n_rep)
+    trial, n_rep = replace(SMALL, n_inner=n_inner), 4
+    found = trial.simulate(streams(), n_rep)
     rng, boot = streams()("data"), streams()("bootstrap")
-    train = one.model.draw(rng, n_rep, one.n_train)
-    sizes = one.n_test, one.design.n2
-    samples = [one.model.draw(rng, n_rep, n, train.coefficients) for n in sizes]
+    train = trial.model.draw(rng, n_rep, trial.n_train)
+    sizes = trial.n_test, trial.design.n2
+    samples = [trial.model.draw(rng, n_rep, n, train.coefficients) for n in sizes]
     seeds = [replicate_seeds(boot, n_rep) for _ in sizes]
     for rep in range(n_rep):
-        for cell, said in plain_replicate(one, train, samples, seeds, rep):
+        for cell, said in plain_replicate(trial, train, samples, seeds, rep):
             for name, value in said.items():
                 np.testing.assert_allclose(found[name][(rep, *cell)], value, 1e-8, err_msg=name)
 
@@ -99,10 +100,10 @@ def test_states_of_the_null_exclude_each_other():
 
 
 def test_data_do_not_depend_on_the_inner_standard_error():
-    one, two = (replace(SMALL, n_inner=n).simulate(streams(), 5) for n in (np.inf, 20.0))
-    np.testing.assert_array_equal(one["sd_true"], two["sd_true"])
-    np.testing.assert_array_equal(one["sd_test"][:, 1], two["sd_test"][:, 1])  # vanilla
-    assert (one["sd_test"][:, 0] != two["sd_test"][:, 0]).all()
+    closed, drawn = (replace(SMALL, n_inner=n).simulate(streams(), 5) for n in (np.inf, 20.0))
+    np.testing.assert_array_equal(closed["sd_true"], drawn["sd_true"])
+    np.testing.assert_array_equal(closed["sd_test"][:, 1], drawn["sd_test"][:, 1])  # vanilla
+    assert (closed["sd_test"][:, 0] != drawn["sd_test"][:, 0]).all()
 
 
 # ---------------------------------------------------------------- claims and figures
@@ -131,15 +132,15 @@ def test_vanilla_makes_more_nulls_true(small):
 def test_figures_are_functions_of_the_result(small):
     assert small.figure("3A").labels.x == "z-score of the prospective sample"
     assert len(small.figure("3B").data) == 4 * 400
-    assert set(small.figure("3C").data["metric"]) == {"MSE", "MAE"}
+    assert set(small.figure("3C").data["panel"]) == {"MSE", "MAE"}
     assert len(small.figure("methods").data) == 2 * len(METHODS) * len(METRICS) * 3
 
 
 def test_bars_of_figure_3a_are_the_counts(small):
     z = small.columns(small.plan.scenarios[0], "z", "null_is_false")
-    bars_of = small.figure("3A").data.query("state == 'null is false'")
+    bars_of = small.figure("3A").data.query("rows == 'null is false'")
     for at, metric in enumerate(("MSE", "MAE")):
-        bars = bars_of[bars_of["metric"] == metric]
+        bars = bars_of[bars_of["panel"] == metric]
         rejected = bars.loc[bars["decision"] == "reject", "count"].sum()
         wanted = z["null_is_false"][:, 0, at].astype(bool)
         limit = small.plan.scenarios[0].design.critical_value
@@ -197,8 +198,7 @@ class Broken(LinearModel):
 
 def run_with(value: float, n_rep: int = 4):
     scenario = RegressionTrial(n_test=30, model=Broken(with_error=value))
-    axes = {"method": METHODS, "metric": METRICS}
-    return Study("broken", [scenario], MEASURES, axes, block_size=n_rep).run(n_rep)
+    return Study("broken", [scenario], MEASURES, AXES, block_size=n_rep).run(n_rep)
 
 
 @pytest.mark.parametrize(

@@ -7,31 +7,32 @@ import pytest
 from scipy import special
 
 from experiments import two_stage_robustness
-from experiments.two_stage import CLAIMS, Config, TwoStage, study
+from experiments.two_stage.study import CLAIMS, Config, study
 from simstudy.dgps.location import Bernoulli, Gaussian, StudentT, sample_moments
 from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.stats.two_stage.design import critical_value, power
+from simstudy.trials.two_stage import TwoStage
 from tests.support import assert_within_mcse, replicates_to_catch
 
-ONE = TwoStage(k=1.5, n1=100, n2=250)
+TRIAL = TwoStage(k=1.5, n1=100, n2=250)
 
 
 def streams(block: int = 0) -> Streams:
-    return Streams(1, "test/1000", "one", block)
+    return Streams(1, "test/1000", "trial", block)
 
 
-def plain_loop(one: TwoStage, n_rep: int) -> dict[str, list[float]]:
+def plain_loop(trial: TwoStage, n_rep: int) -> dict[str, list[float]]:
     """The document's simulation, one replicate at a time, on the same random numbers."""
-    rng, mu, var = streams()("data"), one.dgp.mean, one.dgp.variance
-    first = [one.dgp.draw(rng, 1, one.n1)[0].mean() for _ in range(n_rep)]
-    second = [one.dgp.draw(rng, 1, one.n2)[0].mean() for _ in range(n_rep)]
-    limit = float(critical_value(one.alpha, one.k, one.n1, one.n2))
+    rng, mu, var = streams()("data"), trial.dgp.mean, trial.dgp.variance
+    first = [trial.dgp.draw(rng, 1, trial.n1)[0].mean() for _ in range(n_rep)]
+    second = [trial.dgp.draw(rng, 1, trial.n2)[0].mean() for _ in range(n_rep)]
+    limit = float(critical_value(trial.alpha, trial.k, trial.n1, trial.n2))
     rows: dict[str, list[float]] = {"s2": [], "null_is_false": [], "reject": []}
     for mean1, mean2 in zip(first, second, strict=True):
-        null_mu = mean1 + one.k * np.sqrt(var / one.n1)
-        s2 = (mean2 - null_mu) / np.sqrt(var / one.n2)
+        null_mu = mean1 + trial.k * np.sqrt(var / trial.n1)
+        s2 = (mean2 - null_mu) / np.sqrt(var / trial.n2)
         rows["s2"].append(s2)
         rows["null_is_false"].append(null_mu > mu)
         rows["reject"].append(s2 < limit)
@@ -42,25 +43,27 @@ def plain_loop(one: TwoStage, n_rep: int) -> dict[str, list[float]]:
     "dgp", [Gaussian(), StudentT(), Bernoulli()], ids=lambda d: type(d).__name__
 )
 def test_a_block_is_the_plain_loop(dgp):
-    one = replace(ONE, dgp=dgp)
-    block = one.simulate(streams(), 300)
-    for name, column in plain_loop(one, 300).items():
+    trial = replace(TRIAL, dgp=dgp)
+    block = trial.simulate(streams(), 300)
+    for name, column in plain_loop(trial, 300).items():
         np.testing.assert_allclose(block[name], column, rtol=1e-10, err_msg=name)
 
 
 def test_the_states_of_the_null_exclude_each_other():
-    block = ONE.simulate(streams(), 500)
+    block = TRIAL.simulate(streams(), 500)
     assert (block["null_is_false"] ^ block["null_is_true"]).all()
     assert (block["null_is_false"] == (block["distance"] > 0)).all()
 
 
 def test_estimated_variances_are_the_samples_own():
-    block = replace(ONE, variance="estimated").simulate(streams(), 200)
+    block = replace(TRIAL, variance="estimated").simulate(streams(), 200)
     rng = streams()("data")
-    one = sample_moments(ONE.dgp, rng, 200, ONE.n1)
-    two = sample_moments(ONE.dgp, rng, 200, ONE.n2)
-    bound = one.mean + ONE.k * np.sqrt(one.variance / ONE.n1)
-    np.testing.assert_array_equal(block["s2"], (two.mean - bound) / np.sqrt(two.variance / ONE.n2))
+    first = sample_moments(TRIAL.dgp, rng, 200, TRIAL.n1)
+    second = sample_moments(TRIAL.dgp, rng, 200, TRIAL.n2)
+    bound = first.mean + TRIAL.k * np.sqrt(first.variance / TRIAL.n1)
+    np.testing.assert_array_equal(
+        block["s2"], (second.mean - bound) / np.sqrt(second.variance / TRIAL.n2)
+    )
 
 
 # ---------------------------------------------------------------- theory
@@ -73,12 +76,12 @@ def rates(draws: str, limit=critical_value) -> tuple[np.ndarray, np.ndarray, np.
     found, exact, mcse = [], [], []
     for k in (0.0, 0.5, 1.0):
         for n2 in (50, 100, 400, 1000):
-            one = TwoStage(k=k, n1=100, n2=n2, draws=draws)
+            trial = TwoStage(k=k, n1=100, n2=n2, draws=draws)
             p_true = special.ndtr(-k)
-            theory = {True: one.alpha, False: float(power(one.alpha, k, 100, n2))}
+            theory = {True: trial.alpha, False: float(power(trial.alpha, k, 100, n2))}
             n_rep = int(replicates_to_catch(ERROR, sd=0.5, comparisons=CELLS) / p_true)
-            block = one.simulate(Streams(5, "rates", f"{k}/{n2}", 0), n_rep)
-            reject = block["s2"] < float(limit(one.alpha, k, 100, n2))
+            block = trial.simulate(Streams(5, "rates", f"{k}/{n2}", 0), n_rep)
+            reject = block["s2"] < float(limit(trial.alpha, k, 100, n2))
             for state, p in theory.items():
                 given = block["null_is_true"] == state
                 found.append(reject[given].mean())
@@ -103,7 +106,7 @@ def test_that_test_catches_the_unconditional_critical_value():
 def test_raw_and_sufficient_draws_have_one_law():
     n_rep = replicates_to_catch(ERROR, sd=np.sqrt(0.5), comparisons=2)
     raw, law = (
-        replace(ONE, draws=draws).simulate(Streams(3, "law", draws, 0), n_rep)
+        replace(TRIAL, draws=draws).simulate(Streams(3, "law", draws, 0), n_rep)
         for draws in ("raw", "sufficient")
     )
     for name in ("reject", "null_is_false"):
@@ -139,7 +142,7 @@ def test_the_claims_can_fail(monkeypatch):
     def lenient(*design: float) -> float:
         return float(critical_value(*design)) + 0.1
 
-    monkeypatch.setattr("experiments.two_stage._limit", lenient)
+    monkeypatch.setattr("simstudy.trials.two_stage._limit", lenient)
     config = Config(draws="sufficient", n2=[50, 100, 200, 400])
     result = study(config).run(5000, workers=Workers("inline"))
     verdicts = result.claims.set_index("claim")["verdict"]

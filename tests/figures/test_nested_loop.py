@@ -67,6 +67,6 @@ def test_scenarios_that_the_factors_do_not_tell_apart_are_refused():
 
 
 def test_a_design_without_factors_is_refused():
-    one = SUMMARY[(SUMMARY["dgp"] == "normal") & (SUMMARY["n"] == 5)]
+    scenario = SUMMARY[(SUMMARY["dgp"] == "normal") & (SUMMARY["n"] == 5)]
     with pytest.raises(FigureError, match="No factor varies among the 2 rows of 'coverage'"):
-        nested_loop_plot(one, y="coverage", color="method")
+        nested_loop_plot(scenario, y="coverage", color="method")

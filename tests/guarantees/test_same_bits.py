@@ -16,10 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from experiments import two_stage
-from experiments.bootstrap_se import BootstrapSe
-from experiments.regression_trial import RegressionTrial
-from experiments.two_stage import TwoStage
+from experiments.two_stage import study as two_stage
 from simstudy.design import scenario_key
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import missing_jobs
@@ -33,6 +30,7 @@ from simstudy.store.compaction import compact
 from simstudy.store.header import GROUPS_KEY, OWNER_KEY, RANK_KEY
 from simstudy.store.layout import KeepReplicates
 from simstudy.study import Study
+from simstudy.trials import BootstrapSe, RegressionTrial, TwoStage
 from tests import toy
 from tests.guarantees.content import assert_same_result, content, file_names
 

@@ -8,6 +8,7 @@ bootstrap needs no refit but the means of each resample. MSE and MAE are the sim
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ class Metric:
 
     `moments(y, prediction)` has shape (rep, obs, moment); `value` and `gradient` take their means,
     of shape (..., moment), and give (...) and (..., moment). A value that does not exist (the R² of
-    a constant response) is NaN.
+    a constant response) is NaN. As a part of a scenario a metric is named by `name`.
     """
 
     name: str
@@ -49,6 +50,12 @@ class Metric:
     value: Callable[[Means], Float[np.ndarray, "*rep"]]
     gradient: Callable[[Means], Means]
     lower_is_better: bool = True
+
+    def identity_text(self) -> str:
+        return repr(self.name)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class MetricEstimate(NamedTuple):
@@ -94,13 +101,13 @@ def tweedie_loss(power: float) -> Loss:
             f"power={power:g} belongs to no Tweedie distribution, so it has no deviance. Use a "
             "power of at most 0 or at least 1: 0 is the squared error, 1 Poisson, 2 gamma."
         )
+    return partial(_tweedie_loss, power)
 
-    def loss(y: Block, prediction: Block) -> Block:
-        with np.errstate(all="ignore"):
-            deviance = _unit_deviance(y, prediction, power)
-        return np.where(_in_domain(y, prediction, power), deviance, np.nan)
 
-    return loss
+def _tweedie_loss(power: float, y: Block, prediction: Block) -> Block:
+    with np.errstate(all="ignore"):
+        deviance = _unit_deviance(y, prediction, power)
+    return np.where(_in_domain(y, prediction, power), deviance, np.nan)
 
 
 def _unit_deviance(y: Block, mu: Block, power: float) -> Block:
@@ -136,12 +143,19 @@ def stack_losses(y: Block, prediction: Block, *losses: Loss) -> Float[np.ndarray
 
 def mean_metric(name: str, loss: Loss) -> Metric:
     """The mean of a loss, as a metric."""
-    return Metric(
-        name=name,
-        moments=lambda y, prediction: loss(y, prediction)[..., np.newaxis],
-        value=lambda means: means[..., 0],
-        gradient=np.ones_like,
-    )
+    return Metric(name, partial(_one_moment, loss), _first_mean, np.ones_like)
+
+
+def _one_moment(loss: Loss, y: Block, prediction: Block) -> Float[np.ndarray, "rep obs 1"]:
+    return loss(y, prediction)[..., np.newaxis]
+
+
+def _first_mean(means: Means) -> Float[np.ndarray, "*rep"]:
+    return np.asarray(means[..., 0])
+
+
+def _root_of_first(means: Means) -> Float[np.ndarray, "*rep"]:
+    return np.asarray(np.sqrt(means[..., 0]))
 
 
 def tweedie_deviance(power: float) -> Metric:
@@ -216,7 +230,7 @@ def _root_gradient(means: Means) -> Means:
 MSE = mean_metric("mse", squared_error)
 MAE = mean_metric("mae", absolute_error)
 MAPE = mean_metric("mape", absolute_percentage_error)
-RMSE = Metric("rmse", MSE.moments, lambda means: np.sqrt(means[..., 0]), _root_gradient)
+RMSE = Metric("rmse", MSE.moments, _root_of_first, _root_gradient)
 R2 = Metric("r2", _r2_moments, _r2_value, _r2_gradient, lower_is_better=False)
 CORRELATION = Metric(
     "correlation", _pair_moments, _correlation_value, _correlation_gradient, lower_is_better=False

@@ -1,18 +1,4 @@
-"""How often does the two-stage trial reject, when its null is true and when it is false?
-
-A first sample sets the bound mu0 = mean1 + k se1; a second sample of n2 tests the null that the
-mean is at least mu0. Whether that null is true is itself random.
-
-Aims         Does the conditional law of the test statistic hold; what are power and type-I error
-             by k and n2, and how large is the error when the truth lies exactly on the bound?
-Data         Independent normal observations with known variance (mean 3, variance 2).
-Estimands    The mean; more to the point, the two conditional rejection probabilities.
-Methods      The test that rejects below the alpha-quantile of the statistic given a true null.
-Performance  Power (given that the null is false), type-I error (given that it is true), and the
-             share of replicates in which the null is false. At 5000 replicates the MCSE is at
-             most 1 point of power; of type-I error it is 0.4 points at k = 0 and several at
-             k = 2.5, where few replicates have a true null.
-"""
+"""The two-stage trial of a mean: a first sample sets the bound, a second is held against it."""
 
 import functools
 from dataclasses import dataclass
@@ -20,34 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments._two_stage_claims import CLAIMS
-from experiments._two_stage_figures import figure_1, figure_1b, figure_1c, figure_boundary
-from simstudy.design import Columns, grid
+from simstudy.design import Columns
 from simstudy.dgps.location import Gaussian, LocationDgp, sample_means, sample_moments
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.lazy.scipy import special
 from simstudy.measures import mean, rejection_rate
-from simstudy.options import option, published
 from simstudy.stats.two_stage.design import critical_value, power
-from simstudy.study import Study
-
-
-@published(__file__)
-@dataclass
-class Config:
-    """What the study sweeps."""
-
-    k: list[float] = option(
-        "standard errors from the first mean to the bound", at_least=-30, at_most=30
-    )
-    n1: list[int] = option("observations in the first stage", at_least=1)
-    n2: list[int] = option("observations in the second stage", at_least=1)
-    alpha: list[float] = option("size of the test given a true null", above=0, below=1)
-    draws: str = option(
-        "every observation, or the sample means by their own law", one_of=("raw", "sufficient")
-    )
-    n_rep: int = option("published replicates in each scenario", at_least=1)
 
 
 @dataclass(frozen=True)
@@ -145,18 +110,3 @@ MEASURES = (
     rejection_rate("null_is_false", name="null_is_false"),
     mean("s2", name="mean_s2"),
 )
-
-
-def study(config: Config) -> Study:
-    scenarios = grid(
-        TwoStage, k=config.k, n1=config.n1, n2=config.n2, alpha=config.alpha, draws=config.draws
-    )
-    return Study(
-        name="two_stage",
-        scenarios=scenarios,
-        measures=MEASURES,
-        block_size=1000,
-        n_rep=config.n_rep,
-        figures={"1": figure_1, "1B": figure_1b, "1C": figure_1c, "boundary": figure_boundary},
-        claims=CLAIMS,
-    )

@@ -1,73 +1,27 @@
-"""What the experiments of the regression trial share: two stages of a metric, and the verdict.
+"""The two-stage trial of a fitted model: two stages of a metric, and the verdict.
 
 The first stage estimates a metric and its standard error on a test sample and sets the bound that
 is k standard errors worse; the second tests on a prospective sample the null that the true metric
-is no better than the bound.
+is no better than the bound. Each stage has two standard errors: the bootstrap's own ("vanilla"),
+and that adjusted by the studentized quantile.
 """
 
 import functools
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.dgps.linear import Coefficients, LinearModel
-from simstudy.errors import DesignError
-from simstudy.options import option
 from simstudy.shapes import Float
 from simstudy.stats.bootstrap.losses import StudentizedBootstrap, studentized_bootstrap
-from simstudy.stats.models.least_squares import LinearFit, fit_least_squares
+from simstudy.stats.models.metrics import Block, Metric, metric_bootstrap
 from simstudy.stats.two_stage.design import TwoStageDesign, solve_design
 
 METHODS = ("studentized", "vanilla")
-METRICS = ("mse", "mae")
 
 NOT_FINITE = "the metric is not a finite number"
 NO_SPREAD = "the losses are constant, so their bootstrap has no standard error"
 WRONG_SIDE = "the studentized quantile is on the wrong side of zero or infinite: nothing to scale"
-
-DRAWS = ("law", "raw")
-
-
-@dataclass
-class LinearConfig:
-    """What every study of a least-squares fit says of its data."""
-
-    n_feature: int = option("features", at_least=1)
-    coefficient: float = option("size of every coefficient", above=0, at_most=1e6)
-    draws: str = option(
-        "fits and errors from their exact laws, or from features and responses", one_of=DRAWS
-    )
-    n_rep: int = option("published replicates in each scenario", at_least=1)
-
-
-def draw_fit(
-    model: LinearModel, rng: np.random.Generator, n_rep: int, n_train: int, draws: str
-) -> tuple[Coefficients, LinearFit]:
-    """The truth, and the least-squares fit to a training sample.
-
-    `draws` is one of `DRAWS`: `law` takes the fit, and `draw_errors` its errors, from their exact
-    distributions; `raw` draws features and responses, and fits and predicts.
-    """
-    if draws == "law":
-        return model.draw_fit(rng, n_rep, n_train)
-    train = model.draw(rng, n_rep, n_train)
-    return train.coefficients, fit_least_squares(train.features, train.y)
-
-
-def draw_errors(
-    model: LinearModel,
-    rng: np.random.Generator,
-    coefficients: Coefficients,
-    fit: LinearFit,
-    n_obs: int,
-    draws: str,
-) -> Float[np.ndarray, "rep obs"]:
-    """Errors of each fit on a new sample; `draws` as in `draw_fit`."""
-    if draws == "law":
-        return model.draw_errors(rng, coefficients, fit, n_obs)
-    new = model.draw(rng, len(coefficients), n_obs, coefficients)
-    return np.asarray(new.y - fit.predict(new.features))
+REASONS = np.array([None, WRONG_SIDE, NO_SPREAD, NOT_FINITE], dtype=object)  # the last outweighs
 
 
 class Stage(NamedTuple):
@@ -90,7 +44,26 @@ def stage_of(boot: StudentizedBootstrap) -> Stage:
     return Stage(boot.mean[:, np.newaxis], std_error, both)
 
 
-def errors_to_stage(
+def stage_of_metric(
+    metric: Metric,
+    y: Block,
+    prediction: Block,
+    rng: np.random.Generator,
+    *,
+    k: float,
+    n_boot: int,
+) -> Stage:
+    """The stage of one metric, from responses and predictions, one replicate per row.
+
+    Where more is better, losses are minus the metric: so is k.
+    """
+    toward_worse = k if metric.lower_is_better else -k
+    boot = metric_bootstrap(metric, y, prediction, rng, k=toward_worse, n_boot=n_boot, ddof=0)
+    columns = {name: getattr(boot, name)[:, np.newaxis] for name in boot._fields if name != "k"}
+    return stage_of(boot._replace(**columns))
+
+
+def stage_of_errors(
     error: Float[np.ndarray, "rep obs"],
     rng: np.random.Generator,
     *,
@@ -102,6 +75,11 @@ def errors_to_stage(
     losses = np.stack([error**2, np.abs(error)], axis=-1)
     inner = None if np.isinf(n_inner) else int(n_inner)
     return stage_of(studentized_bootstrap(losses, rng, k=k, n_boot=n_boot, n_inner=inner, ddof=0))
+
+
+def joined(stages: list[Stage]) -> Stage:
+    """Stages of several metrics on the same sample, side by side along the axis of metrics."""
+    return Stage(*(np.concatenate(part, axis=-1) for part in zip(*stages, strict=True)))
 
 
 def verdict(
@@ -130,9 +108,6 @@ def verdict(
     return columns
 
 
-REASONS = np.array([None, WRONG_SIDE, NO_SPREAD, NOT_FINITE], dtype=object)
-
-
 def _reason(stage: Stage) -> np.ndarray:
     """Index into `REASONS`, 0 where nothing is wrong."""
     wrong = np.where(np.isfinite(stage.std_error), 0, 1)
@@ -152,13 +127,3 @@ def null_columns(
 def trial_design(n_test: int, k: float, alpha: float, power: float) -> TwoStageDesign:
     """Prospective sample size and critical value, solved once for all blocks of a scenario."""
     return solve_design(n1=n_test, k=k, alpha=alpha, power=power)
-
-
-def refuse_few_observations(n_train: int, n_feature: int) -> None:
-    """Least squares with an intercept needs more observations than features."""
-    if n_train <= n_feature:
-        raise DesignError(
-            f"n_train={n_train} observations are too few for {n_feature} features and an "
-            "intercept: many coefficients fit equally well, so there is no one model whose risk "
-            f"is on trial. Use n_train >= {n_feature + 1}, or fewer features."
-        )

@@ -1,0 +1,1 @@
+"""The two-stage trial of a fitted regression: its study, figures and claims."""

@@ -1,0 +1,207 @@
+"""Figures of the regression trial, drawn from the first scenario of a result."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.figures import (
+    agreement_plot,
+    captions,
+    colors_of,
+    counts_with_law,
+    density_plot,
+    dots_plot,
+    in_order,
+    law_histogram,
+    mean_in_words,
+    theme,
+)
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy.scipy import special
+from simstudy.measures import intervals
+from simstudy.shapes import Float
+from simstudy.stats.models.trial import METHODS
+from simstudy.stats.two_stage.law import TwoStageStatistic
+from simstudy.trials.regression import SAMPLES, RegressionTrial
+
+METRICS = {"mse": "MSE", "mae": "MAE"}
+STATES = {True: "null is false", False: "null is true"}
+COLORS = colors_of(METHODS)
+DECISIONS = {"reject": COLORS["studentized"], "do not reject": "#B5B5B5"}
+BIN = 0.5  # width of a bar, in standard errors
+MAX_POINTS = 2500  # replicates drawn as points: more would only cover each other
+
+
+def figure_3a(result: Result) -> ggplot:
+    """Second-stage z-scores by metric and truth of the null, with their conditional law."""
+    trial: RegressionTrial = result.plan.scenarios[0]
+    data = result.columns(trial, "z", "null_is_false")
+    z, is_false = data["z"][:, 0], data["null_is_false"][:, 0].astype(bool)  # studentized
+    bars = pd.concat(
+        _bars(z[is_false[:, at] == state, at], trial, state).assign(metric=metric)
+        for at, metric in enumerate(METRICS)
+        for state in STATES
+    )
+    drawn = bars.assign(
+        metric=in_order(bars["metric"], METRICS), state=in_order(bars["state"], STATES)
+    )
+    figure = law_histogram(
+        drawn,
+        x="z-score of the prospective sample",
+        fill="decision",
+        panel="metric",
+        rows="state",
+        dashed=trial.design.critical_value,
+        say=lambda rows: str(rows["said"].iloc[0]),
+        scales="free_y",
+    )
+    return (
+        figure
+        + p9.scale_fill_manual(DECISIONS, name="decision")
+        + captions.titles(
+            captions.dashed("critical value"),
+            captions.STEPS,
+            "Theory is that of normal means with a known variance. In the panels: share that "
+            "rejects, with its 95% Wilson interval.",
+            y=f"replicates (of {len(z):,})",
+            size=(8.2, 5.8),
+            legend_on_top=True,
+        )
+    )
+
+
+def _bars(z: Float[np.ndarray, " rep"], trial: RegressionTrial, state: bool) -> pd.DataFrame:
+    """Bars that end at the critical value, those that hold replicates or should."""
+    limit = trial.design.critical_value
+    edges = limit + BIN * np.arange(-26, 18)
+    law = TwoStageStatistic(trial.k, trial.n_test, trial.design.n2, null=not state)
+    bars = counts_with_law(z, edges, np.diff(law.cdf(edges)))
+    decision = np.where(edges[1:] <= limit + BIN / 4, *DECISIONS)
+    bars["decision"] = pd.Categorical(decision, list(DECISIONS), ordered=True)
+    seen: pd.DataFrame = bars[(bars["count"] > 0) | (bars["upper"] > 1)]
+    return seen.assign(state=state, said=_rejects(z < limit, trial, state))
+
+
+def _rejects(reject: Float[np.ndarray, " rep"], trial: RegressionTrial, state: bool) -> str:
+    n, share = len(reject), float(reject.mean()) if len(reject) else np.nan
+    bounds = intervals.wilson(np.array(share), np.array(n), level=0.95)
+    theory = trial.design.achieved_power if state else trial.alpha
+    return (
+        f"{'power' if state else 'type-I error'} {100 * share:.1f}%\n({100 * bounds.lower:.1f} to "
+        f"{100 * bounds.upper:.1f}; design {100 * theory:.1f})\nn = {n:,}"
+    )
+
+
+def figure_3b(result: Result) -> ggplot:
+    """Bootstrap standard deviation of the squared error against the true one, by sample."""
+    data = result.columns(result.plan.scenarios[0], "sd_test", "sd_prospective", "sd_true")
+    drawn = pd.concat(
+        pd.DataFrame(
+            {
+                "estimate": data[f"sd_{sample}"][:MAX_POINTS, at, 0],
+                "truth": data["sd_true"][:MAX_POINTS, 0, 0],
+                "sample": sample,
+                "method": method,
+            }
+        )
+        for sample in SAMPLES
+        for at, method in enumerate(METHODS)
+    )
+    figure = agreement_plot(
+        drawn, x="estimate", y="truth", panel="sample", rows="method", say=_ratio, right=True
+    )
+    n_drawn = min(len(data["sd_true"]), MAX_POINTS)
+    return figure + captions.titles(
+        captions.dashed("equality"),
+        f"In the panels: estimate / truth. {captions.PLUS_MINUS}",
+        f"The first {n_drawn:,} replicates are drawn.",
+        x="estimated standard deviation of a squared error",
+        y="true standard deviation",
+        size=(8, 6.2),
+    )
+
+
+def _ratio(rows: pd.DataFrame) -> str:
+    ratio = rows["x"] / rows["y"]
+    return f"median {ratio.median():.3f}, mean {mean_in_words(ratio, '.3f')}"
+
+
+def figure_3c(result: Result) -> ggplot:
+    """Distribution of the studentized quantiles by metric and sample."""
+    trial: RegressionTrial = result.plan.scenarios[0]
+    figure = density_plot(
+        studentized_reach(result, trial, "reach"), x="reach", color="sample", panel="metric"
+    )
+    return (
+        figure
+        + p9.geom_vline(xintercept=trial.k, linetype="dashed", color=theme.INK)
+        + captions.titles(
+            captions.dashed(f"k = {trial.k:g}, which the vanilla bootstrap takes"),
+            f"Dotted: medians. {captions.BANDS} Right of k the standard error is adjusted upwards.",
+            x="minus the studentized quantile, in standard errors",
+            size=(8.4, 3.9),
+            legend_on_top=True,
+        )
+    )
+
+
+def studentized_reach(result: Result, trial: RegressionTrial, name: str) -> pd.DataFrame:
+    """Minus the studentized quantiles of a trial, by sample and metric, in a column so named."""
+    columns = {sample: f"reach_{sample}" for sample in SAMPLES}
+    data = result.columns(trial, *columns.values())
+    frames = [
+        pd.DataFrame({name: data[column][:, 0, at], "sample": sample, "metric": metric})
+        for sample, column in columns.items()
+        for at, metric in enumerate(METRICS.values())
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+PANELS = {"null_is_false": "null is false", "power": "power", "type_1_error": "type-I error"}
+TRUTHS = {"": "true risk", "_printed": "risk without\nthe intercept"}
+
+
+def figure_methods(result: Result) -> ggplot:
+    """Error rates with and without the studentized adjustment, and by what is taken as the risk."""
+    trial: RegressionTrial = result.plan.scenarios[0]
+    levels = [float(special.ndtr(trial.k)), trial.design.achieved_power, trial.alpha]
+    drawn = dots_plot(
+        _shares(_of_first(result)),
+        measure=list(PANELS.values()),
+        y="truth",
+        color="method",
+        rows="metric",
+        nominal=dict(zip(PANELS.values(), levels, strict=True)),
+        colors=COLORS,
+    )
+    return drawn + captions.titles(
+        captions.BARS,
+        captions.dashed("design, for normal means with a known variance"),
+        "All points share their replicates, so that differences are known better than the bars "
+        "suggest.",
+        x="share of replicates",
+        y="what is taken as the truth",
+    )
+
+
+def _shares(rows: pd.DataFrame) -> pd.DataFrame:
+    named = {
+        measure + suffix: (panel, truth)
+        for measure, panel in PANELS.items()
+        for suffix, truth in TRUTHS.items()
+    }
+    rows = rows[rows["measure"].isin(named)]
+    panels, truths = zip(*(named[name] for name in rows["measure"]), strict=True)
+    return rows.assign(
+        measure=panels,
+        truth=in_order(truths, {words: words for words in TRUTHS.values()}),
+        metric=in_order(rows["metric"], METRICS),
+    )
+
+
+def _of_first(result: Result) -> pd.DataFrame:
+    """The summary's rows of the first scenario."""
+    per_scenario = len(result.summary) // len(result.plan.scenarios)
+    return result.summary.iloc[:per_scenario]

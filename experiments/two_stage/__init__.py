@@ -1,0 +1,1 @@
+"""The two-stage trial of a mean: its study, figures and claims."""

@@ -1,0 +1,192 @@
+"""Figures of `two_stage`: functions of its stored results."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.figures import captions, colors_of, in_order, measure_curves, rows_like, theme
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy.scipy import special
+from simstudy.measures import intervals
+from simstudy.shapes import Float
+from simstudy.stats.two_stage.design import critical_value, power
+from simstudy.stats.two_stage.law import TwoStageStatistic, conditional_p_value
+from simstudy.trials.two_stage import TwoStage
+
+PP_K = (0, 0.5, 1, 1.5, 2)  # panels of the document's figure 1
+PP_N2 = (100, 300, 500)
+PP_POINTS = 200  # of each empirical distribution that are drawn
+SPARSE = 20  # replicates under which a bin says next to nothing
+Statistics = Float[np.ndarray, " rep"]
+
+
+def statistics_by_state(result: Result) -> list[tuple[TwoStage, Statistics, bool]]:
+    """The sorted statistics of each trial of figure 1, where the null is true and where false."""
+    found = []
+    for trial in sorted(result.plan.scenarios, key=lambda trial: (trial.n2, trial.k)):
+        if trial.k in PP_K and trial.n2 in PP_N2:
+            data = result.columns(trial, "s2", "null_is_false")
+            for state in (False, True):
+                s2 = np.sort(data["s2"][data["null_is_false"].astype(bool) == state])
+                found += [(trial, s2, state)] * (len(s2) > 1)
+    if not found:
+        raise LookupError(f"k in {PP_K} at n2 in {PP_N2}: none of them is in this run")
+    return found
+
+
+def figure_1(result: Result) -> ggplot:
+    """P-P plot: conditional and unconditional p-values of the statistic, by state of the null."""
+    drawn = pd.concat([_pp(*cell) for cell in statistics_by_state(result)], ignore_index=True)
+    drawn["row"] = pd.Categorical(drawn["row"], drawn["row"].unique())
+    scales = theme.color_scales(
+        pd.Categorical(drawn["law"]).categories.to_series().astype("category"),
+        "p-value",
+        is_quantity=False,
+        colors=colors_of(("conditional", "unconditional")),
+    )
+    ticks = {"breaks": [0, 0.5, 1], "labels": ["0", "0.5", "1"]}
+    return (
+        p9.ggplot(drawn, p9.aes(x="theoretical", y="empirical", color="law"))
+        + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color=theme.MUTED)
+        + p9.geom_ribbon(p9.aes(ymin="lower", ymax="upper", fill="law"), alpha=0.15, color="none")
+        + p9.geom_line(size=0.9)
+        + p9.facet_grid("row", "column")
+        + [*scales[:2], p9.scale_x_continuous(**ticks), p9.scale_y_continuous(**ticks)]
+        + p9.coord_fixed(xlim=(0, 1), ylim=(0, 1))
+        + captions.titles(
+            captions.dashed("equality"),
+            f"{captions.BANDS} Few replicates have a true null when k is large.",
+            x="theoretical probability",
+            y="empirical probability",
+            size=(9.5, 11),
+        )
+        + theme.theme_study()
+        + p9.theme(legend_position="top", panel_spacing=0.02)
+    )
+
+
+def _pp(trial: TwoStage, s2: Statistics, null_is_false: bool) -> pd.DataFrame:
+    """Theoretical against empirical probability of some of the sorted statistics, by both laws."""
+    picked = np.unique(np.linspace(0, len(s2) - 1, PP_POINTS).astype(int))
+    empirical = (picked + 0.5) / len(s2)
+    half = 2 * np.sqrt(empirical * (1 - empirical) / len(s2))
+    about = trial.k, trial.n1, trial.n2
+    laws = {
+        "conditional": conditional_p_value(s2[picked], null_is_false, *about),
+        "unconditional": TwoStageStatistic(*about, null=None).cdf(s2[picked]),
+    }
+    common = {
+        "row": f"n2 = {trial.n2}\nnull is {'false' if null_is_false else 'true'}",
+        "column": f"k = {trial.k:g}",
+        "empirical": empirical,
+        "lower": np.maximum(empirical - half, 0),
+        "upper": np.minimum(empirical + half, 1),
+    }
+    return pd.concat(pd.DataFrame(common | {"law": n, "theoretical": p}) for n, p in laws.items())
+
+
+def figure_1b(result: Result) -> ggplot:
+    """Power and critical value by n2 and k: theory as lines, simulated power on it."""
+    rows = _of_first(result)
+    figure = measure_curves(
+        rows,
+        x="n2",
+        y="power",
+        color="k",
+        panel="measure",
+        exact=_design_curves(result),
+        joined=False,
+        apart=False,
+    )
+    return figure + captions.titles(x=N2, y="", size=(9, 4.2))
+
+
+N2 = "second-stage sample size n2"
+
+
+def _of_first(result: Result) -> pd.DataFrame:
+    """The summary at the first size of the test and of the first stage."""
+    return rows_like(result.summary, result.plan.scenarios[0], "alpha", "n1")
+
+
+def _design_curves(result: Result) -> pd.DataFrame:
+    """Power and critical value on a fine grid of n2, for every k."""
+    first, (ks, sizes) = result.plan.scenarios[0], swept(result)
+    k, n2 = (x.ravel() for x in np.meshgrid(ks, np.linspace(sizes[0], sizes[-1], 200)))
+    about = first.alpha, k, first.n1, n2
+    curves = {"power": power(*about), "critical value": critical_value(*about)}
+    return pd.concat(
+        pd.DataFrame({"k": k, "n2": n2, "measure": name, "exact": values})
+        for name, values in curves.items()
+    )
+
+
+def swept(result: Result) -> tuple[list[float], list[int]]:
+    """The values of k and of n2, in order."""
+    trials = result.plan.scenarios
+    return sorted({trial.k for trial in trials}), sorted({trial.n2 for trial in trials})
+
+
+def figure_1c(result: Result) -> ggplot:
+    """Empirical power and type-I error with their Monte Carlo error, theory beside them."""
+    named = {"power": "power", "type_1_error": "type-I error"}
+    rows = _of_first(result)
+    rows = rows[rows["measure"].isin(named)]
+    rows = rows.assign(measure=in_order(rows["measure"], named))
+    figure = measure_curves(rows, x="n2", y=tuple(named.values()), panel="k", rows="measure")
+    breaks = p9.scale_x_continuous(breaks=[250, 500, 750])
+    return figure + breaks + captions.titles(x=N2, y="", size=(11, 5))
+
+
+def figure_boundary(result: Result) -> ggplot:
+    """Where the type-I error is made: rejection probability by the bound's distance from the truth.
+
+    The size alpha is an average over all states in which the null is true. Where the bound equals
+    the truth the null is true as well, and the test rejects far more often.
+    """
+    n2 = min(swept(result)[1], key=lambda size: abs(size - 400))
+    chosen = [trial for trial in result.plan.scenarios if trial.n2 == n2 and trial.k <= 2]
+    figure = measure_curves(
+        pd.concat([_binned_rejections(result, trial) for trial in chosen]),
+        x="distance",
+        y="rejects",
+        color="k",
+        exact=pd.concat([_rejection_curve(trial) for trial in chosen]),
+        nominal=chosen[0].alpha,
+        joined=False,
+        apart=False,
+    )
+    return (
+        figure
+        + p9.geom_vline(xintercept=0, color=theme.MUTED)
+        + p9.scale_y_continuous(limits=(0, 1))
+        + captions.titles(
+            f"n1 = {chosen[0].n1}, n2 = {n2}. Points: bins of a quarter, without those of fewer "
+            f"than {SPARSE} replicates. {captions.BARS} {captions.LINES}",
+            captions.dashed("the size, which is the average over the left side"),
+            x="bound minus truth, in standard errors of the first mean\n"
+            "(null true on the left, false on the right)",
+            y="probability of rejecting",
+            size=(7.5, 4.8),
+        )
+    )
+
+
+def _rejection_curve(trial: TwoStage) -> pd.DataFrame:
+    distance = np.linspace(-2, 3, 201)
+    limit = float(critical_value(trial.alpha, trial.k, trial.n1, trial.n2))
+    exact = special.ndtr(limit + np.sqrt(trial.n2 / trial.n1) * distance)
+    return pd.DataFrame({"k": trial.k, "distance": distance, "exact": exact})
+
+
+def _binned_rejections(result: Result, trial: TwoStage) -> pd.DataFrame:
+    rows = pd.DataFrame(result.columns(trial, "distance", "reject"))
+    rows["bin"] = np.floor(rows["distance"] * 4)
+    bins = rows[rows["distance"].between(-2, 3)].groupby("bin")
+    shares = {"distance": ("distance", "mean"), "estimate": ("reject", "mean")}
+    table: pd.DataFrame = bins.agg(**shares, n=("reject", "size"))
+    table = table[table["n"] >= min(SPARSE, table["n"].max())]
+    lower, upper = intervals.wilson(table["estimate"].to_numpy(), table["n"].to_numpy(), level=0.95)
+    return table.assign(k=trial.k, measure="rejects", lower=lower, upper=upper, mcse=np.nan)

@@ -1,0 +1,49 @@
+"""Least-squares fits to a linear model's data, and their errors: from their law, or from data."""
+
+import numpy as np
+
+from simstudy.dgps.linear import Coefficients, LinearModel
+from simstudy.errors import DesignError
+from simstudy.shapes import Float
+from simstudy.stats.models.least_squares import LinearFit, fit_least_squares
+
+DRAWS = ("law", "raw")
+
+
+def draw_fit(
+    model: LinearModel, rng: np.random.Generator, n_rep: int, n_train: int, draws: str
+) -> tuple[Coefficients, LinearFit]:
+    """The truth, and the least-squares fit to a training sample.
+
+    `draws` is one of `DRAWS`: `law` takes the fit, and `draw_errors` its errors, from their exact
+    distributions; `raw` draws features and responses, and fits and predicts.
+    """
+    if draws == "law":
+        return model.draw_fit(rng, n_rep, n_train)
+    train = model.draw(rng, n_rep, n_train)
+    return train.coefficients, fit_least_squares(train.features, train.y)
+
+
+def draw_errors(
+    model: LinearModel,
+    rng: np.random.Generator,
+    coefficients: Coefficients,
+    fit: LinearFit,
+    n_obs: int,
+    draws: str,
+) -> Float[np.ndarray, "rep obs"]:
+    """Errors of each fit on a new sample; `draws` as in `draw_fit`."""
+    if draws == "law":
+        return model.draw_errors(rng, coefficients, fit, n_obs)
+    new = model.draw(rng, len(coefficients), n_obs, coefficients)
+    return np.asarray(new.y - fit.predict(new.features))
+
+
+def refuse_few_observations(n_train: int, n_feature: int) -> None:
+    """Least squares with an intercept needs more observations than features."""
+    if n_train <= n_feature:
+        raise DesignError(
+            f"n_train={n_train} observations are too few for {n_feature} features and an "
+            "intercept: many coefficients fit equally well, so there is no one model whose risk "
+            f"is on trial. Use n_train >= {n_feature + 1}, or fewer features."
+        )

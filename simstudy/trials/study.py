@@ -1,0 +1,224 @@
+"""A study of the trial of some models by some metrics on some data: does it keep its design?"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from simstudy.analysis.result import Result
+from simstudy.claims import CLOSE_Z, Claim, Reproduced
+from simstudy.design import factors_of, grid
+from simstudy.errors import ConfigError
+from simstudy.figures import measure_curves
+from simstudy.figures.frame import in_words, with_labels
+from simstudy.figures.theme import colors_of
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import p9
+from simstudy.lazy.scipy import special
+from simstudy.measures import rejection_rate
+from simstudy.stats.models.metrics import Metric
+from simstudy.stats.models.trial import METHODS
+from simstudy.study import Study
+from simstudy.trials.models import Model, ModelTrial, RegressionDgp
+
+if TYPE_CHECKING:
+    from simstudy.lazy.plotnine import ggplot
+
+MEASURES = (
+    rejection_rate("reject", given="null_is_false", name="power"),
+    rejection_rate("reject", given="null_is_true", name="type_1_error"),
+    rejection_rate("null_is_false", name="null_is_false"),
+)
+TITLES = {"null_is_false": "null is false", "power": "power", "type_1_error": "type-I error"}
+
+
+def model_trial_study(
+    name: str,
+    *,
+    dgps: Mapping[str, RegressionDgp],
+    models: Sequence[Model],
+    metrics: Sequence[Metric],
+    n_test: Sequence[int],
+    n_rep: int = 1000,
+    claims: Sequence[Claim] = (),
+    **trial: Any,
+) -> Study:
+    """The two-stage trial of these models by these metrics, on each kind of data.
+
+    Parameters
+    ----------
+    name
+        Of the study.
+    dgps
+        Data-generating processes, by the words that figures have for them.
+    models
+        What is on trial.
+    metrics
+        What it is tried by: those of `simstudy.stats.models.metrics`, `mean_metric("name", loss)`
+        for the mean of a loss of one's own, or a `Metric` for another smooth function of means.
+    n_test
+        Sizes of the sample that the bound comes from.
+    n_rep
+        Replicates for each kind of data.
+    claims
+        What a document states of it.
+    **trial
+        Other settings of `ModelTrial`: k, alpha, power, n_train, n_boot, n_truth.
+
+    Returns
+    -------
+    Study
+        Its measures are the power, the type-I error and the share of false nulls, by model, size
+        of the test sample, method (bootstrap standard errors studentized or not) and metric.
+
+    Examples
+    --------
+    Does the trial work for a ridge regression, tried by a loss that punishes low predictions more?
+
+    >>> import numpy as np
+    >>> from sklearn.linear_model import Ridge
+    >>> from simstudy.dgps.linear import LinearModel
+    >>> from simstudy.stats.models.metrics import MSE, mean_metric
+    >>> from simstudy.trials import Model, model_trial_study
+    >>> def pinball(y, prediction):
+    ...     return np.maximum(0.9 * (y - prediction), 0.1 * (prediction - y))
+    >>> study = model_trial_study(
+    ...     "my_trial",
+    ...     dgps={"linear": LinearModel(n_feature=3)},
+    ...     models=[Model("ridge", Ridge(alpha=10.0))],
+    ...     metrics=[MSE, mean_metric("pinball", pinball)],
+    ...     n_test=[50], n_boot=100, n_truth=1000, n_rep=20,
+    ... )
+    >>> summary = study.run(seed=1).summary
+    >>> sorted(set(summary["metric"]))
+    ['mse', 'pinball']
+    """
+    need_scikit_learn()
+    return Study(
+        name=name,
+        scenarios=grid(
+            ModelTrial,
+            dgp=list(dgps.values()),
+            models=[tuple(models)],
+            metrics=[tuple(metrics)],
+            sizes=[tuple(n_test)],
+            **trial,
+        ),
+        axes={
+            "model": tuple(model.name for model in models),
+            "n_test": tuple(map(str, n_test)),  # positions on an axis are names
+            "method": METHODS,
+            "metric": tuple(metric.name for metric in metrics),
+        },
+        measures=MEASURES,
+        block_size=5,
+        n_rep=n_rep,
+        figures={
+            measure: functools.partial(
+                trial_figure, measure=measure, labels={dgp: words for words, dgp in dgps.items()}
+            )
+            for measure in TITLES
+        },
+        claims=claims,
+    )
+
+
+def need_scikit_learn() -> None:
+    """Refuse, in one line, where scikit-learn is not installed."""
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        raise ConfigError(
+            "this experiment fits models of scikit-learn, which is not installed, so there would "
+            "be no predictions to try. Install it: pip install 'simstudy[models]'"
+        ) from None
+
+
+def design_levels(trial: ModelTrial) -> dict[str, float]:
+    """What the measures are for normal means with a known variance."""
+    return {
+        "null_is_false": float(special.ndtr(trial.k)),
+        "power": trial.power,
+        "type_1_error": trial.alpha,
+    }
+
+
+# ---------------------------------------------------------------- figures
+def trial_figure(result: Result, measure: str, labels: Mapping[RegressionDgp, str]) -> ggplot:
+    """A share by test size, model, metric and data, studentized, with its design value dashed."""
+    rows = in_readers_words(result, labels)
+    rows = rows[rows["method"] == "studentized"]
+    trial: ModelTrial = result.plan.scenarios[0]
+    figure = measure_curves(
+        rows,
+        x="n_test",
+        y=measure,
+        color="model",
+        panel="data",
+        rows="metric",
+        nominal=design_levels(trial)[measure],
+        exact=False,
+        log_x=True,
+        colors=colors_of(in_words(model.name) for model in trial.models),
+    )
+    n_metric, n_data = rows["metric"].nunique(), rows["data"].nunique()
+    size = p9.theme(figure_size=(2.7 * n_data + 2.2, 1.55 * n_metric + 1.3))
+    return figure + p9.labs(x="test observations", y=TITLES[measure]) + size
+
+
+def in_readers_words(result: Result, labels: Mapping[RegressionDgp, str]) -> pd.DataFrame:
+    """The summary with numbers for sizes and words for names."""
+    summary = with_labels(result.summary, result.plan.scenarios, dgp=labels)
+    words = {"metric": in_metric_words, "model": in_words}
+    return (
+        summary.drop(columns=["models", "metrics", "sizes"])
+        .rename(columns={"dgp": "data"})
+        .assign(
+            n_test=pd.to_numeric(summary["n_test"]),
+            **{name: _category(summary[name].map(say)) for name, say in words.items()},
+        )
+    )
+
+
+def _category(words: pd.Series[Any]) -> Any:
+    return pd.Categorical(words, list(dict.fromkeys(words)), ordered=True)
+
+
+def in_metric_words(name: str) -> str:
+    """A metric's name for a reader."""
+    words = {"correlation": "correlation", "r2": "R²", "tweedie_1.5": "Tweedie 1.5"}
+    return words.get(name, name.upper())
+
+
+# ---------------------------------------------------------------- claims
+def keeps_the_design(
+    result: Result, measures: tuple[str, ...], *, within: float, dgps: Sequence[RegressionDgp]
+) -> Reproduced:
+    """Whether studentized shares at the largest test size are near the design, chance aside.
+
+    Parameters
+    ----------
+    measures
+        Measures to look at.
+    within
+        Largest distance that counts as near.
+    dgps
+        Whose cells to look at.
+    """
+    trials = [trial for trial in result.plan.scenarios if trial.dgp in dgps]
+    names = [factors_of(trial)["dgp"] for trial in trials]
+    rows = result.summary[result.summary["dgp"].isin(names)]
+    rows = rows[(rows["method"] == "studentized") & rows["measure"].isin(measures)]
+    rows = rows[rows["n_test"] == max(rows["n_test"], key=int, default="")]
+    if rows.empty:
+        raise LookupError(f"data from {', '.join(map(str, dgps))}")
+    distance = rows["estimate"] - rows["measure"].map(design_levels(trials[0]))
+    beyond = distance.abs() - CLOSE_Z * rows["mcse"].fillna(0)
+    worst: Any = rows.iloc[int(distance.abs().to_numpy().argmax())]
+    said = (
+        f"furthest of {len(rows)} cells at n_test={worst['n_test']}: {worst['measure']} "
+        f"{worst['estimate']:.3f} ± {2 * worst['mcse']:.3f} ({worst['model']}, {worst['metric']}); "
+        f"median distance {distance.median():+.3f}"
+    )
+    return Reproduced(float((beyond < within).all()), detail=said)
