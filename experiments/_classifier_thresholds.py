@@ -13,7 +13,7 @@ import numpy as np
 from simstudy.analysis.result import Result
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float, Int
-from simstudy.stats._refusals import complement
+from simstudy.stats.arguments import complement
 from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.classifier.bounds import (
     TIES,

@@ -41,7 +41,8 @@ from simstudy.lazy.scipy import special
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import critical_value
 from simstudy.shapes import Float
-from simstudy.stats.crossing import ROUGHNESS, Crossing, Curve, cross
+from simstudy.stats.smoothing.crossing import Crossing, cross
+from simstudy.stats.smoothing.spline import ROUGHNESS, Curve
 from simstudy.store.blocks import Store
 from simstudy.store.layout import rows_of
 

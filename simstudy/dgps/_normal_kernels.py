@@ -17,7 +17,8 @@ import math
 import numpy as np
 
 from simstudy.shapes import Float, UInt64
-from simstudy.stats._compile import kernel
+from simstudy.stats.compiled.kernel import kernel
+from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed
 
 N_LAYERS = 256
 EDGE = 3.6541528853610088  # where the tail begins: the one for which the layers end at height 1
@@ -48,19 +49,6 @@ HEIGHT = np.exp(-0.5 * WIDTH * WIDTH)
 
 
 @kernel
-def _next(state: np.uint64) -> np.uint64:
-    return state + np.uint64(0x9E3779B97F4A7C15)
-
-
-@kernel
-def _mixed(state: np.uint64) -> np.uint64:
-    """The output of SplitMix64 in this state."""
-    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@kernel
 def _uniform(word: np.uint64) -> float:
     """In (0, 1), never at its ends."""
     return (np.float64(word >> np.uint64(11)) + 0.5) * UNIT
@@ -76,10 +64,10 @@ def _place(word: np.uint64) -> float:
 def _tail(state: np.uint64) -> float:
     """A draw beyond `EDGE`, by Marsaglia's (1964) exponential rejection."""
     while True:
-        state = _next(state)
-        beyond = -math.log(_uniform(_mixed(state))) / EDGE
-        state = _next(state)
-        if -2.0 * math.log(_uniform(_mixed(state))) > beyond * beyond:
+        state = state + GOLDEN
+        beyond = -math.log(_uniform(mixed(state))) / EDGE
+        state = state + GOLDEN
+        if -2.0 * math.log(_uniform(mixed(state))) > beyond * beyond:
             return EDGE + beyond
 
 
@@ -94,12 +82,12 @@ def _unsure(word: np.uint64) -> float:
             return x
         if layer == 0:
             return math.copysign(_tail(state), x)
-        state = _next(state)
-        share = _uniform(_mixed(state))
+        state = state + GOLDEN
+        share = _uniform(mixed(state))
         if HEIGHT[layer] + share * (HEIGHT[layer + 1] - HEIGHT[layer]) < math.exp(-0.5 * x * x):
             return x
-        state = _next(state)
-        word = _mixed(state)
+        state = state + GOLDEN
+        word = mixed(state)
 
 
 @kernel

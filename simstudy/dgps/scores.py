@@ -14,7 +14,7 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
-from simstudy.stats._refusals import check_count, check_proportion
+from simstudy.stats.arguments import check_count, check_proportion
 
 Real = Float[np.ndarray, "..."]
 LATTICE_SLACK = 1e-9

@@ -171,7 +171,7 @@ def _traced(witnesses: Sequence[tuple[Any, ...]], *, without_main: bool = False)
             _known[function] = used
     compiled = [part for one in traces for part in one.compiled]
     if compiled:
-        from simstudy.stats._compile import rekey
+        from simstudy.stats.compiled.renew import rekey
 
         rekey(compiled, used)
     return traces

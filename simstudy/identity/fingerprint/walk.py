@@ -52,7 +52,8 @@ _unhashable_values_ _unhashable_values_map_ _use_args_ _value_repr_ _member_type
 MADE_BY_PYTHON = frozenset(_PYTHONS.split())
 SILENT = frozenset(
     {
-        "simstudy.lazy", "simstudy.data.reads", "simstudy.shapes", "simstudy.stats._compile",
+        "simstudy.lazy", "simstudy.data.reads", "simstudy.shapes", "simstudy.stats.compiled.kernel",
+        "simstudy.stats.compiled.machine_code", "simstudy.stats.compiled.renew",
         "simstudy.engine.thread_warnings", "simstudy.data.sources",
     }
 )  # fmt: skip

@@ -10,9 +10,9 @@ inner resamples pass over them.
 import numpy as np
 
 from simstudy.shapes import Float, Int64, UInt16, UInt32
-from simstudy.stats._compile import kernel
-from simstudy.stats._vectors import WIDTH, add_multiple, aligned_zeros, load, store
 from simstudy.stats.bootstrap._resample_kernels import COLUMNS, fill_indices
+from simstudy.stats.compiled.kernel import kernel
+from simstudy.stats.compiled.lanes import WIDTH, add_multiple, aligned_zeros, load, store
 
 Pattern = tuple[
     UInt32[np.ndarray, " entry"], Float[np.ndarray, " entry"], Int64[np.ndarray, "tile inner_end"]

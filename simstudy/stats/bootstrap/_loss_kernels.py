@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from simstudy.shapes import Float, UInt64
-from simstudy.stats._compile import kernel
-from simstudy.stats._vectors import aligned_zeros
 from simstudy.stats.bootstrap._inner_kernels import fill_pattern, inner_room, inner_variances
 from simstudy.stats.bootstrap._resample_kernels import COLUMNS, resampled_means, resampled_sums
+from simstudy.stats.compiled.kernel import kernel
+from simstudy.stats.compiled.lanes import aligned_zeros
 
 __all__ = ["linear_quantile", "resampled_means", "studentized", "variances"]
 

@@ -11,7 +11,7 @@ staircase of candidates below a value therefore gives its distribution function 
 import numpy as np
 
 from simstudy.shapes import Float
-from simstudy.stats._compile import kernel
+from simstudy.stats.compiled.kernel import kernel
 
 Vector = Float[np.ndarray, " obs"]
 Block = Float[np.ndarray, "rep obs"]

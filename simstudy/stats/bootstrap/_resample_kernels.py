@@ -14,27 +14,23 @@ No sum is reordered by the compiler, and none depends on a number of threads.
 import numpy as np
 
 from simstudy.shapes import Float, UInt32, UInt64
-from simstudy.stats import _vectors
-from simstudy.stats._compile import kernel
-from simstudy.stats._vectors import (
+from simstudy.stats.compiled.kernel import kernel
+from simstudy.stats.compiled.lanes import (
     PER_CHUNK,
     add,
-    after,
     aligned_zeros,
     counted,
     load,
-    mixed,
     place_indices,
     store,
     zeros,
 )
+from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed
 
 Room = tuple[UInt64[np.ndarray, " word"], UInt32[np.ndarray, "2 chunk"]]
 
-GOLDEN = np.uint64(_vectors.GOLDEN)
-MIX_1, MIX_2 = np.uint64(_vectors.MIX_1), np.uint64(_vectors.MIX_2)
 ONE, TWO = np.uint64(1), np.uint64(2)
-U16, U27, U30, U31, U32, U48 = (np.uint64(bits) for bits in (16, 27, 30, 31, 32, 48))
+U16, U32, U48 = np.uint64(16), np.uint64(32), np.uint64(48)
 QUARTER, HALF = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
 MOST_BY_QUARTERS = 2**16 - 1  # observations: one more place is for nothing
 WORDS_PER_CHUNK = PER_CHUNK // 4
@@ -42,13 +38,6 @@ ALL = np.uint32(2**PER_CHUNK - 1)
 CHUNKS_AT_ONCE = 64  # resamples are drawn by batches of these: 4 KB
 HALVES_AT_ONCE = 1024
 COLUMNS = 4
-
-
-@kernel
-def _mix(z: np.uint64) -> np.uint64:
-    z = (z ^ (z >> U30)) * MIX_1
-    z = (z ^ (z >> U27)) * MIX_2
-    return z ^ (z >> U31)
 
 
 @kernel
@@ -75,7 +64,7 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
     n, per_resample = np.uint64(n_obs), _chunks(n_obs)
     threshold, start, n_chunk = (ONE << U16) % n, state, per_resample * n_resample
     for chunk in range(n_chunk):
-        drawn = mixed(counted(state))
+        drawn = mixed(counted(state, GOLDEN))
         left[chunk] = place_indices(drawn, n, threshold, ALL, words, chunk * WORDS_PER_CHUNK)
         state += np.uint64(WORDS_PER_CHUNK) * GOLDEN
     n_refused = 0
@@ -84,9 +73,9 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
         n_refused += left[chunk] != 0
     for marked in chunks[:n_refused]:
         at, refused = np.int64(marked) * WORDS_PER_CHUNK, left[marked]
-        drawn = mixed(counted(start + np.uint64(at) * GOLDEN))
+        drawn = mixed(counted(start + np.uint64(at) * GOLDEN, GOLDEN))
         while refused != 0:
-            drawn = mixed(after(drawn))
+            drawn = mixed(drawn + GOLDEN)
             refused = place_indices(drawn, n, threshold, refused, words, at)
     indices = words.view(np.uint16)
     for resample in range(n_resample):
@@ -99,10 +88,10 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
 def _from_half(state: np.uint64, at: int, n_obs: int) -> np.uint64:
     """Index `at` of a resample of more observations than a quarter of a word tells apart."""
     n, shift = np.uint64(n_obs), np.uint64(at % 2) * U32
-    word, threshold = _mix(state + np.uint64(at // 2) * GOLDEN), (ONE << U32) % n
+    word, threshold = mixed(state + np.uint64(at // 2) * GOLDEN), (ONE << U32) % n
     scaled = ((word >> shift) & HALF) * n
     while (scaled & HALF) < threshold:
-        word = _mix(word + GOLDEN)
+        word = mixed(word + GOLDEN)
         scaled = ((word >> shift) & HALF) * n
     return scaled >> U32
 
@@ -114,7 +103,7 @@ def _fill_by_halves(
     """Indices `first` (even), `first` + 1, ... of a resample of so many observations."""
     n, threshold, refused = np.uint64(n_obs), (ONE << U32) % np.uint64(n_obs), np.uint64(0)
     for i in range(0, indices.shape[0] - 1, 2):
-        word = _mix(state + np.uint64((first + i) // 2) * GOLDEN)
+        word = mixed(state + np.uint64((first + i) // 2) * GOLDEN)
         low, high = (word & HALF) * n, (word >> U32) * n
         indices[i], indices[i + 1] = low >> U32, high >> U32
         refused += np.uint64((low & HALF) < threshold) + np.uint64((high & HALF) < threshold)

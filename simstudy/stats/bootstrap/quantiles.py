@@ -17,7 +17,7 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float, Int
-from simstudy.stats._refusals import as_scores, check_choice, check_count, check_proportion
+from simstudy.stats.arguments import as_scores, check_choice, check_count, check_proportion
 
 QUANTILE_METHODS = (
     "linear",

@@ -32,7 +32,7 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
-from simstudy.stats._refusals import (
+from simstudy.stats.arguments import (
     as_scores,
     check_choice,
     check_count,

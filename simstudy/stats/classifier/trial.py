@@ -27,8 +27,8 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int
-from simstudy.stats._integer_search import least_count
-from simstudy.stats._refusals import check_choice, check_count, check_proportion
+from simstudy.stats.arguments import check_choice, check_count, check_proportion
+from simstudy.stats.integer_search import least_count
 
 RULES = ("score", "exact", "mid_p")
 CHUNK = 65_536

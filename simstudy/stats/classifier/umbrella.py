@@ -16,14 +16,14 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int
-from simstudy.stats._integer_search import least_count
-from simstudy.stats._refusals import (
+from simstudy.stats.arguments import (
     as_scores,
     check_choice,
     check_count,
     check_proportion,
     complement,
 )
+from simstudy.stats.integer_search import least_count
 
 INFEASIBLE = ("error", "-inf")
 ROUNDING = 1e-12

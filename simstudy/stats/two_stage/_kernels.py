@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from simstudy.shapes import Bool, Float
-from simstudy.stats._compile import kernel
+from simstudy.stats.compiled.kernel import kernel
 
 Points = Float[np.ndarray, " point"]
 Angles = Float[np.ndarray, "3 node"]

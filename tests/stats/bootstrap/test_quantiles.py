@@ -8,7 +8,7 @@ import pytest
 from arch.bootstrap.base import _get_acceleration
 
 from simstudy.errors import DesignError
-from simstudy.stats._refusals import as_scores
+from simstudy.stats.arguments import as_scores
 from simstudy.stats.bootstrap import quantiles as qb
 from tests.support import assert_within_mcse, replicates_to_catch
 
