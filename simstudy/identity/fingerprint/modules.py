@@ -49,7 +49,9 @@ Imports = ast.Import | ast.ImportFrom
 IMPORTED = re.compile(rb"^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _EFFECTS = "register implements overload intrinsic lower hook plugin accessor extension unbox"
 HAS_EFFECTS = re.compile("|".join(_EFFECTS.split()))
-COMPILES = re.compile(rb"^\s*(?:from|import)\s.*\b(?:numba|llvmlite|compiled)\b", re.MULTILINE)
+COMPILES = re.compile(
+    rb"^\s*(?:from|import)\s.*\b(?:numba|llvmlite|compiled\.kernel)\b", re.MULTILINE
+)
 GENERATED = ("namedtuple_", "__mp_main__")
 
 

@@ -34,7 +34,9 @@ from simstudy.stats.compiled.machine_code import Key, hashed, keep
 
 PACKAGE = Path(__file__).parents[2]
 FOLDERS = ("stats", "dgps")
-COMPILES = re.compile(rb"^\s*(?:from|import)\s.*\b(?:numba|llvmlite|compiled)\b", re.MULTILINE)
+COMPILES = re.compile(
+    rb"^\s*(?:from|import)\s.*\b(?:numba|llvmlite|compiled\.kernel)\b", re.MULTILINE
+)
 CODE_OPTIONS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "USING_SVML")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
