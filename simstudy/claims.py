@@ -7,10 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from simstudy.errors import StudyError, describe
 from simstudy.lazy.pandas import pd
+from simstudy.lazy.scipy import special
 
 CLOSE_Z = 3.0  # a difference beyond three standard errors of it is not chance
+FALSE_ALARM = 1e-4  # studies in which chance alone fails a statement that holds
 
 
 class Reproduced(NamedTuple):
@@ -21,6 +25,59 @@ class Reproduced(NamedTuple):
     detail: str = ""
 
 
+# ---------------------------------------------------------------- chance
+def chance_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> float:
+    """How many standard errors the largest of several deviations stays below, chance alone.
+
+    Parameters
+    ----------
+    n_compared
+        Deviations compared, at least 1; whether they are independent does not matter (Bonferroni).
+    false_alarm
+        Probability that one of them exceeds the limit though nothing is wrong, in (0, 1).
+    """
+    if n_compared < 1 or not 0 < false_alarm < 1:
+        raise StudyError(
+            f"chance_limit({n_compared}, false_alarm={false_alarm:g}) compares nothing, or always "
+            "or never raises an alarm. Compare at least 1 deviation, at a rate between 0 and 1."
+        )
+    return -float(special.ndtri(false_alarm / (2 * n_compared)))
+
+
+def largest_deviation(found: Any, theory: Any, error: Any) -> Reproduced:
+    """Whether the largest of several deviations from theory, in standard errors, is chance."""
+    z = np.abs(np.asarray(found, float) - theory) / error
+    worst, limit = float(z.max()), chance_limit(z.size)
+    detail = f"largest of {z.size} deviations {worst:.2f} MCSE; chance explains {limit:.2f}"
+    return Reproduced(float(worst < limit), detail=detail)
+
+
+def binomial_error(share: Any, n: Any) -> Any:
+    """Monte Carlo error of a share of n independent replicates."""
+    return np.sqrt(share * (1 - np.asarray(share, float)) / n)
+
+
+def share(hits: Any, detail: str = "") -> Reproduced:
+    """The share of replicates that are hits, with its error; LookupError where there are none."""
+    flags = np.asarray(hits, bool)
+    if flags.size == 0:
+        raise LookupError("a replicate that meets the condition of this share")
+    hit = float(flags.mean())
+    return Reproduced(hit, float(binomial_error(hit, flags.size)), detail)
+
+
+def average(values: Any, detail: str = "") -> Reproduced:
+    """The mean of one value per replicate, with its error."""
+    given = np.asarray(values, float)
+    return Reproduced(float(given.mean()), float(given.std(ddof=1) / np.sqrt(len(given))), detail)
+
+
+def of_row(row: Any, detail: str = "") -> Reproduced:
+    """The estimate of a row of the summary, with its error."""
+    return Reproduced(row["estimate"], row["mcse"], detail)
+
+
+# ---------------------------------------------------------------- claims
 @dataclass(frozen=True)
 class Claim:
     """A number or a statement that a document publishes.
@@ -86,9 +143,9 @@ def check_claims(claims: Sequence[Claim], result: Any) -> pd.DataFrame:
 
 
 COLUMNS = [
-    "claim", "statement", "source", "kind", "published", "reproduced", "mcse", "verdict",
-    "expected", "detail", "note",
-]  # fmt: skip
+    *("claim", "statement", "source", "kind", "published", "reproduced"),
+    *("mcse", "verdict", "expected", "detail", "note"),
+]
 
 
 def shown(kind: str, value: float) -> str:

@@ -3,8 +3,21 @@
 import math
 
 import pytest
+from scipy import stats
 
-from simstudy.claims import CLOSE_Z, Claim, Reproduced, check_claims, shown
+from simstudy.claims import (
+    CLOSE_Z,
+    Claim,
+    Reproduced,
+    average,
+    binomial_error,
+    chance_limit,
+    check_claims,
+    largest_deviation,
+    of_row,
+    share,
+    shown,
+)
 from simstudy.errors import StudyError
 
 
@@ -103,3 +116,42 @@ def test_refuses_an_expectation_that_is_none():
 )  # fmt: skip
 def test_shown_to_people(kind, value, text):
     assert shown(kind, value) == text
+
+
+# ---------------------------------------------------------------- chance
+def test_the_limit_of_chance_is_that_of_a_false_alarm_rate():
+    assert chance_limit(1, false_alarm=0.05) == pytest.approx(1.959963984540054)
+    # By the definition: all of 27 stay within it in all but one of ten thousand studies.
+    exceeds = 2 * stats.norm.sf(chance_limit(27))
+    assert 27 * exceeds == pytest.approx(1e-4)
+
+
+@pytest.mark.parametrize(("n", "rate"), [(0, 0.1), (1, 0.0), (1, 1.0)])
+def test_a_limit_of_nothing_is_refused(n, rate):
+    with pytest.raises(StudyError, match="compares nothing, or always or never raises an alarm"):
+        chance_limit(n, false_alarm=rate)
+
+
+def test_the_largest_deviation_is_held_against_chance():
+    fine = largest_deviation([0.50, 0.62], 0.5, 0.03)
+    assert fine == (1.0, 0.0, "largest of 2 deviations 4.00 MCSE; chance explains 4.06")
+    assert largest_deviation([0.50, 0.63], 0.5, 0.03).value == 0
+
+
+def test_a_share_and_an_average_have_the_errors_of_a_loop():
+    hits = [True, False, True, True]
+    assert share(hits) == (0.75, pytest.approx(math.sqrt(0.75 * 0.25 / 4)), "")
+    assert binomial_error(0.75, 4) == share(hits).mcse
+    values = [1.0, 2.0, 4.0]
+    mean = sum(values) / 3
+    error = math.sqrt(sum((v - mean) ** 2 for v in values) / 2 / 3)
+    assert average(values) == (pytest.approx(mean), pytest.approx(error), "")
+
+
+def test_a_share_of_nothing_is_no_data():
+    (row,) = check_claims([claim(reproduce=lambda _: share([]))], None).to_dict("records")
+    assert row["verdict"] == "no data"
+
+
+def test_a_row_of_the_summary_is_a_reproduced_number():
+    assert of_row({"estimate": 0.8, "mcse": 0.01}, "why") == (0.8, 0.01, "why")

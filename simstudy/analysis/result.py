@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.contrasts import Contrasts, Scale
+from simstudy.analysis.lookup import scenario_with
 from simstudy.analysis.summary import (
     CONVERGED,
     FromMoments,
@@ -209,6 +210,16 @@ class Result:
                 + (f". Nearest: {close[0]!r}." if close else ".")
             )
         return self.figures[name](self)
+
+    def scenario(self, **where: Any) -> Any:
+        """The one scenario of this run with these factors.
+
+        Raises
+        ------
+        LookupError
+            Where there is none (it names the nearest), or more than one.
+        """
+        return scenario_with(self.plan.scenarios, where)
 
     def value(self, measure: str, **where: Any) -> pd.Series:
         """The one row of the summary with this measure and these factors.

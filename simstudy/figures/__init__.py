@@ -8,15 +8,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simstudy.figures.agreement import agreement_plot
-    from simstudy.figures.calibration import calibration_plot
+    from simstudy.figures.agreement import agreement_plot, mean_in_words
+    from simstudy.figures.captions import caption
     from simstudy.figures.curves import measure_curves
+    from simstudy.figures.density import density_plot, kernel_density
+    from simstudy.figures.dots import dots_plot
+    from simstudy.figures.frame import in_order, rows_like, with_labels
     from simstudy.figures.heat_map import heat_map_plot
-    from simstudy.figures.lolly import lolly_plot
+    from simstudy.figures.histogram import counts_with_law, law_histogram
     from simstudy.figures.nested_loop import nested_loop_plot
-    from simstudy.figures.running import running_plot
     from simstudy.figures.save import SavedFigure, save_figure
     from simstudy.figures.theme import (
+        colors_of,
         scale_color_sequential,
         scale_color_study,
         scale_fill_sequential,
@@ -24,17 +27,46 @@ if TYPE_CHECKING:
         scale_shape_study,
         theme_study,
     )
-    from simstudy.figures.zip import zip_plot
+
+_NAMES = {
+    "agreement": ("agreement_plot", "mean_in_words"),
+    "captions": ("caption",),
+    "curves": ("measure_curves",),
+    "density": ("density_plot", "kernel_density"),
+    "dots": ("dots_plot",),
+    "frame": ("in_order", "rows_like", "with_labels"),
+    "heat_map": ("heat_map_plot",),
+    "histogram": ("counts_with_law", "law_histogram"),
+    "nested_loop": ("nested_loop_plot",),
+    "save": ("SavedFigure", "save_figure"),
+    "theme": (
+        "colors_of",
+        "scale_color_sequential",
+        "scale_color_study",
+        "scale_fill_sequential",
+        "scale_fill_study",
+        "scale_shape_study",
+        "theme_study",
+    ),
+}  # by module
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "SavedFigure",
     "agreement_plot",
-    "calibration_plot",
+    "caption",
+    "colors_of",
+    "counts_with_law",
+    "density_plot",
+    "dots_plot",
     "heat_map_plot",
-    "lolly_plot",
+    "in_order",
+    "kernel_density",
+    "law_histogram",
+    "mean_in_words",
     "measure_curves",
     "nested_loop_plot",
-    "running_plot",
+    "rows_like",
     "save_figure",
     "scale_color_sequential",
     "scale_color_study",
@@ -42,22 +74,14 @@ __all__ = [
     "scale_fill_study",
     "scale_shape_study",
     "theme_study",
-    "zip_plot",
+    "with_labels",
 ]
-
-_HOME = {"SavedFigure": "save", "measure_curves": "curves", "save_figure": "save"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_home(name)}"), name)
-
-
-def _home(name: str) -> str:
-    """The module of a name: its own, or the one that it is named after."""
-    is_look = name.startswith(("scale_", "theme_"))
-    return "theme" if is_look else _HOME.get(name, name.removesuffix("_plot"))
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:

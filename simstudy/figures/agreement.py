@@ -1,202 +1,122 @@
-"""Estimate against estimate: two methods on the same replicates."""
+"""Agreement of two columns: an estimate and the truth, or two methods on the same replicates."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from simstudy.errors import FigureError, nearest
-from simstudy.figures.frame import (
-    caption,
-    factors_of_replicates,
-    in_words,
-    need_columns,
-    refuse_hidden,
-)
-from simstudy.figures.panels import facets, with_panels
-from simstudy.figures.theme import BLUE, INK, MUTED, VERMILLION, theme_study
+from simstudy.errors import FigureError
+from simstudy.figures import captions
+from simstudy.figures.frame import in_words, need_columns
+from simstudy.figures.panels import facets, with_panels, words_in_panels
+from simstudy.figures.theme import BLUE, INK, theme_study
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.measures import intervals
 
-SEES_THROUGH = 2_000  # points from which on they are drawn lighter
+SEES_THROUGH = 2_000  # points in a panel from which on they are drawn lighter
+Say = Callable[[pd.DataFrame], str]
 
 
 def agreement_plot(
     replicates: pd.DataFrame,
     *,
-    value: str,
-    pair: tuple[Any, Any],
-    by: str = "method",
+    x: str,
+    y: str,
     panel: str | None = None,
     rows: str | None = None,
-    bland_altman: bool = False,
+    error_x: str | None = None,
+    say: Say | None = None,
+    right: bool = False,
+    scales: str = "fixed",
 ) -> ggplot:
-    """Each replicate's value under one method against that under another.
+    """One column against another, a point for each replicate, equality as a dashed line.
 
     Parameters
     ----------
     replicates
-        One row per replicate, scenario and axis values.
-    value
-        The column compared, such as "estimate".
-    pair
-        Two levels of `by`: the first on the horizontal axis, the second on the vertical.
-    by
-        Column that tells the methods apart.
+        One row per point, with both values in the same units.
+    x, y
+        The columns compared, such as the truth and its estimate, or one method and another.
     panel, rows
         Columns mapped to panels, and to rows of panels.
-    bland_altman
-        Whether to draw difference (second minus first) against mean instead, with the mean
-        difference, its 2 MCSE band, and 95% limits of agreement (mean difference plus and minus
-        1.96 standard deviations).
+    error_x
+        Column of standard errors of `x`: two of them are drawn either side.
+    say
+        What a panel says of its rows, which have the columns `x` and `y`; unless given, the mean
+        difference of `y` from `x`, with two Monte Carlo standard errors.
+    right
+        Whether it says so in the right upper corner and not in the left.
+    scales
+        "fixed" or "free", as plotnine has them.
 
     Returns
     -------
     ggplot
-        Each panel says its mean difference and the MCSE of that. Replicates that lack a finite
-        value under either method are counted beneath.
-
-    References
-    ----------
-    Bland & Altman (1986), Lancet 327(8476), 307-310.
+        Rows without a finite value of both are counted beneath and not drawn.
     """
     mapped = {"panel": panel, "rows": rows}
-    need_columns(replicates, ["rep", value, by, *mapped.values()])
-    _check_pair(replicates, by, pair)
-    chosen = replicates[replicates[by].isin(list(pair))]
-    factors = factors_of_replicates(replicates, [value])
-    refuse_hidden(chosen, {"rep": "rep", "by": by, **mapped}, factors)
-    both = paired(chosen, value, pair, by, mapped)
-    drawn = with_panels(_complete(both), _complete(both), mapped)
-    summed = _differences(drawn)
+    need_columns(replicates, [x, y, error_x, *mapped.values()])
+    values = pd.DataFrame({"x": replicates[x], "y": replicates[y]}).astype(float)
+    drawn = with_panels(values, replicates, mapped)
+    if error_x is not None:
+        half = 2 * replicates[error_x]
+        drawn = drawn.assign(left=drawn["x"] - half, right=drawn["x"] + half)
+    drawn = _complete(drawn)
     return (
-        p9.ggplot(_placed(drawn, bland_altman), p9.aes("x", "y"))
-        + (_bland_altman(summed) if bland_altman else _identity())
+        p9.ggplot(drawn, p9.aes("x", "y"))
+        + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color=INK, size=0.5)
+        + _bars(drawn)
         + _points(len(drawn))
-        + _difference_text(summed)
+        + words_in_panels(drawn, say or _difference, right=right)
         + theme_study()
-        + facets(drawn, legend=False)
-        + p9.labs(**_titles(value, pair, bland_altman), caption=_says(both, bland_altman))
+        + facets(drawn, scales=scales, legend=False)
+        + p9.labs(x=in_words(x), y=in_words(y), caption=_says(len(replicates), drawn))
     )
 
 
-def _check_pair(replicates: pd.DataFrame, by: str, pair: tuple[Any, Any]) -> None:
-    levels = list(replicates[by].unique())
-    for level in pair:
-        if level not in levels:
-            raise FigureError(
-                f"There is no {by} {level!r} among the replicates: "
-                f"{nearest(str(level), map(str, levels))} Compare two that were run."
-            )
-    if pair[0] == pair[1]:
-        raise FigureError(
-            f"pair={pair!r} compares {by} {pair[0]!r} with itself, so every point would lie on the "
-            "diagonal. Name two different levels."
-        )
+def mean_in_words(values: Any, form: str = "+.4f") -> str:
+    """The mean of one value per replicate, with two Monte Carlo standard errors: "+0.12 ± 0.01"."""
+    there = np.asarray(values, float)
+    there = there[~np.isnan(there)]
+    half = 2 * there.std(ddof=1) / np.sqrt(len(there)) if len(there) > 1 else np.nan
+    mean = there.mean() if len(there) else np.nan
+    return f"{mean:{form}} ± {half:{form.lstrip('+')}}"
 
 
-def paired(
-    chosen: pd.DataFrame,
-    value: str,
-    pair: tuple[Any, Any],
-    by: str,
-    mapped: dict[str, str | None],
-) -> pd.DataFrame:
-    """One row per replicate: `first` and `second`, NaN where a method lacks that replicate."""
-    keys = list(dict.fromkeys(["rep", *(c for c in mapped.values() if c is not None)]))
-    place = chosen.groupby(keys, sort=False, dropna=False, observed=True).ngroup()
-    numbered = chosen.set_axis(place, axis=0)
-    both: pd.DataFrame = numbered.loc[~numbered.index.duplicated(), keys]
-    sides = {
-        name: numbered.loc[numbered[by] == level, value].reindex(both.index)
-        for name, level in zip(("first", "second"), pair, strict=True)
-    }
-    return both.assign(**sides)
+def _difference(rows: pd.DataFrame) -> str:
+    return f"mean difference {mean_in_words(rows['y'] - rows['x'], '+.3g')}"
 
 
 def _complete(both: pd.DataFrame) -> pd.DataFrame:
-    finite = np.isfinite(both[["first", "second"]].to_numpy(float)).all(axis=1)
+    finite = np.isfinite(both[["x", "y"]].to_numpy(float)).all(axis=1)
     if not finite.any():
         raise FigureError(
-            f"None of the {len(both)} replicates has a finite value under both methods, so there "
-            "is nothing to compare. Look at their errors, or choose another pair."
+            f"None of the {len(both)} rows has a finite value in both columns, so there is nothing "
+            "to compare. Look at their errors, or choose other columns."
         )
     kept: pd.DataFrame = both.loc[finite]
     return kept
 
 
-def _placed(drawn: pd.DataFrame, bland_altman: bool) -> pd.DataFrame:
-    first, second = drawn["first"], drawn["second"]
-    if bland_altman:
-        return drawn.assign(x=(first + second) / 2, y=second - first)
-    return drawn.assign(x=first, y=second)
-
-
-# ---------------------------------------------------------------- differences
-def _differences(drawn: pd.DataFrame) -> pd.DataFrame:
-    """Mean, standard deviation and MCSE of second minus first, in each panel."""
-    keys = [role for role in ("panel", "rows") if role in drawn]
-    difference = drawn.assign(difference=drawn["second"] - drawn["first"])
-    if not keys:
-        table = difference["difference"].agg(["mean", "std", "count"]).to_frame().T
-    else:
-        by_panel = difference.groupby(keys, observed=True)["difference"]
-        table = by_panel.agg(["mean", "std", "count"]).reset_index()
-    return table.assign(mcse=table["std"] / np.sqrt(table["count"].astype(float)))
-
-
-def _bland_altman(summed: pd.DataFrame) -> list[Any]:
-    low, high = intervals.normal(summed["mean"], summed["std"], level=0.95)
-    limits = summed.assign(
-        low=low,
-        high=high,
-        band_low=summed["mean"] - 2 * summed["mcse"],
-        band_high=summed["mean"] + 2 * summed["mcse"],
-    )
-    band = p9.aes(ymin="band_low", ymax="band_high")
-    dashed: dict[str, Any] = {"linetype": "dashed", "color": VERMILLION, "size": 0.5}
-    return [
-        p9.geom_hline(yintercept=0, color=MUTED, size=0.4),
-        p9.geom_rect(
-            band, limits, xmin=-np.inf, xmax=np.inf, fill=VERMILLION, alpha=0.25, inherit_aes=False
-        ),
-        p9.geom_hline(p9.aes(yintercept="mean"), limits, color=VERMILLION, size=0.6),
-        p9.geom_hline(p9.aes(yintercept="low"), limits, **dashed),
-        p9.geom_hline(p9.aes(yintercept="high"), limits, **dashed),
-    ]
-
-
-def _identity() -> list[Any]:
-    return [p9.geom_abline(intercept=0, slope=1, color=MUTED, linetype="dashed", size=0.5)]
+def _bars(drawn: pd.DataFrame) -> list[Any]:
+    if "left" not in drawn:
+        return []
+    ends = p9.aes(x="left", xend="right", yend="y")
+    return [p9.geom_segment(ends, color=BLUE, alpha=0.25, size=0.4)]
 
 
 def _points(n_points: int) -> Any:
     alpha = 0.5 if n_points < SEES_THROUGH else 0.25
-    return p9.geom_point(size=1.3, stroke=0, alpha=alpha, color=BLUE)
+    return p9.geom_point(size=1.2, stroke=0, alpha=alpha, color=BLUE)
 
 
-def _difference_text(summed: pd.DataFrame) -> list[Any]:
-    """Words above the points, with room made for them."""
-    columns = zip(summed["mean"], summed["mcse"], summed["count"], strict=True)
-    said = [f"  mean difference {m:.3g}, MCSE {e:.2g}\n  n = {int(n):,}" for m, e, n in columns]
-    place = summed.assign(said=said, x=-np.inf, y=np.inf)
-    words = p9.geom_text(p9.aes(label="said"), place, ha="left", va="top", size=7.5, color=INK)
-    return [words, p9.scale_y_continuous(expand=(0.05, 0, 0.18, 0))]
-
-
-def _titles(value: str, pair: tuple[Any, Any], bland_altman: bool) -> dict[str, str]:
-    name, (first, second) = in_words(value), pair
-    if bland_altman:
-        return {"x": f"{name}: mean of {first} and {second}", "y": f"{second} minus {first}"}
-    return {"x": f"{name}: {first}", "y": f"{name}: {second}"}
-
-
-def _says(both: pd.DataFrame, bland_altman: bool) -> str:
-    lost = len(both) - len(_complete(both))
-    lines = "Solid: mean difference, with 2 MCSE shaded. Dashed: 95% limits of agreement."
-    return caption(
-        lines if bland_altman else "Dashed: equality.",
-        f"Failed replicates, without a value under both: {lost:,} of {len(both):,}." * (lost > 0),
+def _says(n_all: int, drawn: pd.DataFrame) -> str:
+    lost = n_all - len(drawn)
+    return captions.caption(
+        captions.dashed("equality"),
+        "Bars: 2 standard errors." * ("left" in drawn),
+        f"In the panels, {captions.PLUS_MINUS}",
+        f"Not drawn, without a value of both: {lost:,} of {n_all:,}." * (lost > 0),
     )

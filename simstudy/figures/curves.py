@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import FigureError
+from simstudy.figures import captions
+from simstudy.figures.captions import caption, notes
 from simstudy.figures.frame import (
     as_axis,
-    caption,
     drawable,
     factors_of,
     in_words,
     is_number,
     need_columns,
-    notes,
     refuse_hidden,
     rows_of,
     with_interval,
 )
 from simstudy.figures.panels import facets, turned_labels, with_panels
-from simstudy.figures.theme import MUTED, color_scales, theme_study
+from simstudy.figures.theme import INK, MUTED, color_scales, theme_study
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 
@@ -40,8 +40,10 @@ def measure_curves(
     nominal: float | str | Mapping[str, float] | None = None,
     exact: bool | pd.DataFrame = True,
     log_x: bool = False,
+    colors: Mapping[str, str] | None = None,
+    joined: bool = True,
 ) -> ggplot:
-    """Measures over a factor, each point with its Monte Carlo interval, theory beside it.
+    """Measures over a factor, each point with its Monte Carlo interval, theory as solid lines.
 
     Parameters
     ----------
@@ -60,8 +62,14 @@ def measure_curves(
     exact
         Whether to draw the column `exact` as a solid line, with simulation dotted. Or a frame of
         theory on a finer grid: columns `x`, those mapped, and `exact`, in the units of the measure.
+        Without the column of `color` it holds for all colours. Of several measures it may have one
+        that is known without simulation: a panel of its own.
     log_x
         Whether the horizontal axis is logarithmic.
+    colors
+        A colour for each level of `color`, in words, the same in all figures of a study.
+    joined
+        Whether a dotted line joins the points where there is theory, and a thin one where not.
 
     Returns
     -------
@@ -77,17 +85,19 @@ def measure_curves(
         _check_log(found[x])
     refuse_hidden(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
     drawn = _drawn(found, x, mapped)
-    theory = _theory(exact, drawn, x, mapped)
+    theory, drawn = _same_panels(_theory(exact, drawn, x, mapped), drawn, mapped)
     apart = p9.position_dodge(width=_dodge_width(drawn, log_x), preserve="single")
     return (
         p9.ggplot(drawable(drawn), _position(drawn))
         + _nominal(nominal, drawn, found)
-        + _lines(drawn, theory, apart)
+        + _lines(drawn, theory, apart, joined)
         + _points(apart)
-        + _scales(drawn, found, mapped["color"], log_x)
+        + _scales(drawn, found, mapped["color"], log_x, colors)
         + facets(drawn, scales=_free(mapped), legend="color" in drawn or not theory.empty)
         + p9.labs(
-            x=in_words(x), y=_title(measures), caption=caption(*_says(drawn, theory), *notes(drawn))
+            x=in_words(x),
+            y=_title(measures),
+            caption=caption(*_says(drawn, theory, nominal), *notes(drawn)),
         )
     )
 
@@ -131,13 +141,29 @@ def _theory(
 def _finer_theory(
     exact: pd.DataFrame, drawn: pd.DataFrame, x: str, mapped: dict[str, str | None]
 ) -> pd.DataFrame:
-    need_columns(exact, [x, "exact", *mapped.values()])
-    refuse_hidden(exact, {"x": x, **mapped}, [str(c) for c in exact.columns if c != "exact"])
-    line = with_panels(pd.DataFrame({"x": exact[x], "exact": exact["exact"]}), exact, mapped)
-    for role, column in mapped.items():
-        if column is not None:
+    known = {role: c for role, c in mapped.items() if role != "color" or c in exact.columns}
+    need_columns(exact, [x, "exact", *known.values()])
+    refuse_hidden(exact, {"x": x, **known}, [str(c) for c in exact.columns if c != "exact"])
+    line = with_panels(pd.DataFrame({"x": exact[x], "exact": exact["exact"]}), exact, known)
+    for role, column in known.items():
+        if column is not None and column != "measure":
             line[role] = _same_levels(line[role], drawn[role], column)
     return line
+
+
+def _same_panels(
+    theory: pd.DataFrame, drawn: pd.DataFrame, mapped: dict[str, str | None]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both with the panels of all measures, of which some are known without simulation."""
+    role = next((role for role, column in mapped.items() if column == "measure"), None)
+    if role is None or role not in theory:
+        return theory, drawn
+    both = [*drawn[role].cat.categories, *theory[role].cat.categories]
+    levels = list(dict.fromkeys(both))
+    return (
+        theory.assign(**{role: theory[role].cat.set_categories(levels)}),
+        drawn.assign(**{role: drawn[role].cat.set_categories(levels)}),
+    )
 
 
 def _same_levels(levels: pd.Series, drawn: pd.Series, column: str) -> pd.Series:
@@ -150,25 +176,39 @@ def _same_levels(levels: pd.Series, drawn: pd.Series, column: str) -> pd.Series:
     return levels.cat.set_categories(drawn.cat.categories)
 
 
-def _lines(drawn: pd.DataFrame, theory: pd.DataFrame, apart: Any) -> list[Any]:
+def _lines(drawn: pd.DataFrame, theory: pd.DataFrame, apart: Any, joined: bool) -> list[Any]:
     """Lines through what is simulated and what is exact, told apart by their dashes.
 
     Only quantities are joined. Theory at a category, or at a single place, is a short level mark.
     """
     simulated, _ = _joined(drawable(drawn))
-    line, marks = _joined(theory)
     if theory.empty:
-        return [p9.geom_line(simulated, size=0.5, alpha=0.6, position=apart)]
+        return [p9.geom_line(simulated, size=0.5, alpha=0.6, position=apart)] * joined
+    line, marks = _joined(theory)
+    exact = _exact_line(line)
+    if not joined:
+        return [*exact, *_level_marks(marks, apart)]
+    dotted = simulated.assign(line="simulated")
     return [
-        p9.geom_line(
-            p9.aes(linetype="line"), simulated.assign(line="simulated"), size=0.4, position=apart
-        ),
-        p9.geom_line(p9.aes(y="exact", linetype="line"), line.assign(line="exact"), size=0.7),
-        p9.geom_point(
-            p9.aes(y="exact"), marks, shape="_", size=3.4, position=apart, show_legend=False
-        ),
+        p9.geom_line(p9.aes(linetype="line"), dotted, size=0.4, position=apart),
+        *exact,
+        *_level_marks(marks, apart),
         p9.scale_linetype_manual(values=LINES, breaks=list(LINES), name=" "),
     ]
+
+
+def _exact_line(line: pd.DataFrame) -> list[Any]:
+    """In the colours of what it belongs to, or in ink where it is for all."""
+    place = p9.aes(x="x", y="exact", linetype="line")
+    if "color" in line:
+        place = p9.aes(x="x", y="exact", linetype="line", color="color", group="color")
+        return [p9.geom_line(place, line.assign(line="exact"), size=0.7, inherit_aes=False)]
+    return [p9.geom_line(place, line.assign(line="exact"), size=0.7, color=INK, inherit_aes=False)]
+
+
+def _level_marks(marks: pd.DataFrame, apart: Any) -> list[Any]:
+    at = p9.aes(y="exact")
+    return [p9.geom_point(at, marks, shape="_", size=3.4, position=apart, show_legend=False)]
 
 
 def _joined(points: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -227,11 +267,18 @@ def _nominal_levels(nominal: float | str | Mapping[str, float], found: pd.DataFr
     return found["measure"].map(dict(nominal)).astype(float)
 
 
-def _scales(drawn: pd.DataFrame, found: pd.DataFrame, color: str | None, log_x: bool) -> list[Any]:
-    colors = (
-        color_scales(drawn["color"], color, is_quantity=is_number(found[color])) if color else []
-    )
-    return [theme_study(), *colors, *_x_scale(drawn, log_x)]
+def _scales(
+    drawn: pd.DataFrame,
+    found: pd.DataFrame,
+    color: str | None,
+    log_x: bool,
+    colors: Mapping[str, str] | None,
+) -> list[Any]:
+    by_color: list[Any] = []
+    if color is not None:
+        is_quantity = is_number(found[color])
+        by_color = color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors)
+    return [theme_study(), *by_color, *_x_scale(drawn, log_x)]
 
 
 def _x_scale(drawn: pd.DataFrame, log_x: bool) -> list[Any]:
@@ -260,9 +307,11 @@ def _title(measures: Sequence[str]) -> str:
     return in_words(measures[0]) if len(measures) == 1 else "estimate"
 
 
-def _says(drawn: pd.DataFrame, theory: pd.DataFrame) -> list[str]:
-    bars, marks = bool(drawn["lower"].notna().any()), not _joined(theory)[1].empty
+def _says(drawn: pd.DataFrame, theory: pd.DataFrame, nominal: object) -> list[str]:
+    line, marks = _joined(theory) if not theory.empty else (theory, theory)
     return [
-        "Bars: Monte Carlo interval of each estimate." * bars,
-        "Level marks: exact theory." * marks,
+        captions.BARS * bool(drawn["lower"].notna().any()),
+        captions.LINES * (not line.empty),
+        captions.LEVEL_MARKS * (not marks.empty),
+        captions.dashed() * (nominal is not None),
     ]

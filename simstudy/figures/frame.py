@@ -8,17 +8,17 @@ that plotnine never evaluates a column's name as code.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from simstudy.design import factors_of as shown_factors
 from simstudy.errors import FigureError, nearest
+from simstudy.figures.captions import caption as caption
 from simstudy.lazy.pandas import pd
 
 MEASURED = ("measure", "estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "reason")
-CAPTION_WIDTH = 82  # characters that fit under the narrowest figure, 5.8 inches, at 8 points
 
 
 # ---------------------------------------------------------------- what is there, by name
@@ -52,23 +52,48 @@ def factors_of(summary: pd.DataFrame) -> list[str]:
     return [str(column) for column in summary.columns if column not in MEASURED]
 
 
-def factors_of_replicates(replicates: pd.DataFrame, values: Iterable[str]) -> list[str]:
-    """The columns of `replicates` that name a data set's scenario and axis values.
+def rows_like(rows: pd.DataFrame, scenario: Any, *factors: str) -> pd.DataFrame:
+    """The rows that have these factors of a scenario: what a figure of the others may join."""
+    for name in factors:
+        rows = rows[rows[name] == shown_factors(scenario)[name]]
+    return rows
 
-    They are the columns left of `rep`, and those right of it, `values` and yes-or-no results
-    apart, whose every level every replicate has, as it has every method.
+
+def with_labels(
+    rows: pd.DataFrame, scenarios: Iterable[Any], **labels: Mapping[Any, str]
+) -> pd.DataFrame:
+    """The rows with words for the parts of their scenarios, as categories in the words' order.
+
+    Parameters
+    ----------
+    rows
+        Rows of a summary.
+    scenarios
+        Of the result; their parts say what the summary has in place of a word.
+    **labels
+        By factor, a word for each part, such as `dgp={Gaussian(): "normal"}`. Parts without a word
+        are refused.
     """
-    columns = [str(column) for column in replicates.columns]
-    place, measured = columns.index("rep"), set(values)
-    right = [c for c in columns[place + 1 :] if c not in measured]
-    return columns[:place] + [c for c in right if _is_crossed(replicates, c)]
+    for name, words in labels.items():
+        parts = {shown_factors(scenario)[name]: getattr(scenario, name) for scenario in scenarios}
+        shown = [_label(words, parts[text], name) for text in rows[name]]
+        levels = [word for word in dict.fromkeys(words.values()) if word in shown]
+        rows = rows.assign(**{name: pd.Categorical(shown, levels, ordered=True)})
+    return rows
 
 
-def _is_crossed(replicates: pd.DataFrame, column: str) -> bool:
-    if replicates[column].isin([0, 1]).all():
-        return False
-    levels = replicates.groupby("rep")[column].nunique(dropna=False)
-    return bool(levels.eq(replicates[column].nunique(dropna=False)).all())
+def _label(words: Mapping[Any, str], part: Any, factor: str) -> str:
+    if part not in words:
+        raise FigureError(
+            f"{factor}={part!r} has no label, so the figure could not say what it is: there are "
+            f"labels for {', '.join(map(str, words))}. Add one."
+        )
+    return words[part]
+
+
+def in_order(names: Iterable[Any], words: Mapping[Any, str]) -> Any:
+    """Names as an ordered category of their words, in the order in which the words are given."""
+    return pd.Categorical([words[name] for name in names], list(words.values()), ordered=True)
 
 
 # ---------------------------------------------------------------- one row, one mark
@@ -216,51 +241,6 @@ def with_interval(rows: pd.DataFrame) -> pd.DataFrame:
         lower=rows["lower"].fillna(rows["estimate"] - 2 * rows["mcse"]),
         upper=rows["upper"].fillna(rows["estimate"] + 2 * rows["mcse"]),
     )
-
-
-def caption(*sentences: str) -> str:
-    """Sentences under a figure, wrapped to its width; empty ones are left out."""
-    return "\n".join(textwrap.wrap(" ".join(s for s in sentences if s), CAPTION_WIDTH))
-
-
-def replicates_in_words(rows: pd.DataFrame) -> str:
-    """How many replicates stand behind a point, where the summary says so."""
-    counts = rows["n_rep"].dropna()
-    if counts.empty:
-        return ""
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low:,} replicates per point." if low == high else f"{low:,} to {high:,} replicates."
-
-
-def failures_in_words(rows: pd.DataFrame) -> str:
-    """How many points lost replicates to failures, and how many at most; "" when none did.
-
-    `n_rep` replicates were used and `n_failed` were not: together they are all.
-    """
-    failed = rows["n_failed"].fillna(0)
-    if not failed.gt(0).any():
-        return ""
-    n_rep = rows["n_rep"].iloc[int(failed.to_numpy().argmax())]
-    of_all = "" if pd.isna(n_rep) else f" of {int(n_rep + failed.max()):,}"
-    return (
-        f"Failed replicates: {int(failed.gt(0).sum()):,} of {len(rows):,} points have some, "
-        f"at most {int(failed.max()):,}{of_all}."
-    )
-
-
-def undefined_in_words(rows: pd.DataFrame) -> str:
-    """How many rows have no estimate, so no mark, or a mark without Monte Carlo error."""
-    no_value = int((~np.isfinite(rows["estimate"].to_numpy(float))).sum())
-    bare = int((rows["estimate"].notna() & (rows["lower"].isna() | rows["upper"].isna())).sum())
-    return " ".join(
-        [f"{no_value} of {len(rows)} estimates are not finite and not drawn."] * (no_value > 0)
-        + [f"{bare} of {len(rows)} points have no Monte Carlo error to show."] * (bare > 0)
-    )
-
-
-def notes(rows: pd.DataFrame) -> list[str]:
-    """What every figure of a summary says beneath: replicates, failures, what is not drawn."""
-    return [replicates_in_words(rows), failures_in_words(rows), undefined_in_words(rows)]
 
 
 def drawable(rows: pd.DataFrame) -> pd.DataFrame:

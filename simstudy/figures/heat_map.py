@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.figures import captions
+from simstudy.figures.captions import caption, failures_in_words, replicates_in_words
 from simstudy.figures.frame import (
-    caption,
     drawable,
     factors_of,
-    failures_in_words,
     in_words,
     labelled,
     need_columns,
     refuse_hidden,
-    replicates_in_words,
     rows_of,
 )
 from simstudy.figures.panels import facets, with_panels
@@ -47,7 +46,7 @@ def heat_map_plot(
     center: float | None = None,
     digits: int | None = None,
 ) -> ggplot:
-    """One measure as coloured cells that also say their estimate and, in parentheses, its MCSE.
+    """One measure as coloured cells that also say their estimate and, if it has one, its MCSE.
 
     Parameters
     ----------
@@ -107,8 +106,8 @@ def _words(cells: pd.DataFrame, decimals: int) -> list[str]:
 def _cell(estimate: float, mcse: float, decimals: int) -> str:
     if not np.isfinite(estimate):
         return "–"
-    error = f"{mcse:.{decimals}f}" if np.isfinite(mcse) else "–"
-    return f"{estimate:.{decimals}f}\n({error})"
+    error = f"\n({mcse:.{decimals}f})" if np.isfinite(mcse) else ""
+    return f"{estimate:.{decimals}f}{error}"
 
 
 def _ink(cells: pd.DataFrame, center: float | None) -> list[str]:
@@ -169,7 +168,7 @@ def _size(drawn: pd.DataFrame) -> Any:
 def _says(drawn: pd.DataFrame) -> str:
     missing = int((~np.isfinite(drawn["estimate"].to_numpy(float))).sum())
     return caption(
-        "In parentheses: MCSE.",
+        captions.PARENTHESES * bool(np.isfinite(drawn["mcse"]).any()),
         replicates_in_words(drawn),
         failures_in_words(drawn),
         f"Dashes: {missing} of {len(drawn)} estimates are not finite." * (missing > 0),

@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import FigureError
+from simstudy.figures.captions import caption, notes
 from simstudy.figures.frame import (
-    caption,
     drawable,
     factors_of,
     in_words,
     is_number,
     labelled,
     need_columns,
-    notes,
     refuse_hidden,
     rows_of,
     with_interval,

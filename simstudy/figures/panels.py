@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from simstudy.figures.frame import in_words, labelled
-from simstudy.figures.theme import panel_sizes
+from simstudy.figures.theme import INK, panel_sizes
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9
 
@@ -68,6 +70,31 @@ def turned_labels(x: pd.Series, *, alone: bool) -> list[Any]:
     if sum(map(len, words)) + 2 * len(words) <= ROOM_FOR_LABELS["alone" if alone else "among"]:
         return []
     return [p9.theme(axis_text_x=p9.element_text(angle=35, ha="right"))]
+
+
+def by_panel(drawn: pd.DataFrame) -> list[tuple[dict[str, Any], pd.DataFrame]]:
+    """The rows of each panel, after what makes it that panel (`panel` and `rows`, where mapped)."""
+    keys = [role for role in ("panel", "rows") if role in drawn]
+    if not keys:
+        return [({}, drawn)]
+    groups = drawn.groupby(keys, observed=True, sort=True)
+    return [(dict(zip(keys, key, strict=True)), rows) for key, rows in groups]
+
+
+def words_in_panels(
+    drawn: pd.DataFrame, say: Callable[[pd.DataFrame], str], *, right: bool = False
+) -> list[Any]:
+    """What `say` makes of each panel's rows, in its upper corner, with room made above the rows."""
+    said = pd.DataFrame([where | {"said": say(rows)} for where, rows in by_panel(drawn)])
+    kinds = {role: drawn[role].dtype for role in ("panel", "rows") if role in drawn}
+    place = said.astype(kinds).assign(x=np.inf if right else -np.inf, y=np.inf)
+    n_lines = 1 + max(text.count("\n") for text in said["said"])
+    inset = said["said"].str.replace("^|\n", r"\g<0>" if right else r"\g<0>  ", regex=True)
+    words = p9.geom_text(
+        p9.aes("x", "y", label="said"), place.assign(said=inset + "  " * right), size=8,
+        ha="right" if right else "left", va="top", color=INK, inherit_aes=False,
+    )  # fmt: skip
+    return [words, p9.scale_y_continuous(expand=(0.05, 0, 0.04 + 0.07 * n_lines, 0))]
 
 
 def _n_levels(drawn: pd.DataFrame, role: str) -> int:

@@ -7,10 +7,11 @@ lightness grows evenly (Nuñez, Anderton & Renslow 2018, PLOS ONE 13(7), e019923
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from simstudy.errors import FigureError
+from simstudy.errors import FigureError, nearest
 from simstudy.figures.frame import in_words
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9
@@ -108,27 +109,78 @@ def level_colors(n_levels: int, *, is_quantity: bool) -> list[str]:
     return [to_hex(ramp(last * i / max(n_levels - 1, 1))) for i in range(n_levels)]
 
 
-def color_scales(levels: pd.Series, column: str | None, *, is_quantity: bool) -> list[Any]:
+def colors_of(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each of a study's methods, by name: the same one in all of its figures.
+
+    Beyond eight names colours come again: those two methods cannot stand in one figure, which
+    `color_scales` refuses.
+    """
+    return dict(zip(dict.fromkeys(names), itertools.cycle(OKABE_ITO)))
+
+
+def color_scales(
+    levels: pd.Series,
+    column: str | None,
+    *,
+    is_quantity: bool,
+    colors: Mapping[str, str] | None = None,
+) -> list[Any]:
     """Colour, fill and shape scales for an ordered category, with one shared legend.
 
-    Refused: more names than there are colours that every reader can tell apart. Levels of a
-    quantity have an order that a ramp of colours shows, so there may be more of those.
+    Parameters
+    ----------
+    levels
+        The column that is drawn, as words.
+    column
+        Its name, for the legend; without one there are no scales.
+    is_quantity
+        Whether its levels are numbers, whose order a ramp of colours shows.
+    colors
+        A colour for each level, as `colors_of` gives them; unless given, those of the palette in
+        order. Refused: a level without a colour, and two with the same.
     """
     if column is None:
         return []
-    n_levels = len(levels.cat.categories)
-    if n_levels > len(OKABE_ITO) and not is_quantity:
+    names = [str(name) for name in levels.cat.categories]
+    if colors is not None:
+        _check_colors(names, colors)
+        places = {name: place for place, name in enumerate(colors)}
+        return _level_scales({n: colors[n] for n in names}, [places[n] for n in names], column)
+    if len(names) > len(OKABE_ITO) and not is_quantity:
         raise FigureError(
-            f"color={column!r} has {n_levels} levels, and no more than {len(OKABE_ITO)} colours "
+            f"color={column!r} has {len(names)} levels, and no more than {len(OKABE_ITO)} colours "
             "can be told apart by every reader. Put that factor on panels, or filter it."
         )
-    return _level_scales(level_colors(n_levels, is_quantity=is_quantity), in_words(column))
+    palette = level_colors(len(names), is_quantity=is_quantity)
+    return _level_scales(dict(zip(names, palette, strict=True)), range(len(names)), column)
 
 
-def _level_scales(colors: Sequence[str], title: str) -> list[Any]:
-    shapes = [SHAPES[i] if len(colors) <= len(SHAPES) else "o" for i in range(len(colors))]
+def _check_colors(names: Sequence[str], colors: Mapping[str, str]) -> None:
+    for name in names:
+        if name not in colors:
+            raise FigureError(
+                f"{name!r} has no colour: {nearest(name, colors)} Give it one of its own, so that "
+                "it has the same in every figure of the study."
+            )
+    drawn = [colors[name] for name in names]
+    twice = next((name for name in names if drawn.count(colors[name]) > 1), None)
+    if twice is not None:
+        both = [name for name in names if colors[name] == colors[twice]]
+        raise FigureError(
+            f"{' and '.join(map(repr, both))} have the same colour, {colors[twice]}, and could not "
+            "be told apart in one figure. Give them different colours, or draw one of them."
+        )
+
+
+def _level_scales(colors: Mapping[str, str], places: Iterable[int], column: str) -> list[Any]:
+    """Scales by name; shapes go with the place in the study's table as colours do."""
+    marks = [SHAPES[place % len(SHAPES)] for place in places]
+    if len(set(marks)) < len(marks):
+        marks = ["o"] * len(marks)
+    title, names = in_words(column), list(colors)
+    shapes = dict(zip(names, marks, strict=True))
     return [
-        p9.scale_color_manual(values=list(colors), name=title),
-        p9.scale_fill_manual(values=list(colors), name=title),
-        p9.scale_shape_manual(values=shapes, name=title),
+        p9.scale_color_manual(values=dict(colors), limits=names, name=title),
+        p9.scale_fill_manual(values=dict(colors), limits=names, name=title),
+        p9.scale_shape_manual(values=shapes, limits=names, name=title),
     ]

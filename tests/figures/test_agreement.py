@@ -1,80 +1,67 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from simstudy.errors import FigureError
-from simstudy.figures import agreement_plot
-from simstudy.figures.agreement import paired
-from tests.figures.data import make_replicates, points, text_of, texts
-
-RNG = np.random.default_rng(9)
-REPLICATES = make_replicates().assign(value=RNG.standard_normal(320))
-SMALL = REPLICATES[REPLICATES["n"] == 5]
-ONE = SMALL[SMALL["dgp"] == "normal"]
+from simstudy.figures import agreement_plot, mean_in_words
+from tests.figures.data import points, segments, text_of, texts
 
 
-def sides(rows):
-    t, z = (rows[rows["method"] == m].set_index("rep")["value"] for m in ("t", "z"))
-    return t, z.loc[t.index]
+def pairs(n: int = 50) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    truth = rng.uniform(1, 2, 2 * n)
+    frame = pd.DataFrame({"truth": truth, "estimate": truth + rng.normal(0.1, 0.05, 2 * n)})
+    return frame.assign(sample=np.repeat(["test", "later"], n), error=0.05)
 
 
-def test_each_replicate_is_a_point_whatever_the_order_of_the_rows():
-    shuffled = ONE.sample(frac=1, random_state=1)
-    figure = agreement_plot(shuffled, value="value", pair=("t", "z")).draw()
-    expected = np.column_stack(sides(ONE))
-    drawn = points(figure)
-    np.testing.assert_allclose(drawn[np.argsort(drawn[:, 0])], expected[expected[:, 0].argsort()])
+def test_every_row_is_a_point_and_equality_a_dashed_line():
+    frame = pairs()
+    plot = agreement_plot(frame, x="truth", y="estimate", panel="sample")
+    drawn = plot.draw()
+    found = points(drawn)
+    order = np.lexsort(found.T)
+    wanted = frame[["truth", "estimate"]].to_numpy()
+    np.testing.assert_allclose(found[order], wanted[np.lexsort(wanted.T)])
+    assert text_of(plot).startswith("Dashed: equality. In the panels, ±: 2 Monte Carlo")
 
 
-def test_bland_altman_draws_difference_against_mean():
-    plot = agreement_plot(ONE, value="value", pair=("t", "z"), bland_altman=True)
-    t, z = sides(ONE)
-    np.testing.assert_allclose(plot.data["x"], (t + z) / 2)
-    np.testing.assert_allclose(plot.data["y"], z - t)
-    limits = plot.layers[1]._data.iloc[0]
-    difference = z - t
-    error = difference.std() / np.sqrt(40)
-    assert limits["mcse"] == pytest.approx(error)
-    assert limits["band_high"] == pytest.approx(difference.mean() + 2 * error)
-    assert limits["low"] == pytest.approx(difference.mean() - 1.959963984540054 * difference.std())
+def test_each_panel_says_its_mean_difference():
+    frame = pairs()
+    plot = agreement_plot(frame, x="truth", y="estimate", panel="sample")
+    gap = frame["estimate"] - frame["truth"]
+    wanted = {f"mean difference {mean_in_words(rows, '+.3g')}" for _, rows in gap.groupby(
+        frame["sample"])}  # fmt: skip
+    assert {word.strip() for word in texts(plot.draw())} == wanted
 
 
-def test_panels_say_their_mean_difference_and_its_error():
-    figure = agreement_plot(SMALL, value="value", pair=("t", "z"), panel="dgp").draw()
-    for rows, words in zip((ONE, SMALL[SMALL["dgp"] == "skewed"]), texts(figure), strict=True):
-        t, z = sides(rows)
-        d = z - t
-        assert words == f"  mean difference {d.mean():.3g}, MCSE {d.sem():.2g}\n  n = 40"
+def test_a_panel_may_say_something_else_on_the_right():
+    plot = agreement_plot(
+        pairs(), x="truth", y="estimate", say=lambda rows: f"{len(rows)} rows\nin all", right=True
+    )
+    assert [line.strip() for line in texts(plot.draw())[0].split("\n")] == ["100 rows", "in all"]
 
 
-def test_replicates_without_a_partner_are_counted():
-    rows = ONE[~((ONE["method"] == "z") & (ONE["rep"] < 3))].reset_index(drop=True)
-    rows.loc[39, "value"] = np.nan
-    plot = agreement_plot(rows, value="value", pair=("t", "z"))
-    assert len(plot.data) == 36
-    assert "Failed replicates, without a value under both: 4 of 40." in text_of(plot)
+def test_errors_of_x_are_two_standard_errors_either_side():
+    frame = pairs(4)
+    drawn = agreement_plot(frame, x="truth", y="estimate", error_x="error").draw()
+    bars = [bar for bar in segments(drawn) if np.ptp(bar[:, 1]) == 0]
+    assert sorted(bar[:, 0].min() for bar in bars) == pytest.approx(sorted(frame["truth"] - 0.1))
 
 
-def test_pairs_keep_the_order_of_the_panels():
-    mapped = {"panel": "dgp", "rows": None}
-    both = paired(SMALL[::-1], "value", ("t", "z"), "method", mapped)
-    assert both["dgp"].unique().tolist() == ["skewed", "normal"]
-
-
-def test_an_unknown_method_is_refused_with_what_there_is():
-    with pytest.raises(FigureError, match=r"There is no method 'tt' among .*: did you mean 't'\?"):
-        agreement_plot(ONE, value="value", pair=("tt", "z"))
-
-
-def test_a_method_is_not_compared_with_itself():
-    with pytest.raises(FigureError, match="compares method 't' with itself"):
-        agreement_plot(ONE, value="value", pair=("t", "t"))
-
-
-def test_hidden_replicates_are_refused():
-    with pytest.raises(FigureError, match=r"80 points would .* differ in dgp \(2 levels\) once re"):
-        agreement_plot(SMALL, value="value", pair=("t", "z"))
+def test_rows_without_both_values_are_counted():
+    frame = pairs()
+    frame.loc[3, "estimate"] = np.nan
+    plot = agreement_plot(frame, x="truth", y="estimate")
+    assert "Not drawn, without a value of both: 1 of 100." in text_of(plot)
+    assert len(points(plot.draw())) == 99
 
 
 def test_nothing_to_compare_is_refused():
-    with pytest.raises(FigureError, match="None of the 40 replicates has a finite value under bo"):
-        agreement_plot(ONE.assign(value=np.nan), value="value", pair=("t", "z"))
+    with pytest.raises(FigureError, match="None of the 100 rows has a finite value in both"):
+        agreement_plot(pairs().assign(estimate=np.nan), x="truth", y="estimate")
+
+
+def test_a_mean_comes_with_two_standard_errors():
+    values = np.array([0.0, 1.0, 2.0, np.nan])
+    assert mean_in_words(values, "+.2f") == f"+1.00 ± {2 / np.sqrt(3):.2f}"
+    assert mean_in_words([1.0], ".1f") == "1.0 ± nan"

@@ -1,9 +1,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_rgba
 
 from simstudy.errors import FigureError
-from simstudy.figures import measure_curves
+from simstudy.figures import colors_of, measure_curves
 from tests.figures.data import make_summary, points, segments, text_of
 
 SUMMARY = make_summary()
@@ -131,8 +133,8 @@ def test_the_caption_counts_replicates_failures_and_what_is_not_drawn():
     coverage.loc[1, ["estimate", "mcse", "lower", "upper"]] = np.nan
     plot = measure_curves(coverage, y="coverage", **SPECIFIC)
     assert text_of(plot) == (
-        "Bars: Monte Carlo interval of each estimate. 40 replicates per point. Failed replicates: "
-        "1 of 8 points have some, at most 3 of 43. "
+        "Bars: 95% Monte Carlo intervals. Solid lines: exact theory. 40 replicates per point. "
+        "Failed replicates: 1 of 8 points have some, at most 3 of 43. "
         "1 of 8 estimates are not finite and not drawn."
     )
 
@@ -141,3 +143,59 @@ def test_a_columns_name_is_never_evaluated():
     odd = NORMAL.rename(columns={"n": "n obs - 1", "method": "class"})
     drawn = measure_curves(odd, x="n obs - 1", y="bias", color="class").draw()
     assert len(points(drawn)) == 4
+
+
+# ---------------------------------------------------------------- theory, colours
+def exact_layers(plot):
+    return [layer._data for layer in plot.layers if "exact" in layer.mapping.get("y", "")]
+
+
+def test_theory_without_colours_holds_for_all():
+    grid = pd.DataFrame({"n": np.arange(5, 21), "exact": 0.9})
+    plot = measure_curves(NORMAL, x="n", y="coverage", color="method", exact=grid)
+    assert "color" not in exact_layers(plot)[0]
+    plot.draw()
+
+
+def test_a_measure_known_without_simulation_is_a_panel_of_its_own():
+    n = np.arange(5, 21)
+    both = [pd.DataFrame({"n": n, "exact": v, "measure": m}) for m, v in (("coverage", 0.9),
+            ("width", 2.0))]  # fmt: skip
+    plot = measure_curves(
+        NORMAL[NORMAL["method"] == "t"], x="n", y="coverage", panel="measure",
+        exact=pd.concat(both),
+    )  # fmt: skip
+    assert list(plot.data["panel"].cat.categories) == ["coverage", "width"]
+    assert len(plot.draw().axes) == 2
+
+
+def test_a_method_has_its_colour_whatever_else_is_drawn():
+    colors = colors_of(["z", "other", "t"])
+    for rows in (NORMAL, NORMAL[NORMAL["method"] == "t"]):
+        plot = measure_curves(rows, x="n", y="coverage", color="method", colors=colors)
+        drawn = {tuple(c) for a in plot.draw().findobj(PathCollection) for c in a.get_facecolor()}
+        assert to_rgba(colors["t"]) in drawn
+
+
+def test_a_method_without_a_colour_is_refused():
+    with pytest.raises(FigureError, match=r"'z' has no colour: .* Give it one of its own"):
+        measure_curves(NORMAL, x="n", y="coverage", color="method", colors={"t": "#000000"})
+
+
+def test_two_methods_of_one_colour_are_refused_in_one_figure():
+    colors = {"t": "#000000", "z": "#000000"}
+    with pytest.raises(FigureError, match="'t' and 'z' have the same colour, #000000, and could"):
+        measure_curves(NORMAL, x="n", y="coverage", color="method", colors=colors)
+
+
+def test_colours_come_again_after_eight():
+    colors = list(colors_of("abcdefghi").values())
+    assert len(set(colors)) == 8
+    assert colors[8] == colors[0]
+
+
+def test_points_may_stand_unjoined():
+    plot = measure_curves(NORMAL, x="n", y="coverage", color="method", joined=False)
+    lines = [layer for layer in plot.layers if type(layer.geom).__name__ == "geom_line"]
+    assert [layer.mapping["y"] for layer in lines] == ["exact"]
+    assert "Solid lines: exact theory." in text_of(plot)

@@ -1,25 +1,27 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from simstudy.design import factors_of as factors_of_scenario
+from simstudy.design import grid
 from simstudy.errors import FigureError
 from simstudy.figures.frame import (
     as_axis,
-    caption,
     drawable,
     factors_of,
-    factors_of_replicates,
-    failures_in_words,
+    in_order,
     labelled,
     need_columns,
     ordered_levels,
     refuse_hidden,
-    replicates_in_words,
+    rows_like,
     rows_of,
-    undefined_in_words,
     with_interval,
+    with_labels,
 )
-from tests.figures.data import make_replicates, make_summary
+from tests.figures.data import make_summary
 
 
 def test_nothing_that_a_summary_measures_is_taken_for_a_factor():
@@ -82,15 +84,6 @@ def test_rows_with_their_own_places_pass():
     refuse_hidden(coverage, {"x": "n", "color": "method", "panel": "dgp"}, ["dgp", "n", "method"])
 
 
-def test_factors_of_replicates_are_left_of_rep():
-    assert factors_of_replicates(make_replicates(3), []) == ["dgp", "n", "method"]
-
-
-def test_factors_of_replicates_are_found_right_of_rep_too():
-    frame = make_replicates(5)[["dgp", "rep", "method", "estimate", "covers", "n"]]
-    assert factors_of_replicates(frame, ["estimate"]) == ["dgp", "method", "n"]
-
-
 def test_levels_are_ordered_by_size_by_category_or_as_they_come():
     assert ordered_levels(pd.Series([20, 5, 20])) == [5, 20]
     assert ordered_levels(pd.Series(["z", "a", "z", None])) == ["z", "a", None]
@@ -141,30 +134,45 @@ def test_intervals_are_as_given_else_two_mcse():
     assert with_interval(rows)[["lower", "upper"]].to_numpy().tolist() == [[0.2, 0.9], [1.5, 2.5]]
 
 
-def test_failures_are_counted_by_point():
-    rows = pd.DataFrame({"n_rep": [100, 100, 50], "n_failed": [0, 7, 2]})
-    assert failures_in_words(rows) == (
-        "Failed replicates: 2 of 3 points have some, at most 7 of 107."
-    )
-    assert replicates_in_words(rows) == "50 to 100 replicates."
-    assert failures_in_words(rows.assign(n_failed=np.nan)) == ""
-
-
-def test_estimates_and_errors_that_are_not_there_are_counted():
-    rows = pd.DataFrame(
-        {"estimate": [1.0, np.nan, 2.0], "lower": [0, np.nan, np.nan], "upper": [2, np.nan, 3]}
-    )
-    assert undefined_in_words(rows) == (
-        "1 of 3 estimates are not finite and not drawn. "
-        "1 of 3 points have no Monte Carlo error to show."
-    )
-
-
 def test_a_figure_without_a_finite_estimate_is_refused():
     with pytest.raises(FigureError, match="None of the 2 estimates to draw is finite"):
         drawable(pd.DataFrame({"estimate": [np.nan, np.inf]}))
 
 
-def test_captions_wrap_and_leave_out_what_is_empty():
-    assert caption("One.", "", "Two.") == "One. Two."
-    assert max(map(len, caption(*["A sentence of some length."] * 9).splitlines())) <= 82
+# ---------------------------------------------------------------- parts of scenarios
+@dataclass(frozen=True)
+class Law:
+    sd: float = 1.0
+
+
+@dataclass(frozen=True)
+class Draw:
+    law: Law
+    n: int = 5
+
+
+DRAWS = grid(Draw, law=[Law(2.0), Law()], n=[5, 20])
+ROWS = pd.DataFrame([factors_of_scenario(draw) for draw in DRAWS])
+WORDS = {Law(): "narrow", Law(2.0): "wide", Law(3.0): "wider"}
+
+
+def test_parts_get_their_words_in_the_words_order():
+    law = with_labels(ROWS, DRAWS, law=WORDS)["law"]
+    assert list(law) == ["wide", "wide", "narrow", "narrow"]
+    assert list(law.cat.categories) == ["narrow", "wide"]
+
+
+def test_a_part_without_a_word_is_refused():
+    with pytest.raises(FigureError, match=r"law=Law\(sd=2\.0\) has no label, so the figure could"):
+        with_labels(ROWS, DRAWS, law={Law(): "narrow"})
+
+
+def test_rows_like_a_scenario_share_the_factors_named():
+    assert list(rows_like(ROWS, DRAWS[0], "law")["n"]) == [5, 20]
+    assert len(rows_like(ROWS, DRAWS[0], "law", "n")) == 1
+
+
+def test_names_become_words_in_the_order_given():
+    words = in_order(["b", "a", "b"], {"a": "first", "b": "second"})
+    assert list(words) == ["second", "first", "second"]
+    assert list(words.categories) == ["first", "second"]

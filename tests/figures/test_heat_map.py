@@ -58,3 +58,9 @@ def test_hidden_cells_are_refused():
         FigureError, match=r"4 points would .* differ in method \(2 levels\) once x"
     ):
         heat_map_plot(SUMMARY, measure="bias", x="n", y="dgp")
+
+
+def test_a_number_that_is_exact_has_no_parentheses():
+    exact = SUMMARY[SUMMARY["measure"] == "bias"].assign(mcse=np.nan)
+    plot = heat_map_plot(exact, measure="bias", x="n", y="dgp", panel="method", digits=2)
+    assert all("(" not in word for word in plot.data["words"])

@@ -1,0 +1,249 @@
+"""Dots: what was published, what is exact and what was simulated, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from simstudy.errors import FigureError
+from simstudy.figures import captions
+from simstudy.figures.captions import caption, notes
+from simstudy.figures.frame import (
+    drawable,
+    factors_of,
+    in_words,
+    is_number,
+    need_columns,
+    refuse_hidden,
+    rows_of,
+    with_interval,
+)
+from simstudy.figures.panels import facets, with_panels
+from simstudy.figures.theme import BLUE, INK, MUTED, color_scales, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.measures import intervals
+
+APART = 0.4  # of a row, between the first and the last colour
+GREY = "#BBBBBB"
+
+
+def dots_plot(
+    summary: pd.DataFrame,
+    *,
+    measure: str | Sequence[str],
+    y: str,
+    color: str | None = None,
+    rows: str | None = None,
+    nominal: float | Mapping[str, float] | None = None,
+    published: pd.DataFrame | None = None,
+    colors: Mapping[str, str] | None = None,
+    in_figures: bool = False,
+) -> ggplot:
+    """Estimates by method with their Monte Carlo intervals, a column of panels for each measure.
+
+    Parameters
+    ----------
+    summary
+        One row per scenario, axis values and measure.
+    measure
+        Measure, or several: panels side by side, each on its own scale.
+    y
+        Column on the vertical axis, such as the method: its first level is on top.
+    color
+        Column mapped to colour and mark; dots of one row are set apart.
+    rows
+        Column mapped to rows of panels.
+    nominal
+        Level to draw as a dashed line, or one for each measure by name.
+    published
+        What a document prints: columns `y`, `estimate`, `mcse` (its own, may be missing), and
+        `measure` and the column of `rows` where they tell panels apart.
+    colors
+        A colour for each level of `color`, the same in all figures of a study.
+    in_figures
+        Whether each estimate stands in figures beside its dot, with one MCSE.
+
+    Returns
+    -------
+    ggplot
+        Where the summary has the column `exact`, an upright mark stands there.
+    """
+    measures = [measure] if isinstance(measure, str) else list(measure)
+    mapped = {"rows": rows, "color": color, "y": y}
+    need_columns(summary, list(mapped.values()))
+    found = rows_of(summary, measures)
+    refuse_hidden(found, {"panel": "measure", **mapped}, factors_of(summary))
+    drawn = _placed(with_interval(found), mapped, measures)
+    levels = _levels(nominal, drawn)
+    return (
+        p9.ggplot(drawable(drawn), p9.aes("estimate", "place"))
+        + _dashed(levels)
+        + _printed(published, drawn, mapped)
+        + _dots(drawn)
+        + _exact(drawn)
+        + _figures(drawn, in_figures)
+        + _scales(drawn, found, color, colors)
+        + facets(drawn, scales="free_x" if len(measures) > 1 else "fixed", legend=bool(color))
+        + _size(drawn)
+        + p9.labs(
+            x="" if len(measures) > 1 else in_words(measures[0]),
+            y="",
+            caption=caption(*_says(drawn, published, levels, in_figures), *notes(drawn)),
+        )
+    )
+
+
+def _placed(
+    found: pd.DataFrame, mapped: Mapping[str, str | None], measures: Sequence[str]
+) -> pd.DataFrame:
+    """A height for each row: the first level on top, colours apart where there are several."""
+    panel = {"panel": "measure"} if len(measures) > 1 else {}
+    named = found.assign(measure=pd.Categorical(found["measure"], list(measures)))
+    drawn = with_panels(named, named, {**mapped, **panel})
+    return drawn.assign(place=_height(drawn["y"]) - _aside(drawn))
+
+
+def _height(levels: pd.Series) -> pd.Series:
+    return (len(levels.cat.categories) - 1 - levels.cat.codes).astype(float)
+
+
+def _aside(drawn: pd.DataFrame) -> Any:
+    """How far below its row a dot stands: nothing where it is the only one there."""
+    if "color" not in drawn:
+        return 0.0
+    where = [role for role in ("panel", "rows", "y") if role in drawn]
+    n_there = drawn.groupby(where, observed=True)["y"].transform("size")
+    n_colors = max(len(drawn["color"].cat.categories) - 1, 1)
+    return (drawn["color"].cat.codes / n_colors - 0.5) * APART * (n_there > 1)
+
+
+def _levels(nominal: float | Mapping[str, float] | None, drawn: pd.DataFrame) -> pd.DataFrame:
+    """The dashed lines: one in each panel that has a level."""
+    if isinstance(nominal, Mapping):
+        unknown = sorted(set(nominal) - set(drawn["measure"]))
+        if unknown:
+            raise FigureError(
+                f"nominal has a level for {unknown[0]!r}, which is not drawn here: the figure "
+                f"draws {', '.join(drawn['measure'].unique())}. Name one of these."
+            )
+        level = drawn["measure"].astype(str).map(dict(nominal)).astype(float)
+    else:
+        level = pd.Series(np.nan if nominal is None else float(nominal), index=drawn.index)
+    where = [role for role in ("panel", "rows") if role in drawn]
+    found: pd.DataFrame = drawn.assign(level=level)[[*where, "level"]]
+    return found.dropna(subset="level").drop_duplicates()
+
+
+def _dashed(levels: pd.DataFrame) -> list[Any]:
+    line = p9.geom_vline(p9.aes(xintercept="level"), levels, linetype="dashed", color=MUTED)
+    return [line] * (not levels.empty)
+
+
+def _printed(
+    published: pd.DataFrame | None, drawn: pd.DataFrame, mapped: Mapping[str, str | None]
+) -> list[Any]:
+    """Crosses where a document's numbers are, on the interval of their own replicates."""
+    if published is None:
+        return []
+    panel = {"panel": "measure"} if "panel" in drawn else {}
+    columns = {**panel, "rows": mapped["rows"], "y": mapped["y"]}
+    need_columns(published, ["estimate", *columns.values()])
+    kept = {role: published[c].astype(str) for role, c in columns.items() if c is not None}
+    said = pd.DataFrame({"estimate": published["estimate"].astype(float), **kept})
+    for role in kept:
+        words = said[role].map(in_words) if role == "panel" else said[role]
+        said[role] = pd.Categorical(words, drawn[role].cat.categories, ordered=True)
+    error = published.get("mcse", np.nan)
+    low, high = intervals.normal(said["estimate"], error, level=0.95)
+    said = said.assign(place=_height(said["y"]), lower=low, upper=high)
+    bar = p9.aes(x="lower", xend="upper", yend="place")
+    return [
+        p9.geom_segment(bar, said.dropna(subset="lower"), color=GREY, size=2.6),
+        p9.geom_point(p9.aes(), said, color=INK, shape="x", size=2.6),
+    ]
+
+
+def _dots(drawn: pd.DataFrame) -> list[Any]:
+    bar = {"x": "lower", "xend": "upper", "yend": "place"}
+    if "color" not in drawn:
+        return [
+            p9.geom_segment(p9.aes(**bar), size=0.7, color=BLUE, na_rm=True),
+            p9.geom_point(size=2.2, color=BLUE),
+        ]
+    return [
+        p9.geom_segment(p9.aes(**bar, color="color"), size=0.7, na_rm=True, show_legend=False),
+        p9.geom_point(p9.aes(color="color", shape="color"), size=2.2),
+    ]
+
+
+def _exact(drawn: pd.DataFrame) -> list[Any]:
+    known = drawn.dropna(subset="exact")
+    mark = p9.geom_point(p9.aes(x="exact"), known, shape="|", size=5, color=INK)
+    return [mark] * (not known.empty)
+
+
+def _figures(drawn: pd.DataFrame, in_figures: bool) -> list[Any]:
+    if not in_figures:
+        return []
+    words = [f"{e:.3f} ({m:.3f})" for e, m in zip(drawn["estimate"], drawn["mcse"], strict=True)]
+    last = float(drawn[["upper", "exact"]].max().max())
+    span = last - float(drawn[["lower", "exact"]].min().min())
+    label = {"label": "words", **({"color": "color"} if "color" in drawn else {})}
+    text = p9.geom_text(
+        p9.aes(**label), drawn.assign(words=words), x=last + 0.04 * span, ha="left", size=7.5,
+        show_legend=False,
+    )  # fmt: skip
+    return [text, p9.scale_x_continuous(breaks=_breaks_up_to(last), expand=(0.05, 0, 0.3, 0))]
+
+
+def _breaks_up_to(last: float) -> Callable[[tuple[float, float]], list[float]]:
+    """Ticks where dots may be, and none under the figures."""
+
+    def breaks(limits: tuple[float, float]) -> list[float]:
+        from matplotlib.ticker import MaxNLocator
+
+        return [float(tick) for tick in MaxNLocator(6).tick_values(limits[0], last) if tick <= last]
+
+    return breaks
+
+
+def _scales(
+    drawn: pd.DataFrame,
+    found: pd.DataFrame,
+    color: str | None,
+    colors: Mapping[str, str] | None,
+) -> list[Any]:
+    names = list(reversed(drawn["y"].cat.categories))
+    by_color: list[Any] = []
+    if color is not None:
+        is_quantity = is_number(found[color])
+        by_color = color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors)
+    heights = p9.scale_y_continuous(
+        breaks=list(range(len(names))), labels=names, limits=(-0.4, len(names) - 0.6)
+    )
+    return [theme_study(), *by_color, heights, p9.theme(legend_position="top")]
+
+
+def _size(drawn: pd.DataFrame) -> Any:
+    """Rows a third of an inch apart; in inches."""
+    n_columns, n_rows = (
+        len(drawn[role].cat.categories) if role in drawn else 1 for role in ("panel", "rows")
+    )
+    n_levels = len(drawn["y"].cat.categories)
+    width, height = 3.2 * n_columns + 2.0, n_rows * (0.36 * n_levels + 0.5) + 1.4
+    return p9.theme(figure_size=(min(max(width, 6.4), 14.0), min(max(height, 3.4), 24.0)))
+
+
+def _says(
+    drawn: pd.DataFrame, published: pd.DataFrame | None, levels: pd.DataFrame, in_figures: bool
+) -> list[str]:
+    return [
+        captions.BARS,
+        captions.PARENTHESES * in_figures,
+        captions.UPRIGHT * bool(drawn["exact"].notna().any()),
+        captions.CROSSES * (published is not None),
+        captions.dashed() * (not levels.empty),
+    ]

@@ -1,0 +1,123 @@
+"""Histograms with the law that the values should have: counts, and what theory expects of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simstudy.errors import FigureError
+from simstudy.figures import captions
+from simstudy.figures.frame import in_words, need_columns
+from simstudy.figures.panels import facets, with_panels, words_in_panels
+from simstudy.figures.theme import VERMILLION, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.shapes import Float
+
+PALE = "#BCCDDC"  # bars stand behind the law
+
+
+def counts_with_law(
+    values: Float[np.ndarray, " rep"],
+    edges: Float[np.ndarray, " edge"],
+    chance: Float[np.ndarray, " bin"],
+) -> pd.DataFrame:
+    """Counts of values by bin, with their expectation and two standard deviations of a count.
+
+    Parameters
+    ----------
+    values
+        One per replicate; those beyond the edges are in no bin.
+    edges
+        Ends of the bins, growing.
+    chance
+        Probability of each bin by the law, of all values.
+
+    Returns
+    -------
+    DataFrame
+        A row per bin: `left`, `right`, `count`, `expected`, `lower` and `upper`.
+    """
+    if len(chance) != len(edges) - 1:
+        raise FigureError(
+            f"{len(chance)} probabilities for {len(edges) - 1} bins: counts would stand beside "
+            "another bin's law. Give one for each pair of neighbouring edges."
+        )
+    count, _ = np.histogram(values, edges)
+    expected = len(values) * chance
+    spread = 2 * np.sqrt(expected * (1 - chance))
+    return pd.DataFrame(
+        {
+            "left": edges[:-1],
+            "right": edges[1:],
+            "count": count,
+            "expected": expected,
+            "lower": np.maximum(expected - spread, 0),
+            "upper": expected + spread,
+        }
+    )
+
+
+def law_histogram(
+    bars: pd.DataFrame,
+    *,
+    x: str,
+    fill: str | None = None,
+    panel: str | None = None,
+    rows: str | None = None,
+    dashed: float | None = None,
+    say: Callable[[pd.DataFrame], str] | None = None,
+    scales: str = "free",
+) -> ggplot:
+    """Bars of what was drawn, with the counts that theory expects as steps over them.
+
+    Parameters
+    ----------
+    bars
+        Rows of `counts_with_law`, for each panel.
+    x
+        What the values are.
+    fill
+        Column that colours the bars, such as the decision; its levels in order.
+    panel, rows
+        Columns mapped to panels, and to rows of panels.
+    dashed
+        Where a dashed line stands, such as a critical value or the truth.
+    say
+        What a panel says of its rows.
+    scales
+        As plotnine has them.
+    """
+    mapped = {"panel": panel, "rows": rows}
+    need_columns(bars, ["left", "right", "count", "expected", fill, *mapped.values()])
+    drawn = with_panels(bars, bars, {**mapped, "fill": fill})
+    ends, colored = {"xmin": "left", "xmax": "right", "ymin": 0, "ymax": "count"}, {}
+    look: dict[str, Any] = {"color": "white", "size": 0.3}
+    if fill is None:
+        look["fill"] = PALE
+    else:
+        colored, look["alpha"] = {"fill": "fill"}, 0.75
+    return (
+        p9.ggplot(drawn)
+        + p9.geom_rect(p9.aes(**ends, **colored), **look)
+        + _law(drawn)
+        + ([] if dashed is None else [p9.geom_vline(xintercept=dashed, linetype="dashed")])
+        + ([p9.scale_y_continuous(expand=(0, 0, 0.06, 0))] if say is None else [])
+        + (words_in_panels(drawn, say) if say is not None else [])
+        + theme_study()
+        + facets(drawn, scales=scales, legend=False)
+        + p9.labs(x=in_words(x), y="count", caption=captions.STEPS)
+    )
+
+
+def _law(drawn: pd.DataFrame) -> list[Any]:
+    middle = drawn.assign(middle=(drawn["left"] + drawn["right"]) / 2)
+    step = p9.aes(x="left", xend="right", y="expected", yend="expected")
+    return [
+        p9.geom_linerange(
+            p9.aes(x="middle", ymin="lower", ymax="upper"), middle, color=VERMILLION, size=0.5
+        ),
+        p9.geom_segment(step, color=VERMILLION, size=0.9),
+    ]

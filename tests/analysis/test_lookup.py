@@ -1,0 +1,48 @@
+"""Scenarios by their factors: the one, none with the nearest, several."""
+
+import math
+from dataclasses import dataclass
+
+import pytest
+
+from simstudy.analysis.lookup import scenario_with
+from simstudy.design import grid
+
+
+@dataclass(frozen=True)
+class Point:
+    n: int
+    k: float
+    way: str = "raw"
+
+
+POINTS = grid(Point, n=[10, 50], k=[0.1 + 0.2, math.inf], way=["raw", "law"])
+
+
+def test_the_one_scenario_with_these_factors():
+    assert scenario_with(POINTS, {"n": 50, "k": 0.3, "way": "law"}) == Point(50, 0.1 + 0.2, "law")
+    assert scenario_with(POINTS, {"n": 10, "k": math.inf, "way": "raw"}) == Point(10, math.inf)
+
+
+def test_none_names_the_nearest():
+    said = r"no scenario of this run has n=40, k=0\.3; the nearest has n=50, k=0\.3"
+    with pytest.raises(LookupError, match=said):
+        scenario_with(POINTS, {"n": 40, "k": 0.3})
+
+
+def test_another_word_is_nearer_than_two_other_numbers():
+    said = r"the nearest has n=10, k=inf, way='raw'"
+    with pytest.raises(LookupError, match=said):
+        scenario_with(POINTS, {"n": 10, "k": math.inf, "way": "sufficient"})
+
+
+def test_several_are_refused():
+    with pytest.raises(LookupError, match=r"4 scenarios have n=10, so it is open which is meant"):
+        scenario_with(POINTS, {"n": 10})
+
+
+def test_a_factor_that_is_none_is_refused():
+    with pytest.raises(
+        LookupError, match="'m' is no factor of these scenarios: there is: k, n, way"
+    ):
+        scenario_with(POINTS, {"m": 10})
