@@ -74,6 +74,8 @@ def _tail(state: np.uint64) -> float:
 @kernel
 def _unsure(word: np.uint64) -> float:
     """A draw whose place lies in the tail or across the curve; the latter may be refused."""
+    # The word itself starts the stream that its further words come from: nothing is shared between
+    # draws, so how many are refused moves no other.
     state = word
     while True:
         layer = np.int64(word & np.uint64(255))
@@ -92,6 +94,8 @@ def _unsure(word: np.uint64) -> float:
 
 @kernel
 def _normal(word: np.uint64) -> float:
+    # The layer's number is in the lowest 8 bits and the place in the upper 54, sign included: the
+    # two share no bit. Below the width of the layer above, x is under the curve at any height.
     layer = np.int64(word & np.uint64(255))
     x = _place(word) * WIDTH[layer]
     return x if abs(x) < WIDTH[layer + 1] else _unsure(word)
@@ -109,6 +113,8 @@ def normal_sums(
     words: UInt64[np.ndarray, " word"], n_obs: int, out: Float[np.ndarray, " rep"]
 ) -> None:
     """Fill `out` with sums of `n_obs` standard normals, one for each of the words."""
+    # From the first observation to the last: the order is part of what the draw is, and a second
+    # chain would gain nothing, as making a normal takes longer than adding it.
     at = 0
     for rep in range(out.size):
         total = 0.0

@@ -31,6 +31,7 @@ Room = tuple[UInt64[np.ndarray, " word"], UInt32[np.ndarray, "2 chunk"]]
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 U16, U32, U48 = np.uint64(16), np.uint64(32), np.uint64(48)
+# Parts of a word: the lowest first, as a little-endian view of the words has them.
 QUARTER, HALF = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
 MOST_BY_QUARTERS = 2**16 - 1  # observations: one more place is for nothing
 WORDS_PER_CHUNK = PER_CHUNK // 4
@@ -60,6 +61,9 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
     Each resample begins a chunk. Up to a multiple of eight its indices are followed by `n_obs`:
     the index of nothing.
     """
+    # Three passes over a batch instead of one: drawing has no branch in it, and what is refused (of
+    # n observations a share of (2^16 mod n) / 2^16, at most half and mostly far less) is redrawn
+    # by chunks afterwards. A chunk is 32 indices, of which the bits of `left` say which to redraw.
     words, (left, chunks) = room[0], room[1]
     n, per_resample = np.uint64(n_obs), _chunks(n_obs)
     threshold, start, n_chunk = (ONE << U16) % n, state, per_resample * n_resample
@@ -73,10 +77,13 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
         n_refused += left[chunk] != 0
     for marked in chunks[:n_refused]:
         at, refused = np.int64(marked) * WORDS_PER_CHUNK, left[marked]
+        # The chunk's words once more: a chunk may be drawn again and again, and each round mixes the
+        # words of the round before, so an index depends on its own word alone.
         drawn = mixed(counted(start + np.uint64(at) * GOLDEN, GOLDEN))
         while refused != 0:
             drawn = mixed(drawn + GOLDEN)
             refused = place_indices(drawn, n, threshold, refused, words, at)
+    # The sums below look up eight at a time: what is left over looks up the row of zeros.
     indices = words.view(np.uint16)
     for resample in range(n_resample):
         first = resample * per_resample * PER_CHUNK
@@ -134,8 +141,10 @@ def fill_indices(
 
 
 @kernel
-def _sum_of_one(column: Float[np.ndarray, " place"], words: UInt64[np.ndarray, " word"]) -> float:
+def _sum_column(column: Float[np.ndarray, " place"], words: UInt64[np.ndarray, " word"]) -> float:
     """Eight chains of additions, so that none waits for another."""
+    # An addition takes about four cycles and a core begins two in each: one chain would wait
+    # for itself. The chains are added as a balanced tree, in this order on every machine.
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
     w = np.uint64(0)
     for _ in range(words.shape[0] // 2):
@@ -158,13 +167,15 @@ def _row(rows: Float[np.ndarray, " place_column"], index: np.uint64):  # type: i
 
 
 @kernel
-def _sum_of_four(
+def _sum_columns(
     rows: Float[np.ndarray, " place_column"],
     words: UInt64[np.ndarray, " word"],
     sums: Float[np.ndarray, " boot_column"],
     at: int,
 ) -> None:
     """Four chains of additions of four columns."""
+    # Lane m of each chain belongs to column m, so a column's sum has one order whatever stands
+    # beside it. A chain for each quarter of a word: four additions under way at once.
     a, b, c, d = zeros(), zeros(), zeros(), zeros()
     for word in words:
         a = add(a, _row(rows, word & QUARTER))
@@ -186,6 +197,8 @@ def _sums_by_halves(
     n_word, drawn = np.uint64((n_obs + 1) // 2), np.empty(HALVES_AT_ONCE, np.uint32)
     for b in range(sums.shape[0] // n_column):
         state = seed + (np.uint64(b) * n_word + ONE) * GOLDEN
+        # One chain in the order of the observations: look-ups over more than 2^16 rows wait for
+        # memory, not for additions, so what helps is to know many indices beforehand.
         total, four = 0.0, zeros()
         for first in range(0, n_obs, HALVES_AT_ONCE):
             indices = drawn[: min(HALVES_AT_ONCE, n_obs - first)]
@@ -218,6 +231,7 @@ def resampled_sums(
         return
     n_column = values.shape[0] // (n_obs + 1)
     n_boot, n_word = sums.shape[0] // n_column, (n_obs + 7) // 8 * 2
+    # Some resamples at a time: their words (4 KB) stay in the nearest cache between the passes.
     at_once = max(1, CHUNKS_AT_ONCE // _chunks(n_obs))
     room, state = _room(n_obs, at_once), seed + GOLDEN
     for start in range(0, n_boot, at_once):
@@ -226,9 +240,9 @@ def resampled_sums(
         for b in range(n_here):
             words = room[0][b * _chunks(n_obs) * WORDS_PER_CHUNK :][:n_word]
             if n_column == 1:
-                sums[start + b] = _sum_of_one(values, words)
+                sums[start + b] = _sum_column(values, words)
             else:
-                _sum_of_four(values, words, sums, start + b)
+                _sum_columns(values, words, sums, start + b)
 
 
 @kernel

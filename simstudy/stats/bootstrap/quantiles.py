@@ -66,7 +66,7 @@ class Masses(NamedTuple):
     weak: Float[np.ndarray, " rep"]
 
 
-class Moments(NamedTuple):
+class BootstrapMoments(NamedTuple):
     """Mean and standard deviation of the bootstrap distribution, in score units: (rep,) each."""
 
     mean: Float[np.ndarray, " rep"]
@@ -214,7 +214,7 @@ def bootstrap_quantile(
 
 def bootstrap_moments(
     scores: Float[np.ndarray, "rep obs"], *, q: float, quantile_method: str = "linear"
-) -> Moments:
+) -> BootstrapMoments:
     """Mean and standard deviation of the exact bootstrap distribution of each row's quantile.
 
     The standard deviation is that of Maritz & Jarrett (1978), extended to interpolated quantiles.
@@ -260,11 +260,13 @@ def masses_of_sorted(
 
 def moments_of_sorted(
     ordered: Float[np.ndarray, "rep obs"], center: Float[np.ndarray, " rep"], law: QuantileLaw
-) -> Moments:
+) -> BootstrapMoments:
     """`bootstrap_moments` of rows already sorted and checked, accumulated around `center`."""
     from simstudy.stats.bootstrap import _quantile_kernels as kernels
 
-    return Moments(*kernels.moments(ordered, *law[:4], np.require(center, requirements=["C", "W"])))
+    return BootstrapMoments(
+        *kernels.moments(ordered, *law[:4], np.require(center, requirements=["C", "W"]))
+    )
 
 
 def jackknife_acceleration(

@@ -21,7 +21,7 @@ N_NODES = 400  # of Gauss-Legendre, over a whole distribution
 N_BETA = 64  # of Gauss-Legendre, over the part of a beta law that counts
 
 
-class Scores(Protocol):
+class KnownScores(Protocol):
     """What theory needs to know of the scores of one class; see `simstudy.dgps.scores`."""
 
     @property
@@ -45,7 +45,7 @@ class Scores(Protocol):
         """Largest threshold that has at least this sensitivity."""
 
 
-def exact_coverage(scores: Scores, method: str, n_obs: int, target: Target) -> float:
+def exact_coverage(scores: KnownScores, method: str, n_obs: int, target: Target) -> float:
     """Probability of a safe threshold; NaN where theory does not know it."""
     if method == "tolerance" and scores.normal:
         return target.confidence
@@ -56,13 +56,13 @@ def exact_coverage(scores: Scores, method: str, n_obs: int, target: Target) -> f
     return float(threshold_cdf(scores, law, np.atleast_1d(limit))[0])
 
 
-def exact_mean_sensitivity(scores: Scores, method: str, n_obs: int, target: Target) -> float:
+def exact_mean_sensitivity(scores: KnownScores, method: str, n_obs: int, target: Target) -> float:
     """Expected true sensitivity of the threshold; NaN where theory does not know it."""
     return expected_over_sensitivity(scores, method, n_obs, target, lambda kept: kept)
 
 
 def expected_over_sensitivity(
-    scores: Scores, method: str, n_obs: int, target: Target, of: Callable[[Real], Real]
+    scores: KnownScores, method: str, n_obs: int, target: Target, of: Callable[[Real], Real]
 ) -> float:
     """Mean of a function of the threshold's true sensitivity.
 
@@ -94,7 +94,7 @@ def _beta_nodes(a: float, b: float) -> Nodes:
     return nodes, weights * density * (high - low) / 2
 
 
-def expected_shift(scores: Scores, n_obs: int, q: float) -> float:
+def expected_shift(scores: KnownScores, n_obs: int, q: float) -> float:
     """E[bootstrap mean − sample quantile] of continuous scores, from means of order statistics."""
     if not scores.continuous:
         return np.nan
@@ -106,7 +106,7 @@ def expected_shift(scores: Scores, n_obs: int, q: float) -> float:
     return float(weight @ _mean_order_statistics(scores, n_obs))
 
 
-def _mean_order_statistics(scores: Scores, n_obs: int) -> Float[np.ndarray, " obs"]:
+def _mean_order_statistics(scores: KnownScores, n_obs: int) -> Float[np.ndarray, " obs"]:
     nodes, weights = _legendre()
     rank = np.arange(1, n_obs + 1)[:, None]
     log_density = special.xlogy(rank - 1, nodes) + special.xlogy(n_obs - rank, 1 - nodes)
@@ -115,7 +115,7 @@ def _mean_order_statistics(scores: Scores, n_obs: int) -> Float[np.ndarray, " ob
 
 
 def threshold_cdf(
-    scores: Scores, law: OrderLaw, at: Float[np.ndarray, " point"]
+    scores: KnownScores, law: OrderLaw, at: Float[np.ndarray, " point"]
 ) -> Float[np.ndarray, " point"]:
     """P(threshold <= t) at each t.
 

@@ -23,9 +23,12 @@ from numba.extending import intrinsic, models, overload, register_model
 from simstudy.shapes import Float
 from simstudy.stats.compiled.kernel import kernel
 
-WIDTH = 4
+# Sizes are those of a vector of 256 bits for doubles (two registers where they have 128) and of 512
+# for words. They decide in which order sums are taken, so they are constants and not asked of the
+# machine: a machine with other registers splits or joins them, and adds in the same order.
+WIDTH = 4  # doubles
 CACHE_LINE = 8  # doubles
-PER_CHUNK = 32  # indices
+PER_CHUNK = 32  # indices: eight words of four quarters
 
 I16, I32, I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
@@ -74,6 +77,7 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, at: Any, v
 def _spread(builder: Any, scalar: Any, vector: Any) -> Any:
     """The same scalar in every lane."""
     lane = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, I32(0))
+    # An insertion and a shuffle by zeros are how LLVM says that a scalar is broadcast.
     places = ir.Constant(ir.VectorType(I32, vector.count), [0] * vector.count)
     return builder.shuffle_vector(lane, ir.Constant(vector, ir.Undefined), places)
 
@@ -217,6 +221,8 @@ def place_indices(typing, words, n, threshold, wanted, array, at):
 
     def build(context, builder, signature, args):
         words, n, threshold, wanted, array, at = args
+        # Products of 16 bits keep 32 indices in one vector, where products of 32 bits would need
+        # two. Those that are refused are placed like the others, and placed again by the caller.
         quarters = builder.bitcast(words, QUARTERS)
         n = _spread(builder, builder.trunc(n, I16), QUARTERS)
         high = cgutils.get_or_insert_function(
