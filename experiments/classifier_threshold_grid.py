@@ -204,7 +204,9 @@ def figure_nested_loop(result: Result) -> ggplot:
     few = {m: SHOWN[m] for m in ("bca strict", "bca mid", "umbrella", "umbrella interpolated")}
     rows = less(shown_rows(result, few), "confidence")
     error = "coverage minus confidence"
-    return nested_loop_plot(
+    figure = nested_loop_plot(
         rows.assign(measure=rows["measure"].replace("coverage", error)), y=error, color="method",
         nominal=0.0, factors=("scores", "confidence", "sensitivity", "n_obs"),
     )  # fmt: skip
+    colors = {"values": COLORS, "name": "method"}
+    return figure + p9.scale_color_manual(**colors) + p9.scale_fill_manual(**colors)

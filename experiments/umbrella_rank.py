@@ -21,7 +21,7 @@ import numpy as np
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
 from simstudy.design import Columns, grid
-from simstudy.figures import caption, heat_map_plot, in_order, rows_like, theme
+from simstudy.figures import caption, heat_map_plot, in_order, measure_curves, rows_like
 from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
@@ -108,70 +108,39 @@ def study(config: Config) -> Study:
 
 
 # ---------------------------------------------------------------- figures
-PANELS = {"rank": "rank of the threshold", "coverage": "its actual confidence"}
-
-
 def figure_3(result: Result) -> ggplot:
     """The umbrella's rank by n, and the confidence that it really has."""
     first = result.plan.scenarios[0]
     about = (first.sensitivity, first.confidence)
     rows = result.summary.query("measure == 'coverage' and rank == 'umbrella'")
-    rows = rows_like(rows, first, "sensitivity", "confidence").rename(columns={"n_obs": "n"})
-    ranks = umbrella_rank(rows["n"].to_numpy(), *about)
-    shown = rows[["n", "lower", "upper"]].assign(value=rows["estimate"])
-    dots = _in_panels({"rank": pd.DataFrame({"n": rows["n"], "value": ranks}), "coverage": shown})
-    nominal = pd.DataFrame({"panel": in_order(["coverage"], PANELS), "value": [first.confidence]})
-    least = int(least_feasible_n(*about))
-    return (
-        p9.ggplot(_law(int(rows["n"].max()), *about), p9.aes(x="n", y="value"))
-        + p9.annotate("rect", xmin=0, xmax=least - 0.5, ymin=-np.inf, ymax=np.inf,
-                      fill="#DDDDDD", alpha=0.6)
-        + p9.geom_hline(p9.aes(yintercept="value"), nominal, linetype="dashed", color=theme.MUTED)
-        + p9.geom_line(p9.aes(group="run"), color=theme.BLUE, size=0.7)
-        + p9.geom_linerange(p9.aes(ymin="lower", ymax="upper"), dots,
-                            color=theme.VERMILLION, na_rm=True)
-        + p9.geom_point(data=dots, color=theme.VERMILLION, size=1.6)
-        + p9.facet_wrap("panel", ncol=1, scales="free_y")
-        + p9.scale_y_continuous(breaks=_breaks)
-        + p9.scale_x_continuous(expand=(0.01, 0))
-        + p9.labs(
-            x="positive cases n",
-            y="",
-            caption=caption(
-                f"{first.sensitivity:.0%} sensitivity with {first.confidence:.0%} confidence.",
-                "Lines: exact, for every n. Points: the document's n; below, simulated, with 95% "
-                f"Wilson intervals ({int(rows['n_rep'].min()):,} replicates). Grey: below "
-                f"n = {least} not even the smallest score is safe (rank 0).",
-            ),
-        )
-        + theme.theme_study()
-        + p9.theme(figure_size=(7.0, 6.4))
+    rows = rows_like(rows, first, "sensitivity", "confidence")
+    figure = measure_curves(
+        rows, x="n_obs", y="coverage", rows="measure", nominal={"coverage": first.confidence},
+        exact=_law(int(rows["n_obs"].max()), *about), joined=False,
     )  # fmt: skip
-
-
-def _law(last: int, sensitivity: float, confidence: float) -> pd.DataFrame:
-    """Rank as one staircase; confidence as one line for each rank, for it jumps between them."""
-    n = np.arange(1, last + 1)
-    rank = np.asarray(umbrella_rank(n, sensitivity, confidence))
-    kept = 1 - np.asarray(violation(rank, n, sensitivity))
-    ends = np.repeat(n, 2) + np.tile([-0.5, 0.5], last)
-    steps = pd.DataFrame({"n": ends, "value": np.repeat(rank, 2), "run": "rank"})
-    saw = pd.DataFrame({"n": n, "value": kept, "run": rank.astype(str)})[rank > 0]
-    return _in_panels({"rank": steps, "coverage": saw})
-
-
-def _in_panels(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(
-        frame.assign(panel=in_order([name] * len(frame), PANELS)) for name, frame in frames.items()
+    least = int(least_feasible_n(*about))
+    says = (
+        f"{first.sensitivity:.0%} sensitivity with {first.confidence:.0%} confidence. Grey: below "
+        f"n = {least} not even the smallest score is safe (rank 0)."
+    )
+    grey = {"xmin": 0, "xmax": least - 0.5, "fill": "#DDDDDD", "alpha": 0.6}
+    return (
+        figure
+        + p9.annotate("rect", **grey, ymin=-np.inf, ymax=np.inf)
+        + p9.labs(x="positive cases n", y="", caption=caption(figure.labels.caption, says))
+        + p9.theme(figure_size=(7.0, 6.4))
     )
 
 
-def _breaks(limits: tuple[float, float]) -> list[float]:
-    """Whole ranks; tenths of a confidence."""
-    low, high = limits
-    if high > 1.5:
-        return list(range(int(np.ceil(low)), int(high) + 1))
-    return [x for x in np.round(np.arange(0, 1.01, 0.05), 2) if low <= x <= high]
+def _law(last: int, sensitivity: float, confidence: float) -> pd.DataFrame:
+    """Rank as a staircase; confidence where there is a rank, with a jump where the rank grows."""
+    n = np.arange(1, last + 1)
+    rank = np.asarray(umbrella_rank(n, sensitivity, confidence))
+    kept = 1 - np.asarray(violation(rank, n, sensitivity))
+    saw = pd.DataFrame({"n_obs": n, "exact": kept, "measure": "coverage"})[rank > 0]
+    ends = np.repeat(n, 2) + np.tile([-0.5, 0.5], last)
+    steps = pd.DataFrame({"n_obs": ends, "exact": np.repeat(rank, 2), "measure": "rank"})
+    return pd.concat([saw, steps.drop_duplicates("n_obs", keep="last")])
 
 
 PUBLISHED = {
@@ -200,17 +169,15 @@ def figure_table(result: Result) -> ggplot:
 
 
 def _table_column(result: Result, name: str) -> pd.DataFrame:
-    simulated = [_simulated(result, name, rank) for rank in (1, 2, 3, 4)]
+    simulated, mcse = np.transpose([_simulated(result, name, rank) for rank in (1, 2, 3, 4)])
     exact = getattr(rank_table(50, 0.95), name)[1:5]
-    shares = {"published": PUBLISHED[name], "exact": exact, "simulated": [r[0] for r in simulated]}
-    cells = pd.DataFrame(
-        {"way": way, "rank": rank, "estimate": share, "mcse": np.nan}
-        for way, column in shares.items()
-        for rank, share in zip(RANKS[1:], column, strict=True)
+    shares = {"published": PUBLISHED[name], "exact": exact, "simulated": simulated}
+    cells = pd.DataFrame(shares, index=pd.Index(RANKS[1:], name="rank")).melt(
+        var_name="way", value_name="estimate", ignore_index=False
     )
-    cells.loc[cells["way"] == "simulated", "mcse"] = [r[1] for r in simulated]
-    words = in_order(cells["way"], {way: way for way in shares})
-    return cells.assign(way=words, measure="share", probability=name)
+    cells["mcse"] = np.where(cells["way"] == "simulated", np.tile(mcse, 3), np.nan)
+    way, rank = (in_order(x, {x: x for x in x}) for x in (cells["way"], cells.index[::-1]))
+    return cells.assign(way=way, rank=rank[::-1], measure="share", probability=name)
 
 
 def _simulated(result: Result, name: str, rank: int) -> tuple[float, float]:

@@ -22,10 +22,9 @@ from simstudy.figures import (
 )
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
 from simstudy.stats.bootstrap import quantiles as bootstrap
-from simstudy.stats.classifier.theory import threshold_cdf
+from simstudy.stats.classifier.theory import threshold_cdf, threshold_density
 from simstudy.stats.classifier.thresholds import BOOTSTRAP, METHODS, order_law
 
 # The document's coverage table, and the replicates behind it.
@@ -151,23 +150,15 @@ def _bootstrap_of(
     drawn = f"resample_{i + 1}"
     names = [f"score_{j + 1}" for j in range(n_low(scenario.n_obs, scenario.target.q))]
     stored = first_block(result, scenario, drawn, *names)
-    atoms, chance = bootstrap_atoms(np.array([stored[name][i] for name in names]), scenario)
+    lowest = np.array([stored[name][i] for name in names])
+    law = bootstrap.quantile_law(scenario.n_obs, scenario.target.q)
+    atoms, chance = bootstrap.atoms_of_sorted(lowest, law)
     edges = _edges(stored[drawn])
     inside, _ = np.histogram(atoms, edges, weights=chance)
     panel = f"test set {i + 1}: {chance[atoms == estimate].sum():.1%} equal the quantile"
     bars = counts_with_law(stored[drawn], edges, np.minimum(inside, 1.0))
     lines = pd.DataFrame({"line": pd.Categorical(LINES, LINES), "value": [estimate, mean]})
     return bars.assign(panel=panel), lines.assign(panel=panel)
-
-
-def bootstrap_atoms(lowest: Draws, scenario: Any) -> tuple[Draws, Draws]:
-    """Values that a bootstrapped quantile can take, of the lowest scores, and their chance."""
-    law = bootstrap.quantile_law(scenario.n_obs, scenario.target.q)
-    joint = bootstrap.pair_probabilities(law)[: len(lowest), : len(lowest)]
-    lower, upper = np.nonzero(joint > 0)
-    both = np.stack([lowest[lower], lowest[upper]], axis=-1)
-    atoms = bootstrap.quantile_of_sorted(both, bootstrap.Interpolation(1, law.g))
-    return atoms, joint[lower, upper]
 
 
 # ---------------------------------------------------------------- 4
@@ -212,20 +203,12 @@ def figure_4(result: Result) -> ggplot:
 
 
 def _umbrella_density(scenario: Any) -> pd.DataFrame:
-    """Exact densities of the umbrella's threshold and of its sensitivity, by differences."""
+    """Exact densities of the umbrella's threshold and of its sensitivity."""
     law = order_law("umbrella", scenario.n_obs, scenario.target)
     assert law is not None
-    chance = np.linspace(0.0005, 0.9995, 400)
-    u = special.betaincinv(law.rank, law.n_obs - law.rank + 1, chance)
-    parts = {"threshold": scenario.scores.quantile(u), "sensitivity": 1 - u}
+    densities = zip(METRICS.values(), threshold_density(scenario.scores, law), strict=True)
     curves = pd.concat(
-        pd.DataFrame(
-            {
-                "panel": METRICS[name],
-                "value": (x[1:] + x[:-1]) / 2,
-                "density": np.diff(chance) / np.abs(np.diff(x)),
-            }
-        )
-        for name, x in parts.items()
+        pd.DataFrame({"panel": panel, "value": value, "density": density})
+        for panel, (value, density) in densities
     )
     return curves.assign(color=PAIR["umbrella"])

@@ -77,8 +77,8 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
         n_refused += left[chunk] != 0
     for marked in chunks[:n_refused]:
         at, refused = np.int64(marked) * WORDS_PER_CHUNK, left[marked]
-        # The chunk's words once more: a chunk may be drawn again and again, and each round mixes the
-        # words of the round before, so an index depends on its own word alone.
+        # The chunk's words once more. It may be drawn several times, and each round mixes the words
+        # of the round before: an index depends on its own word alone.
         drawn = mixed(counted(start + np.uint64(at) * GOLDEN, GOLDEN))
         while refused != 0:
             drawn = mixed(drawn + GOLDEN)

@@ -178,6 +178,24 @@ def pair_probabilities(law: QuantileLaw) -> Float[np.ndarray, "obs obs"]:
     return np.asarray(np.triu(above, k=1) + np.diag(law.diag))
 
 
+def atoms_of_sorted(
+    lowest: Float[np.ndarray, " low"], law: QuantileLaw
+) -> tuple[Float[np.ndarray, " atom"], Float[np.ndarray, " atom"]]:
+    """Values that a bootstrapped quantile can take, and the probability of each.
+
+    Parameters
+    ----------
+    lowest
+        The lowest scores of one sample, ascending; all of them, or as many as matter.
+    law
+        Of the whole sample.
+    """
+    joint = pair_probabilities(law)[: len(lowest), : len(lowest)]
+    lower, upper = np.nonzero(joint > 0)
+    both = np.stack([lowest[lower], lowest[upper]], axis=-1)
+    return quantile_of_sorted(both, Interpolation(1, law.g)), joint[lower, upper]
+
+
 def bootstrap_quantile(
     scores: Float[np.ndarray, "rep obs"],
     level: Float[np.ndarray, "#rep level"] | float,

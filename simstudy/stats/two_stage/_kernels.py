@@ -351,7 +351,7 @@ def _solve(target: float, k: float, r: float, upper: bool, x: float) -> float:
     Newton on sqrt(-2 log tail), close to linear in a normal tail; bisection where Newton leaves
     the bracket or the density underflows.
     """
-    # sqrt(-2 log tail) is what z is to a normal tail, so Newton has a nearly straight line to follow.
+    # sqrt(-2 log tail) is what z is to a normal tail: Newton follows a nearly straight line.
     scale, goal = math.sqrt(1 + r * r), math.sqrt(-2 * target)
     far = _bound(target, k, r, upper)
     low, high = min(x, far), max(x, far)

@@ -243,6 +243,27 @@ def test_the_expected_shift_is_that_of_simulated_test_sets():
         assert_within_mcse(shift.mean(), 0.0, sd / np.sqrt(n_rep))
 
 
+def test_densities_are_slopes_of_the_cdf_and_hold_nearly_all():
+    scores, law = NormalScores(), th.order_law("umbrella", N_OBS, TARGET)
+    (place, density), (kept, density_kept) = theory.threshold_density(scores, law)
+    step = 1e-5
+    ends = theory.threshold_cdf(scores, law, np.concatenate([place - step, place + step]))
+    slope = np.subtract(*np.split(ends, 2)[::-1]) / (2 * step)
+    np.testing.assert_allclose(density[20:-20], slope[20:-20], rtol=2e-3)
+    for x, y in ((place, density), (kept[::-1], density_kept[::-1])):
+        assert np.trapezoid(y, x) == pytest.approx(0.999, abs=2e-3)
+
+
+def test_atoms_are_all_values_of_a_bootstrapped_quantile():
+    x, law = np.sort(np.random.default_rng(1).normal(size=7)), bootstrap.quantile_law(7, 0.5)
+    atoms, chance = bootstrap.atoms_of_sorted(x, law)
+    assert chance.sum() == pytest.approx(1, abs=1e-14)
+    mean = bootstrap.bootstrap_moments(x[None], q=0.5).mean[0]
+    assert (atoms * chance).sum() == pytest.approx(mean, rel=1e-12)
+    few, _ = bootstrap.atoms_of_sorted(x[:3], law)
+    assert set(few) <= set(atoms)
+
+
 def test_theory_says_nothing_where_it_knows_nothing():
     for method in ("bca strict", "percentile", "smoothed"):
         assert np.isnan(theory.exact_coverage(NormalScores(), method, N_OBS, TARGET))
