@@ -81,16 +81,10 @@ class Bound(Threshold):
 
 
 def study(config: Config) -> Study:
-    scenarios = grid(
-        Bound,
-        scores=[SCORES[name] for name in config.scores],
-        sensitivity=config.sensitivity,
-        confidence=config.confidence,
-        n_obs=config.n_obs,
-    )
+    swept = {name: getattr(config, name) for name in ("sensitivity", "confidence", "n_obs")}
     return Study(
         name="classifier_threshold_grid",
-        scenarios=scenarios,
+        scenarios=grid(Bound, scores=[SCORES[name] for name in config.scores], **swept),
         measures=[rejection_rate("safe", name="coverage"), mean("sensitivity")],
         axes={"method": GRID_METHODS},
         block_size=50,

@@ -86,15 +86,10 @@ class Umbrella:
 
 
 def study(config: Config) -> Study:
-    scenarios = grid(
-        Umbrella,
-        n_obs=config.n_obs,
-        sensitivity=config.sensitivity,
-        confidence=config.confidence,
-    )
+    swept = ("n_obs", "sensitivity", "confidence")
     return Study(
         name="umbrella_rank",
-        scenarios=scenarios,
+        scenarios=grid(Umbrella, **{name: getattr(config, name) for name in swept}),
         measures=[
             rejection_rate("safe", name="coverage"),
             rejection_rate("exactly", name="exactly"),

@@ -113,16 +113,10 @@ class Threshold:
 
 
 def study(config: Config) -> Study:
-    scenarios = grid(
-        Threshold,
-        n_obs=config.n_obs,
-        sensitivity=config.sensitivity,
-        confidence=config.confidence,
-        n_boot=config.n_boot,
-    )
+    swept = ("n_obs", "sensitivity", "confidence", "n_boot")
     return Study(
         name="classifier_threshold",
-        scenarios=scenarios,
+        scenarios=grid(Threshold, **{name: getattr(config, name) for name in swept}),
         measures=(
             rejection_rate("safe", name="coverage"),
             mean("sensitivity"),

@@ -113,20 +113,11 @@ class AppliedTrial(Threshold):
 def study(config: Config) -> Study:
     margin = float(np.round(config.sensitivity - config.null_sensitivity, 12))
     n_trial = normal_sample_size(config.sensitivity, margin, config.power, config.alpha)
-    scenarios = grid(
-        AppliedTrial,
-        n_obs=config.n_test,
-        sensitivity=config.sensitivity,
-        confidence=config.confidence,
-        null_sensitivity=config.null_sensitivity,
-        alpha=config.alpha,
-        power=config.power,
-        n_trial=int(np.ceil(n_trial)),
-        n_boot=config.n_boot,
-    )
+    sizes = {"n_obs": config.n_test, "n_trial": int(np.ceil(n_trial))}
+    asked = ("sensitivity", "confidence", "null_sensitivity", "alpha", "power", "n_boot")
     return Study(
         name="classifier_trial",
-        scenarios=scenarios,
+        scenarios=grid(AppliedTrial, **sizes, **{name: getattr(config, name) for name in asked}),
         measures=[
             rejection_rate("reject", name="power"),
             mean("power_given_threshold"),
