@@ -112,12 +112,12 @@ class AppliedTrial(Threshold):
 
 def study(config: Config) -> Study:
     margin = float(np.round(config.sensitivity - config.null_sensitivity, 12))
-    n_trial = normal_sample_size(config.sensitivity, margin, config.power, config.alpha)
-    sizes = {"n_obs": config.n_test, "n_trial": int(np.ceil(n_trial))}
+    size = normal_sample_size(config.sensitivity, margin, config.power, config.alpha)
     asked = ("sensitivity", "confidence", "null_sensitivity", "alpha", "power", "n_boot")
+    factors = {name: getattr(config, name) for name in asked}
     return Study(
         name="classifier_trial",
-        scenarios=grid(AppliedTrial, **sizes, **{name: getattr(config, name) for name in asked}),
+        scenarios=grid(AppliedTrial, n_obs=config.n_test, n_trial=int(np.ceil(size)), **factors),
         measures=[
             rejection_rate("reject", name="power"),
             mean("power_given_threshold"),
