@@ -5,7 +5,7 @@ from arch.bootstrap import IIDBootstrap
 from scipy import stats
 
 from simstudy.dgps.scores import NormalScores
-from simstudy.stats.classifier import bounds as threshold_bounds
+from simstudy.stats.classifier import bootstrap_bounds as threshold_bounds
 from simstudy.stats.classifier import trial as binomial_trial
 from tests.benchmarks.timing import seconds
 
