@@ -16,14 +16,11 @@ Performance  Coverage and mean true sensitivity, with the exact value where theo
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from experiments._classifier_thresholds import (
-    FURTHER,
-    METHODS,
-)
-from experiments.classifier_threshold import Threshold
+from experiments.classifier_threshold.study import Threshold
 from simstudy.analysis.result import Result
 from simstudy.design import Columns, grid
 from simstudy.dgps.scores import (
@@ -33,13 +30,22 @@ from simstudy.dgps.scores import (
     Scores,
     SkewedScores,
 )
-from simstudy.figures import measure_curves, nested_loop_plot, theme
-from simstudy.figures.frame import caption
+from simstudy.figures import (
+    caption,
+    colors_of,
+    in_order,
+    measure_curves,
+    nested_loop_plot,
+    rows_like,
+    theme,
+    with_labels,
+)
 from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import mean, rejection_rate
 from simstudy.options import option, published
+from simstudy.stats.classifier.thresholds import FURTHER, METHODS
 from simstudy.study import Study
 
 GRID_METHODS = (*METHODS, *FURTHER)
@@ -48,12 +54,6 @@ SCORES: dict[str, Scores] = {
     "skewed": SkewedScores(skewness=-1.5),
     "heavy_tailed": HeavyTailedScores(df=3),
     "discretised": DiscretisedScores(step=0.25),
-}
-LABELS = {
-    "NormalScores": "normal",
-    "SkewedScores": "skewed",
-    "HeavyTailedScores": "heavy-tailed",
-    "DiscretisedScores": "rounded",
 }
 
 
@@ -76,21 +76,15 @@ class Bound(Threshold):
     methods: ClassVar[tuple[str, ...]] = GRID_METHODS
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        columns = super().simulate(streams, n_rep)
+        columns = self.set_on(self.scores.draw(streams("data"), n_rep, self.n_obs), streams)
         return {name: columns[name] for name in ("safe", "sensitivity")}
 
 
 def study(config: Config) -> Study:
-    scenarios = grid(
-        Bound,
-        scores=[SCORES[name] for name in config.scores],
-        sensitivity=config.sensitivity,
-        confidence=config.confidence,
-        n_obs=config.n_obs,
-    )
+    swept = {name: getattr(config, name) for name in ("sensitivity", "confidence", "n_obs")}
     return Study(
         name="classifier_threshold_grid",
-        scenarios=scenarios,
+        scenarios=grid(Bound, scores=[SCORES[name] for name in config.scores], **swept),
         measures=[rejection_rate("safe", name="coverage"), mean("sensitivity")],
         axes={"method": GRID_METHODS},
         block_size=50,
@@ -116,109 +110,97 @@ SHOWN = {
     "smoothed": "smoothed bootstrap",
     "tolerance": "normal tolerance",
 }
+COLORS = colors_of(SHOWN.values())
+SCORES_IN_WORDS = dict(
+    zip(SCORES.values(), ("normal", "skewed", "heavy-tailed", "rounded"), strict=True)
+)
+NUMBERS = ["estimate", "lower", "upper", "exact"]
+SURE = "Where no score is safe the umbrella calls everybody positive: coverage and sensitivity 1."
+
+
+def shown_rows(result: Result, words: dict[str, str] = SHOWN) -> pd.DataFrame:
+    """The summary of some methods, methods and scores in words."""
+    rows = result.summary[result.summary["method"].isin(words)].drop(columns="n_boot")
+    rows = with_labels(rows, result.plan.scenarios, scores=SCORES_IN_WORDS)
+    return rows.assign(method=in_order(rows["method"], words))
+
+
+def less(rows: pd.DataFrame, aim: str) -> pd.DataFrame:
+    """How far estimates are above what was asked for."""
+    return rows.assign(**{name: rows[name] - rows[aim] for name in NUMBERS})
 
 
 def figure_coverage(result: Result) -> ggplot:
     """Coverage by n, target and scores, at the first confidence."""
     confidence = result.plan.scenarios[0].confidence
-    figure = _curves(shown_rows(result, "coverage"), "coverage", nominal=confidence)
-    return figure + p9.labs(y=f"coverage, {confidence:.0%} asked", caption=_says(result))
+    return _curves(result, shown_rows(result), "coverage", confidence) + p9.labs(
+        y=f"coverage, {confidence:.0%} asked"
+    )
 
 
 def figure_efficiency(result: Result) -> ggplot:
     """What safety costs: how far the mean true sensitivity is above its target."""
-    rows = shown_rows(result, "mean_sensitivity")
-    for name in ("estimate", "lower", "upper", "exact"):
-        rows[name] = rows[name] - rows["sensitivity"]
-    figure = _curves(rows, "mean_sensitivity", nominal=0.0)
-    return figure + p9.labs(y="mean true sensitivity minus target", caption=_says(result))
-
-
-def _says(result: Result) -> str:
-    n_rep = next(iter(result.n_rep.values()))
-    return caption(
-        f"Solid: exact theory. Points: {n_rep:,} replicates, with 95% Monte Carlo intervals.",
-        "Where no score is safe the umbrella calls everybody positive: coverage and sensitivity "
-        f"1. {result.plan.scenarios[0].confidence:.0%} confidence asked.",
+    rows = less(shown_rows(result), "sensitivity")
+    return _curves(result, rows, "mean_sensitivity", 0.0) + p9.labs(
+        y="mean true sensitivity minus target"
     )
 
 
-def shown_rows(result: Result, *measures: str) -> pd.DataFrame:
-    """The summary of some measures at the first confidence, methods and scores in words."""
-    confidence = result.plan.scenarios[0].confidence
-    rows = result.summary
-    rows = rows[rows["measure"].isin(measures) & (rows["confidence"] == confidence)]
-    rows = rows[rows["method"].isin(SHOWN)].drop(columns=["n_boot", "confidence"])
-    names = [SHOWN[m] for m in rows["method"]]
-    shown: pd.DataFrame = rows.assign(
-        method=pd.Categorical(names, list(SHOWN.values())), scores=_in_words(rows["scores"])
-    )
-    return shown
-
-
-def _in_words(scores: pd.Series) -> Any:
-    return pd.Categorical([LABELS[s.split("(")[0]] for s in scores], list(LABELS.values()))
-
-
-def _curves(rows: pd.DataFrame, measure: str, nominal: float) -> ggplot:
+def _curves(result: Result, rows: pd.DataFrame, measure: str, nominal: float) -> ggplot:
     figure = measure_curves(
-        rows, x="n_obs", y=measure, color="method", panel="sensitivity", rows="scores",
-        nominal=nominal, log_x=True,
+        rows_like(rows, result.plan.scenarios[0], "confidence"), x="n_obs", y=measure,
+        color="method", panel="sensitivity", rows="scores", nominal=nominal, log_x=True,
+        colors=COLORS,
     )  # fmt: skip
-    return figure + p9.labs(x="positive cases n") + p9.theme(figure_size=(10, 9))
+    says = caption(figure.labels.caption, SURE)
+    return figure + p9.labs(x="positive cases n", caption=says) + p9.theme(figure_size=(10, 9))
 
 
 def figure_trade_off(result: Result) -> ggplot:
     """Coverage against mean sensitivity of every method at n = 50: right and low is good."""
-    one = min(result.plan.scenarios, key=lambda s: (abs(s.n_obs - 50), abs(s.sensitivity - 0.95)))
-    rows = shown_rows(result, "coverage", "mean_sensitivity")
-    rows = rows[(rows["n_obs"] == one.n_obs) & (rows["sensitivity"] == one.sensitivity)]
-    wide = rows.pivot(index=["scores", "method"], columns="measure",
-                      values=["estimate", "mcse"]).reset_index()  # fmt: skip
-    wide.columns = pd.Index(["_".join(filter(None, name)) for name in wide.columns])
-    cover, kept = wide["estimate_coverage"], wide["estimate_mean_sensitivity"]
-    drawn = wide[["scores", "method"]].assign(
-        x=cover, y=kept, left=cover - 2 * wide["mcse_coverage"],
-        right=cover + 2 * wide["mcse_coverage"], low=kept - 2 * wide["mcse_mean_sensitivity"],
-        high=kept + 2 * wide["mcse_mean_sensitivity"],
-    )  # fmt: skip
+    near = min(result.plan.scenarios, key=lambda s: (abs(s.n_obs - 50), abs(s.sensitivity - 0.95)))
+    near = dataclasses.replace(near, confidence=result.plan.scenarios[0].confidence)
+    rows = rows_like(shown_rows(result), near, "n_obs", "sensitivity", "confidence")
+    rows = rows.assign(half=2 * rows["mcse"]).set_index(["scores", "method"])
+    cover, kept = (rows[rows["measure"] == m] for m in ("coverage", "mean_sensitivity"))
+    drawn = pd.DataFrame(
+        {
+            "x": cover["estimate"], "y": kept["estimate"],
+            "left": cover["estimate"] - cover["half"], "right": cover["estimate"] + cover["half"],
+            "low": kept["estimate"] - kept["half"], "high": kept["estimate"] + kept["half"],
+        }
+    ).reset_index()  # fmt: skip
     return (
         p9.ggplot(drawn, p9.aes(x="x", y="y", color="method", shape="method"))
-        + p9.geom_vline(xintercept=result.plan.scenarios[0].confidence, linetype="dashed",
-                        color=theme.MUTED)
-        + p9.geom_hline(yintercept=one.sensitivity, color=theme.MUTED, linetype="dotted")
+        + p9.geom_vline(xintercept=near.confidence, linetype="dashed", color=theme.MUTED)
+        + p9.geom_hline(yintercept=near.sensitivity, color=theme.MUTED, linetype="dotted")
         + p9.geom_segment(p9.aes(x="left", xend="right", yend="y"), size=0.5, show_legend=False)
         + p9.geom_segment(p9.aes(y="low", yend="high", xend="x"), size=0.5, show_legend=False)
         + p9.geom_point(size=2.4)
         + p9.facet_wrap("scores", nrow=2)
-        + theme.scale_color_study(name=" ")
+        + p9.scale_color_manual(values=COLORS, name=" ")
         + theme.scale_shape_study(name=" ")
         + p9.labs(
             x="coverage",
             y="mean true sensitivity",
             caption=caption(
-                f"n = {one.n_obs}, target {one.sensitivity:.0%} (dotted), confidence asked dashed.",
-                "Bars: 2 MCSE. On the dashed line, lower is better.",
+                f"n = {near.n_obs}, target {near.sensitivity:.0%} (dotted), confidence asked "
+                "dashed. Bars: 2 MCSE. On the dashed line, lower is better."
             ),
         )
         + theme.theme_study()
         + p9.theme(figure_size=(8.6, 6.6))
-    )  # fmt: skip
+    )
 
 
 def figure_nested_loop(result: Result) -> ggplot:
     """Coverage error of four methods in all scenarios at once."""
-    rows = result.summary.drop(columns="n_boot")
     few = {m: SHOWN[m] for m in ("bca strict", "bca mid", "umbrella", "umbrella interpolated")}
-    rows = rows[(rows["measure"] == "coverage") & rows["method"].isin(few)]
-    rows = rows.assign(
-        method=pd.Categorical([few[m] for m in rows["method"]], list(few.values())),
-        scores=_in_words(rows["scores"]),
-        measure="coverage minus confidence",
-    )
-    for name in ("estimate", "lower", "upper", "exact"):
-        rows[name] = rows[name] - rows["confidence"]
-    return nested_loop_plot(
-        rows, y="coverage minus confidence", color="method", nominal=0.0,
-        factors=("scores", "confidence", "sensitivity", "n_obs"),
+    rows = less(shown_rows(result, few), "confidence")
+    error = "coverage minus confidence"
+    figure = nested_loop_plot(
+        rows.assign(measure=rows["measure"].replace("coverage", error)), y=error, color="method",
+        nominal=0.0, factors=("scores", "confidence", "sensitivity", "n_obs"),
     )  # fmt: skip
+    colors = {"values": COLORS, "name": "method"}
+    return figure + p9.scale_color_manual(**colors) + p9.scale_fill_manual(**colors)

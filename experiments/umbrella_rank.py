@@ -15,20 +15,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
 from simstudy.design import Columns, grid
-from simstudy.figures import theme
-from simstudy.figures.frame import caption
+from simstudy.figures import caption, heat_map_plot, in_order, measure_curves, rows_like
 from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import rejection_rate
 from simstudy.options import option, published
+from simstudy.shapes import Int
 from simstudy.stats.classifier.umbrella import (
     least_feasible_n,
     rank_table,
@@ -68,7 +67,7 @@ class Umbrella:
     confidence: float = 0.8
 
     @property
-    def ranks(self) -> Any:
+    def ranks(self) -> Int[np.ndarray, " rank"]:
         """The rank on each position of the axis; 0 is the threshold −∞."""
         best = umbrella_rank(self.n_obs, self.sensitivity, self.confidence)
         return np.array([int(best), *(int(rank) for rank in RANKS[1:])])
@@ -78,7 +77,7 @@ class Umbrella:
         n_below = (scores < 1 - self.sensitivity).sum(axis=1)[:, None]
         return {"safe": n_below >= self.ranks, "exactly": n_below == self.ranks}
 
-    def exact(self) -> dict[str, Any]:
+    def exact(self) -> Columns:
         table = rank_table(self.n_obs, self.sensitivity)
         return {
             "coverage": table.coverage[self.ranks],
@@ -87,15 +86,10 @@ class Umbrella:
 
 
 def study(config: Config) -> Study:
-    scenarios = grid(
-        Umbrella,
-        n_obs=config.n_obs,
-        sensitivity=config.sensitivity,
-        confidence=config.confidence,
-    )
+    swept = ("n_obs", "sensitivity", "confidence")
     return Study(
         name="umbrella_rank",
-        scenarios=scenarios,
+        scenarios=grid(Umbrella, **{name: getattr(config, name) for name in swept}),
         measures=[
             rejection_rate("safe", name="coverage"),
             rejection_rate("exactly", name="exactly"),
@@ -112,78 +106,36 @@ def study(config: Config) -> Study:
 def figure_3(result: Result) -> ggplot:
     """The umbrella's rank by n, and the confidence that it really has."""
     first = result.plan.scenarios[0]
-    every = np.arange(1, max(one.n_obs for one in result.plan.scenarios) + 1)
-    rank = np.asarray(umbrella_rank(every, first.sensitivity, first.confidence))
-    kept = 1 - np.asarray(violation(rank, every, first.sensitivity))
-    titles = ("rank of the threshold", "its actual confidence")
-    lines = _panels(titles, every, rank, kept)
-    points = _simulated(result, first)
-    dots = pd.concat([
-        pd.DataFrame({"panel": _panel(titles, 0, len(points)), "n": points["n_obs"],
-                      "value": umbrella_rank(points["n_obs"], *_about(first))}),
-        pd.DataFrame({"panel": _panel(titles, 1, len(points)), "n": points["n_obs"],
-                      "value": points["estimate"], "lower": points["lower"],
-                      "upper": points["upper"]}),
-    ])  # fmt: skip
-    least = int(least_feasible_n(*_about(first)))
-    nominal = pd.DataFrame({"panel": _panel(titles, 1, 1), "value": [first.confidence]})
-    return (
-        p9.ggplot(lines, p9.aes(x="n", y="value"))
-        + p9.annotate("rect", xmin=0, xmax=least - 0.5, ymin=-np.inf, ymax=np.inf,
-                      fill="#DDDDDD", alpha=0.6)
-        + p9.geom_hline(p9.aes(yintercept="value"), nominal, linetype="dashed", color=theme.MUTED)
-        + p9.geom_line(p9.aes(group="run"), color=theme.BLUE, size=0.7)
-        + p9.geom_linerange(p9.aes(ymin="lower", ymax="upper"), dots, color=theme.VERMILLION,
-                            na_rm=True)
-        + p9.geom_point(data=dots, color=theme.VERMILLION, size=1.6)
-        + p9.facet_wrap("panel", ncol=1, scales="free_y")
-        + p9.scale_y_continuous(breaks=_breaks)
-        + p9.scale_x_continuous(expand=(0.01, 0))
-        + p9.labs(
-            x="positive cases n",
-            y="",
-            caption=caption(
-                f"{first.sensitivity:.0%} sensitivity with {first.confidence:.0%} confidence.",
-                "Lines: exact, for every n. Points: the document's n; below, simulated, with 95% "
-                f"Wilson intervals ({int(points['n_rep'].min()):,} replicates). Grey: below "
-                f"n = {least} not even the smallest score is safe (rank 0).",
-            ),
-        )
-        + theme.theme_study()
-        + p9.theme(figure_size=(7.0, 6.4))
+    about = (first.sensitivity, first.confidence)
+    rows = result.summary.query("measure == 'coverage' and rank == 'umbrella'")
+    rows = rows_like(rows, first, "sensitivity", "confidence")
+    figure = measure_curves(
+        rows, x="n_obs", y="coverage", rows="measure", nominal={"coverage": first.confidence},
+        exact=_law(int(rows["n_obs"].max()), *about), joined=False,
     )  # fmt: skip
-
-
-def _about(one: Umbrella) -> tuple[float, float]:
-    return one.sensitivity, one.confidence
-
-
-def _panel(titles: tuple[str, ...], i: int, n: int) -> Any:
-    return pd.Categorical([titles[i]] * n, list(titles))
-
-
-def _panels(titles: tuple[str, ...], n: Any, rank: Any, kept: Any) -> Any:
-    """Rank as one staircase; confidence as one line for each rank, for it jumps between them."""
-    steps = pd.DataFrame({"n": np.repeat(n, 2) + np.tile([-0.5, 0.5], len(n)),
-                          "value": np.repeat(rank, 2), "run": "rank"})  # fmt: skip
-    saw = pd.DataFrame({"n": n, "value": kept, "run": rank.astype(str)})[rank > 0]
-    return pd.concat(
-        frame.assign(panel=_panel(titles, i, len(frame))) for i, frame in enumerate((steps, saw))
+    least = int(least_feasible_n(*about))
+    says = (
+        f"{first.sensitivity:.0%} sensitivity with {first.confidence:.0%} confidence. Grey: below "
+        f"n = {least} not even the smallest score is safe (rank 0)."
+    )
+    grey = {"xmin": 0, "xmax": least - 0.5, "fill": "#DDDDDD", "alpha": 0.6}
+    return (
+        figure
+        + p9.annotate("rect", **grey, ymin=-np.inf, ymax=np.inf)
+        + p9.labs(x="positive cases n", y="", caption=caption(figure.labels.caption, says))
+        + p9.theme(figure_size=(7.0, 6.4))
     )
 
 
-def _simulated(result: Result, first: Umbrella) -> Any:
-    rows = result.summary.query("measure == 'coverage' and rank == 'umbrella'")
-    same = (rows["sensitivity"] == first.sensitivity) & (rows["confidence"] == first.confidence)
-    return rows[same]
-
-
-def _breaks(limits: tuple[float, float]) -> list[float]:
-    """Whole ranks; tenths of a confidence."""
-    low, high = limits
-    if high > 1.5:
-        return list(range(int(np.ceil(low)), int(high) + 1))
-    return [x for x in np.round(np.arange(0, 1.01, 0.05), 2) if low <= x <= high]
+def _law(last: int, sensitivity: float, confidence: float) -> pd.DataFrame:
+    """Rank as a staircase; confidence where there is a rank, with a jump where the rank grows."""
+    n = np.arange(1, last + 1)
+    rank = np.asarray(umbrella_rank(n, sensitivity, confidence))
+    kept = 1 - np.asarray(violation(rank, n, sensitivity))
+    saw = pd.DataFrame({"n_obs": n, "exact": kept, "measure": "coverage"})[rank > 0]
+    ends = np.repeat(n, 2) + np.tile([-0.5, 0.5], last)
+    steps = pd.DataFrame({"n_obs": ends, "exact": np.repeat(rank, 2), "measure": "rank"})
+    return pd.concat([saw, steps.drop_duplicates("n_obs", keep="last")])
 
 
 PUBLISHED = {
@@ -192,78 +144,49 @@ PUBLISHED = {
     "violation": (0.08, 0.28, 0.54, 0.76),
 }
 HEADS = {
-    "probability": "exactly r scores\nbelow t*",
-    "coverage": "sensitivity\nkept",
-    "violation": "sensitivity\nfalls short",
+    "probability": "exactly r scores below t*",
+    "coverage": "sensitivity kept",
+    "violation": "sensitivity falls short",
 }
+FIFTY = {"n_obs": 50, "sensitivity": 0.95, "confidence": 0.8}
 
 
 def figure_table(result: Result) -> ggplot:
     """The table for n = 50: each rank's probabilities as published, exactly, and simulated."""
-    one = _fifty(result)
-    cells = pd.concat(_table_column(result, one, name) for name in HEADS)
-    return (
-        p9.ggplot(cells, p9.aes(x="way", y="rank"))
-        + p9.geom_tile(p9.aes(fill="value"), color="white", size=0.8, show_legend=False)
-        + p9.geom_text(p9.aes(label="words"), size=9)
-        + p9.facet_wrap("column", nrow=1)
-        + p9.scale_fill_gradient(low="#FFFFFF", high="#9EC4E0", limits=(0, 1))
-        + p9.labs(
-            x="",
-            y="rank r",
-            caption=caption(
-                f"n = {one.n_obs} positive cases, {one.sensitivity:.0%} sensitivity. In "
-                f"parentheses: MCSE, {result.n_rep[next(iter(result.n_rep))]:,} replicates.",
-            ),
-        )
-        + theme.theme_study()
-        + p9.theme(figure_size=(8.8, 3.4), panel_grid_major=p9.element_blank())
+    scenario = result.scenario(**FIFTY)
+    cells = pd.concat(_table_column(result, name) for name in HEADS)
+    figure = heat_map_plot(
+        cells.assign(probability=in_order(cells["probability"], HEADS)), measure="share", x="way",
+        y="rank", panel="probability", digits=3,
+    )  # fmt: skip
+    says = f"n = {scenario.n_obs} positive cases, {scenario.sensitivity:.0%} sensitivity."
+    return figure + p9.labs(x="", y="rank r", caption=caption(says, figure.labels.caption))
+
+
+def _table_column(result: Result, name: str) -> pd.DataFrame:
+    simulated, mcse = np.transpose([_simulated(result, name, rank) for rank in (1, 2, 3, 4)])
+    exact = getattr(rank_table(50, 0.95), name)[1:5]
+    shares = {"published": PUBLISHED[name], "exact": exact, "simulated": simulated}
+    cells = pd.DataFrame(shares, index=pd.Index(RANKS[1:], name="rank")).melt(
+        var_name="way", value_name="estimate", ignore_index=False
     )
+    cells["mcse"] = np.where(cells["way"] == "simulated", np.tile(mcse, 3), np.nan)
+    way, rank = (in_order(x, {x: x for x in x}) for x in (cells["way"], cells.index[::-1]))
+    return cells.assign(way=way, rank=rank[::-1], measure="share", probability=name)
 
 
-def _fifty(result: Result) -> Umbrella:
-    for one in result.plan.scenarios:
-        if one == Umbrella(50):
-            return one  # type: ignore[no-any-return]
-    raise LookupError("n_obs=50 with 95% sensitivity and 80% confidence")
-
-
-def _table_column(result: Result, one: Umbrella, name: str) -> pd.DataFrame:
-    exact = getattr(rank_table(one.n_obs, one.sensitivity), name)[1:5]
+def _simulated(result: Result, name: str, rank: int) -> tuple[float, float]:
+    """An entry of the table as simulated, with its MCSE."""
     measure = "exactly" if name == "probability" else "coverage"
-    rows = [_row(result, measure, rank) for rank in RANKS[1:]]
-    drawn = [1 - r["estimate"] if name == "violation" else r["estimate"] for r in rows]
-    words = {
-        "published": [f"{value:.2f}" for value in PUBLISHED[name]],
-        "exact": [f"{value:.4f}" for value in exact],
-        "simulated": [f"{d:.3f}\n({r['mcse']:.3f})" for d, r in zip(drawn, rows, strict=True)],
-    }
-    values = dict(zip(words, (PUBLISHED[name], exact, drawn), strict=True))
-    return pd.concat(
-        pd.DataFrame(
-            {
-                "way": pd.Categorical([way] * 4, list(words)),
-                "rank": pd.Categorical(RANKS[1:], RANKS[:0:-1]),
-                "value": values[way],
-                "words": words[way],
-                "column": pd.Categorical([HEADS[name]] * 4, list(HEADS.values())),
-            }
-        )
-        for way in words
-    )
-
-
-def _row(result: Result, measure: str, rank: str) -> Any:
-    return result.value(measure, n_obs=50, sensitivity=0.95, confidence=0.8, rank=rank)
+    row = result.value(measure, rank=str(rank), **FIFTY)
+    return 1 - row["estimate"] if name == "violation" else row["estimate"], row["mcse"]
 
 
 # ---------------------------------------------------------------- claims
 def _table_entry(result: Result, name: str, rank: int) -> Reproduced:
-    measure = "exactly" if name == "probability" else "coverage"
-    row = _row(result, measure, str(rank))
+    share, mcse = _simulated(result, name, rank)
     exact = getattr(rank_table(50, 0.95), name)[rank]
-    share = 1 - row["estimate"] if name == "violation" else row["estimate"]
-    return Reproduced(float(exact), detail=f"exact; simulated {share:.4f} ({row['mcse']:.4f})")
+    return Reproduced(float(exact), detail=f"exact; simulated {share:.4f} ({mcse:.4f})")
 
 
 def _rank_at_50(_: Result) -> Reproduced:

@@ -22,7 +22,7 @@ CHECKED = [
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
     for folder in ("stats", "dgps")
     for path in sorted((PACKAGE / folder).rglob("*.py"))
-    if not path.name.startswith("_")
+    if not path.name.startswith("_") and path.parent.name != "compiled"
 ]
 
 

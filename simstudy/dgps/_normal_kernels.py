@@ -17,7 +17,8 @@ import math
 import numpy as np
 
 from simstudy.shapes import Float, UInt64
-from simstudy.stats._compile import kernel
+from simstudy.stats.compiled.kernel import kernel
+from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed
 
 N_LAYERS = 256
 EDGE = 3.6541528853610088  # where the tail begins: the one for which the layers end at height 1
@@ -48,19 +49,6 @@ HEIGHT = np.exp(-0.5 * WIDTH * WIDTH)
 
 
 @kernel
-def _next(state: np.uint64) -> np.uint64:
-    return state + np.uint64(0x9E3779B97F4A7C15)
-
-
-@kernel
-def _mixed(state: np.uint64) -> np.uint64:
-    """The output of SplitMix64 in this state."""
-    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@kernel
 def _uniform(word: np.uint64) -> float:
     """In (0, 1), never at its ends."""
     return (np.float64(word >> np.uint64(11)) + 0.5) * UNIT
@@ -76,16 +64,18 @@ def _place(word: np.uint64) -> float:
 def _tail(state: np.uint64) -> float:
     """A draw beyond `EDGE`, by Marsaglia's (1964) exponential rejection."""
     while True:
-        state = _next(state)
-        beyond = -math.log(_uniform(_mixed(state))) / EDGE
-        state = _next(state)
-        if -2.0 * math.log(_uniform(_mixed(state))) > beyond * beyond:
+        state = state + GOLDEN
+        beyond = -math.log(_uniform(mixed(state))) / EDGE
+        state = state + GOLDEN
+        if -2.0 * math.log(_uniform(mixed(state))) > beyond * beyond:
             return EDGE + beyond
 
 
 @kernel
 def _unsure(word: np.uint64) -> float:
     """A draw whose place lies in the tail or across the curve; the latter may be refused."""
+    # The word itself starts the stream that its further words come from: nothing is shared between
+    # draws, so how many are refused moves no other.
     state = word
     while True:
         layer = np.int64(word & np.uint64(255))
@@ -94,16 +84,18 @@ def _unsure(word: np.uint64) -> float:
             return x
         if layer == 0:
             return math.copysign(_tail(state), x)
-        state = _next(state)
-        share = _uniform(_mixed(state))
+        state = state + GOLDEN
+        share = _uniform(mixed(state))
         if HEIGHT[layer] + share * (HEIGHT[layer + 1] - HEIGHT[layer]) < math.exp(-0.5 * x * x):
             return x
-        state = _next(state)
-        word = _mixed(state)
+        state = state + GOLDEN
+        word = mixed(state)
 
 
 @kernel
 def _normal(word: np.uint64) -> float:
+    # The layer's number is in the lowest 8 bits and the place in the upper 54, sign included: the
+    # two share no bit. Below the width of the layer above, x is under the curve at any height.
     layer = np.int64(word & np.uint64(255))
     x = _place(word) * WIDTH[layer]
     return x if abs(x) < WIDTH[layer + 1] else _unsure(word)
@@ -121,6 +113,8 @@ def normal_sums(
     words: UInt64[np.ndarray, " word"], n_obs: int, out: Float[np.ndarray, " rep"]
 ) -> None:
     """Fill `out` with sums of `n_obs` standard normals, one for each of the words."""
+    # From the first observation to the last: the order is part of what the draw is, and a second
+    # chain would gain nothing, as making a normal takes longer than adding it.
     at = 0
     for rep in range(out.size):
         total = 0.0

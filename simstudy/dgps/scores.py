@@ -7,14 +7,14 @@ specificity, one minus the share at or above the threshold.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
-from simstudy.stats._refusals import check_count, check_proportion
+from simstudy.stats.arguments import Numbers, check_count, check_proportion
 
 Real = Float[np.ndarray, "..."]
 LATTICE_SLACK = 1e-9
@@ -25,27 +25,48 @@ LATTICE_SLACK = 1e-9
 class Scores(Protocol):
     """What a study of thresholds needs from the scores of one class."""
 
+    continuous: ClassVar[bool]  # whether no two scores are ever equal
+    normal: ClassVar[bool]
+
     def draw(
         self, rng: np.random.Generator, n_rep: int, n_obs: int
     ) -> Float[np.ndarray, "rep obs"]:
         """Independent scores, one replicate per row."""
 
-    def sensitivity(self, threshold: Any) -> Any:
+    def sensitivity(self, threshold: Numbers) -> Any:
         """P(score >= threshold), elementwise; −∞ gives 1."""
 
-    def specificity(self, threshold: Any) -> Any:
+    def specificity(self, threshold: Numbers) -> Any:
         """P(score < threshold), elementwise; +∞ gives 1."""
 
-    def quantile(self, q: Any) -> Any:
+    def cdf(self, threshold: Numbers) -> Any:
+        """P(score <= threshold), elementwise: where scores are tied, more than the specificity."""
+
+    def quantile(self, q: Numbers) -> Any:
         """Smallest value with at least `q` of the distribution at or below it."""
 
-    def threshold(self, sensitivity: Any) -> Any:
+    def threshold(self, sensitivity: Numbers) -> Any:
         """Largest threshold that has at least this sensitivity: the true t*."""
 
 
+class ContinuousScores:
+    """Scores of which no two are ever equal."""
+
+    continuous: ClassVar[bool] = True
+    normal: ClassVar[bool] = False
+
+    def specificity(self, threshold: Numbers) -> Any:
+        raise NotImplementedError
+
+    def cdf(self, threshold: Numbers) -> Any:
+        return self.specificity(threshold)
+
+
 @dataclass(frozen=True)
-class NormalScores:
+class NormalScores(ContinuousScores):
     """Normal scores, such as log-odds often look; in units of the score."""
+
+    normal: ClassVar[bool] = True
 
     mean: float = 1.0
     sd: float = 1.0
@@ -58,21 +79,21 @@ class NormalScores:
     ) -> Float[np.ndarray, "rep obs"]:
         return self.mean + self.sd * rng.standard_normal(_shape(n_rep, n_obs))
 
-    def sensitivity(self, threshold: Any) -> Any:
+    def sensitivity(self, threshold: Numbers) -> Any:
         return special.ndtr((self.mean - np.asarray(threshold)) / self.sd)
 
-    def specificity(self, threshold: Any) -> Any:
+    def specificity(self, threshold: Numbers) -> Any:
         return special.ndtr((np.asarray(threshold) - self.mean) / self.sd)
 
-    def quantile(self, q: Any) -> Any:
+    def quantile(self, q: Numbers) -> Any:
         return self.mean + self.sd * special.ndtri(_level(q))
 
-    def threshold(self, sensitivity: Any) -> Any:
+    def threshold(self, sensitivity: Numbers) -> Any:
         return self.mean - self.sd * special.ndtri(_level(sensitivity, "sensitivity"))
 
 
 @dataclass(frozen=True)
-class SkewedScores:
+class SkewedScores(ContinuousScores):
     """Gamma scores, shifted, scaled and, for a long left tail, mirrored.
 
     Parameters
@@ -105,33 +126,33 @@ class SkewedScores:
     ) -> Float[np.ndarray, "rep obs"]:
         return np.asarray(self._place(rng.standard_gamma(self.shape, _shape(n_rep, n_obs))))
 
-    def sensitivity(self, threshold: Any) -> Any:
+    def sensitivity(self, threshold: Numbers) -> Any:
         tail = special.gammaincc if self.skewness > 0 else special.gammainc
         return tail(self.shape, self._gamma(threshold))
 
-    def specificity(self, threshold: Any) -> Any:
+    def specificity(self, threshold: Numbers) -> Any:
         tail = special.gammainc if self.skewness > 0 else special.gammaincc
         return tail(self.shape, self._gamma(threshold))
 
-    def quantile(self, q: Any) -> Any:
+    def quantile(self, q: Numbers) -> Any:
         inverse = special.gammaincinv if self.skewness > 0 else special.gammainccinv
         return self._place(inverse(self.shape, _level(q)))
 
-    def threshold(self, sensitivity: Any) -> Any:
+    def threshold(self, sensitivity: Numbers) -> Any:
         inverse = special.gammainccinv if self.skewness > 0 else special.gammaincinv
         return self._place(inverse(self.shape, _level(sensitivity, "sensitivity")))
 
-    def _place(self, gamma: Any) -> Any:
+    def _place(self, gamma: Numbers) -> Any:
         unit = (gamma - self.shape) / np.sqrt(self.shape)
         return self.mean + self.sd * np.sign(self.skewness) * unit
 
-    def _gamma(self, score: Any) -> Any:
+    def _gamma(self, score: Numbers) -> Any:
         unit = (np.asarray(score) - self.mean) / self.sd * np.sign(self.skewness)
         return np.maximum(self.shape + np.sqrt(self.shape) * unit, 0.0)
 
 
 @dataclass(frozen=True)
-class HeavyTailedScores:
+class HeavyTailedScores(ContinuousScores):
     """Student-t scores around a location; `scale` multiplies the t variable.
 
     Any `df` above 0 is allowed: quantiles exist where moments do not.
@@ -154,16 +175,16 @@ class HeavyTailedScores:
     ) -> Float[np.ndarray, "rep obs"]:
         return self.location + self.scale * rng.standard_t(self.df, _shape(n_rep, n_obs))
 
-    def sensitivity(self, threshold: Any) -> Any:
+    def sensitivity(self, threshold: Numbers) -> Any:
         return special.stdtr(self.df, (self.location - np.asarray(threshold)) / self.scale)
 
-    def specificity(self, threshold: Any) -> Any:
+    def specificity(self, threshold: Numbers) -> Any:
         return special.stdtr(self.df, (np.asarray(threshold) - self.location) / self.scale)
 
-    def quantile(self, q: Any) -> Any:
+    def quantile(self, q: Numbers) -> Any:
         return self.location + self.scale * special.stdtrit(self.df, _level(q))
 
-    def threshold(self, sensitivity: Any) -> Any:
+    def threshold(self, sensitivity: Numbers) -> Any:
         level = _level(sensitivity, "sensitivity")
         return self.location - self.scale * special.stdtrit(self.df, level)
 
@@ -180,6 +201,9 @@ class DiscretisedScores:
         Distance between neighbouring values, in units of the score.
     """
 
+    continuous: ClassVar[bool] = False
+    normal: ClassVar[bool] = False
+
     base: NormalScores | SkewedScores | HeavyTailedScores = field(default_factory=NormalScores)
     step: float = 0.25
 
@@ -191,34 +215,30 @@ class DiscretisedScores:
     ) -> Float[np.ndarray, "rep obs"]:
         return self.step * np.floor(self.base.draw(rng, n_rep, n_obs) / self.step + 0.5)
 
-    def sensitivity(self, threshold: Any) -> Any:
+    def sensitivity(self, threshold: Numbers) -> Any:
         return self.base.sensitivity(self.step * (self._least_point(threshold) - 0.5))
 
-    def specificity(self, threshold: Any) -> Any:
+    def specificity(self, threshold: Numbers) -> Any:
         return self.base.specificity(self.step * (self._least_point(threshold) - 0.5))
 
-    def quantile(self, q: Any) -> Any:
+    def cdf(self, threshold: Numbers) -> Any:
+        """The next lattice point is half a step away for sure."""
+        return self.specificity(np.asarray(threshold) + self.step / 2)
+
+    def quantile(self, q: Numbers) -> Any:
         return self.step * np.ceil(self.base.quantile(q) / self.step - 0.5 - LATTICE_SLACK)
 
-    def threshold(self, sensitivity: Any) -> Any:
+    def threshold(self, sensitivity: Numbers) -> Any:
         """The lattice point itself; anything above it, up to the next, is less sensitive."""
         edge = self.base.threshold(sensitivity) / self.step
         return self.step * np.floor(edge + 0.5 + LATTICE_SLACK)
 
-    def _least_point(self, threshold: Any) -> Any:
+    def _least_point(self, threshold: Numbers) -> Any:
         """Index of the least lattice point at or above a threshold."""
         return np.ceil(np.asarray(threshold, dtype=float) / self.step - LATTICE_SLACK)
 
 
-def safe_share(scores: Scores, thresholds: Real, sensitivity: float) -> float:
-    """Share of thresholds whose true sensitivity is at least the target: the coverage.
-
-    Decided on the scale of thresholds, t <= t*, where the target's own rounding cannot matter.
-    """
-    return float(np.mean(np.asarray(thresholds) <= scores.threshold(sensitivity)))
-
-
-def _level(value: Any, name: str = "q") -> Real:
+def _level(value: Numbers, name: str = "q") -> Real:
     check_proportion(name, value, "a threshold at that level")
     return np.asarray(value, dtype=float)
 
@@ -229,7 +249,7 @@ def _shape(n_rep: int, n_obs: int) -> tuple[int, int]:
     return n_rep, n_obs
 
 
-def _check_scale(scores: Any, scale: float) -> None:
+def _check_scale(scores: object, scale: float) -> None:
     if not (scale > 0 and np.isfinite(scale)):
         raise DesignError(
             f"{type(scores).__name__} with a spread or step of {scale:g} has no quantiles to "

@@ -196,7 +196,7 @@ def _checked_traces(
             _known[function] = used
     compiled = [part for traced in traces for part in traced.compiled]
     if compiled:
-        from simstudy.stats._compile import rekey
+        from simstudy.stats.compiled.renew import rekey
 
         rekey(compiled, used)
     return traces

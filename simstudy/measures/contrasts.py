@@ -42,11 +42,11 @@ def paired(
         Coverage of the interval, in (0, 1).
     """
     both = _pairs(measure, first, second)
-    one, two = (measure.influence(columns, keep=both) for columns in (first, second))
-    estimate, slope = _compare(one.estimate, two.estimate, scale)
+    left, right = (measure.influence(columns, keep=both) for columns in (first, second))
+    estimate, slope = _compare(left.estimate, right.estimate, scale)
     with np.errstate(invalid="ignore"):
-        psi = slope * (one.psi - _weight(estimate, scale) * two.psi)
-    joint = one._replace(estimate=estimate, psi=psi, trials=one.n_rep.astype(float))
+        psi = slope * (left.psi - _weight(estimate, scale) * right.psi)
+    joint = left._replace(estimate=estimate, psi=psi, trials=left.n_rep.astype(float))
     return _report(joint, standard_error(joint), level)
 
 
@@ -81,11 +81,11 @@ def unpaired(
     Parameters as for `paired`; the two may have different numbers of replicates. `n_rep` and
     `n_failed` are sums.
     """
-    one, two = (measure.estimate(columns, level=level) for columns in (first, second))
-    estimate, slope = _compare(one.estimate, two.estimate, scale)
+    left, right = (measure.estimate(columns, level=level) for columns in (first, second))
+    estimate, slope = _compare(left.estimate, right.estimate, scale)
     with np.errstate(invalid="ignore"):
-        mcse = np.abs(slope) * np.hypot(one.mcse, _weight(estimate, scale) * two.mcse)
-    n_rep, n_failed = one.n_rep + two.n_rep, one.n_failed + two.n_failed
+        mcse = np.abs(slope) * np.hypot(left.mcse, _weight(estimate, scale) * right.mcse)
+    n_rep, n_failed = left.n_rep + right.n_rep, left.n_failed + right.n_failed
     psi = np.empty((0, *np.shape(estimate)))
     joint = Influence(estimate, psi, n_rep, n_failed, np.asarray(n_rep, float))
     return _report(joint, np.asarray(mcse), level)
@@ -111,21 +111,21 @@ def _take(array: np.ndarray, axis: int, index: int) -> np.ndarray:
 
 
 def _pairs(measure: Measure, first: Columns, second: Columns) -> np.ndarray:
-    one, two = measure.used(first), measure.used(second)
-    if one.shape != two.shape:
+    used, other = measure.used(first), measure.used(second)
+    if used.shape != other.shape:
         raise StudyError(
-            f"{measure.name}: {one.shape} against {two.shape} replicates and cells cannot be "
+            f"{measure.name}: {used.shape} against {other.shape} replicates and cells cannot be "
             "paired row by row. Use unpaired, or run both with the same number of replicates."
         )
-    return np.asarray(one & two)
+    return np.asarray(used & other)
 
 
-def _compare(one: np.ndarray, two: np.ndarray, scale: Scale) -> tuple[np.ndarray, np.ndarray]:
+def _compare(first: np.ndarray, second: np.ndarray, scale: Scale) -> tuple[np.ndarray, np.ndarray]:
     """The contrast, and its derivative by the first estimate."""
     if scale == "difference":
-        return np.asarray(np.subtract(one, two)), np.ones(np.shape(one))
+        return np.asarray(np.subtract(first, second)), np.ones(np.shape(first))
     if scale == "ratio":
-        return np.asarray(ratio(one, two)), np.asarray(ratio(1.0, two))
+        return np.asarray(ratio(first, second)), np.asarray(ratio(1.0, second))
     raise DesignError(
         f"scale={scale!r} is not a way to compare two estimates. Use 'difference' or 'ratio'."
     )

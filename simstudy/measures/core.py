@@ -8,7 +8,7 @@ influence values subtracted first.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -99,14 +99,16 @@ class Measure(ABC):
         """The columns it reads, aligned, with the replicates it can use."""
         return sample(pick(columns, self.reads, measure=self.name), keep)
 
-    def report(self, influence: Influence, mcse: Any, *, level: float) -> Estimates:
+    def report(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Estimates:
         """Add the interval to estimate and MCSE, and the reason where there is no number."""
         limits = self.interval(influence, mcse, level=level)
         reason = explain(influence, mcse, undefined=self.undefined)
         n_rep, n_failed = influence.n_rep, influence.n_failed
         return Estimates(influence.estimate, mcse, *limits, n_rep, n_failed, reason)
 
-    def interval(self, influence: Influence, mcse: Any, *, level: float) -> intervals.Interval:
+    def interval(
+        self, influence: Influence, mcse: np.ndarray, *, level: float
+    ) -> intervals.Interval:
         """Lower and upper limit by `bounds`."""
         if self.bounds == "wilson":
             return intervals.wilson(influence.estimate, influence.trials, level=level)
@@ -131,14 +133,18 @@ def _sum_of_squares(influence: Influence) -> np.ndarray:
     return np.where(lost.sum(axis=0) > influence.n_failed, np.nan, squares)
 
 
-def root_mean(squares: Any, n: Any, trials: Any, undefined: Any, *, ddof: int) -> np.ndarray:
+def root_mean(
+    squares: np.ndarray, n: np.ndarray, trials: np.ndarray, undefined: np.ndarray, *, ddof: int
+) -> np.ndarray:
     """Root of `squares` / (n - ddof) / n, in silence, NaN where that says nothing."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mcse = np.sqrt(squares / (n - ddof) / n)
     return np.where((np.asarray(trials) < 2) | undefined, np.nan, mcse)
 
 
-def explain(influence: Influence, mcse: Any, *, undefined: str) -> Shaped[np.ndarray, " *cells"]:
+def explain(
+    influence: Influence, mcse: np.ndarray, *, undefined: str
+) -> Shaped[np.ndarray, " *cells"]:
     """Why an estimate or its MCSE is not a finite number, cell by cell."""
     estimate, few = influence.estimate, np.asarray(influence.trials) < 2
     reason = np.full(np.shape(estimate), "", dtype=object)

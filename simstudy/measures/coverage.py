@@ -6,7 +6,7 @@ Intervals are closed. Formulas: Morris, White & Crowther (2019), Statistics in M
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -164,7 +164,7 @@ class _BiasEliminatedCoverage(Measure):
         def average(values: np.ndarray) -> np.ndarray:
             return mean_used(values, data.used, complete=data.complete)
 
-        def covers(point: Any) -> np.ndarray:
+        def covers(point: np.ndarray) -> np.ndarray:
             return np.asarray((lower <= point) & (point <= upper))
 
         with np.errstate(all="ignore"):
@@ -179,7 +179,7 @@ class _BiasEliminatedCoverage(Measure):
         return Influence(share, psi, data.n, data.n_failed, trials)
 
 
-def _effective_trials(share: np.ndarray, squares: Any, n: np.ndarray) -> np.ndarray:
+def _effective_trials(share: np.ndarray, squares: np.ndarray, n: np.ndarray) -> np.ndarray:
     """Number of independent trials with the variance found: the denominator for Wilson."""
     binomial = share * (1 - share) * n
     known = (binomial > 0) & (squares > 0)

@@ -8,6 +8,8 @@ from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
 
+Number = float | np.ndarray
+
 
 class Interval(NamedTuple):
     """Lower and upper limit, in the units of the measure."""
@@ -32,7 +34,7 @@ def normal(estimate: Any, mcse: Any, *, level: float) -> Interval:
     return Interval(np.asarray(estimate - half_width), np.asarray(estimate + half_width))
 
 
-def wilson(proportion: Any, trials: Any, *, level: float) -> Interval:
+def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
     """Score interval of a proportion: never of zero width, and never outside [0, 1].
 
     Parameters

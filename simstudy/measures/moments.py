@@ -8,7 +8,7 @@ co-moments of the terms can be gathered block by block, without keeping replicat
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,19 +26,22 @@ Value = Callable[[Means, np.ndarray], np.ndarray]
 Formula = Callable[[Means, np.ndarray, np.ndarray], np.ndarray]
 
 
+Number = float | np.ndarray  # real or complex
+
+
 def centred(name: str) -> str:
     """Key under which `terms` finds that column less a constant of the cell."""
     return f"{name} (centred)"
 
 
-def ratio(numerator: Any, denominator: Any) -> Any:
+def ratio(numerator: Number, denominator: Number) -> np.ndarray:
     """Quotient, NaN (in silence) where the denominator is zero; real or complex."""
     zero = np.real(denominator) == 0
     with np.errstate(all="ignore"):
         return np.where(zero, np.nan, numerator / np.where(zero, 1.0, denominator))
 
 
-def variance_of(mean: Any, mean_square: Any, n: Any) -> Any:
+def variance_of(mean: Number, mean_square: Number, n: Number) -> np.ndarray:
     """Variance with divisor n - 1 from the first two moments; NaN for a single replicate."""
     return (mean_square - mean * mean) * ratio(n, n - 1.0)
 
@@ -88,8 +91,8 @@ class Moments(NamedTuple):
         return Moments(n, n_failed, self.mean + step * weight, comoment, self.centre)
 
 
-def _refuse_other_centres(one: tuple[np.ndarray, ...], two: tuple[np.ndarray, ...]) -> None:
-    for a, b in zip(one, two, strict=True):
+def _refuse_other_centres(ours: tuple[np.ndarray, ...], theirs: tuple[np.ndarray, ...]) -> None:
+    for a, b in zip(ours, theirs, strict=True):
         if not np.array_equal(a, b, equal_nan=True):
             raise StudyError(
                 f"blocks were centred on different values ({_first(a):g} and {_first(b):g}), so "
@@ -209,7 +212,9 @@ class MomentMeasure(Measure):
             mcse = self.formula(means, comoment / (n - 1.0), n)
         return np.where((n < 2) | undefined, np.nan, mcse)
 
-    def _influence(self, means: Means, n: Any, n_failed: Any, psi: np.ndarray) -> Influence:
+    def _influence(
+        self, means: Means, n: np.ndarray, n_failed: np.ndarray, psi: np.ndarray
+    ) -> Influence:
         with np.errstate(all="ignore"):
             estimate = np.broadcast_to(np.asarray(self.value(means, n), float), n.shape).copy()
             trials = np.broadcast_to(np.asarray(self.trials(means, n), float), n.shape).copy()
@@ -294,8 +299,8 @@ def _mean_and_comoment(
     complete = bool(used.all())
     means = [mean_used(term, used, complete=complete) for term in terms]
     mean = np.empty((len(terms), *n.shape))
-    for k, one in enumerate(means):
-        mean[k] = np.where(n > 0, one, 0.0)
+    for k, of_term in enumerate(means):
+        mean[k] = np.where(n > 0, of_term, 0.0)
     with np.errstate(invalid="ignore"):
         rest = [
             term - m if complete and term.shape == used.shape else np.where(used, term - m, 0.0)

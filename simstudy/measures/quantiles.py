@@ -1,7 +1,6 @@
 """Quantiles of a column over replicates."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -75,7 +74,7 @@ class _Quantile(Measure):
         return report._replace(lower=_at(ordered, data.n, lower), upper=_at(ordered, data.n, upper))
 
 
-def _at(ordered: np.ndarray, n: np.ndarray, p: Any) -> np.ndarray:
+def _at(ordered: np.ndarray, n: np.ndarray, p: np.ndarray | float) -> np.ndarray:
     """Quantile of ascending values (NaN last), `n` of them in each cell; p is cut to [0, 1]."""
     place = np.broadcast_to(np.maximum(n - 1, 0) * np.clip(p, 0.0, 1.0), n.shape)
     rank = np.floor(place).astype(np.intp)

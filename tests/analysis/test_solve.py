@@ -23,7 +23,8 @@ from simstudy.errors import ConfigError, DesignError, StudyError
 from simstudy.identity.streams import Streams
 from simstudy.measures import mean, power, rejection_rate
 from simstudy.measures.intervals import critical_value, wilson
-from simstudy.stats.crossing import ROUGHNESS, Curve, cross
+from simstudy.stats.smoothing.crossing import cross
+from simstudy.stats.smoothing.spline import ROUGHNESS, Curve
 from simstudy.stats.two_stage.design import solve_design
 from simstudy.study import Study
 from simstudy.trials.two_stage import MEASURES, TwoStage

@@ -5,7 +5,8 @@ from arch.bootstrap import IIDBootstrap
 from scipy import stats
 
 from simstudy.dgps.scores import NormalScores
-from simstudy.stats.classifier import bounds as threshold_bounds
+from simstudy.stats.classifier import bootstrap_bounds as threshold_bounds
+from simstudy.stats.classifier import direct_bounds
 from simstudy.stats.classifier import trial as binomial_trial
 from tests.benchmarks.timing import seconds
 
@@ -88,7 +89,7 @@ def test_smoothed_bound_is_over_100_times_faster_a_replicate(benchmark):
     scores = NormalScores().draw(np.random.default_rng(1), 500, N_OBS)
 
     def smoothed():
-        return threshold_bounds.smoothed_bound(scores, q=0.05, confidence=CONFIDENCE)
+        return direct_bounds.smoothed_bound(scores, q=0.05, confidence=CONFIDENCE)
 
     benchmark.pedantic(smoothed, rounds=3, warmup_rounds=1)
     ours = min(seconds(smoothed) for _ in range(3)) / len(scores)

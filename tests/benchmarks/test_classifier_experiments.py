@@ -9,9 +9,9 @@ import pytest
 from arch.bootstrap import IIDBootstrap
 from scipy import stats
 
-from experiments.classifier_sample_size import Trial
-from experiments.classifier_threshold import Threshold
-from experiments.classifier_trial import AppliedTrial
+from experiments.classifier_sample_size.study import Trial
+from experiments.classifier_threshold.study import Threshold
+from experiments.classifier_trial.study import AppliedTrial
 from simstudy.identity.streams import Streams
 from simstudy.stats.classifier.trial import normal_sample_size, trial_power
 from tests.benchmarks.timing import seconds

@@ -12,7 +12,6 @@ from simstudy.dgps.scores import (
     NormalScores,
     Scores,
     SkewedScores,
-    safe_share,
 )
 from simstudy.errors import DesignError
 from tests.support import assert_within_mcse, replicates_to_catch
@@ -112,10 +111,6 @@ def test_draws_keep_the_declared_truth(scores):
 def test_that_test_catches_strictly_above(scores):
     with pytest.raises(AssertionError, match="suspect the code"):
         assert_within_mcse(*shares(scores, np.greater))
-
-
-def test_safe_share_counts_equality():
-    assert safe_share(NormalScores(0.0, 1.0), np.array([-1.0, 0.0, 1.0]), 0.5) == 2 / 3
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments import classifier_sample_size as sample_size
-from experiments import classifier_trial as trial
 from experiments import umbrella_rank as umbrella
-from experiments._classifier_thresholds import thresholds
+from experiments.classifier_sample_size import study as sample_size
+from experiments.classifier_trial import study as trial
 from simstudy.errors import ConfigError, DesignError
 from simstudy.identity.streams import Streams
+from simstudy.stats.classifier.thresholds import thresholds
 
 
 def streams():

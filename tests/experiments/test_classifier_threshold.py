@@ -5,10 +5,12 @@ import pytest
 from scipy import stats
 
 from experiments import classifier_threshold_grid as wider
-from experiments._classifier_thresholds import METHODS, first_test_sets
-from experiments.classifier_threshold import Config, Threshold, study
+from experiments.classifier_threshold.study import Config, Threshold, study
+from experiments.classifier_threshold.test_sets import first_block, n_low
 from simstudy.errors import ConfigError
 from simstudy.identity.streams import Streams
+from simstudy.stats.bootstrap.resamples import draw_resamples, exact_shape
+from simstudy.stats.classifier.thresholds import METHODS, thresholds
 from tests.support import assert_within_mcse, replicates_to_catch
 
 
@@ -45,11 +47,40 @@ def test_only_bootstraps_change_with_the_number_of_resamples(published):
     assert not changed & {"empirical", "umbrella", "tolerance"}
 
 
-def test_test_sets_drawn_again_are_those_behind_the_thresholds(published):
-    one = published.plan.scenarios[0]
-    smallest = first_test_sets(published, one)[:250, 0]
-    stored = published.columns(one, "threshold")["threshold"][:, METHODS.index("umbrella")]
-    np.testing.assert_array_equal(smallest, stored)
+def test_stored_test_sets_are_those_behind_the_thresholds(published):
+    scenario = published.plan.scenarios[0]
+    stored = first_block(published, scenario, "score_1", "threshold", "bootstrap_mean")
+    np.testing.assert_array_equal(
+        stored["score_1"], stored["threshold"][:, METHODS.index("umbrella")]
+    )
+    assert len(stored["score_1"]) == published.plan.block_size > 250
+
+
+def test_what_is_stored_of_a_block_is_what_its_test_sets_say():
+    scenario, n_rep = Threshold(), 20
+    found = scenario.simulate(streams(), n_rep)
+    x = np.sort(1 + streams()("data").standard_normal((n_rep, 50)), axis=1)
+    made = draw_resamples(streams()("figure 2"), x[:4], n_boot=n_rep, q=scenario.target.q)
+    stricter = thresholds(x, scenario.target._replace(confidence=0.92), ("umbrella", "bca strict"))
+    for i in range(n_rep):
+        kept = np.mean(x[i] > np.quantile(x[i], 1 - 0.95))
+        assert found["sensitivity_on_test_set"][i] == kept
+        assert found["score_3"][i] == x[i, 2]
+    shape = exact_shape(x, scenario.target.q)
+    np.testing.assert_array_equal(found["bootstrap_mean"], shape.mean)
+    np.testing.assert_array_equal(found["bootstrap_skewness"], shape.skewness)
+    np.testing.assert_array_equal(found["umbrella_at_92"], stricter["umbrella"])
+    np.testing.assert_array_equal(found["bca_strict_at_92"], stricter["bca strict"])
+    for i in range(4):
+        plain = np.repeat(made.values[i], made.counts[i])
+        np.testing.assert_array_equal(found[f"resample_{i + 1}"], plain)
+
+
+def test_a_bootstrapped_quantile_is_made_of_the_stored_scores():
+    rng, q = np.random.default_rng(1), Threshold().target.q
+    largest = np.sort(rng.integers(50, size=(20_000, 50)), axis=1)[:, 3].max()
+    assert largest < n_low(50, q) < 50
+    assert n_low(3, 0.5) == 3
 
 
 def test_claims_come_out_as_foreseen(published):

@@ -24,7 +24,8 @@ from simstudy.errors import StudyError
 from simstudy.lazy.scipy import special
 from simstudy.measures.intervals import critical_value
 from simstudy.shapes import Float
-from simstudy.stats.crossing import ROUGHNESS, Crossing, Curve, cross
+from simstudy.stats.smoothing.crossing import Crossing, cross
+from simstudy.stats.smoothing.spline import ROUGHNESS, Curve
 
 
 class Reading(NamedTuple):

@@ -24,7 +24,8 @@ from simstudy.analysis.solve.solution import Solution
 from simstudy.errors import ConfigError, StudyError
 from simstudy.lazy.pandas import pd
 from simstudy.shapes import Float
-from simstudy.stats.crossing import ROUGHNESS, Crossing
+from simstudy.stats.smoothing.crossing import Crossing
+from simstudy.stats.smoothing.spline import ROUGHNESS
 
 FIRST = 200  # replicates at each end before anything is concluded from them
 SETTLED = 3.0  # standard errors that tell an end of the bracket from the target

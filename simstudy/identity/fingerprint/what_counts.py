@@ -21,7 +21,9 @@ SILENT = frozenset(
         "data.sources",
         "data.unowned",
         "engine.thread_warnings",
-        "stats._compile",
+        "stats.compiled.kernel",
+        "stats.compiled.machine_code",
+        "stats.compiled.renew",
     )
 )
 """On the way of a number, and no number depends on them."""
@@ -119,7 +121,9 @@ _EFFECTS = "register implements overload intrinsic lower hook plugin accessor ex
 HAS_EFFECTS = re.compile("|".join(_EFFECTS.split()))
 """Decorators that reach into a library, by their names."""
 
-COMPILES = re.compile(rb"^\s*(?:from|import)\s.*\b(?:numba|llvmlite|_compile)\b", re.MULTILINE)
+COMPILES = re.compile(
+    rb"^\s*(?:from|import)\s.*\b(?:numba|llvmlite|compiled\.kernel)\b", re.MULTILINE
+)
 """Imports of a module with code to be compiled."""
 
 _PYTHONS = """

@@ -10,9 +10,9 @@ inner resamples pass over them.
 import numpy as np
 
 from simstudy.shapes import Float, Int64, UInt16, UInt32
-from simstudy.stats._compile import kernel
-from simstudy.stats._vectors import WIDTH, add_multiple, aligned_zeros, load, store
 from simstudy.stats.bootstrap._resample_kernels import COLUMNS, fill_indices
+from simstudy.stats.compiled.kernel import kernel
+from simstudy.stats.compiled.lanes import WIDTH, add_multiple, aligned_zeros, load, store
 
 Pattern = tuple[
     UInt32[np.ndarray, " entry"], Float[np.ndarray, " entry"], Int64[np.ndarray, "tile inner_end"]
@@ -53,6 +53,8 @@ def fill_pattern(
     _draw_counts(seed, counts)
     where, times, begin = pattern
     n_inner, n_obs = counts.shape
+    # Tiles of nearly equal size, so that none is a short rest: loading and storing the totals would
+    # cost more there than its few rows.
     n_row = (n_obs + begin.shape[0] - 1) // begin.shape[0]
     entry = 0
     for tile in range(begin.shape[0]):
@@ -87,6 +89,8 @@ def _add_rows(
     at: int,
 ) -> None:
     """Add some rows, each so many times, to the totals from `at` on: all in registers."""
+    # Eight vectors of four lanes are the 32 lanes: totals stay in registers while rows pass by.
+    # Each product is rounded before it is added, so machines with and without a fused unit agree.
     a, b = load(total, at), load(total, at + WIDTH)
     c, d = load(total, at + 2 * WIDTH), load(total, at + 3 * WIDTH)
     e, f = load(total, at + 4 * WIDTH), load(total, at + 5 * WIDTH)
@@ -133,6 +137,9 @@ def _lane_variances(
 ) -> Float[np.ndarray, " lane"]:
     """Variance of the inner means of each lane; squares are of distances from the outer mean."""
     n_inner = total.shape[0] // LANES
+    # About the outer mean, which the inner means scatter around: squares of the means themselves
+    # would cancel where the spread is small beside the mean. What is left of the distance, their
+    # mean, is taken out below.
     first, second, per_obs = np.zeros(LANES), np.zeros(LANES), 1.0 / n_obs
     for s in range(n_inner):
         here = total[s * LANES : (s + 1) * LANES]
@@ -164,6 +171,8 @@ def inner_variances(
     drawn = np.empty((OUTER, n_obs), np.uint32)
     for start in range(0, n_boot, OUTER):
         n_here = min(OUTER, n_boot - start)
+        # Lanes beyond `n_here`, in the last round, hold what the round before left: it is added up
+        # with the others, as a vector has no lanes to leave out, and not read.
         fill_indices(seed, start, n_obs, drawn[:n_here])
         _gather(columns, drawn[:n_here], lanes)
         about[:n_here] = means[0, start : start + n_here]

@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from simstudy.shapes import Float, UInt64
-from simstudy.stats._compile import kernel
-from simstudy.stats._vectors import aligned_zeros
 from simstudy.stats.bootstrap._inner_kernels import fill_pattern, inner_room, inner_variances
 from simstudy.stats.bootstrap._resample_kernels import COLUMNS, resampled_means, resampled_sums
+from simstudy.stats.compiled.kernel import kernel
+from simstudy.stats.compiled.lanes import aligned_zeros
 
 __all__ = ["linear_quantile", "resampled_means", "studentized", "variances"]
 
@@ -30,6 +30,9 @@ def _standardise(
     neither overflow nor vanish. It is 0 for a constant loss, NaN where a loss is not finite;
     `centred` is then left as it was.
     """
+    # Range and mean in one pass. Equality is told by the range: the mean of equal numbers may
+    # differ from them by a rounding. A plain sum will do to centre by, as what it misses is common
+    # to all resamples and drops out of their variance.
     n_obs, total, least, most = loss.shape[0], 0.0, loss[0], loss[0]
     for i in range(n_obs):
         total += loss[i]
@@ -71,6 +74,8 @@ def _select(values: Float[np.ndarray, " boot"], at: int) -> None:
     """
     low, high = 0, values.shape[0]
     while high - low > 1:
+        # The value that stands there is the pivot: draws of a bootstrap come in no order, and many
+        # are equal, which the second partition takes out at once.
         pivot = values[at]
         middle = _split(values, low, high, pivot, False)
         if at < middle:
@@ -97,6 +102,7 @@ def linear_quantile(values: Float[np.ndarray, " boot"], probability: float) -> f
             after = min(after, values[b])
     if not (math.isfinite(at) and math.isfinite(after)):
         return math.nan
+    # NumPy goes from the nearer end, which makes the interpolation monotone in the weight.
     weight, step = position - below, after - at
     return after - step * (1.0 - weight) if weight >= 0.5 else at + step * weight
 
@@ -120,6 +126,7 @@ def _sum(values: Float[np.ndarray, " boot"]) -> float:
 def _variance(
     values: Float[np.ndarray, " boot"], ddof: int, scratch: Float[np.ndarray, " boot"]
 ) -> float:
+    # Two passes, about the mean of the resamples: one pass of squares would cancel.
     mean = _sum(values) / values.shape[0]
     for b in range(values.shape[0]):
         scratch[b] = (values[b] - mean) ** 2
@@ -136,6 +143,7 @@ def variances(
 ) -> None:
     """Bootstrap variance of each mean loss: 0 for a constant loss, NaN where one is not finite."""
     n_rep, n_obs, n_metric = losses.shape
+    # A lone column is summed by eight scalar chains, not as one lane of four.
     width = 1 if n_metric == 1 else COLUMNS
     columns, units, centred = aligned_zeros((n_obs + 1) * width), np.empty(width), np.empty(n_obs)
     sums, means, scratch = aligned_zeros(n_boot * width), np.empty(n_boot), np.empty(n_boot)
@@ -193,6 +201,8 @@ def studentized(
     Metrics go two at a time, each with its square, on the same indices. `n_inner` = 0 takes the
     inner standard error of infinitely many inner resamples.
     """
+    # A row of four is two metrics and their two squares: the inner variance of a resample is the
+    # mean square less the square of the mean, and both come from one look-up.
     n_rep, n_obs, n_metric = losses.shape
     mean, variance, quantile, n_constant = answers
     columns, centred, units = aligned_zeros((n_obs + 1) * COLUMNS), np.empty(n_obs), np.empty(2)

@@ -11,7 +11,7 @@ staircase of candidates below a value therefore gives its distribution function 
 import numpy as np
 
 from simstudy.shapes import Float
-from simstudy.stats._compile import kernel
+from simstudy.stats.compiled.kernel import kernel
 
 Vector = Float[np.ndarray, " obs"]
 Block = Float[np.ndarray, "rep obs"]
@@ -30,6 +30,8 @@ def _walk(
     x: Vector, g: float, diag: Vector, row: Vector, tail: Vector, value: float
 ) -> tuple[float, float, float]:
     """Mass at or below `value`, the largest candidate there, and the least one above."""
+    # Candidates grow with both ranks, so the last b at or below `value` falls as a rises: the walk
+    # goes down a staircase, and no pair is looked at twice. Mass is added from the lowest rank up.
     n_obs = x.size
     mass, below, above = 0.0, -np.inf, np.inf
     b = n_obs - 1
@@ -66,6 +68,8 @@ def _quantile(
     if low == high or _walk(x, g, diag, row, tail, low)[0] >= level:
         return low
     while True:
+        # Halves before the sum, which could overflow. Bisection over values, whose upper end moves
+        # from candidate to candidate: so it ends at one, exactly.
         middle = 0.5 * low + 0.5 * high
         if not low < middle < high:
             return high
@@ -100,6 +104,7 @@ def quantiles(
             if level >= 1.0:  # the sums below reach 1 early, by rounding
                 out[rep, i] = x[rep, n_obs - 1]
                 continue
+            # The two order statistics alone have quantiles on either side of their mixture's.
             first = min(np.searchsorted(cdf_lower, level), n_obs - 1)
             last = min(np.searchsorted(cdf_upper, level), n_obs - 1)
             out[rep, i] = _quantile(x[rep], g, diag, row, tail, first, last, level)
@@ -143,6 +148,7 @@ def moments(
     mean, std = np.empty(n_rep), np.empty(n_rep)
     for rep in range(n_rep):
         first, second = 0.0, 0.0
+        # Sums over b > a of P(a, b)/row[a] times the powers 0, 1 and 2 of the deviation.
         ahead0, ahead1, ahead2 = 0.0, 0.0, 0.0
         for a in range(n_obs - 1, -1, -1):
             d = x[rep, a] - center[rep]

@@ -14,27 +14,24 @@ No sum is reordered by the compiler, and none depends on a number of threads.
 import numpy as np
 
 from simstudy.shapes import Float, UInt32, UInt64
-from simstudy.stats import _vectors
-from simstudy.stats._compile import kernel
-from simstudy.stats._vectors import (
+from simstudy.stats.compiled.kernel import kernel
+from simstudy.stats.compiled.lanes import (
     PER_CHUNK,
     add,
-    after,
     aligned_zeros,
     counted,
     load,
-    mixed,
     place_indices,
     store,
     zeros,
 )
+from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed
 
 Room = tuple[UInt64[np.ndarray, " word"], UInt32[np.ndarray, "2 chunk"]]
 
-GOLDEN = np.uint64(_vectors.GOLDEN)
-MIX_1, MIX_2 = np.uint64(_vectors.MIX_1), np.uint64(_vectors.MIX_2)
 ONE, TWO = np.uint64(1), np.uint64(2)
-U16, U27, U30, U31, U32, U48 = (np.uint64(bits) for bits in (16, 27, 30, 31, 32, 48))
+U16, U32, U48 = np.uint64(16), np.uint64(32), np.uint64(48)
+# Parts of a word: the lowest first, as a little-endian view of the words has them.
 QUARTER, HALF = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
 MOST_BY_QUARTERS = 2**16 - 1  # observations: one more place is for nothing
 WORDS_PER_CHUNK = PER_CHUNK // 4
@@ -42,13 +39,6 @@ ALL = np.uint32(2**PER_CHUNK - 1)
 CHUNKS_AT_ONCE = 64  # resamples are drawn by batches of these: 4 KB
 HALVES_AT_ONCE = 1024
 COLUMNS = 4
-
-
-@kernel
-def _mix(z: np.uint64) -> np.uint64:
-    z = (z ^ (z >> U30)) * MIX_1
-    z = (z ^ (z >> U27)) * MIX_2
-    return z ^ (z >> U31)
 
 
 @kernel
@@ -71,11 +61,14 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
     Each resample begins a chunk. Up to a multiple of eight its indices are followed by `n_obs`:
     the index of nothing.
     """
+    # Three passes over a batch instead of one: drawing has no branch in it, and what is refused (of
+    # n observations a share of (2^16 mod n) / 2^16, at most half and mostly far less) is redrawn
+    # by chunks afterwards. A chunk is 32 indices, of which the bits of `left` say which to redraw.
     words, (left, chunks) = room[0], room[1]
     n, per_resample = np.uint64(n_obs), _chunks(n_obs)
     threshold, start, n_chunk = (ONE << U16) % n, state, per_resample * n_resample
     for chunk in range(n_chunk):
-        drawn = mixed(counted(state))
+        drawn = mixed(counted(state, GOLDEN))
         left[chunk] = place_indices(drawn, n, threshold, ALL, words, chunk * WORDS_PER_CHUNK)
         state += np.uint64(WORDS_PER_CHUNK) * GOLDEN
     n_refused = 0
@@ -84,10 +77,13 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
         n_refused += left[chunk] != 0
     for marked in chunks[:n_refused]:
         at, refused = np.int64(marked) * WORDS_PER_CHUNK, left[marked]
-        drawn = mixed(counted(start + np.uint64(at) * GOLDEN))
+        # The chunk's words once more. It may be drawn several times, and each round mixes the words
+        # of the round before: an index depends on its own word alone.
+        drawn = mixed(counted(start + np.uint64(at) * GOLDEN, GOLDEN))
         while refused != 0:
-            drawn = mixed(after(drawn))
+            drawn = mixed(drawn + GOLDEN)
             refused = place_indices(drawn, n, threshold, refused, words, at)
+    # The sums below look up eight at a time: what is left over looks up the row of zeros.
     indices = words.view(np.uint16)
     for resample in range(n_resample):
         first = resample * per_resample * PER_CHUNK
@@ -99,10 +95,10 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
 def _from_half(state: np.uint64, at: int, n_obs: int) -> np.uint64:
     """Index `at` of a resample of more observations than a quarter of a word tells apart."""
     n, shift = np.uint64(n_obs), np.uint64(at % 2) * U32
-    word, threshold = _mix(state + np.uint64(at // 2) * GOLDEN), (ONE << U32) % n
+    word, threshold = mixed(state + np.uint64(at // 2) * GOLDEN), (ONE << U32) % n
     scaled = ((word >> shift) & HALF) * n
     while (scaled & HALF) < threshold:
-        word = _mix(word + GOLDEN)
+        word = mixed(word + GOLDEN)
         scaled = ((word >> shift) & HALF) * n
     return scaled >> U32
 
@@ -114,7 +110,7 @@ def _fill_by_halves(
     """Indices `first` (even), `first` + 1, ... of a resample of so many observations."""
     n, threshold, refused = np.uint64(n_obs), (ONE << U32) % np.uint64(n_obs), np.uint64(0)
     for i in range(0, indices.shape[0] - 1, 2):
-        word = _mix(state + np.uint64((first + i) // 2) * GOLDEN)
+        word = mixed(state + np.uint64((first + i) // 2) * GOLDEN)
         low, high = (word & HALF) * n, (word >> U32) * n
         indices[i], indices[i + 1] = low >> U32, high >> U32
         refused += np.uint64((low & HALF) < threshold) + np.uint64((high & HALF) < threshold)
@@ -145,8 +141,10 @@ def fill_indices(
 
 
 @kernel
-def _sum_of_one(column: Float[np.ndarray, " place"], words: UInt64[np.ndarray, " word"]) -> float:
+def _sum_column(column: Float[np.ndarray, " place"], words: UInt64[np.ndarray, " word"]) -> float:
     """Eight chains of additions, so that none waits for another."""
+    # An addition takes about four cycles and a core begins two in each: one chain would wait
+    # for itself. The chains are added as a balanced tree, in this order on every machine.
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
     w = np.uint64(0)
     for _ in range(words.shape[0] // 2):
@@ -169,13 +167,15 @@ def _row(rows: Float[np.ndarray, " place_column"], index: np.uint64):  # type: i
 
 
 @kernel
-def _sum_of_four(
+def _sum_columns(
     rows: Float[np.ndarray, " place_column"],
     words: UInt64[np.ndarray, " word"],
     sums: Float[np.ndarray, " boot_column"],
     at: int,
 ) -> None:
     """Four chains of additions of four columns."""
+    # Lane m of each chain belongs to column m, so a column's sum has one order whatever stands
+    # beside it. A chain for each quarter of a word: four additions under way at once.
     a, b, c, d = zeros(), zeros(), zeros(), zeros()
     for word in words:
         a = add(a, _row(rows, word & QUARTER))
@@ -197,6 +197,8 @@ def _sums_by_halves(
     n_word, drawn = np.uint64((n_obs + 1) // 2), np.empty(HALVES_AT_ONCE, np.uint32)
     for b in range(sums.shape[0] // n_column):
         state = seed + (np.uint64(b) * n_word + ONE) * GOLDEN
+        # One chain in the order of the observations: look-ups over more than 2^16 rows wait for
+        # memory, not for additions, so what helps is to know many indices beforehand.
         total, four = 0.0, zeros()
         for first in range(0, n_obs, HALVES_AT_ONCE):
             indices = drawn[: min(HALVES_AT_ONCE, n_obs - first)]
@@ -229,6 +231,7 @@ def resampled_sums(
         return
     n_column = values.shape[0] // (n_obs + 1)
     n_boot, n_word = sums.shape[0] // n_column, (n_obs + 7) // 8 * 2
+    # Some resamples at a time: their words (4 KB) stay in the nearest cache between the passes.
     at_once = max(1, CHUNKS_AT_ONCE // _chunks(n_obs))
     room, state = _room(n_obs, at_once), seed + GOLDEN
     for start in range(0, n_boot, at_once):
@@ -237,9 +240,9 @@ def resampled_sums(
         for b in range(n_here):
             words = room[0][b * _chunks(n_obs) * WORDS_PER_CHUNK :][:n_word]
             if n_column == 1:
-                sums[start + b] = _sum_of_one(values, words)
+                sums[start + b] = _sum_column(values, words)
             else:
-                _sum_of_four(values, words, sums, start + b)
+                _sum_columns(values, words, sums, start + b)
 
 
 @kernel

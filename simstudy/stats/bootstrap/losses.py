@@ -18,7 +18,6 @@ from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int, UInt64
 
 MIN_TAIL_DRAWS = 5
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class StudentizedBootstrap(NamedTuple):
@@ -97,13 +96,6 @@ def replicate_seeds(rng: np.random.Generator, n_rep: int) -> UInt64[np.ndarray, 
     return rng.integers(0, 2**64, size=(n_rep, 2), dtype=np.uint64)
 
 
-def _mix(z: UInt64[np.ndarray, "*any"]) -> UInt64[np.ndarray, "*any"]:
-    """The splitmix64 finaliser: a bijection of 64-bit words."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)))
-
-
 def bootstrap_indices(seed: int, n_obs: int, n_boot: int) -> Int[np.ndarray, "boot obs"]:
     """The very indices that the compiled bootstraps draw from one stream: slow, for looking.
 
@@ -121,9 +113,11 @@ def bootstrap_indices(seed: int, n_obs: int, n_boot: int) -> Int[np.ndarray, "bo
     Steele, Lea & Flood (2014), OOPSLA, 453-472: the generator, run from a counter.
     Lemire (2019), ACM Trans. Model. Comput. Simul. 29(1), 3: unbiased integers in a range.
     """
+    from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed_by_numpy
+
     bits, n_word = (16, -(-n_obs // 32) * 8) if n_obs < 2**16 else (32, (n_obs + 1) // 2)
     counter = np.arange(1, n_boot * n_word + 1, dtype=np.uint64).reshape(n_boot, n_word)
-    words = _mix(np.uint64(seed) + counter * GOLDEN)
+    words = mixed_by_numpy(np.uint64(seed) + counter * GOLDEN)
     parts = [_to_index(words, n_obs, bits, shift) for shift in range(0, 64, bits)]
     return np.stack(parts, axis=-1).reshape(n_boot, -1)[:, :n_obs]
 
@@ -132,6 +126,8 @@ def _to_index(
     words: UInt64[np.ndarray, "*words"], n_obs: int, bits: int, shift: int
 ) -> Int[np.ndarray, "*words"]:
     """The index from one part of each word, which is mixed again where that part is refused."""
+    from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed_by_numpy
+
     words, part = words.copy(), np.uint64(2**bits - 1)
     n, threshold = np.uint64(n_obs), np.uint64(2**bits % n_obs)
     while True:
@@ -139,7 +135,7 @@ def _to_index(
         refused = (scaled & part) < threshold
         if not refused.any():
             return np.asarray(scaled >> np.uint64(bits), dtype=np.int64)
-        words[refused] = _mix(words[refused] + GOLDEN)
+        words[refused] = mixed_by_numpy(words[refused] + GOLDEN)
 
 
 def resampled_means(

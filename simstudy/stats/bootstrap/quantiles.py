@@ -17,7 +17,7 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float, Int
-from simstudy.stats._refusals import as_scores, check_choice, check_count, check_proportion
+from simstudy.stats.arguments import as_scores, check_choice, check_count, check_proportion
 
 QUANTILE_METHODS = (
     "linear",
@@ -66,7 +66,7 @@ class Masses(NamedTuple):
     weak: Float[np.ndarray, " rep"]
 
 
-class Moments(NamedTuple):
+class BootstrapMoments(NamedTuple):
     """Mean and standard deviation of the bootstrap distribution, in score units: (rep,) each."""
 
     mean: Float[np.ndarray, " rep"]
@@ -178,6 +178,24 @@ def pair_probabilities(law: QuantileLaw) -> Float[np.ndarray, "obs obs"]:
     return np.asarray(np.triu(above, k=1) + np.diag(law.diag))
 
 
+def atoms_of_sorted(
+    lowest: Float[np.ndarray, " low"], law: QuantileLaw
+) -> tuple[Float[np.ndarray, " atom"], Float[np.ndarray, " atom"]]:
+    """Values that a bootstrapped quantile can take, and the probability of each.
+
+    Parameters
+    ----------
+    lowest
+        The lowest scores of one sample, ascending; all of them, or as many as matter.
+    law
+        Of the whole sample.
+    """
+    joint = pair_probabilities(law)[: len(lowest), : len(lowest)]
+    lower, upper = np.nonzero(joint > 0)
+    both = np.stack([lowest[lower], lowest[upper]], axis=-1)
+    return quantile_of_sorted(both, Interpolation(1, law.g)), joint[lower, upper]
+
+
 def bootstrap_quantile(
     scores: Float[np.ndarray, "rep obs"],
     level: Float[np.ndarray, "#rep level"] | float,
@@ -214,7 +232,7 @@ def bootstrap_quantile(
 
 def bootstrap_moments(
     scores: Float[np.ndarray, "rep obs"], *, q: float, quantile_method: str = "linear"
-) -> Moments:
+) -> BootstrapMoments:
     """Mean and standard deviation of the exact bootstrap distribution of each row's quantile.
 
     The standard deviation is that of Maritz & Jarrett (1978), extended to interpolated quantiles.
@@ -260,47 +278,13 @@ def masses_of_sorted(
 
 def moments_of_sorted(
     ordered: Float[np.ndarray, "rep obs"], center: Float[np.ndarray, " rep"], law: QuantileLaw
-) -> Moments:
+) -> BootstrapMoments:
     """`bootstrap_moments` of rows already sorted and checked, accumulated around `center`."""
     from simstudy.stats.bootstrap import _quantile_kernels as kernels
 
-    return Moments(*kernels.moments(ordered, *law[:4], np.require(center, requirements=["C", "W"])))
-
-
-def draw_ranks(
-    rng: np.random.Generator, size: tuple[int, ...], *, n_obs: int, where: Interpolation
-) -> tuple[Int[np.ndarray, "..."], Int[np.ndarray, "..."]]:
-    """Ranks, from 0, of the two order statistics of `size` independent resamples.
-
-    A resample is n ranks ceil(n·U), so its order statistics are those of the uniforms, which are
-    beta variables: two draws do the work of n, and the law is the same.
-    """
-    lower = rng.beta(where.rank, n_obs - where.rank + 1, size)
-    if where.g == 0.0:
-        ranks = _as_rank(lower, n_obs)
-        return ranks, ranks
-    gap = rng.beta(1, n_obs - where.rank, size)
-    return _as_rank(lower, n_obs), _as_rank(lower + (1.0 - lower) * gap, n_obs)
-
-
-def bootstrap_draws(
-    rng: np.random.Generator,
-    scores: Float[np.ndarray, "rep obs"],
-    *,
-    n_boot: int,
-    q: float,
-    quantile_method: str = "linear",
-) -> Float[np.ndarray, "rep boot"]:
-    """The sample quantile of `n_boot` resamples of each row, without drawing the resamples."""
-    check_count("n_boot", n_boot, least=1, meaning="a bootstrap")
-    ordered = np.sort(as_scores(scores, least=1), axis=1)
-    n_rep, n_obs = ordered.shape
-    where = interpolation(n_obs, q, quantile_method)
-    lower, upper = draw_ranks(rng, (n_rep, n_boot), n_obs=n_obs, where=where)
-    pairs = np.stack(
-        [np.take_along_axis(ordered, lower, 1), np.take_along_axis(ordered, upper, 1)], axis=-1
+    return BootstrapMoments(
+        *kernels.moments(ordered, *law[:4], np.require(center, requirements=["C", "W"]))
     )
-    return quantile_of_sorted(pairs, Interpolation(1, where.g))
 
 
 def jackknife_acceleration(
@@ -382,10 +366,6 @@ def _pair_factors(
     return np.exp(np.minimum(log_row, 700.0)), np.exp(np.minimum(log_tail, 700.0))
 
 
-def _as_rank(uniform: Float[np.ndarray, "..."], n_obs: int) -> Int[np.ndarray, "..."]:
-    return np.minimum((uniform * n_obs).astype(np.int64), n_obs - 1)
-
-
 def _read_only(g: float, *arrays: Float[np.ndarray, " obs"]) -> QuantileLaw:
     """Freeze what the cache hands to every caller."""
     copies = [np.array(array) for array in arrays]
@@ -398,8 +378,8 @@ def _refuse_out_of_range(n_obs: int, rank: int) -> None:
     if rank * (n_obs - rank) / n_obs > 4900:
         raise DesignError(
             f"n_obs={n_obs} at order statistic {rank}: the exact bootstrap weights of an "
-            "interpolated quantile leave the range of floating point. Use bootstrap_draws, or a "
-            "quantile method that does not interpolate (quantile_method='inverted_cdf')."
+            "interpolated quantile leave the range of floating point. Use a quantile method that "
+            "does not interpolate (quantile_method='inverted_cdf')."
         )
 
 

@@ -27,8 +27,8 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int
-from simstudy.stats._integer_search import least_count
-from simstudy.stats._refusals import check_choice, check_count, check_proportion
+from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion
+from simstudy.stats.integer_search import least_count
 
 RULES = ("score", "exact", "mid_p")
 CHUNK = 65_536
@@ -41,9 +41,9 @@ Count = Int[np.ndarray, "..."]
 class TrialPower(NamedTuple):
     """Reject at `critical` true positives or more (n + 1: never); chance of it under l and k."""
 
-    critical: Any
+    critical: Numbers
     size: Any
-    power: Any
+    power: Numbers
 
 
 class SampleSizes(NamedTuple):
@@ -53,7 +53,7 @@ class SampleSizes(NamedTuple):
     forever: int
 
 
-def p_value(successes: Any, n_obs: Any, null: Any, *, rule: str = "exact") -> Any:
+def p_value(successes: Numbers, n_obs: Numbers, null: Numbers, *, rule: str = "exact") -> Any:
     """P-value of `successes` true positives among `n_obs` against the null sensitivity.
 
     Refused: a null outside (0, 1), n < 1, and counts outside 0..n.
@@ -66,7 +66,7 @@ def p_value(successes: Any, n_obs: Any, null: Any, *, rule: str = "exact") -> An
     return _p_value(np.asarray(successes), np.asarray(n_obs), np.asarray(null), rule)[()]
 
 
-def wilson_lower(successes: Any, n_obs: Any, alpha: Any) -> Any:
+def wilson_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
     """Lower limit at one-sided level 1 − alpha: the null at which the score rule turns.
 
     Wilson (1927), JASA 22(158), 209-212. `successes` may be fractional.
@@ -78,7 +78,7 @@ def wilson_lower(successes: Any, n_obs: Any, alpha: Any) -> Any:
     return ((share + z2 / (2 * np.asarray(n_obs)) - sign * spread) / (1 + z2 / n_obs))[()]
 
 
-def clopper_pearson_lower(successes: Any, n_obs: Any, alpha: Any) -> Any:
+def clopper_pearson_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
     """Lower limit at one-sided level 1 − alpha: the null at which the exact rule turns.
 
     Clopper & Pearson (1934), Biometrika 26(4), 404-413; 0 at no success.
@@ -89,7 +89,7 @@ def clopper_pearson_lower(successes: Any, n_obs: Any, alpha: Any) -> Any:
     return np.where(some, limit, 0.0)[()]
 
 
-def mid_p_lower(successes: Any, n_obs: Any, alpha: Any) -> Any:
+def mid_p_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
     """Lower limit at one-sided level 1 − alpha: the null at which the mid-p rule turns.
 
     By bisection between 0 and 1; 0 where even the null 0 is not rejected, as at no success.
@@ -107,7 +107,7 @@ def mid_p_lower(successes: Any, n_obs: Any, alpha: Any) -> Any:
     return np.where(x > 0, low, 0.0)[()]
 
 
-def critical_count(n_obs: Any, null: Any, alpha: Any, *, rule: str = "exact") -> Any:
+def critical_count(n_obs: Numbers, null: Numbers, alpha: Numbers, *, rule: str = "exact") -> Any:
     """The fewest true positives that reject; n + 1 where not even all of them do."""
     check_choice("rule", rule, RULES)
     check_count("n_obs", n_obs, least=1, meaning="a trial")
@@ -118,7 +118,12 @@ def critical_count(n_obs: Any, null: Any, alpha: Any, *, rule: str = "exact") ->
 
 
 def trial_power(
-    n_obs: Any, sensitivity: Any, null: Any, alpha: Any, *, rule: str = "exact"
+    n_obs: Numbers,
+    sensitivity: Numbers,
+    null: Numbers,
+    alpha: Numbers,
+    *,
+    rule: str = "exact",
 ) -> TrialPower:
     """Exact size and power of the rule, with the critical count that gives them.
 
@@ -144,7 +149,7 @@ def trial_power(
     return TrialPower(critical, upper_tail(critical, n, null), upper_tail(critical, n, sensitivity))
 
 
-def power_at_sensitivities(critical: Any, n_obs: Any, sensitivities: Any) -> Any:
+def power_at_sensitivities(critical: Numbers, n_obs: Numbers, sensitivities: Numbers) -> Any:
     """Chance of at least `critical` true positives when the sensitivity is itself uncertain.
 
     Elementwise; 0 and 1 are allowed. The mean over thresholds set on random test sets is the
@@ -154,7 +159,13 @@ def power_at_sensitivities(critical: Any, n_obs: Any, sensitivities: Any) -> Any
 
 
 def power_with_order_statistic(
-    rank: int, n_test: int, n_trial: Any, null: Any, alpha: Any, *, rule: str = "exact"
+    rank: int,
+    n_test: int,
+    n_trial: Numbers,
+    null: Numbers,
+    alpha: Numbers,
+    *,
+    rule: str = "exact",
 ) -> Any:
     """Unconditional power when the threshold is X_(rank) of `n_test` positive test scores.
 
@@ -173,7 +184,7 @@ def power_with_order_statistic(
     return np.reshape(values, nodes[0].shape)[()]
 
 
-def upper_tail(count: Any, n_obs: Any, p: Any) -> Any:
+def upper_tail(count: Numbers, n_obs: Numbers, p: Numbers) -> Any:
     """P(Binomial(n, p) >= count): 1 at count <= 0 and 0 beyond n."""
     count, n, p = np.broadcast_arrays(count, n_obs, p)
     inside = (count > 0) & (count <= n)
@@ -182,7 +193,9 @@ def upper_tail(count: Any, n_obs: Any, p: Any) -> Any:
     return np.where(inside, special.betainc(a, b, p), np.where(count <= 0, 1.0, 0.0))[()]
 
 
-def normal_sample_size(sensitivity: Any, margin: Any, power: Any, alpha: Any) -> Any:
+def normal_sample_size(
+    sensitivity: Numbers, margin: Numbers, power: Numbers, alpha: Numbers
+) -> Any:
     """Real-valued n of the normal approximation; round up for a trial.
 
     Parameters
@@ -211,7 +224,7 @@ def normal_sample_size(sensitivity: Any, margin: Any, power: Any, alpha: Any) ->
     return ((numerator / np.asarray(margin)) ** 2)[()]
 
 
-def normal_power(n_obs: Any, sensitivity: Any, margin: Any, alpha: Any) -> Any:
+def normal_power(n_obs: Numbers, sensitivity: Numbers, margin: Numbers, alpha: Numbers) -> Any:
     """Power of the normal approximation: `normal_sample_size` solved for the power."""
     k, null = _hypotheses(sensitivity, margin)
     check_proportion("alpha", alpha, "a test at that level")
@@ -219,7 +232,7 @@ def normal_power(n_obs: Any, sensitivity: Any, margin: Any, alpha: Any) -> Any:
     return special.ndtr(shift / np.sqrt(k * (1 - k)))[()]
 
 
-def normal_alpha(n_obs: Any, sensitivity: Any, margin: Any, power: Any) -> Any:
+def normal_alpha(n_obs: Numbers, sensitivity: Numbers, margin: Numbers, power: Numbers) -> Any:
     """Level of the normal approximation: `normal_sample_size` solved for alpha."""
     k, null = _hypotheses(sensitivity, margin)
     check_proportion("power", power, "a requirement")
@@ -227,7 +240,7 @@ def normal_alpha(n_obs: Any, sensitivity: Any, margin: Any, power: Any) -> Any:
     return special.ndtr(shift / np.sqrt(null * (1 - null)))[()]
 
 
-def normal_margin(n_obs: Any, sensitivity: Any, power: Any, alpha: Any) -> Any:
+def normal_margin(n_obs: Numbers, sensitivity: Numbers, power: Numbers, alpha: Numbers) -> Any:
     """Margin of the normal approximation: `normal_sample_size` solved for k − l.
 
     The sensitivity that is observed or exceeded with the required power is k − √(k(1−k)/n)·Φ⁻¹
@@ -245,7 +258,12 @@ def normal_margin(n_obs: Any, sensitivity: Any, power: Any, alpha: Any) -> Any:
 
 
 def exact_margin(
-    n_obs: Any, sensitivity: Any, power: Any, alpha: Any, *, rule: str = "exact"
+    n_obs: Numbers,
+    sensitivity: Numbers,
+    power: Numbers,
+    alpha: Numbers,
+    *,
+    rule: str = "exact",
 ) -> Any:
     """The infimum of the margins at which `n_obs` cases have the power.
 
@@ -263,7 +281,12 @@ def exact_margin(
 
 
 def exact_alpha(
-    n_obs: Any, sensitivity: Any, margin: Any, power: Any, *, rule: str = "exact"
+    n_obs: Numbers,
+    sensitivity: Numbers,
+    margin: Numbers,
+    power: Numbers,
+    *,
+    rule: str = "exact",
 ) -> Any:
     """The infimum of the nominal levels at which `n_obs` cases have the power.
 
@@ -275,7 +298,7 @@ def exact_alpha(
     return _p_value(reached, np.asarray(n_obs), null, rule)[()]
 
 
-def reached_count(n_obs: Any, sensitivity: Any, power: Any) -> Any:
+def reached_count(n_obs: Numbers, sensitivity: Numbers, power: Numbers) -> Any:
     """The largest count c with P(Binomial(n, k) >= c) >= power."""
     check_count("n_obs", n_obs, least=1, meaning="a trial")
     check_proportion("sensitivity", sensitivity, "a trial that should show it")
@@ -319,12 +342,12 @@ def sample_sizes(
 
 
 def solve_trial(
-    sensitivity: Any,
+    sensitivity: Numbers,
     *,
-    n_obs: Any = None,
-    margin: Any = None,
-    power: Any = None,
-    alpha: Any = None,
+    n_obs: Numbers | None = None,
+    margin: Numbers | None = None,
+    power: Numbers | None = None,
+    alpha: Numbers | None = None,
     rule: str = "normal",
     guarantee: str = "first",
 ) -> Any:
@@ -386,7 +409,14 @@ def _solve_normal(missing: str, k: Any, n: Any, margin: Any, power: Any, alpha: 
 
 
 def _solve_exact(
-    missing: str, k: Any, n: Any, margin: Any, power: Any, alpha: Any, *, rule: str
+    missing: str,
+    k: Any,
+    n: Any,
+    margin: Any,
+    power: Any,
+    alpha: Any,
+    *,
+    rule: str,
 ) -> Any:
     if missing == "margin":
         return exact_margin(n, k, power, alpha, rule=rule)
@@ -396,12 +426,17 @@ def _solve_exact(
 
 
 def _each_sample_size(
-    sensitivity: Any, margin: Any, power: Any, alpha: Any, rule: str, guarantee: str
+    sensitivity: Any,
+    margin: Any,
+    power: Any,
+    alpha: Any,
+    rule: str,
+    guarantee: str,
 ) -> Any:
-    def one(k: float, m: float, p: float, a: float) -> int:
-        return int(getattr(sample_sizes(k, m, p, a, rule=rule), guarantee))
+    def whole_size(k: float, b: float, p: float, a: float) -> int:
+        return int(getattr(sample_sizes(k, b, p, a, rule=rule), guarantee))
 
-    return np.vectorize(one, otypes=[np.int64])(sensitivity, margin, power, alpha)[()]
+    return np.vectorize(whole_size, otypes=[np.int64])(sensitivity, margin, power, alpha)[()]
 
 
 def _p_value(successes: Count, n_obs: Count, null: Real, rule: str) -> Real:
@@ -429,7 +464,7 @@ def _beta_binomial_tail(critical: int, n_obs: int, a: float, b: float) -> float:
     return float(np.exp(logs).sum())
 
 
-def _hypotheses(sensitivity: Any, margin: Any) -> tuple[Real, Real]:
+def _hypotheses(sensitivity: Numbers, margin: Numbers) -> tuple[Real, Real]:
     """Both hypotheses, k and l, as arrays; refused unless 0 < l < k < 1."""
     check_proportion("sensitivity", sensitivity, "a trial that should show it")
     k, gap = np.broadcast_arrays(np.asarray(sensitivity, float), np.asarray(margin, float))
@@ -443,12 +478,12 @@ def _hypotheses(sensitivity: Any, margin: Any) -> tuple[Real, Real]:
     return k, np.asarray(k - gap)
 
 
-def _check_errors(power: Any, alpha: Any) -> None:
+def _check_errors(power: Numbers, alpha: Numbers) -> None:
     check_proportion("power", power, "a requirement")
     check_proportion("alpha", alpha, "a test at that level")
 
 
-def _refuse_no_size(numerator: Any) -> None:
+def _refuse_no_size(numerator: Numbers) -> None:
     if (np.asarray(numerator) <= 0).any():
         raise DesignError(
             "power is so low for this alpha that the normal approximation reaches it at any "

@@ -16,14 +16,16 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int
-from simstudy.stats._integer_search import least_count
-from simstudy.stats._refusals import (
+from simstudy.stats.arguments import (
+    Numbers,
     as_scores,
     check_choice,
     check_count,
     check_proportion,
     complement,
 )
+from simstudy.stats.bootstrap.quantiles import Interpolation, quantile_of_sorted
+from simstudy.stats.integer_search import least_count
 
 INFEASIBLE = ("error", "-inf")
 ROUNDING = 1e-12
@@ -46,7 +48,7 @@ class RandomisedRank(NamedTuple):
     chance_of_next: float
 
 
-def violation(rank: Any, n_obs: Any, sensitivity: Any) -> Any:
+def violation(rank: Numbers, n_obs: Numbers, sensitivity: Numbers) -> Any:
     """v(r): the probability that X_(r) as the threshold leaves the sensitivity below its target.
 
     Parameters
@@ -70,7 +72,7 @@ def violation(rank: Any, n_obs: Any, sensitivity: Any) -> Any:
     return _violation(np.asarray(rank), np.asarray(n_obs), complement(sensitivity))[()]
 
 
-def umbrella_rank(n_obs: Any, sensitivity: Any, confidence: Any) -> Any:
+def umbrella_rank(n_obs: Numbers, sensitivity: Numbers, confidence: Numbers) -> Any:
     """The largest safe rank: max{r : v(r) <= 1 − confidence}; 0 where even the minimum is not.
 
     Parameters
@@ -100,7 +102,7 @@ def umbrella_rank(n_obs: Any, sensitivity: Any, confidence: Any) -> Any:
     return (first_unsafe - 1)[()]
 
 
-def least_feasible_n(sensitivity: Any, confidence: Any) -> Any:
+def least_feasible_n(sensitivity: Numbers, confidence: Numbers) -> Any:
     """The fewest positive scores whose minimum is a safe threshold: k^n <= 1 − confidence."""
     check_proportion("sensitivity", sensitivity, "a target to keep")
     check_proportion("confidence", confidence, "a guarantee")
@@ -247,21 +249,28 @@ def interpolated_violation(rank: int, weight: float, n_obs: int, miss: float) ->
 
 
 def interpolated_threshold(
-    scores: Float[np.ndarray, "rep obs"], *, sensitivity: float, confidence: float
+    scores: Float[np.ndarray, "rep obs"],
+    *,
+    sensitivity: float,
+    confidence: float,
+    infeasible: str = "error",
 ) -> Float[np.ndarray, " rep"]:
     """Threshold between two order statistics that spends the confidence, nearly exactly.
 
     See `interpolation_weight`. Between X_(r) and X_(r+1) no guarantee holds for every
-    distribution: that is the price of using all of the confidence without a coin.
+    distribution: that is the price of using all of the confidence without a coin. `infeasible` is
+    that of `umbrella_threshold`.
     """
+    check_choice("infeasible", infeasible, INFEASIBLE)
     ordered = np.sort(as_scores(scores, least=1), axis=1)
-    rank, weight = interpolation_weight(ordered.shape[1], sensitivity, confidence)
-    lower, upper = ordered[:, rank - 1], ordered[:, min(rank, ordered.shape[1] - 1)]
-    return np.asarray(lower + weight * (upper - lower))
+    if infeasible == "-inf" and not umbrella_rank(ordered.shape[1], sensitivity, confidence):
+        return np.full(len(ordered), -np.inf)
+    where = Interpolation(*interpolation_weight(ordered.shape[1], sensitivity, confidence))
+    return quantile_of_sorted(ordered, where)
 
 
 def _violation(
-    rank: Int[np.ndarray, "..."], n_obs: Int[np.ndarray, "..."], miss: Any
+    rank: Int[np.ndarray, "..."], n_obs: Int[np.ndarray, "..."], miss: Numbers
 ) -> Float[np.ndarray, "..."]:
     """P(Binomial(n, miss) <= r − 1), for ranks from 0 to n + 1."""
     inside = (rank >= 1) & (rank <= n_obs)

@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from simstudy.shapes import Bool, Float
-from simstudy.stats._compile import kernel
+from simstudy.stats.compiled.kernel import kernel
 
 Points = Float[np.ndarray, " point"]
 Angles = Float[np.ndarray, "3 node"]
@@ -48,6 +48,8 @@ KEPT = 1e-3  # and where at least this share of the small wedge survives the sub
 @kernel
 def _mills(z: float) -> float:
     """Mills ratio (1 - Phi(z))/phi(z) for z > 17: ten terms of the asymptotic series."""
+    # Nested from the last term, as coefficients 1, 3, 5, ... alternate in sign; at z = 17 the first
+    # term left out is about 21!!/17^22 = 1e-17 of the whole.
     inverse_square = 1.0 / (z * z)
     total = 1.0
     for order in range(19, 0, -2):
@@ -119,6 +121,8 @@ def _log_integral(
     u = b + rho * top
     deep = u < DEEP
     peak = -0.5 * (sigma * top - a) ** 2 - (0.5 * u * u if deep else 0.0)
+    # Divided by its peak before it is summed, so that nothing under- or overflows on the way; the
+    # logarithm of the peak is put back at the end.
     center, half = 0.5 * (low + high), 0.5 * (high - low)
     total = 0.0
     for j in range(NODES.size):
@@ -246,6 +250,7 @@ def _log_upper(x: float, k: float, r: float) -> float:
 @kernel
 def _fill_angles(r: float, angles: Angles) -> None:
     """Rows of the angle integral: factor of w^2 + k^2 and of w*k in the exponent, and weight."""
+    # They depend on r alone: kept from one point to the next, they save the sines.
     half = 0.5 * math.atan(r)
     for j in range(N_ANGLE):
         sine = math.sin(half * (1 + ANGLE_NODES[j]))
@@ -346,6 +351,7 @@ def _solve(target: float, k: float, r: float, upper: bool, x: float) -> float:
     Newton on sqrt(-2 log tail), close to linear in a normal tail; bisection where Newton leaves
     the bracket or the density underflows.
     """
+    # sqrt(-2 log tail) is what z is to a normal tail: Newton follows a nearly straight line.
     scale, goal = math.sqrt(1 + r * r), math.sqrt(-2 * target)
     far = _bound(target, k, r, upper)
     low, high = min(x, far), max(x, far)

@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int
-from simstudy.stats._integer_search import least_count
-from simstudy.stats._refusals import check_count, check_proportion
+from simstudy.stats.arguments import check_count, check_proportion
+from simstudy.stats.integer_search import least_count
 from simstudy.stats.two_stage.law import TwoStageStatistic, checked_parameters
 
 Count = Int[np.ndarray, "..."]

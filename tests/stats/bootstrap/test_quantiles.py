@@ -8,8 +8,9 @@ import pytest
 from arch.bootstrap.base import _get_acceleration
 
 from simstudy.errors import DesignError
-from simstudy.stats._refusals import as_scores
+from simstudy.stats.arguments import as_scores
 from simstudy.stats.bootstrap import quantiles as qb
+from simstudy.stats.bootstrap.resamples import draw_resamples, likely_pairs
 from tests.support import assert_within_mcse, replicates_to_catch
 
 Q_DOCUMENT = 1 - 0.95
@@ -147,7 +148,8 @@ def test_draws_follow_the_exact_law(way):
     if way == "resampling":
         draws = np.quantile(rng.choice(sample, (N_DRAWS, 50)), Q_DOCUMENT, axis=1)
     else:
-        draws = qb.bootstrap_draws(rng, sample[None], n_boot=N_DRAWS, q=Q_DOCUMENT)[0]
+        made = draw_resamples(rng, sample[None], n_boot=N_DRAWS, q=Q_DOCUMENT)
+        draws = np.repeat(made.values[0], made.counts[0])
     assert_within_mcse(*shares_and_truth(draws, sample))
 
 
@@ -203,10 +205,13 @@ def test_the_cached_law_cannot_be_spoiled():
         (lambda x: qb.sample_quantile(x[:, :0], 0.5), "n_obs=0 scores .* at least 1"),
         (lambda x: qb.sample_quantile(x * np.nan, 0.5), "10 scores are not finite.*Drop them"),
         (lambda x: qb.bootstrap_quantile(x, 20.0, q=0.5), "level=20 is not a probability"),
-        (lambda x: qb.quantile_law(100_001, 0.50001), "n_obs=100001 .* Use bootstrap_draws"),
+        (
+            lambda x: qb.quantile_law(100_001, 0.50001),
+            "n_obs=100001 .* Use a quantile method",
+        ),
         (lambda x: qb.rank_probabilities(5, 6), "n_obs=5 is not a whole number of at least 6"),
         (
-            lambda x: qb.bootstrap_draws(np.random.default_rng(1), x, n_boot=0, q=0.5),
+            lambda x: draw_resamples(np.random.default_rng(1), x, n_boot=0, q=0.5),
             "n_boot=0 is not a whole number of at least 1",
         ),
     ],
@@ -214,3 +219,29 @@ def test_the_cached_law_cannot_be_spoiled():
 def test_refusals_say_what_why_and_what_instead(call, message):
     with pytest.raises(DesignError, match=message):
         call(np.arange(10.0).reshape(2, 5))
+
+
+@pytest.mark.parametrize(
+    ("n_obs", "q", "method"),
+    [
+        (50, 0.05, "linear"),
+        (400, 0.3, "hazen"),
+        (7, 0.5, "inverted_cdf"),
+        (1, 0.5, "linear"),
+    ],
+)
+def test_likely_pairs_are_those_of_the_whole_table(n_obs, q, method):
+    joint = qb.pair_probabilities(qb.quantile_law(n_obs, q, method))
+    pairs, kept = likely_pairs(n_obs, q, method), joint > 1e-30
+    plain = np.zeros_like(joint)
+    plain[pairs.lower, pairs.upper] = pairs.probability
+    np.testing.assert_array_equal(plain > 0, kept)
+    np.testing.assert_allclose(plain[kept], joint[kept] / joint[kept].sum(), rtol=1e-13)
+    assert (np.diff(pairs.probability) <= 0).all()
+
+
+def test_a_hundred_thousand_scores_need_no_table_of_ten_thousand_millions():
+    scores = np.random.default_rng(1).normal(size=(1, 100_000))
+    made = draw_resamples(np.random.default_rng(2), scores, n_boot=1000, q=0.05)
+    assert made.counts.sum() == 1000
+    assert likely_pairs(100_000, 0.05).lower.size < 2_000_000

@@ -10,7 +10,10 @@ from scipy import stats as scipy_stats
 
 from simstudy.errors import DesignError
 from simstudy.stats.bootstrap import quantiles as qb
+from simstudy.stats.bootstrap.resamples import draw_resamples, in_order
+from simstudy.stats.classifier import bootstrap_bounds as boot
 from simstudy.stats.classifier import bounds as tb
+from simstudy.stats.classifier import direct_bounds as direct
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 
 Q = 1 - 0.95
@@ -21,7 +24,7 @@ def block(n_rep=6, n_obs=50, seed=11):
 
 
 def own_std_error(_, sample, q):
-    return tb.estimate_and_std_error(sample[np.newaxis], q=q)[1]
+    return boot.estimate_and_std_error(sample[np.newaxis], q=q)[1]
 
 
 # The same resamples as arch, and the same answers.
@@ -47,27 +50,27 @@ def arch_draws(sample):
     return IIDBootstrap(sample, seed=5).apply(np.quantile, 400, extra_kwargs={"q": Q}).T
 
 
-@pytest.mark.parametrize("side", tb.SIDES)
-def test_bounds_from_draws_are_archs_on_the_same_resamples(side):
+@pytest.mark.parametrize("side", direct.SIDES)
+def test_bounds_from_resamples_are_archs_on_the_same_resamples(side):
     for sample in block(3):
-        estimate = np.array([np.quantile(sample, Q)])
+        estimate, draws = np.array([np.quantile(sample, Q)]), in_order(arch_draws(sample))
         acceleration = qb.jackknife_acceleration(np.sort(sample)[None], q=Q)
-        ours = tb.bounds_from_draws(
-            arch_draws(sample), estimate, acceleration, confidence=0.8, side=side, ties="strict"
+        ours = boot.bounds_from_resamples(
+            draws, estimate, acceleration, confidence=0.8, side=side, ties="strict"
         )
         for name, theirs in ARCH_NAMES.items():
             assert ours[name][0] == pytest.approx(arch_bound(sample, theirs, side), abs=1e-10)
 
 
-@pytest.mark.parametrize("side", tb.SIDES)
+@pytest.mark.parametrize("side", direct.SIDES)
 def test_studentized_bound_is_archs_on_the_same_resamples(side):
     sample = block(1)[0]
     theirs = arch_bound(sample, "studentized", side, std_err_func=own_std_error)
     whole = IIDBootstrap(sample, seed=5)
     resamples = np.array([data[0][0] for data in whole.bootstrap(400)])
-    values, std = tb.estimate_and_std_error(resamples, q=Q)
+    values, std = boot.estimate_and_std_error(resamples, q=Q)
     estimate = np.array([np.quantile(sample, Q)])
-    ours = tb.studentized_bound(
+    ours = boot.studentized_bound(
         ((values - estimate) / std)[None], estimate, values.std()[None], confidence=0.8, side=side
     )
     assert ours[0] == pytest.approx(theirs, abs=1e-10)
@@ -85,8 +88,8 @@ def test_mid_rank_bca_is_scipys_on_the_same_resamples(side, alternative):
             method="BCa",
             rng=np.random.default_rng(1),
         )
-        ours = tb.bounds_from_draws(
-            theirs.bootstrap_distribution[None],
+        ours = boot.bounds_from_resamples(
+            in_order(theirs.bootstrap_distribution[None]),
             np.array([np.quantile(sample, Q)]),
             qb.jackknife_acceleration(np.sort(sample)[None], q=Q),
             confidence=0.8,
@@ -107,25 +110,27 @@ def exact_at(sample, level):
     return qb.bootstrap_quantile(sample[None], np.clip(level, 0, 1), q=Q)[0, 0]
 
 
-@pytest.mark.parametrize("ties", tb.TIES)
-@pytest.mark.parametrize("side", tb.SIDES)
+@pytest.mark.parametrize("ties", boot.TIES)
+@pytest.mark.parametrize("side", direct.SIDES)
 def test_exact_bounds_lie_where_many_resamples_put_them(ties, side):
     """Each bound is the bootstrap quantile at a level known to Monte Carlo error: bracket it.
 
     For bc and bca the share behind z0 is known to that error too, and moves the level with it.
     """
     sample = block(1)[0]
-    draws = qb.bootstrap_draws(np.random.default_rng(2), sample[None], n_boot=N_BOOT, q=Q)
+    draws = draw_resamples(np.random.default_rng(2), sample[None], n_boot=N_BOOT, q=Q)
     estimate = np.array([np.quantile(sample, Q)])
     acceleration = qb.jackknife_acceleration(np.sort(sample)[None], q=Q)
-    many = tb.bounds_from_draws(draws, estimate, acceleration, confidence=0.8, side=side, ties=ties)
-    exact = tb.exact_bootstrap_bounds(sample[None], q=Q, confidence=0.8, side=side, ties=ties)
+    many = boot.bounds_from_resamples(
+        draws, estimate, acceleration, confidence=0.8, side=side, ties=ties
+    )
+    exact = boot.exact_bootstrap_bounds(sample[None], q=Q, confidence=0.8, side=side, ties=ties)
     alpha = 0.2 if side == "lower" else 0.8
     strict, weak = (m[0] for m in qb.bootstrap_masses(sample[None], estimate, q=Q))
     share = {"strict": strict, "mid": (strict + weak) / 2, "weak": weak}[ties]
     shifts = [special.ndtri(np.array([share + e])) for e in (-LEVEL_ERROR, 0.0, LEVEL_ERROR)]
     for name, a in {"bc": np.zeros(1), "bca": acceleration}.items():
-        low, middle, high = (tb.corrected_level(z0, a, alpha)[0] for z0 in shifts)
+        low, middle, high = (boot.corrected_level(z0, a, alpha)[0] for z0 in shifts)
         assert exact[name][0] == exact_at(sample, middle)
         assert (
             exact_at(sample, low - LEVEL_ERROR)
@@ -145,7 +150,8 @@ def test_exact_bounds_lie_where_many_resamples_put_them(ties, side):
 
 def test_exact_standard_error_is_that_of_many_resamples():
     sample = block(1)[0]
-    draws = qb.bootstrap_draws(np.random.default_rng(2), sample[None], n_boot=N_BOOT, q=Q)[0]
+    made = draw_resamples(np.random.default_rng(2), sample[None], n_boot=N_BOOT, q=Q)
+    draws = np.repeat(made.values[0], made.counts[0])
     mean, std = (m[0] for m in qb.bootstrap_moments(sample[None], q=Q))
     fourth = np.mean((draws - mean) ** 4)
     assert_within_mcse(draws.mean(), mean, std / math.sqrt(N_BOOT))
@@ -159,7 +165,7 @@ PUBLISHED_N_REP = 250
 
 
 def coverages(ties, n_rep=40_000):
-    thresholds = tb.exact_bootstrap_bounds(
+    thresholds = boot.exact_bootstrap_bounds(
         block(n_rep), q=Q, confidence=0.8, methods=tuple(PUBLISHED), ties=ties
     )
     true = 1.0 + special.ndtri(0.05)
@@ -186,11 +192,11 @@ def test_that_test_catches_ties_counted_as_below():
 
 
 @pytest.mark.parametrize("method", ["percentile", "bc"])
-@pytest.mark.parametrize("ties", tb.TIES)
+@pytest.mark.parametrize("ties", boot.TIES)
 def test_without_interpolation_coverage_is_a_beta_tail(method, ties):
     n_rep = replicates_to_catch(0.02, sd=0.5)
     uniform = np.random.default_rng(9).random((n_rep, 50))
-    bound = tb.exact_bootstrap_bounds(
+    bound = boot.exact_bootstrap_bounds(
         uniform,
         q=0.05,
         confidence=0.8,
@@ -209,11 +215,11 @@ def test_without_interpolation_coverage_is_a_beta_tail(method, ties):
     assert ranks[0] == np.searchsorted(np.cumsum(law), level) + 1
 
 
-@pytest.mark.parametrize("side", tb.SIDES)
+@pytest.mark.parametrize("side", direct.SIDES)
 @pytest.mark.parametrize("n_obs", [10, 32, 59, 500])
 def test_order_statistic_bound_is_the_tightest_safe_one(side, n_obs):
     ranked = np.arange(1.0, n_obs + 1)[None]
-    bound = tb.order_statistic_bound(ranked, q=0.05, confidence=0.8, side=side)[0]
+    bound = direct.order_statistic_bound(ranked, q=0.05, confidence=0.8, side=side)[0]
     covers = special.betainc(ranked[0], n_obs + 1 - ranked[0], 0.05)  # P(X_(r) <= quantile)
     if side == "lower":
         expected = max(
@@ -226,14 +232,14 @@ def test_order_statistic_bound_is_the_tightest_safe_one(side, n_obs):
     assert bound == expected
 
 
-@pytest.mark.parametrize("side", tb.SIDES)
+@pytest.mark.parametrize("side", direct.SIDES)
 @pytest.mark.parametrize(
     ("n_obs", "q", "confidence"), [(2, 0.05, 0.8), (50, 0.05, 0.8), (50, 0.9, 0.99)]
 )
 def test_normal_tolerance_covers_exactly(n_obs, q, confidence, side):
     """P(mean + c·sd <= quantile) by integrating over the chi distribution of the sd."""
     alpha = confidence if side == "upper" else 1 - confidence
-    factor = tb.normal_tolerance_factor(n_obs, q, alpha)
+    factor = direct.normal_tolerance_factor(n_obs, q, alpha)
     chi = scipy_stats.chi(n_obs - 1, scale=1 / math.sqrt(n_obs - 1))
 
     def below(sd):
@@ -242,7 +248,7 @@ def test_normal_tolerance_covers_exactly(n_obs, q, confidence, side):
     covered = integrate.quad(below, 0, chi.isf(1e-14), epsabs=1e-12, limit=300)[0]
     assert 1 - covered == pytest.approx(alpha, abs=1e-8)
     sample = block(2, n_obs)
-    bound = tb.normal_tolerance_bound(sample, q=q, confidence=confidence, side=side)
+    bound = direct.normal_tolerance_bound(sample, q=q, confidence=confidence, side=side)
     np.testing.assert_allclose(bound, sample.mean(1) + factor * sample.std(1, ddof=1))
 
 
@@ -253,7 +259,7 @@ N_SMOOTH = replicates_to_catch(0.02, sd=0.4)
 
 def share_below_smoothed_bound(noise):
     sample, width = block(1, 21)[0], 0.4
-    bound = tb.smoothed_bound(sample[None], q=0.05, confidence=0.8, bandwidth=width)[0]
+    bound = direct.smoothed_bound(sample[None], q=0.05, confidence=0.8, bandwidth=width)[0]
     rng = np.random.default_rng(7)
     resamples = rng.choice(sample, (N_SMOOTH, 21)) + noise * width * rng.normal(size=(N_SMOOTH, 21))
     return np.mean(np.sort(resamples, axis=1)[:, 1] <= bound)
@@ -271,11 +277,13 @@ def test_that_test_catches_resamples_without_noise():
 def test_smoothed_bound_default_bandwidth_and_equal_scores():
     sample = block(2)
     width = 1.3 * sample.std(1, ddof=1) * 50 ** (-1 / 3)
-    bound = tb.smoothed_bound(sample, q=0.05, confidence=0.8)
+    bound = direct.smoothed_bound(sample, q=0.05, confidence=0.8)
     mixed = special.ndtr((bound[:, None] - sample) / width[:, None]).mean(1)
     target = special.betaincinv(1 + 49 * 0.05, 50 - 49 * 0.05, 0.2)
     np.testing.assert_allclose(mixed, target, rtol=1e-9)
-    np.testing.assert_array_equal(tb.smoothed_bound(np.ones((1, 9)), q=0.05, confidence=0.8), 1.0)
+    np.testing.assert_array_equal(
+        direct.smoothed_bound(np.ones((1, 9)), q=0.05, confidence=0.8), 1.0
+    )
 
 
 # The Bayesian bootstrap.
@@ -290,15 +298,15 @@ def dirichlet_cdf(n_obs, weight):
 
 
 def compare_posterior(weight):
-    exact = tb.bayesian_bootstrap_cdf(30, 0.1)[:5]
+    exact = direct.bayesian_bootstrap_cdf(30, 0.1)[:5]
     assert_within_mcse(dirichlet_cdf(30, weight), exact, np.sqrt(exact * (1 - exact) / N_DIRICHLET))
 
 
 def test_bayesian_posterior_is_that_of_dirichlet_weights():
     compare_posterior(1.0)
     ranked = np.arange(1.0, 31)[None]
-    bound = tb.bayesian_bootstrap_bound(ranked, q=0.1, confidence=0.8)[0]
-    cdf = tb.bayesian_bootstrap_cdf(30, 0.1)
+    bound = direct.bayesian_bootstrap_bound(ranked, q=0.1, confidence=0.8)[0]
+    cdf = direct.bayesian_bootstrap_cdf(30, 0.1)
     assert cdf[int(bound) - 1] >= 0.2 > cdf[int(bound) - 2]
 
 
@@ -308,7 +316,7 @@ def test_that_test_catches_another_prior():
 
 
 def test_bayesian_bound_of_one_score_is_that_score():
-    assert tb.bayesian_bootstrap_bound(np.array([[4.0]]), q=0.05, confidence=0.8)[0] == 4.0
+    assert direct.bayesian_bootstrap_bound(np.array([[4.0]]), q=0.05, confidence=0.8)[0] == 4.0
 
 
 # The studentized bootstrap in a plain loop.
@@ -329,32 +337,32 @@ def plain_roots(rng, sample, n_boot):
 
 def test_studentized_draws_are_those_of_a_plain_loop(monkeypatch):
     sample = np.sort(block(3, 12), axis=1)
-    ours = tb.studentized_draws(np.random.default_rng(1), sample, n_boot=15, q=Q)
+    ours = boot.studentized_draws(np.random.default_rng(1), sample, n_boot=15, q=Q)
     rng = np.random.default_rng(1)
     plain = [plain_roots(rng, row, 15) for row in sample]
     np.testing.assert_allclose(ours, plain, rtol=1e-8, atol=1e-10)
-    monkeypatch.setattr(tb, "RESAMPLED_VALUES", 1)
-    again = tb.studentized_draws(np.random.default_rng(1), sample, n_boot=15, q=Q)
+    monkeypatch.setattr(boot, "RESAMPLED_VALUES", 1)
+    again = boot.studentized_draws(np.random.default_rng(1), sample, n_boot=15, q=Q)
     np.testing.assert_array_equal(again, ours)
 
 
 def test_asking_for_the_studentized_bound_moves_no_other():
     def bounds(methods):
         rng = np.random.default_rng(1)
-        return tb.monte_carlo_bootstrap_bounds(
+        return boot.monte_carlo_bootstrap_bounds(
             rng, block(), q=Q, confidence=0.8, n_boot=99, methods=methods
         )
 
-    few, many = bounds(tb.EXACT_METHODS), bounds(tb.BOOTSTRAP_METHODS)
-    assert tuple(many) == tb.BOOTSTRAP_METHODS
+    few, many = bounds(boot.EXACT_METHODS), bounds(boot.BOOTSTRAP_METHODS)
+    assert tuple(many) == boot.BOOTSTRAP_METHODS
     for name in few:
         np.testing.assert_array_equal(few[name], many[name])
 
 
-@pytest.mark.parametrize("side", tb.SIDES)
+@pytest.mark.parametrize("side", direct.SIDES)
 def test_monte_carlo_bounds_of_tied_scores_are_finite_or_one_sided(side):
     tied = np.round(block(20, 8))
-    bounds = tb.monte_carlo_bootstrap_bounds(
+    bounds = boot.monte_carlo_bootstrap_bounds(
         np.random.default_rng(1), tied, q=Q, confidence=0.8, n_boot=50, side=side
     )
     for bound in bounds.values():
@@ -365,7 +373,7 @@ def test_monte_carlo_bounds_of_tied_scores_are_finite_or_one_sided(side):
 
 
 @pytest.mark.parametrize("method", tb.METHODS)
-@pytest.mark.parametrize("side", tb.SIDES)
+@pytest.mark.parametrize("side", direct.SIDES)
 def test_bounds_move_with_the_scores(method, side):
     sample = block(4, 59)
     for q in (0.05, 0.3):
@@ -389,7 +397,7 @@ def test_upper_bounds_mirror_lower_bounds(method):
 
 @pytest.mark.parametrize("method", tb.METHODS)
 def test_all_scores_equal_give_that_score(method):
-    for ties in tb.TIES:
+    for ties in boot.TIES:
         bound = tb.quantile_bound(
             np.full((2, 40), 0.7), method=method, q=0.05, confidence=0.8, ties=ties
         )
@@ -410,7 +418,7 @@ def test_thresholds_are_bounds_of_the_right_quantile(method):
 def test_corrected_level_at_its_extremes():
     z0 = np.array([-np.inf, np.inf, 0.0, 3.0, -3.0, 0.0])
     acceleration = np.array([0.0, 0.1, 0.0, 0.5, -0.5, 0.1])
-    levels = tb.corrected_level(z0, acceleration, 0.2)
+    levels = boot.corrected_level(z0, acceleration, 0.2)
     w = special.ndtri(0.2)
     expected = [0.0, 1.0, 0.2, 1.0, 0.0, special.ndtr(w / (1 - 0.1 * w))]
     np.testing.assert_allclose(levels, expected, rtol=1e-12)
@@ -418,10 +426,10 @@ def test_corrected_level_at_its_extremes():
 
 def test_infinite_roots_give_infinite_bounds_and_never_nan():
     roots = np.array([[-np.inf, -1.0, 0.0, 1.0, np.inf, np.inf]])
-    one = np.ones(1)
-    assert tb.studentized_bound(roots, one, one, confidence=0.99)[0] == -np.inf
-    assert tb.studentized_bound(roots, one, one, confidence=0.4)[0] == 1.0
-    assert tb.studentized_bound(roots, one, 0 * one, confidence=0.99)[0] == 1.0
+    unit = np.ones(1)
+    assert boot.studentized_bound(roots, unit, unit, confidence=0.99)[0] == -np.inf
+    assert boot.studentized_bound(roots, unit, unit, confidence=0.4)[0] == 1.0
+    assert boot.studentized_bound(roots, unit, 0 * unit, confidence=0.99)[0] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -449,11 +457,11 @@ def test_infinite_roots_give_infinite_bounds_and_never_nan():
             lambda x: tb.quantile_bound(x[:, :1], method="bca", q=0.1, confidence=0.8),
             "n_obs=1 scores .* Give at least 2",
         ),
-        (lambda x: tb.smoothed_bound(x, q=0.1, confidence=0.8, bandwidth=0), "smooths nothing"),
+        (lambda x: direct.smoothed_bound(x, q=0.1, confidence=0.8, bandwidth=0), "smooths nothing"),
         (lambda x: tb.sensitivity_threshold(x, sensitivity=95, confidence=0.8), "sensitivity=95"),
         (lambda x: tb.specificity_threshold(x, specificity=1, confidence=0.8), "specificity=1 is"),
         (
-            lambda x: tb.studentized_draws(np.random.default_rng(1), x, n_boot=0, q=0.1),
+            lambda x: boot.studentized_draws(np.random.default_rng(1), x, n_boot=0, q=0.1),
             "n_boot=0 is not a whole number",
         ),
     ],

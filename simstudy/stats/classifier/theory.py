@@ -6,38 +6,63 @@ are uniform order statistics, so every probability here is an integral over beta
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-from experiments._classifier_thresholds import OrderLaw, Target, order_law
-from simstudy.dgps.scores import DiscretisedScores, NormalScores, Scores
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
 from simstudy.stats.bootstrap import quantiles as bootstrap
+from simstudy.stats.classifier.thresholds import OrderLaw, Target, order_law
 
+Real = Float[np.ndarray, "..."]
+Nodes = tuple[Float[np.ndarray, " node"], Float[np.ndarray, " node"]]
 N_NODES = 400  # of Gauss-Legendre, over a whole distribution
 N_BETA = 64  # of Gauss-Legendre, over the part of a beta law that counts
 
 
-def exact_coverage(scores: Scores, method: str, n_obs: int, target: Target) -> float:
+class KnownScores(Protocol):
+    """What theory needs to know of the scores of one class; see `simstudy.dgps.scores`."""
+
+    @property
+    def continuous(self) -> bool:
+        """Whether no two scores are ever equal."""
+
+    @property
+    def normal(self) -> bool:
+        """Whether the normal tolerance bound is exact."""
+
+    def cdf(self, threshold: Real) -> Real:
+        """P(score <= threshold), elementwise."""
+
+    def sensitivity(self, threshold: Real) -> Real:
+        """P(score >= threshold), elementwise."""
+
+    def quantile(self, q: Real) -> Real:
+        """Smallest value with at least `q` of the distribution at or below it."""
+
+    def threshold(self, sensitivity: float) -> Real:
+        """Largest threshold that has at least this sensitivity."""
+
+
+def exact_coverage(scores: KnownScores, method: str, n_obs: int, target: Target) -> float:
     """Probability of a safe threshold; NaN where theory does not know it."""
-    if method == "tolerance" and isinstance(scores, NormalScores):
+    if method == "tolerance" and scores.normal:
         return target.confidence
     law = order_law(method, n_obs, target)
-    if law is None or (law.g and isinstance(scores, DiscretisedScores)):
+    if law is None or (law.g and not scores.continuous):
         return np.nan
     limit = scores.threshold(target.sensitivity)
     return float(threshold_cdf(scores, law, np.atleast_1d(limit))[0])
 
 
-def exact_mean_sensitivity(scores: Scores, method: str, n_obs: int, target: Target) -> float:
+def exact_mean_sensitivity(scores: KnownScores, method: str, n_obs: int, target: Target) -> float:
     """Expected true sensitivity of the threshold; NaN where theory does not know it."""
     return expected_over_sensitivity(scores, method, n_obs, target, lambda kept: kept)
 
 
 def expected_over_sensitivity(
-    scores: Scores, method: str, n_obs: int, target: Target, of: Callable[[Any], Any]
+    scores: KnownScores, method: str, n_obs: int, target: Target, of: Callable[[Real], Real]
 ) -> float:
     """Mean of a function of the threshold's true sensitivity.
 
@@ -46,7 +71,7 @@ def expected_over_sensitivity(
     scores only; NaN elsewhere, and where the method is no order statistic.
     """
     law = order_law(method, n_obs, target)
-    if law is None or isinstance(scores, DiscretisedScores):
+    if law is None or not scores.continuous:
         return np.nan
     if law.rank == 0:
         return float(of(np.ones(1))[0])
@@ -59,7 +84,7 @@ def expected_over_sensitivity(
     return float(weight @ of(scores.sensitivity(threshold)) @ weight_of_step)
 
 
-def _beta_nodes(a: float, b: float) -> tuple[Any, Any]:
+def _beta_nodes(a: float, b: float) -> Nodes:
     """Nodes and weights for means over a beta law, within the range that holds all but 1e-14."""
     low, high = special.betaincinv(a, b, 1e-14), special.betainccinv(a, b, 1e-14)
     x, weights = special.roots_legendre(N_BETA)
@@ -69,9 +94,9 @@ def _beta_nodes(a: float, b: float) -> tuple[Any, Any]:
     return nodes, weights * density * (high - low) / 2
 
 
-def expected_shift(scores: Scores, n_obs: int, q: float) -> float:
+def expected_shift(scores: KnownScores, n_obs: int, q: float) -> float:
     """E[bootstrap mean − sample quantile] of continuous scores, from means of order statistics."""
-    if isinstance(scores, DiscretisedScores):
+    if not scores.continuous:
         return np.nan
     law = bootstrap.quantile_law(n_obs, q)
     joint = bootstrap.pair_probabilities(law)
@@ -81,7 +106,7 @@ def expected_shift(scores: Scores, n_obs: int, q: float) -> float:
     return float(weight @ _mean_order_statistics(scores, n_obs))
 
 
-def _mean_order_statistics(scores: Scores, n_obs: int) -> Float[np.ndarray, " obs"]:
+def _mean_order_statistics(scores: KnownScores, n_obs: int) -> Float[np.ndarray, " obs"]:
     nodes, weights = _legendre()
     rank = np.arange(1, n_obs + 1)[:, None]
     log_density = special.xlogy(rank - 1, nodes) + special.xlogy(n_obs - rank, 1 - nodes)
@@ -90,7 +115,7 @@ def _mean_order_statistics(scores: Scores, n_obs: int) -> Float[np.ndarray, " ob
 
 
 def threshold_cdf(
-    scores: Scores, law: OrderLaw, at: Float[np.ndarray, " point"]
+    scores: KnownScores, law: OrderLaw, at: Float[np.ndarray, " point"]
 ) -> Float[np.ndarray, " point"]:
     """P(threshold <= t) at each t.
 
@@ -100,7 +125,7 @@ def threshold_cdf(
     n_obs, rank, g = law
     if rank == 0:
         return np.ones_like(at)
-    upto = share_upto(scores, at)
+    upto = scores.cdf(at)
     safe = special.betainc(rank, n_obs - rank + 1, upto)
     if not g:
         return np.asarray(safe)
@@ -112,14 +137,22 @@ def threshold_cdf(
     return np.asarray(safe - upto * (weights * beyond).sum(axis=1))
 
 
-def share_upto(scores: Scores, at: Any) -> Any:
-    """P(score <= t); on a lattice the next point is half a step away for sure."""
-    half = scores.step / 2 if isinstance(scores, DiscretisedScores) else 0.0
-    return scores.specificity(at + half)
+def threshold_density(scores: KnownScores, law: OrderLaw) -> tuple[Nodes, Nodes]:
+    """Places and densities of an order statistic as threshold, and of its true sensitivity.
+
+    By differences of quantiles, of all but a thousandth of the law; continuous scores, g = 0.
+    """
+    chance = np.linspace(0.0005, 0.9995, 400)
+    u = special.betaincinv(law.rank, law.n_obs - law.rank + 1, chance)
+    threshold, sensitivity = (
+        ((x[1:] + x[:-1]) / 2, np.diff(chance) / np.abs(np.diff(x)))
+        for x in (np.asarray(scores.quantile(u)), 1 - u)
+    )
+    return threshold, sensitivity
 
 
 @lru_cache(maxsize=1)
-def _legendre() -> tuple[Any, Any]:
+def _legendre() -> Nodes:
     """Nodes and weights on (0, 1)."""
     nodes, weights = special.roots_legendre(N_NODES)
     return (nodes + 1) / 2, weights / 2

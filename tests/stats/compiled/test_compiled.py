@@ -18,12 +18,15 @@ from numba.core.dispatcher import Dispatcher
 
 from simstudy.dgps import _normal_kernels
 from simstudy.errors import SimstudyError
-from simstudy.stats import _compile
+from simstudy.stats.compiled import kernel as kernel_module
+from simstudy.stats.compiled import machine_code
+from simstudy.stats.compiled.renew import rekey
 from simstudy.stats.two_stage import _kernels as two_stage_kernels
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
+IMPORT_KERNEL = "simstudy.stats.compiled.kernel import kernel"
 HELPER = """
-from simstudy.stats._compile import kernel
+from simstudy.stats.compiled.kernel import kernel
 
 FACTOR = 2.0
 
@@ -32,7 +35,7 @@ def helped(x):
     return FACTOR * x
 """
 CALLER = """
-from simstudy.stats._compile import kernel
+from simstudy.stats.compiled.kernel import kernel
 from simstudy.stats._probe_helper import helped
 
 @kernel
@@ -113,7 +116,7 @@ def test_a_change_in_a_helper_reaches_its_callers(tree, unseen):
 @pytest.mark.parametrize("unseen", [False, True])
 def test_with_numbas_own_cache_it_does_not(tree, unseen):
     for name in ("_probe_helper.py", "_probe_kernels.py"):
-        edit(stats(tree) / name, "simstudy.stats._compile import kernel", "numba import njit")
+        edit(stats(tree) / name, IMPORT_KERNEL, "numba import njit")
         edit(stats(tree) / name, "@kernel", "@njit(nogil=True, cache=True)")
     assert run(tree)[0] == OLD
     edit_helper(tree, unseen=unseen)
@@ -171,9 +174,9 @@ def test_a_module_changed_before_it_is_imported_late(tree):
     """The key is of what runs, not of what lay there when the process began."""
     code = """
 import json, pathlib
-from simstudy.stats import _compile, _vectors
-path = pathlib.Path(_compile.__file__).with_name("_probe_helper.py")
-_compile._on_disk()
+from simstudy.stats.compiled import kernel, lanes
+path = pathlib.Path(kernel.__file__).parents[1] / "_probe_helper.py"
+kernel.on_disk()
 path.write_text(path.read_text().replace("2.0", "3.0"))
 from simstudy.stats._probe_kernels import called
 print(json.dumps(called(10.0)))
@@ -224,11 +227,11 @@ def test_a_folder_that_numba_was_given_comes_first(tree):
 
 
 def test_a_temporary_folder_open_to_others_is_not_used(tmp_path, monkeypatch):
-    monkeypatch.setattr(_compile.tempfile, "gettempdir", lambda: str(tmp_path))
-    folder = _compile._temporary()
+    monkeypatch.setattr(machine_code.tempfile, "gettempdir", lambda: str(tmp_path))
+    folder = machine_code._temporary()
     folder.chmod(0o777)
     with pytest.raises(PermissionError, match="open to others"):
-        _compile._temporary()
+        machine_code._temporary()
 
 
 def test_unused_folders_are_deleted(tree):
@@ -269,21 +272,25 @@ def imported(path: Path) -> set[str]:
     return found
 
 
+COMPILERS = [f"simstudy.stats.compiled.{name}" for name in ("kernel", "machine_code", "renew")]
+
+
 def compiling() -> dict[str, Path]:
-    """Modules whose sources are hashed, but for the one that hashes them."""
-    paths = [ROOT / "simstudy" / name for name in _compile._on_disk()]
+    """Modules whose sources are hashed, but for those that hash and keep them."""
+    paths = [ROOT / "simstudy" / name for name in kernel_module.on_disk()]
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in paths}
-    del modules["simstudy.stats._compile"]
+    for name in COMPILERS:
+        del modules[name]
     return modules
 
 
-def test_only_one_file_knows_how_to_compile():
+def test_only_one_folder_knows_how_to_compile():
     found = [
         path.name
         for path in SOURCES
         if re.search(r"(?<!np\.)\b(n?jit|guvectorize|vectorize|cfunc)\b", path.read_text())
     ]
-    assert found == ["_compile.py"]
+    assert found == ["kernel.py", "renew.py"]
 
 
 def test_every_file_with_a_kernel_is_hashed():
@@ -295,7 +302,8 @@ def test_every_file_with_a_kernel_is_hashed():
 def test_kernels_import_only_kernels(name):
     """A constant from elsewhere would be frozen into machine code without being in its key."""
     ours = {one for one in imported(compiling()[name]) if one.startswith(("simstudy", "."))}
-    allowed = (*compiling(), "simstudy.stats._compile.kernel", "simstudy.shapes")  # of annotations
+    annotations = "simstudy.shapes"
+    allowed = (*compiling(), "simstudy.stats.compiled.kernel.kernel", annotations)
     strange = {one for one in ours if not any(f"{one}.".startswith(f"{ok}.") for ok in allowed)}
     assert strange == set()
 
@@ -355,7 +363,7 @@ LAZY = dict.fromkeys(EAGER, "")
 USE = """
 import json, sys
 import numpy as np
-from simstudy.stats._compile import rekey
+from simstudy.stats.compiled.renew import rekey
 import helper, user
 NAMES = ["helped", "called", "uncached", "short", "each", "row", "generated", "total"]
 EVERY = [getattr(user, name, None) or helper.helped for name in NAMES]
@@ -496,7 +504,7 @@ def test_functions_of_one_line_have_files_of_their_own(tree):
     )
     code = """
 import json, user
-from simstudy.stats._compile import rekey
+from simstudy.stats.compiled.renew import rekey
 rekey([user.one, user.two, user.three, user.four, user.loose, user.strict], "a")
 found = [one(0) for one in (user.one, user.two, user.three, user.four)] + [user.loose(0.0)]
 try:
@@ -516,13 +524,13 @@ def test_functions_that_are_kept_nowhere_are_left_alone():
 
     one(1)
     before = list(one.overloads.values())
-    _compile.rekey([one], "new")
+    rekey([one], "new")
     assert list(one.overloads.values()) == before
 
 
 def test_kernels_of_ours_are_passed_over():
     before = two_stage_kernels.tails._cache
-    _compile.rekey([two_stage_kernels.tails], "new")
+    rekey([two_stage_kernels.tails], "new")
     assert two_stage_kernels.tails._cache is before
 
 
@@ -532,4 +540,4 @@ def test_what_cannot_be_renewed_is_refused():
         return x
 
     with pytest.raises(SimstudyError, match=r"one is a CFunc.*cannot be made again.*cache=True"):
-        _compile.rekey([one], "new")
+        rekey([one], "new")

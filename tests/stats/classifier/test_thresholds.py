@@ -5,8 +5,6 @@ import pytest
 from arch.bootstrap import IIDBootstrap
 from scipy import integrate, special
 
-from experiments import _classifier_theory as theory
-from experiments import _classifier_thresholds as th
 from simstudy.dgps.scores import (
     DiscretisedScores,
     HeavyTailedScores,
@@ -14,6 +12,15 @@ from simstudy.dgps.scores import (
     SkewedScores,
 )
 from simstudy.stats.bootstrap import quantiles as bootstrap
+from simstudy.stats.bootstrap.resamples import (
+    draw_resamples,
+    exact_shape,
+    likely_pairs,
+    resampled_quantile,
+    resampled_shape,
+)
+from simstudy.stats.classifier import theory
+from simstudy.stats.classifier import thresholds as th
 from simstudy.stats.classifier.trial import power_with_order_statistic, upper_tail
 from simstudy.stats.classifier.umbrella import interpolated_threshold, interpolated_violation
 from tests.support import assert_within_mcse, replicates_to_catch
@@ -36,7 +43,7 @@ class Prescribed(IIDBootstrap):
 
 def prescribed_indices(x, counts, q):
     """Index arrays whose sorted resamples have the drawn pairs at the ranks that matter."""
-    lower, upper, _ = th._pairs(len(x), q)
+    lower, upper, _ = likely_pairs(len(x), q)
     rank, order = bootstrap.interpolation(len(x), q).rank, np.argsort(x)
     pairs = np.repeat(np.column_stack([order[lower], order[upper]]), counts, axis=0)
     return [np.repeat(pair, [rank, len(x) - rank]) for pair in pairs]
@@ -57,9 +64,9 @@ def arch_bound(x, counts, method, target):
 @pytest.mark.parametrize("method", ARCH)
 def test_bounds_from_counts_are_those_of_arch_on_the_same_resamples(method):
     x = NormalScores().draw(np.random.default_rng(1), 4, N_OBS)
-    _, _, probability = th._pairs(N_OBS, TARGET.q)
+    _, _, probability = likely_pairs(N_OBS, TARGET.q)
     counts = np.random.default_rng(2).multinomial(120, probability, size=4)
-    made = th.draw_resamples(np.random.default_rng(2), x, n_boot=120, q=TARGET.q)
+    made = draw_resamples(np.random.default_rng(2), x, n_boot=120, q=TARGET.q)
     ours = th.thresholds(x, TARGET, (method,), resamples=made)[method]
     plain = [arch_bound(x[i], counts[i], ARCH[method], TARGET) for i in range(4)]
     np.testing.assert_allclose(ours, plain, rtol=1e-12)
@@ -67,7 +74,7 @@ def test_bounds_from_counts_are_those_of_arch_on_the_same_resamples(method):
 
 def drawn(n_boot=200, n_rep=6):
     x = NormalScores().draw(np.random.default_rng(3), n_rep, N_OBS)
-    return x, th.draw_resamples(np.random.default_rng(4), x, n_boot=n_boot, q=TARGET.q)
+    return x, draw_resamples(np.random.default_rng(4), x, n_boot=n_boot, q=TARGET.q)
 
 
 def test_resamples_written_out_have_the_same_quantiles_and_moments():
@@ -75,8 +82,9 @@ def test_resamples_written_out_have_the_same_quantiles_and_moments():
     values = np.array([np.repeat(v, c) for v, c in zip(made.values, made.counts, strict=True)])
     for level in (0.0, 0.017, 0.2, 0.5, 0.8, 1.0):
         plain = np.quantile(values, level, axis=1)
-        np.testing.assert_allclose(th.weighted_quantile(made, level), plain, rtol=1e-13)
-    shape = th.moments_of(made)
+        ours = resampled_quantile(made, np.full(len(values), level))
+        np.testing.assert_allclose(ours, plain, rtol=1e-13)
+    shape = resampled_shape(made)
     np.testing.assert_allclose(shape.mean, values.mean(axis=1), rtol=1e-12)
     np.testing.assert_allclose(shape.std, values.std(axis=1), rtol=1e-10)
     off = values - values.mean(axis=1, keepdims=True)
@@ -87,7 +95,7 @@ def test_exact_moments_are_sums_over_all_pairs():
     x, _ = drawn()
     joint = bootstrap.pair_probabilities(bootstrap.quantile_law(N_OBS, TARGET.q))
     g = bootstrap.interpolation(N_OBS, TARGET.q).g
-    shape = th.exact_moments(x, TARGET.q)
+    shape = exact_shape(x, TARGET.q)
     for i, row in enumerate(np.sort(x, axis=1)):
         atoms = (1 - g) * row[:, None] + g * row[None, :]
         mean = (joint * atoms).sum()
@@ -99,22 +107,22 @@ def test_exact_moments_are_sums_over_all_pairs():
 
 def test_resamples_have_the_law_of_the_exact_bootstrap():
     x, made = drawn(n_boot=20_000)
-    exact = th.exact_moments(x, TARGET.q)
+    exact = exact_shape(x, TARGET.q)
     mcse = exact.std / np.sqrt(20_000)
-    assert_within_mcse(th.moments_of(made).mean, exact.mean, mcse)
+    assert_within_mcse(resampled_shape(made).mean, exact.mean, mcse)
     lower_alone = bootstrap.bootstrap_moments(
         x, q=TARGET.q, quantile_method="inverted_cdf"
     ).mean  # without the interpolation
     with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(th.moments_of(made).mean, lower_alone, mcse)
+        assert_within_mcse(resampled_shape(made).mean, lower_alone, mcse)
 
 
 def test_constant_scores_are_their_own_threshold():
     x = np.full((2, N_OBS), 3.0)
-    made = th.draw_resamples(np.random.default_rng(1), x, n_boot=10, q=TARGET.q)
+    made = draw_resamples(np.random.default_rng(1), x, n_boot=10, q=TARGET.q)
     for found in (th.thresholds(x, TARGET), th.thresholds(x, TARGET, resamples=made)):
         np.testing.assert_allclose(np.array(list(found.values())), 3.0)
-    assert (th.moments_of(made).skewness == 0).all()
+    assert (resampled_shape(made).skewness == 0).all()
 
 
 @pytest.mark.parametrize(("n_obs", "sensitivity"), [(50, 0.95), (33, 0.95), (100, 0.9)])
@@ -139,10 +147,12 @@ def test_infeasible_umbrellas_call_everybody_positive():
 class UniformScores:
     """Scores for which the coverage of an interpolated order statistic is a known polynomial."""
 
+    continuous, normal = True, False
+
     def quantile(self, q):
         return np.asarray(q)
 
-    def specificity(self, threshold):
+    def cdf(self, threshold):
         return np.clip(threshold, 0, 1)
 
     def sensitivity(self, threshold):
@@ -227,10 +237,31 @@ def test_the_expected_shift_is_that_of_simulated_test_sets():
     sd = 0.075  # of one test set's shift
     n_rep = replicates_to_catch(exact, sd=sd)
     x = NormalScores().draw(np.random.default_rng(6), n_rep, N_OBS)
-    shift = th.exact_moments(x, TARGET.q).mean - bootstrap.sample_quantile(x, TARGET.q)
+    shift = exact_shape(x, TARGET.q).mean - bootstrap.sample_quantile(x, TARGET.q)
     assert_within_mcse(shift.mean(), exact, sd / np.sqrt(n_rep))
     with pytest.raises(AssertionError, match="suspect the code"):
         assert_within_mcse(shift.mean(), 0.0, sd / np.sqrt(n_rep))
+
+
+def test_densities_are_slopes_of_the_cdf_and_hold_nearly_all():
+    scores, law = NormalScores(), th.order_law("umbrella", N_OBS, TARGET)
+    (place, density), (kept, density_kept) = theory.threshold_density(scores, law)
+    step = 1e-5
+    ends = theory.threshold_cdf(scores, law, np.concatenate([place - step, place + step]))
+    slope = np.subtract(*np.split(ends, 2)[::-1]) / (2 * step)
+    np.testing.assert_allclose(density[20:-20], slope[20:-20], rtol=2e-3)
+    for x, y in ((place, density), (kept[::-1], density_kept[::-1])):
+        assert np.trapezoid(y, x) == pytest.approx(0.999, abs=2e-3)
+
+
+def test_atoms_are_all_values_of_a_bootstrapped_quantile():
+    x, law = np.sort(np.random.default_rng(1).normal(size=7)), bootstrap.quantile_law(7, 0.5)
+    atoms, chance = bootstrap.atoms_of_sorted(x, law)
+    assert chance.sum() == pytest.approx(1, abs=1e-14)
+    mean = bootstrap.bootstrap_moments(x[None], q=0.5).mean[0]
+    assert (atoms * chance).sum() == pytest.approx(mean, rel=1e-12)
+    few, _ = bootstrap.atoms_of_sorted(x[:3], law)
+    assert set(few) <= set(atoms)
 
 
 def test_theory_says_nothing_where_it_knows_nothing():

@@ -5,34 +5,35 @@ order would change. These few operations say it outright, in LLVM's own vector t
 has them, in registers as wide as it has, and the answers are the same to the last bit. Lanes are
 added to themselves only, and no product is fused with a sum.
 
-A change here leads to new machine code for every kernel: see `simstudy.stats._compile`.
+A change here leads to new machine code for every kernel: see `simstudy.stats.compiled.kernel`.
 """
 
 # ruff: noqa: ARG001 (numba calls each of these by its arguments)
 # mypy: disable-error-code="untyped-decorator, no-any-return, no-untyped-def, no-untyped-call, misc"
 
+import operator
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import intrinsic, models, overload, register_model
 
 from simstudy.shapes import Float
-from simstudy.stats._compile import kernel
+from simstudy.stats.compiled.kernel import kernel
 
-WIDTH = 4
+# Sizes are those of a vector of 256 bits for doubles (two registers where they have 128) and of 512
+# for words. They decide in which order sums are taken, so they are constants and not asked of the
+# machine: a machine with other registers splits or joins them, and adds in the same order.
+WIDTH = 4  # doubles
 CACHE_LINE = 8  # doubles
-PER_CHUNK = 32  # indices
+PER_CHUNK = 32  # indices: eight words of four quarters
 
 I16, I32, I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 DOUBLES = ir.VectorType(ir.DoubleType(), WIDTH)
 WORDS = ir.VectorType(I64, PER_CHUNK // 4)
 QUARTERS = ir.VectorType(I16, PER_CHUNK)
-
-GOLDEN = 0x9E3779B97F4A7C15
-MIX_1, MIX_2 = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
 class _Vector(types.Type):
@@ -76,6 +77,7 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, at: Any, v
 def _spread(builder: Any, scalar: Any, vector: Any) -> Any:
     """The same scalar in every lane."""
     lane = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, I32(0))
+    # An insertion and a shuffle by zeros are how LLVM says that a scalar is broadcast.
     places = ir.Constant(ir.VectorType(I32, vector.count), [0] * vector.count)
     return builder.shuffle_vector(lane, ir.Constant(vector, ir.Undefined), places)
 
@@ -135,42 +137,77 @@ def add_multiple(typing, four, factor, other):
 
 
 @intrinsic
-def counted(typing, state):
-    """`state` and the seven states after it: each is the one before plus `GOLDEN`."""
+def counted(typing, word, step):
+    """`word` and the seven after it, each `step` more than the one before (modulo 2^64)."""
 
     def build(context, builder, signature, args):
-        steps = ir.Constant(WORDS, [GOLDEN * step % 2**64 for step in range(WORDS.count)])
+        times = ir.Constant(WORDS, list(range(WORDS.count)))
+        steps = builder.mul(_spread(builder, args[1], WORDS), times)
         return builder.add(_spread(builder, args[0], WORDS), steps)
 
-    return EIGHT_WORDS(types.uint64), build
+    return EIGHT_WORDS(types.uint64, types.uint64), build
+
+
+# Eight words under the operators of one, so that a function of a word is written once: compiled for
+# `types.uint64` it mixes a word, and compiled for `EIGHT_WORDS` it mixes eight at the same time.
+@intrinsic
+def _add_words(typing, words, word):
+    def build(context, builder, signature, args):
+        return builder.add(args[0], _spread(builder, args[1], WORDS))
+
+    return EIGHT_WORDS(EIGHT_WORDS, types.uint64), build
 
 
 @intrinsic
-def mixed(typing, words):
-    """The splitmix64 finaliser of each word."""
-
+def _multiply_words(typing, words, word):
     def build(context, builder, signature, args):
-        words = args[0]
-        for shift, factor in ((30, MIX_1), (27, MIX_2)):
-            words = builder.xor(words, builder.lshr(words, _constant(shift)))
-            words = builder.mul(words, _constant(factor))
-        return builder.xor(words, builder.lshr(words, _constant(31)))
+        return builder.mul(args[0], _spread(builder, args[1], WORDS))
 
-    return EIGHT_WORDS(EIGHT_WORDS), build
+    return EIGHT_WORDS(EIGHT_WORDS, types.uint64), build
 
 
 @intrinsic
-def after(typing, words):
-    """The next state of each word."""
-
+def _shift_words(typing, words, bits):
     def build(context, builder, signature, args):
-        return builder.add(args[0], _constant(GOLDEN))
+        return builder.lshr(args[0], _spread(builder, args[1], WORDS))
 
-    return EIGHT_WORDS(EIGHT_WORDS), build
+    return EIGHT_WORDS(EIGHT_WORDS, types.uint64), build
 
 
-def _constant(word: int) -> Any:
-    return ir.Constant(WORDS, [word] * WORDS.count)
+@intrinsic
+def _xor_words(typing, words, others):
+    def build(context, builder, signature, args):
+        return builder.xor(*args)
+
+    return EIGHT_WORDS(EIGHT_WORDS, EIGHT_WORDS), build
+
+
+@overload(operator.add, inline="always")
+def _(words, word):
+    if isinstance(words, WordsType) and word == types.uint64:
+        return lambda words, word: _add_words(words, word)
+    return None
+
+
+@overload(operator.mul, inline="always")
+def _(words, word):
+    if isinstance(words, WordsType) and word == types.uint64:
+        return lambda words, word: _multiply_words(words, word)
+    return None
+
+
+@overload(operator.rshift, inline="always")
+def _(words, bits):
+    if isinstance(words, WordsType) and bits == types.uint64:
+        return lambda words, bits: _shift_words(words, bits)
+    return None
+
+
+@overload(operator.xor, inline="always")
+def _(words, others):
+    if isinstance(words, WordsType) and isinstance(others, WordsType):
+        return lambda words, others: _xor_words(words, others)
+    return None
 
 
 @intrinsic
@@ -184,6 +221,8 @@ def place_indices(typing, words, n, threshold, wanted, array, at):
 
     def build(context, builder, signature, args):
         words, n, threshold, wanted, array, at = args
+        # Products of 16 bits keep 32 indices in one vector, where products of 32 bits would need
+        # two. Those that are refused are placed like the others, and placed again by the caller.
         quarters = builder.bitcast(words, QUARTERS)
         n = _spread(builder, builder.trunc(n, I16), QUARTERS)
         high = cgutils.get_or_insert_function(

@@ -1,14 +1,18 @@
-"""The checks that every statistic of scores and counts shares."""
+"""Arguments that statistics of scores and counts share: checked, and read as they are meant."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from simstudy.errors import DesignError
 from simstudy.shapes import Float
 
+Numbers = float | np.ndarray
+"""One number, or an array of them: such arguments broadcast."""
 
-def check_proportion(name: str, value: Any, meaning: str) -> None:
+
+def check_proportion(name: str, value: ArrayLike, meaning: str) -> None:
     """Refuse anything outside the open interval (0, 1), naming the first offender."""
     values = np.atleast_1d(np.asarray(value, dtype=float))
     outside = ~((values > 0) & (values < 1))
@@ -28,7 +32,7 @@ def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
         )
 
 
-def check_count(name: str, value: Any, *, least: int, meaning: str) -> None:
+def check_count(name: str, value: ArrayLike, *, least: int, meaning: str) -> None:
     """Refuse a count below `least` or not whole, naming the first offender."""
     values = np.atleast_1d(np.asarray(value, dtype=float))
     outside = ~((values >= least) & (values == np.floor(values)))
@@ -39,7 +43,7 @@ def check_count(name: str, value: Any, *, least: int, meaning: str) -> None:
         )
 
 
-def as_scores(scores: Float[np.ndarray, "rep obs"], *, least: int) -> Float[np.ndarray, "rep obs"]:
+def as_scores(scores: Float[np.ndarray, "..."], *, least: int) -> Float[np.ndarray, "rep obs"]:
     """The block as floats, one replicate per row; refused where it has no quantile to bound."""
     block = np.asarray(scores, dtype=float)
     if block.ndim != 2:
@@ -64,7 +68,7 @@ def _refuse_too_few(n_obs: int, least: int) -> None:
         )
 
 
-def complement(proportion: Any) -> Any:
+def complement(proportion: ArrayLike) -> Any:
     """1 − p as a person writes it: 1 − 0.95 is 0.05 here, not 0.050000000000000044.
 
     The stray 4e-17 would turn a quantile that sits on one order statistic into an interpolation

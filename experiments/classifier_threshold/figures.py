@@ -1,0 +1,214 @@
+"""Figures of the classifier's threshold: what was simulated, with the exact law beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from experiments.classifier_threshold.test_sets import N_SHOWN, first_block, n_low
+from simstudy.analysis.result import Result
+from simstudy.claims import binomial_error
+from simstudy.figures import (
+    caption,
+    colors_of,
+    counts_with_law,
+    density_plot,
+    dots_plot,
+    in_order,
+    law_histogram,
+    rows_like,
+    theme,
+)
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.shapes import Float
+from simstudy.stats.bootstrap import quantiles as bootstrap
+from simstudy.stats.classifier.theory import threshold_cdf, threshold_density
+from simstudy.stats.classifier.thresholds import BOOTSTRAP, METHODS, order_law
+
+# The document's coverage table, and the replicates behind it.
+PUBLISHED = {"bca strict": 0.780, "normal": 0.684, "basic": 0.652, "percentile": 0.640}
+N_SIM = 250
+
+LABELS = {
+    "empirical": "empirical quantile",
+    "percentile": "percentile",
+    "basic": "basic",
+    "normal": "normal",
+    "bca strict": "BCa, ties left out",
+    "bca mid": "BCa, ties by half",
+    "bca weak": "BCa, ties counted",
+    "umbrella": "umbrella",
+    "tolerance": "normal tolerance",
+}
+COLORS = colors_of(["BCa", "umbrella"])
+N_BINS = 20
+Draws = Float[np.ndarray, " draw"]
+
+
+def share_in_words(hits: Any) -> str:
+    """A share with its Monte Carlo standard error."""
+    share = float(np.mean(hits))
+    return f"{share:.3f} ({binomial_error(share, len(hits)):.3f})"
+
+
+# ---------------------------------------------------------------- 1
+def figure_1(result: Result) -> ggplot:
+    """Empirical thresholds beside the true one, with their exact law."""
+    scenario = _exactly(result)
+    drawn = result.columns(scenario, "threshold")["threshold"][:, METHODS.index("empirical")]
+    edges, truth = _edges(drawn), scenario.true_threshold
+    law = order_law("empirical", scenario.n_obs, scenario.target)
+    assert law is not None
+    upto = threshold_cdf(scenario.scores, law, np.append(edges, truth))
+    bars = counts_with_law(drawn, edges, np.diff(upto[:-1]))
+    figure = law_histogram(bars, x="threshold", dashed=truth)
+    return figure + p9.labs(
+        x=f"empirical threshold for {scenario.sensitivity:.0%} sensitivity",
+        caption=caption(
+            f"Dashed: the true threshold. Too high: {share_in_words(drawn > truth)} of "
+            f"{len(drawn):,} test sets of {scenario.n_obs} positive cases; exactly "
+            f"{1 - upto[-1]:.3f}.",
+            figure.labels.caption,
+        ),
+    )
+
+
+def _exactly(result: Result) -> Any:
+    """The first scenario whose bootstraps are exact: its test sets are described."""
+    first = result.plan.scenarios[0]
+    about = {name: getattr(first, name) for name in ("n_obs", "sensitivity", "confidence")}
+    return result.scenario(**about, n_boot=0)
+
+
+def _edges(drawn: Draws) -> Draws:
+    return np.linspace(drawn.min(), drawn.max(), N_BINS + 1)
+
+
+# ---------------------------------------------------------------- the coverage table
+def figure_coverage(result: Result) -> ggplot:
+    """The coverage table: every method, with infinitely many resamples and with 1000."""
+    first = result.plan.scenarios[0]
+    rows = rows_like(result.summary, first, "n_obs", "sensitivity", "confidence")
+    share = pd.Series(PUBLISHED)
+    said = pd.DataFrame({"method": [LABELS[name] for name in PUBLISHED], "estimate": share.array})
+    said["mcse"] = binomial_error(said["estimate"], N_SIM)
+    figure = dots_plot(
+        by_resamples(rows, LABELS), measure="coverage", y="method", color="resamples",
+        nominal=first.confidence, published=said, in_figures=True,
+    )  # fmt: skip
+    return figure + p9.labs(x="coverage: share of thresholds that keep the sensitivity")
+
+
+def by_resamples(rows: pd.DataFrame, labels: dict[str, str]) -> pd.DataFrame:
+    """Methods in words, and of those without a bootstrap only one row."""
+    rows = rows[(rows["n_boot"] == 0) | rows["method"].isin(BOOTSTRAP)]
+    words = {n: str(n or "infinitely many") for n in sorted(rows["n_boot"].unique())}
+    resamples = in_order(rows["n_boot"], words)
+    return rows.assign(method=in_order(rows["method"], labels), resamples=resamples)
+
+
+# ---------------------------------------------------------------- 2
+def figure_2(result: Result) -> ggplot:
+    """Bootstrap distributions of the quantile of the first test sets: drawn, and exactly."""
+    scenario = _exactly(result)
+    names = ("threshold", "bootstrap_mean", "bootstrap_skewness")
+    stored = first_block(result, scenario, *names)
+    estimate = stored["threshold"][:, METHODS.index("empirical")]
+    mean, skewness = stored["bootstrap_mean"], stored["bootstrap_skewness"]
+    shown = [_bootstrap_of(result, scenario, i, estimate[i], mean[i]) for i in range(N_SHOWN)]
+    bars, lines = (pd.concat(frames) for frames in zip(*shown, strict=True))
+    figure = law_histogram(bars, x="threshold", panel="panel")
+    return (
+        figure
+        + p9.geom_vline(p9.aes(xintercept="value", color="line", linetype="line"), lines, size=0.8)
+        + p9.scale_color_manual(values=[theme.BLUE, theme.INK], name=" ")
+        + p9.scale_linetype_manual(values=["solid", "dashed"], name=" ")
+        + p9.labs(
+            x=f"bootstrapped threshold for {scenario.sensitivity:.0%} sensitivity",
+            caption=caption(
+                f"The first {N_SHOWN} test sets of {scenario.n_obs} positive cases, "
+                f"{len(mean)} resamples each.",
+                figure.labels.caption,
+                f"The mean exceeds the quantile in {(mean > estimate).mean():.0%}, and the skew is "
+                f"to the left in {(skewness < 0).mean():.0%}, of {len(mean):,} test sets.",
+            ),
+        )
+        + p9.facet_wrap("panel", scales="free")
+        + p9.theme(figure_size=(7.6, 6.0), legend_position="top")
+    )
+
+
+LINES = ("empirical quantile", "bootstrap mean, exact")
+
+
+def _bootstrap_of(
+    result: Result, scenario: Any, i: int, estimate: float, mean: float
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Bars of one test set's resamples, and where its quantile and bootstrap mean are."""
+    drawn = f"resample_{i + 1}"
+    names = [f"score_{j + 1}" for j in range(n_low(scenario.n_obs, scenario.target.q))]
+    stored = first_block(result, scenario, drawn, *names)
+    lowest = np.array([stored[name][i] for name in names])
+    law = bootstrap.quantile_law(scenario.n_obs, scenario.target.q)
+    atoms, chance = bootstrap.atoms_of_sorted(lowest, law)
+    edges = _edges(stored[drawn])
+    inside, _ = np.histogram(atoms, edges, weights=chance)
+    panel = f"test set {i + 1}: {chance[atoms == estimate].sum():.1%} equal the quantile"
+    bars = counts_with_law(stored[drawn], edges, np.minimum(inside, 1.0))
+    lines = pd.DataFrame({"line": pd.Categorical(LINES, LINES), "value": [estimate, mean]})
+    return bars.assign(panel=panel), lines.assign(panel=panel)
+
+
+# ---------------------------------------------------------------- 4
+PAIR = {"bca strict": "BCa", "umbrella": "umbrella"}
+METRICS = {"threshold": "threshold", "sensitivity": "true sensitivity"}
+
+
+def figure_4(result: Result) -> ggplot:
+    """Thresholds and their true sensitivities: BCa against the umbrella."""
+    scenario = max(result.plan.scenarios, key=lambda drawn: drawn.n_boot > 0)
+    stored = result.columns(scenario, *METRICS, "safe")
+    drawn = pd.concat(
+        pd.DataFrame({"metric": METRICS[name], "method": word, "value": stored[name][:, at]})
+        for name in METRICS
+        for at, word in ((METHODS.index(method), word) for method, word in PAIR.items())
+    )
+    safe = {m: share_in_words(stored["safe"][:, METHODS.index(m)]) for m in PAIR}
+    at_most = {METRICS["sensitivity"]: 1.0}
+    figure = density_plot(
+        drawn.assign(method=in_order(drawn["method"], {word: word for word in COLORS})),
+        x="value", color="method", panel="metric", at_most=at_most, colors=COLORS,
+    )  # fmt: skip
+    exact = _umbrella_density(scenario)
+    truths = [scenario.true_threshold, scenario.sensitivity]
+    truth = pd.DataFrame({"panel": list(METRICS.values()), "value": truths})
+    return (
+        figure
+        + p9.geom_line(p9.aes(y="density"), exact, color=theme.INK, inherit_aes=True)
+        + p9.geom_vline(p9.aes(xintercept="value"), truth, color=theme.INK, linetype="dashed")
+        + p9.labs(
+            x="",
+            caption=caption(
+                figure.labels.caption,
+                f"Dashed: truth for {scenario.sensitivity:.0%}. Safe: BCa {safe['bca strict']}, "
+                f"umbrella {safe['umbrella']}, for {scenario.confidence:.0%} asked. Black: exact "
+                f"density of the umbrella. {len(stored['safe']):,} test sets of {scenario.n_obs}; "
+                f"{scenario.n_boot or 'infinitely many'} resamples, ties left out.",
+            ),
+        )
+        + p9.theme(figure_size=(8.6, 4.2), legend_position="top")
+    )
+
+
+def _umbrella_density(scenario: Any) -> pd.DataFrame:
+    """Exact densities of the umbrella's threshold and of its sensitivity."""
+    law = order_law("umbrella", scenario.n_obs, scenario.target)
+    assert law is not None
+    densities = zip(METRICS.values(), threshold_density(scenario.scores, law), strict=True)
+    curves = pd.concat(
+        pd.DataFrame({"panel": panel, "value": value, "density": density})
+        for panel, (value, density) in densities
+    )
+    return curves.assign(color=PAIR["umbrella"])

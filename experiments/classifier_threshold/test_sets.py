@@ -1,0 +1,52 @@
+"""What is stored of the test sets themselves, for figures and claims; and reading it back."""
+
+from typing import Any
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.design import Columns, scenario_key
+from simstudy.shapes import Float
+from simstudy.stats.bootstrap.quantiles import quantile_law, sample_quantile
+from simstudy.stats.bootstrap.resamples import draw_resamples, exact_shape
+from simstudy.stats.classifier.thresholds import Target, thresholds
+from simstudy.store.columns import read_columns
+
+N_SHOWN = 4  # test sets whose bootstrap is drawn: no single one is typical
+STRICTER = 0.92  # the confidence that the umbrella really has
+COMPARED = {"umbrella": "umbrella_at_92", "bca strict": "bca_strict_at_92"}
+"""Methods whose thresholds are compared at that confidence, and their columns."""
+
+
+def described(x: Float[np.ndarray, "rep obs"], target: Target, rng: np.random.Generator) -> Columns:
+    """The exact bootstrap of each test set's quantile, its lowest scores, and some resamples.
+
+    Row r of `resample_1` is resample r of the block's first test set, in ascending order; and so on
+    for the first four.
+    """
+    x = np.sort(x, axis=1)
+    shape, stricter = exact_shape(x, target.q), target._replace(confidence=STRICTER)
+    found = thresholds(x, stricter, tuple(COMPARED))
+    shown = draw_resamples(rng, x[:N_SHOWN], n_boot=len(x), q=target.q)
+    return {
+        "sensitivity_on_test_set": (x > sample_quantile(x, target.q)[:, None]).mean(axis=1),
+        "bootstrap_mean": shape.mean,
+        "bootstrap_skewness": shape.skewness,
+        **{column: found[method] for method, column in COMPARED.items()},
+        **{f"score_{i + 1}": x[:, i] for i in range(n_low(x.shape[1], target.q))},
+        **{
+            f"resample_{i + 1}": np.repeat(values, counts)
+            for i, (values, counts) in enumerate(zip(*shown, strict=True))
+        },
+    }
+
+
+def n_low(n_obs: int, q: float) -> int:
+    """Of how many lowest scores a bootstrapped quantile is made, but for one resample in 10^9."""
+    return min(int(np.searchsorted(quantile_law(n_obs, q).cdf_upper, 1 - 1e-9)) + 1, n_obs)
+
+
+def first_block(result: Result, scenario: Any, *names: str) -> Columns:
+    """Columns of the first block, which is stored whole however few replicates a run asks for."""
+    key, size = scenario_key(scenario), result.plan.block_size
+    return read_columns(result.plan, result.store, key, size, names)

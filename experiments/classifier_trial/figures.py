@@ -1,0 +1,83 @@
+"""Figures of the applied trial: what it does over hospitals, and what one of them gets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments.classifier_threshold.figures import LABELS, by_resamples
+from simstudy.analysis.result import Result
+from simstudy.claims import binomial_error
+from simstudy.figures import caption, dots_plot, in_order, theme
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.shapes import Float
+from simstudy.stats.classifier.thresholds import METHODS
+from simstudy.stats.classifier.trial import power_at_sensitivities
+
+TRIAL_METHODS = ("true", *METHODS)
+TRIAL_LABELS = {"true": "true threshold"} | LABELS
+PUBLISHED = {"power": 0.835, "mean_trial_sensitivity": 0.964}
+N_SIM = 1000  # replicates of the document
+SD_SENSITIVITY = 0.028  # of one trial's sensitivity, over test sets and trials: ours
+PUBLISHED_MCSE = {
+    "power": float(binomial_error(PUBLISHED["power"], N_SIM)),
+    "mean_trial_sensitivity": SD_SENSITIVITY / float(np.sqrt(N_SIM)),
+}
+
+
+def figure_power(result: Result) -> ggplot:
+    """Power and mean sensitivity of the trial by the threshold's method."""
+    scenario = result.plan.scenarios[0]
+    aims = {"power": scenario.power, "mean_trial_sensitivity": scenario.sensitivity}
+    said = pd.DataFrame({"measure": list(PUBLISHED), "estimate": list(PUBLISHED.values())})
+    said = said.assign(mcse=list(PUBLISHED_MCSE.values()), method=LABELS["bca strict"])
+    figure = dots_plot(
+        by_resamples(result.summary, TRIAL_LABELS), measure=list(PUBLISHED), y="method",
+        color="resamples", nominal=aims, published=said,
+    )  # fmt: skip
+    says = f"{scenario.n_trial} positive cases in the trial, {scenario.n_obs} in the test set."
+    return figure + p9.labs(caption=caption(says, figure.labels.caption))
+
+
+SHOWN = ("empirical", "percentile", "bca strict", "tolerance", "umbrella")
+
+
+def figure_given_threshold(result: Result) -> ggplot:
+    """What one hospital gets: the power of its trial, given the threshold that it has set."""
+    scenario = min(result.plan.scenarios, key=lambda trial: trial.n_boot)
+    power = result.columns(scenario, "power_given_threshold")["power_given_threshold"]
+    of = {method: power[:, TRIAL_METHODS.index(method)] for method in SHOWN}
+    words = {m: f"{LABELS[m]} ({(of[m] < scenario.power).mean():.0%})" for m in SHOWN}
+    curves = pd.concat(_share_below(values).assign(method=m) for m, values in of.items())
+    curves["method"] = in_order(curves["method"], words)
+    fixed = float(power_at_sensitivities(scenario.critical, scenario.n_trial, scenario.sensitivity))
+    return (
+        p9.ggplot(curves, p9.aes(x="power", y="share", color="method", fill="method"))
+        + p9.geom_vline(xintercept=scenario.power, linetype="dashed", color=theme.MUTED)
+        + p9.geom_vline(xintercept=fixed, color=theme.INK, linetype="dotted")
+        + p9.geom_ribbon(p9.aes(ymin="lower", ymax="upper"), alpha=0.15, color="none",
+                         show_legend=False)
+        + p9.geom_line(size=0.8)
+        + theme.scale_color_study(name="threshold (below the power asked)")
+        + theme.scale_fill_study(name="threshold (below the power asked)")
+        + p9.coord_cartesian(xlim=(0, 1), ylim=(0, 1))
+        + p9.labs(
+            x="power of the trial, given its threshold",
+            y="share of test sets with less",
+            caption=caption(
+                f"{len(power):,} test sets of {scenario.n_obs}; bands: 2 MCSE. Dashed: the power "
+                f"asked for. Dotted: the exact power with the true threshold, {fixed:.3f}.",
+            ),
+        )
+        + theme.theme_study()
+        + p9.theme(figure_size=(8.2, 4.6))
+    )  # fmt: skip
+
+
+def _share_below(power: Float[np.ndarray, " rep"]) -> pd.DataFrame:
+    """The empirical distribution of one method's power, on a grid."""
+    at = np.linspace(0, 1, 201)
+    share = (power < at[:, None]).mean(axis=1)
+    half = 2 * binomial_error(share, len(power))
+    lower, upper = np.maximum(share - half, 0), np.minimum(share + half, 1)
+    return pd.DataFrame({"power": at, "share": share, "lower": lower, "upper": upper})

@@ -1,0 +1,307 @@
+"""Bootstrap bounds for a quantile of scores: exactly, and from a number of resamples.
+
+By the names in `simstudy.stats.classifier.bounds`, with α = 1 − confidence for a lower and
+α = confidence for an upper bound.
+
+Sources: Efron & Tibshirani (1993), chapters 12-14; Davison & Hinkley (1997), chapter 5.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Float
+from simstudy.stats.arguments import as_scores, check_choice, check_count, complement
+from simstudy.stats.bootstrap import quantiles as bootstrap
+from simstudy.stats.bootstrap.resamples import (
+    Resamples,
+    draw_resamples,
+    in_order,
+    resampled_quantile,
+    resampled_shape,
+    shares_below,
+)
+from simstudy.stats.classifier.direct_bounds import check_bound, level_of
+
+EXACT_METHODS = ("percentile", "basic", "normal", "bc", "bca")
+BOOTSTRAP_METHODS = (*EXACT_METHODS, "studentized")
+TIES = ("strict", "mid", "weak")
+RESAMPLED_VALUES = 4_000_000
+"""Resampled scores held at once by the studentized bootstrap: 32 MB a work array."""
+
+
+PerRep = Float[np.ndarray, " rep"]
+Bounds = dict[str, PerRep]
+
+
+def exact_bootstrap_bounds(
+    scores: Float[np.ndarray, "rep obs"],
+    *,
+    q: float,
+    confidence: float,
+    side: str = "lower",
+    methods: Sequence[str] = EXACT_METHODS,
+    ties: str = "mid",
+    quantile_method: str = "linear",
+) -> Bounds:
+    """Bootstrap bounds of each row as infinitely many resamples would give them.
+
+    Parameters
+    ----------
+    scores
+        One replicate per row, at least two columns.
+    q
+        Level of the quantile that is bounded, in (0, 1).
+    confidence
+        Nominal probability that the bound is on the right side, in (0, 1).
+    side
+        "lower" or "upper".
+    methods
+        Any of `EXACT_METHODS`.
+    ties
+        What z0 does with bootstrap values equal to the estimate: "strict", "mid" or "weak".
+    quantile_method
+        A name of NumPy's `quantile`, used for the estimate and in every resample.
+
+    Returns
+    -------
+    Bounds
+        One array of shape (rep,) per method, in the units of the scores. Where all scores are
+        equal the bound is that score: no method failed, all were confidently wrong.
+    """
+    _check(q, confidence, side, methods, ties)
+    refuse_exact_studentized(methods)
+    ordered = np.sort(as_scores(scores, least=2), axis=1)
+    law = bootstrap.quantile_law(ordered.shape[1], q, quantile_method)
+    estimate = _estimate(ordered, q, quantile_method)
+    alpha = level_of(confidence, side)
+    levels = _plain_levels(estimate, alpha, methods)
+    if {"bc", "bca"} & set(methods):
+        masses = bootstrap.masses_of_sorted(ordered, estimate, law)
+        slope = bootstrap.jackknife_acceleration(ordered, q=q, quantile_method=quantile_method)
+        levels |= _corrected_levels(_z0(*masses, ties), slope, alpha, methods)
+    bounds = _at_levels(ordered, levels, law)
+    if "normal" in methods:
+        std = bootstrap.moments_of_sorted(ordered, estimate, law).std
+        bounds["normal"] = estimate + special.ndtri(alpha) * std
+    return _mirrored(bounds, estimate, methods)
+
+
+def monte_carlo_bootstrap_bounds(
+    rng: np.random.Generator,
+    scores: Float[np.ndarray, "rep obs"],
+    *,
+    q: float,
+    confidence: float,
+    n_boot: int,
+    side: str = "lower",
+    methods: Sequence[str] = BOOTSTRAP_METHODS,
+    ties: str = "mid",
+    quantile_method: str = "linear",
+) -> Bounds:
+    """Bootstrap bounds of each row from `n_boot` resamples; parameters as for the exact ones.
+
+    The studentized bound divides by each resample's own standard error, which is the exact
+    bootstrap standard error of that resample (an inner bootstrap without inner noise). It needs
+    whole resamples, drawn after the others, so that asking for it moves no other number.
+    """
+    _check(q, confidence, side, methods, ties)
+    ordered = np.sort(as_scores(scores, least=2), axis=1)
+    estimate = _estimate(ordered, q, quantile_method)
+    resamples = draw_resamples(rng, ordered, n_boot=n_boot, q=q, quantile_method=quantile_method)
+    acceleration = bootstrap.jackknife_acceleration(ordered, q=q, quantile_method=quantile_method)
+    plain = [name for name in methods if name != "studentized"]
+    bounds = bounds_from_resamples(
+        resamples,
+        estimate,
+        acceleration,
+        confidence=confidence,
+        side=side,
+        methods=plain,
+        ties=ties,
+    )
+    if "studentized" in methods:
+        roots = studentized_draws(rng, ordered, n_boot=n_boot, q=q, quantile_method=quantile_method)
+        std = estimate_and_std_error(ordered, q=q, quantile_method=quantile_method)[1]
+        bounds["studentized"] = studentized_bound(
+            roots, estimate, std, confidence=confidence, side=side
+        )
+    return {name: bounds[name] for name in methods}
+
+
+def bounds_from_resamples(
+    resamples: Resamples,
+    estimate: PerRep,
+    acceleration: PerRep,
+    *,
+    confidence: float,
+    side: str = "lower",
+    methods: Sequence[str] = EXACT_METHODS,
+    ties: str = "mid",
+) -> Bounds:
+    """Bounds from bootstrap values that are already there, whatever the statistic.
+
+    Parameters
+    ----------
+    resamples
+        From `draw_resamples`, or any others by `in_order`.
+    estimate, acceleration
+        Of each row; the acceleration matters to "bca" alone.
+
+    Returns
+    -------
+    Bounds
+        Quantiles of the resamples are NumPy's default, interpolated ones, and the standard error
+        divides by the number of resamples, both as in the `arch` package.
+    """
+    alpha = level_of(confidence, side)
+    levels = _plain_levels(estimate, alpha, methods)
+    if {"bc", "bca"} & set(methods):
+        z0 = _z0(*shares_below(resamples, estimate), ties)
+        levels |= _corrected_levels(z0, acceleration, alpha, methods)
+    bounds = {name: resampled_quantile(resamples, level) for name, level in levels.items()}
+    if "normal" in methods:
+        bounds["normal"] = estimate + special.ndtri(alpha) * resampled_shape(resamples).std
+    return _mirrored(bounds, estimate, methods)
+
+
+def studentized_draws(
+    rng: np.random.Generator,
+    scores: Float[np.ndarray, "rep obs"],
+    *,
+    n_boot: int,
+    q: float,
+    quantile_method: str = "linear",
+) -> Float[np.ndarray, "rep boot"]:
+    """(estimate* − estimate)/se* of `n_boot` whole resamples of each row.
+
+    A resample whose scores agree wherever its se* looks has se* = 0: its root is 0 where its
+    estimate is unmoved and infinite otherwise. Rows are worked off in groups, to bound memory;
+    the numbers do not depend on the grouping.
+    """
+    check_count("n_boot", n_boot, least=1, meaning="a bootstrap")
+    block = as_scores(scores, least=2)
+    step = max(1, RESAMPLED_VALUES // (n_boot * block.shape[1]))
+    starts = range(0, max(block.shape[0], 1), step)
+    groups = [block[start : start + step] for start in starts]
+    return np.concatenate([_roots(rng, group, n_boot, q, quantile_method) for group in groups])
+
+
+def studentized_bound(
+    roots: Float[np.ndarray, "rep boot"],
+    estimate: PerRep,
+    std_error: PerRep,
+    *,
+    confidence: float,
+    side: str = "lower",
+) -> PerRep:
+    """Estimate less the quantile of the studentized roots times the standard error."""
+    level = np.full(estimate.shape, complement(level_of(confidence, side)))
+    root = resampled_quantile(in_order(roots), level)
+    spread = np.where(std_error > 0, std_error, 0.0)
+    return np.asarray(estimate - np.where(spread > 0, root, 0.0) * spread)
+
+
+def _estimate(ordered: Float[np.ndarray, "rep obs"], q: float, quantile_method: str) -> PerRep:
+    where = bootstrap.interpolation(ordered.shape[1], q, quantile_method)
+    return bootstrap.quantile_of_sorted(ordered, where)
+
+
+def _plain_levels(estimate: PerRep, alpha: float, methods: Sequence[str]) -> Bounds:
+    """Where "percentile" and "basic" read the bootstrap distribution: the same in every row."""
+    levels = {"percentile": alpha, "basic": float(complement(alpha))}
+    return {name: np.full(estimate.shape, levels[name]) for name in levels if name in methods}
+
+
+def _mirrored(bounds: Bounds, estimate: PerRep, methods: Sequence[str]) -> Bounds:
+    """The bounds in the order asked for, "basic" on the other side of the estimate."""
+    if "basic" in bounds:
+        bounds["basic"] = 2.0 * estimate - bounds["basic"]
+    return {name: bounds[name] for name in methods}
+
+
+def _z0(strict: PerRep, weak: PerRep, ties: str) -> PerRep:
+    """Bias correction; infinite where no bootstrap value lies on one side of the estimate."""
+    share = {"strict": strict, "mid": 0.5 * (strict + weak), "weak": weak}[ties]
+    return np.asarray(special.ndtri(np.clip(share, 0.0, 1.0)))
+
+
+def _corrected_levels(
+    z0: PerRep,
+    acceleration: PerRep,
+    alpha: float,
+    methods: Sequence[str],
+) -> dict[str, PerRep]:
+    slopes = {"bc": np.zeros_like(acceleration), "bca": acceleration}
+    return {
+        name: corrected_level(z0, slope, alpha) for name, slope in slopes.items() if name in methods
+    }
+
+
+def corrected_level(z0: PerRep, acceleration: PerRep, alpha: float) -> PerRep:
+    """Φ(z0 + w/(1 − a·w)), w = z0 + z_α: the level at which BCa reads the bootstrap distribution.
+
+    An infinite z0 reads the extreme on its side. Past the pole a·w = 1 the formula comes back
+    from the other end; the level stays at the extreme it had reached.
+    """
+    w = np.where(np.isfinite(z0), z0, 0.0) + special.ndtri(alpha)
+    room = 1.0 - acceleration * w
+    shift = np.divide(w, room, out=np.copysign(np.full_like(w, np.inf), w), where=room > 0)
+    return np.asarray(special.ndtr(np.where(np.isfinite(z0), z0 + shift, z0)))
+
+
+def _at_levels(
+    ordered: Float[np.ndarray, "rep obs"],
+    levels: dict[str, PerRep],
+    law: bootstrap.QuantileLaw,
+) -> Bounds:
+    if not levels:
+        return {}
+    values = bootstrap.quantiles_of_sorted(ordered, np.stack(list(levels.values()), axis=1), law)
+    return dict(zip(levels, values.T, strict=True))
+
+
+def _roots(
+    rng: np.random.Generator,
+    block: Float[np.ndarray, "rep obs"],
+    n_boot: int,
+    q: float,
+    quantile_method: str,
+) -> Float[np.ndarray, "rep boot"]:
+    n_rep, n_obs = block.shape
+    ranks = rng.integers(n_obs, size=(n_rep, n_boot * n_obs))
+    resamples = np.take_along_axis(block, ranks, axis=1).reshape(n_rep * n_boot, n_obs)
+    values, std = estimate_and_std_error(resamples, q=q, quantile_method=quantile_method)
+    center = np.repeat(_estimate(np.sort(block, axis=1), q, quantile_method), n_boot)
+    moved = values - center
+    infinite = np.where(moved == 0, 0.0, np.copysign(np.inf, moved))
+    roots = np.divide(moved, std, out=infinite, where=std > 0)
+    return np.asarray(roots.reshape(n_rep, n_boot))
+
+
+def estimate_and_std_error(
+    scores: Float[np.ndarray, "rep obs"], *, q: float, quantile_method: str = "linear"
+) -> tuple[PerRep, PerRep]:
+    """Sample quantile of each row and its exact bootstrap standard error, in score units."""
+    ordered = np.sort(scores, axis=1)
+    estimate = _estimate(ordered, q, quantile_method)
+    law = bootstrap.quantile_law(ordered.shape[1], q, quantile_method)
+    return estimate, bootstrap.moments_of_sorted(ordered, estimate, law).std
+
+
+def _check(q: float, confidence: float, side: str, methods: Sequence[str], ties: str) -> None:
+    check_bound(q, confidence, side)
+    check_choice("ties", ties, TIES)
+    for name in methods:
+        check_choice("method", name, BOOTSTRAP_METHODS)
+
+
+def refuse_exact_studentized(methods: Sequence[str]) -> None:
+    if "studentized" in methods:
+        raise DesignError(
+            "method='studentized' has no exact bootstrap: its root depends on the whole resample, "
+            "not on two order statistics, and there are C(2n-1, n) resamples. Use "
+            "monte_carlo_bootstrap_bounds, whose inner standard error is exact."
+        )

@@ -1,0 +1,162 @@
+"""Bounds for a quantile of scores that draw nothing: in closed form from the ordered scores.
+
+By the names in `simstudy.stats.classifier.bounds`.
+"""
+
+import numpy as np
+
+from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Float
+from simstudy.stats.arguments import as_scores, check_choice, check_proportion, complement
+from simstudy.stats.classifier.umbrella import umbrella_rank
+
+SIDES = ("lower", "upper")
+
+
+def level_of(confidence: float, side: str) -> float:
+    """α: the chance that the bound exceeds the quantile."""
+    return confidence if side == "upper" else float(complement(confidence))
+
+
+def check_bound(q: float, confidence: float, side: str) -> None:
+    """Refuse what leaves a bound undefined."""
+    check_proportion("q", q, "a quantile at that level")
+    check_proportion("confidence", confidence, "a bound")
+    check_choice("side", side, SIDES)
+
+
+def order_statistic_bound(
+    scores: Float[np.ndarray, "rep obs"], *, q: float, confidence: float, side: str = "lower"
+) -> Float[np.ndarray, " rep"]:
+    """The tightest order statistic with at least the confidence: the exact binomial interval.
+
+    Lower: X_(r) with r = max{r : P(Binomial(n, q) < r) <= 1 − confidence}, which is the
+    Neyman-Pearson umbrella rank; upper: its mirror image. Where no order statistic is safe the
+    bound is infinite: the sample says nothing at that confidence.
+
+    References
+    ----------
+    Clopper & Pearson's inversion for quantiles: Conover (1999), Practical Nonparametric
+    Statistics, 3rd edition, section 3.2.
+    """
+    check_bound(q, confidence, side)
+    ordered = np.sort(as_scores(scores, least=1), axis=1)
+    if side == "upper":
+        ordered = -ordered[:, ::-1]
+    keep = complement(q) if side == "lower" else q
+    rank = int(umbrella_rank(ordered.shape[1], keep, confidence))
+    bound = ordered[:, rank - 1] if rank else np.full(ordered.shape[0], -np.inf)
+    return bound if side == "lower" else -bound
+
+
+def normal_tolerance_bound(
+    scores: Float[np.ndarray, "rep obs"], *, q: float, confidence: float, side: str = "lower"
+) -> Float[np.ndarray, " rep"]:
+    """Mean plus a multiple of the standard deviation, exact where the scores are normal.
+
+    √n times the multiple is the α quantile of the noncentral t with n − 1 degrees of freedom and
+    noncentrality √n·Φ⁻¹(q).
+
+    References
+    ----------
+    Owen (1968), Technometrics 10(3), 445-478.
+    """
+    check_bound(q, confidence, side)
+    block = as_scores(scores, least=2)
+    multiple = normal_tolerance_factor(block.shape[1], q, level_of(confidence, side))
+    return np.asarray(block.mean(axis=1) + multiple * block.std(axis=1, ddof=1))
+
+
+def normal_tolerance_factor(n_obs: int, q: float, alpha: float) -> float:
+    """The multiple c with P(mean + c·sd >= the q-quantile) = alpha for n normal scores."""
+    root_n = np.sqrt(n_obs)
+    quantile = special.nctdtrit(n_obs - 1, root_n * special.ndtri(q), alpha)
+    return float(quantile / root_n)
+
+
+def smoothed_bound(
+    scores: Float[np.ndarray, "rep obs"],
+    *,
+    q: float,
+    confidence: float,
+    side: str = "lower",
+    bandwidth: float | None = None,
+) -> Float[np.ndarray, " rep"]:
+    """Percentile bound of the smoothed bootstrap, exactly.
+
+    Parameters
+    ----------
+    scores
+        One replicate per row, at least two columns.
+    q, confidence, side
+        As for `exact_bootstrap_bounds`.
+    bandwidth
+        Standard deviation of the normal kernel, in score units; None is 1.3·sd·n^(−1/3), the
+        optimal order for a distribution function (Azzalini 1981, Biometrika 68(1), 326-328).
+
+    Returns
+    -------
+    Float[np.ndarray, " rep"]
+        Resampling from the smoothed F_h makes F_h(X*_(r)) a beta(r, n+1−r) variable, also for the
+        fractional r = (n−1)·q + 1 of the default sample quantile (Stigler 1977, JASA 72(359),
+        544-550). The bound is F_h⁻¹ of its α quantile: no resample is drawn.
+    """
+    check_bound(q, confidence, side)
+    ordered = np.sort(as_scores(scores, least=2), axis=1)
+    n_obs = ordered.shape[1]
+    position = (n_obs - 1) * q + 1.0
+    target = special.betaincinv(position, n_obs + 1.0 - position, level_of(confidence, side))
+    widths = _bandwidths(ordered, bandwidth)
+    return _smooth_quantile(ordered, float(target), widths)
+
+
+def bayesian_bootstrap_bound(
+    scores: Float[np.ndarray, "rep obs"], *, q: float, confidence: float, side: str = "lower"
+) -> Float[np.ndarray, " rep"]:
+    """Quantile at α of the Bayesian bootstrap posterior of the q-quantile, exactly.
+
+    With Dirichlet(1, ..., 1) weights the c smallest scores weigh beta(c, n−c) together, so the
+    posterior puts P(beta(c, n−c) >= q) at or below X_(c), and the bound is an order statistic.
+
+    References
+    ----------
+    Rubin (1981), Annals of Statistics 9(1), 130-134.
+    """
+    check_bound(q, confidence, side)
+    ordered = np.sort(as_scores(scores, least=1), axis=1)
+    below = bayesian_bootstrap_cdf(ordered.shape[1], q)
+    return np.asarray(ordered[:, int(np.searchsorted(below, level_of(confidence, side)))])
+
+
+def bayesian_bootstrap_cdf(n_obs: int, q: float) -> Float[np.ndarray, " obs"]:
+    """Posterior probability that the q-quantile is at or below X_(c), c = 1..n."""
+    c = np.arange(1, n_obs)
+    return np.append(special.betaincc(c, n_obs - c, q), 1.0)
+
+
+def _bandwidths(
+    ordered: Float[np.ndarray, "rep obs"], bandwidth: float | None
+) -> Float[np.ndarray, " rep"]:
+    if bandwidth is None:
+        return np.asarray(1.3 * ordered.std(axis=1, ddof=1) * ordered.shape[1] ** (-1 / 3))
+    if not bandwidth > 0:
+        raise DesignError(
+            f"bandwidth={bandwidth:g} smooths nothing, so the smoothed bootstrap is the ordinary "
+            "one. Give a positive bandwidth, or use the percentile method."
+        )
+    return np.full(ordered.shape[0], bandwidth)
+
+
+def _smooth_quantile(
+    ordered: Float[np.ndarray, "rep obs"], target: float, width: Float[np.ndarray, " rep"]
+) -> Float[np.ndarray, " rep"]:
+    """F_h⁻¹(target) by bisection: every kernel's own quantile brackets that of their mixture."""
+    low = ordered[:, 0] + width * special.ndtri(target)
+    high = ordered[:, -1] + width * special.ndtri(target)
+    scale = np.where(width > 0, width, 1.0)[:, np.newaxis]
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        above = special.ndtr((middle[:, np.newaxis] - ordered) / scale).mean(axis=1) >= target
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return 0.5 * (low + high)

@@ -1,0 +1,1 @@
+"""Curves through noisy readings, and where they cross a level."""
