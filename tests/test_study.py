@@ -36,7 +36,7 @@ SCENARIOS = grid(toy.Mean, n_obs=[3])
         ({"on_failure": "ignore"}, "on_failure='ignore': say"),
         ({"measures": [mean("x"), mean("x")]}, "two measures are named 'mean"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else ",".join(value),
 )
 def test_a_study_refuses(changes, says):
     with pytest.raises(StudyError, match=says):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from simstudy.engine.ownership import CARRIERS, digest_of, ownership_of
-from simstudy.identity.fingerprint.walk import RUNS, SILENT
+from simstudy.identity.fingerprint.what_counts import RUNS, SILENT
 from tests import toy
 
 ROOT = Path(__file__).parents[2]
