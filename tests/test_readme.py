@@ -109,3 +109,9 @@ def test_it_names_every_verb():
 def test_every_file_that_the_readme_links_to_is_there():
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/**/*.md")), ids=lambda page: page.stem)
+def test_a_page_names_only_files_that_are_there(page):
+    named = re.findall(r"`((?:tests|simstudy|experiments|conf)/[\w/.]+)`", page.read_text())
+    assert [path for path in named if not (ROOT / path).exists()] == []
