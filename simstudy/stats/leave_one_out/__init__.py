@@ -1,0 +1,1 @@
+"""Leave-one-out predictions: exact for a Bayesian linear regression; utilities with their errors."""
