@@ -92,9 +92,7 @@ def _exponential(word: np.uint64) -> float:
 
 
 @kernel
-def fill_exponentials(
-    seed: np.uint64, first: int, weights: Float[np.ndarray, "draw obs"]
-) -> None:
+def fill_exponentials(seed: np.uint64, first: int, weights: Float[np.ndarray, "draw obs"]) -> None:
     """Weights of draws `first`, `first` + 1, ... of one stream."""
     n_obs = weights.shape[1]
     for s in range(weights.shape[0]):

@@ -80,9 +80,7 @@ def bayesian_bootstrap_difference(
     return _summarise(one - other for one, other in _pairs(_draws([first, second], rng, n_draw)))
 
 
-def bootstrap_draws(
-    pointwise: Pointwise, rng: np.random.Generator, *, n_draw: int = 4000
-) -> Draws:
+def bootstrap_draws(pointwise: Pointwise, rng: np.random.Generator, *, n_draw: int = 4000) -> Draws:
     """The draws that `bayesian_bootstrap` summarises, in the order of `UTILITIES`."""
     check_pointwise(pointwise)
     return np.concatenate(list(_draws([pointwise], rng, n_draw)))
@@ -97,9 +95,7 @@ def _summarise(draws: Iterator[Draws]) -> Estimate:
     return Estimate(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _draws(
-    models: list[Pointwise], rng: np.random.Generator, n_draw: int
-) -> Iterator[Draws]:
+def _draws(models: list[Pointwise], rng: np.random.Generator, n_draw: int) -> Iterator[Draws]:
     """Utilities under each draw, some replicates at a time, one model after the other."""
     _check_draws(n_draw)
     seeds = replicate_seeds(rng, len(models[0].y))[:, 0].copy()
