@@ -1,1 +1,1 @@
-"""Leave-one-out predictions: exact for a Bayesian linear regression; utilities with their errors."""
+"""Leave-one-out predictions of a Bayesian linear regression; utilities and their errors."""

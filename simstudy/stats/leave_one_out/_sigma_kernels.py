@@ -239,10 +239,10 @@ def _peaks(without: Float[np.ndarray, "node obs"], peaks: Float[np.ndarray, " ob
 @kernel
 def _ends_in(ends: Float[np.ndarray, " obs"], peaks: Float[np.ndarray, " obs"]) -> bool:
     """Whether every observation's posterior is negligible at an end."""
+    inside = True
     for i in range(peaks.shape[0]):
-        if ends[i] > peaks[i] - ENOUGH:
-            return False
-    return True
+        inside &= ends[i] <= peaks[i] - ENOUGH
+    return inside
 
 
 @kernel
@@ -323,7 +323,7 @@ def exact(
         low, high = window(*data)
         n_node[rep] = 0
         while high - low < NODE_LIMIT * step * refine:
-            count = int(math.ceil((high - low) / step)) + 1
+            count = math.ceil((high - low) / step) + 1
             nodes, full = np.empty(count), np.empty(count)
             for k in range(count):
                 nodes[k] = low + k * step

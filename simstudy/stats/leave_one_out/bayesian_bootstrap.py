@@ -19,6 +19,7 @@ from simstudy.stats.leave_one_out.utilities import (
     UTILITIES,
     Estimate,
     Pointwise,
+    about_mean,
     check_paired,
     check_pointwise,
     log_densities,
@@ -111,7 +112,7 @@ def _draws(models: list[Pointwise], rng: np.random.Generator, n_draw: int) -> It
 def _columns(models: list[Pointwise]) -> Float[np.ndarray, "rep obs column"]:
     """A one for the sum of weights, the response about its mean, and what each model adds."""
     y = models[0].y
-    about = y - y.mean(axis=1, keepdims=True)
+    about = about_mean(y)
     columns = [np.ones_like(y), about, about**2]
     for model in models:
         error = model.error
@@ -143,23 +144,32 @@ def _of_model(
 ) -> _Sums:
     at = SHARED + OWN * side
     columns = [1, 2, *range(at, at + OWN)]
-    return _Sums(*(means[:, column] for column in columns), squares[:, side])
+    return _Sums(
+        *(means[:, column] for column in columns), *squares[:, side : side + 1].swapaxes(0, 1)
+    )
 
 
 def _utilities(sums: _Sums, n_obs: int) -> Draws:
-    mse, total = sums.error_square, sums.y_square - sums.y**2
-    with np.errstate(divide="ignore", invalid="ignore"):  # a constant response: NaN, as documented
-        by_name = {
-            "mae": sums.error_size,
-            "mse": mse,
-            "rmse": np.sqrt(mse),
-            "r2_mean_square": 1 - mse / sums.y_square,
-            "r2_variance": 1 - (mse - sums.error**2) / total,
-            "r2_misplaced": 1 - (mse - sums.weight_square) / total,
-            "elpd": n_obs * sums.log_density,
-        }
+    mse = sums.error_square
+    by_name = {
+        "mae": sums.error_size,
+        "mse": mse,
+        "rmse": np.sqrt(mse),
+        "r2_mean_square": _explained(mse, sums.y_square),
+        "r2_variance": _explained(mse - sums.error**2, sums.y_square - sums.y**2),
+        "r2_misplaced": _explained(mse - sums.weight_square, sums.y_square - sums.y**2),
+        "elpd": n_obs * sums.log_density,
+    }
     by_name |= {name: np.clip(by_name[raw], -1, 1) for name, raw in CLIPPED_FROM.items()}
     return np.stack([by_name[name] for name in UTILITIES], axis=1)
+
+
+def _explained(
+    own: Float[np.ndarray, "rep draw"], whole: Float[np.ndarray, "rep draw"]
+) -> Float[np.ndarray, "rep draw"]:
+    """NaN where there is nothing to explain: a constant response."""
+    share = np.divide(own, whole, out=np.full_like(own, np.nan), where=whole > 0)
+    return np.asarray(1 - share)
 
 
 def _check_draws(n_draw: int) -> None:

@@ -22,12 +22,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
 from simstudy.stats.leave_one_out.utilities import (
     UTILITIES,
     Estimate,
     Pointwise,
+    about_mean,
     check_paired,
     check_pointwise,
     log_densities,
@@ -36,7 +36,7 @@ from simstudy.stats.leave_one_out.utilities import (
 STEP = 0.2  # of log s: the rule's error is about exp(-2π · 1.3 / STEP) < 1e-17
 DROP = 40.0  # tails below exp(-DROP) of the whole are left out
 LOWEST = {"ratio": -DROP, "root": -2 * DROP}  # integrands begin as s and as √s
-REACH = 700.0  # of log s: beyond, s is no double
+REACH = 300.0  # of log s: there the square of s is a double
 
 Losses = Float[np.ndarray, "rep obs"]
 Moments = tuple[Float[np.ndarray, " rep"], Float[np.ndarray, " rep"]]
@@ -50,8 +50,7 @@ def exact_bootstrap(pointwise: Pointwise) -> Estimate:
     """
     check_pointwise(pointwise)
     error = pointwise.error
-    about = (pointwise.y - pointwise.y.mean(axis=1, keepdims=True)) ** 2
-    mean, variance = ratio_moments(error**2, about)
+    mean, variance = ratio_moments(error**2, about_mean(pointwise.y) ** 2)
     return _arrange(
         mae=mean_moments(np.abs(error)),
         mse=mean_moments(error**2),
@@ -64,7 +63,7 @@ def exact_bootstrap(pointwise: Pointwise) -> Estimate:
 def exact_bootstrap_difference(first: Pointwise, second: Pointwise) -> Estimate:
     """As `exact_bootstrap`, of first less second; RMSE has no answer, either."""
     check_paired(first, second)
-    about = (first.y - first.y.mean(axis=1, keepdims=True)) ** 2
+    about = about_mean(first.y) ** 2
     return _arrange(
         mae=mean_moments(np.abs(first.error) - np.abs(second.error)),
         mse=mean_moments(first.error**2 - second.error**2),
@@ -108,34 +107,38 @@ def ratio_moments(above: Losses, below: Losses) -> Moments:
     above
         a, of any sign.
     below
-        b, at least 0. A replicate in which all are 0 has the answer NaN; one in which only two or
-        fewer are not, the variance infinity, unless their ratio to a is bounded.
+        b, at least 0. A replicate in which all are 0 has the answer NaN. Where b is 0 and a is
+        not, the denominator needs three others to have a variance, and two to have a mean:
+        with fewer these are infinity and NaN.
     """
     size = below.sum(axis=1, keepdims=True)
     center = np.divide(above.sum(axis=1, keepdims=True), size, where=size > 0, out=size * np.nan)
     below = np.divide(below, size, where=size > 0, out=np.full_like(below, np.nan))
     rest = np.divide(above, size, where=size > 0, out=np.full_like(above, np.nan)) - center * below
 
+    loose = (below == 0) & (rest != 0)  # may be large while the denominator is small
+    n_tight = np.where(loose.any(axis=1), (below > 0).sum(axis=1), len(below[0]) + 2)
+    has_mean, has_variance = n_tight > 1, n_tight > 2
+    rest = np.where(has_mean[:, np.newaxis], rest, 0.0)
+
     def integrand(log_s: float) -> Float[np.ndarray, "two rep"]:
         s = np.exp(log_s)
-        damped = rest / (1 + s * below)
+        damped = s * rest / (1 + s * below)
         product = np.exp(-np.log1p(s * below).sum(axis=1))
         once = damped.sum(axis=1)
-        return np.stack([s * once, s**2 * (once**2 + (damped**2).sum(axis=1))]) * product
+        twice = has_variance * (once**2 + (damped**2).sum(axis=1))
+        return np.asarray(np.stack([once, twice]) * product)
 
     shift, second = _integrate(integrand, LOWEST["ratio"])
-    second = np.where(_is_unbounded(rest, below), np.inf, second)
-    return center[:, 0] + shift, second - shift**2
-
-
-def _is_unbounded(rest: Losses, below: Losses) -> Float[np.ndarray, " rep"]:
-    """Whether the ratio has no variance: two or fewer weights keep its denominator from 0."""
-    few = (below > 0).sum(axis=1) <= 2
-    return np.asarray(few & ((below == 0) & (rest != 0)).any(axis=1))
+    mean = np.where(has_mean, center[:, 0] + shift, np.nan)
+    return mean, np.where(has_variance, second - shift**2, np.inf) + 0 * center[:, 0]
 
 
 def root_moments(losses: Losses) -> Moments:
-    """Mean and variance of √(sum w l), for losses of at least 0."""
+    """Mean and variance of √(sum w l), for losses of at least 0.
+
+    The variance is a difference of numbers about 4 n times as large, and has as many roundings.
+    """
     n_obs = losses.shape[1]
     mean = losses.mean(axis=1)
     unit = np.where(mean > 0, mean * n_obs, 1.0)
@@ -145,11 +148,16 @@ def root_moments(losses: Losses) -> Moments:
         s = np.exp(log_s)
         product = np.exp(-np.log1p(s * scaled).sum(axis=1))
         once = (scaled / (1 + s * scaled)).sum(axis=1)
-        return (np.sqrt(s / np.pi) * once * product)[np.newaxis]
+        return np.asarray(np.sqrt(s / np.pi) * once * product)[np.newaxis]
 
-    root = _integrate(integrand, LOWEST["root"])[0] / special.poch(n_obs, 0.5)
-    root = root * np.sqrt(unit)
+    root = _integrate(integrand, LOWEST["root"])[0] * np.sqrt(unit) / _gamma_root(n_obs)
     return root, mean - root**2
+
+
+def _gamma_root(n: int) -> float:
+    """Mean of the root of a gamma(n): Γ(n + 1/2) / Γ(n), to the last digits."""
+    factors = 1 + 0.5 / np.arange(1, n)  # (k + 1/2) / k; Γ(3/2) = √π / 2
+    return float(np.exp(np.log(factors).sum()) * np.sqrt(np.pi) / 2)
 
 
 def _integrate(
@@ -157,7 +165,7 @@ def _integrate(
 ) -> Float[np.ndarray, "integral rep"]:
     """Over log s, from `lowest` until no replicate's integrand counts any more."""
     total, largest = np.zeros_like(integrand(0.0)), np.zeros_like(integrand(0.0))
-    for log_s in np.arange(lowest, REACH, STEP):
+    for log_s in lowest + STEP * np.arange((REACH - lowest) / STEP):
         value = np.nan_to_num(integrand(log_s), copy=False, nan=0.0)
         total += value
         largest = np.maximum(largest, np.abs(value))

@@ -95,7 +95,7 @@ def sigma_quantiles(
     )  # fmt: skip
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     rows = zip(nodes, density, probability, strict=True)
-    return np.exp(np.stack([_inverse(*row) for row in rows]))
+    return np.asarray(np.exp(np.stack([_inverse(*row) for row in rows])))
 
 
 def _inverse(
@@ -130,4 +130,4 @@ def _place_in_cell(
         value = x * (first + x * (square + x * cube)) - target
         slope = first + x * (2 * square + 3 * x * cube)
         x = np.clip(x - np.divide(value, slope, out=np.zeros_like(x), where=slope > 0), 0, 1)
-    return x
+    return np.asarray(x)

@@ -87,7 +87,7 @@ def taylor(pointwise: Pointwise) -> Estimate:
     Vehtari, Gelman & Gabry (2017), Statistics and Computing 27, 1413-1432, for elpd.
     """
     check_pointwise(pointwise)
-    values = [_VALUES[name](pointwise) for name in UTILITIES]
+    values = [_value(pointwise, name) for name in UTILITIES]
     errors = [mean_std_error(_influence(pointwise, name)) for name in UTILITIES]
     return Estimate(np.stack(values, axis=-1), np.stack(errors, axis=-1))
 
@@ -101,7 +101,7 @@ def taylor_difference(first: Pointwise, second: Pointwise) -> Estimate:
         Where the responses differ: the two are then not paired.
     """
     check_paired(first, second)
-    values = [_VALUES[name](first) - _VALUES[name](second) for name in UTILITIES]
+    values = [_value(first, name) - _value(second, name) for name in UTILITIES]
     errors = [
         mean_std_error(_influence(first, name) - _influence(second, name)) for name in UTILITIES
     ]
@@ -109,7 +109,7 @@ def taylor_difference(first: Pointwise, second: Pointwise) -> Estimate:
 
 
 def influence(pointwise: Pointwise, utility: str) -> PerObservation:
-    """psi of each observation on one utility, in its units; a row sums to zero."""
+    """The influence of each observation on one utility, in its units; a row sums to zero."""
     check_choice("utility", utility, UTILITIES)
     check_pointwise(pointwise)
     return _influence(pointwise, utility)
@@ -130,9 +130,17 @@ def _centred(values: PerObservation) -> PerObservation:
     return np.asarray(values - values.mean(axis=1, keepdims=True))
 
 
-def _share(part: Float[np.ndarray, "*rep"], whole: Float[np.ndarray, "*rep"]) -> np.ndarray:
+def _share(
+    part: Float[np.ndarray, "*rep"], whole: Float[np.ndarray, "*rep"]
+) -> Float[np.ndarray, "*rep"]:
     """NaN where the whole is nothing."""
-    return np.divide(part, whole, out=np.full_like(part, np.nan), where=whole > 0)
+    return np.asarray(np.divide(part, whole, out=np.full_like(part, np.nan), where=whole > 0))
+
+
+def about_mean(y: PerObservation) -> PerObservation:
+    """Exactly zero for a constant response, whose mean may differ from it by a rounding."""
+    varies = np.ptp(y, axis=1, keepdims=True) > 0
+    return np.where(varies, _centred(y), 0.0)
 
 
 def _mse(pointwise: Pointwise) -> Float[np.ndarray, " rep"]:
@@ -140,9 +148,8 @@ def _mse(pointwise: Pointwise) -> Float[np.ndarray, " rep"]:
 
 
 def _total(pointwise: Pointwise) -> Float[np.ndarray, " rep"]:
-    """V; exactly zero for a constant response, whose mean may differ from it by a rounding."""
-    spread = _mean(_centred(pointwise.y) ** 2)
-    return np.where(np.ptp(pointwise.y, axis=1) == 0, 0.0, spread)
+    """V, the mean square that R² explains a share of."""
+    return _mean(about_mean(pointwise.y) ** 2)
 
 
 def _unexplained(pointwise: Pointwise, name: str) -> Float[np.ndarray, " rep"]:
@@ -155,7 +162,7 @@ def _unexplained(pointwise: Pointwise, name: str) -> Float[np.ndarray, " rep"]:
 
 def _r2(pointwise: Pointwise, name: str) -> Float[np.ndarray, " rep"]:
     if name in CLIPPED_FROM:
-        return np.clip(_r2(pointwise, CLIPPED_FROM[name]), -1, 1)
+        return np.asarray(np.clip(_r2(pointwise, CLIPPED_FROM[name]), -1, 1))
     return np.asarray(1 - _share(_unexplained(pointwise, name), _total(pointwise)))
 
 
@@ -166,22 +173,28 @@ def log_densities(pointwise: Pointwise) -> PerObservation:
     return pointwise.log_density
 
 
-_VALUES = {
-    "mae": lambda p: _mean(np.abs(p.error)),
-    "mse": _mse,
-    "rmse": lambda p: np.sqrt(_mse(p)),
-    "elpd": lambda p: log_densities(p).sum(axis=1),
-    **{name: (lambda p, name=name: _r2(p, name)) for name in R2_FORMS},
-}
+def _value(pointwise: Pointwise, name: str) -> Float[np.ndarray, " rep"]:
+    if name in R2_FORMS:
+        return _r2(pointwise, name)
+    if name == "elpd":
+        return np.asarray(log_densities(pointwise).sum(axis=1))
+    if name == "mae":
+        return _mean(np.abs(pointwise.error))
+    mse = _mse(pointwise)
+    return mse if name == "mse" else np.asarray(np.sqrt(mse))
 
 
 # ---------------------------------------------------------------- influences
 def _influence(pointwise: Pointwise, name: str) -> PerObservation:
     if name in CLIPPED_FROM:
         return _clipped_influence(pointwise, CLIPPED_FROM[name])
-    if name.startswith("r2"):
+    if name in R2_FORMS:
         return _r2_influence(pointwise, name)
-    return _INFLUENCES[name](pointwise)
+    if name == "elpd":
+        return np.asarray(pointwise.y.shape[1] * _centred(log_densities(pointwise)))
+    if name == "mae":
+        return _centred(np.abs(pointwise.error))
+    return _centred(pointwise.error**2) if name == "mse" else _rmse_influence(pointwise)
 
 
 def _rmse_influence(pointwise: Pointwise) -> PerObservation:
@@ -195,9 +208,10 @@ def _r2_influence(pointwise: Pointwise, name: str) -> PerObservation:
     around = _centred(pointwise.error) if name == "r2_variance" else pointwise.error
     kept = 1 - 2 / pointwise.y.shape[1] if name == "r2_misplaced" else 1.0
     own = kept * _centred(around**2)
-    baseline = _centred(_centred(pointwise.y) ** 2)
+    baseline = _centred(about_mean(pointwise.y) ** 2)
     share = _share(numerator, total)[:, np.newaxis]
-    return -_share(own - share * baseline, np.broadcast_to(total[:, np.newaxis], own.shape))
+    whole = np.where(total > 0, total, np.nan)[:, np.newaxis]
+    return np.asarray((share * baseline - own) / whole)
 
 
 def _clipped_influence(pointwise: Pointwise, name: str) -> PerObservation:
@@ -205,14 +219,6 @@ def _clipped_influence(pointwise: Pointwise, name: str) -> PerObservation:
     inside = np.abs(_r2(pointwise, name)) < 1
     psi = _r2_influence(pointwise, name)
     return np.where(inside[:, np.newaxis] | np.isnan(psi), psi, 0.0)
-
-
-_INFLUENCES = {
-    "mae": lambda p: _centred(np.abs(p.error)),
-    "mse": lambda p: _centred(p.error**2),
-    "rmse": _rmse_influence,
-    "elpd": lambda p: p.y.shape[1] * _centred(log_densities(p)),
-}
 
 
 # ---------------------------------------------------------------- what is refused
