@@ -1,6 +1,7 @@
 """Draws against the exact posterior, and importance sampling against ArviZ and the exact answer."""
 
 import builtins
+import itertools
 
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def test_quantiles_of_sigma_invert_its_distribution_function(n_obs, n_feature):
     knots = [ends[0], *found, ends[1]]
     parts = [
         integrate.quad(density, a, b, epsabs=0, epsrel=1e-12, limit=500)[0]
-        for a, b in zip(knots[:-1], knots[1:], strict=True)
+        for a, b in itertools.pairwise(knots)
     ]
     # Below the lowest knot a tail as σ remains in the last case; its share is that of the ends.
     left_out = density(ends[0]) / sum(parts)

@@ -232,9 +232,7 @@ def test_two_equal_columns_are_one_with_the_variances_added():
     prior = wide_prior(features, y, coefficient_sd=2.0)
     twice = np.concatenate([features, features[:, :, :1]], axis=2)
     halved = np.sqrt(np.array([2.0, 4.0, 2.0]))
-    doubled = exact_leave_one_out(
-        twice, y, prior._replace(coefficient_sd=np.tile(halved, (3, 1)))
-    )
+    doubled = exact_leave_one_out(twice, y, prior._replace(coefficient_sd=np.tile(halved, (3, 1))))
     once = exact_leave_one_out(features, y, prior)
     np.testing.assert_allclose(doubled.error, once.error, rtol=1e4 * EPS, atol=1e4 * EPS)
     np.testing.assert_allclose(doubled.log_density, once.log_density, atol=1e4 * EPS)

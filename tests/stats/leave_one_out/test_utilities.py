@@ -12,6 +12,7 @@ from simstudy.stats.leave_one_out.utilities import (
     R2_FORMS,
     UTILITIES,
     Pointwise,
+    check_pointwise,
     influence,
     taylor,
     taylor_difference,
@@ -150,11 +151,13 @@ def table(name: str, a: Data, b: Data | None = None) -> Fraction:
             "mse": lambda: variance(sq_a),
             "rmse": lambda: variance(sq_a) / (4 * mse_a),
             "r2_mean_square": lambda: (
-                variance(sq_a)
-                - 2 * mse_a / mse_y * variance(sq_a, baseline)
-                + (mse_a / mse_y) ** 2 * v_y
-            )
-            / mse_y**2,
+                (
+                    variance(sq_a)
+                    - 2 * mse_a / mse_y * variance(sq_a, baseline)
+                    + (mse_a / mse_y) ** 2 * v_y
+                )
+                / mse_y**2
+            ),
             "elpd": lambda: n**2 * variance(a.density),
         }[name]()
     sq_b, abs_b = [e**2 for e in b.error], [abs(e) for e in b.error]
@@ -164,20 +167,22 @@ def table(name: str, a: Data, b: Data | None = None) -> Fraction:
         "mae": lambda: variance(abs_a) + variance(abs_b) - 2 * variance(abs_a, abs_b),
         "mse": lambda: variance(gap),
         "rmse": lambda: (
-            variance(sq_a) / mse_a
-            + variance(sq_b) / mse_b
-            - 2 * variance(sq_a, sq_b) / rational_root(mse_a * mse_b)
-        )
-        / 4,
-        "r2_mean_square": lambda: (
-            variance(gap)
-            - 2 * gap_mse / mse_y * variance(gap, baseline)
-            + (gap_mse / mse_y) ** 2 * v_y
-        )
-        / mse_y**2,
-        "elpd": lambda: (
-            n**2 * variance([u - v for u, v in zip(a.density, b.density, strict=True)])
+            (
+                variance(sq_a) / mse_a
+                + variance(sq_b) / mse_b
+                - 2 * variance(sq_a, sq_b) / rational_root(mse_a * mse_b)
+            )
+            / 4
         ),
+        "r2_mean_square": lambda: (
+            (
+                variance(gap)
+                - 2 * gap_mse / mse_y * variance(gap, baseline)
+                + (gap_mse / mse_y) ** 2 * v_y
+            )
+            / mse_y**2
+        ),
+        "elpd": lambda: n**2 * variance([u - v for u, v in zip(a.density, b.density, strict=True)]),
     }[name]()
 
 
@@ -363,8 +368,8 @@ def test_that_test_catches_an_unpaired_difference():
     gap = taylor_difference(first, second)
     unpaired = np.hypot(taylor(first).std_error, taylor(second).std_error)
     wrong = gap._replace(std_error=unpaired)
+    found = relative_error(wrong, UTILITIES.index("mse"))
     with pytest.raises(AssertionError, match="suspect the code"):
-        found = relative_error(wrong, UTILITIES.index("mse"))
         assert_within_mcse(found, 0, 1 / np.sqrt(2 * N_REP), comparisons=2 * len(UTILITIES))
 
 
@@ -392,7 +397,9 @@ def test_a_constant_response_has_no_r2_and_every_other_utility():
 def test_a_model_without_error_is_certain():
     y = np.arange(5.0)[np.newaxis]
     found = taylor(Pointwise(y, np.zeros((1, 5))))
-    by_name = dict(zip(UTILITIES, zip(found.value[0], found.std_error[0], strict=True), strict=True))
+    by_name = dict(
+        zip(UTILITIES, zip(found.value[0], found.std_error[0], strict=True), strict=True)
+    )
     assert by_name["rmse"] == by_name["mse"] == by_name["mae"] == (0, 0)
     assert by_name["r2_mean_square"] == by_name["r2_variance"] == (1, 0)
     assert np.isnan(by_name["elpd"]).all()
@@ -413,14 +420,7 @@ def test_taylor_over_bayesian_bootstrap():
 )
 def test_shapes_that_do_not_match_are_refused(parts, message):
     with pytest.raises(DesignError, match=message):
-        taylor_without_shapes(Pointwise(*map(np.zeros, parts)))
-
-
-def taylor_without_shapes(pointwise):
-    """As outside tests, where no annotation is executed."""
-    from simstudy.stats.leave_one_out.utilities import check_pointwise
-
-    check_pointwise(pointwise)
+        check_pointwise(Pointwise(*map(np.zeros, parts)))
 
 
 def test_models_of_different_responses_are_refused():
