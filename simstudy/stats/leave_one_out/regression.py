@@ -117,6 +117,7 @@ def exact_leave_one_out(
     """
     check_training(features, y)
     check_prior(prior, features.shape[0], features.shape[2])
+    _check_refine(refine)
     spectrum = decompose(features, y, prior)
     from simstudy.stats.leave_one_out import _sigma_kernels as kernels
 
@@ -205,6 +206,14 @@ def to_coefficients(
 
 
 # ---------------------------------------------------------------- what is refused
+def _check_refine(refine: float) -> None:
+    if not 0 < refine < np.inf:
+        raise DesignError(
+            f"refine={refine:g} divides the quadrature's step, which must stay a step. Use 1, or 2 "
+            "to see how little the answers depend on it."
+        )
+
+
 def _refuse_improper(spectrum: Spectrum, y: Float[np.ndarray, "rep obs"]) -> None:
     """Where σ = 0 is possible the density of y grows without bound towards it.
 

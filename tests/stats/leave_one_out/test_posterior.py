@@ -1,7 +1,9 @@
 """Draws against the exact posterior, and importance sampling against ArviZ and the exact answer."""
 
-import builtins
 import itertools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -192,16 +194,28 @@ def test_few_draws_are_refused():
 
 
 def test_without_arviz_the_way_on_is_named(monkeypatch):
-    known = builtins.__import__
-
-    def without(name, *arguments, **named):
-        if name == "arviz":
-            raise ImportError(name)
-        return known(name, *arguments, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "arviz", None)  # as Python notes what cannot be imported
     with pytest.raises(SimstudyError, match=r"not installed.*simstudy\[loo\].*exact_leave_one_out"):
         smoothed_log_weights(np.zeros((1, 100)))
+
+
+def test_arviz_is_imported_late_and_without_a_word(tmp_path):
+    """In a home with its note of another day, where warnings are errors."""
+    pytest.importorskip("arviz", reason="the optional extra `loo` is not installed")
+    (tmp_path / "arviz").mkdir()
+    (tmp_path / "arviz" / "daily_warning").write_text("2020-01-01")
+    code = """
+import sys
+import numpy as np
+from simstudy.stats.leave_one_out import importance
+assert "arviz" not in sys.modules
+importance.smoothed_log_weights(np.random.default_rng(1).random((1, 100)))
+assert "arviz" in sys.modules
+"""
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    arguments = [sys.executable, "-W", "error::FutureWarning", "-c", code]
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_cubic_meets_its_integral():

@@ -149,6 +149,13 @@ def test_that_test_catches_a_step_too_long():
         np.testing.assert_allclose(usual.error, coarse.error, rtol=1e3 * EPS, atol=1e3 * EPS)
 
 
+@pytest.mark.parametrize("refine", [0.0, -1.0, np.inf, np.nan])
+def test_a_step_that_is_none_is_refused(refine):
+    features, y = draw_data(1, 5, 1)
+    with pytest.raises(DesignError, match="divides the quadrature's step"):
+        exact_leave_one_out(features, y, default_prior(features, y), refine=refine)
+
+
 def test_both_plain_refits_agree():
     features, y = draw_data(1, 8, 2)
     prior = default_prior(features, y)
