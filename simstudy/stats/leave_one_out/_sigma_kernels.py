@@ -31,6 +31,11 @@ import numpy as np
 from simstudy.shapes import Float, Int64
 from simstudy.stats._compile import kernel
 
+Data = tuple[
+    Float[np.ndarray, " direction"], Float[np.ndarray, " direction"], float, int, int, float
+]
+"""What `log_joint` needs besides log σ."""
+
 STEP = 0.5  # of log σ, over √n
 FEW = 15  # observations; fewer do not let the step grow
 DROP = 42.0  # in logs: how far below its peak the full posterior is left at the ends
@@ -295,6 +300,58 @@ def _average_full(
 
 
 @kernel
+def _grid(
+    low: float, high: float, step: float, data: Data
+) -> tuple[Float[np.ndarray, " node"], Float[np.ndarray, " node"]]:
+    """Nodes, and `log_joint` there."""
+    count = math.ceil((high - low) / step) + 1
+    nodes, full = np.empty(count), np.empty(count)
+    for k in range(count):
+        nodes[k] = low + k * step
+        full[k] = log_joint(nodes[k], *data)
+    return nodes, full
+
+
+@kernel
+def _exact_of_one(
+    left: Float[np.ndarray, "direction obs"],
+    rest: Float[np.ndarray, " obs"],
+    rest_leverage: Float[np.ndarray, " obs"],
+    remaining: Float[np.ndarray, " obs"],
+    data: Data,
+    step: float,
+    reach: float,
+    answer: Float[np.ndarray, "3 obs"],
+    shrinkage: Float[np.ndarray, " direction"],
+    summary: Float[np.ndarray, " two"],
+) -> int:
+    """Fill in one replicate's answers, and say how many nodes they took; 0 for too many.
+
+    The window of the full posterior grows until every leave-one-out posterior ends in it.
+    """
+    squares, projected, rest_square, n_rest, n_obs, rate = data
+    low, high = window(*data)
+    peaks = np.empty(n_obs)
+    while high - low < reach:
+        nodes, full = _grid(low, high, step, data)
+        shape = (nodes.shape[0], n_obs)
+        errors, variances, without = np.empty(shape), np.empty(shape), np.empty(shape)
+        _at_nodes(
+            nodes, left, squares, projected, rest, rest_leverage, rest_square, remaining, n_rest,
+            rate, errors, variances, without,
+        )  # fmt: skip
+        _peaks(without, peaks)
+        below, above = _ends_in(without[0], peaks), _ends_in(without[-1], peaks)
+        if below and above:
+            summary[0], summary[1] = _average_full(step, nodes, full, squares, shrinkage)
+            _average(math.log(step), summary[1], peaks, errors, variances, without, answer)
+            return nodes.shape[0]
+        low -= 0.0 if below else GROWTH * (high - low)
+        high += 0.0 if above else GROWTH * (high - low)
+    return 0
+
+
+@kernel
 def exact(
     left: Float[np.ndarray, "rep direction obs"],
     squares: Float[np.ndarray, "rep direction"],
@@ -311,39 +368,15 @@ def exact(
     summary: Float[np.ndarray, "rep 2"],
     n_node: Int64[np.ndarray, " rep"],
 ) -> None:
-    """Fill in what the exact regression answers; `n_node` is 0 where no window is wide enough.
+    """Fill in what the exact regression answers, replicate by replicate.
 
-    The window of the full posterior grows until every leave-one-out posterior ends in it.
+    `answer` has errors, variances and log densities, `summary` the mean of σ and the log evidence.
     """
     n_obs = rest.shape[1]
-    step = STEP / math.sqrt(max(n_obs, FEW)) / refine
-    peaks = np.empty(n_obs)
+    step = STEP / math.sqrt(max(n_obs, FEW))
     for rep in range(rest.shape[0]):
         data = squares[rep], projected[rep], rest_square[rep], n_rest[rep], n_obs, rate[rep]
-        low, high = window(*data)
-        n_node[rep] = 0
-        while high - low < NODE_LIMIT * step * refine:
-            count = math.ceil((high - low) / step) + 1
-            nodes, full = np.empty(count), np.empty(count)
-            for k in range(count):
-                nodes[k] = low + k * step
-                full[k] = log_joint(nodes[k], *data)
-            shape = (count, n_obs)
-            errors, variances, without = np.empty(shape), np.empty(shape), np.empty(shape)
-            _at_nodes(
-                nodes, left[rep], squares[rep], projected[rep], rest[rep], rest_leverage[rep],
-                rest_square[rep], remaining[rep], n_rest[rep], rate[rep],
-                errors, variances, without,
-            )  # fmt: skip
-            _peaks(without, peaks)
-            below, above = _ends_in(without[0], peaks), _ends_in(without[-1], peaks)
-            if below and above:
-                sigma, log_evidence = _average_full(step, nodes, full, squares[rep], shrinkage[rep])
-                summary[rep, 0], summary[rep, 1] = sigma, log_evidence
-                _average(
-                    math.log(step), log_evidence, peaks, errors, variances, without, answer[rep]
-                )
-                n_node[rep] = count
-                break
-            low -= 0.0 if below else GROWTH * (high - low)
-            high += 0.0 if above else GROWTH * (high - low)
+        n_node[rep] = _exact_of_one(
+            left[rep], rest[rep], rest_leverage[rep], remaining[rep], data, step / refine,
+            NODE_LIMIT * step, answer[rep], shrinkage[rep], summary[rep],
+        )  # fmt: skip

@@ -138,6 +138,7 @@ def sampled():
     return features, y, prior, draws, importance_leave_one_out(features, y, draws)
 
 
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
 def test_arviz_says_the_same_of_the_same_draws(sampled):
     import arviz
 
