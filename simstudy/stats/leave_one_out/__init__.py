@@ -1,0 +1,1 @@
+"""Leave-one-out predictions of a Bayesian linear regression; utilities and their errors."""

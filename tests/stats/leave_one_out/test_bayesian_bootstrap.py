@@ -1,0 +1,427 @@
+"""Compiled weights and sums against loops, the exact answers against integrals over weights."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from simstudy.errors import DesignError
+from simstudy.stats.bootstrap.losses import replicate_seeds
+from simstudy.stats.leave_one_out import bayesian_bootstrap as bootstrap
+from simstudy.stats.leave_one_out.bayesian_bootstrap import (
+    bayesian_bootstrap,
+    bayesian_bootstrap_difference,
+    bootstrap_draws,
+)
+from simstudy.stats.leave_one_out.exact_bootstrap import (
+    exact_bootstrap,
+    exact_bootstrap_difference,
+    mean_moments,
+    ratio_moments,
+    root_moments,
+)
+from simstudy.stats.leave_one_out.utilities import (
+    R2_FORMS,
+    UTILITIES,
+    Pointwise,
+    taylor,
+    taylor_ratio,
+)
+from tests.support import assert_within_mcse, replicates_to_catch
+
+EPS = float(np.finfo(float).eps)
+GOLDEN, WORD = 0x9E3779B97F4A7C15, 2**64
+EXACT = ("mae", "mse", "rmse", "r2_mean_square", "elpd")
+
+
+def rng_at(seed: int = 9) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def make_pointwise(n_rep: int = 3, n_obs: int = 11, seed: int = 5) -> Pointwise:
+    y, other = np.random.default_rng(seed).standard_normal((2, n_rep, n_obs))
+    error = 0.7 * y + 0.4 * other + 0.1
+    return Pointwise(y, error, -(error**2) - 0.3 * other)
+
+
+def with_same_response(pointwise: Pointwise, seed: int = 6) -> Pointwise:
+    other = make_pointwise(*pointwise.y.shape, seed=seed)
+    return Pointwise(pointwise.y, other.error, other.log_density)
+
+
+# ---------------------------------------------------------------- the weights
+def mix(z: int) -> int:
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % WORD
+    return z ^ (z >> 31)
+
+
+def slow_exponential(word: int) -> float:
+    """The ziggurat as published, in whole numbers as far as it goes."""
+    from simstudy.stats.leave_one_out._weight_kernels import EDGE, EDGES, HEIGHT
+
+    state = word
+    while True:
+        layer, x = word % 256, (word >> 11) * 2.0**-53
+        x *= EDGES[layer]
+        if x < EDGES[layer + 1]:
+            return x
+        state = (state + GOLDEN) % WORD
+        share = (mix(state) >> 11) * 2.0**-53 + 2.0**-54
+        if layer == 0:
+            return EDGE - math.log(share)
+        if HEIGHT[layer] + share * (HEIGHT[layer + 1] - HEIGHT[layer]) < math.exp(-x):
+            return x
+        state = (state + GOLDEN) % WORD
+        word = mix(state)
+
+
+def slow_weights(seed: int, n_obs: int, n_draw: int) -> np.ndarray:
+    words = [mix((seed + (at + 1) * GOLDEN) % WORD) for at in range(n_draw * n_obs)]
+    return np.array([slow_exponential(word) for word in words]).reshape(n_draw, n_obs)
+
+
+def weights(seed: int, n_obs: int, n_draw: int) -> np.ndarray:
+    from simstudy.stats.leave_one_out._weight_kernels import fill_exponentials
+
+    out = np.empty((n_draw, n_obs))
+    fill_exponentials(np.uint64(seed), 0, np.empty(n_obs, np.uint64), out)
+    return out
+
+
+@pytest.mark.parametrize("seed", [0, 2**63 + 11, 2**64 - 1])
+def test_weights_are_those_of_a_loop_in_whole_numbers(seed):
+    n_obs, n_draw = 100, 300  # one weight in 90 is not decided by its first word
+    assert (weights(seed, n_obs, n_draw) == slow_weights(seed, n_obs, n_draw)).all()
+
+
+def test_layers_have_equal_areas_and_end_at_height_one():
+    from simstudy.stats.leave_one_out._weight_kernels import EDGE, EDGES, HEIGHT, layer_area
+
+    assert EDGES[1] * HEIGHT[1] + math.exp(-EDGE) == pytest.approx(layer_area(), rel=4 * EPS)
+    areas = EDGES[1:-1] * np.diff(HEIGHT[1:])
+    # The last edge is where all rounding gathers: heights near 1 are known to an eps.
+    np.testing.assert_allclose(areas[:-1], layer_area(), rtol=256 * EPS / layer_area())
+    assert HEIGHT[-1] == 1
+    assert areas[-1] == pytest.approx(layer_area(), rel=256 * EPS / layer_area())
+
+
+SHARE_ERROR = 0.002  # of a share of draws: the smallest error worth catching
+N_WEIGHT = replicates_to_catch(SHARE_ERROR, sd=0.5, comparisons=20)
+LIMITS = -np.log1p(-np.arange(1, 20) / 20)  # nineteen quantiles, and one in the tail
+LIMITS = np.append(LIMITS, 8.0)
+
+
+def shares_below(draws: np.ndarray) -> np.ndarray:
+    return np.array([(draws <= limit).mean() for limit in LIMITS])
+
+
+def test_weights_are_exponential():
+    share = 1 - np.exp(-LIMITS)
+    found = shares_below(weights(3, 1, N_WEIGHT))
+    assert_within_mcse(found, share, np.sqrt(share * (1 - share) / N_WEIGHT))
+
+
+def test_that_test_catches_layers_without_refusal():
+    from simstudy.stats.leave_one_out._weight_kernels import EDGES
+
+    words = rng_at().integers(0, 2**64, N_WEIGHT, dtype=np.uint64)
+    wrong = (words >> np.uint64(11)).astype(float) * 2.0**-53 * EDGES[words % np.uint64(256)]
+    share = 1 - np.exp(-LIMITS)
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(shares_below(wrong), share, np.sqrt(share * (1 - share) / N_WEIGHT))
+
+
+# ---------------------------------------------------------------- the draws
+def slow_draws(models: list[Pointwise], rep: int, seed: int, n_draw: int) -> list[np.ndarray]:
+    """Utilities of one replicate by their definitions, one draw of Dirichlet weights at a time."""
+    n_obs, answers = models[0].y.shape[1], [[] for _ in models]
+    for exponentials in weights(seed, n_obs, n_draw):
+        w = exponentials / exponentials.sum()
+        for model, answer in zip(models, answers, strict=True):
+            y, e, density = (part[rep] for part in model)
+            mse, spread = w @ e**2, w @ (y - w @ y) ** 2
+            raw = {
+                "mae": w @ np.abs(e),
+                "mse": mse,
+                "rmse": np.sqrt(mse),
+                "r2_mean_square": 1 - mse / (w @ (y - y.mean()) ** 2),
+                "r2_variance": 1 - w @ (e - w @ e) ** 2 / spread,
+                "r2_misplaced": 1 - (mse - ((w * e) ** 2).sum()) / spread,
+                "elpd": n_obs * (w @ density),
+            }
+            raw["r2_clipped"] = min(max(raw["r2_variance"], -1), 1)
+            raw["r2_published"] = min(max(raw["r2_misplaced"], -1), 1)
+            answer.append([raw[name] for name in UTILITIES])
+    return [np.array(answer).T for answer in answers]
+
+
+@pytest.mark.parametrize("n_obs", [2, 3, 11, 50])
+@pytest.mark.parametrize("n_draw", [2, 7, 8])
+def test_draws_are_those_of_a_loop_over_weights(n_obs, n_draw):
+    pointwise = make_pointwise(3, n_obs)
+    found = bootstrap_draws(pointwise, rng_at(), n_draw=n_draw)
+    seeds = replicate_seeds(rng_at(), 3)[:, 0]
+    for rep in range(3):
+        (slow,) = slow_draws([pointwise], rep, int(seeds[rep]), n_draw)
+        # A spread is a difference of two squares, which a small one is known to eps over it.
+        spread = slow_spread(pointwise.y[rep], weights(int(seeds[rep]), n_obs, n_draw))
+        tolerance = 50 * n_obs * EPS * max(1, 1 / spread.min()) * np.abs(slow).max()
+        np.testing.assert_allclose(found[rep], slow, rtol=0, atol=tolerance)
+
+
+def slow_spread(y: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    w = drawn / drawn.sum(axis=1, keepdims=True)
+    return w @ y**2 - (w @ y) ** 2
+
+
+def test_a_summary_is_that_of_its_draws():
+    found = bayesian_bootstrap(make_pointwise(), rng_at(), n_draw=50)
+    draws = bootstrap_draws(make_pointwise(), rng_at(), n_draw=50)
+    assert (found.value == draws.mean(axis=2)).all()
+    assert (found.std_error == draws.std(axis=2, ddof=1)).all()
+
+
+def test_both_models_of_a_difference_have_the_same_weights():
+    first = make_pointwise()
+    second = with_same_response(first)
+    found = bayesian_bootstrap_difference(first, second, rng_at(), n_draw=50)
+    gap = bootstrap_draws(first, rng_at(), n_draw=50) - bootstrap_draws(second, rng_at(), n_draw=50)
+    assert (found.value == gap.mean(axis=2)).all()
+    assert (found.std_error == gap.std(axis=2, ddof=1)).all()
+
+
+def test_a_long_bootstrap_begins_with_the_short_one():
+    long, short = (bootstrap_draws(make_pointwise(), rng_at(), n_draw=n) for n in (13, 6))
+    assert (long[:, :, :6] == short).all()
+
+
+def test_the_size_of_parts_changes_nothing(monkeypatch):
+    whole = bayesian_bootstrap(make_pointwise(5), rng_at(), n_draw=30)
+    monkeypatch.setattr(bootstrap, "AT_ONCE", 30 * 8 * 2)
+    parts = bayesian_bootstrap(make_pointwise(5), rng_at(), n_draw=30)
+    assert all((a == b).all() for a, b in zip(whole, parts, strict=True))
+
+
+def test_threads_change_nothing():
+    alone = bayesian_bootstrap(make_pointwise(), rng_at(), n_draw=100)
+    with ThreadPoolExecutor(4) as pool:
+        work = [
+            pool.submit(bayesian_bootstrap, make_pointwise(), rng_at(), n_draw=100)
+            for _ in range(8)
+        ]
+        assert all((job.result().std_error == alone.std_error).all() for job in work)
+
+
+def test_replicates_of_equal_data_have_weights_of_their_own():
+    one = make_pointwise(1)
+    twice = Pointwise(*(np.concatenate([part, part]) for part in one))
+    draws = bootstrap_draws(twice, rng_at(), n_draw=20)
+    mse = draws[:, UTILITIES.index("mse")]
+    assert (mse[0] != mse[1]).all()
+
+
+# ---------------------------------------------------------------- means: the exact variance
+def dirichlet_variance(losses: list[Fraction]) -> Fraction:
+    """Of sum w l, from the covariance of flat Dirichlet weights, entry by entry."""
+    n = len(losses)
+    covariance = lambda i, j: Fraction((n if i == j else 0) - 1, n**2 * (n + 1))  # noqa: E731
+    return sum(losses[i] * losses[j] * covariance(i, j) for i in range(n) for j in range(n))
+
+
+@pytest.mark.parametrize("losses", [(0, 1), (3, -1, 4, 1, -5), (2, 7, 1, 8, 2, 8, 1, 8)])
+def test_the_variance_of_a_mean_is_exact(losses):
+    fractions = [Fraction(v) for v in losses]
+    n, center = len(losses), Fraction(sum(losses), len(losses))
+    closed = sum((v - center) ** 2 for v in fractions) / (n * (n + 1))
+    assert closed == dirichlet_variance(fractions)
+    mean, variance = mean_moments(np.array([losses], dtype=float))
+    assert mean[0] == pytest.approx(float(center), rel=4 * EPS)
+    assert variance[0] == pytest.approx(float(closed), rel=20 * EPS)
+
+
+def test_taylor_over_bootstrap_is_the_stated_ratio_for_means():
+    pointwise = make_pointwise(3, 7)
+    exact, found = exact_bootstrap(pointwise), taylor(pointwise)
+    for name in ("mae", "mse", "elpd"):
+        at = UTILITIES.index(name)
+        np.testing.assert_allclose(
+            found.std_error[:, at] / exact.std_error[:, at], taylor_ratio(7), rtol=50 * EPS
+        )
+
+
+def fourth_moment(losses: np.ndarray) -> float:
+    """Of sum w l about its mean: E (sum g c)⁴ = 3 p2² + 6 p4 for exponentials g, over that of a
+    gamma(n), which is independent of the weights; c are losses about their mean.
+    """
+    n, about = len(losses), losses - losses.mean()
+    above = 3 * (about**2).sum() ** 2 + 6 * (about**4).sum()
+    return float(above / (n * (n + 1) * (n + 2) * (n + 3)))
+
+
+MEAN_LOSSES = np.array([0.1, 2.0, 0.4, 1.1, 0.7, 3.0])
+MEAN_VARIANCE = float(mean_moments(MEAN_LOSSES[np.newaxis])[1][0])
+SPREAD_OF_SQUARE = np.sqrt(fourth_moment(MEAN_LOSSES) - MEAN_VARIANCE**2)
+N_DRAW = replicates_to_catch(0.02 * MEAN_VARIANCE, sd=SPREAD_OF_SQUARE)
+
+
+def drawn_variance(n_draw: int) -> float:
+    zero = np.zeros((1, len(MEAN_LOSSES)))
+    data = Pointwise(zero, MEAN_LOSSES[np.newaxis], zero)
+    mae = bootstrap_draws(data, rng_at(2), n_draw=n_draw)[0, UTILITIES.index("mae")]
+    return float(((mae - MEAN_LOSSES.mean()) ** 2).mean())
+
+
+def test_drawn_means_have_the_exact_variance():
+    mcse = SPREAD_OF_SQUARE / np.sqrt(N_DRAW)
+    assert_within_mcse(drawn_variance(N_DRAW), MEAN_VARIANCE, mcse)
+
+
+def test_that_test_catches_another_divisor():
+    n, mcse = len(MEAN_LOSSES), SPREAD_OF_SQUARE / np.sqrt(N_DRAW)
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(drawn_variance(N_DRAW), MEAN_VARIANCE * (n + 1) / n, mcse)
+
+
+# ---------------------------------------------------------------- ratios and roots: integrals
+def over_two(function) -> tuple[float, float]:
+    """Mean and variance of a function of two Dirichlet weights, by adaptive quadrature."""
+    with mpmath.workdps(30):
+        mean = mpmath.quad(lambda u: function([u, 1 - u]), [0, 0.5, 1])
+        spread = mpmath.quad(lambda u: (function([u, 1 - u]) - mean) ** 2, [0, 0.5, 1])
+    return float(mean), float(spread)
+
+
+def over_three(function) -> tuple[float, float]:
+    """The same of three: first weight u, the rest of it shared by v; density 2 (1 - u)."""
+    rule, shares = np.polynomial.legendre.leggauss(60)
+    nodes, shares = (rule + 1) / 2, shares / 2
+    u, v = np.meshgrid(nodes, nodes, indexing="ij")
+    density = np.multiply.outer(2 * (1 - nodes) * shares, shares)
+    values = function([u, (1 - u) * v, (1 - u) * (1 - v)])
+    mean = (values * density).sum()
+    return float(mean), float(((values - mean) ** 2 * density).sum())
+
+
+def dot(weights_, column):
+    return sum(w * c for w, c in zip(weights_, column, strict=True))
+
+
+ABOVE, BELOW = (2.0, 0.5, 1.0), (1.0, 3.0, 0.7)
+ROUNDING = 60**2 * EPS  # of sums over as many nodes; the quadratures here have fewer
+
+
+def test_ratio_of_two_weights_is_its_integral():
+    expected = over_two(lambda w: dot(w, ABOVE[:2]) / dot(w, BELOW[:2]))
+    found = ratio_moments(np.array([ABOVE[:2]]), np.array([BELOW[:2]]))
+    np.testing.assert_allclose(np.array(found)[:, 0], expected, rtol=ROUNDING)
+
+
+def test_ratio_of_three_weights_is_its_integral():
+    expected = over_three(lambda w: dot(w, ABOVE) / dot(w, BELOW))
+    found = ratio_moments(np.array([ABOVE]), np.array([BELOW]))
+    np.testing.assert_allclose(np.array(found)[:, 0], expected, rtol=ROUNDING)
+
+
+def test_root_of_two_weights_is_its_integral():
+    expected = over_two(lambda w: mpmath.sqrt(dot(w, ABOVE[:2])))
+    found = root_moments(np.array([ABOVE[:2]]))
+    np.testing.assert_allclose(np.array(found)[:, 0], expected, rtol=ROUNDING)
+
+
+def test_root_of_three_weights_is_its_integral():
+    expected = over_three(lambda w: np.sqrt(dot(w, ABOVE)))
+    found = root_moments(np.array([ABOVE]))
+    np.testing.assert_allclose(np.array(found)[:, 0], expected, rtol=ROUNDING)
+
+
+@pytest.mark.parametrize("n_obs", [5, 40, 1000])
+def test_quadrature_has_converged(n_obs, monkeypatch):
+    from simstudy.stats.leave_one_out import exact_bootstrap as module
+
+    pointwise = make_pointwise(2, n_obs)
+    coarse = exact_bootstrap(pointwise)
+    monkeypatch.setattr(module, "STEP", module.STEP / 2.5)
+    fine = exact_bootstrap(pointwise)
+    for part, again in zip(coarse, fine, strict=True):
+        # The variance of a root is a difference of two numbers 4 n times as large.
+        np.testing.assert_allclose(part, again, rtol=4 * n_obs * ROUNDING)
+
+
+@pytest.mark.parametrize("n_obs", [5, 20])
+def test_draws_scatter_about_the_exact_answers(n_obs):
+    n_draw = 20_000
+    pointwise = make_pointwise(1, n_obs)
+    exact, draws = exact_bootstrap(pointwise), bootstrap_draws(pointwise, rng_at(), n_draw=n_draw)
+    at = [UTILITIES.index(name) for name in EXACT]
+    mcse = exact.std_error[0, at] / np.sqrt(n_draw)
+    assert_within_mcse(draws[0, at].mean(axis=1), exact.value[0, at], mcse)
+
+
+def test_difference_of_r2_is_the_ratio_of_the_difference():
+    y = np.array([[-1.2, 0.5, 0.7]])
+    first, second = Pointwise(y, y * [[0.5, 2, -1]]), Pointwise(y, y - 0.3)
+    gap = second.error[0] ** 2 - first.error[0] ** 2
+    expected = over_three(lambda w: dot(w, gap) / dot(w, (y[0] - y.mean()) ** 2))
+    found = exact_bootstrap_difference(first, second)
+    at = UTILITIES.index("r2_mean_square")
+    assert found.value[0, at] == pytest.approx(expected[0], rel=ROUNDING)
+    assert found.std_error[0, at] ** 2 == pytest.approx(expected[1], rel=ROUNDING)
+
+
+def test_what_has_no_single_integral_is_nan():
+    pointwise = make_pointwise()
+    known = ~np.isnan(exact_bootstrap(pointwise).std_error[0])
+    assert [name for name, there in zip(UTILITIES, known, strict=True) if there] == list(EXACT)
+    gap = exact_bootstrap_difference(pointwise, with_same_response(pointwise))
+    known = ~np.isnan(gap.std_error[0])
+    there = [name for name, is_there in zip(UTILITIES, known, strict=True) if is_there]
+    assert there == [name for name in EXACT if name != "rmse"]
+
+
+def test_a_ratio_may_have_no_variance():
+    _, variance = ratio_moments(np.array([[1.0, 1.0, 1.0]]), np.array([[1.0, 1.0, 0.0]]))
+    assert np.isinf(variance).all()
+    _, variance = ratio_moments(np.array([[1.0, 2.0, 0.0]]), np.array([[1.0, 1.0, 0.0]]))
+    assert np.isfinite(variance).all()  # the third counts neither above nor below
+
+
+# ---------------------------------------------------------------- edges
+def test_a_constant_response_has_no_r2_and_every_other_utility():
+    y = np.full((1, 10), 0.1)
+    data = Pointwise(y, np.arange(10.0)[np.newaxis] - 4, -np.ones((1, 10)))
+    is_r2 = np.array([name in R2_FORMS for name in UTILITIES])
+    for answer in (bayesian_bootstrap(data, rng_at(), n_draw=9), exact_bootstrap(data)):
+        for part in answer:
+            assert (np.isnan(part[0]) == is_r2).all()
+
+
+def test_null_model_has_a_floor_of_its_own_only_where_a_parenthesis_is_misplaced():
+    """Its numerator then varies by (sum w z)², about a chi-square over n: sd sqrt(2)/n."""
+    n_obs, n_draw = 100, 4000
+    y = rng_at().standard_normal((1, n_obs))
+    error = (y - y.mean()) * n_obs / (n_obs - 1)
+    found = bayesian_bootstrap(Pointwise(y, error), rng_at(), n_draw=n_draw)
+    errors = dict(zip(UTILITIES, found.std_error[0], strict=True))
+    assert errors["r2_variance"] < 1e3 * EPS
+    assert errors["r2_mean_square"] < 1e3 * EPS
+    floor = np.sqrt(2) / n_obs
+    # Of a chi-square's sd from S draws the relative spread is sqrt((15 - 1) / (4 S)); to first
+    # order in 1/n the floor is off by terms of relative size 1/sqrt(n) at most.
+    z = np.sqrt(14 / (4 * n_draw)) * 4.5 + 1 / np.sqrt(n_obs)
+    assert errors["r2_misplaced"] == pytest.approx(floor, rel=z)
+
+
+def test_one_draw_is_refused():
+    with pytest.raises(DesignError, match=r"n_draw=1 draws have no spread.*`exact_bootstrap`"):
+        bayesian_bootstrap(make_pointwise(), rng_at(), n_draw=1)
+
+
+def test_different_responses_are_refused():
+    with pytest.raises(DesignError, match="different responses"):
+        bayesian_bootstrap_difference(make_pointwise(), make_pointwise(seed=8), rng_at())
+    with pytest.raises(DesignError, match="different responses"):
+        exact_bootstrap_difference(make_pointwise(), make_pointwise(seed=8))

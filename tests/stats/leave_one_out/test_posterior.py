@@ -1,0 +1,232 @@
+"""Draws against the exact posterior, and importance sampling against ArviZ and the exact answer."""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import integrate
+
+from simstudy.errors import DesignError, SimstudyError
+from simstudy.stats.leave_one_out.importance import (
+    importance_leave_one_out,
+    smoothed_log_weights,
+)
+from simstudy.stats.leave_one_out.posterior import (
+    N_NODE,
+    PosteriorDraws,
+    posterior_draws,
+    sigma_quantiles,
+)
+from simstudy.stats.leave_one_out.priors import default_prior, wide_prior
+from simstudy.stats.leave_one_out.regression import decompose, exact_leave_one_out
+from simstudy.stats.leave_one_out.utilities import UTILITIES, taylor
+from tests.stats.leave_one_out.plain import draw_data, standard_design
+from tests.support import assert_within_mcse, critical_z
+
+EPS = float(np.finfo(float).eps)
+N_DRAW = 4000
+
+
+def rng_at(seed: int = 9) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+# ---------------------------------------------------------------- σ
+def log_posterior(log_sigma, design, response, rate):
+    """Of log σ, up to a constant, by the covariance of the responses."""
+    covariance = design @ design.T + np.exp(2 * log_sigma) * np.eye(len(response))
+    square = response @ np.linalg.solve(covariance, response)
+    return log_sigma - rate * np.exp(log_sigma) - (square + np.linalg.slogdet(covariance)[1]) / 2
+
+
+@pytest.mark.parametrize(("n_obs", "n_feature"), [(30, 3), (8, 2), (6, 10)])
+def test_quantiles_of_sigma_invert_its_distribution_function(n_obs, n_feature):
+    features, y = draw_data(1, n_obs, n_feature)
+    prior = default_prior(features, y)
+    probability = np.array([[0.001, 0.05, 0.3, 0.5, 0.9, 0.999]])
+    found = np.log(sigma_quantiles(decompose(features, y, prior), prior, probability))[0]
+    design, response = standard_design(features, prior, 0), y[0] - prior.intercept_mean[0]
+    peak = log_posterior(found[3], design, response, prior.sigma_rate[0])
+
+    def density(u):
+        return np.exp(log_posterior(u, design, response, prior.sigma_rate[0]) - peak)
+
+    ends = found[0] - 12, found[-1] + 2
+    knots = [ends[0], *found, ends[1]]
+    parts = [
+        integrate.quad(density, a, b, epsabs=0, epsrel=1e-12, limit=500)[0]
+        for a, b in itertools.pairwise(knots)
+    ]
+    # Below the lowest knot a tail as σ remains in the last case; its share is that of the ends.
+    left_out = density(ends[0]) / sum(parts)
+    cell = (ends[1] - ends[0] + 50) / N_NODE
+    tolerance = 10 * cell**4 + left_out  # of fourth order in a cell; densities here are below 10
+    np.testing.assert_allclose(np.cumsum(parts)[:-1] / sum(parts), probability[0], atol=tolerance)
+
+
+def test_sigma_has_its_posterior_mean():
+    features, y = draw_data(3, 12, 2)
+    prior = default_prior(features, y)
+    exact = exact_leave_one_out(features, y, prior)
+    probability = (np.arange(N_DRAW) + 0.5)[np.newaxis] / N_DRAW
+    spectrum = decompose(features, y, prior)
+    sigma = sigma_quantiles(spectrum, prior, np.repeat(probability, 3, axis=0))
+    # A midpoint rule over probabilities misses a part of the largest values: less than their own.
+    missed = 2 * sigma.max(axis=1) / N_DRAW
+    assert (np.abs(sigma.mean(axis=1) - exact.sigma) < missed).all()
+
+
+# ---------------------------------------------------------------- coefficients
+@pytest.mark.parametrize(("n_obs", "n_feature"), [(12, 2), (5, 8), (2, 1)])
+def test_draws_have_the_posterior_means(n_obs, n_feature):
+    features, y = draw_data(1, n_obs, n_feature)
+    prior = wide_prior(features, y, coefficient_sd=2.0)
+    exact = exact_leave_one_out(features, y, prior)
+    draws = posterior_draws(features, y, prior, rng_at(), n_draw=N_DRAW)
+    found = np.concatenate([draws.coefficients[0], draws.predict(features)[0]], axis=1)
+    expected = np.concatenate([exact.coefficients[0], exact.fitted[0]])
+    # The prior's spread bounds the posterior's on average over data, not in each: take the draws'.
+    mcse = found.std(axis=0, ddof=1) / np.sqrt(N_DRAW)
+    assert_within_mcse(found.mean(axis=0), expected, mcse)
+
+
+def test_given_sigma_coefficients_have_the_posterior_covariance():
+    """Standardised by the factor of their own precision, they are standard normal."""
+    features, y = draw_data(1, 4, 6)
+    prior = wide_prior(features, y, coefficient_sd=2.0)
+    draws = posterior_draws(features, y, prior, rng_at(), n_draw=N_DRAW)
+    design = standard_design(features, prior, 0)
+    centred = y[0] - prior.intercept_mean[0]
+    at_means = draws.intercept[0] + draws.coefficients[0] @ features[0].mean(axis=0)
+    first = (at_means - prior.intercept_mean[0]) / prior.intercept_sd[0]
+    scaled = np.column_stack([first, draws.coefficients[0] / prior.coefficient_sd[0]])
+    z = np.empty_like(scaled)
+    for s, (row, sigma) in enumerate(zip(scaled, draws.sigma[0], strict=True)):
+        precision = design.T @ design / sigma**2 + np.eye(7)
+        mean = np.linalg.solve(precision, design.T @ centred / sigma**2)
+        z[s] = np.linalg.cholesky(precision).T @ (row - mean)
+    products = z.T @ z / N_DRAW
+    spread = np.sqrt((1 + np.eye(7)) / N_DRAW)  # of squares and products of standard normals
+    assert_within_mcse(products, np.eye(7), spread)
+    assert_within_mcse(z.mean(axis=0), 0, 1 / np.sqrt(N_DRAW))
+
+
+def test_that_test_catches_draws_of_the_prior_in_place_of_what_is_left_open():
+    z = rng_at().standard_normal((N_DRAW, 7))
+    z[:, 0] *= np.sqrt(1.25)
+    spread = np.sqrt((1 + np.eye(7)) / N_DRAW)
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(z.T @ z / N_DRAW, np.eye(7), spread)
+
+
+def test_no_draws_are_refused():
+    features, y = draw_data(1, 5, 1)
+    with pytest.raises(DesignError, match="n_draw=0 draws say nothing"):
+        posterior_draws(features, y, default_prior(features, y), rng_at(), n_draw=0)
+
+
+# ---------------------------------------------------------------- importance sampling
+@pytest.fixture(scope="module")
+def sampled():
+    pytest.importorskip("arviz", reason="the optional extra `loo` is not installed")
+    features, y = draw_data(2, 30, 2)
+    prior = default_prior(features, y)
+    draws = posterior_draws(features, y, prior, rng_at(), n_draw=N_DRAW)
+    return features, y, prior, draws, importance_leave_one_out(features, y, draws)
+
+
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter:UserWarning")
+def test_arviz_says_the_same_of_the_same_draws(sampled):
+    import arviz
+
+    features, y, _, draws, found = sampled
+    for rep in range(2):
+        error = y[rep] - draws.predict(features)[rep]
+        sigma = draws.sigma[rep][:, np.newaxis]
+        log_likelihood = -0.5 * (error / sigma) ** 2 - np.log(sigma * np.sqrt(2 * np.pi))
+        data = arviz.from_dict(
+            posterior={"sigma": draws.sigma[rep][np.newaxis]},
+            log_likelihood={"y": log_likelihood[np.newaxis]},
+        )
+        oracle = arviz.loo(data, pointwise=True, reff=1.0)
+        rounding = 1e3 * EPS * N_DRAW  # a sum of exponentials of rounded logs
+        np.testing.assert_allclose(found.log_density[rep], oracle.loo_i.values, atol=rounding)
+        np.testing.assert_allclose(found.pareto_k[rep], oracle.pareto_k.values, atol=rounding)
+
+
+def test_importance_sampling_agrees_with_the_exact_answer(sampled):
+    """To Monte Carlo error, by the spread of its own weights, where the tail is light."""
+    features, y, prior, draws, found = sampled
+    exact = exact_leave_one_out(features, y, prior)
+    light = found.pareto_k < 0.5
+    assert light.mean() > 0.9
+    predictor = draws.predict(features).transpose(0, 2, 1)
+    sigma = draws.sigma[:, np.newaxis]
+    log_likelihood = -0.5 * ((y[:, :, None] - predictor) / sigma) ** 2 - np.log(sigma)
+    weights = np.exp(smoothed_log_weights(-log_likelihood)[0])
+    about = predictor - (weights * predictor).sum(axis=2, keepdims=True)
+    mcse = np.sqrt((weights**2 * about**2).sum(axis=2))
+    assert_within_mcse(found.error[light], exact.error[light], mcse[light])
+    # 1/p(y_i | others) is the mean of the raw ratios: the relative error of that mean.
+    relative = np.sqrt((weights**2).sum(axis=2) - 1 / N_DRAW)
+    gap = found.log_density - exact.log_density
+    assert (np.abs(gap) < critical_z(gap.size) * relative)[light].all()
+
+
+def test_weights_are_normalised_over_the_draws(sampled):
+    log_weights, pareto_k = smoothed_log_weights(-rng_at().standard_normal((2, 3, 500)))
+    assert pareto_k.shape == (2, 3)
+    np.testing.assert_allclose(np.exp(log_weights).sum(axis=-1), 1, rtol=500 * EPS)
+
+
+def test_its_utilities_are_those_of_any_other_model(sampled):
+    *_, found = sampled
+    assert taylor(found.pointwise).value.shape == (2, len(UTILITIES))
+
+
+def test_few_draws_are_refused():
+    features, y = draw_data(2, 5, 1)
+    few = PosteriorDraws(np.zeros((2, 24)), np.zeros((2, 24, 1)), np.ones((2, 24)))
+    with pytest.raises(DesignError, match=r"shape \(2, 24\) for 2 replicates.*at least 25"):
+        importance_leave_one_out(features, y, few)
+
+
+def test_without_arviz_the_way_on_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz", None)  # as Python notes what cannot be imported
+    with pytest.raises(SimstudyError, match=r"not installed.*simstudy\[loo\].*exact_leave_one_out"):
+        smoothed_log_weights(np.zeros((1, 100)))
+
+
+def test_arviz_is_imported_late_and_without_a_word(tmp_path):
+    """In a home with its note of another day, where warnings are errors."""
+    pytest.importorskip("arviz", reason="the optional extra `loo` is not installed")
+    (tmp_path / "arviz").mkdir()
+    (tmp_path / "arviz" / "daily_warning").write_text("2020-01-01")
+    code = """
+import sys
+import numpy as np
+from simstudy.stats.leave_one_out import importance
+assert "arviz" not in sys.modules
+importance.smoothed_log_weights(np.random.default_rng(1).random((1, 100)))
+assert "arviz" in sys.modules
+"""
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    arguments = [sys.executable, "-W", "error::FutureWarning", "-c", code]
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_cubic_meets_its_integral():
+    """A cell's inverse is exact for a density that is a parabola: its integral is a cubic."""
+    from simstudy.stats.leave_one_out.posterior import _place_in_cell
+
+    first, middle, last = 1.0, 2.5, 3.0
+    parabola = np.polyfit([0, 0.5, 1], [first, middle, last], 2)
+    integral = np.polyint(parabola)
+    x = np.linspace(0, 1, 11)
+    mass = np.full(11, np.polyval(integral, 1.0))
+    found = _place_in_cell(np.polyval(integral, x), mass, np.full(11, first), np.full(11, last))
+    np.testing.assert_allclose(found, x, atol=100 * EPS)

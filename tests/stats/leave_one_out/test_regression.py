@@ -1,0 +1,411 @@
+"""Exact leave-one-out against refits, against quadrature in many digits, and at the edges."""
+
+import mpmath
+import numpy as np
+import pytest
+
+from simstudy.dgps.linear import LinearModel
+from simstudy.dgps.random_coefficients import RandomCoefficients
+from simstudy.errors import DesignError
+from simstudy.stats.leave_one_out import priors as prior_module
+from simstudy.stats.leave_one_out.priors import Prior, default_prior, wide_prior
+from simstudy.stats.leave_one_out.regression import decompose, exact_leave_one_out
+from simstudy.stats.leave_one_out.utilities import UTILITIES, taylor
+from tests.stats.leave_one_out.plain import draw_data, refit, refit_coefficients, standard_design
+from tests.support import assert_within_mcse, replicates_to_catch
+
+EPS = float(np.finfo(float).eps)
+
+
+def nodes_for(features, y, prior, rep) -> np.ndarray:
+    """A grid of log σ that is far too fine, from where nothing is left on either side.
+
+    Without observation i the posterior falls as exp(-RSS / 2σ²) below its residuals, or as σ where
+    the others leave none; above, as exp(-rate σ).
+    """
+    design, response = standard_design(features, prior, rep), y[rep] - y[rep].mean()
+    n_obs, n_column = design.shape
+    top = np.log(60 / prior.sigma_rate[rep])
+    if n_obs - 1 <= n_column:
+        return np.arange(top - 48, top, 1 / 30)
+    least = np.log(min(squares_without(design, response, i) for i in range(n_obs))) / 2
+    return np.arange(least - np.log(10), top, 1 / 30)
+
+
+def squares_without(design, response, left_out: int) -> float:
+    """Residual sum of squares of least squares without one observation."""
+    rows, kept = np.delete(design, left_out, 0), np.delete(response, left_out)
+    residual = kept - rows @ np.linalg.lstsq(rows, kept, rcond=None)[0]
+    return float(residual @ residual)
+
+
+def rounding_of_refits(features, prior, rep, nodes) -> float:
+    """What a refit loses: relative, of its three answers.
+
+    A covariance is known to eps of its largest value, so a solution to that over σ² where the data
+    hold σ from 0. Where they do not, σ below sqrt(eps) of the design's size cannot be told from 0,
+    and the posterior has a share of about rate · σ there.
+    """
+    design = standard_design(features, prior, rep)
+    n_obs, n_column = design.shape
+    size = np.linalg.norm(design, 2)
+    if n_obs - 1 <= n_column:
+        return float(10 * n_obs * np.sqrt(EPS) * size * prior.sigma_rate[rep])
+    return float(10 * n_obs * EPS * size**2 / np.exp(2 * nodes[0]))
+
+
+def prior_of(name: str, features, y) -> Prior:
+    return default_prior(features, y) if name == "default" else wide_prior(features, y)
+
+
+@pytest.mark.parametrize("name", ["default", "wide"])
+@pytest.mark.parametrize(
+    ("n_obs", "n_feature"),
+    [(2, 0), (2, 1), (2, 5), (3, 0), (3, 1), (5, 1), (5, 3), (10, 5), (12, 10), (12, 11), (9, 20)],
+)
+def test_every_observation_is_as_after_a_refit(n_obs, n_feature, name):
+    features, y = draw_data(2, n_obs, n_feature)
+    prior = prior_of(name, features, y)
+    found = exact_leave_one_out(features, y, prior)
+    for rep in range(2):
+        nodes = nodes_for(features, y, prior, rep)
+        tolerance = rounding_of_refits(features, prior, rep, nodes)
+        for i in range(n_obs):
+            slow = refit(features, y, prior, rep, i, nodes)
+            fast = found.error[rep, i], found.sd[rep, i], found.log_density[rep, i]
+            scale = 1 / prior.sigma_rate[rep]
+            np.testing.assert_allclose(fast, slow, rtol=tolerance, atol=tolerance * scale)
+
+
+@mpmath.workdps(100)  # determinants near 1e-40 are sums of numbers near 1
+def in_many_digits(features, y, prior, left_out):
+    """Mean error and log density by quadrature over log σ, in 100 digits."""
+    rows = mpmath.matrix(standard_design(features, prior, 0).tolist())
+    response = [mpmath.mpf(v) - mpmath.mpf(float(prior.intercept_mean[0])) for v in y[0]]
+    rate, n = mpmath.mpf(float(prior.sigma_rate[0])), len(response)
+    others = [i for i in range(n) if i != left_out]
+    outer = rows * rows.T
+
+    def at(u):
+        s2 = mpmath.exp(2 * u)
+        size = n - 1
+        covariance = mpmath.matrix(size, size)
+        for a, i in enumerate(others):
+            for b, j in enumerate(others):
+                covariance[a, b] = outer[i, j] + (s2 if i == j else 0)
+        inverse = covariance**-1
+        kept = mpmath.matrix([response[i] for i in others])
+        cross = mpmath.matrix([outer[i, left_out] for i in others])
+        weight = mpmath.exp(
+            u - rate * mpmath.exp(u) - (kept.T * inverse * kept)[0] / 2
+        ) / mpmath.sqrt(mpmath.det(covariance))
+        error = response[left_out] - (cross.T * inverse * kept)[0]
+        variance = outer[left_out, left_out] + s2 - (cross.T * inverse * cross)[0]
+        return weight, weight * error, weight * mpmath.npdf(error, 0, mpmath.sqrt(variance))
+
+    # Trapezoidal, at less than half the step that suffices, over 50 units of log σ.
+    top = mpmath.log(100 / rate)
+    values = [at(top - mpmath.mpf(k) / 20) for k in range(20 * 50)]
+    whole, error, density = (mpmath.fsum(part) for part in zip(*values, strict=True))
+    return float(error / whole), float(mpmath.log(density / whole))
+
+
+@pytest.mark.parametrize(("n_obs", "n_feature", "left_out"), [(4, 1, 0), (3, 4, 2)])
+def test_answers_have_the_digits_of_quadrature_in_many_digits(n_obs, n_feature, left_out):
+    features, y = draw_data(1, n_obs, n_feature)
+    prior = default_prior(features, y)
+    found = exact_leave_one_out(features, y, prior)
+    error, log_density = in_many_digits(features, y, prior, left_out)
+    condition = float(np.linalg.cond(standard_design(features, prior, 0))) ** 2
+    tolerance = 10 * n_obs * EPS * condition
+    assert found.error[0, left_out] == pytest.approx(error, rel=tolerance)
+    assert found.log_density[0, left_out] == pytest.approx(log_density, rel=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("n_obs", "n_feature", "name"),
+    [(2, 1, "default"), (5, 1, "default"), (10, 10, "default"), (100, 5, "default"),
+     (1000, 10, "default"), (50, 20, "wide"), (50, 50, "wide"), (50, 100, "wide")],
+)  # fmt: skip
+def test_a_finer_quadrature_changes_nothing_but_roundings(n_obs, n_feature, name):
+    features, y = draw_data(3, n_obs, n_feature)
+    prior = prior_of(name, features, y)
+    usual, finer = (exact_leave_one_out(features, y, prior, refine=r) for r in (1, 3.7))
+    assert (finer.n_node > 3 * usual.n_node).all()
+    rounding = 100 * n_obs * EPS  # sums over the observations, in logs near n
+    for field in ("error", "sd", "fitted", "coefficients", "sigma"):
+        np.testing.assert_allclose(
+            getattr(usual, field), getattr(finer, field), rtol=rounding, atol=rounding
+        )
+    for field in ("log_density", "log_evidence"):
+        np.testing.assert_allclose(getattr(usual, field), getattr(finer, field), atol=rounding)
+
+
+def test_that_test_catches_a_step_too_long():
+    features, y = draw_data(3, 10, 1)
+    prior = default_prior(features, y)
+    usual, coarse = (exact_leave_one_out(features, y, prior, refine=r) for r in (1, 1 / 8))
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(usual.error, coarse.error, rtol=1e3 * EPS, atol=1e3 * EPS)
+
+
+@pytest.mark.parametrize("refine", [0.0, -1.0, np.inf, np.nan])
+def test_a_step_that_is_none_is_refused(refine):
+    features, y = draw_data(1, 5, 1)
+    with pytest.raises(DesignError, match="divides the quadrature's step"):
+        exact_leave_one_out(features, y, default_prior(features, y), refine=refine)
+
+
+def test_both_plain_refits_agree():
+    features, y = draw_data(1, 8, 2)
+    prior = default_prior(features, y)
+    nodes = nodes_for(features, y, prior, 0)
+    one, other = (f(features, y, prior, 0, 3, nodes) for f in (refit, refit_coefficients))
+    condition = np.exp(-2 * nodes[0]) * np.linalg.norm(standard_design(features, prior, 0)) ** 2
+    np.testing.assert_allclose(one, other, rtol=10 * EPS * condition)
+
+
+# ---------------------------------------------------------------- the full posterior
+def test_log_density_is_the_evidence_that_an_observation_adds():
+    """Of a model of the mean, which has no features to centre, by two separate fits."""
+    y = draw_data(4, 9, 0)[1]
+    prior = default_prior(np.empty((4, 9, 0)), y)
+    found = exact_leave_one_out(np.empty((4, 9, 0)), y, prior)
+    for i in range(9):
+        others = np.delete(y, i, axis=1)
+        without = exact_leave_one_out(np.empty((4, 8, 0)), others, prior)
+        np.testing.assert_allclose(
+            found.log_density[:, i], found.log_evidence - without.log_evidence, atol=1e3 * EPS
+        )
+        np.testing.assert_allclose(found.error[:, i], y[:, i] - without.intercept, atol=1e3 * EPS)
+
+
+def test_fitted_values_are_those_of_the_posterior_means():
+    features, y = draw_data(3, 20, 4)
+    found = exact_leave_one_out(features, y, default_prior(features, y))
+    linear = found.intercept[:, None] + np.einsum("ijk,ik->ij", features, found.coefficients)
+    np.testing.assert_allclose(found.fitted, linear, rtol=1e3 * EPS, atol=1e3 * EPS)
+
+
+def test_a_flat_prior_gives_least_squares():
+    """To the order of the prior's precision over the data's, which is (sd / wide)²."""
+    features, y = draw_data(3, 40, 3)
+    wide = 1e5
+    prior = wide_prior(features, y, coefficient_sd=wide)
+    prior = prior._replace(intercept_sd=np.full(3, wide))
+    found = exact_leave_one_out(features, y, prior)
+    design = np.concatenate([np.ones((3, 40, 1)), features], axis=2)
+    hat = design @ np.linalg.pinv(design)
+    residual = y - np.einsum("ijk,ik->ij", hat, y)
+    classical = residual / (1 - np.einsum("ijj->ij", hat))
+    order = (np.abs(y).max() / wide) ** 2 * 40
+    np.testing.assert_allclose(found.error, classical, atol=order)
+    np.testing.assert_allclose(found.fitted, y - residual, atol=order)
+
+
+@pytest.mark.parametrize("n_obs", [2, 5, 30])
+def test_the_model_of_a_mean_has_the_r2_of_the_null_model(n_obs):
+    y = draw_data(3, n_obs, 0)[1]
+    nothing, wide = np.empty((3, n_obs, 0)), 1e6
+    prior = default_prior(nothing, y)._replace(intercept_sd=np.full(3, wide))
+    found = taylor(exact_leave_one_out(nothing, y, prior).pointwise)
+    order = (np.abs(y).max() / wide) ** 2 * n_obs + 1e3 * n_obs * EPS
+    for name in ("r2_mean_square", "r2_variance"):
+        value = found.value[:, UTILITIES.index(name)]
+        np.testing.assert_allclose(value, 1 - (n_obs / (n_obs - 1)) ** 2, atol=10 * order)
+
+
+def test_units_of_the_response_change_nothing():
+    features, y = draw_data(2, 12, 3)
+    one, other = (
+        exact_leave_one_out(features, v, default_prior(features, v)) for v in (y, 7 - 64 * y)
+    )
+    rounding = 1e4 * EPS
+    np.testing.assert_allclose(other.error, -64 * one.error, rtol=rounding, atol=64 * rounding)
+    np.testing.assert_allclose(other.log_density, one.log_density - np.log(64), atol=rounding)
+
+
+def test_replicates_do_not_touch_each_other():
+    features, y = draw_data(4, 15, 3)
+    whole = exact_leave_one_out(features, y, default_prior(features, y))
+    one = exact_leave_one_out(features[2:3], y[2:3], default_prior(features[2:3], y[2:3]))
+    assert (whole.error[2] == one.error[0]).all()
+    assert (whole.log_density[2] == one.log_density[0]).all()
+
+
+# ---------------------------------------------------------------- collinear, constant, too many
+def test_two_equal_columns_are_one_with_the_variances_added():
+    features, y = draw_data(3, 12, 2)
+    prior = wide_prior(features, y, coefficient_sd=2.0)
+    twice = np.concatenate([features, features[:, :, :1]], axis=2)
+    halved = np.sqrt(np.array([2.0, 4.0, 2.0]))
+    doubled = exact_leave_one_out(twice, y, prior._replace(coefficient_sd=np.tile(halved, (3, 1))))
+    once = exact_leave_one_out(features, y, prior)
+    np.testing.assert_allclose(doubled.error, once.error, rtol=1e4 * EPS, atol=1e4 * EPS)
+    np.testing.assert_allclose(doubled.log_density, once.log_density, atol=1e4 * EPS)
+    shared = doubled.coefficients[:, 0] + doubled.coefficients[:, 2]
+    np.testing.assert_allclose(shared, once.coefficients[:, 0], rtol=1e4 * EPS)
+
+
+@pytest.mark.parametrize("n_obs", [3, 4, 5, 6])
+def test_collinear_columns_where_few_directions_are_left(n_obs):
+    """Three columns of one direction: 2 of 3 to 6 dimensions are the design's."""
+    one, y = draw_data(2, n_obs, 1)
+    three = np.concatenate([one, -one, 3 * one], axis=2)
+    prior = wide_prior(three, y, coefficient_sd=1.0)
+    found = exact_leave_one_out(three, y, prior)
+    merged = wide_prior(one, y, coefficient_sd=np.sqrt(11.0))
+    single = exact_leave_one_out(one, y, merged)
+    np.testing.assert_allclose(found.error, single.error, rtol=1e5 * EPS, atol=1e5 * EPS)
+    np.testing.assert_allclose(found.log_density, single.log_density, atol=1e5 * EPS)
+
+
+def test_a_constant_column_predicts_nothing():
+    features, y = draw_data(3, 12, 2)
+    constant = np.concatenate([features, np.full((3, 12, 1), 5.0)], axis=2)
+    with_it = exact_leave_one_out(constant, y, default_prior(constant, y))
+    without = exact_leave_one_out(features, y, default_prior(features, y))
+    np.testing.assert_allclose(with_it.error, without.error, rtol=1e4 * EPS, atol=1e4 * EPS)
+    assert np.abs(with_it.coefficients[:, 2]).max() <= 1e4 * EPS
+
+
+def test_one_observation_that_alone_shows_a_feature():
+    """Its leverage is 1: the others say nothing of that coefficient, and the prior predicts."""
+    features, y = draw_data(1, 8, 1)
+    only = np.zeros((1, 8, 1))
+    only[0, 3] = 1
+    both = np.concatenate([features, only], axis=2)
+    prior = wide_prior(both, y, coefficient_sd=4.0)
+    found = exact_leave_one_out(both, y, prior)
+    nodes = nodes_for(both, y, prior, 0)
+    slow = refit(both, y, prior, 0, 3, nodes)
+    fast = found.error[0, 3], found.sd[0, 3], found.log_density[0, 3]
+    tolerance = rounding_of_refits(both, prior, 0, nodes)
+    np.testing.assert_allclose(fast, slow, rtol=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("features", "y"),
+    [
+        (np.empty((1, 3, 0)), [[0.0, 0.0, 1.0]]),  # without the third, two equal responses
+        (np.arange(5.0).reshape(1, 5, 1), [[1.0, 3.0, 5.0, 7.0, 9.0]]),
+        (np.arange(5.0).reshape(1, 5, 1), [[1.0, 3.0, 5.0, 7.0, 19.0]]),
+    ],
+    ids=["equal but for one", "on a line", "on a line but for one"],
+)
+def test_data_without_error_have_no_posterior(features, y):
+    y = np.array(y)
+    with pytest.raises(DesignError, match=r"replicate 0 is fitted without any error.*piles up"):
+        exact_leave_one_out(features, y, default_prior(features, y))
+
+
+def test_a_constant_response_scales_no_prior():
+    features, y = draw_data(3, 5, 1)
+    y[1] = 0.1
+    with pytest.raises(DesignError, match=r"y of replicate 1 is constant \(0.1\).*every prior"):
+        default_prior(features, y)
+
+
+def test_a_constant_response_has_no_posterior_under_any_prior():
+    features, y = draw_data(3, 5, 1)
+    prior = default_prior(features, y)
+    y[1] = 0.1
+    with pytest.raises(DesignError, match="replicate 1 is fitted without any error"):
+        exact_leave_one_out(features, y, prior._replace(intercept_mean=y.mean(axis=1)))
+
+
+# ---------------------------------------------------------------- priors
+def test_the_default_prior_is_the_documented_one():
+    features, y = draw_data(2, 9, 3)
+    prior = default_prior(features, y)
+    for rep in range(2):
+        sd_y = np.sqrt(((y[rep] - y[rep].mean()) ** 2).sum() / 8)
+        sd_x = np.sqrt(((features[rep] - features[rep].mean(axis=0)) ** 2).sum(axis=0) / 8)
+        assert prior.intercept_mean[rep] == pytest.approx(y[rep].sum() / 9, rel=20 * EPS)
+        assert prior.intercept_sd[rep] == pytest.approx(2.5 * sd_y, rel=20 * EPS)
+        assert prior.coefficient_sd[rep] == pytest.approx(2.5 * sd_y / sd_x, rel=20 * EPS)
+        assert prior.sigma_rate[rep] == pytest.approx(1 / sd_y, rel=20 * EPS)
+
+
+def test_a_wide_prior_differs_in_its_coefficients_alone():
+    features, y = draw_data(2, 9, 3)
+    wide, usual = wide_prior(features, y), default_prior(features, y)
+    assert (wide.coefficient_sd == 10).all()
+    assert all((wide[part] == usual[part]).all() for part in (0, 1, 3))
+
+
+@pytest.mark.parametrize("sd", [0.0, -1.0, np.inf, np.nan])
+def test_a_width_that_is_none_is_refused(sd):
+    with pytest.raises(DesignError, match="is no standard deviation of a prior"):
+        wide_prior(*draw_data(1, 5, 1), coefficient_sd=sd)
+
+
+@pytest.mark.parametrize("part", ["intercept_sd", "sigma_rate", "coefficient_sd"])
+def test_a_prior_without_a_scale_is_refused(part):
+    features, y = draw_data(1, 5, 1)
+    prior = default_prior(features, y)
+    with pytest.raises(DesignError, match="a prior has the scale 0"):
+        exact_leave_one_out(features, y, prior._replace(**{part: 0 * getattr(prior, part)}))
+
+
+def test_a_prior_of_other_data_is_refused():
+    features, y = draw_data(2, 5, 2)
+    other = default_prior(*draw_data(2, 5, 1))
+    with pytest.raises(DesignError, match=r"shape \(2, 1\), and the data have 2 replicates of 2"):
+        exact_leave_one_out(features, y, other)
+
+
+@pytest.mark.parametrize(
+    ("features", "y", "message"),
+    [
+        (np.zeros((2, 5)), np.zeros((2, 5)), r"features have shape \(2, 5\) and y \(2, 5\)"),
+        (np.zeros((2, 5, 1)), np.zeros((2, 4)), "cannot be matched"),
+        (np.zeros((2, 1, 1)), np.zeros((2, 1)), "n_obs=1 observations.*at least 2"),
+        (np.full((1, 3, 1), np.nan), np.zeros((1, 3)), "3 features or responses are not finite"),
+    ],
+)
+def test_data_that_cannot_be_left_out_of_are_refused(features, y, message):
+    with pytest.raises(DesignError, match=message):
+        prior_module.check_training(features, y)
+
+
+def test_a_posterior_without_an_end_is_refused():
+    from simstudy.stats.leave_one_out.regression import _refuse_endless
+
+    with pytest.raises(DesignError, match="in replicate 1 has no end"):
+        _refuse_endless(np.array([3, 0, 5]))
+
+
+def test_directions_outside_the_design_are_counted_by_replicate():
+    features, y = draw_data(2, 6, 2)
+    features[1, :, 1] = 2 * features[1, :, 0]
+    spectrum = decompose(features, y, wide_prior(features, y))
+    assert spectrum.n_rest.tolist() == [3, 4]
+
+
+# ---------------------------------------------------------------- the data of the simulations
+def test_coefficients_are_standard_normal():
+    n_rep = replicates_to_catch(0.05, sd=np.sqrt(2), comparisons=2)
+    model = RandomCoefficients(n_feature=2, coefficient=3.0)
+    drawn = model.draw_coefficients(np.random.default_rng(1), n_rep // 2) / 3
+    count = drawn.size
+    assert_within_mcse(drawn.mean(), 0, 1 / np.sqrt(count), comparisons=2)
+    assert_within_mcse((drawn**2).mean(), 1, np.sqrt(2 / count), comparisons=2)
+
+
+def test_that_test_catches_coefficients_of_equal_size():
+    """Whose fourth moment, not second, tells: signs have 1 where normals have 3."""
+    n = replicates_to_catch(1.0, sd=np.sqrt(96))
+    fixed = LinearModel(n_feature=1, coefficient=1.0).draw_coefficients(np.random.default_rng(1), n)
+    normal = RandomCoefficients().draw_coefficients(np.random.default_rng(1), n)
+    assert_within_mcse((normal**4).mean(), 3, np.sqrt(96 / n))
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse((fixed**4).mean(), 3, np.sqrt(96 / n))
+
+
+def test_responses_are_the_signal_plus_noise_of_the_stated_size():
+    n_obs = replicates_to_catch(0.05, sd=np.sqrt(2))
+    model = RandomCoefficients(n_feature=3, noise_variance=4.0)
+    drawn = model.draw(np.random.default_rng(1), 1, n_obs)
+    noise = drawn.y - np.einsum("ijk,ik->ij", drawn.features, drawn.coefficients)
+    assert_within_mcse((noise**2).mean() / 4, 1, np.sqrt(2 / n_obs))
