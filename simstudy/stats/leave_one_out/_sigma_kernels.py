@@ -29,7 +29,7 @@ import math
 import numpy as np
 
 from simstudy.shapes import Float, Int64
-from simstudy.stats._compile import kernel
+from simstudy.stats.compiled.kernel import kernel
 
 Data = tuple[
     Float[np.ndarray, " direction"], Float[np.ndarray, " direction"], float, int, int, float

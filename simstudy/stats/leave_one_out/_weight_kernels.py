@@ -2,7 +2,7 @@
 
 Standard exponentials by the ziggurat of Marsaglia & Tsang (2000), J. Stat. Software 5(8), with 256
 layers of equal area. Weight i of draw s comes from word s · n + i of a stream, and word w is
-splitmix64 of `seed + (w + 1) · GOLDEN` (Steele, Lea & Flood 2014): nothing is stored, and no weight
+`splitmix64` of `seed + (w + 1) · GOLDEN`: nothing is stored, and no weight
 depends on another. The few draws that a word cannot decide take more words by mixing it again.
 
 Sums run from the first observation to the last, four draws side by side.
@@ -15,17 +15,15 @@ import math
 import numpy as np
 
 from simstudy.shapes import Float, UInt64
-from simstudy.stats import _vectors
-from simstudy.stats._compile import kernel
-from simstudy.stats._vectors import WIDTH, add_multiple, load, store, zeros
+from simstudy.stats.compiled.kernel import kernel
+from simstudy.stats.compiled.lanes import WIDTH, add_multiple, load, store, zeros
+from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed
 
-GOLDEN = np.uint64(_vectors.GOLDEN)
-MIX_1, MIX_2 = np.uint64(_vectors.MIX_1), np.uint64(_vectors.MIX_2)
 N_LAYERS = 256
 LAYER = np.uint64(N_LAYERS - 1)
 EDGE = 7.69711747013104972  # where the tail begins: the one for which the layers end at height 1
 UNIT = 2.0**-53
-U11, U27, U30, U31 = (np.uint64(bits) for bits in (11, 27, 30, 31))
+BITS_11 = np.uint64(11)
 AT_ONCE = 4  # draws side by side
 
 
@@ -47,16 +45,9 @@ HEIGHT = np.exp(-EDGES)
 
 
 @kernel
-def _mixed(state: np.uint64) -> np.uint64:
-    z = (state ^ (state >> U30)) * MIX_1
-    z = (z ^ (z >> U27)) * MIX_2
-    return z ^ (z >> U31)
-
-
-@kernel
 def _place(word: np.uint64) -> float:
     """In [0, 1), from the upper bits, which the layer does not use."""
-    return np.float64(np.int64(word >> U11)) * UNIT
+    return np.float64(np.int64(word >> BITS_11)) * UNIT
 
 
 @kernel
@@ -75,13 +66,13 @@ def _unsure(word: np.uint64) -> float:
         if x < EDGES[layer + 1]:
             return x
         state = state + GOLDEN
-        share = _uniform(_mixed(state))
+        share = _uniform(mixed(state))
         if layer == 0:
             return EDGE - math.log(share)  # an exponential has no memory
         if HEIGHT[layer] + share * (HEIGHT[layer + 1] - HEIGHT[layer]) < math.exp(-x):
             return x
         state = state + GOLDEN
-        word = _mixed(state)
+        word = mixed(state)
 
 
 @kernel
@@ -91,7 +82,7 @@ def _fill_row(
     """One draw's weights: three plain loops, which take a third less time than one."""
     for i in range(words.shape[0]):
         state += GOLDEN
-        words[i] = _mixed(state)
+        words[i] = mixed(state)
     for i in range(words.shape[0]):
         row[i] = _place(words[i]) * EDGES[np.int64(words[i] & LAYER)]
     for i in range(words.shape[0]):

@@ -28,7 +28,7 @@ import numpy as np
 
 from simstudy.errors import DesignError
 from simstudy.shapes import Float
-from simstudy.stats._refusals import check_choice
+from simstudy.stats.arguments import check_choice
 
 R2_FORMS = ("r2_mean_square", "r2_variance", "r2_misplaced", "r2_clipped", "r2_published")
 UTILITIES = ("mae", "mse", "rmse", *R2_FORMS, "elpd")
