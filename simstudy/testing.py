@@ -230,7 +230,9 @@ class ExperimentContracts:
         """What `exact()` declares is no further from the estimate than chance explains."""
         held = list(comparisons(smoke.result(smoke.study.block_size), smoke.study))
         measures = [measure.name for measure in smoke.study.measures]
-        names = [name for name in measures if any(one.measure == name for one in held)]
+        names = [
+            name for name in measures if any(comparison.measure == name for comparison in held)
+        ]
         others = ", ".join(name for name in measures if name not in names) or "none"
         if not held:
             pytest.skip(f"exact() gives no value that could be held against: {others}")
