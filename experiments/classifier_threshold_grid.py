@@ -18,11 +18,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import ClassVar
 
-from experiments.classifier_threshold.study import Threshold
 from simstudy.analysis.result import Result
-from simstudy.design import Columns, grid
+from simstudy.design import grid
 from simstudy.dgps.scores import (
     DiscretisedScores,
     HeavyTailedScores,
@@ -40,15 +38,12 @@ from simstudy.figures import (
     theme,
     with_labels,
 )
-from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.measures import mean, rejection_rate
 from simstudy.options import option, published
-from simstudy.stats.classifier.thresholds import FURTHER, METHODS
 from simstudy.study import Study
+from simstudy.trials.thresholds import BOUND_MEASURES, Bound
 
-GRID_METHODS = (*METHODS, *FURTHER)
 SCORES: dict[str, Scores] = {
     "normal": NormalScores(),
     "skewed": SkewedScores(skewness=-1.5),
@@ -69,24 +64,13 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
-@dataclass(frozen=True)
-class Bound(Threshold):
-    """A threshold set on one test set, by every method there is; bootstraps exactly."""
-
-    methods: ClassVar[tuple[str, ...]] = GRID_METHODS
-
-    def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        columns = self.set_on(self.scores.draw(streams("data"), n_rep, self.n_obs), streams)
-        return {name: columns[name] for name in ("safe", "sensitivity")}
-
-
 def study(config: Config) -> Study:
     swept = {name: getattr(config, name) for name in ("sensitivity", "confidence", "n_obs")}
     return Study(
         name="classifier_threshold_grid",
         scenarios=grid(Bound, scores=[SCORES[name] for name in config.scores], **swept),
-        measures=[rejection_rate("safe", name="coverage"), mean("sensitivity")],
-        axes={"method": GRID_METHODS},
+        measures=BOUND_MEASURES,
+        axes={"method": Bound.methods},
         block_size=50,
         n_rep=config.n_rep,
         figures={
