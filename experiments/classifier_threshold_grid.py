@@ -18,11 +18,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import ClassVar
 
-from experiments.classifier_threshold.study import Threshold
 from simstudy.analysis.result import Result
-from simstudy.design import Columns, grid
+from simstudy.design import grid
 from simstudy.dgps.scores import (
     DiscretisedScores,
     HeavyTailedScores,
@@ -37,18 +35,15 @@ from simstudy.figures import (
     measure_curves,
     nested_loop_plot,
     rows_like,
-    theme,
+    trade_off_plot,
     with_labels,
 )
-from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.measures import mean, rejection_rate
 from simstudy.options import option, published
-from simstudy.stats.classifier.thresholds import FURTHER, METHODS
 from simstudy.study import Study
+from simstudy.trials.thresholds import BOUND_MEASURES, Bound
 
-GRID_METHODS = (*METHODS, *FURTHER)
 SCORES: dict[str, Scores] = {
     "normal": NormalScores(),
     "skewed": SkewedScores(skewness=-1.5),
@@ -69,24 +64,13 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
-@dataclass(frozen=True)
-class Bound(Threshold):
-    """A threshold set on one test set, by every method there is; bootstraps exactly."""
-
-    methods: ClassVar[tuple[str, ...]] = GRID_METHODS
-
-    def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        columns = self.set_on(self.scores.draw(streams("data"), n_rep, self.n_obs), streams)
-        return {name: columns[name] for name in ("safe", "sensitivity")}
-
-
 def study(config: Config) -> Study:
     swept = {name: getattr(config, name) for name in ("sensitivity", "confidence", "n_obs")}
     return Study(
         name="classifier_threshold_grid",
         scenarios=grid(Bound, scores=[SCORES[name] for name in config.scores], **swept),
-        measures=[rejection_rate("safe", name="coverage"), mean("sensitivity")],
-        axes={"method": GRID_METHODS},
+        measures=BOUND_MEASURES,
+        axes={"method": Bound.methods},
         block_size=50,
         n_rep=config.n_rep,
         figures={
@@ -161,34 +145,18 @@ def figure_trade_off(result: Result) -> ggplot:
     near = min(result.plan.scenarios, key=lambda s: (abs(s.n_obs - 50), abs(s.sensitivity - 0.95)))
     near = dataclasses.replace(near, confidence=result.plan.scenarios[0].confidence)
     rows = rows_like(shown_rows(result), near, "n_obs", "sensitivity", "confidence")
-    rows = rows.assign(half=2 * rows["mcse"]).set_index(["scores", "method"])
-    cover, kept = (rows[rows["measure"] == m] for m in ("coverage", "mean_sensitivity"))
-    drawn = pd.DataFrame(
-        {
-            "x": cover["estimate"], "y": kept["estimate"],
-            "left": cover["estimate"] - cover["half"], "right": cover["estimate"] + cover["half"],
-            "low": kept["estimate"] - kept["half"], "high": kept["estimate"] + kept["half"],
-        }
-    ).reset_index()  # fmt: skip
+    figure = trade_off_plot(
+        rows, x="coverage", y="mean_sensitivity", color="method", panel="scores", colors=COLORS,
+        nominal={"coverage": near.confidence, "mean_sensitivity": near.sensitivity},
+    )  # fmt: skip
+    says = (
+        f"n = {near.n_obs}, target {near.sensitivity:.0%}, {near.confidence:.0%} confidence asked. "
+        "On the upright dashed line, lower is better."
+    )
     return (
-        p9.ggplot(drawn, p9.aes(x="x", y="y", color="method", shape="method"))
-        + p9.geom_vline(xintercept=near.confidence, linetype="dashed", color=theme.MUTED)
-        + p9.geom_hline(yintercept=near.sensitivity, color=theme.MUTED, linetype="dotted")
-        + p9.geom_segment(p9.aes(x="left", xend="right", yend="y"), size=0.5, show_legend=False)
-        + p9.geom_segment(p9.aes(y="low", yend="high", xend="x"), size=0.5, show_legend=False)
-        + p9.geom_point(size=2.4)
-        + p9.facet_wrap("scores", nrow=2)
-        + p9.scale_color_manual(values=COLORS, name=" ")
-        + theme.scale_shape_study(name=" ")
-        + p9.labs(
-            x="coverage",
-            y="mean true sensitivity",
-            caption=caption(
-                f"n = {near.n_obs}, target {near.sensitivity:.0%} (dotted), confidence asked "
-                "dashed. Bars: 2 MCSE. On the dashed line, lower is better."
-            ),
-        )
-        + theme.theme_study()
+        figure
+        + p9.labs(y="mean true sensitivity", caption=caption(says, figure.labels.caption))
+        + p9.facet_wrap("panel", nrow=2)
         + p9.theme(figure_size=(8.6, 6.6))
     )
 

@@ -20,14 +20,11 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced
-from simstudy.design import Columns, grid
+from simstudy.design import grid
 from simstudy.figures import caption, heat_map_plot, in_order, measure_curves, rows_like
-from simstudy.identity.streams import Streams
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.measures import rejection_rate
 from simstudy.options import option, published
-from simstudy.shapes import Int
 from simstudy.stats.classifier.umbrella import (
     least_feasible_n,
     rank_table,
@@ -35,8 +32,7 @@ from simstudy.stats.classifier.umbrella import (
     violation,
 )
 from simstudy.study import Study
-
-RANKS = ("umbrella", "1", "2", "3", "4")
+from simstudy.trials.umbrella import MEASURES, RANKS, Umbrella
 
 
 @published(__file__)
@@ -50,50 +46,12 @@ class Config:
     n_rep: int = option("replicates in each scenario", at_least=1)
 
 
-@dataclass(frozen=True)
-class Umbrella:
-    """Order statistics of n uniform scores as thresholds for one sensitivity.
-
-    Parameters
-    ----------
-    n_obs
-        Positive cases, at least 4.
-    sensitivity, confidence
-        Target, and the probability with which it is to be kept.
-    """
-
-    n_obs: int
-    sensitivity: float = 0.95
-    confidence: float = 0.8
-
-    @property
-    def ranks(self) -> Int[np.ndarray, " rank"]:
-        """The rank on each position of the axis; 0 is the threshold −∞."""
-        best = umbrella_rank(self.n_obs, self.sensitivity, self.confidence)
-        return np.array([int(best), *(int(rank) for rank in RANKS[1:])])
-
-    def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        scores = streams("data").random((n_rep, self.n_obs))
-        n_below = (scores < 1 - self.sensitivity).sum(axis=1)[:, None]
-        return {"safe": n_below >= self.ranks, "exactly": n_below == self.ranks}
-
-    def exact(self) -> Columns:
-        table = rank_table(self.n_obs, self.sensitivity)
-        return {
-            "coverage": table.coverage[self.ranks],
-            "exactly": table.probability[self.ranks],
-        }
-
-
 def study(config: Config) -> Study:
     swept = ("n_obs", "sensitivity", "confidence")
     return Study(
         name="umbrella_rank",
         scenarios=grid(Umbrella, **{name: getattr(config, name) for name in swept}),
-        measures=[
-            rejection_rate("safe", name="coverage"),
-            rejection_rate("exactly", name="exactly"),
-        ],
+        measures=MEASURES,
         axes={"rank": RANKS},
         block_size=2500,
         n_rep=config.n_rep,

@@ -76,7 +76,8 @@ def _within_two_points(result: Result) -> Reproduced:
 def _drawn_as_exact(result: Result) -> Reproduced:
     rows = _all_published(result)
     error = binomial_error(rows["exact"], rows["n_rep"])
-    return largest_deviation(rows["estimate"], rows["exact"], error)
+    detail = f"largest of {len(rows)} deviations {{:.2f}} MCSE"
+    return largest_deviation(rows["estimate"], rows["exact"], error, detail=detail)
 
 
 def _axes_are_power(result: Result) -> Reproduced:

@@ -5,12 +5,12 @@ from functools import partial
 import numpy as np
 
 from experiments.classifier_threshold.figures import N_SIM, PUBLISHED
-from experiments.classifier_threshold.test_sets import COMPARED, first_block
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, binomial_error, chance_limit, of_row
 from simstudy.design import Columns
 from simstudy.dgps.scores import NormalScores
 from simstudy.lazy.scipy import stats
+from simstudy.stats.classifier.description import COMPARED
 from simstudy.stats.classifier.theory import exact_coverage, expected_shift
 from simstudy.stats.classifier.thresholds import BCA, METHODS, Target
 
@@ -20,7 +20,7 @@ AS_PUBLISHED = AT | {"confidence": 0.8, "n_boot": 1000}
 
 
 def _stored(result: Result, *names: str) -> Columns:
-    return first_block(result, result.scenario(**EXACTLY), *names)
+    return result.first_block(result.scenario(**EXACTLY), *names)
 
 
 def _covered(result: Result, method: str) -> Reproduced:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from experiments.classifier_threshold.test_sets import N_SHOWN, first_block, n_low
 from simstudy.analysis.result import Result
 from simstudy.claims import binomial_error
 from simstudy.figures import (
@@ -24,6 +23,7 @@ from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.shapes import Float
 from simstudy.stats.bootstrap import quantiles as bootstrap
+from simstudy.stats.classifier.description import N_SHOWN, n_low
 from simstudy.stats.classifier.theory import threshold_cdf, threshold_density
 from simstudy.stats.classifier.thresholds import BOOTSTRAP, METHODS, order_law
 
@@ -114,7 +114,7 @@ def figure_2(result: Result) -> ggplot:
     """Bootstrap distributions of the quantile of the first test sets: drawn, and exactly."""
     scenario = _exactly(result)
     names = ("threshold", "bootstrap_mean", "bootstrap_skewness")
-    stored = first_block(result, scenario, *names)
+    stored = result.first_block(scenario, *names)
     estimate = stored["threshold"][:, METHODS.index("empirical")]
     mean, skewness = stored["bootstrap_mean"], stored["bootstrap_skewness"]
     shown = [_bootstrap_of(result, scenario, i, estimate[i], mean[i]) for i in range(N_SHOWN)]
@@ -149,7 +149,7 @@ def _bootstrap_of(
     """Bars of one test set's resamples, and where its quantile and bootstrap mean are."""
     drawn = f"resample_{i + 1}"
     names = [f"score_{j + 1}" for j in range(n_low(scenario.n_obs, scenario.target.q))]
-    stored = first_block(result, scenario, drawn, *names)
+    stored = result.first_block(scenario, drawn, *names)
     lowest = np.array([stored[name][i] for name in names])
     law = bootstrap.quantile_law(scenario.n_obs, scenario.target.q)
     atoms, chance = bootstrap.atoms_of_sorted(lowest, law)

@@ -11,10 +11,9 @@ from simstudy.figures import caption, dots_plot, in_order, theme
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.shapes import Float
-from simstudy.stats.classifier.thresholds import METHODS
 from simstudy.stats.classifier.trial import power_at_sensitivities
+from simstudy.trials.applied import TRIAL_METHODS
 
-TRIAL_METHODS = ("true", *METHODS)
 TRIAL_LABELS = {"true": "true threshold"} | LABELS
 PUBLISHED = {"power": 0.835, "mean_trial_sensitivity": 0.964}
 N_SIM = 1000  # replicates of the document

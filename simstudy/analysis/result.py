@@ -188,6 +188,15 @@ class Result:
         key = self._known_key(scenario)
         return read_columns(self.plan, self.store, key, self.n_rep[key], names)
 
+    def first_block(self, scenario: Scenario, *names: str) -> dict[str, np.ndarray]:
+        """Columns of a scenario's first block: stored whole, however few replicates were asked for.
+
+        For what needs as many replicates as a block has, whichever run it is shown in.
+        """
+        self._refuse_moments("replicates")
+        key = self._known_key(scenario)
+        return read_columns(self.plan, self.store, key, self.plan.block_size, names)
+
     def figure(self, name: str) -> Any:
         """A figure of the study, by its name in the document."""
         if name not in self.figures:

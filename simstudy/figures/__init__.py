@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         scale_shape_study,
         theme_study,
     )
+    from simstudy.figures.trade_off import trade_off_plot
 
 _NAMES = {
     "agreement": ("agreement_plot", "mean_in_words"),
@@ -48,6 +49,7 @@ _NAMES = {
         "scale_shape_study",
         "theme_study",
     ),
+    "trade_off": ("trade_off_plot",),
 }  # by module
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -74,6 +76,7 @@ __all__ = [
     "scale_fill_study",
     "scale_shape_study",
     "theme_study",
+    "trade_off_plot",
     "with_labels",
 ]
 

@@ -1,21 +1,59 @@
 """Scenarios of trials, and of what they rest on: a truth to compare with, a standard error.
 
-They are general: what a study says of its own is the grid, the figures and the claims.
+They are general: what a study says of its own is the grid, the figures and the claims. Importing
+this package, or a scenario from it, imports no other scenario.
 """
 
-from simstudy.trials.models import Model, ModelTrial
-from simstudy.trials.regression import RegressionTrial
-from simstudy.trials.risk import RegressionRisk
-from simstudy.trials.standard_error import BootstrapSe
-from simstudy.trials.study import model_trial_study
-from simstudy.trials.two_stage import TwoStage
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simstudy.trials.applied import AppliedTrial
+    from simstudy.trials.models import Model, ModelTrial
+    from simstudy.trials.regression import RegressionTrial
+    from simstudy.trials.risk import RegressionRisk
+    from simstudy.trials.sensitivity import Trial
+    from simstudy.trials.standard_error import BootstrapSe
+    from simstudy.trials.study import model_trial_study
+    from simstudy.trials.thresholds import Bound, Threshold
+    from simstudy.trials.two_stage import TwoStage
+    from simstudy.trials.umbrella import Umbrella
+
+_NAMES = {
+    "applied": ("AppliedTrial",),
+    "models": ("Model", "ModelTrial"),
+    "regression": ("RegressionTrial",),
+    "risk": ("RegressionRisk",),
+    "sensitivity": ("Trial",),
+    "standard_error": ("BootstrapSe",),
+    "study": ("model_trial_study",),
+    "thresholds": ("Bound", "Threshold"),
+    "two_stage": ("TwoStage",),
+    "umbrella": ("Umbrella",),
+}  # by module
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
+    "AppliedTrial",
     "BootstrapSe",
+    "Bound",
     "Model",
     "ModelTrial",
     "RegressionRisk",
     "RegressionTrial",
+    "Threshold",
+    "Trial",
     "TwoStage",
+    "Umbrella",
     "model_trial_study",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

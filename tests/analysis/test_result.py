@@ -74,6 +74,17 @@ def test_the_first_replicates_of_a_longer_run(result):
         )
 
 
+def test_the_first_block_is_whole_however_few_replicates_were_asked_for(result):
+    scenario, size = result.plan.scenarios[0], result.plan.block_size
+    few = toy.study((3, 10)).run(2)
+    assert few.columns(scenario, "estimate")["estimate"].shape == (2, 2)
+    plain = scenario.simulate(result.plan.streams(scenario, 0), size)
+    for run in (few, result):
+        block = run.first_block(scenario, "estimate", "truth")
+        np.testing.assert_array_equal(block["estimate"], plain["estimate"])
+        assert block["truth"].shape == (size,)
+
+
 def test_a_value_by_measure_and_factors(result):
     row = result.value("coverage", n_obs=3, method="t")
     assert row["exact"] == 0.95
@@ -87,6 +98,8 @@ def test_a_value_by_measure_and_factors(result):
 def test_a_scenario_that_was_not_drawn(result):
     with pytest.raises(LookupError, match="is not in this run"):
         result.columns(toy.Mean(99), "estimate")
+    with pytest.raises(LookupError, match="is not in this run"):
+        result.first_block(toy.Mean(99), "estimate")
     with pytest.raises(LookupError, match="is not in this run"):
         result.rows(toy.Mean(99))
 
@@ -160,6 +173,7 @@ def test_without_replicates_the_summary_is_all_there_is():
     for ask in (
         lambda: result.replicates,
         lambda: result.columns(result.plan.scenarios[0], "x"),
+        lambda: result.first_block(result.plan.scenarios[0], "x"),
         lambda: result.summary_all_methods,
     ):
         with pytest.raises(StudyError, match="kept no replicates, only its summary"):

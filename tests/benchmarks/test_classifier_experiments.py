@@ -9,11 +9,11 @@ import pytest
 from arch.bootstrap import IIDBootstrap
 from scipy import stats
 
-from experiments.classifier_sample_size.study import Trial
-from experiments.classifier_threshold.study import Threshold
-from experiments.classifier_trial.study import AppliedTrial
 from simstudy.identity.streams import Streams
 from simstudy.stats.classifier.trial import normal_sample_size, trial_power
+from simstudy.trials.applied import AppliedTrial
+from simstudy.trials.sensitivity import Trial
+from simstudy.trials.thresholds import Threshold
 from tests.benchmarks.timing import seconds
 
 K, J, N_TEST, N_BOOT = 0.95, 0.8, 50, 1000

@@ -1,74 +1,15 @@
-"""The bootstrap standard deviation of the MSE: scenario against a loop, bias against theory."""
-
-import math
+"""The bootstrap standard deviation of the MSE: claims, figures, settings."""
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
 
 from experiments.bootstrap_se import Config, study
 from simstudy.errors import DesignError
-from simstudy.identity.streams import Streams
-from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
-from simstudy.trials import BootstrapSe
-from tests.support import assert_within_mcse, replicates_to_catch
-
-
-def streams() -> Streams:
-    return Streams(1, "se", "scenario", 0)
 
 
 @pytest.fixture(scope="module")
 def small():
     return study(Config()).run(n_rep=200)
-
-
-def test_a_block_is_the_plain_loop():
-    scenario, n_rep = BootstrapSe(n_train=40, n_test=25, n_boot=60.0, draws="raw"), 10
-    found = scenario.simulate(streams(), n_rep)
-    rng = streams()("data")
-    train = scenario.model.draw(rng, n_rep, scenario.n_train)
-    seeds = replicate_seeds(streams()("bootstrap"), n_rep)
-    test = scenario.model.draw(rng, n_rep, scenario.n_test, train.coefficients)
-    for rep in range(n_rep):
-        model = LinearRegression().fit(train.features[rep], train.y[rep])
-        spread = 5.0 + np.sum((train.coefficients[rep] - model.coef_) ** 2)
-        errors = test.y[rep] - model.predict(test.features[rep])
-        drawn = bootstrap_indices(seeds[rep, 0], scenario.n_test, 60)
-        metrics = np.array([np.mean(errors[indices] ** 2) for indices in drawn])
-        np.testing.assert_allclose(
-            found["variance"][rep], metrics.var() * scenario.n_test, rtol=1e-9
-        )
-        truth = 2 * spread**2 + 4 * model.intercept_**2 * spread
-        np.testing.assert_allclose(found["variance_true"][rep], truth, rtol=1e-10)
-        np.testing.assert_allclose(found["variance_printed"][rep], 2 * spread**2, rtol=1e-10)
-
-
-def test_the_limit_resamples_nothing():
-    found = BootstrapSe(n_test=50).simulate(streams(), 5)
-    again = BootstrapSe(n_test=50, n_boot=1e4).simulate(streams(), 5)
-    np.testing.assert_array_equal(found["sd_true"], again["sd_true"])
-    # Of the log of a root of a variance of 10000 draws.
-    assert_within_mcse(np.log(found["sd"] / again["sd"]), 0.0, np.sqrt(1 / 2e4))
-
-
-SIZE = 10  # where the divisors matter: a tenth each
-
-
-def ratio_of_variances(n_boot: float, n_rep: int) -> np.ndarray:
-    data = BootstrapSe(n_test=SIZE, n_boot=n_boot).simulate(streams(), n_rep)
-    return data["variance"] / data["variance_true"]
-
-
-def test_the_bias_of_the_variance_is_that_of_both_divisors():
-    # Kurtosis 15 of a squared normal error: 14/n, and 2/B of the resamples, to first order.
-    sd = np.sqrt(14 / SIZE + 2 / 10)
-    n_rep = replicates_to_catch(0.08, sd=sd)
-    mean = ratio_of_variances(10.0, n_rep).mean()
-    exact = BootstrapSe(n_test=SIZE, n_boot=10.0).exact()["variance_bias"]
-    assert_within_mcse(mean, 1 + exact, sd / np.sqrt(n_rep))
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(mean, 1 - 1 / SIZE, sd / np.sqrt(n_rep))  # one divisor forgotten
 
 
 def test_all_numbers_of_resamples_see_the_same_data(small):
@@ -85,13 +26,6 @@ def test_claims_come_out_as_foreseen(small):
 def test_figures_are_functions_of_the_result(small):
     assert set(small.figure("2B").data["panel"]) == {"1,000 resamples", "the limit"}
     assert set(small.figure("scatter").data["x"]) == {50.0, 200.0, 1000.0}
-
-
-def test_a_single_resample_is_refused():
-    with pytest.raises(DesignError, match=r"n_boot=1\.0 resamples have no variance"):
-        BootstrapSe(n_boot=1.0)
-    with pytest.raises(DesignError, match="no variance"):
-        BootstrapSe(n_boot=math.nan)
 
 
 def test_too_few_observations_are_refused():

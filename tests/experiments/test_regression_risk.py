@@ -1,79 +1,15 @@
-"""The risk of a fitted linear model: scenario against a loop, truth against simulation."""
+"""The risk of a fitted linear model: claims, figures, settings."""
 
-import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
-from sklearn.metrics import mean_absolute_error, mean_squared_error
 
 from experiments.regression_risk import Config, study
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import DesignError
-from simstudy.identity.streams import Streams
-from simstudy.trials import RegressionRisk
-from tests.support import assert_within_mcse, replicates_to_catch
-
-N_TEST = 2000
-# Leaving out the intercept moves the MSE by a third of its standard error at this size.
-INTERCEPT = 0.3
-N_REP = replicates_to_catch(INTERCEPT, sd=1.0, comparisons=2)
-
-
-def streams() -> Streams:
-    return Streams(1, "risk", "scenario", 0)
 
 
 @pytest.fixture(scope="module")
 def published():
     return study(Config()).run()
-
-
-def test_a_block_is_the_plain_loop():
-    scenario, n_rep = RegressionRisk(n_train=30, n_test=50, draws="raw"), 20
-    found = scenario.simulate(streams(), n_rep)
-    rng = streams()("data")
-    train = scenario.model.draw(rng, n_rep, scenario.n_train)
-    test = scenario.model.draw(rng, n_rep, scenario.n_test, train.coefficients)
-    for rep in range(n_rep):
-        model = LinearRegression().fit(train.features[rep], train.y[rep])
-        said = model.predict(test.features[rep])
-        empirical = [mean_squared_error(test.y[rep], said), mean_absolute_error(test.y[rep], said)]
-        variance = 5.0 + np.sum((train.coefficients[rep] - model.coef_) ** 2)
-        printed = [variance, np.sqrt(2 * variance / np.pi)]
-        np.testing.assert_allclose(found["empirical"][rep], empirical, rtol=1e-10)
-        np.testing.assert_allclose(found["risk_printed"][rep], printed, rtol=1e-10)
-        np.testing.assert_allclose(
-            found["risk"][rep, 0], variance + model.intercept_**2, rtol=1e-10
-        )
-
-
-def z_scores(draws: str, truth: str) -> np.ndarray:
-    data = RegressionRisk(n_test=N_TEST, draws=draws).simulate(streams(), N_REP)
-    return (data["empirical"] - data[truth]) / data["std_error"]
-
-
-@pytest.mark.parametrize("draws", ["law", "raw"])
-def test_metrics_scatter_about_the_risk(draws):
-    assert_within_mcse(z_scores(draws, "risk").mean(axis=0), 0.0, 1 / np.sqrt(N_REP))
-
-
-def test_that_test_catches_a_risk_without_the_intercept():
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(z_scores("law", "risk_printed")[:, 0].mean(), 0.0, 1 / np.sqrt(N_REP))
-
-
-def squared_intercepts(n_rep: int) -> np.ndarray:
-    data = RegressionRisk(n_test=2).simulate(streams(), n_rep)
-    return data["risk"][:, 0] - data["risk_printed"][:, 0]
-
-
-def test_the_bias_of_the_printed_risk_is_known():
-    truth = RegressionRisk().exact()["bias_printed"][0]
-    sd = np.sqrt(2.2) * truth  # that of a square of a normal, its variance a little random
-    n_rep = replicates_to_catch(0.2 * truth, sd=sd)
-    mean = squared_intercepts(n_rep).mean()
-    assert_within_mcse(mean, truth, sd / np.sqrt(n_rep))
-    with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse(mean, 5.0 / 100, sd / np.sqrt(n_rep))  # the features' means forgotten
 
 
 def test_claims_come_out_as_foreseen(published):

@@ -1,16 +1,11 @@
-"""What is stored of the test sets themselves, for figures and claims; and reading it back."""
-
-from typing import Any
+"""What test sets of a threshold are like: exact bootstraps, lowest scores and some resamples."""
 
 import numpy as np
 
-from simstudy.analysis.result import Result
-from simstudy.design import Columns, scenario_key
 from simstudy.shapes import Float
 from simstudy.stats.bootstrap.quantiles import quantile_law, sample_quantile
 from simstudy.stats.bootstrap.resamples import draw_resamples, exact_shape
 from simstudy.stats.classifier.thresholds import Target, thresholds
-from simstudy.store.columns import read_columns
 
 N_SHOWN = 4  # test sets whose bootstrap is drawn: no single one is typical
 STRICTER = 0.92  # the confidence that the umbrella really has
@@ -18,7 +13,9 @@ COMPARED = {"umbrella": "umbrella_at_92", "bca strict": "bca_strict_at_92"}
 """Methods whose thresholds are compared at that confidence, and their columns."""
 
 
-def described(x: Float[np.ndarray, "rep obs"], target: Target, rng: np.random.Generator) -> Columns:
+def described(
+    x: Float[np.ndarray, "rep obs"], target: Target, rng: np.random.Generator
+) -> dict[str, np.ndarray]:
     """The exact bootstrap of each test set's quantile, its lowest scores, and some resamples.
 
     Row r of `resample_1` is resample r of the block's first test set, in ascending order; and so on
@@ -44,9 +41,3 @@ def described(x: Float[np.ndarray, "rep obs"], target: Target, rng: np.random.Ge
 def n_low(n_obs: int, q: float) -> int:
     """Of how many lowest scores a bootstrapped quantile is made, but for one resample in 10^9."""
     return min(int(np.searchsorted(quantile_law(n_obs, q).cdf_upper, 1 - 1e-9)) + 1, n_obs)
-
-
-def first_block(result: Result, scenario: Any, *names: str) -> Columns:
-    """Columns of the first block, which is stored whole however few replicates a run asks for."""
-    key, size = scenario_key(scenario), result.plan.block_size
-    return read_columns(result.plan, result.store, key, size, names)

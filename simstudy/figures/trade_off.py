@@ -1,0 +1,132 @@
+"""Two measures against each other: what a method gains by one, and what it pays by the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simstudy.errors import FigureError
+from simstudy.figures import captions
+from simstudy.figures.captions import caption, notes
+from simstudy.figures.frame import (
+    drawable,
+    factors_of,
+    in_words,
+    is_number,
+    need_columns,
+    refuse_hidden,
+    rows_of,
+    with_interval,
+)
+from simstudy.figures.panels import facets, with_panels
+from simstudy.figures.theme import BLUE, MUTED, color_scales, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+
+NUMBERS = ("estimate", "lower", "upper")
+
+
+def trade_off_plot(
+    summary: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    color: str | None = None,
+    panel: str | None = None,
+    rows: str | None = None,
+    nominal: Mapping[str, float] | None = None,
+    colors: Mapping[str, str] | None = None,
+) -> ggplot:
+    """One measure against another, a point for each method on a cross of both their intervals.
+
+    Parameters
+    ----------
+    summary
+        One row per scenario, axis values and measure. A cross is `lower` to `upper` where the
+        summary has them (Wilson, for proportions), else 2 MCSE either side.
+    x, y
+        The measures, each in its own units: such as coverage and what it costs.
+    color, panel, rows
+        Columns mapped to colour and mark, to panels, and to rows of panels.
+    nominal
+        Levels to draw as dashed lines, by measure: upright for `x`, level for `y`.
+    colors
+        A colour for each level of `color`, in words, the same in all figures of a study.
+
+    Returns
+    -------
+    ggplot
+        Refused: unknown columns and measures, rows that would share a place, a point of which the
+        summary has only one of the two measures.
+    """
+    mapped = {"color": color, "panel": panel, "rows": rows}
+    need_columns(summary, mapped.values())
+    found = with_interval(rows_of(summary, [x, y]))
+    refuse_hidden(found, {"measure": "measure", **mapped}, factors_of(summary))
+    drawn = _paired(with_panels(found[["measure", *NUMBERS]], found, mapped), x, y)
+    return (
+        p9.ggplot(drawn, p9.aes("estimate_x", "estimate_y", **_look(drawn)))
+        + _dashed(nominal or {}, x, y)
+        + _crosses(drawn)
+        + _scales(drawn, found, color, colors)
+        + facets(drawn, legend=color is not None)
+        + p9.labs(
+            x=in_words(x),
+            y=in_words(y),
+            caption=caption(captions.BARS, captions.dashed() * bool(nominal), *notes(found)),
+        )
+    )
+
+
+def _paired(drawn: pd.DataFrame, x: str, y: str) -> pd.DataFrame:
+    """A row for each point: the numbers of one measure beside those of the other."""
+    roles = [role for role in ("color", "panel", "rows") if role in drawn]
+    across, up = (drawn[drawn["measure"] == name].assign(point=0) for name in (x, y))
+    both = across.merge(up, how="outer", on=["point", *roles], indicator="there")
+    alone = int((both["there"] != "both").sum())
+    if alone:
+        raise FigureError(
+            f"{alone} of {len(both)} points have only one of {x!r} and {y!r}, so they would have "
+            "no place in the figure. Give both measures of every row, or leave both out."
+        )
+    finite_where_both_are = both["estimate_x"] + both["estimate_y"]
+    return drawable(both.assign(estimate=finite_where_both_are))
+
+
+def _look(drawn: pd.DataFrame) -> dict[str, str]:
+    return {"color": "color", "shape": "color"} if "color" in drawn else {}
+
+
+def _dashed(nominal: Mapping[str, float], x: str, y: str) -> list[Any]:
+    unknown = sorted(set(nominal) - {x, y})
+    if unknown:
+        raise FigureError(
+            f"nominal has a level for {unknown[0]!r}, which is not drawn here: the figure draws "
+            f"{x} against {y}. Name one of these."
+        )
+    look = {"linetype": "dashed", "color": MUTED}
+    upright = [p9.geom_vline(xintercept=nominal[x], **look)] if x in nominal else []
+    return upright + ([p9.geom_hline(yintercept=nominal[y], **look)] if y in nominal else [])
+
+
+def _crosses(drawn: pd.DataFrame) -> list[Any]:
+    """The points, each on its intervals; without colours all of them are blue."""
+    plain = {} if "color" in drawn else {"color": BLUE}
+    across = p9.aes(x="lower_x", xend="upper_x", yend="estimate_y")
+    up = p9.aes(y="lower_y", yend="upper_y", xend="estimate_x")
+    bar = {"size": 0.5, "show_legend": False, "na_rm": True, **plain}
+    return [
+        p9.geom_segment(across, **bar),
+        p9.geom_segment(up, **bar),
+        p9.geom_point(size=2.4, **plain),
+    ]
+
+
+def _scales(
+    drawn: pd.DataFrame, found: pd.DataFrame, color: str | None, colors: Mapping[str, str] | None
+) -> list[Any]:
+    if color is None:
+        return [theme_study()]
+    is_quantity = is_number(found[color])
+    by_color = color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors)
+    return [theme_study(), *by_color]

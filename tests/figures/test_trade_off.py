@@ -1,0 +1,118 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from simstudy.errors import FigureError
+from simstudy.figures import trade_off_plot
+from tests.figures.data import make_summary, points, segments, text_of
+
+SUMMARY = make_summary()
+SMALL = SUMMARY[SUMMARY["n"] == 5]
+FACTORS = ["dgp", "n", "method"]
+COLORS = {"z": "#111111", "t": "#222222"}
+
+
+def row_of(measure: str, where: dict) -> pd.Series:
+    """The one row of the small summary with this measure and these factors."""
+    rows = SMALL[SMALL["measure"] == measure]
+    for name, level in where.items():
+        rows = rows[rows[name] == level]
+    (found,) = (row for _, row in rows.iterrows())
+    return found
+
+
+def places() -> list[dict]:
+    return SMALL[["dgp", "method"]].drop_duplicates().to_dict("records")
+
+
+def test_every_point_is_its_two_estimates():
+    plot = trade_off_plot(SMALL, x="coverage", y="bias", color="method", panel="dgp")
+    plain = [
+        (row_of("coverage", where)["estimate"], row_of("bias", where)["estimate"])
+        for where in places()
+    ]
+    found = points(plot.draw())
+    np.testing.assert_array_equal(sorted(map(tuple, found)), sorted(plain))
+    assert plot.labels.x == "coverage"
+    assert plot.labels.y == "bias"
+
+
+def test_a_point_stands_on_a_cross_of_both_intervals():
+    """The summary's interval of a share, and two MCSE of a bias, which has none."""
+    plot = trade_off_plot(SMALL, x="coverage", y="bias", color="method", panel="dgp")
+    plain = []
+    for where in places():
+        share, bias = row_of("coverage", where), row_of("bias", where)
+        half = 2 * bias["mcse"]
+        plain.append([[share["lower"], bias["estimate"]], [share["upper"], bias["estimate"]]])
+        plain.append(
+            [
+                [share["estimate"], bias["estimate"] - half],
+                [share["estimate"], bias["estimate"] + half],
+            ]
+        )
+    found = segments(plot.draw())
+    assert sorted(found.reshape(-1, 4).tolist()) == sorted(np.reshape(plain, (-1, 4)).tolist())
+    assert text_of(plot).startswith("Bars: 95% Monte Carlo intervals. 40 replicates per point.")
+
+
+def test_levels_asked_for_are_dashed_on_their_own_axis():
+    levels = {"coverage": 0.9, "bias": 0.0}
+    plot = trade_off_plot(
+        SMALL, x="coverage", y="bias", color="method", panel="dgp", nominal=levels
+    )
+    upright, level = (layer.geom for layer in plot.layers[:2])
+    assert (type(upright).__name__, type(level).__name__) == ("geom_vline", "geom_hline")
+    assert plot.layers[0]._data["xintercept"].tolist() == [0.9]
+    assert plot.layers[1]._data["yintercept"].tolist() == [0.0]
+    assert "Dashed: the level asked for." in text_of(plot)
+
+
+def test_without_a_level_nothing_is_dashed():
+    plot = trade_off_plot(SMALL, x="coverage", y="bias", color="method", panel="dgp")
+    assert len(plot.layers) == 3
+    assert "Dashed" not in text_of(plot)
+
+
+def test_a_colour_is_the_studys_own():
+    plot = trade_off_plot(SMALL, x="coverage", y="bias", color="method", panel="dgp", colors=COLORS)
+    drawn = plot.draw()
+    assert len(points(drawn)) == 4
+    assert plot.scales.get_scales("color").map(["t", "z"]) == ["#222222", "#111111"]
+
+
+def test_one_point_needs_no_colour():
+    rows = SMALL[(SMALL["dgp"] == "normal") & (SMALL["method"] == "t")]
+    assert points(trade_off_plot(rows, x="coverage", y="bias").draw()).shape == (1, 2)
+
+
+def test_an_estimate_that_is_none_is_counted_and_its_point_not_drawn():
+    bad = (SMALL["measure"] == "bias") & (SMALL["method"] == "z") & (SMALL["dgp"] == "normal")
+    rows = SMALL.assign(estimate=SMALL["estimate"].mask(bad))
+    plot = trade_off_plot(rows, x="coverage", y="bias", color="method", panel="dgp")
+    assert len(points(plot.draw())) == 3
+    assert "1 of 8 estimates are not finite and not drawn." in text_of(plot)
+
+
+# ---------------------------------------------------------------- refusals
+def test_points_that_would_hide_others_are_refused():
+    with pytest.raises(FigureError, match=r"4 points would be drawn over others: .* in dgp"):
+        trade_off_plot(SMALL, x="coverage", y="bias", color="method")
+
+
+def test_a_point_with_one_of_the_measures_is_refused():
+    alone = (SMALL["measure"] == "bias") & (SMALL["method"] == "z")
+    with pytest.raises(FigureError, match="2 of 4 points have only one of 'coverage' and 'bias'"):
+        trade_off_plot(SMALL[~alone], x="coverage", y="bias", color="method", panel="dgp")
+
+
+def test_a_level_for_another_measure_is_refused():
+    with pytest.raises(FigureError, match=r"level for 'power', which is not drawn here: .*against"):
+        trade_off_plot(
+            SMALL, x="coverage", y="bias", color="method", panel="dgp", nominal={"power": 0.8}
+        )
+
+
+def test_a_measure_that_is_not_there_is_refused():
+    with pytest.raises(FigureError, match="coverag"):
+        trade_off_plot(SMALL, x="coverag", y="bias", color="method", panel="dgp")

@@ -1,0 +1,21 @@
+import importlib
+
+import pytest
+
+from simstudy import trials
+
+
+@pytest.mark.parametrize("name", trials.__all__)
+def test_every_name_is_there_and_no_module_stands_in_for_it(name):
+    found = getattr(trials, name)
+    assert importlib.import_module(found.__module__).__name__.startswith("simstudy.trials.")
+    assert found.__doc__
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match=r"'simstudy\.trials' has no attribute 'ThreeStage'"):
+        _ = trials.ThreeStage
+
+
+def test_dir_lists_what_can_be_had():
+    assert dir(trials) == sorted(trials.__all__)
