@@ -78,7 +78,9 @@ def bayesian_bootstrap_difference(
         Where the responses differ: the two are then not paired.
     """
     check_paired(first, second)
-    return _summarise(mine - theirs for mine, theirs in _pairs(_draws([first, second], rng, n_draw)))
+    return _summarise(
+        mine - theirs for mine, theirs in _pairs(_draws([first, second], rng, n_draw))
+    )
 
 
 def bootstrap_draws(pointwise: Pointwise, rng: np.random.Generator, *, n_draw: int = 4000) -> Draws:
