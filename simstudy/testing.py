@@ -211,18 +211,23 @@ class ExperimentContracts:
             pd.testing.assert_frame_equal(head, short.rows(scenario), check_exact=True)
 
     def test_its_columns_have_one_shape(self, smoke: Smoke, drawn: Drawn) -> None:
-        """The same columns of the same kind in every block, and those that measures read."""
+        """The same columns in every block of a scenario, of one kind and shape everywhere."""
         study = smoke.study
         shapes = [tuple(len(labels) for labels in study.axes.values()), ()]
-        kinds = [{name: column.dtype.kind for name, column in c.items()} for c in drawn.values()]
-        for columns, kind in zip(drawn.values(), kinds, strict=True):
-            assert kind == kinds[0], f"one block has columns {kinds[0]}, and another {kind}"
+        names: dict[str, set[str]] = {}
+        kinds: dict[str, str] = {}
+        for (scenario, _), columns in drawn.items():
+            others = names.setdefault(scenario, set(columns))
+            assert others == set(columns), f"one block has columns {others}, another {set(columns)}"
             for name, column in columns.items():
+                kind = kinds.setdefault(name, column.dtype.kind)
+                assert column.dtype.kind == kind, f"{name} is of kind {kind!r} in another block"
                 if column.ndim:
                     assert column.shape[0] == study.block_size, f"{name}: {column.shape}"
                     assert column.shape[1:] in shapes, f"{name}: {column.shape}, axes {shapes[0]}"
+        everywhere = set.intersection(*names.values())
         for measure in study.measures:
-            lacking = set(measure.reads) - set(kinds[0]) - {CONVERGED}
+            lacking = set(measure.reads) - everywhere - {CONVERGED}
             assert not lacking, f"{measure.name} reads {lacking}, which simulate does not return"
 
     # ------------------------------------------------------------ what is true

@@ -1,10 +1,16 @@
 """A command: its verb, what is asked of it, and the exit status that tells how it went."""
 
+import contextlib
 import shlex
 import sys
 from collections.abc import Sequence
 
-from simstudy.cli.endings import interrupted, refuse, termination_interrupts
+from simstudy.cli.endings import (
+    interrupted,
+    interrupts_given_back,
+    refuse,
+    termination_interrupts,
+)
 from simstudy.cli.project import Project
 from simstudy.cli.verbs import VERBS, Asked, split_verb
 from simstudy.errors import SimstudyError
@@ -30,13 +36,15 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     project = Project.of(script)
-    try:
-        with termination_interrupts():
-            return _carried_out(project, arguments, is_program=argv is None)
-    except SimstudyError as error:
-        return refuse(error)
-    except KeyboardInterrupt as stop:
-        return interrupted(stop, shlex.join([*project.program.split(), *arguments]))
+    is_program = argv is None
+    with contextlib.nullcontext() if is_program else interrupts_given_back():
+        try:
+            with termination_interrupts():
+                return _carried_out(project, arguments, is_program=is_program)
+        except SimstudyError as error:
+            return refuse(error)
+        except KeyboardInterrupt as stop:
+            return interrupted(stop, shlex.join([*project.program.split(), *arguments]))
 
 
 def _carried_out(project: Project, arguments: Sequence[str], *, is_program: bool) -> int:

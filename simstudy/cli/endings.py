@@ -56,6 +56,19 @@ def termination_interrupts() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def interrupts_given_back() -> Iterator[None]:
+    """Leave Ctrl-C to do what it did before: a program that calls this one may go on."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
 def no_garbage(*, to_the_end: bool) -> Iterator[None]:
     """Imports leave no garbage: looking for it among what they make is a seventh of a short run.
 

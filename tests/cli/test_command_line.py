@@ -405,11 +405,9 @@ def test_an_interrupt_ends_a_whole_sweep(monkeypatch, capsys, tmp_path):
 
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(carry_out, "run", interrupted)
-    try:
-        status = command_line(["-m", *SMALL, "n_rep=10,20,30", f"out={tmp_path}"])
-    finally:
-        signal.signal(signal.SIGINT, before)
+    status = command_line(["-m", *SMALL, "n_rep=10,20,30", f"out={tmp_path}"])
     assert status == 130
+    assert signal.getsignal(signal.SIGINT) is before, "it is the caller's"
     assert begun == ["two_stage"]
     assert capsys.readouterr().err.count("To go on") == 1
 

@@ -176,8 +176,8 @@ def test_status_of_a_sweep_and_of_an_experiment_that_is_none(capsys, tmp_path):
 
 
 def test_replay_takes_its_address_as_a_word_or_as_a_setting(capsys, tmp_path):
-    from experiments.two_stage import TwoStage
     from simstudy.design import scenario_key
+    from simstudy.trials.two_stage import TwoStage
 
     address = f"{scenario_key(TwoStage(k=1.0, n1=100, n2=50))}/3"
     told = said(capsys, "replay", address, *SMALL)
