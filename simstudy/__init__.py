@@ -6,10 +6,10 @@ The names that a study needs, imported when they are first used:
     from simstudy.measures import bias, coverage
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simstudy.data import reads as _reads
+from simstudy.lazy.exports import exports
 
 _reads.install()
 
@@ -52,14 +52,5 @@ _HOMES = {
     "options": ("option", "published"),
     "study": ("Study",),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = exports(__name__, _HOMES)

@@ -4,8 +4,9 @@ Importing this package, or a function from it, imports no plotting library: the 
 does.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from simstudy.lazy.exports import exports
 
 if TYPE_CHECKING:
     from simstudy.figures.agreement import agreement_plot, mean_in_words
@@ -51,7 +52,6 @@ _NAMES = {
     ),
     "trade_off": ("trade_off_plot",),
 }  # by module
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "SavedFigure",
@@ -80,12 +80,4 @@ __all__ = [
     "with_labels",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = exports(__name__, _NAMES)

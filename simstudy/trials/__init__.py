@@ -4,8 +4,9 @@ They are general: what a study says of its own is the grid, the figures and the 
 this package, or a scenario from it, imports no other scenario.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from simstudy.lazy.exports import exports
 
 if TYPE_CHECKING:
     from simstudy.trials.applied import AppliedTrial
@@ -31,7 +32,6 @@ _NAMES = {
     "two_stage": ("TwoStage",),
     "umbrella": ("Umbrella",),
 }  # by module
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "AppliedTrial",
@@ -48,12 +48,4 @@ __all__ = [
     "model_trial_study",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = exports(__name__, _NAMES)
