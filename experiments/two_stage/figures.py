@@ -55,6 +55,8 @@ def figure_1(result: Result) -> ggplot:
         + p9.facet_grid("row", "column")
         + [*scales[:2], p9.scale_x_continuous(**ticks), p9.scale_y_continuous(**ticks)]
         + p9.coord_fixed(xlim=(0, 1), ylim=(0, 1))
+        + theme.theme_study()
+        + p9.theme(legend_position="top", panel_spacing=0.02)
         + captions.titles(
             captions.dashed("equality"),
             f"{captions.BANDS} Few replicates have a true null when k is large.",
@@ -62,8 +64,6 @@ def figure_1(result: Result) -> ggplot:
             y="empirical probability",
             size=(9.5, 11),
         )
-        + theme.theme_study()
-        + p9.theme(legend_position="top", panel_spacing=0.02)
     )
 
 
