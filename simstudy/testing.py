@@ -19,7 +19,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 from unittest import mock
@@ -407,10 +407,8 @@ def _only_what_is_stored(figure: str, kinds: set[type]) -> Iterator[None]:
             patches.enter_context(mock.patch.object(kind, method, refusing))
         _listed_by.append(listed)
         patches.callback(_listed_by.remove, listed)
-        try:
+        with suppress(DrawsReplicatesError):  # it is noted, and said below
             yield
-        except DrawsReplicatesError:
-            pass
     assert not drawing, (
         f"figure {figure} draws replicates again, by {drawing[0]}: a figure is a function of what "
         "is stored. Return what it needs as columns of simulate"
