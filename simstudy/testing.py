@@ -6,8 +6,12 @@
     class TestContracts(ExperimentContracts):
         root = Path(__file__).parents[1]
 
-Every experiment in `root` is run once, at smoke scale, into a temporary folder. What is held to
-`exact()` are then all replicates of the blocks that this drew.
+Every experiment in `root` is run once, at smoke scale, into a temporary folder. `exact()` is held
+against up to 100 blocks of each study.
+
+What the contracts cannot see: columns that depend on the number of replicates asked for, or that
+are centred across the replicates of a block. `simulate` always gets `block_size`, and a block is
+part of the study's identity, so such rows are the same in every run and still not independent.
 """
 
 import dataclasses
@@ -15,7 +19,9 @@ import functools
 import inspect
 import json
 import os
+import pickle
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,6 +55,7 @@ from simstudy.study import Study
 
 HEADINGS = ("Aims", "Data", "Estimands", "Methods", "Performance")
 FALSE_ALARM = 1e-5  # chance that a study whose exact() is right is refused, all values together
+TRUTH_BLOCKS = 100  # of all scenarios together: what theory is held against, at most
 SMALLEST_FIGURE = 5000  # bytes: an empty frame with its title has fewer
 
 Drawn = Mapping[tuple[str, int], Mapping[str, np.ndarray]]
@@ -239,6 +246,17 @@ class ExperimentContracts:
                     "streams(purpose), not from a generator with a seed of its own"
                 )
 
+    def test_a_fresh_process_draws_the_same(self, smoke: Smoke, drawn: Drawn) -> None:
+        """The last scenario's first block, alone in a process that has drawn nothing before."""
+        key, block = next(address for address in reversed(list(drawn)) if address[1] == 0)
+        alone = draw_elsewhere(self.root, smoke.name)
+        for name, column in drawn[key, block].items():
+            assert same_bits(column, alone[name]), (
+                f"{name} of block 0 in scenario {key} is another in a process of its own: simulate "
+                "may depend on nothing but its scenario and its streams, neither on what was drawn "
+                "before it nor on the process or the clock"
+            )
+
     def test_the_first_replicates_of_a_long_run_are_the_short_run(self, smoke: Smoke) -> None:
         short, study = smoke.result(smoke.n_rep), smoke.study
         ends = list(
@@ -278,7 +296,13 @@ class ExperimentContracts:
     # ------------------------------------------------------------ what is true
     def test_its_exact_values_are_kept(self, smoke: Smoke) -> None:
         """What `exact()` declares is no further from the estimate than chance explains."""
-        held = list(comparisons(smoke.result(smoke.study.block_size), smoke.study))
+        study = smoke.study
+        speechless = sorted(without_theory(study))
+        assert not speechless, (
+            f"exact() of {smoke.name} gives {', '.join(speechless)}, and only NaN in all "
+            "scenarios, so nothing is held against it. Say what theory knows, or leave the measure out"
+        )
+        held = list(comparisons(enough_for_truth(smoke), study))
         measures = [measure.name for measure in smoke.study.measures]
         names = [
             name for name in measures if any(comparison.measure == name for comparison in held)
@@ -288,6 +312,8 @@ class ExperimentContracts:
             pytest.skip(f"exact() gives no value that could be held against: {others}")
         print(f"{smoke.name}: {len(held)} values of {', '.join(names)} held; not held: {others}")
         limit = FALSE_ALARM / len(held)
+        for name in names:
+            print(f"{name}: {_caught_in_words(name, held, limit)}")
         worst = min(held, key=lambda comparison: comparison.p_value)
         off = sum(comparison.p_value < limit for comparison in held)
         assert not off, (
@@ -320,6 +346,30 @@ def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Draw
 def _without_errors(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The columns that `simulate` returned itself."""
     return {name: column for name, column in columns.items() if name != ERROR}
+
+
+def draw_elsewhere(root: Path, experiment: str) -> dict[str, np.ndarray]:
+    """The first block of the last scenario, drawn in a new process."""
+    paths = os.pathsep.join(map(str, [root, Path(__file__).parents[1], *sys.path]))
+    made = subprocess.run(
+        [sys.executable, "-c", _ELSEWHERE, experiment, str(root)],
+        env=os.environ | {"PYTHONPATH": paths}, cwd=root, capture_output=True, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr.decode(errors="replace")
+    columns: dict[str, np.ndarray] = pickle.loads(made.stdout.rpartition(_MARK)[2])
+    return columns
+
+
+_MARK = b"columns of a block:"
+_ELSEWHERE = f"""
+import pickle, sys
+from pathlib import Path
+from simstudy.cli.experiments import load_experiment
+from simstudy.testing import draw
+module = load_experiment(sys.argv[1], Path(sys.argv[2]))
+(columns,) = draw(module.study(module.Config()), [(-1, 0)]).values()
+sys.stdout.buffer.write({_MARK!r} + pickle.dumps(columns))
+"""
 
 
 def same_bits(first: np.ndarray, second: np.ndarray) -> bool:
@@ -438,6 +488,45 @@ class Comparison(NamedTuple):
     mcse: float
     exact: float
     p_value: float
+
+
+def enough_for_truth(smoke: Smoke) -> Result:
+    """Replicates to hold theory against: as many as are published, within `TRUTH_BLOCKS`.
+
+    All scenarios together get at most so many blocks, but each what the smoke run drew of it, so
+    the effort is bounded and no number depends on a clock.
+    """
+    study = smoke.study
+    published = -(-study.n_rep // study.block_size)
+    n_blocks = min(published, TRUTH_BLOCKS // len(study.scenarios))
+    if n_blocks < 2 or not any(hasattr(each, "exact") for each in study.scenarios):
+        return smoke.result(study.block_size)
+    return study.run(n_blocks * study.block_size, workers=Workers("inline", 1))
+
+
+def without_theory(study: Study) -> set[str]:
+    """Measures of which `exact()` speaks, and says NaN in every cell of every scenario."""
+    known: dict[str, bool] = {}
+    for scenario in study.scenarios:
+        for name, value in (scenario.exact() if hasattr(scenario, "exact") else {}).items():
+            known[name] = known.get(name, False) or bool(np.isfinite(value).any())
+    return {measure.name for measure in study.measures if not known.get(measure.name, True)}
+
+
+def _caught_in_words(name: str, held: Sequence[Comparison], limit: float) -> str:
+    """The error of `exact()` that would be refused in half of all runs, by a normal law."""
+    from scipy.special import ndtri
+
+    sizes = [
+        (-ndtri(limit / 2) * each.mcse, abs(each.exact))
+        for each in held
+        if each.measure == name and each.mcse > 0
+    ]
+    if not sizes:
+        return "no error of its own; any difference is refused"
+    size, exact = min(sizes)
+    relative = f", {size / exact:.1%} of it" if exact else ""
+    return f"exact() that is off by {size:.2g}{relative} would be caught in half of all runs"
 
 
 def comparisons(result: Result, study: Study) -> Iterator[Comparison]:

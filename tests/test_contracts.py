@@ -156,6 +156,9 @@ from simstudy.figures import measure_curves
 from simstudy.measures import bias, rejection_rate
 
 
+SEEN = {}
+
+
 @dataclass
 class Config:
     n_obs: list[int] = option("sample size", default=[5, 20], at_least=2)
@@ -180,6 +183,7 @@ def figure(result):
 def study(config):
     return Study(
         name="NAME",
+        n_rep=100_000,
         scenarios=grid(Normal, n_obs=config.n_obs),
         measures=[bias("estimate", truth="truth"), rejection_rate("above", name="share")],
         figures={"bias": figure},
@@ -207,10 +211,27 @@ FLAWS = {
     "not_frozen": ("(frozen=True)", "(unsafe_hash=True)", "test_its_scenarios_are_frozen"),
     "global_numbers": (
         'streams("data")', "np.random",
-        "test_a_block_is_the_same_whenever_it_is_drawn",
+        "test_a_block_is_the_same_whenever_it_is_drawn", "test_a_fresh_process_draws_the_same",
         "test_the_first_replicates_of_a_long_run_are_the_short_run",
     ),
     "wrong_share": ('"share": 0.5', '"share": 0.6', "test_its_exact_values_are_kept"),
+    "slightly_wrong_share": (
+        '"share": 0.5', '"share": 0.515',
+        "test_its_exact_values_are_kept",
+    ),
+    "no_theory": (
+        '"share": 0.5', '"share": float("nan")',
+        "test_its_exact_values_are_kept",
+    ),
+    "which_came_first": (
+        '        return {"estimate": x',
+        '        x = x + SEEN.setdefault("first", self.n_obs) / 1e9\n        return {"estimate": x',
+        "test_a_fresh_process_draws_the_same",
+    ),
+    "process_id": (
+        '        return {"estimate": x', '        import os\n        x = x + os.getpid() / 1e12\n        return {"estimate": x',
+        "test_a_fresh_process_draws_the_same",
+    ),
     "wrong_bias": ('"bias": 0.0', '"bias": 0.1', "test_its_exact_values_are_kept"),
     "figure_draws": (
         "    return measure_curves(",
@@ -250,7 +271,7 @@ FLAWS = {
     ),
     "figure_reads": (
         "    return measure_curves(",
-        "    open('tests/test_contracts.py').close()\n    return measure_curves(",
+        f"    open({str(ROOT / 'README.md')!r}).close()\n    return measure_curves(",
         "test_its_figures_are_drawn_from_what_is_stored",
     ),
     "figure_lists": (
@@ -261,11 +282,11 @@ FLAWS = {
     ),
     "own_generator": (
         'streams("data")', "np.random.default_rng(5)",
-        "test_its_blocks_differ",
+        "test_its_blocks_differ", "test_its_exact_values_are_kept",  # few replicates, repeated
     ),
     "own_seed": (
         '        x = streams("data")', "        np.random.seed(3)\n        x = np.random",
-        "test_its_blocks_differ",
+        "test_its_blocks_differ", "test_its_exact_values_are_kept",  # few replicates, repeated
     ),
     "other_kind": (
         '"above": x > 0', '"above": (x > 0) * (1 if self.n_obs > 5 else 1.0)',
