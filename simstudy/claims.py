@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from simstudy.lazy.pandas import pd
 from simstudy.lazy.scipy import special
 
 CLOSE_Z = 3.0  # a difference beyond three standard errors of it is not chance
+BROKEN = "could not be computed"  # begins the detail of a claim that raised what it should not
 FALSE_ALARM = 1e-4  # studies in which chance alone fails a statement that holds
 
 
@@ -161,13 +163,31 @@ def shown(kind: str, value: float) -> str:
     return f"{value:.4g}"
 
 
+def _as_reproduced(claim: Claim, ours: Any) -> Reproduced:
+    """What a claim gave: a plain number is a value without an error of its own.
+
+    Raises
+    ------
+    TypeError
+        Where it is no number.
+    """
+    if isinstance(ours, Reproduced):
+        return ours
+    if isinstance(ours, numbers.Real | np.bool_):
+        return Reproduced(float(ours))
+    raise TypeError(
+        f"the claim {claim.name!r} gave {type(ours).__name__}, which is no number to hold against "
+        "the published one: return Reproduced(value, mcse)."
+    )
+
+
 def _row(claim: Claim, result: Any) -> dict[str, Any]:
     try:
-        ours = claim.reproduce(result)
+        ours = _as_reproduced(claim, claim.reproduce(result))
     except (LookupError, StudyError) as error:
         ours = Reproduced(math.nan, math.nan, f"not in this run: {error}")
     except Exception as error:  # one claim must not cost the others, nor the summary
-        ours = Reproduced(math.nan, math.nan, f"could not be computed: {describe(error)}")
+        ours = Reproduced(math.nan, math.nan, f"{BROKEN}: {describe(error)}")
     return {
         "claim": claim.name,
         "statement": claim.statement,

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -94,6 +95,22 @@ def test_a_claim_that_breaks_costs_no_other_and_says_so():
     assert table["verdict"].tolist() == ["no data", "reproduced"]
     assert table["detail"][0] == (
         "could not be computed: ZeroDivisionError: no true null in 10 replicates"
+    )
+
+
+@pytest.mark.parametrize("value", [0.8, np.float64(0.8), np.float32(0.5), 1, True, np.bool_(True)])
+def test_a_plain_number_is_a_value_without_an_error_of_its_own(value):
+    (row,) = check_claims([claim(float(value), lambda _: value)], None).to_dict("records")
+    assert (row["reproduced"], row["mcse"], row["verdict"]) == (float(value), 0.0, "reproduced")
+
+
+@pytest.mark.parametrize("value", [None, "0.8", (0.8, 0.1)])
+def test_what_is_no_number_is_said_in_one_line(value):
+    (row,) = check_claims([claim(reproduce=lambda _: value)], None).to_dict("records")
+    assert row["verdict"] == "no data"
+    assert row["detail"] == (
+        f"could not be computed: TypeError: the claim 'power' gave {type(value).__name__}, which "
+        "is no number to hold against the published one: return Reproduced(value, mcse)."
     )
 
 

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 
 class TestExperiments(ExperimentContracts):
     root = ROOT
+    failures_allowed = False
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -150,9 +151,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simstudy import Study, grid, option
+from simstudy import Claim, Study, grid, option
 from simstudy.figures import measure_curves
 from simstudy.measures import bias, rejection_rate
+
+
+SEEN = {}
 
 
 @dataclass
@@ -165,7 +169,7 @@ class Normal:
     n_obs: int
 
     def simulate(self, streams, n_rep):
-        x = streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)
+        x = streams("data").normal(size=(n_rep, self.n_obs)).mean(axis=1)
         return {"estimate": x, "truth": 0.0, "above": x > 0}
 
     def exact(self):
@@ -179,6 +183,7 @@ def figure(result):
 def study(config):
     return Study(
         name="NAME",
+        n_rep=100_000,
         scenarios=grid(Normal, n_obs=config.n_obs),
         measures=[bias("estimate", truth="truth"), rejection_rate("above", name="share")],
         figures={"bias": figure},
@@ -187,16 +192,46 @@ def study(config):
 
 FLAWS = {
     "sound": (),
+    "sound_claim": (
+        '        figures=', '        claims=[Claim("c", "s", "t", lambda result: 1.0, 1)],\n'
+        '        figures=',
+    ),
+    "claim_raises": (
+        '        figures=', '        claims=[Claim("c", "s", "t", lambda result: 1 / 0, 1)],\n'
+        '        figures=',
+        "test_every_claim_has_a_verdict",
+    ),
+    "sound_with_failures": (
+        '"above": x > 0}',
+        '"above": x > 0, "error": np.where(np.abs(x) > 1, "too far", None)}',
+    ),
     "no_protocol": ("Estimands  ", "Estimates  ", "test_its_docstring_is_a_protocol"),
     "no_help": ('"sample size"', '""', "test_its_config_is_built_checked_and_helped"),
     "other_name": ('name="NAME"', 'name="other"', "test_its_name_is_its_file"),
     "not_frozen": ("(frozen=True)", "(unsafe_hash=True)", "test_its_scenarios_are_frozen"),
     "global_numbers": (
         'streams("data")', "np.random",
-        "test_a_block_is_the_same_whenever_it_is_drawn",
+        "test_a_block_is_the_same_whenever_it_is_drawn", "test_a_fresh_process_draws_the_same",
         "test_the_first_replicates_of_a_long_run_are_the_short_run",
     ),
     "wrong_share": ('"share": 0.5', '"share": 0.6', "test_its_exact_values_are_kept"),
+    "slightly_wrong_share": (
+        '"share": 0.5', '"share": 0.515',
+        "test_its_exact_values_are_kept",
+    ),
+    "no_theory": (
+        '"share": 0.5', '"share": float("nan")',
+        "test_its_exact_values_are_kept",
+    ),
+    "which_came_first": (
+        '        return {"estimate": x',
+        '        x = x + SEEN.setdefault("first", self.n_obs) / 1e9\n        return {"estimate": x',
+        "test_a_fresh_process_draws_the_same",
+    ),
+    "process_id": (
+        '        return {"estimate": x', '        import os\n        x = x + os.getpid() / 1e12\n        return {"estimate": x',
+        "test_a_fresh_process_draws_the_same",
+    ),
     "wrong_bias": ('"bias": 0.0', '"bias": 0.1', "test_its_exact_values_are_kept"),
     "figure_draws": (
         "    return measure_curves(",
@@ -208,6 +243,50 @@ FLAWS = {
         "    return measure_curves(", "    from simstudy import Streams\n"
         '    Normal(5).simulate(Streams(1, "a", "b", 0), 3)\n    return measure_curves(',
         "test_its_figures_are_drawn_from_what_is_stored",
+    ),
+    "figure_runs": (
+        "    return measure_curves(",
+        "    study(Config()).run(50)\n    return measure_curves(",
+        "test_its_figures_are_drawn_from_what_is_stored",
+    ),
+    "figure_runs_guarded": (
+        "    return measure_curves(",
+        "    try:\n        study(Config()).run(50)\n    except BaseException:\n        pass\n"
+        "    return measure_curves(",
+        "test_its_figures_are_drawn_from_what_is_stored",
+    ),
+    "figure_of_chance": (
+        "    return measure_curves(result.summary,",
+        "    chance = np.random.default_rng().normal()\n"
+        "    summary = result.summary.assign(estimate=lambda frame: frame.estimate + chance)\n"
+        "    return measure_curves(summary,",
+        "test_its_figures_are_drawn_from_what_is_stored",
+    ),
+    "figure_counts": (
+        "def figure(result):\n    return measure_curves(result.summary,",
+        "CALLS = []\n\n\ndef figure(result):\n    CALLS.append(0)\n"
+        "    summary = result.summary.assign(estimate=lambda frame: frame.estimate + len(CALLS))\n"
+        "    return measure_curves(summary,",
+        "test_its_figures_are_drawn_from_what_is_stored",
+    ),
+    "figure_reads": (
+        "    return measure_curves(",
+        f"    open({str(ROOT / 'README.md')!r}).close()\n    return measure_curves(",
+        "test_its_figures_are_drawn_from_what_is_stored",
+    ),
+    "figure_lists": (
+        "    return measure_curves(",
+        "    from pathlib import Path\n    list(Path(__file__).parent.iterdir())\n"
+        "    return measure_curves(",
+        "test_its_figures_are_drawn_from_what_is_stored",
+    ),
+    "own_generator": (
+        'streams("data")', "np.random.default_rng(5)",
+        "test_its_blocks_differ", "test_its_exact_values_are_kept",  # few replicates, repeated
+    ),
+    "own_seed": (
+        '        x = streams("data")', "        np.random.seed(3)\n        x = np.random",
+        "test_its_blocks_differ", "test_its_exact_values_are_kept",  # few replicates, repeated
     ),
     "other_kind": (
         '"above": x > 0', '"above": (x > 0) * (1 if self.n_obs > 5 else 1.0)',

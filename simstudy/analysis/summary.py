@@ -53,9 +53,37 @@ def _rows_of_scenario(
     for measure in measures:
         numbers = estimates(scenario, measure)
         truth = exact.get(measure.name, np.nan) if np.any(numbers.n_rep) else np.nan
-        truth = np.broadcast_to(truth, np.shape(numbers.estimate))
+        truth = _like_cells(plan, scenario, measure, truth, np.shape(numbers.estimate))
         cells = cell_rows(plan, measure, numbers._asdict() | {"exact": truth})
         yield from (factors | row for row in cells)
+
+
+def _like_cells(
+    plan: Plan, scenario: Scenario, measure: Measure, truth: Any, shape: tuple[int, ...]
+) -> np.ndarray:
+    """What `exact()` says of each of a measure's cells.
+
+    Raises
+    ------
+    StudyError
+        Where it is of another shape, or no number.
+    """
+    try:
+        return np.broadcast_to(np.asarray(truth, dtype=float), shape)
+    except (TypeError, ValueError) as error:
+        axes = cell_axes(plan, measure, len(shape))
+        sizes = ", ".join(f"{name}: {len(labels)}" for name, labels in axes.items()) or "none"
+        raise StudyError(
+            f"{scenario!r}: exact() gives {measure.name!r} {_kind_of(truth)}, which does not fit "
+            f"the measure's cells of shape {shape} (axes {sizes}), so theory cannot stand by the "
+            "estimates. Return one number, or an array with one for each cell."
+        ) from error
+
+
+def _kind_of(truth: Any) -> str:
+    """What was given instead of numbers, for an error."""
+    shape = np.shape(truth) if isinstance(truth, np.ndarray | list | tuple | float | int) else None
+    return f"values of shape {shape}" if shape is not None else f"{truth!r}"
 
 
 def exact_of(scenario: Scenario) -> Mapping[str, float | np.ndarray]:

@@ -14,6 +14,7 @@ from simstudy.engine.columns import checked_columns, count_failed
 from simstudy.engine.failures import is_machine_trouble, raising
 from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
 from simstudy.errors import ConfigError, StudyError, describe
+from simstudy.identity.names import identity
 from simstudy.store.layout import ERROR, Block
 
 
@@ -92,11 +93,23 @@ def _simulated(plan: Plan, scenario: Scenario, index: int) -> Any:
     """What `simulate` returns, or raises, from nothing but what the scenario declares."""
     for data in data_parts(scenario):
         data.check()
+    before = identity(scenario)
     with watching() as undeclared:
         try:
             return scenario.simulate(plan.streams(scenario, index), plan.block_size)
         finally:
             _refuse_undeclared(undeclared)
+            _refuse_changed(before, scenario)
+
+
+def _refuse_changed(before: str, scenario: Scenario) -> None:
+    """A scenario is the address of its streams and rows: another one has others."""
+    after = identity(scenario)
+    if after != before:
+        raise StudyError(
+            f"simulate changed its own scenario, from {before} to {after}: its replicates would "
+            "be stored as those of another. Keep what a block needs in local variables."
+        )
 
 
 def _refuse_undeclared(paths: Sequence[str]) -> None:

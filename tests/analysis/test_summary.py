@@ -279,3 +279,18 @@ def test_a_column_that_was_never_returned_is_named():
     study = Study("absent", [PValues()], [coverage("lower", "upper", truth=0.0)], axes, 10)
     with pytest.raises(StudyError, match="reads column 'lower', which simulate did not return"):
         study.run(10).summary  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("exact", "said"),
+    [(np.zeros(4), "values of shape (4,)"), ("a lot", "'a lot'")],
+)
+def test_theory_that_does_not_fit_the_cells_is_refused(exact, said, monkeypatch):
+    monkeypatch.setattr(TwoAxes, "exact", lambda self: {"bias": exact})
+    with pytest.raises(StudyError) as refusal:
+        two_axes().run(10).summary  # noqa: B018
+    assert str(refusal.value) == (
+        f"TwoAxes(n_obs=4, with_failures=False): exact() gives 'bias' {said}, which does not fit "
+        "the measure's cells of shape (2, 3) (axes method: 2, metric: 3), so theory cannot stand "
+        "by the estimates. Return one number, or an array with one for each cell."
+    )

@@ -25,6 +25,16 @@ def test_a_mistake_in_the_study_is_raised_with_its_scenario_and_not_recorded(on_
     assert str(refusal.value).startswith(f"{scenario!r}: ")
 
 
+def test_a_scenario_that_changes_itself_is_refused():
+    scenario = giving(lambda streams, n_rep: object.__setattr__(scenario, "k", 2.0))
+    with pytest.raises(StudyError) as refusal:
+        draw_block(plan_of(), scenario, 0)
+    assert str(refusal.value).endswith(
+        "simulate changed its own scenario, from Named(k=1) to Named(k=2): its replicates would be "
+        "stored as those of another. Keep what a block needs in local variables."
+    )
+
+
 def test_an_exception_is_rows_with_its_text():
     def simulate(streams, n_rep):
         raise ZeroDivisionError("nothing to divide by")
