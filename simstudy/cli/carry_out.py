@@ -113,7 +113,9 @@ def publish_result(request: Request, result: Any) -> int:
         **wanted,
         replace=settings.restart or settings.replace,
     )
-    print_closing(result, made)
+    print_closing(
+        result, made, lambda address: again(request.project, [*request.overrides, f"replay={address}"])
+    )
     return FAILED if result.n_failed or made.not_drawn else 0
 
 
@@ -123,7 +125,14 @@ def plan(request: Request) -> int:
     if settings.precision:
         from simstudy.output.terminal import print_cost
 
-        print_cost(request.study.forecast(settings.precision, settings.n_rep, settings.seed))
+        cost = request.study.forecast(settings.precision, settings.n_rep, settings.seed)
+        print_cost(cost)
+        n_over = int((cost["n_rep"] > settings.max_rep).sum())
+        if n_over:
+            print(
+                f"max_rep={settings.max_rep} ends {n_over} of these scenarios before they are so "
+                "precise; allow more with max_rep=..."
+            )
         return 0
     from simstudy.cli.inventory import plan_in_words, take_inventory
 

@@ -61,8 +61,7 @@ def read_requests(overrides: Sequence[str], project: Project) -> list[Request]:
                 cfg = compose(CONFIG, overrides=point, return_hydra_config=True)
             except Exception as error:  # Hydra, OmegaConf and ANTLR each raise their own
                 raise in_one_line(error, point, project) from None
-            name = cfg.hydra.runtime.choices["experiment"]
-            requests.append(read_request(cfg, name, project))
+            requests.append(read_request(cfg, cfg.hydra, project))
     return requests
 
 
@@ -86,8 +85,7 @@ def call_hydra(
 
         if statuses and statuses[-1] in last:
             return statuses[-1]
-        choice = HydraConfig.get().runtime.choices["experiment"]
-        statuses.append(carry_out(read_request(cfg, choice, project)))
+        statuses.append(carry_out(read_request(cfg, HydraConfig.get(), project)))
         return statuses[-1]
 
     with tempfile.TemporaryDirectory() as sweep:  # for Hydra's multirun.yaml, which nobody reads
