@@ -114,7 +114,9 @@ def publish_result(request: Request, result: Any) -> int:
         replace=settings.restart or settings.replace,
     )
     print_closing(
-        result, made, lambda address: again(request.project, [*request.overrides, f"replay={address}"])
+        result,
+        made,
+        lambda address: again(request.project, [*request.overrides, f"replay={address}"]),
     )
     return FAILED if result.n_failed or made.not_drawn else 0
 

@@ -6,13 +6,16 @@ Hydra takes the first file of a name that it finds: a project's `conf/` comes be
 import functools
 import itertools
 import re
+import shlex
 import sys
 import tempfile
+import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
@@ -22,14 +25,15 @@ from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
-from simstudy.cli.experiments import experiment_files, load_experiment
+from simstudy.cli.experiments import experiment_files, in_own_code, load_experiment
+from simstudy.cli.flags import SEVERAL, flags_first
 from simstudy.cli.project import Project
 from simstudy.cli.request import Request, read_request
-from simstudy.errors import ConfigError, nearest
+from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 
 CONF = Path(__file__).parent / "conf"
 CONFIG = "simstudy"
-FLAGS_OF_A_SWEEP = ("-m", "--multirun", "hydra.mode=MULTIRUN")
+FLAGS_OF_A_SWEEP = (*SEVERAL, "hydra.mode=MULTIRUN")
 
 
 class ProjectFirst(SearchPathPlugin):  # type: ignore[misc]
@@ -90,7 +94,7 @@ def call_hydra(
 
     with tempfile.TemporaryDirectory() as sweep:  # for Hydra's multirun.yaml, which nobody reads
         ours = [f"hydra.sweep.dir={sweep}"] if is_sweep(overrides) else []
-        sys.argv = [str(project.root / "run.py"), *overrides, *ours]
+        sys.argv = [str(project.root / "run.py"), *flags_first(overrides), *ours]
         job()
     return max(statuses, default=0)
 
@@ -118,23 +122,60 @@ def sweep_points(overrides: Sequence[str], project: Project) -> Iterator[list[st
     texts = [text for text in overrides if not text.startswith("-")]
     try:
         parsed = OverridesParser.create().parse_overrides(texts)
-    except HydraException as error:
-        raise in_one_line(error, texts, project) from None
+    except HydraException:
+        raise unreadable(texts) from None
     if not is_multirun(overrides):
-        refuse_sweep(parsed)
+        refuse_sweep(parsed, project)
     values = (choices(override, project) for override in parsed)
     yield from map(list, itertools.product(*values))
 
 
-def refuse_sweep(parsed: Sequence[Any]) -> None:
+def refuse_sweep(parsed: Sequence[Any], project: Project) -> None:
     """Several values without `-m` are a list with its brackets forgotten, or a flag forgotten."""
     for override in parsed:
         if override.is_sweep_override():
-            raise ConfigError(
-                f"{override.input_line} asks for several runs: add -m for these, or write the "
-                f"values in brackets, {override.get_key_element()}=[...], for one run with all of "
-                "them"
+            key = override.get_key_element()
+            brackets = (
+                f", or write the values in brackets, {key}=[...], for one run with all of them"
             )
+            raise ConfigError(
+                f"{override.input_line} asks for several runs: add -m for these"
+                + brackets * takes_a_list(key, parsed, project)
+            )
+
+
+def takes_a_list(key: str, parsed: Sequence[Any], project: Project) -> bool:
+    """Whether an experiment's option has several values in one run; no other setting does."""
+    group, _, name = key.lstrip("+").partition(".")
+    chosen = [other.value() for other in parsed if other.key_or_group == "experiment"]
+    if group != "experiment" or not name or not chosen:
+        return False
+    config = load_experiment(str(chosen[-1]), project.root).Config
+    return typing.get_origin(typing.get_type_hints(config).get(name)) is list
+
+
+def unreadable(texts: Sequence[str]) -> ConfigError:
+    """The first override that Hydra's grammar has no reading for, and how to write it."""
+    parser = OverridesParser.create()
+    for text in texts:
+        try:
+            parser.parse_override(text)
+        except HydraException as error:
+            return ConfigError(f"cannot read {text}: {_way_to_write(text, error)}")
+    return ConfigError(f"cannot read {' '.join(texts)}: quote the values")
+
+
+def _way_to_write(text: str, error: Exception) -> str:
+    key, sign, value = text.partition("=")
+    if not sign:
+        return "a setting is written NAME=VALUE"
+    if value.startswith("~"):
+        return f"write the folder in full, {key}={Path(value).expanduser()}"
+    if value and not set("[]{}()'\"\\") & set(value):
+        quoted = f"""{key}="{value}\""""
+        return f"quote the value, and the whole for the shell: {shlex.quote(quoted)}"
+    first = next(iter(str(error).splitlines()), type(error).__name__)
+    return f"{first}; brackets and quotes have to be closed"
 
 
 def choices(override: Any, project: Project) -> list[str]:
@@ -143,7 +184,12 @@ def choices(override: Any, project: Project) -> list[str]:
         return [override.input_line]
     value = override.value()
     if isinstance(value, Glob):
-        names = value.filter(options(override.key_or_group, project))
+        known = options(override.key_or_group, project)
+        names = value.filter(known)
+        if not names:
+            raise ConfigError(
+                f"{override.input_line} matches nothing; there is: {', '.join(known) or 'nothing'}"
+            )
     else:
         names = list(override.sweep_string_iterator())
     return [f"{override.get_key_element()}={name}" for name in names]
@@ -161,15 +207,31 @@ def offer_defaults(point: Sequence[str], project: Project, known: dict[str, Path
     """Give Hydra the defaults of an experiment that has no published values under `conf/`."""
     for text in point:
         group, _, name = text.partition("=")
+        if group.lstrip("+") == "experiment" and name and _bare(name) not in known:
+            raise ConfigError(f"{text}: no such experiment; {nearest(_bare(name), known)}")
         published = project.conf / "experiment" / f"{name}.yaml"
         if group == "experiment" and name in known and not published.exists():
-            defaults = asdict(load_experiment(name, project.root).Config())
+            module = load_experiment(name, project.root)
+            with in_own_code(module, "Config", project.root):
+                defaults = asdict(module.Config())
             ConfigStore.instance().store(group="experiment", name=name, node=defaults)
+
+
+def _bare(value: str) -> str:
+    """A value without the quotes that Hydra's grammar may need."""
+    return value.strip("'\"")
 
 
 # ---------------------------------------------------------------- refusals
 def in_one_line(error: Exception, overrides: Sequence[str], project: Project) -> Exception:
     """Hydra's refusal as ours: the key, the value, and the nearest thing that works."""
+    if isinstance(error, SimstudyError):
+        return error
+    if isinstance(error, RecursionError):
+        return ConfigError(f"the defaults in {project.conf}/config.yaml lead back to themselves")
+    trouble = next(filter(None, map(trouble_in, own_files(project))), None)
+    if trouble:
+        return ConfigError(trouble)
     text = str(error)
     group = re.search(r"Could not find '([\w/]+)/([^/']+)'", text)
     if group:
@@ -192,9 +254,31 @@ def unknown_key(key: str, overrides: Sequence[str]) -> str:
     """A key that is not in the config, and the nearest that is."""
     *parents, last = key.split(".")
     experiment = [text for text in overrides if text.startswith("experiment=")]
-    node = functools.reduce(_child, parents, compose(CONFIG, overrides=experiment))
+    composed = compose(CONFIG, overrides=experiment)
+    node = functools.reduce(_child, parents, composed)
+    if not parents and last in _child(composed, "experiment"):
+        return f"{key} is not a setting; did you mean 'experiment.{key}'?"
     where = f" of {'.'.join(parents)}" if parents else ""
     return f"{key} is not a setting{where}; {nearest(last, map(str, node))}"
+
+
+def own_files(project: Project) -> list[Path]:
+    """A project's config files, and what has such a name."""
+    return sorted(project.conf.rglob("*.yaml"))
+
+
+def trouble_in(path: Path) -> str:
+    """What keeps a file from being a config, with its line; empty, where nothing does."""
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        return f"{path}{line}, is no YAML: {error.problem}"
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        return f"{path} cannot be read: {describe(error)}"
+    if values is None or isinstance(values, dict):
+        return ""
+    return f"{path} holds {values!r}: write settings, each as NAME: VALUE"
 
 
 def _child(node: Any, name: str) -> Any:

@@ -35,8 +35,23 @@ def experiment_files(root: Path) -> dict[str, Path]:
             f"{root} has no folder {FOLDER}/, so there is no study to run. Go to the folder of a "
             "project, or lay one out: simstudy new my-study"
         )
-    files = {path.stem: path for path in folder.glob("[!_]*.py")}
-    return files | {path.parent.name: path for path in folder.glob(f"[!_]*/{STUDY}.py")}
+    return {name: path for name, path in _files(folder) if _is_name(name)}
+
+
+def misnamed_files(root: Path) -> list[Path]:
+    """Files that would be experiments, but for names that cannot be written as a setting."""
+    found = sorted(path for name, path in _files(root / FOLDER) if not _is_name(name))
+    return [path.relative_to(root) for path in found]
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Names and files, those of folders last."""
+    yield from ((path.stem, path) for path in folder.glob("[!_]*.py"))
+    yield from ((path.parent.name, path) for path in folder.glob(f"[!_]*/{STUDY}.py"))
+
+
+def _is_name(name: str) -> bool:
+    return name.replace("-", "_").isidentifier()
 
 
 def question_of(path: Path) -> str:

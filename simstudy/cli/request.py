@@ -8,11 +8,11 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from simstudy.cli.experiments import in_own_code, load_experiment
-from simstudy.cli.project import Project
 from simstudy.cli.groups import read_backend, read_scale
+from simstudy.cli.project import Project
 from simstudy.cli.settings import Settings, refuse_contradictions
-from simstudy.identity.source_files import sources_digest
 from simstudy.errors import ConfigError
+from simstudy.identity.source_files import sources_digest
 from simstudy.options import build
 
 MOST_BLOCKS = 10_000_000  # each is listed in memory: this many take about a gigabyte
@@ -88,9 +88,7 @@ def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
     out = settings.out or str(scale.out)
     sources = sources_digest(module.__file__)  # now that they are loaded: they may be edited later
     overrides = tuple(hydra.overrides.task)
-    return Request(
-        name, module, config, study, settings, n_rep, out, sources, project, overrides
-    )
+    return Request(name, module, config, study, settings, n_rep, out, sources, project, overrides)
 
 
 def _refuse_absurd(study: Any, n_rep: int) -> None:

@@ -1,7 +1,7 @@
 """What the command line sets, beyond the experiment's own factors."""
 
-from dataclasses import dataclass, field
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from simstudy.errors import ConfigError
