@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from simstudy.cli.endings import FAILED, again, interrupted, refuse
@@ -113,12 +114,13 @@ def publish_result(request: Request, result: Any) -> int:
         **wanted,
         replace=settings.restart or settings.replace,
     )
-    print_closing(
-        result,
-        made,
-        lambda address: again(request.project, [*request.overrides, f"replay={address}"]),
-    )
+    print_closing(result, made, partial(_replay_command, request))
     return FAILED if result.n_failed or made.not_drawn else 0
+
+
+def _replay_command(request: Request, address: str) -> str:
+    """What brings a replicate of this run back: the settings of this run, and its address."""
+    return again(request.project, [*request.overrides, f"replay={address}"])
 
 
 def plan(request: Request) -> int:

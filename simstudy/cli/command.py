@@ -36,7 +36,8 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
     Returns
     -------
     int
-        0 all is well; 1 a defect, with its traceback, or an output that cannot be written; 2 refused before any work; 3 some replicates
+        0 all is well; 1 a defect, with its traceback, or an output that cannot be written;
+        2 refused before any work; 3 some replicates
         failed or a figure could not be drawn; 130 interrupted; 141 nobody reads the output any
         more; 143 terminated.
     """

@@ -198,7 +198,7 @@ def choices(override: Any, project: Project) -> list[str]:
 def options(group: str, project: Project) -> list[str]:
     """The names in a config group: the project's and the package's."""
     folders = (project.conf / group, CONF / group)
-    names = {path.stem for folder in folders for path in folder.glob("*.yaml")}
+    names = {path.stem for folder in folders for path in folder.glob("*.yaml") if path.is_file()}
     own = experiment_files(project.root) if group == "experiment" else ()
     return sorted(names.union(own))
 
@@ -206,9 +206,10 @@ def options(group: str, project: Project) -> list[str]:
 def offer_defaults(point: Sequence[str], project: Project, known: dict[str, Path]) -> None:
     """Give Hydra the defaults of an experiment that has no published values under `conf/`."""
     for text in point:
-        group, _, name = text.partition("=")
-        if group.lstrip("+") == "experiment" and name and _bare(name) not in known:
-            raise ConfigError(f"{text}: no such experiment; {nearest(_bare(name), known)}")
+        group, _, value = text.partition("=")
+        name = _bare(value)
+        if group.lstrip("+") == "experiment" and name and name not in known:
+            raise ConfigError(f"{text}: no such experiment; {nearest(name, known)}")
         published = project.conf / "experiment" / f"{name}.yaml"
         if group == "experiment" and name in known and not published.exists():
             module = load_experiment(name, project.root)
@@ -229,9 +230,11 @@ def in_one_line(error: Exception, overrides: Sequence[str], project: Project) ->
         return error
     if isinstance(error, RecursionError):
         return ConfigError(f"the defaults in {project.conf}/config.yaml lead back to themselves")
-    trouble = next(filter(None, map(trouble_in, own_files(project))), None)
-    if trouble:
-        return ConfigError(trouble)
+    if isinstance(error, yaml.YAMLError | OSError | UnicodeDecodeError):
+        chosen = {_bare(override.partition("=")[2]) for override in overrides}
+        files = sorted(own_files(project), key=lambda path: path.stem not in chosen)
+        trouble = next(filter(None, map(trouble_in, files)), None)
+        return ConfigError(trouble or describe(error))
     text = str(error)
     group = re.search(r"Could not find '([\w/]+)/([^/']+)'", text)
     if group:

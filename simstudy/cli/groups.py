@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from simstudy.cli.project import Project
 from simstudy.cli.settings import BACKENDS
@@ -12,6 +12,8 @@ from simstudy.options import build, option
 
 CONF = Path(__file__).parent / "conf"
 SIZES = ("times", "n_rep")  # two ways to say one thing
+
+C = TypeVar("C")
 
 
 @dataclass
@@ -39,7 +41,7 @@ def read_scale(values: Any, name: str, project: Project) -> Scale:
     ConfigError
         Naming the key and the project's file.
     """
-    given = _stated(values, "scale", name, project)
+    given = _stated(values, "scale")
     base = _of_the_package("scale", name) or {"out": f"results/{name}", "times": 1}
     if any(key in given for key in SIZES):
         base = {key: value for key, value in base.items() if key not in SIZES}
@@ -54,7 +56,7 @@ def read_backend(values: Any, name: str, project: Project) -> str:
     ConfigError
         Naming the key and the project's file.
     """
-    given = _stated(values, "backend", name, project)
+    given = _stated(values, "backend")
     base = _of_the_package("backend", name)
     made = _built(Backend, base | given, "backend", name, project)
     if made.name is None:
@@ -64,13 +66,17 @@ def read_backend(values: Any, name: str, project: Project) -> str:
     return made.name
 
 
-def _stated(values: Any, group: str, name: str, project: Project) -> dict[str, Any]:
+def _stated(values: Any, group: str) -> dict[str, Any]:
     """The keys that a file of a group states, without those that it leaves empty."""
     if values is None or isinstance(values, Mapping):
         return {key: value for key, value in (values or {}).items() if value is not None}
+    if isinstance(values, list):
+        raise ConfigError(
+            f"a file of conf/{group}/ holds {values!r}: write settings there, each as NAME: VALUE"
+        )
     raise ConfigError(
         f"{group}: {values} in conf/config.yaml hides the files of conf/{group}/: choose one there "
-        f'with "defaults: [override /{group}: {values}]", or on the command line, {group}={name}'
+        f'with "defaults: [override /{group}: {values}]", or on the command line, {group}={values}'
     )
 
 
@@ -82,7 +88,7 @@ def _of_the_package(group: str, name: str) -> dict[str, Any]:
     return dict(yaml.safe_load(path.read_text())) if path.is_file() else {}
 
 
-def _built(cls: Any, values: Mapping[str, Any], group: str, name: str, project: Project) -> Any:
+def _built(cls: type[C], values: Mapping[str, Any], group: str, name: str, project: Project) -> C:
     try:
         return build(cls, values, prefix=f"{group}.")
     except ConfigError as error:

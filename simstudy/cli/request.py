@@ -80,6 +80,8 @@ def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
     name = choices["experiment"]
     module = load_experiment(name, project.root)
     config = read_config(module, plain.pop("experiment", None), project.root)
+    shard = plain.get("shard")
+    plain["shard"] = str(shard) if isinstance(shard, int) else shard  # 3 forgets its /N
     settings = build(Settings, plain | {"backend": backend})
     refuse_contradictions(settings)
     study = _study_of(module, config, project.root)
@@ -134,7 +136,7 @@ def _study_of(module: Any, config: Any, root: Path) -> Any:
     with in_own_code(module, "study(config)", root):
         study = module.study(config)
         if isinstance(study, Study):
-            study.plan().keys  # names every scenario, which one that is no dataclass has not
+            _ = study.plan().keys  # a scenario that is no dataclass has none
             return study
     raise ConfigError(
         f"{Path(module.__file__).relative_to(root)}: study(config) gave {study!r}, and has to give "

@@ -79,5 +79,12 @@ def read_shard(text: str | None) -> tuple[int, int] | None:
         return int(index), int(total)
     raise ConfigError(
         f"shard={text}: allowed is i/N with whole numbers 1 <= i <= N; "
-        "nearest that works: shard=1/1"
+        f"nearest that works: shard={_nearest_shard(index, total or index)}"
     )
+
+
+def _nearest_shard(index: str, total: str) -> str:
+    if not (index.isdecimal() and total.isdecimal()):
+        return "1/1"
+    n_shards = max(int(total), 1)
+    return f"{min(max(int(index), 1), n_shards)}/{n_shards}"

@@ -157,7 +157,7 @@ def _status_of_all(project: Project, given: Sequence[str]) -> "list[StatusLine]"
     lines: list[StatusLine] = []
     for name in experiment_names(project.root):
         try:
-            lines += status_lines(project, [f"experiment={name}", *given])
+            lines += status_lines(project, [f'experiment="{name}"', *given])
         except SimstudyError as error:
             lines.append(refused_line(name, error))
     return lines
