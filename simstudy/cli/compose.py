@@ -57,6 +57,8 @@ def read_requests(overrides: Sequence[str], project: Project) -> list[Request]:
     """Compose every point of the sweep once, so that a mistake is one line and not a traceback."""
     known = experiment_files(project.root)
     look_into(project)
+    if (project.conf / "config.yaml").is_dir():  # which Hydra would pass by
+        raise ConfigError(trouble_in(project.conf / "config.yaml"))
     requests = []
     with initialize_config_dir(str(CONF), version_base=None):
         for point in sweep_points(overrides, project):
@@ -171,7 +173,7 @@ def _way_to_write(text: str, error: Exception) -> str:
         return "a setting is written NAME=VALUE"
     if value.startswith("~"):
         return f"write the folder in full, {key}={Path(value).expanduser()}"
-    if value and not set("[]{}()'\"\\") & set(value):
+    if value and value[0] not in "[{" and not set("'\"\\") & set(value):
         quoted = f"""{key}="{value}\""""
         return f"quote the value, and the whole for the shell: {shlex.quote(quoted)}"
     first = next(iter(str(error).splitlines()), type(error).__name__)
@@ -230,17 +232,17 @@ def in_one_line(error: Exception, overrides: Sequence[str], project: Project) ->
         return error
     if isinstance(error, RecursionError):
         return ConfigError(f"the defaults in {project.conf}/config.yaml lead back to themselves")
-    if isinstance(error, yaml.YAMLError | OSError | UnicodeDecodeError):
-        chosen = {_bare(override.partition("=")[2]) for override in overrides}
-        files = sorted(own_files(project), key=lambda path: path.stem not in chosen)
-        trouble = next(filter(None, map(trouble_in, files)), None)
-        return ConfigError(trouble or describe(error))
     text = str(error)
     group = re.search(r"Could not find '([\w/]+)/([^/']+)'", text)
     if group:
         kind, name = group.groups()
+        own = project.conf / kind / f"{name}.yaml"
+        if own.is_dir():
+            return ConfigError(trouble_in(own))
         known = options(kind, project)
         return ConfigError(f"{kind}={name}: no such {kind}; {nearest(name, known)}")
+    if isinstance(error, yaml.YAMLError | OSError | UnicodeDecodeError):
+        return ConfigError(trouble_with_files(overrides, project) or describe(error))
     if "must specify" in text.lower():
         return ConfigError(
             f"no experiment given: {project.runs} experiment=NAME; "
@@ -265,9 +267,11 @@ def unknown_key(key: str, overrides: Sequence[str]) -> str:
     return f"{key} is not a setting{where}; {nearest(last, map(str, node))}"
 
 
-def own_files(project: Project) -> list[Path]:
-    """A project's config files, and what has such a name."""
-    return sorted(project.conf.rglob("*.yaml"))
+def trouble_with_files(overrides: Sequence[str], project: Project) -> str:
+    """What is wrong with a project's config files, those first that the overrides choose."""
+    chosen = {_bare(text.partition("=")[2]) for text in overrides}
+    files = sorted(project.conf.rglob("*.yaml"), key=lambda path: (path.stem not in chosen, path))
+    return next(filter(None, map(trouble_in, files)), "")
 
 
 def trouble_in(path: Path) -> str:

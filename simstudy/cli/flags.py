@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from simstudy.errors import ConfigError, nearest
+from simstudy.errors import ConfigError
 
 HELP = ("--help", "-h")
 VERSION = "--version"
@@ -54,4 +54,4 @@ def _meant(text: str) -> str:
     bare = text.lstrip("-")
     if "=" in bare:
         return f"a setting has no dashes: did you mean '{bare}'?"
-    return nearest(text, (*HELP, VERSION, *SEVERAL, "--cfg=job"))
+    return f"there is: {', '.join((*HELP, VERSION, *SEVERAL, '--cfg=job'))}"

@@ -75,8 +75,8 @@ def _stated(values: Any, group: str) -> dict[str, Any]:
             f"a file of conf/{group}/ holds {values!r}: write settings there, each as NAME: VALUE"
         )
     raise ConfigError(
-        f"{group}: {values} in conf/config.yaml hides the files of conf/{group}/: choose one there "
-        f'with "defaults: [override /{group}: {values}]", or on the command line, {group}={values}'
+        f"{group}: {values} in conf/config.yaml hides the files of conf/{group}/: choose one of "
+        f"them there instead, with defaults: [override /{group}: {values}]"
     )
 
 

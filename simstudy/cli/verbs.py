@@ -68,9 +68,6 @@ def _meant(project: Project, word: str) -> str:
 # ---------------------------------------------------------------- one study, or a sweep
 def run(asked: Asked) -> int:
     """Carry out a study, or a sweep of them."""
-    from simstudy.cli.experiments import experiment_files
-
-    experiment_files(asked.project.root)  # refuses a folder without any, before Hydra is loaded
     refuse_words(asked)
     overrides = [open_key(text) for text in asked.arguments]
     with no_garbage(to_the_end=asked.is_program):
@@ -89,14 +86,24 @@ def run(asked: Asked) -> int:
 
 
 def refuse_words(asked: Asked) -> None:
-    """Refuse what is no setting: a verb stands first, and there is one."""
+    """Refuse what is no setting, before Hydra is loaded: a verb stands first, and there is one.
+
+    Raises
+    ------
+    ConfigError
+        Here also for a folder without experiments.
+    """
+    from simstudy.cli.experiments import experiment_files
+
+    known = experiment_files(asked.project.root)
     for word in filter(is_word, asked.arguments):
         if word in VERBS:
             raise ConfigError(
                 f"{word} stands in the wrong place: a command has one verb, before everything "
                 f"else, as in {VERBS[word].usage}"
             )
-        raise ConfigError(f"{word} is no setting: a setting is written NAME=VALUE")
+        meant = f"experiment={word}" if word in known else f"{word}=VALUE"
+        raise ConfigError(f"{word} is no setting; did you mean '{meant}'?")
 
 
 def open_key(argument: str) -> str:
