@@ -19,8 +19,11 @@ def read_flags(arguments: Sequence[str]) -> list[str]:
     ConfigError
         For a flag that there is not.
     """
-    words = list(_joined(arguments))
-    return sorted(map(_known, words), key=_is_flag)  # stable: the others keep their order
+    words = [_known(text) for text in _joined(arguments)]
+    shown = [text for text in words if text.startswith(SHOWN)]
+    if shown and any(text in SEVERAL for text in words):
+        raise ConfigError(f"{shown[0]} shows the settings of one run: leave out -m")
+    return sorted(words, key=_is_flag)  # stable: the others keep their order
 
 
 def flags_first(arguments: Sequence[str]) -> list[str]:

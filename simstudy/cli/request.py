@@ -81,7 +81,7 @@ def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
     module = load_experiment(name, project.root)
     config = read_config(module, plain.pop("experiment", None), project.root)
     shard = plain.get("shard")
-    plain["shard"] = str(shard) if isinstance(shard, int) else shard  # 3 forgets its /N
+    plain["shard"] = str(shard).lower() if isinstance(shard, int) else shard  # 3 forgets its /N
     settings = build(Settings, plain | {"backend": backend})
     refuse_contradictions(settings)
     study = _study_of(module, config, project.root)

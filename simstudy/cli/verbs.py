@@ -69,6 +69,7 @@ def _meant(project: Project, word: str) -> str:
 def run(asked: Asked) -> int:
     """Carry out a study, or a sweep of them."""
     refuse_words(asked)
+    refuse_deletions(asked)
     overrides = [open_key(text) for text in asked.arguments]
     with no_garbage(to_the_end=asked.is_program):
         from simstudy.cli.carry_out import carry_out
@@ -83,6 +84,16 @@ def run(asked: Asked) -> int:
         lambda request: carry_out(request, asked.project, overrides),
         last={INTERRUPTED, TERMINATED},
     )
+
+
+def refuse_deletions(asked: Asked) -> None:
+    """Refuse `~NAME`, which Hydra reads as taking a setting away."""
+    for text in asked.arguments:
+        if text.startswith("~") and not text.startswith("~hydra"):
+            raise ConfigError(
+                f"{text} takes a setting away, and a run needs them all: leave it out for what it "
+                f"is by itself, or say {text.lstrip('~').partition('=')[0]}=VALUE"
+            )
 
 
 def refuse_words(asked: Asked) -> None:

@@ -69,6 +69,8 @@ def said(project, capsys, monkeypatch):
         (["-p", "out=h1"], "-p is no flag; there is: --help, -h, "),
         (["--n_rep=5"], "--n_rep=5 is no flag; a setting has no dashes: did you mean 'n_rep=5'?"),
         (["--cfg", "nothing"], "--cfg=nothing: what it shows is one of job, hydra, all"),
+        (["-m", "--cfg", "job"], "--cfg=job shows the settings of one run: leave out -m"),
+        (["~n_rep"], "~n_rep takes a setting away"),
         (["restart=true", "shard=1/2"], "restart=true with shard=1/2: every share would delete"),
         (["precision=0.01"], "precision=0.01: name the measure"),
         (["n_rep=${foo}"], "n_rep cannot be read: Interpolation key 'foo' not found"),
@@ -232,6 +234,21 @@ def test_a_failure_names_the_whole_command_that_shows_it(tmp_path):
     assert line.startswith("see it happen: simstudy run experiment=fragile 'experiment.n_obs=[3")
     assert " seed=3 out=there n_rep=50 " in line
     assert "ZeroDivisionError" in simstudy(tmp_path, *words_of(line)).stderr
+
+
+def test_a_notebook_is_told_what_to_say_in_python(capsys):
+    from simstudy import Study, grid
+    from simstudy.engine.block import Address
+    from simstudy.output.folder import Published
+    from simstudy.output.terminal import print_closing
+    from tests.toy import Toy
+
+    study = Study("toy", grid(Toy, breaks=[True]), block_size=10)
+    result = study.run(10, seed=3)
+    print_closing(result, Published(result.folder, [], {}))
+    (line,) = [text for text in capsys.readouterr().out.splitlines() if "see it happen" in text]
+    with pytest.raises(ZeroDivisionError):
+        eval(line.removeprefix("see it happen: "), {"study": study, "Address": Address})
 
 
 def words_of(line: str) -> list[str]:
