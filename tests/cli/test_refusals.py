@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from simstudy.cli import main
@@ -236,14 +238,25 @@ def test_a_failure_names_the_whole_command_that_shows_it(tmp_path):
     assert "ZeroDivisionError" in simstudy(tmp_path, *words_of(line)).stderr
 
 
+@dataclass(frozen=True)
+class Fragile:
+    """Divides by zero wherever a value is above its limit."""
+
+    limit: int
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").standard_normal(n_rep)
+        return {"x": np.array([1 / 0 if value > self.limit else value for value in x])}
+
+
 def test_a_notebook_is_told_what_to_say_in_python(capsys):
     from simstudy import Study, grid
     from simstudy.engine.block import Address
+    from simstudy.measures import mean
     from simstudy.output.folder import Published
     from simstudy.output.terminal import print_closing
-    from tests.toy import Toy
 
-    study = Study("toy", grid(Toy, breaks=[True]), block_size=10)
+    study = Study("fragile", grid(Fragile, limit=[0]), [mean("x")], block_size=10)
     result = study.run(10, seed=3)
     print_closing(result, Published(result.folder, [], {}))
     (line,) = [text for text in capsys.readouterr().out.splitlines() if "see it happen" in text]
