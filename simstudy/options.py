@@ -1,6 +1,7 @@
 """Typed settings with ranges: what a value may be, said once, where the field is declared."""
 
 import dataclasses
+import difflib
 import math
 import types
 import typing
@@ -9,9 +10,11 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from simstudy.errors import ConfigError, nearest
+from simstudy.errors import ConfigError, describe, nearest
 
 C = TypeVar("C")
+IN_OTHER_WORDS = {"0": False, "no": False, "off": False, "n": False, "f": False, "false": False}
+IN_OTHER_WORDS |= {"1": True, "yes": True, "on": True, "y": True, "t": True, "true": True}
 
 
 @dataclass(frozen=True)
@@ -53,13 +56,27 @@ class Option:
         return " and ".join(filter(None, bounds))
 
     def nearest(self, value: Any, kind: Any, published: Any) -> Any:
-        """A value that works, as near to `value` as there is; the published one if none is near."""
+        """A value that works, as near to `value` as there is; the published one if none is near.
+
+        None, where that one would be refused as well.
+        """
+        near = self._near(value, kind, published)
+        exact = None if near is None else _as_kind(near, kind)
+        return exact if exact is not None and self.allows(exact) else None
+
+    def _near(self, value: Any, kind: Any, published: Any) -> Any:
+        if kind is bool:
+            return IN_OTHER_WORDS.get(str(value).lower(), published)
+        if kind is str and self.one_of:
+            close = difflib.get_close_matches(str(value), self.one_of, n=1)
+            return close[0] if close else published or self.one_of[0]
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             number = kind(round(value)) if kind is int else value
             known = [n for n in (number, self.at_least, self.at_most) if n is not None]
             near = sorted(filter(self.allows, known), key=lambda candidate: abs(candidate - value))
             return near[0] if near else published
-        return self.at_least if published is None else published
+        works = published is not None and _as_kind(published, kind) is not None
+        return published if works else self.at_least
 
 
 def option(
@@ -112,12 +129,19 @@ def _published_values(experiment_file: Path) -> dict[str, Any]:
     named = experiment_file.parent if is_folder else experiment_file
     path = named.parents[1] / "conf" / "experiment" / f"{named.stem}.yaml"
     try:
-        return dict(yaml.safe_load(path.read_text()) or {})
+        values = yaml.safe_load(path.read_text()) or {}
     except FileNotFoundError:
         raise ConfigError(
             f"{experiment_file.name} takes its published values from {path}, which is not there. "
             "Write that file, or give every option of Config a default."
         ) from None
+    except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}, line {mark.line + 1}," if mark else str(path)
+        raise ConfigError(f"{where} cannot be read: {describe(error)}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path} holds {values!r}: write options there, each as NAME: VALUE")
+    return values
 
 
 def _same_keys(cls: Any, values: Mapping[str, Any], experiment_file: str) -> None:
@@ -230,9 +254,8 @@ def in_words(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple[st
         about = declared.metadata.get("option", Option(""))
         value = (values or {}).get(declared.name, _default(declared))
         allowed = _allowed(_kinds(hints[declared.name])[0], about)
-        shown = str(value).lower() if isinstance(value, bool) else _shown(value)
         said = "; ".join(filter(None, [about.help, allowed]))
-        told.append((declared.name, said if value is None else f"{said} ({shown})"))
+        told.append((declared.name, said if value is None else f"{said} ({_shown(value)})"))
     return told
 
 
@@ -261,11 +284,14 @@ def _refusal(
         values = value if isinstance(value, list) else [value]
         near = [near if member is wrong else member for member in values]
     allowed = _allowed(kind, about)
-    hint = "" if near is None else f"; nearest that works: {name}={_shown(near)}"
+    works = None not in near if many else near is not None
+    hint = f"; nearest that works: {name}={_shown(near)}" if works else ""
     return f"{name}={_shown(value)}: allowed is {allowed} ({about.help}){hint}"
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, list):
         return "[" + ",".join(map(_shown, value)) + "]"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -89,6 +89,7 @@ class Study:
         self._refuse_bad_names()
         if self.block_size < 1:
             raise StudyError(f"block_size={self.block_size}: a block holds at least 1 replicate.")
+        check_n_rep(self.n_rep)
         self._refuse_bad_policy()
         if not self.scenarios:
             raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")

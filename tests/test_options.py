@@ -101,7 +101,7 @@ def test_good_values_come_out_as_their_declared_type(given, is_now):
         ),
         (
             {"figures": "yes"},
-            "figures=yes: allowed is true or false (draw them); nearest that works: figures=True",
+            "figures=yes: allowed is true or false (draw them); nearest that works: figures=true",
         ),
         ({"n_ob": 3}, "n_ob is not a setting; did you mean 'n_obs'?"),
     ],

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from simstudy.cli.endings import FAILED, again, interrupted, refuse
@@ -113,8 +114,13 @@ def publish_result(request: Request, result: Any) -> int:
         **wanted,
         replace=settings.restart or settings.replace,
     )
-    print_closing(result, made)
+    print_closing(result, made, partial(_replay_command, request))
     return FAILED if result.n_failed or made.not_drawn else 0
+
+
+def _replay_command(request: Request, address: str) -> str:
+    """What brings a replicate of this run back: the settings of this run, and its address."""
+    return again(request.project, [*request.overrides, f"replay={address}"])
 
 
 def plan(request: Request) -> int:
@@ -123,7 +129,14 @@ def plan(request: Request) -> int:
     if settings.precision:
         from simstudy.output.terminal import print_cost
 
-        print_cost(request.study.forecast(settings.precision, settings.n_rep, settings.seed))
+        cost = request.study.forecast(settings.precision, settings.n_rep, settings.seed)
+        print_cost(cost)
+        n_over = int((cost["n_rep"] > settings.max_rep).sum())
+        if n_over:
+            print(
+                f"max_rep={settings.max_rep} ends {n_over} of these scenarios before they are so "
+                "precise; allow more with max_rep=..."
+            )
         return 0
     from simstudy.cli.inventory import plan_in_words, take_inventory
 

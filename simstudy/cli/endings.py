@@ -11,7 +11,7 @@ from typing import Any
 
 from simstudy.cli.project import Project
 
-REFUSED, FAILED, INTERRUPTED, TERMINATED = 2, 3, 130, 143
+DEFECT, REFUSED, FAILED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
 
 
 class Terminated(KeyboardInterrupt):

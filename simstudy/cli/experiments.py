@@ -1,9 +1,12 @@
 """Experiments on disk: a file below `experiments/`, or a folder with its `study.py`."""
 
 import ast
+import contextlib
 import importlib
 import sys
 import traceback
+from collections.abc import Iterator
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -32,15 +35,30 @@ def experiment_files(root: Path) -> dict[str, Path]:
             f"{root} has no folder {FOLDER}/, so there is no study to run. Go to the folder of a "
             "project, or lay one out: simstudy new my-study"
         )
-    files = {path.stem: path for path in folder.glob("[!_]*.py")}
-    return files | {path.parent.name: path for path in folder.glob(f"[!_]*/{STUDY}.py")}
+    return {name: path for name, path in _files(folder) if _is_name(name)}
+
+
+def misnamed_files(root: Path) -> list[Path]:
+    """Files that would be experiments, but for names that cannot be written as a setting."""
+    found = sorted(path for name, path in _files(root / FOLDER) if not _is_name(name))
+    return [path.relative_to(root) for path in found]
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Names and files, those of folders last."""
+    yield from ((path.stem, path) for path in folder.glob("[!_]*.py"))
+    yield from ((path.parent.name, path) for path in folder.glob(f"[!_]*/{STUDY}.py"))
+
+
+def _is_name(name: str) -> bool:
+    return name.replace("-", "_").isidentifier()
 
 
 def question_of(path: Path) -> str:
     """The first line of an experiment's docstring, read without running the file."""
     try:
         text = ast.get_docstring(ast.parse(path.read_bytes())) or ""
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, OSError) as error:
         return f"cannot be read: {describe(error)}"
     return text.partition("\n")[0]
 
@@ -58,14 +76,29 @@ def load_experiment(name: str, root: Path) -> ModuleType:
         raise ConfigError(f"experiment={name}: no such experiment; {nearest(name, files)}")
     sys.path[:0] = [] if str(root) in sys.path else [str(root)]
     module = _imported(name, files[name], root)
+    _refuse_undeclared(module, files[name], root)
+    return module
+
+
+def _refuse_undeclared(module: ModuleType, path: Path, root: Path) -> None:
+    """Refuse a file without `Config` and `study`, or with something else of these names."""
     for needed in ("Config", "study"):
         if not hasattr(module, needed):
             raise ConfigError(
-                f"{files[name].relative_to(root)} has no {needed}: an experiment declares Config, "
+                f"{path.relative_to(root)} has no {needed}: an experiment declares Config, "
                 "a dataclass of its options, and study(config), which gives the Study. Begin the "
                 "name of a file that is no experiment with _."
             )
-    return module
+    if not (isinstance(module.Config, type) and is_dataclass(module.Config)):
+        raise ConfigError(
+            f"Config of {path.relative_to(root)} is no dataclass: write @dataclass above it, so "
+            "that its options can be set."
+        )
+    if not callable(module.study):
+        raise ConfigError(
+            f"study of {path.relative_to(root)} is no function: write study(config), which gives "
+            "the Study."
+        )
 
 
 def _imported(name: str, path: Path, root: Path) -> ModuleType:
@@ -79,6 +112,21 @@ def _imported(name: str, path: Path, root: Path) -> ModuleType:
     except (Exception, SystemExit) as error:  # whatever a user's file does while it is imported
         raise ConfigError(
             f"experiment={name} cannot be imported: {_place(error, path, root)} raised "
+            f"{describe(error)}. Mend that line, then run this again."
+        ) from error
+
+
+@contextlib.contextmanager
+def in_own_code(module: ModuleType, what: str, root: Path) -> Iterator[None]:
+    """Name file and line of whatever an experiment's own code raises."""
+    path = Path(module.__file__ or "")
+    try:
+        yield
+    except SimstudyError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ConfigError(
+            f"{what} of {_below(path, root)} cannot be made: {_place(error, path, root)} raised "
             f"{describe(error)}. Mend that line, then run this again."
         ) from error
 

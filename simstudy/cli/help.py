@@ -64,11 +64,12 @@ def _scales(project: Project) -> str:
 
 def _experiment(project: Project, name: str) -> list[str]:
     """An experiment's question, and its options with their published values."""
-    from simstudy.cli.experiments import load_experiment
+    from simstudy.cli.experiments import in_own_code, load_experiment
 
     module = load_experiment(name, project.root)
     question = (module.__doc__ or "").strip().partition("\n")[0]
-    published = module.Config()
+    with in_own_code(module, "Config", project.root):
+        published = module.Config()
     values = {field.name: getattr(published, field.name) for field in fields(published)}
     described = ((f"experiment.{key}", text) for key, text in in_words(module.Config, values))
     return [f"{name}: {question}", *_columns(described)]

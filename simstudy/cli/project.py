@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from simstudy.errors import ConfigError
+
+PROGRAM, OF_A_SCRIPT = "simstudy", "python run.py"
+
 
 @dataclass(frozen=True)
 class Project:
@@ -22,14 +26,19 @@ class Project:
     @classmethod
     def of(cls, script: str | None) -> "Project":
         """The folder of a project's `run.py`, wherever one stands; without it, the current one."""
-        if script is None:
-            return cls(Path.cwd(), "simstudy")
-        return cls(Path(script).resolve().parent, "python run.py")
+        try:
+            if script is None:
+                return cls(Path.cwd(), PROGRAM)
+            return cls(Path(script).resolve().parent, OF_A_SCRIPT)
+        except FileNotFoundError:
+            raise ConfigError(
+                "the folder that one stands in is no longer there: cd to one that is"
+            ) from None
 
     @property
     def runs(self) -> str:
         """What a user types to run a study; a project's own script needs no verb for it."""
-        return "simstudy run" if self.program == "simstudy" else self.program
+        return "simstudy run" if self.program == PROGRAM else self.program
 
     @property
     def conf(self) -> Path:

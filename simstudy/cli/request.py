@@ -5,12 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from simstudy.cli.experiments import load_experiment
+from simstudy.cli.experiments import in_own_code, load_experiment
+from simstudy.cli.groups import read_backend, read_scale
 from simstudy.cli.project import Project
-from simstudy.cli.settings import Settings, read_shard
+from simstudy.cli.settings import Settings, refuse_contradictions
+from simstudy.errors import ConfigError
 from simstudy.identity.source_files import sources_digest
 from simstudy.options import build
+
+MOST_BLOCKS = 10_000_000  # each is listed in memory: this many take about a gigabyte
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class Request:
         Folder under which the study keeps its own.
     sources
         Digest of all sources behind its outputs, as they were when they were loaded.
+    project, overrides
+        Where it was asked for, and what a user typed for this one, without the others of a sweep.
     """
 
     name: str
@@ -43,6 +50,8 @@ class Request:
     n_rep: int
     out: str
     sources: str
+    project: Project
+    overrides: tuple[str, ...]
 
     @property
     def folder(self) -> Path:
@@ -57,17 +66,79 @@ class Request:
         return made_by | ({"precision": targets} if targets else {})
 
 
-def read_request(cfg: Any, name: str, project: Project) -> Request:
-    """Types and ranges of everything, before any work."""
-    ours = OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
-    plain: Any = OmegaConf.to_container(ours, resolve=True)
-    scale, backend = plain.pop("scale"), plain.pop("backend")
+def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
+    """Types and ranges of everything, before any work.
+
+    Parameters
+    ----------
+    hydra
+        What Hydra says of this job: which file it chose of each group, and its overrides.
+    """
+    plain, choices = _plain(cfg), hydra.runtime.choices
+    scale = read_scale(plain.pop("scale", None), choices["scale"], project)
+    backend = read_backend(plain.pop("backend", None), choices["backend"], project)
+    name = choices["experiment"]
     module = load_experiment(name, project.root)
-    config = build(module.Config, plain.pop("experiment"), prefix="experiment.")
-    settings = build(Settings, plain | {"backend": backend["name"]})
-    read_shard(settings.shard)
-    study = module.study(config)
-    n_rep = settings.n_rep or scale["n_rep"] or scale["times"] * study.n_rep
-    out = settings.out or scale["out"]
+    config = read_config(module, plain.pop("experiment", None), project.root)
+    shard = plain.get("shard")
+    plain["shard"] = str(shard).lower() if isinstance(shard, int) else shard  # 3 forgets its /N
+    settings = build(Settings, plain | {"backend": backend})
+    refuse_contradictions(settings)
+    study = _study_of(module, config, project.root)
+    n_rep = settings.n_rep or scale.n_rep or max(1, round((scale.times or 1) * study.n_rep))
+    _refuse_absurd(study, n_rep)
+    out = settings.out or str(scale.out)
     sources = sources_digest(module.__file__)  # now that they are loaded: they may be edited later
-    return Request(name, module, config, study, settings, n_rep, out, sources)
+    overrides = tuple(hydra.overrides.task)
+    return Request(name, module, config, study, settings, n_rep, out, sources, project, overrides)
+
+
+def _refuse_absurd(study: Any, n_rep: int) -> None:
+    """Refuse more blocks than can be listed in memory, before anything tries."""
+    n_blocks = -(-n_rep // study.block_size) * len(study.scenarios)
+    if n_blocks > MOST_BLOCKS:
+        raise ConfigError(
+            f"n_rep={n_rep} is {n_blocks:,} blocks of {study.block_size} replicates in all "
+            f"{len(study.scenarios)} scenarios, and {MOST_BLOCKS:,} are the most that a run can "
+            "list. Ask for fewer replicates, or give the Study a larger block_size."
+        )
+
+
+def _plain(cfg: Any) -> dict[str, Any]:
+    """A composed config as plain values, without what is Hydra's."""
+    ours = OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
+    try:
+        plain: Any = OmegaConf.to_container(ours, resolve=True)
+    except OmegaConfBaseException as error:
+        first, key = str(error).splitlines()[0], getattr(error, "full_key", None)
+        raise ConfigError(
+            f"{key or 'a setting'} cannot be read: {first}. ${{...}} stands for another setting's "
+            "value; write the value itself."
+        ) from None
+    return dict(plain)
+
+
+def read_config(module: Any, values: Any, root: Path) -> Any:
+    """An experiment's options, checked."""
+    if values is not None and not isinstance(values, dict):
+        raise ConfigError(
+            f"experiment is {values!r} in the config: its options are keys below it, as in "
+            "experiment.NAME=VALUE."
+        )
+    with in_own_code(module, "Config", root):
+        return build(module.Config, values or {}, prefix="experiment.")
+
+
+def _study_of(module: Any, config: Any, root: Path) -> Any:
+    """What `study(config)` gives; its errors are the user's, and are named with their line."""
+    from simstudy.study import Study
+
+    with in_own_code(module, "study(config)", root):
+        study = module.study(config)
+        if isinstance(study, Study):
+            _ = study.plan().keys  # a scenario that is no dataclass has none
+            return study
+    raise ConfigError(
+        f"{Path(module.__file__).relative_to(root)}: study(config) gave {study!r}, and has to give "
+        "the Study: end it with return Study(...)."
+    )

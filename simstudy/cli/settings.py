@@ -1,10 +1,13 @@
 """What the command line sets, beyond the experiment's own factors."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from simstudy.errors import ConfigError
 from simstudy.options import option
+
+BACKENDS = ("auto", "loky", "threads", "inline")
 
 
 @dataclass
@@ -17,7 +20,7 @@ class Settings:
     backend: str = option(
         "where blocks are computed",
         default="auto",
-        one_of=("auto", "loky", "threads", "inline"),
+        one_of=BACKENDS,
     )
     out: str | None = option("folder of the results")
     keep: str = option("what is stored", default="replicates", one_of=("replicates", "summary"))
@@ -38,6 +41,29 @@ class Settings:
     progress: bool = option("show how far the run is", default=True)
 
 
+def refuse_contradictions(settings: Settings) -> None:
+    """Refuse settings that are each fine, and make no sense together, or no sense at all.
+
+    Raises
+    ------
+    ConfigError
+        Where they do not go together.
+    """
+    if not isinstance(settings.precision, Mapping):
+        raise ConfigError(
+            f"precision={settings.precision}: name the measure whose Monte Carlo error that is, as "
+            f"in precision.MEASURE={settings.precision}"
+        )
+    if settings.out == "":
+        raise ConfigError("out= is empty, and names the folder of the results; write out=results")
+    if read_shard(settings.shard) and settings.restart:
+        raise ConfigError(
+            f"restart=true with shard={settings.shard}: every share would delete the blocks of the "
+            "others. Delete the study's folder first, or begin once with restart=true and without "
+            "shard; then run the shares without restart."
+        )
+
+
 def read_shard(text: str | None) -> tuple[int, int] | None:
     """`3/100` as (3, 100).
 
@@ -53,5 +79,12 @@ def read_shard(text: str | None) -> tuple[int, int] | None:
         return int(index), int(total)
     raise ConfigError(
         f"shard={text}: allowed is i/N with whole numbers 1 <= i <= N; "
-        "nearest that works: shard=1/1"
+        f"nearest that works: shard={_nearest_shard(index, total or index)}"
     )
+
+
+def _nearest_shard(index: str, total: str) -> str:
+    if not (index.isdecimal() and total.isdecimal()):
+        return "1/1"
+    n_shards = max(int(total), 1)
+    return f"{min(max(int(index), 1), n_shards)}/{n_shards}"

@@ -68,9 +68,8 @@ def _meant(project: Project, word: str) -> str:
 # ---------------------------------------------------------------- one study, or a sweep
 def run(asked: Asked) -> int:
     """Carry out a study, or a sweep of them."""
-    from simstudy.cli.experiments import experiment_files
-
-    experiment_files(asked.project.root)  # refuses a folder without any, before Hydra is loaded
+    refuse_words(asked)
+    refuse_deletions(asked)
     overrides = [open_key(text) for text in asked.arguments]
     with no_garbage(to_the_end=asked.is_program):
         from simstudy.cli.carry_out import carry_out
@@ -85,6 +84,37 @@ def run(asked: Asked) -> int:
         lambda request: carry_out(request, asked.project, overrides),
         last={INTERRUPTED, TERMINATED},
     )
+
+
+def refuse_deletions(asked: Asked) -> None:
+    """Refuse `~NAME`, which Hydra reads as taking a setting away."""
+    for text in asked.arguments:
+        if text.startswith("~") and not text.startswith("~hydra"):
+            raise ConfigError(
+                f"{text} takes a setting away, and a run needs them all: leave it out for what it "
+                f"is by itself, or say {text.lstrip('~').partition('=')[0]}=VALUE"
+            )
+
+
+def refuse_words(asked: Asked) -> None:
+    """Refuse what is no setting, before Hydra is loaded: a verb stands first, and there is one.
+
+    Raises
+    ------
+    ConfigError
+        Here also for a folder without experiments.
+    """
+    from simstudy.cli.experiments import experiment_files
+
+    known = experiment_files(asked.project.root)
+    for word in filter(is_word, asked.arguments):
+        if word in VERBS:
+            raise ConfigError(
+                f"{word} stands in the wrong place: a command has one verb, before everything "
+                f"else, as in {VERBS[word].usage}"
+            )
+        meant = f"experiment={word}" if word in known else f"{word}=VALUE"
+        raise ConfigError(f"{word} is no setting; did you mean '{meant}'?")
 
 
 def open_key(argument: str) -> str:
@@ -126,6 +156,7 @@ def status(asked: Asked) -> int:
     """Say what is done, failed and missing; of every experiment, if none is named."""
     from simstudy.cli.inventory import HEADER, status_lines
 
+    refuse_words(asked)
     given = [open_key(text) for text in asked.arguments]
     if any(text.startswith("experiment=") for text in given):
         lines = status_lines(asked.project, given)
@@ -144,7 +175,7 @@ def _status_of_all(project: Project, given: Sequence[str]) -> "list[StatusLine]"
     lines: list[StatusLine] = []
     for name in experiment_names(project.root):
         try:
-            lines += status_lines(project, [f"experiment={name}", *given])
+            lines += status_lines(project, [f'experiment="{name}"', *given])
         except SimstudyError as error:
             lines.append(refused_line(name, error))
     return lines
@@ -152,13 +183,15 @@ def _status_of_all(project: Project, given: Sequence[str]) -> "list[StatusLine]"
 
 def list_experiments(asked: Asked) -> int:
     """Name the experiments with the question that each asks."""
-    from simstudy.cli.experiments import experiment_files, question_of
+    from simstudy.cli.experiments import experiment_files, misnamed_files, question_of
 
     _refuse_arguments("list", asked)
     files = experiment_files(asked.project.root)
     width = max(map(len, files), default=0)
     for name, path in sorted(files.items()):
         print(f"{name:{width}}  {question_of(path)}")
+    for path in misnamed_files(asked.project.root):
+        print(f"{path}: cannot be run; rename it with letters, digits and _")
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from simstudy.analysis.overview import overview
@@ -24,8 +24,16 @@ EXPECTED = {
 MARKS = {"reproduced": "green", "differs": "red", "no data": "yellow"}
 
 
-def print_closing(result: Result, made: Published) -> None:
-    """The closing table, on standard output."""
+def print_closing(
+    result: Result, made: Published, replay: Callable[[str], str] | None = None
+) -> None:
+    """The closing table, on standard output.
+
+    Parameters
+    ----------
+    replay
+        The command that draws the replicate of an address again; None says it in Python.
+    """
     console = _console()
     console.print(_found_table(result))
     if len(result.claims):
@@ -35,7 +43,7 @@ def print_closing(result: Result, made: Published) -> None:
     for name, why in made.not_drawn.items():
         console.print(f"figure {name} was not drawn: {why}")
     if len(result.failures):
-        _print_failures(console, result)
+        _print_failures(console, result, replay or _in_python(result))
     elif result.n_failed:
         console.print(f"[red]{result.n_failed:,} replicates failed[/]; keep=replicates tells why")
     console.print(f"{work_in_words(result)} {_files_in_words(made)}: {made.folder}")
@@ -93,15 +101,20 @@ def _new_table(names: Sequence[str]) -> Table:
     return table
 
 
-def _print_failures(console: Console, result: Result) -> None:
+def _in_python(result: Result) -> Callable[[str], str]:
+    """What a notebook says to draw a replicate again."""
+    return lambda address: f'study.replay(Address.parse("{address}"), seed={result.plan.seed})'
+
+
+def _print_failures(console: Console, result: Result, replay: Callable[[str], str]) -> None:
     failures = result.failures
     first = failures.iloc[0]
     n_failed = failures["address"].nunique()
     console.print(
         f"[red]{n_failed:,} replicates failed[/] (failures.parquet); the first: {first['error']}"
     )
-    again = f"python run.py experiment={result.plan.name} replay={first['address']}"
-    console.print(f"see it happen: {again}")
+    again = f"see it happen: {replay(first['address'])}"
+    console.print(again, markup=False, soft_wrap=True)  # to be copied whole, brackets and all
 
 
 def _files_in_words(made: Published) -> str:

@@ -123,7 +123,7 @@ WORKS = "nearest that works:"
         ),
         (
             "shard=4/3",
-            f"shard=4/3: allowed is i/N with whole numbers 1 <= i <= N; {WORKS} shard=1/1",
+            f"shard=4/3: allowed is i/N with whole numbers 1 <= i <= N; {WORKS} shard=3/3",
         ),
         (
             "keep=all",
@@ -138,8 +138,12 @@ WORKS = "nearest that works:"
         ("precision.powr=0.1", "precision.powr: no such measure; did you mean 'power'?"),
         (
             "n_rep=1,2",
-            "n_rep=1,2 asks for several runs: add -m for these, or write the values in "
-            "brackets, n_rep=[...], for one run with all of them",
+            "n_rep=1,2 asks for several runs: add -m for these",
+        ),
+        (
+            "experiment.k=1,2",
+            "experiment.k=1,2 asks for several runs: add -m for these, or write the values in "
+            "brackets, experiment.k=[...], for one run with all of them",
         ),
     ],
     ids=lambda text: text if len(text) < 25 else "",

@@ -60,7 +60,16 @@ def test_shards(text, shard):
     assert read_shard(text) == shard
 
 
-@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "/3", "1/", "a/b", "1.5/3", "-1/3", "1/2/3"])
-def test_what_is_no_shard(text):
-    with pytest.raises(ConfigError, match=r"allowed is i/N.*nearest that works: shard=1/1"):
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("0/3", "1/3"), ("4/3", "3/3"), ("3", "3/3"), ("0", "1/1"), ("/3", "1/1"), ("1/", "1/1"),
+        ("a/b", "1/1"), ("1.5/3", "1/1"), ("-1/3", "1/1"), ("1/2/3", "1/1"),
+    ],
+)  # fmt: skip
+def test_what_is_no_shard(text, near):
+    with pytest.raises(ConfigError) as error:
         read_shard(text)
+    assert str(error.value).startswith(f"shard={text}: allowed is i/N")
+    assert str(error.value).endswith(f"nearest that works: shard={near}")
+    assert read_shard(near)

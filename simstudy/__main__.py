@@ -1,0 +1,8 @@
+"""`python -m simstudy`, which is the command `simstudy`."""
+
+import sys
+
+from simstudy.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,271 @@
+"""What a user mistypes or misplaces, of every class: one line, status 2, and nothing written."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from simstudy.cli import main
+from tests.cli.projects import simstudy, write
+from tests.cli.test_verbs import STUDY
+from tests.support import ROOT
+
+HEAD = "    return Study("
+BROKEN = {  # by name of the experiment: its file, and what is said of it
+    "divides": (STUDY.replace(HEAD, f"    1 / 0\n{HEAD}"), "line 18, raised ZeroDivisionError"),
+    "misspelt": (STUDY.replace("n_rep=100", "n_reps=100"), "line 18, raised TypeError"),
+    "no_measure": (STUDY.replace('[mean("x")]', '["bias"]'), "line 18, raised AttributeError"),
+    "no_class": (STUDY.replace("@dataclass\n", ""), "is no dataclass: write @dataclass above it"),
+    "bare_scenario": (STUDY.replace("@dataclass(frozen=True)\n", ""), "is not a dataclass"),
+    "gives_none": (STUDY.replace(HEAD, "    Study("), "study(config) gave None"),
+    "negative": (STUDY.replace("n_rep=100", "n_rep=-5"), "n_rep=-5: allowed is a whole number"),
+}
+FILES = {
+    "conf/scale/only_size.yaml": "n_rep: 300\n",
+    "conf/scale/smoke.yaml": "times: 2\n",
+    "conf/scale/empty.yaml": "",
+    "conf/scale/text.yaml": "times: abc\n",
+    "conf/scale/negative.yaml": "n_rep: -5\n",
+    "conf/scale/unknown.yaml": "size: 5\n",
+    "conf/scale/rows.yaml": "- 3\n",
+    "conf/scale/torn.yaml": "n_rep: 3\n out: [\n",
+    "conf/scale/folder.yaml/note.txt": "",
+    "conf/backend/threads.yaml": "",
+    "conf/backend/mine.yaml": "{}\n",
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A study that is fine among broken ones, and config files of every kind."""
+    folder = tmp_path_factory.mktemp("project")
+    write(folder, {"experiments/__init__.py": "", "experiments/fine.py": STUDY, **FILES})
+    write(folder, {f"experiments/{name}.py": text for name, (text, _) in BROKEN.items()})
+    write(folder, {"experiments/sp ace.py": STUDY, "experiments/is_a_folder.py/note.txt": ""})
+    (folder / "experiments" / "dangling.py").symlink_to(folder / "nowhere")
+    return folder
+
+
+@pytest.fixture
+def said(project, capsys, monkeypatch):
+    """What the command `simstudy` says in the project: status, output, complaint."""
+    monkeypatch.chdir(project)
+    monkeypatch.syspath_prepend(str(project))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "experiments"]:
+        monkeypatch.delitem(sys.modules, name)
+
+    def run(*arguments):
+        status = main(arguments)
+        told = capsys.readouterr()
+        return status, told.out, told.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["-p", "out=h1"], "-p is no flag; there is: --help, -h, "),
+        (["--n_rep=5"], "--n_rep=5 is no flag; a setting has no dashes: did you mean 'n_rep=5'?"),
+        (["--cfg", "nothing"], "--cfg=nothing: what it shows is one of job, hydra, all"),
+        (["-m", "--cfg", "job"], "--cfg=job shows the settings of one run: leave out -m"),
+        (["~n_rep"], "~n_rep takes a setting away"),
+        (["restart=true", "shard=1/2"], "restart=true with shard=1/2: every share would delete"),
+        (["precision=0.01"], "precision=0.01: name the measure"),
+        (["n_rep=${foo}"], "n_rep cannot be read: Interpolation key 'foo' not found"),
+        (["scale.n_rep=-5"], "scale.n_rep=-5: allowed is a whole number at least 1"),
+        (["n_rep=99999999999999999999"], "n_rep=99999999999999999999 is 4,000,000"),
+        (["n_rep=1,2"], "n_rep=1,2 asks for several runs: add -m for these\n"),
+        (["experiment.n_obs=3,4"], "or write the values in brackets, experiment.n_obs=[...]"),
+        (["figures=0"], "nearest that works: figures=false"),
+        (["plan=yes"], "nearest that works: plan=true"),
+        (["shard=4/3"], "nearest that works: shard=3/3"),
+        (["n_obs=[10]"], "n_obs is not a setting; did you mean 'experiment.n_obs'?"),
+        (["run"], "run stands in the wrong place: a command has one verb"),
+        (["fine"], "fine is no setting; did you mean 'experiment=fine'?"),
+        (["out="], "out= is empty"),
+        (["out=~/there"], "cannot read out=~/there: write the folder in full, out=/"),
+        (["out=a (b"], """quote the value, and the whole for the shell: 'out="a (b"'"""),
+        (["-m", "experiment=glob(z*)"], "experiment=glob(z*) matches nothing; there is: "),
+        (["experiment=fin"], "experiment=fin: no such experiment; did you mean 'fine'?"),
+        (["scale=text"], "scale.times=abc: allowed is a number above 0"),
+        (["scale=negative"], "nearest that works: scale.n_rep=1 (see conf/scale/negative.yaml)"),
+        (["scale=unknown"], "scale.size is not a setting"),
+        (["scale=rows"], "a file of conf/scale/ holds [3]: write settings there"),
+        (["scale=torn"], "conf/scale/torn.yaml, line 2, is no YAML: "),
+        (["scale=folder"], "scale/folder.yaml cannot be read: IsADirectoryError"),
+        (["backend=mine"], "conf/backend/mine.yaml has no name"),
+        (["backend=threds"], "backend=threds: no such backend; did you mean 'threads'?"),
+        *[([f"experiment={name}"], text) for name, (_, text) in BROKEN.items()],
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_the_users_is_one_line(arguments, text, said, project):
+    status, told, complaint = said("experiment=fine", *arguments)
+    assert (status, told, complaint.count("\n")) == (2, "", 1)
+    assert text in complaint
+    assert not (project / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("scale: smoke\n", "instead, with defaults: [override /scale: smoke]"),
+        ("backend: threads\n", "instead, with defaults: [override /backend: threads]"),
+        ("defaults:\n  - simstudy\n", "lead back to themselves"),
+        ("seed: [\n", "conf/config.yaml, line 2, is no YAML"),
+    ],
+)
+def test_what_a_projects_config_cannot_say_is_one_line(text, complaint, said, project):
+    path = project / "conf" / "config.yaml"
+    path.write_text(text)
+    try:
+        status, told, line = said("experiment=fine")
+    finally:
+        path.unlink()
+    assert (status, told, line.count("\n")) == (2, "", 1)
+    assert complaint in line
+
+
+@pytest.mark.parametrize(
+    ("scale", "n_rep", "out"),
+    [
+        ("only_size", 300, "results/only_size"),
+        ("empty", 100, "results/empty"),
+        ("smoke", 200, "results/smoke"),
+    ],
+)
+def test_what_a_scale_leaves_out_is_the_packages(scale, n_rep, out, said):
+    status, told, _ = said("plan", "experiment=fine", f"scale={scale}", "backend=threads")
+    assert status == 0
+    assert f"{n_rep} replicates in each" in told
+    assert f"results  {out}/fine" in told
+
+
+def test_a_flag_may_stand_anywhere(said):
+    status, told, _ = said("plan", "experiment=fine", "n_rep=10,20", "-m")
+    assert status == 0
+    assert "10 replicates in each" in told
+    assert "20 replicates in each" in told
+
+
+def test_one_that_is_broken_does_not_hide_the_others(said):
+    for verb, status in (("list", 0), ("status", 2)):
+        done, told, complaint = said(verb)
+        assert (done, complaint) == (status, "")
+        names = [line.split()[0] for line in told.splitlines()]
+        assert {*BROKEN, "fine", "dangling", "is_a_folder"} <= set(names)
+        assert "sp" not in names
+
+
+def test_a_name_that_cannot_be_written_is_said_in_the_list(said):
+    _, told, _ = said("list")
+    assert "experiments/sp ace.py: cannot be run; rename it" in told
+
+
+def test_a_plan_says_where_max_rep_ends_it(said):
+    _, told, _ = said("plan", "experiment=fine", "precision.mean_x=0.001", "max_rep=100")
+    assert "max_rep=100 ends 2 of these scenarios before they are so precise" in told
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "project"])
+def test_a_project_that_cannot_be_written_is_one_line(name, tmp_path, monkeypatch, capsys):
+    import pathlib
+
+    def refuses(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(pathlib.Path, "mkdir", refuses)
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", name]) == 2
+    complaint = capsys.readouterr().err
+    assert complaint.startswith(f"cannot write a project to {name}: ")
+    assert complaint.count("\n") == 1
+
+
+def test_a_folder_that_is_gone_is_one_line(tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["list"]) == 2
+    assert capsys.readouterr().err.startswith("the folder that one stands in is no longer there")
+    assert main(["--version"]) == 0
+    os.chdir(tmp_path)
+
+
+def test_python_m_simstudy_is_the_command(tmp_path):
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "simstudy", "--version"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split()[0]) == (0, "simstudy")
+
+
+@pytest.mark.parametrize(("outlet", "status"), [("closed", 141), ("/dev/full", 1)])
+def test_an_output_that_nobody_takes_is_no_traceback(outlet, status, project):
+    if outlet == "closed":
+        reading, writing = os.pipe()
+        os.close(reading)
+    else:
+        writing = os.open(outlet, os.O_WRONLY)
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "simstudy", "list"]
+    done = subprocess.run(
+        command, cwd=project, env=env, stdout=writing, stderr=subprocess.PIPE, text=True
+    )
+    os.close(writing)
+    assert done.returncode == status
+    assert done.stderr.count("\n") == (outlet != "closed")
+
+
+def test_a_failure_names_the_whole_command_that_shows_it(tmp_path):
+    """With its seed and factors: those of another run are another replicate, and a healthy one."""
+    fragile = STUDY.replace(
+        'return {"x": streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)}',
+        'x = streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)\n'
+        '        return {"x": [1 / 0 if value > 0 else value for value in x]}',
+    )
+    write(tmp_path, {"experiments/__init__.py": "", "experiments/fragile.py": fragile})
+    asked = ["experiment=fragile", "experiment.n_obs=[3, 4]", "seed=3", "out=there", "n_rep=50"]
+    done = simstudy(tmp_path, "run", *asked, "figures=false", "report=false")
+    assert done.returncode == 3, done.stderr
+    (line,) = [text for text in done.stdout.splitlines() if text.startswith("see it happen: ")]
+    assert line.startswith("see it happen: simstudy run experiment=fragile 'experiment.n_obs=[3")
+    assert " seed=3 out=there n_rep=50 " in line
+    assert "ZeroDivisionError" in simstudy(tmp_path, *words_of(line)).stderr
+
+
+@dataclass(frozen=True)
+class Fragile:
+    """Divides by zero wherever a value is above its limit."""
+
+    limit: int
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").standard_normal(n_rep)
+        return {"x": np.array([1 / 0 if value > self.limit else value for value in x])}
+
+
+def test_a_notebook_is_told_what_to_say_in_python(capsys):
+    from simstudy import Study, grid
+    from simstudy.engine.block import Address
+    from simstudy.measures import mean
+    from simstudy.output.folder import Published
+    from simstudy.output.terminal import print_closing
+
+    study = Study("fragile", grid(Fragile, limit=[0]), [mean("x")], block_size=10)
+    result = study.run(10, seed=3)
+    print_closing(result, Published(result.folder, [], {}))
+    (line,) = [text for text in capsys.readouterr().out.splitlines() if "see it happen" in text]
+    with pytest.raises(ZeroDivisionError):
+        eval(line.removeprefix("see it happen: "), {"study": study, "Address": Address})
+
+
+def words_of(line: str) -> list[str]:
+    """The arguments of a command that was printed, as a shell would split it."""
+    import shlex
+
+    return shlex.split(line.removeprefix("see it happen: simstudy "))
