@@ -300,7 +300,7 @@ class ExperimentContracts:
         speechless = sorted(without_theory(study))
         assert not speechless, (
             f"exact() of {smoke.name} gives {', '.join(speechless)}, and only NaN in all "
-            "scenarios, so nothing is held against it. Say what theory knows, or leave the measure out"
+            "scenarios, so nothing is held against it. State what is known, or leave it out"
         )
         held = list(comparisons(enough_for_truth(smoke), study))
         measures = [measure.name for measure in smoke.study.measures]

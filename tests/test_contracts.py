@@ -229,7 +229,8 @@ FLAWS = {
         "test_a_fresh_process_draws_the_same",
     ),
     "process_id": (
-        '        return {"estimate": x', '        import os\n        x = x + os.getpid() / 1e12\n        return {"estimate": x',
+        '        return {"estimate": x',
+        '        import os\n        x = x + os.getpid() / 1e12\n        return {"estimate": x',
         "test_a_fresh_process_draws_the_same",
     ),
     "wrong_bias": ('"bias": 0.0', '"bias": 0.1', "test_its_exact_values_are_kept"),
