@@ -1,0 +1,3 @@
+"""What the document states of many features, by its own approximation and exactly."""
+
+CLAIMS = ()
