@@ -7,7 +7,7 @@ from experiments.loo_r2.figures import COLOR, X, Y, agreement, not_drawn
 from simstudy.analysis.result import Result
 from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves
 from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy.plotnine import ggplot
 from simstudy.trials.leave_one_out import K_LIMIT, ImportanceSampling
 
 ANSWERS = {"exact": "exact leave-one-out", "importance": "importance sampling"}
@@ -35,20 +35,18 @@ def figure_answers(result: Result) -> ggplot:
         x="exact",
         y="importance",
         panel="panel",
-        color="share",
+        color="share of bad k",
         color_limits=(0, 1),
         say=lambda rows: f"{(rows['y'] - rows['x']).median():+.3f}",
     )
-    said = captions.titles(
+    return figure + captions.titles(
         captions.dashed("equality"),
-        f"Color: share of observations with a Pareto k above {K_LIMIT:g}. In the panels: median "
-        "difference.",
+        f"Bad is a Pareto k above {K_LIMIT:g}. In the panels: median difference.",
         f"n = {wide(result)[0].n_obs}, wide prior. The first {MAX_POINTS} data sets.",
         x="R² by exact leave-one-out",
         y="R² by importance sampling",
         size=(11, 3.9),
     )
-    return figure + [*said, p9.labs(color=f"share of\nk > {K_LIMIT:g}")]
 
 
 def _answers(result: Result, scenario: ImportanceSampling) -> pd.DataFrame:
@@ -59,7 +57,9 @@ def _answers(result: Result, scenario: ImportanceSampling) -> pd.DataFrame:
         for answer in ANSWERS
     }
     share = result.columns(scenario, "share_bad_k")["share_bad_k"]
-    return pd.DataFrame({**by_answer, "share": share, "p": scenario.n_feature}).head(MAX_POINTS)
+    return pd.DataFrame({**by_answer, "share of bad k": share, "p": scenario.n_feature}).head(
+        MAX_POINTS
+    )
 
 
 def figure_simres(result: Result) -> ggplot:
@@ -84,7 +84,7 @@ def figure_k(result: Result) -> ggplot:
     panels = {words: words for words in dict.fromkeys(drawn["panel"])}
     figure = agreement_plot(
         drawn.assign(panel=in_order(drawn["panel"], panels)),
-        x="leverage", y="k", panel="panel", color="features per observation", log=False,
+        x="leverage", y="k", panel="panel", color="features per observation",
         say=lambda _: "",
     )  # fmt: skip
     return figure + captions.titles(
