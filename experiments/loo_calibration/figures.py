@@ -38,7 +38,8 @@ def ordinary(result: Result, compared: str = "model") -> pd.DataFrame:
 
 def _of(result: Result, prior: str) -> pd.DataFrame:
     rows = result.summary
-    return rows[rows["prior"] == prior].drop(columns=["prior", "coefficients", "n_draw", "against"])
+    rows = rows[rows["prior"] == prior]
+    return rows.drop(columns=["prior", "coefficients", "n_draw", "against"])
 
 
 def _in_words(rows: pd.DataFrame, compared: str) -> pd.DataFrame:

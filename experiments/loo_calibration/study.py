@@ -18,6 +18,7 @@ Performance  Relative error of the standard error (root mean square over true), 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from experiments.loo_calibration.claims import CLAIMS
 from experiments.loo_calibration.figures import (
@@ -49,7 +50,7 @@ class Config:
 
 
 def study(config: Config) -> Study:
-    common = {"coefficients": "equal", "n_draw": config.n_draw, "against": [OTHERS]}
+    common: dict[str, Any] = {"coefficients": "equal", "n_draw": config.n_draw, "against": [OTHERS]}
     ordinary = grid(
         LeaveOneOut,
         n_obs=config.n_obs,

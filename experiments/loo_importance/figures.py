@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.loo_r2.cells import standard_errors, values
-from experiments.loo_r2.figures import COLOR, X, Y, agreement, not_drawn
+from experiments.loo_r2.figures import COLOR, X, Y, agreement, in_features, not_drawn
 from simstudy.analysis.result import Result
 from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves
 from simstudy.lazy.pandas import pd
@@ -23,15 +23,11 @@ def wide(result: Result) -> list[ImportanceSampling]:
     return found
 
 
-def _features(p: pd.Series) -> pd.Categorical:
-    return in_order(p, {count: f"p = {count}" for count in sorted(p.unique())})
-
-
 def figure_answers(result: Result) -> ggplot:
     """R² by importance sampling against the exact one, a point for each data set."""
     drawn = pd.concat(_answers(result, s) for s in wide(result))
     figure = agreement_plot(
-        drawn.assign(panel=_features(drawn["p"])),
+        drawn.assign(panel=in_features(drawn)),
         x="exact",
         y="importance",
         panel="panel",
@@ -42,7 +38,7 @@ def figure_answers(result: Result) -> ggplot:
     return figure + captions.titles(
         captions.dashed("equality"),
         f"Bad is a Pareto k above {K_LIMIT:g}. In the panels: median difference.",
-        f"n = {wide(result)[0].n_obs}, wide prior. The first {MAX_POINTS} data sets.",
+        f"n = {wide(result)[0].n_obs}, wide prior; at most {MAX_POINTS} data sets.",
         x="R² by exact leave-one-out",
         y="R² by importance sampling",
         size=(11, 3.9),
@@ -70,7 +66,7 @@ def figure_simres(result: Result) -> ggplot:
         for answer, words in ANSWERS.items()
     )
     drawn = drawn.assign(
-        panel=_features(drawn["p"]), rows=in_order(drawn["rows"], {w: w for w in COLORS})
+        panel=in_features(drawn), rows=in_order(drawn["rows"], {w: w for w in COLORS})
     )
     return agreement(drawn, rows="rows", log=True) + captions.titles(
         f"n = {drawn['n_obs'].iloc[0]}, wide prior, the first 100 data sets of each p.",
@@ -80,7 +76,9 @@ def figure_simres(result: Result) -> ggplot:
 
 def figure_k(result: Result) -> ggplot:
     """Mean Pareto k against the mean leverage, which it is by theory, a point for each data set."""
-    drawn = pd.concat(_of_k(result, scenario) for scenario in result.plan.scenarios)
+    drawn = pd.concat(
+        _of_k(result, scenario) for scenario in sorted(result.plan.scenarios, key=lambda s: s.n_obs)
+    )
     panels = {words: words for words in dict.fromkeys(drawn["panel"])}
     figure = agreement_plot(
         drawn.assign(panel=in_order(drawn["panel"], panels)),
@@ -89,7 +87,7 @@ def figure_k(result: Result) -> ggplot:
     )  # fmt: skip
     return figure + captions.titles(
         captions.dashed("equality, the theory for a known σ"),
-        f"Means over the observations of a data set, {MAX_POINTS} data sets of each p.",
+        f"Means over the observations of a data set, at most {MAX_POINTS} data sets of each p.",
         x="leverage, at the posterior mean of σ",
         y="Pareto k",
         size=(10, 4.2),

@@ -24,9 +24,11 @@ TAYLOR = "r2_mean_square"  # the ratio of mean squares, which the document deriv
 def values(result: Result, scenario: Any, column: str, **where: str) -> Float[np.ndarray, " rep"]:
     """One column of one scenario at these positions of the axes; those not named have only one."""
     axes = result.plan.axes
-    place = tuple(labels.index(where.get(axis, labels[0])) for axis, labels in axes.items())
+    place: tuple[Any, ...] = tuple(
+        labels.index(where.get(axis, labels[0])) for axis, labels in axes.items()
+    )
     found = result.columns(scenario, column)[column]
-    return np.asarray(found[(slice(None), *place)])
+    return np.asarray(found[:, *place])
 
 
 def standard_errors(

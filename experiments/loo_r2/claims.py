@@ -22,7 +22,7 @@ OVERFITTED = (50, 100)  # features, of 50 observations
 def log_ratios(drawn: pd.DataFrame) -> Float[np.ndarray, " rep"]:
     """Logs of Taylor over bootstrap, where neither is 0."""
     there = drawn[(drawn["taylor"] > 0) & (drawn["bootstrap"] > 0)]
-    return np.log(there["taylor"].to_numpy() / there["bootstrap"].to_numpy())
+    return np.asarray(np.log(there["taylor"] / there["bootstrap"]))
 
 
 def in_words(drawn: pd.DataFrame) -> str:

@@ -65,7 +65,7 @@ def figure_simres(result: Result) -> ggplot:
     )
 
 
-def _in_panels(drawn: pd.DataFrame) -> pd.Categorical:
+def _in_panels(drawn: pd.DataFrame) -> Any:
     words = [
         f"n = {n}, σ = {s:g}, p = {p}"
         for n, s, p in zip(drawn["n_obs"], drawn["noise_sd"], drawn["p"], strict=True)
@@ -94,14 +94,15 @@ def figure_simres_low_n(result: Result) -> ggplot:
     drawn = standard_errors(result, few_observations(result))
     rows = [f"n = {n}\nσ = {s:g}" for n, s in zip(drawn["n_obs"], drawn["noise_sd"], strict=True)]
     drawn = drawn.assign(
-        panel=_features(drawn), rows=pd.Categorical(rows, list(dict.fromkeys(rows)), ordered=True)
+        panel=in_features(drawn), rows=pd.Categorical(rows, list(dict.fromkeys(rows)), ordered=True)
     )
     return agreement(drawn, rows="rows", log=True) + captions.titles(
         *_says(), not_drawn(drawn), x=X, y=Y, size=(8.4, 11)
     )
 
 
-def _features(drawn: pd.DataFrame) -> pd.Categorical:
+def in_features(drawn: pd.DataFrame) -> Any:
+    """Panels by the number of features, in order."""
     return in_order(drawn["p"], {p: f"p = {p}" for p in sorted(drawn["p"].unique())})
 
 
@@ -114,7 +115,7 @@ def not_drawn(drawn: pd.DataFrame) -> str:
 def figure_simres_high_p_n50(result: Result) -> ggplot:
     """Many features under a wide prior."""
     drawn = standard_errors(result, many_features(result))
-    drawn = drawn.assign(panel=_features(drawn))
+    drawn = drawn.assign(panel=in_features(drawn))
     return agreement(drawn, log=True) + captions.titles(
         f"n = {drawn['n_obs'].iloc[0]}, coefficients N(0, 10²) by their prior.",
         *_says(), x=X, y=Y, size=(9.4, 4.2),
