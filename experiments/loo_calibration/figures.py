@@ -39,7 +39,8 @@ def ordinary(result: Result, compared: str = "model") -> pd.DataFrame:
 def _of(result: Result, prior: str) -> pd.DataFrame:
     rows = result.summary
     rows = rows[rows["prior"] == prior]
-    return rows.drop(columns=["prior", "coefficients", "n_draw", "against"])
+    kept: pd.DataFrame = rows.drop(columns=["prior", "coefficients", "n_draw", "against"])
+    return kept
 
 
 def _in_words(rows: pd.DataFrame, compared: str) -> pd.DataFrame:
@@ -52,7 +53,8 @@ def _in_words(rows: pd.DataFrame, compared: str) -> pd.DataFrame:
 def _middle(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of one σ: the document's middle one, or the one nearest to it."""
     sigmas = sorted(rows["noise_sd"].unique(), key=lambda sd: abs(sd - MIDDLE))
-    return rows[rows["noise_sd"] == sigmas[0]]
+    kept: pd.DataFrame = rows[rows["noise_sd"] == sigmas[0]]
+    return kept
 
 
 def figure_relative_error(result: Result) -> ggplot:

@@ -61,8 +61,16 @@ def figure_simres(result: Result) -> ggplot:
     return (
         figure
         + p9.facet_wrap("panel", ncol=drawn["p"].nunique(), scales="free")
+        + p9.scale_x_continuous(breaks=_few_ticks)
         + captions.titles(*_says(), x=X, y=Y, size=(8.4, 15))
     )
+
+
+def _few_ticks(limits: tuple[float, float]) -> list[float]:
+    """Ticks whose labels do not touch in a narrow panel."""
+    from matplotlib.ticker import MaxNLocator
+
+    return [float(tick) for tick in MaxNLocator(4).tick_values(*limits)]
 
 
 def _in_panels(drawn: pd.DataFrame) -> Any:
@@ -166,8 +174,8 @@ def figure_ratio(result: Result) -> ggplot:
     return figure + captions.titles(
         captions.BARS,
         "Solid lines: √((n + 1)/(n - 1)), exact for means, and the scatter of a bootstrap of "
-        f"{first.n_draw:,} draws, 1/√(2 · {first.n_draw:,}), to first order. σ = "
-        f"{first.noise_sd:g}.",
+        f"{first.n_draw:,} draws, 1/√(2 · {first.n_draw:,}), to first order.",
+        f"σ =\u00a0{first.noise_sd:g}.",
         x="observations n",
         y="",
         size=(10, 6),
