@@ -5,7 +5,7 @@ from __future__ import annotations
 from simstudy.analysis.result import Result
 from simstudy.figures import captions, colors_of, heat_map_plot, in_order, measure_curves
 from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot
+from simstudy.lazy.plotnine import ggplot, p9
 
 UTILITIES = {
     "r2_variance": "R²",
@@ -45,6 +45,7 @@ def _of(result: Result, prior: str) -> pd.DataFrame:
 
 def _in_words(rows: pd.DataFrame, compared: str) -> pd.DataFrame:
     rows = rows[(rows["compared"] == compared) & rows["utility"].isin(UTILITIES)]
+    rows = rows[rows["n_rep"] > 0]  # of elpd the truth given the fit is not known
     return rows.assign(
         utility=in_order(rows["utility"], UTILITIES), method=in_order(rows["method"], METHODS)
     ).rename(columns={"n_feature": "p", "n_obs": "n"})
@@ -75,7 +76,12 @@ def _curves(
         x="n", y=measure, color="method", panel="utility", rows="target", nominal=nominal,
         log_x=True, colors=COLORS,
     )  # fmt: skip
-    return figure + captions.titles(x="observations n", y=title, size=(11, 5.6), legend_on_top=True)
+    return _finished(figure, x="observations n", y=title)
+
+
+def _finished(figure: ggplot, *, x: str, y: str) -> ggplot:
+    turned = p9.theme(axis_text_x=p9.element_text(angle=35, ha="right"))
+    return figure + captions.titles(size=(11, 5.6), legend_on_top=True, x=x, y=y) + turned
 
 
 def figure_coverage(result: Result) -> ggplot:
@@ -101,10 +107,7 @@ def figure_differences(result: Result) -> ggplot:
         x="n", y="relative_error", color="method", panel="utility", rows="target", nominal=0.0,
         log_x=True, colors=COLORS,
     )  # fmt: skip
-    return figure + captions.titles(
-        x="observations n", y="relative error of the standard error", size=(11, 5.6),
-        legend_on_top=True,
-    )  # fmt: skip
+    return _finished(figure, x="observations n", y="relative error of the standard error")
 
 
 def figure_high_p(result: Result) -> ggplot:
@@ -116,10 +119,8 @@ def figure_high_p(result: Result) -> ggplot:
         x="p", y="relative_error", color="method", panel="utility", rows="target", nominal=0.0,
         log_x=True, colors=COLORS,
     )  # fmt: skip
-    return figure + captions.titles(
-        x=f"features p (n = {rows['n'].iloc[0]})", y="relative error of the standard error",
-        size=(11, 5.6), legend_on_top=True,
-    )  # fmt: skip
+    x = f"features p (n = {rows['n'].iloc[0]})"
+    return _finished(figure, x=x, y="relative error of the standard error")
 
 
 def figure_table(result: Result) -> ggplot:
