@@ -82,9 +82,12 @@ def by_panel(drawn: pd.DataFrame) -> list[tuple[dict[str, Any], pd.DataFrame]]:
 
 
 def words_in_panels(
-    drawn: pd.DataFrame, say: Callable[[pd.DataFrame], str], *, right: bool = False
+    drawn: pd.DataFrame, say: Callable[[pd.DataFrame], str], *, right: bool = False, **scale: Any
 ) -> list[Any]:
-    """What `say` makes of each panel's rows, in its upper corner, with room made above the rows."""
+    """What `say` makes of each panel's rows, in its upper corner, with room made above the rows.
+
+    `scale` goes to the scale of the vertical axis.
+    """
     said = pd.DataFrame([where | {"said": say(rows)} for where, rows in by_panel(drawn)])
     kinds = {role: drawn[role].dtype for role in ("panel", "rows") if role in drawn}
     place = said.astype(kinds).assign(x=np.inf if right else -np.inf, y=np.inf)
@@ -94,7 +97,7 @@ def words_in_panels(
         p9.aes("x", "y", label="said"), place.assign(said=inset + "  " * right), size=8,
         ha="right" if right else "left", va="top", color=INK, inherit_aes=False,
     )  # fmt: skip
-    return [words, p9.scale_y_continuous(expand=(0.05, 0, 0.04 + 0.07 * n_lines, 0))]
+    return [words, p9.scale_y_continuous(expand=(0.05, 0, 0.04 + 0.07 * n_lines, 0), **scale)]
 
 
 def _n_levels(drawn: pd.DataFrame, role: str) -> int:

@@ -1,9 +1,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import PathCollection
 
 from simstudy.errors import FigureError
 from simstudy.figures import agreement_plot, mean_in_words
+from simstudy.figures.agreement import decades
 from tests.figures.data import points, segments, text_of, texts
 
 
@@ -65,3 +67,50 @@ def test_a_mean_comes_with_two_standard_errors():
     values = np.array([0.0, 1.0, 2.0, np.nan])
     assert mean_in_words(values, "+.2f") == f"+1.00 ± {2 / np.sqrt(3):.2f}"
     assert mean_in_words([1.0], ".1f") == "1.0 ± nan"
+
+
+def test_a_quantity_colours_the_points():
+    frame = pairs().assign(share=np.linspace(0, 1, 100))
+    plot = agreement_plot(frame, x="truth", y="estimate", color="share", color_limits=(-1, 1))
+    colors = np.concatenate([
+        found.get_facecolor() for ax in plot.draw().axes for found in ax.findobj(PathCollection)
+    ])  # fmt: skip
+    assert len(np.unique(colors[:, :3], axis=0)) > 20
+    assert plot.scales.get_scales("color").limits == (-1, 1)
+    assert plot.labels.color is None or "share" in str(plot.scales.get_scales("color").name)
+
+
+def test_logarithmic_axes_say_values_and_leave_out_what_has_no_logarithm():
+    frame = pairs()
+    frame.loc[[3, 8], "estimate"] = [0.0, -1.0]
+    plot = agreement_plot(
+        frame, x="truth", y="estimate", log=True, say=lambda rows: f"{rows['y'].max():.6f}"
+    )
+    drawn = plot.draw()
+    kept = frame[frame["estimate"] > 0]
+    order = np.argsort(kept["truth"])
+    wanted = np.log10(kept[["truth", "estimate"]].to_numpy()[order])
+    np.testing.assert_allclose(points(drawn)[np.argsort(points(drawn)[:, 0])], wanted)
+    assert texts(drawn)[0].strip() == f"{frame['estimate'].max():.6f}"
+    assert "Not drawn, without a value of both: 2 of 100." in text_of(plot)
+
+
+def test_bars_of_logarithmic_axes_end_where_there_is_no_logarithm():
+    frame = pairs(4).assign(error=10.0)
+    drawn = agreement_plot(frame, x="truth", y="estimate", error_x="error", log=True).draw()
+    bars = [bar for bar in segments(drawn) if np.ptp(bar[:, 1]) == 0]
+    assert max(bar[:, 0].max() for bar in bars) == pytest.approx(
+        np.log10(frame["truth"] + 20).max()
+    )
+
+
+@pytest.mark.parametrize(
+    ("limits", "wanted"),
+    [
+        ((-1.0, 0.1), [0.1, 0.2, 0.5, 1]),
+        ((0.0, 2.0), [1, 3, 10, 30, 100]),
+        ((-3.0, 1.0), [0.001, 0.01, 0.1, 1, 10]),
+    ],
+)
+def test_ticks_of_a_logarithmic_axis_are_round(limits, wanted):
+    np.testing.assert_allclose(10 ** np.array(decades(limits)), wanted)

@@ -6,7 +6,7 @@ of a replicate; no two replicates share any, so a mean over replicates has indep
 standard error from S draws scatters by about 1 / sqrt(2 S) of itself.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -83,6 +83,29 @@ def bayesian_bootstrap_difference(
     )
 
 
+def bayesian_bootstrap_against(
+    first: Pointwise, others: Sequence[Pointwise], rng: np.random.Generator, *, n_draw: int = 4000
+) -> list[Estimate]:
+    """Utilities of a model, then those of it less each of the others, all under the same weights.
+
+    As `bayesian_bootstrap` and `bayesian_bootstrap_difference` with the same generator, to the last
+    bit, in one pass over the draws.
+    """
+    check_pointwise(first)
+    for other in others:
+        check_paired(first, other)
+    draws = _draws([first, *others], rng, n_draw)
+    each = [[*_of_chunk(chunk)] for chunk in zip(*[draws] * (1 + len(others)), strict=True)]
+    return [_joined(parts) for parts in zip(*each, strict=True)]
+
+
+def _of_chunk(models: tuple[Draws, ...]) -> Iterator[Estimate]:
+    own, *others = models
+    yield _summary(own)
+    for other in others:
+        yield _summary(own - other)
+
+
 def bootstrap_draws(pointwise: Pointwise, rng: np.random.Generator, *, n_draw: int = 4000) -> Draws:
     """The draws that `bayesian_bootstrap` summarises, in the order of `UTILITIES`."""
     check_pointwise(pointwise)
@@ -94,7 +117,14 @@ def _pairs(draws: Iterator[Draws]) -> Iterator[tuple[Draws, Draws]]:
 
 
 def _summarise(draws: Iterator[Draws]) -> Estimate:
-    parts = [(part.mean(axis=2), part.std(axis=2, ddof=1)) for part in draws]
+    return _joined([_summary(part) for part in draws])
+
+
+def _summary(draws: Draws) -> Estimate:
+    return Estimate(draws.mean(axis=2), draws.std(axis=2, ddof=1))
+
+
+def _joined(parts: Sequence[Estimate]) -> Estimate:
     return Estimate(*map(np.concatenate, zip(*parts, strict=True)))
 
 

@@ -169,6 +169,17 @@ def decompose(
     return spectrum
 
 
+def leverages(spectrum: Spectrum, sigma: Float[np.ndarray, " rep"]) -> Float[np.ndarray, "rep obs"]:
+    """Share of each observation in its own fitted value, given σ: the diagonal of K (K + σ² I)⁻¹.
+
+    Given σ it is also the Pareto k of the importance weights that leave the observation out. The
+    linear predictor μ of y_i has the posterior variance h σ², and the weights are
+    1 / p(y_i | μ) ∝ exp((y_i - μ)² / 2σ²): their tail P(weight > t) falls off as t^(-1/h).
+    """
+    kept = spectrum.squares / (spectrum.squares + sigma[:, np.newaxis] ** 2)
+    return _combine(kept, spectrum.left**2)
+
+
 def _remaining(spectrum: Spectrum) -> Float[np.ndarray, "rep obs"]:
     """Squared residual without each observation, times its leverage outside U."""
     square = spectrum.rest_square[:, np.newaxis] * spectrum.rest_leverage - spectrum.rest**2

@@ -13,6 +13,7 @@ from simstudy.stats.bootstrap.losses import replicate_seeds
 from simstudy.stats.leave_one_out import bayesian_bootstrap as bootstrap
 from simstudy.stats.leave_one_out.bayesian_bootstrap import (
     bayesian_bootstrap,
+    bayesian_bootstrap_against,
     bayesian_bootstrap_difference,
     bootstrap_draws,
 )
@@ -425,3 +426,23 @@ def test_different_responses_are_refused():
         bayesian_bootstrap_difference(make_pointwise(), make_pointwise(seed=8), rng_at())
     with pytest.raises(DesignError, match="different responses"):
         exact_bootstrap_difference(make_pointwise(), make_pointwise(seed=8))
+
+
+# ---------------------------------------------------------------- one pass for several models
+@pytest.mark.parametrize("n_others", [0, 1, 3])
+def test_one_pass_is_each_model_and_pair_alone(n_others, monkeypatch):
+    monkeypatch.setattr(bootstrap, "AT_ONCE", 500)  # several replicates do not fit
+    first = make_pointwise()
+    others = [with_same_response(first, seed=seed) for seed in range(20, 20 + n_others)]
+    found = bayesian_bootstrap_against(first, others, rng_at(), n_draw=30)
+    wanted = [bayesian_bootstrap(first, rng_at(), n_draw=30)]
+    wanted += [bayesian_bootstrap_difference(first, o, rng_at(), n_draw=30) for o in others]
+    assert len(found) == 1 + n_others
+    for ours, alone in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(ours.value, alone.value)
+        np.testing.assert_array_equal(ours.std_error, alone.std_error)
+
+
+def test_one_pass_refuses_another_response():
+    with pytest.raises(DesignError, match="the two models have different responses"):
+        bayesian_bootstrap_against(make_pointwise(), [make_pointwise(seed=8)], rng_at())

@@ -9,7 +9,11 @@ from simstudy.dgps.random_coefficients import RandomCoefficients
 from simstudy.errors import DesignError
 from simstudy.stats.leave_one_out import priors as prior_module
 from simstudy.stats.leave_one_out.priors import Prior, default_prior, wide_prior
-from simstudy.stats.leave_one_out.regression import decompose, exact_leave_one_out
+from simstudy.stats.leave_one_out.regression import (
+    decompose,
+    exact_leave_one_out,
+    leverages,
+)
 from simstudy.stats.leave_one_out.utilities import UTILITIES, taylor
 from tests.stats.leave_one_out.plain import draw_data, refit, refit_coefficients, standard_design
 from tests.support import assert_within_mcse, replicates_to_catch
@@ -213,6 +217,18 @@ def test_the_model_of_a_mean_has_the_r2_of_the_null_model(n_obs):
     for name in ("r2_mean_square", "r2_variance"):
         value = found.value[:, UTILITIES.index(name)]
         np.testing.assert_allclose(value, 1 - (n_obs / (n_obs - 1)) ** 2, atol=10 * order)
+
+
+@pytest.mark.parametrize("n_feature", [2, 9, 14])
+def test_leverages_are_the_diagonal_of_the_smoother(n_feature):
+    features, y = draw_data(3, 9, n_feature)
+    prior, sigma = wide_prior(features, y), np.array([0.3, 1.0, 4.0])
+    found = leverages(decompose(features, y, prior), sigma)
+    for rep in range(3):
+        design = standard_design(features, prior, rep)
+        covariance = design @ design.T
+        smoother = np.linalg.solve(covariance + sigma[rep] ** 2 * np.eye(9), covariance)
+        np.testing.assert_allclose(found[rep], np.diag(smoother), rtol=1e-9)
 
 
 def test_units_of_the_response_change_nothing():

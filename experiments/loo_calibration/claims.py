@@ -1,0 +1,113 @@
+"""What the document states of the two standard errors, held against the true error of R²."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.claims import Claim, Reproduced, chance_limit
+from simstudy.lazy.pandas import pd
+from simstudy.trials.leave_one_out import METHODS, LeaveOneOut
+
+MANY = 100  # observations from which on the document has many
+TAYLOR, RIGHT = "r2_mean_square", "r2_variance"
+OF_METHOD = dict(zip(METHODS, (TAYLOR, RIGHT), strict=True))  # of R², as each is meant to be
+SPREAD, GIVEN_FIT = "relative_error", "relative_error_given_fit"
+
+
+def _rows(result: Result, where: Callable[[LeaveOneOut], bool], method: str) -> pd.DataFrame:
+    """Rows of R² of the model itself, by one method, in some of the scenarios."""
+    chosen = [(s.n_obs, s.n_feature, s.prior) for s in result.plan.scenarios if where(s)]
+    if not chosen:
+        raise LookupError("a scenario that this is about")
+    rows = result.summary
+    rows = rows[(rows["compared"] == "model") & (rows["method"] == method)]
+    rows = rows[rows["utility"] == OF_METHOD[method]]
+    cell = list(zip(rows["n_obs"], rows["n_feature"], rows["prior"], strict=True))
+    return rows[[place in chosen for place in cell]]
+
+
+def _range(rows: pd.DataFrame, measure: str) -> str:
+    """Least and greatest of a measure over the cells."""
+    found = rows.loc[rows["measure"] == measure, "estimate"]
+    return f"{found.min():.2f} to {found.max():.2f}"
+
+
+def _in_words(result: Result, where: Callable[[LeaveOneOut], bool]) -> str:
+    said = []
+    for method in METHODS:
+        rows = _rows(result, where, method)
+        said.append(
+            f"{method}: relative error {_range(rows, SPREAD)}, given the fit "
+            f"{_range(rows, GIVEN_FIT)}, coverage {_range(rows, 'coverage')} and "
+            f"{_range(rows, 'coverage_given_fit')}"
+        )
+    return "; ".join(said)
+
+
+def _is_right(result: Result) -> Reproduced:
+    """Mean relative error of Taylor's standard error over the cells of many observations."""
+
+    def many(scenario: LeaveOneOut) -> bool:
+        return scenario.n_obs >= MANY
+
+    mean = _mean_over_cells(_rows(result, many, "taylor"))
+    return mean._replace(detail=_in_words(result, many))
+
+
+def _mean_over_cells(rows: pd.DataFrame) -> Reproduced:
+    """Mean relative error against the spread; the cells are independent."""
+    errors = rows[rows["measure"] == SPREAD]
+    mcse = float(np.sqrt((errors["mcse"] ** 2).sum())) / len(errors)
+    return Reproduced(float(errors["estimate"].mean()), mcse)
+
+
+def _too_small(result: Result, where: Callable[[LeaveOneOut], bool]) -> Reproduced:
+    """Whether Taylor's standard error is below the spread on average over the cells."""
+    mean = _mean_over_cells(_rows(result, where, "taylor"))
+    said = f"mean of Taylor's relative error {mean.value:.3f} ± {2 * mean.mcse:.3f}; "
+    holds = mean.value < -chance_limit() * mean.mcse
+    return Reproduced(float(holds), detail=said + _in_words(result, where))
+
+
+def _small_at_low_n(result: Result) -> Reproduced:
+    return _too_small(result, lambda s: s.n_obs < 20)
+
+
+def _small_at_high_p(result: Result) -> Reproduced:
+    return _too_small(result, lambda s: s.prior == "wide" and s.n_feature >= s.n_obs)
+
+
+CLAIMS = (
+    Claim(
+        "right for large n",
+        "With 100 observations and more the formula gives the standard error",
+        "figure simres",
+        _is_right,
+        published=0.0,
+        tolerance=0.05,
+        note="The mean of the relative error; that it is 0 is taken as 5 points. Largest where the "
+        "features are a tenth of the observations.",
+    ),
+    Claim(
+        "too small for low n",
+        "With 5 or 10 observations Taylor's formula is biased",
+        "figure simres_low_n",
+        _small_at_low_n,
+        published=True,
+        note="Too small against the truth in all cells but those of n = 5, p = 1 with much noise. "
+        "The bootstrap is larger on average by a few very large values, and its interval covers "
+        "hardly more often.",
+    ),
+    Claim(
+        "too small for high p",
+        "With p = 50 or 100 and n = 50 Taylor's standard errors are too small",
+        "figure simres_high_p_n50",
+        _small_at_high_p,
+        published=True,
+        note="And so are the bootstrap's, by as much: each takes the observations' errors for "
+        "independent, and they share the fit.",
+    ),
+)

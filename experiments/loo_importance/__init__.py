@@ -1,0 +1,1 @@
+"""Leave-one-out by importance sampling, against the exact answer: study, figures and claims."""

@@ -1,0 +1,62 @@
+"""Standard errors of the replicates of a scenario, cell by cell of the study's axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.lazy.pandas import pd
+from simstudy.shapes import Float
+
+FORMS = {
+    "r2_published": "as published: misplaced and clipped",
+    "r2_misplaced": "misplaced, not clipped",
+    "r2_variance": "right",
+}
+"""What the bootstrap is taken of, in words."""
+
+TAYLOR = "r2_mean_square"  # the ratio of mean squares, which the document derives
+
+
+def values(result: Result, scenario: Any, column: str, **where: str) -> Float[np.ndarray, " rep"]:
+    """One column of one scenario at these positions of the axes; those not named have only one."""
+    axes = result.plan.axes
+    place: tuple[Any, ...] = tuple(
+        labels.index(where.get(axis, labels[0])) for axis, labels in axes.items()
+    )
+    found = result.columns(scenario, column)[column]
+    return np.asarray(found[:, *place])
+
+
+def standard_errors(
+    result: Result, scenarios: Iterable[Any], form: str = "r2_published", **where: str
+) -> pd.DataFrame:
+    """Taylor's and the bootstrap's standard error of R², a row for each data set.
+
+    `R2` is the estimate by which points are coloured: the mean of the bootstrap's draws as
+    published, from -1 to 1.
+    """
+    return pd.concat(
+        [_of_scenario(result, scenario, form, where) for scenario in scenarios], ignore_index=True
+    )
+
+
+def _of_scenario(result: Result, scenario: Any, form: str, where: dict[str, str]) -> pd.DataFrame:
+    def bootstrap(column: str, utility: str) -> Float[np.ndarray, " rep"]:
+        return values(result, scenario, column, utility=utility, method="bootstrap", **where)
+
+    return pd.DataFrame(
+        {
+            "taylor": values(
+                result, scenario, "std_error", utility=TAYLOR, method="taylor", **where
+            ),
+            "bootstrap": bootstrap("std_error", form),
+            "R2": bootstrap("estimate", "r2_published"),
+            "n_obs": scenario.n_obs,
+            "p": scenario.n_feature,
+            "noise_sd": scenario.noise_sd,
+        }
+    )

@@ -1,0 +1,193 @@
+"""Figures of `loo_r2`: Taylor's standard error against the bootstrap's, and their ratio."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from experiments.loo_r2.cells import FORMS, standard_errors
+from simstudy.analysis.result import Result
+from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves
+from simstudy.figures.agreement import undrawn_in_words
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.trials.leave_one_out import LeaveOneOut
+
+X = "standard error by the Bayesian bootstrap"
+Y = "standard error by Taylor's formula"
+COLOR = (
+    "Color: R² as published, the mean of the bootstrap's draws. In the panels: median of Taylor "
+    "over bootstrap."
+)
+EXACT = "Leave-one-out is exact."
+PUBLISHED = (
+    "The bootstrap is that of the software: parenthesis misplaced, draws clipped to [-1, 1]."
+)
+FEW = 20  # observations below which a sample is small here
+UTILITIES = {
+    "mse": "MSE",
+    "elpd": "elpd",
+    "r2_mean_square": "R², ratio of mean squares",
+    "r2_variance": "R², ratio of variances",
+}
+
+
+def ordinary(result: Result) -> list[LeaveOneOut]:
+    """The scenarios of the first figure: many observations, few features."""
+    return _some([s for s in result.plan.scenarios if s.prior == "default" and s.n_obs >= FEW])
+
+
+def few_observations(result: Result) -> list[LeaveOneOut]:
+    """Those of the second."""
+    return _some([s for s in result.plan.scenarios if s.prior == "default" and s.n_obs < FEW])
+
+
+def many_features(result: Result) -> list[LeaveOneOut]:
+    """Those of the third."""
+    return _some([s for s in result.plan.scenarios if s.prior == "wide"])
+
+
+def _some(scenarios: list[LeaveOneOut]) -> list[LeaveOneOut]:
+    if not scenarios:
+        raise LookupError("a scenario of this figure")
+    return scenarios
+
+
+def figure_simres(result: Result) -> ggplot:
+    """Many observations: one panel for each n, σ and p."""
+    drawn = standard_errors(result, ordinary(result))
+    figure = agreement(drawn.assign(panel=_in_panels(drawn)), scales="free")
+    return (
+        figure
+        + p9.facet_wrap("panel", ncol=drawn["p"].nunique(), scales="free")
+        + p9.scale_x_continuous(breaks=_few_ticks)
+        + captions.titles(*_says(), x=X, y=Y, size=(8.4, 15))
+    )
+
+
+def _few_ticks(limits: tuple[float, float]) -> list[float]:
+    """Ticks whose labels do not touch in a narrow panel."""
+    from matplotlib.ticker import MaxNLocator
+
+    return [float(tick) for tick in MaxNLocator(4).tick_values(*limits)]
+
+
+def _in_panels(drawn: pd.DataFrame) -> Any:
+    words = [
+        f"n = {n}, σ = {s:g}, p = {p}"
+        for n, s, p in zip(drawn["n_obs"], drawn["noise_sd"], drawn["p"], strict=True)
+    ]
+    return pd.Categorical(words, list(dict.fromkeys(words)), ordered=True)
+
+
+def agreement(drawn: pd.DataFrame, **options: Any) -> ggplot:
+    """Standard errors by both methods, by column `panel`, coloured by R² from -1 to 1."""
+    return agreement_plot(
+        drawn.rename(columns={"R2": "R²"}), x="bootstrap", y="taylor", panel="panel", color="R²",
+        color_limits=(-1, 1), say=_ratio, **options,
+    )  # fmt: skip
+
+
+def _ratio(rows: pd.DataFrame) -> str:
+    return f"{(rows['y'] / rows['x']).median():.3f}"
+
+
+def _says(*more: str) -> tuple[str, ...]:
+    return (captions.dashed("equality"), COLOR, EXACT, *(more or (PUBLISHED,)))
+
+
+def figure_simres_low_n(result: Result) -> ggplot:
+    """Few observations: logarithmic axes, for standard errors differ by powers of ten."""
+    drawn = standard_errors(result, few_observations(result))
+    rows = [f"n = {n}\nσ = {s:g}" for n, s in zip(drawn["n_obs"], drawn["noise_sd"], strict=True)]
+    drawn = drawn.assign(
+        panel=in_features(drawn), rows=pd.Categorical(rows, list(dict.fromkeys(rows)), ordered=True)
+    )
+    return agreement(drawn, rows="rows", log=True) + captions.titles(
+        *_says(), not_drawn(drawn), x=X, y=Y, size=(8.4, 11)
+    )
+
+
+def in_features(drawn: pd.DataFrame) -> Any:
+    """Panels by the number of features, in order."""
+    return in_order(drawn["p"], {p: f"p = {p}" for p in sorted(drawn["p"].unique())})
+
+
+def not_drawn(drawn: pd.DataFrame) -> str:
+    """Of logarithmic axes."""
+    none = (drawn["bootstrap"] <= 0) | (drawn["taylor"] <= 0)
+    return undrawn_in_words(int(none.sum()), len(drawn))
+
+
+def figure_simres_high_p_n50(result: Result) -> ggplot:
+    """Many features under a wide prior."""
+    drawn = standard_errors(result, many_features(result))
+    drawn = drawn.assign(panel=in_features(drawn))
+    return agreement(drawn, log=True) + captions.titles(
+        f"n = {drawn['n_obs'].iloc[0]}, coefficients N(0, 10²) by their prior.",
+        *_says(), x=X, y=Y, size=(9.4, 4.2),
+    )  # fmt: skip
+
+
+def figure_forms(result: Result) -> ggplot:
+    """Taylor against the bootstrap of three forms of R², the same data sets in all of them."""
+    scenarios = [s for s in result.plan.scenarios if s.prior == "default"]
+    drawn = pd.concat(
+        standard_errors(result, scenarios, form).assign(panel=words)
+        for form, words in FORMS.items()
+    )
+    sizes = sorted(drawn["n_obs"].unique())
+    drawn = drawn.assign(
+        panel=in_order(drawn["panel"], {words: words for words in FORMS.values()}),
+        rows=in_order(drawn["n_obs"], {n: f"n = {n}" for n in sizes}),
+    )
+    return agreement(drawn, rows="rows", log=True) + captions.titles(
+        *_says("All p and σ together; the formula's side is the same in every column."),
+        not_drawn(drawn), x=X, y=Y, size=(9.4, 2 * len(sizes) + 1.4),
+    )  # fmt: skip
+
+
+def figure_ratio(result: Result) -> ggplot:
+    """Mean and scatter of Taylor over bootstrap, by n; what theory says of a mean as a line."""
+    rows = result.summary
+    first = ordinary(result)[0]
+    rows = rows[(rows["method"] == "bootstrap") & (rows["prior"] == "default")]
+    rows = rows[(rows["noise_sd"] == first.noise_sd) & rows["utility"].isin(UTILITIES)]
+    words = {"mean_taylor_over": "Taylor over bootstrap", "scatter": "standard deviation of it"}
+    rows = rows[rows["measure"].isin(words)]
+    figure = measure_curves(
+        rows.assign(
+            utility=in_order(rows["utility"], UTILITIES),
+            measure=in_order(rows["measure"], words),
+        ).rename(columns={"n_feature": "p", "n_obs": "n"}),
+        x="n",
+        y=tuple(words.values()),
+        color="utility",
+        panel="p",
+        rows="measure",
+        exact=_theory(rows, first.n_draw, list(words.values())),
+        log_x=True,
+        joined=False,
+        colors=colors_of(UTILITIES.values()),
+    )
+    return figure + captions.titles(
+        captions.BARS,
+        "Solid lines: √((n + 1)/(n - 1)), exact for means, and the scatter of a bootstrap of "
+        f"{first.n_draw:,} draws, 1/√(2 · {first.n_draw:,}), to first order.",
+        f"σ =\u00a0{first.noise_sd:g}.",
+        x="observations n",
+        y="",
+        size=(10, 6),
+        legend_on_top=True,
+    )
+
+
+def _theory(rows: pd.DataFrame, n_draw: int, names: list[str]) -> pd.DataFrame:
+    n_obs = np.geomspace(rows["n_obs"].min(), rows["n_obs"].max(), 60)
+    lines = np.sqrt((n_obs + 1) / (n_obs - 1)), np.full_like(n_obs, 1 / np.sqrt(2 * n_draw))
+    return pd.concat(
+        pd.DataFrame({"n": n_obs, "exact": line, "measure": name, "p": p})
+        for name, line in zip(names, lines, strict=True)
+        for p in rows["n_feature"].unique()
+    )

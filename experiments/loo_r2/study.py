@@ -1,0 +1,82 @@
+"""Do Taylor's formula and the Bayesian bootstrap give leave-one-out R² the same standard error?
+
+Aims         Where do the two agree, where do they part, and how much of that is the form of R² that
+             the software bootstraps?
+Data         Normal features and coefficients, drawn anew for each data set, and normal noise; many
+             observations, few, and as many features as observations and more.
+Estimands    The standard error of leave-one-out R² of a Bayesian linear regression.
+Methods      Taylor's formula for the ratio of two mean squares; the Bayesian bootstrap of R² as the
+             software has it, of the same without clipping, and of the right form. Leave-one-out is
+             exact.
+Performance  The two standard errors of each data set side by side, their ratio, and the distance
+             from the R² that the fit has on new data; at 100 replicates the mean ratio has an MCSE
+             of 0.1 points where only the bootstrap's 4000 draws scatter.
+"""
+
+from dataclasses import dataclass
+
+from experiments.loo_r2.claims import CLAIMS
+from experiments.loo_r2.figures import (
+    figure_forms,
+    figure_ratio,
+    figure_simres,
+    figure_simres_high_p_n50,
+    figure_simres_low_n,
+)
+from simstudy.design import grid
+from simstudy.options import option, published
+from simstudy.study import Study
+from simstudy.trials.leave_one_out import MAY_BE_MISSING, MEASURES, LeaveOneOut, axes
+
+OF_SPREAD = ("empirical_se", "relative_error", "coverage")  # over coefficients too: of no use here
+
+
+@published(__file__)
+@dataclass
+class Config:
+    """What the study sweeps."""
+
+    n_obs: list[int] = option("observations, of the first figure", at_least=2)
+    low_n: list[int] = option("observations, of the second", at_least=2)
+    n_feature: list[int] = option("features, of both", at_least=1)
+    noise_sd: list[float] = option("standard deviations of the errors, of both", above=0)
+    high_p: list[int] = option("features under a wide prior, of the third", at_least=1)
+    high_p_n_obs: int = option("observations, of the third", at_least=2)
+    high_p_noise_sd: list[float] = option("standard deviations of the errors, of it", above=0)
+    n_draw: int = option("draws of the Bayesian bootstrap", at_least=2)
+    n_rep: int = option("published replicates in each scenario", at_least=1)
+
+
+def study(config: Config) -> Study:
+    ordinary = grid(
+        LeaveOneOut,
+        n_obs=[*config.n_obs, *config.low_n],
+        noise_sd=config.noise_sd,
+        n_feature=config.n_feature,
+        n_draw=config.n_draw,
+    )
+    many_features = grid(
+        LeaveOneOut,
+        n_obs=config.high_p_n_obs,
+        noise_sd=config.high_p_noise_sd,
+        n_feature=config.high_p,
+        prior="wide",
+        n_draw=config.n_draw,
+    )
+    return Study(
+        name="loo_r2",
+        scenarios=[*ordinary, *many_features],
+        axes=axes(()),
+        measures=[measure for measure in MEASURES if measure.name not in OF_SPREAD],
+        block_size=10,
+        n_rep=config.n_rep,
+        may_be_missing=MAY_BE_MISSING,
+        figures={
+            "simres": figure_simres,
+            "simres_low_n": figure_simres_low_n,
+            "simres_high_p_n50": figure_simres_high_p_n50,
+            "forms": figure_forms,
+            "ratio": figure_ratio,
+        },
+        claims=CLAIMS,
+    )

@@ -1,0 +1,188 @@
+"""Scenarios of leave-one-out standard errors: a block against a loop, truth against plain sums."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simstudy.dgps.normals import standard_normals
+from simstudy.errors import DesignError
+from simstudy.identity.streams import Streams
+from simstudy.stats.leave_one_out.bayesian_bootstrap import (
+    bayesian_bootstrap,
+    bayesian_bootstrap_difference,
+)
+from simstudy.stats.leave_one_out.priors import default_prior, wide_prior
+from simstudy.stats.leave_one_out.regression import exact_leave_one_out
+from simstudy.stats.leave_one_out.utilities import R2_FORMS, UTILITIES, taylor_ratio
+from simstudy.trials.leave_one_out import ImportanceSampling, LeaveOneOut, axes
+from tests.support import FALSE_ALARM, assert_within_mcse, replicates_to_catch
+
+SMALL = LeaveOneOut(
+    n_obs=9, n_feature=3, noise_sd=0.7, n_draw=50, against=("half", "useless"), prior="wide"
+)
+N_REP = 6
+AT = {name: place for place, name in enumerate(UTILITIES)}
+
+
+def streams() -> Streams:
+    return Streams(1, "loo", "scenario", 0)
+
+
+def models_of(scenario: LeaveOneOut):
+    """Features of the three models, one after the other, with responses and coefficients."""
+    data = scenario.dgp.draw(streams()("data"), N_REP, scenario.n_obs)
+    extra = standard_normals(streams()("useless feature"), N_REP, scenario.n_obs)[:, :, None]
+    half = data.features[:, :, : scenario.n_feature // 2]
+    more = np.concatenate([data.features, extra], axis=2)
+    return data, [data.features, half, more]
+
+
+def plain_errors(features, y, prior_of):
+    """Leave-one-out errors, one data set at a time."""
+    fits = [
+        exact_leave_one_out(x[None], r[None], prior_of(x[None], r[None]))
+        for x, r in zip(features, y, strict=True)
+    ]
+    return [np.concatenate([getattr(fit, name) for fit in fits]) for name in FIELDS]
+
+
+FIELDS = ("error", "log_density", "intercept", "coefficients")
+
+
+def test_a_block_is_the_plain_loop():
+    found = SMALL.simulate(streams(), N_REP)
+    data, models = models_of(SMALL)
+    fits = [plain_errors(features, data.y, wide_prior) for features in models]
+    for rep in range(N_REP):
+        y = data.y[rep]
+        mse = [np.mean(error[rep] ** 2) for error, *_ in fits]
+        r2 = [1 - m / np.mean((y - y.mean()) ** 2) for m in mse]
+        for name, wanted in (("mse", mse), ("r2_mean_square", r2)):
+            differences = [wanted[0], wanted[0] - wanted[1], wanted[0] - wanted[2]]
+            at = rep, slice(None), AT[name], 0
+            np.testing.assert_allclose(found["estimate"][at], differences, rtol=1e-9)
+        squares = [error[rep] ** 2 for error, *_ in fits]
+        for place, losses in enumerate((squares[0], squares[0] - squares[1])):
+            wanted = losses.std(ddof=1) / np.sqrt(len(y))
+            np.testing.assert_allclose(
+                found["std_error"][rep, place, AT["mse"], 0], wanted, rtol=1e-9
+            )
+
+
+def test_the_bootstrap_is_that_of_each_model_and_pair():
+    found = SMALL.simulate(streams(), N_REP)
+    data, models = models_of(SMALL)
+    fits = [exact_leave_one_out(x, data.y, wide_prior(x, data.y)).pointwise for x in models]
+
+    def rng():
+        return streams()("bootstrap")
+
+    alone = bayesian_bootstrap(fits[0], rng(), n_draw=SMALL.n_draw)
+    pairs = [
+        bayesian_bootstrap_difference(fits[0], other, rng(), n_draw=SMALL.n_draw)
+        for other in fits[1:]
+    ]
+    for place, wanted in enumerate([alone, *pairs]):
+        np.testing.assert_array_equal(found["estimate"][:, place, :, 1], wanted.value)
+        np.testing.assert_array_equal(found["std_error"][:, place, :, 1], wanted.std_error)
+
+
+def test_truth_is_the_risk_of_the_fitted_predictor():
+    found = SMALL.simulate(streams(), N_REP)
+    data, models = models_of(SMALL)
+    truths = []
+    for features in models:
+        *_, intercept, fitted = plain_errors(features, data.y, wide_prior)
+        mse = []
+        for rep in range(N_REP):
+            missed = np.zeros(max(3, fitted.shape[1]))
+            missed[:3] = data.coefficients[rep]
+            missed[: fitted.shape[1]] -= fitted[rep]
+            mse.append(SMALL.noise_sd**2 + missed @ missed + intercept[rep] ** 2)
+        truths.append(np.array(mse))
+    total = SMALL.noise_sd**2 + (data.coefficients**2).sum(axis=1)
+    truth = found["estimate"] - found["distance"]
+    np.testing.assert_allclose(truth[:, 0, AT["mse"], 0], truths[0], rtol=1e-8)
+    np.testing.assert_allclose(truth[:, 1, AT["mse"], 1], truths[0] - truths[1], rtol=1e-8)
+    for form in R2_FORMS:
+        wanted = (truths[2] - truths[0]) / total
+        np.testing.assert_allclose(truth[:, 2, AT[form], 0], wanted, rtol=1e-6)
+    assert np.isnan(truth[:, :, AT["elpd"]]).all()
+
+
+def test_taylor_over_bootstrap_of_a_mean_has_its_known_value():
+    scenario = LeaveOneOut(n_obs=6, n_draw=400)
+    n_rep = replicates_to_catch(0.05, sd=0.06)  # n - 1 taken for n + 1 is an error of 0.18
+    ratio = scenario.simulate(streams(), n_rep)["taylor_over"][:, 0, AT["mae"], 1]
+    # To first order in the draws: scatter √((κ - 1)/4S) for kurtosis κ of a weighted mean, below 5.
+    sd = taylor_ratio(6) * np.sqrt(4 / (4 * 400))
+    assert_within_mcse(ratio.mean(), taylor_ratio(6), sd / np.sqrt(n_rep))
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(ratio.mean(), np.sqrt(6 / 5), sd / np.sqrt(n_rep))
+
+
+def test_coefficients_of_equal_size_are_those_of_the_linear_model():
+    data = LeaveOneOut(coefficients="equal", n_feature=4).dgp.draw(streams()("data"), 5, 10)
+    np.testing.assert_array_equal(np.abs(data.coefficients), 1.0)
+    drawn = LeaveOneOut(n_feature=4).dgp.draw(streams()("data"), 5, 10)
+    assert len(np.unique(drawn.coefficients)) == 20
+
+
+def test_axes_name_what_is_compared():
+    assert axes(("half",))["compared"] == ("model", "less half")
+    assert axes(())["compared"] == ("model",)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"prior": "flat"}, "prior='flat' is unknown"),
+        ({"coefficients": "same"}, "coefficients='same' is unknown"),
+        ({"against": ("third",)}, "against='third' is unknown"),
+        ({"n_draw": 1}, "n_draw=1 draws of the bootstrap have no spread"),
+        ({"n_feature": 0}, "n_feature=0 leaves nothing"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(wrong, message):
+    with pytest.raises(DesignError, match=message):
+        LeaveOneOut(**wrong)
+
+
+# ---------------------------------------------------------------- importance sampling
+def test_importance_sampling_is_beside_the_exact_answer():
+    pytest.importorskip("arviz")
+    scenario = ImportanceSampling(n_obs=30, n_feature=2, n_draw=2000)
+    found = scenario.simulate(streams(), 4)
+    exact = LeaveOneOut(n_obs=30, n_feature=2, n_draw=2000).simulate(streams(), 4)
+    for name in ("estimate", "distance"):
+        np.testing.assert_array_equal(found[name][:, 0, :, 0], exact[name][:, 0, :, 0])
+    data = scenario.dgp.draw(streams()("data"), 4, 30)
+    fit = exact_leave_one_out(data.features, data.y, default_prior(data.features, data.y))
+    rmse = found["estimate"][:, :, AT["rmse"], 0]
+    nothing_left_out = np.sqrt(((data.y - fit.fitted) ** 2).mean(axis=1))
+    assert (np.abs(rmse[:, 1] - rmse[:, 0]) < np.abs(nothing_left_out - rmse[:, 0])).all()
+    np.testing.assert_allclose(found["leverage"], 3 / 30, rtol=0.02)
+
+
+def test_an_interpolating_fit_hides_the_error_that_importance_sampling_should_see():
+    pytest.importorskip("arviz")
+    n_rep = 100
+    found = ImportanceSampling(n_obs=10, n_feature=20, n_draw=500).simulate(streams(), n_rep)
+    r2 = found["estimate"][:, :, AT["r2_variance"], 0]
+    higher = int((r2[:, 1] > r2[:, 0]).sum())
+    assert higher > stats.binom.isf(FALSE_ALARM, n_rep, 0.5)  # a sign test
+
+
+def test_default_prior_is_the_default():
+    data = LeaveOneOut().dgp.draw(streams()("data"), 2, 20)
+    for wanted, found in zip(
+        default_prior(data.features, data.y),
+        LeaveOneOut().prior_of(data.features, data.y),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(wanted, found)
+
+
+def test_pointwise_vectors_are_not_kept():
+    found = SMALL.simulate(streams(), N_REP)
+    assert {column.shape for column in found.values()} == {(N_REP, 3, len(UTILITIES), 2)}
