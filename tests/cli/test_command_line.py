@@ -324,11 +324,19 @@ LONG = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50]", "n_rep
 
 
 def start(*arguments) -> "subprocess.Popen[str]":
-    """A run with a process group of its own, as in a terminal: Ctrl-C reaches them all."""
+    """A run with a process group of its own, as in a terminal: Ctrl-C reaches them all.
+
+    Also where the tests themselves were started by something that ignores it, as a shell does for
+    what it runs in the background.
+    """
     return subprocess.Popen(
         [sys.executable, str(ROOT / "run.py"), *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 def wait_for(condition, seconds: float = 60.0) -> None:
