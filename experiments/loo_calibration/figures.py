@@ -25,8 +25,8 @@ COVERED = {
     "coverage_given_fit": "this fit's utility\non new data",
 }
 DIFFERENCES = {
-    "less half": "less half\nthe features",
-    "less useless": "less a model with\na useless one",
+    "less half": "less a model with\nhalf of the features",
+    "less useless": "less a model with\na useless feature",
 }
 MIDDLE = 1.0  # of the document's σ
 

@@ -167,7 +167,9 @@ def test_importance_sampling_is_beside_the_exact_answer():
 def test_an_interpolating_fit_hides_the_error_that_importance_sampling_should_see():
     pytest.importorskip("arviz")
     n_rep = 100
-    found = ImportanceSampling(n_obs=10, n_feature=20, n_draw=500).simulate(streams(), n_rep)
+    found = ImportanceSampling(n_obs=20, n_feature=20, prior="wide", n_draw=500).simulate(
+        streams(), n_rep
+    )
     r2 = found["estimate"][:, :, AT["r2_variance"], 0]
     higher = int((r2[:, 1] > r2[:, 0]).sum())
     assert higher > stats.binom.isf(FALSE_ALARM, n_rep, 0.5)  # a sign test

@@ -5,7 +5,6 @@ answer: each draw is weighed by 1 / p(y_i | draw), the largest weights are smoot
 Pareto tail, and its shape k says how far to trust them (below 0.7, by custom).
 """
 
-import importlib
 import warnings
 from typing import Any, NamedTuple
 
@@ -93,23 +92,30 @@ def _log_normal(
 
 
 def _arviz() -> Any:
-    """ArviZ, imported at the first use: it takes seconds.
-
-    As it is imported it announces its next version once a day, and keeps a file with that day,
-    which two processes that import it at once may take from each other.
-    """
+    """ArviZ, imported at the first use: it takes seconds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         try:
-            return importlib.import_module("arviz")
+            return _imported()
         except FileNotFoundError:
-            return importlib.import_module("arviz")
+            return _imported()
         except ImportError as error:
             raise SimstudyError(
                 "Pareto-smoothed importance sampling needs ArviZ, which is not installed. Install "
                 "the extra, pip install 'simstudy[loo]', or use `exact_leave_one_out`, which needs "
                 "neither draws nor ArviZ."
             ) from error
+
+
+def _imported() -> Any:
+    """By a statement, so that a fingerprint sees its version whether it is loaded or not.
+
+    As ArviZ is imported it announces its next version once a day, and keeps a file with that day,
+    which two processes that import it at once may take from each other.
+    """
+    import arviz
+
+    return arviz
 
 
 def _check_draws(draws: PosteriorDraws, n_rep: int) -> None:
