@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 from simstudy.errors import ConfigError, describe, nearest
 
 C = TypeVar("C")
-IN_OTHER_WORDS = {"0": False, "no": False, "off": False, "n": False, "f": False, "false": False}
-IN_OTHER_WORDS |= {"1": True, "yes": True, "on": True, "y": True, "t": True, "true": True}
+IN_OTHER_WORDS = {
+    **dict.fromkeys(("0", "no", "off", "n", "f", "false"), False),
+    **dict.fromkeys(("1", "yes", "on", "y", "t", "true"), True),
+}
 
 
 @dataclass(frozen=True)
