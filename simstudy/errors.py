@@ -4,8 +4,10 @@ Every message says what is wrong (with the value), why it matters, and what to d
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+MOST_SAID = 5  # findings that one line has room for
 
 
 class SimstudyError(Exception):
@@ -66,3 +68,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"did you mean '{close[0]}'?" if close else f"there is: {', '.join(known) or 'nothing'}"
+
+
+def first_few(found: Sequence[str]) -> str:
+    """As many of some findings as one line has room for, and how many more there are."""
+    n_more = len(found) - MOST_SAID
+    return "; ".join(found[:MOST_SAID]) + (f"; and {n_more} more" if n_more > 0 else "")

@@ -27,11 +27,10 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 
 from simstudy.cli.experiments import experiment_files, in_own_code, load_experiment
 from simstudy.cli.flags import SEVERAL, flags_first
-from simstudy.cli.project import Project
+from simstudy.cli.project import PACKAGE_CONF, Project
 from simstudy.cli.request import Request, read_request
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 
-CONF = Path(__file__).parent / "conf"
 CONFIG = "simstudy"
 FLAGS_OF_A_SWEEP = (*SEVERAL, "hydra.mode=MULTIRUN")
 
@@ -60,7 +59,7 @@ def read_requests(overrides: Sequence[str], project: Project) -> list[Request]:
     if (project.conf / "config.yaml").is_dir():  # which Hydra would pass by
         raise ConfigError(trouble_in(project.conf / "config.yaml"))
     requests = []
-    with initialize_config_dir(str(CONF), version_base=None):
+    with initialize_config_dir(str(PACKAGE_CONF), version_base=None):
         for point in sweep_points(overrides, project):
             offer_defaults(point, project, known)
             try:
@@ -85,7 +84,7 @@ def call_hydra(
 
     statuses: list[int] = []
 
-    @hydra.main(version_base=None, config_path=str(CONF), config_name=CONFIG)  # type: ignore[untyped-decorator]
+    @hydra.main(version_base=None, config_path=str(PACKAGE_CONF), config_name=CONFIG)  # type: ignore[untyped-decorator]
     def job(cfg: Any) -> int:
         from hydra.core.hydra_config import HydraConfig
 
@@ -199,10 +198,8 @@ def choices(override: Any, project: Project) -> list[str]:
 
 def options(group: str, project: Project) -> list[str]:
     """The names in a config group: the project's and the package's."""
-    folders = (project.conf / group, CONF / group)
-    names = {path.stem for folder in folders for path in folder.glob("*.yaml") if path.is_file()}
     own = experiment_files(project.root) if group == "experiment" else ()
-    return sorted(names.union(own))
+    return sorted({*project.options(group), *own})
 
 
 def offer_defaults(point: Sequence[str], project: Project, known: dict[str, Path]) -> None:

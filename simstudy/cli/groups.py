@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
-from simstudy.cli.project import Project
-from simstudy.cli.settings import BACKENDS
+from simstudy.cli.project import PACKAGE_CONF, Project
+from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
 from simstudy.options import build, option
 
-CONF = Path(__file__).parent / "conf"
 SIZES = ("times", "n_rep")  # two ways to say one thing
 
 C = TypeVar("C")
@@ -84,7 +82,7 @@ def _of_the_package(group: str, name: str) -> dict[str, Any]:
     """What the package's own file of this name says; empty, where it has none."""
     import yaml
 
-    path = CONF / group / f"{name}.yaml"
+    path = PACKAGE_CONF / group / f"{name}.yaml"
     return dict(yaml.safe_load(path.read_text())) if path.is_file() else {}
 
 

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from pathlib import Path
 
 from simstudy.cli.project import Project
 from simstudy.cli.settings import Settings
 from simstudy.cli.verbs import VERBS
 from simstudy.options import in_words
 
-CONF = Path(__file__).parent / "conf"
 SEVERAL = (
     "Several values of a setting in one run: [1,2]. Several runs: -m and values without brackets,\n"
     "as in  -m experiment=a,b  or  -m 'experiment=glob(*)'."
@@ -57,9 +55,8 @@ def _settings(project: Project) -> list[str]:
 
 
 def _scales(project: Project) -> str:
-    folders = (CONF / "scale", project.conf / "scale")
-    names = sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
-    return f"how much is drawn, and where it goes; one of {', '.join(names)} (paper)"
+    names = ", ".join(project.options("scale"))
+    return f"how much is drawn, and where it goes; one of {names} (paper)"
 
 
 def _experiment(project: Project, name: str) -> list[str]:

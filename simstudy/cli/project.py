@@ -5,6 +5,7 @@ from pathlib import Path
 
 from simstudy.errors import ConfigError
 
+PACKAGE_CONF = Path(__file__).parent / "conf"  # what a project's own goes ahead of
 PROGRAM, OF_A_SCRIPT = "simstudy", "python run.py"
 
 
@@ -44,3 +45,9 @@ class Project:
     def conf(self) -> Path:
         """Published values of experiments, and what replaces the package's own config."""
         return self.root / "conf"
+
+    def options(self, group: str) -> list[str]:
+        """The names in a config group: the project's files and the package's."""
+        folders = (self.conf / group, PACKAGE_CONF / group)
+        found = (path for folder in folders for path in folder.glob("*.yaml") if path.is_file())
+        return sorted({path.stem for path in found})

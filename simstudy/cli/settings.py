@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
 from simstudy.options import option
-
-BACKENDS = ("auto", "loky", "threads", "inline")
 
 
 @dataclass

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from simstudy.cli.endings import FAILED, INTERRUPTED, REFUSED, TERMINATED, no_garbage
+from simstudy.cli.experiments import FOLDER, experiment_names
 from simstudy.cli.project import Project
 from simstudy.errors import ConfigError, SimstudyError, nearest
 
@@ -60,7 +61,7 @@ def is_word(argument: str) -> bool:
 
 def _meant(project: Project, word: str) -> str:
     """The nearest verb, or the command for an experiment of that name."""
-    if word in {path.stem for path in (project.root / "experiments").glob("[!_]*")}:
+    if (project.root / FOLDER).is_dir() and word in experiment_names(project.root):
         return f"did you mean '{project.runs} experiment={word}'?"
     return nearest(word, VERBS)
 

@@ -21,7 +21,7 @@ from simstudy.engine.quarantine import receipts_apart
 from simstudy.engine.tasks import Receipt, Task
 from simstudy.engine.threads import one_thread_each
 from simstudy.engine.workers import Workers
-from simstudy.errors import StaleCodeError, StoreError, UnreadableTaskError
+from simstudy.errors import StaleCodeError, StoreError, UnreadableTaskError, first_few
 from simstudy.identity.fingerprint import changes
 from simstudy.store.compaction import compact
 from simstudy.store.disk import trouble_in_words
@@ -165,7 +165,7 @@ def _edited(ownership: Ownership | None, stale: StaleCodeError) -> StoreError:
     pairs = zip(ownership.expected if ownership else (), stale.found, strict=True)
     found = dict.fromkeys(line for ours, its in pairs for line in changes(ours, its))
     return StoreError(
-        f"workers load other code than this run began with: {'; '.join(list(found)[:5])}. "
+        f"workers load other code than this run began with: {first_few(list(found))}. "
         "It was edited meanwhile, or this process changed it after importing it, so blocks of "
         "two codes would mix; none was drawn. What was finished is kept as the old code's. "
         "Run again: the new code is then a run of its own. Where code is changed on purpose "

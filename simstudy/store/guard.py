@@ -3,13 +3,12 @@
 from pathlib import Path
 
 from simstudy.design import Plan
-from simstudy.errors import StoreError
+from simstudy.errors import StoreError, first_few
 from simstudy.store.blocks import Store
 from simstudy.store.manifest import MANIFEST
 from simstudy.whole_files import read_json
 
 WAYS_ON = "Keep both with another out=..., or start over with restart=true."
-MOST_SAID = 5  # differences between two owners that one line has room for
 
 
 def refuse_foreign(study: str, folder: Path) -> None:
@@ -40,11 +39,6 @@ def refuse_other_blocks(plan: Plan, store: Store) -> None:
         if others and not store.have(key, 1).any() and not store.n_blocks(key):
             least = min((other.differences(store.owner, key) for other in others), key=len)
             raise StoreError(
-                f"{store.folder.parent} was computed by something else: {_first_few(least)}. "
+                f"{store.folder.parent} was computed by something else: {first_few(least)}. "
                 f"Its replicates cannot be mixed with new ones. {WAYS_ON}"
             )
-
-
-def _first_few(found: list[str]) -> str:
-    n_more = len(found) - MOST_SAID
-    return "; ".join(found[:MOST_SAID]) + (f"; and {n_more} more" if n_more > 0 else "")

@@ -5,14 +5,14 @@ from dataclasses import fields
 import pytest
 import yaml
 
-from simstudy.cli.compose import CONF
 from simstudy.cli.compose import CONFIG as CONFIG_NAME
+from simstudy.cli.project import PACKAGE_CONF
 from simstudy.cli.settings import Settings, read_shard
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
 from simstudy.options import build
 
-CONFIG = CONF / f"{CONFIG_NAME}.yaml"
+CONFIG = PACKAGE_CONF / f"{CONFIG_NAME}.yaml"
 
 
 def test_every_key_of_the_command_line_is_typed_here_and_the_other_way_round():

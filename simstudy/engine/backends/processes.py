@@ -1,7 +1,9 @@
 """In processes, which import the study's code for themselves: what they are sent, and check."""
 
+import contextlib
 import pickle
 import re
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, cast
@@ -46,7 +48,9 @@ class Processes:
             initargs=(self.expected,),
         )
         try:
-            yield from parallel(delayed(compute_packed)(packed(task)) for task in tasks)
+            with _deaf_to_interrupts():
+                receipts = parallel(delayed(compute_packed)(packed(task)) for task in tasks)
+            yield from receipts
         except BrokenProcessPool as error:
             raise WorkerDiedError(_how_it_died(error)) from error
 
@@ -80,10 +84,36 @@ class OneProcess:
 
         self._pool = self._pool or ProcessPoolExecutor(max_workers=1)
         try:
-            return cast(Receipt, self._pool.submit(compute_packed, packed(task)).result())
+            with _deaf_to_interrupts():
+                promised = self._pool.submit(compute_packed, packed(task))
+            return cast(Receipt, promised.result())
         except BrokenProcessPool as error:
             self._pool = None
             raise WorkerDiedError(_how_it_died(error)) from error
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes and threads begun within it never hear Ctrl-C, which reaches the whole group.
+
+    It is for the parent, which stops them; each of them would say with a traceback that it heard.
+    What a thread blocks is handed down to all that it begins. The trackers of resources, Python's
+    and loky's, may let signals through again when they start, so they have to be there before.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # there is none on Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as of_loky
+
+    resource_tracker.ensure_running()
+    of_loky.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _how_it_died(error: BaseException) -> str:

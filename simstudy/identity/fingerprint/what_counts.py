@@ -121,11 +121,6 @@ _EFFECTS = "register implements overload intrinsic lower hook plugin accessor ex
 HAS_EFFECTS = re.compile("|".join(_EFFECTS.split()))
 """Decorators that reach into a library, by their names."""
 
-COMPILES = re.compile(
-    rb"^\s*(?:from|import)\s.*\b(?:numba|llvmlite|compiled\.kernel)\b", re.MULTILINE
-)
-"""Imports of a module with code to be compiled."""
-
 _PYTHONS = """
 __module__ __qualname__ __doc__ __dict__ __weakref__ __annotations__ __match_args__ __orig_bases__
 __abstractmethods__ _abc_impl __parameters__ __firstlineno__ __replace__ __static_attributes__

@@ -16,7 +16,6 @@ import functools
 import importlib.util
 import os
 import py_compile
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,13 +29,11 @@ from numba.core.dispatcher import Dispatcher
 
 from simstudy.data.reads import unwatched
 from simstudy.errors import SimstudyError
+from simstudy.stats.compiled import COMPILES
 from simstudy.stats.compiled.machine_code import Key, hashed, keep
 
 PACKAGE = Path(__file__).parents[2]
 FOLDERS = ("stats", "dgps")
-COMPILES = re.compile(
-    rb"^\s*(?:from|import)\s.*\b(?:numba|llvmlite|compiled\.kernel)\b", re.MULTILINE
-)
 CODE_OPTIONS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "USING_SVML")
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -1,8 +1,10 @@
 """What goes to a worker process, and what is said where it cannot go or be read there."""
 
+import signal
 import threading
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 
 from simstudy.engine.assignment import Assignment
@@ -11,9 +13,11 @@ from simstudy.engine.backends.processes import compute_packed, packed
 from simstudy.engine.backends.threads import Threads
 from simstudy.engine.jobs import missing_jobs
 from simstudy.engine.ownership import ownership_of
+from simstudy.engine.workers import Workers
 from simstudy.errors import StaleCodeError, StudyError, UnreadableTaskError
 from simstudy.store.blocks import Store
 from simstudy.store.layout import KeepReplicates
+from simstudy.study import Study
 from tests import toy
 
 PLAN = toy.study((3,)).plan()
@@ -81,3 +85,20 @@ def test_threads_give_a_receipt_for_every_task(assignment):
     tasks = tasks_of(assignment, 4)
     done = [receipt.done for receipt in Threads(2).receipts(tasks)]
     assert sorted(done) == sorted(tuple((job.key, job.block) for job in t.jobs) for t in tasks)
+
+
+# ---------------------------------------------------------------- Ctrl-C
+@dataclass(frozen=True)
+class Listens:
+    """Says whether its process would hear Ctrl-C."""
+
+    def simulate(self, streams, n_rep):
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        return {"deaf": np.full(n_rep, signal.SIGINT in blocked)}
+
+
+def test_ctrl_c_is_for_the_parent_alone():
+    """It reaches the whole group, and each worker would say with a traceback that it did."""
+    study = Study("listens", [Listens()], block_size=2)
+    assert study.run(8, workers=Workers("loky", 2)).replicates["deaf"].all()
+    assert not study.run(8, workers=Workers("inline")).replicates["deaf"].any()

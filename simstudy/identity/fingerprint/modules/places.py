@@ -15,7 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
 
-from simstudy.identity.fingerprint.what_counts import COMPILES, GENERATED
+from simstudy.identity.fingerprint.what_counts import GENERATED
+from simstudy.stats.compiled import COMPILES
 
 INSTALLED_IN = {"site-packages", "dist-packages"}
 
