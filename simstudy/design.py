@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -139,8 +139,8 @@ def _check_factors(scenario: Callable[..., Scenario], names: Sequence[str]) -> N
             raise DesignError(f"{_name(scenario)} has no factor {name!r}; {nearest(name, known)}")
         if names.count(name) > 1:
             raise DesignError(f"factor {name!r} is given twice. Give it once.")
-    for name, field in known.items():
-        if _is_required(field) and name not in names:
+    for name, factor in known.items():
+        if _is_required(factor) and name not in names:
             raise DesignError(f"factor {name!r} of {_name(scenario)} has no default: give it.")
 
 
@@ -229,6 +229,9 @@ class Plan:
         Float columns where NaN is a result and not a failure.
     on_failure
         `record` keeps the row with its error, `abort` stops the run.
+    vectors
+        Columns with a last axis of their own, and how long it is: a number, or the name of what
+        in the scenario says so.
     """
 
     name: str
@@ -239,6 +242,7 @@ class Plan:
     common: tuple[str, ...] = ()
     may_be_missing: tuple[str, ...] = ()
     on_failure: str = "record"
+    vectors: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def keys(self) -> dict[str, OfSomeClass]:

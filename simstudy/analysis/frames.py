@@ -12,8 +12,8 @@ from simstudy.design import Plan, Scenario, factors_of, scenario_key
 from simstudy.engine.block import Address
 from simstudy.lazy.pandas import pd
 from simstudy.store.blocks import Store
-from simstudy.store.columns import columns_of, simulated_columns
-from simstudy.store.layout import ERROR, cell_name, column_of, has_text
+from simstudy.store.columns import columns_of, errors_in, simulated_columns, texts_of
+from simstudy.store.layout import CELL_ERROR, ERROR, has_text
 
 
 # ---------------------------------------------------------------- replicates
@@ -54,13 +54,11 @@ def _tidy(
 # ---------------------------------------------------------------- failures
 def any_failure(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> bool:
     """Whether any of these replicates failed, whatever else is stored beside them."""
-    names = [name for name in store.column_names() if column_of(name) == ERROR]
-    return bool(names) and any(_has_failed(store, key, n_rep[key], names) for key in plan.keys)
-
-
-def _has_failed(store: Store, key: str, n_rep: int, names: Sequence[str]) -> bool:
-    table = store.read(key, n_rep, names)
-    return any(column.null_count < len(column) for column in table.columns)
+    names = store.column_names() & {ERROR, CELL_ERROR}
+    if not names:
+        return False
+    sizes = {key: n_rep[key] for key in plan.keys}
+    return any(errors_in(batch.table) for batch in store.read_each(sizes, sorted(names)))
 
 
 def no_failures() -> pd.DataFrame:
@@ -82,13 +80,13 @@ def failure_frame(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> pd.Data
 def _failures_of(
     plan: Plan, store: Store, key: str, scenario: Scenario, n_rep: int
 ) -> Iterator[dict[str, Any]]:
-    whole = {ERROR: ("",) * len(plan.axes)}  # an error of the replicate, in no cell of its own
-    labels_of = whole | {cell_name(ERROR, labels): labels for labels in plan.cells()}
-    table = store.read(key, n_rep, list(labels_of))
+    table = store.read(key, n_rep, [ERROR, CELL_ERROR])
+    whole = [("",) * len(plan.axes)]  # an error of the replicate is in no cell of its own
+    labels_of = {ERROR: whole, CELL_ERROR: list(plan.cells())}
     for name in table.column_names:
-        texts = table.column(name).to_numpy()
-        cell = dict(zip(plan.axes, labels_of[name], strict=True))
-        for rep in np.flatnonzero(has_text(texts)).tolist():
+        texts = texts_of(table, name).reshape(len(table), -1)
+        for rep, cell in np.argwhere(has_text(texts)).tolist():
             place = {"block": rep // plan.block_size, "rep": rep}
-            error = {ERROR: texts[rep], "address": str(Address(key, rep))}
-            yield factors_of(scenario) | place | cell | error
+            labels = dict(zip(plan.axes, labels_of[name][cell], strict=True))
+            error = {ERROR: texts[rep, cell], "address": str(Address(key, rep))}
+            yield factors_of(scenario) | place | labels | error

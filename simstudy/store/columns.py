@@ -1,6 +1,7 @@
 """Columns as measures want them, from stored rows or from a block just drawn."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,10 @@ from simstudy.errors import StudyError, nearest
 from simstudy.measures import impute_worst
 from simstudy.store.blocks import Store
 from simstudy.store.layout import (
+    CELL_ERROR,
     ERROR,
     RESERVED,
     Block,
-    cell_name,
-    column_of,
     failed_cells,
     has_text,
     void_cells,
@@ -29,52 +29,85 @@ def read_columns(
     plan: Plan, store: Store, key: str, n_rep: int, names: Sequence[str]
 ) -> dict[str, np.ndarray]:
     """Stored columns of a scenario, `(rep,)` or `(rep, *axes)`; `converged` is made of errors."""
-    if CONVERGED not in names:
-        table = store.read(key, n_rep, [*_stored_as(plan, names), ERROR])
-        return columns_of(plan, table, names)
-    stored = [name for name in names if name != CONVERGED]
-    table = store.read(key, n_rep, [*_stored_as(plan, [*stored, ERROR]), "rep"])
-    return {**columns_of(plan, table, stored), CONVERGED: _converged(plan, table)}
+    table = store.read(key, n_rep, stored_names(names))
+    return columns_of(plan, table, names, known=store.column_names)
 
 
-def _stored_as(plan: Plan, names: Sequence[str]) -> list[str]:
-    """Names in the store that these columns may have."""
-    return [
-        stored
-        for name in names
-        for stored in (name, *(cell_name(name, labels) for labels in plan.cells()))
-    ]
+def stored_names(names: Sequence[str]) -> list[str]:
+    """What to read of the store to have these columns: always with what went wrong."""
+    return [*(name for name in names if name != CONVERGED), ERROR, CELL_ERROR, "rep"]
 
 
-def columns_of(plan: Plan, table: pa.Table, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """The inverse of the layout: columns `(rep,)` or `(rep, *axes)`, NaN where a row failed."""
-    return {name: _read_back(plan, table, name) for name in names}
+def columns_of(
+    plan: Plan,
+    table: pa.Table,
+    names: Sequence[str],
+    known: Callable[[], Iterable[str]] | None = None,
+) -> dict[str, np.ndarray]:
+    """The inverse of the layout: columns `(rep,)` or `(rep, *axes)`, NaN where a row failed.
+
+    Parameters
+    ----------
+    known
+        Gives the names of all stored columns, for a refusal; those of the table, if None.
+    """
+    return {name: _read_back(plan, table, name, known) for name in names}
 
 
-def _read_back(plan: Plan, table: pa.Table, name: str) -> np.ndarray:
+def _read_back(
+    plan: Plan, table: pa.Table, name: str, known: Callable[[], Iterable[str]] | None
+) -> np.ndarray:
+    if name == CONVERGED:
+        return np.where(_failed(plan, table), np.nan, 1.0)
+    if name == ERROR:
+        return _errors(plan, table)
     if name in table.column_names:
-        return _to_numpy(table.column(name))
-    cells = [cell_name(name, labels) for labels in plan.cells()]
-    present = [_to_numpy(table.column(cell)) for cell in cells if cell in table.column_names]
-    if not present and _nothing_came_back(table):
+        return _of_stored(plan, table.column(name), is_vector=name in plan.vectors)
+    if _nothing_came_back(table):
         return np.full(len(table), np.nan)
-    if not present or len(present) < len(cells):
-        raise StudyError(
-            f"a measure reads column {name!r}, which simulate did not return; "
-            + nearest(name, simulated_columns(table.column_names))
-        )
-    stacked = np.stack(present, axis=1)
-    return stacked.reshape(len(stacked), *plan.shape)
+    raise StudyError(
+        f"a measure reads column {name!r}, which simulate did not return; "
+        + nearest(name, simulated_columns(known() if known else table.column_names))
+    )
 
 
-def _nothing_came_back(table: pa.Table) -> bool:
-    """Whether every block of it failed as a whole, so that no column of values is known."""
-    return ERROR in table.column_names and table.column(ERROR).null_count == 0
+def _of_stored(plan: Plan, column: pa.ChunkedArray, *, is_vector: bool) -> np.ndarray:
+    """One stored column as an array; a list's elements are cells, a vector's its own."""
+    depth = _depth(column.type)
+    shape = plan.shape if depth > int(is_vector) else ()
+    flat = _flattened(column, depth)
+    if is_vector:
+        shape = (*shape, flat.shape[1] // math.prod(shape))
+    elif not flat.size:  # every row of it failed as a whole
+        return np.full((len(column), *shape), np.nan)
+    return flat.reshape(len(column), *shape)
 
 
-def simulated_columns(stored: Sequence[str]) -> dict[str, None]:
-    """Columns as `simulate` named them, in order, from their names in the store."""
-    return dict.fromkeys(column_of(name) for name in stored if name not in RESERVED)
+def _depth(kind: pa.DataType) -> int:
+    """How many lists are within each other."""
+    return 1 + _depth(kind.value_type) if pa.types.is_list(kind) else 0
+
+
+def _flattened(column: pa.ChunkedArray, depth: int) -> np.ndarray:
+    """`(rep,)`, or `(rep, value)` where each row has a list; NaN where it has none."""
+    if depth == 0:
+        return _to_numpy(column)
+    there = column.is_valid().to_numpy()
+    values: Any = pa.chunked_array([_innermost(chunk) for chunk in column.chunks])
+    n_there = int(there.sum())
+    rows = _to_numpy(values).reshape(n_there, len(values) // max(n_there, 1))
+    if there.all():
+        return rows
+    missing = None if rows.dtype == object else np.nan
+    full = np.full((len(column), rows.shape[1]), missing, np.result_type(rows.dtype, float))
+    full[there] = rows
+    return full
+
+
+def _innermost(lists: pa.Array) -> pa.Array:
+    while pa.types.is_list(lists.type):
+        lists = lists.flatten()
+    return lists
 
 
 def _to_numpy(column: pa.ChunkedArray) -> np.ndarray:
@@ -85,25 +118,61 @@ def _to_numpy(column: pa.ChunkedArray) -> np.ndarray:
     return array
 
 
-def _converged(plan: Plan, table: pa.Table) -> np.ndarray:
-    """Shape `(rep, *axes)`: a failure of the whole replicate is one of every cell."""
-    failed = np.zeros((len(table), *plan.shape), dtype=bool)
+def _nothing_came_back(table: pa.Table) -> bool:
+    """Whether every block of it failed as a whole, so that no column of values is known."""
+    return ERROR in table.column_names and table.column(ERROR).null_count == 0
+
+
+def simulated_columns(stored: Iterable[str]) -> dict[str, None]:
+    """Columns as `simulate` named them, in order, from their names in the store."""
+    named = (ERROR if name == CELL_ERROR else name for name in stored)
+    return dict.fromkeys(name for name in named if name not in RESERVED)
+
+
+# ---------------------------------------------------------------- what went wrong
+def errors_in(table: pa.Table) -> bool:
+    """Whether any row of a table with errors tells of one."""
+    return any(_has_any(table.column(n)) for n in (ERROR, CELL_ERROR) if n in table.column_names)
+
+
+def _has_any(column: pa.ChunkedArray) -> bool:
+    return any(len(flat) > flat.null_count for flat in map(_innermost, column.chunks))
+
+
+def texts_of(table: pa.Table, name: str) -> np.ndarray:
+    """The errors of whole replicates, `(rep,)`, or of their cells, `(rep, cell)`; else None."""
+    return _flattened(table.column(name), _depth(table.column(name).type))
+
+
+def _errors(plan: Plan, table: pa.Table) -> np.ndarray:
+    """Of each replicate, or of each cell where any has one of its own."""
+    whole = np.full(len(table), None, dtype=object)
     if ERROR in table.column_names:
-        whole = has_text(table.column(ERROR).to_numpy())
-        failed |= whole.reshape(-1, *(1 for _ in plan.shape))
-    cells = failed.reshape(len(table), -1)
-    for i, labels in enumerate(plan.cells()):
-        name = cell_name(ERROR, labels)
-        if plan.axes and name in table.column_names:
-            cells[:, i] |= has_text(table.column(name).to_numpy())
-    return np.where(cells.reshape(failed.shape), np.nan, 1.0)
+        whole = texts_of(table, ERROR)
+    if CELL_ERROR not in table.column_names:
+        return whole
+    wide = np.tile(whole[:, np.newaxis], math.prod(plan.shape))
+    cells = texts_of(table, CELL_ERROR)
+    if cells.size:
+        wide = np.where(has_text(cells), cells, wide)
+    return wide.reshape(-1, *plan.shape)
+
+
+def _failed(plan: Plan, table: pa.Table) -> np.ndarray:
+    """Shape `(rep, *axes)`: a failure of the whole replicate is one of every cell."""
+    if not errors_in(table):
+        return np.zeros((len(table), *plan.shape), dtype=bool)
+    failed = has_text(_errors(plan, table))
+    wide = failed.reshape(failed.shape + (1,) * (1 + len(plan.shape) - failed.ndim))
+    return np.broadcast_to(wide, (len(table), *plan.shape))
 
 
 # ---------------------------------------------------------------- from a block
-def with_failures_missing(block: Block) -> dict[str, np.ndarray]:
-    """A block's numeric columns, NaN where the cell failed."""
+def with_failures_missing(block: Block, vectors: Container[str] = ()) -> dict[str, np.ndarray]:
+    """A block's columns of single numbers, NaN where the cell failed."""
     failed = failed_cells(block.columns)
-    numeric = {name: c for name, c in block.columns.items() if c.dtype.kind in "biuf"}
+    single = {name: column for name, column in block.columns.items() if name not in vectors}
+    numeric = {name: column for name, column in single.items() if column.dtype.kind in "biuf"}
     if failed is None:
         return numeric
     size = len(failed)

@@ -4,23 +4,23 @@ A source is deleted only after everything in it stands, synced, in the new file;
 runs may compact at once, and a crash leaves duplicates, never a gap.
 """
 
-import functools
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from simstudy.store.blocks import Store
-from simstudy.store.header import Group
+from simstudy.store.header import Group, metadata_for
 from simstudy.store.places import Piece, Place
-from simstudy.store.write import ROWS_TOGETHER, in_one_piece, joint_schema, write_tables
+from simstudy.store.write import in_one_piece, joint_schema, rows_together, write_tables
 from simstudy.whole_files import BEING_WRITTEN
 
-ROWS_PER_GROUP = 1 << 17  # of a compacted row group: large enough to read fast, small in memory
-TABLES_AT_HAND = 512  # shared row groups kept in memory during a compaction: about 100 MB
+ROWS_PER_GROUP = 1 << 17  # of one value, in a compacted row group: fast to read, small in memory
+BYTES_AT_HAND = 100_000_000  # of shared row groups kept in memory during a compaction
 LEAVE_ALONE_BYTES = 1 << 30  # a compacted file of this size is not rewritten
 STALE_SECONDS = 86_400.0  # a temporary file of this age has no writer left
 
@@ -80,30 +80,59 @@ def _merge(store: Store, sources: set[Path]) -> Path | None:
     chunks = list(_chunks(store, sources))
     if not chunks:
         return None
-    files = {piece.place.file for chunk in chunks for piece in chunk.pieces}
-    schemas = (store.headers[path].parquet.schema.to_arrow_schema() for path in sorted(files))
-    rank = max(store.headers[path].rank for path in files)
-    schema = joint_schema(schemas, [chunk.group for chunk in chunks], store.owner, rank)
-    remembered = functools.lru_cache(TABLES_AT_HAND)(store.row_group)
-    return write_tables(
-        store.folder, schema, (_gathered(store, chunk, remembered) for chunk in chunks)
+    files = sorted({piece.place.file for chunk in chunks for piece in chunk.pieces})
+    headers = [store.headers[path] for path in files]
+    said = metadata_for(
+        [chunk.group for chunk in chunks],
+        store.owner,
+        rank=max(header.rank for header in headers),
+        width=max(header.width for header in headers),
     )
+    schema = joint_schema(header.schema for header in headers).with_metadata(said)
+    read = _Reader(store)
+    return write_tables(store.folder, schema, (_gathered(store, c, read) for c in chunks))
 
 
-def _gathered(store: Store, chunk: _Chunk, remembered: Callable[[Path, int], pa.Table]) -> pa.Table:
-    """The blocks of a chunk; only a row group that others share is worth remembering."""
-    tables = []
-    for piece in chunk.pieces:
-        is_shared = piece.place.group.n * store.rows_per_block < ROWS_TOGETHER
-        read = remembered if is_shared else store.row_group
-        tables.append(store.cut(read(piece.place.file, piece.place.row_group), piece))
-    return in_one_piece(tables)
+def _gathered(store: Store, chunk: _Chunk, read: "_Reader") -> pa.Table:
+    """The blocks of a chunk."""
+    return in_one_piece([store.cut(read(piece.place), piece) for piece in chunk.pieces])
+
+
+class _Reader:
+    """Row groups of a store; those that several groups share are remembered for a while."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.tables: OrderedDict[tuple[Path, int], pa.Table] = OrderedDict()
+        self.n_bytes = 0
+
+    def __call__(self, place: Place) -> pa.Table:
+        at = place.file, place.row_group
+        if not self._is_shared(place):
+            return self.store.row_group(*at)
+        if at in self.tables:
+            self.tables.move_to_end(at)
+        else:
+            self._remember(at, self.store.row_group(*at))
+        return self.tables[at]
+
+    def _is_shared(self, place: Place) -> bool:
+        width = self.store.headers[place.file].width
+        return place.group.n * self.store.rows_per_block < rows_together(width)
+
+    def _remember(self, at: tuple[Path, int], table: pa.Table) -> None:
+        self.tables[at] = table
+        self.n_bytes += table.nbytes
+        while self.n_bytes > BYTES_AT_HAND and len(self.tables) > 1:
+            _, oldest = self.tables.popitem(last=False)
+            self.n_bytes -= oldest.nbytes
 
 
 # ---------------------------------------------------------------- the new layout
 def _chunks(store: Store, sources: set[Path]) -> Iterator[_Chunk]:
     """New groups, aligned so that they do not depend on the files they come from."""
-    step = max(1, ROWS_PER_GROUP // store.rows_per_block)
+    width = max((store.headers[path].width for path in sources), default=1)
+    step = max(1, ROWS_PER_GROUP // width // store.rows_per_block)
     for key in sorted(store.places):
         blocks = list(_each_block(store.places[key], sources))
         for start, end in itertools.pairwise(_cuts([block for _, block in blocks], step)):

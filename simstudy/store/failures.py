@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.store.blocks import Store
-from simstudy.store.layout import ERROR, column_of
+from simstudy.store.columns import texts_of
+from simstudy.store.layout import CELL_ERROR, ERROR, has_text
 from simstudy.store.moments import N_FAILED
 
 
@@ -21,13 +22,15 @@ def failed_blocks(store: Store, key: str, n_blocks: int) -> np.ndarray:
 
 
 def _tells_of_failure(name: str) -> bool:
-    return column_of(name) == ERROR or name.endswith(f".{N_FAILED}")
+    return name in (ERROR, CELL_ERROR) or name.endswith(f".{N_FAILED}")
 
 
 def _rows_with_failure(table: pa.Table) -> np.ndarray:
     """Rows with an error's text, or of moments with a count of failures."""
     failed = np.zeros(len(table), dtype=bool)
     for name in table.column_names:
-        for row, value in enumerate(table.column(name).to_pylist()):
-            failed[row] |= bool(value if isinstance(value, str) else any(value or ()))
+        if name in (ERROR, CELL_ERROR):
+            failed |= has_text(texts_of(table, name)).reshape(len(table), -1).any(axis=1)
+        else:
+            failed |= [any(counts or ()) for counts in table.column(name).to_pylist()]
     return failed

@@ -3,6 +3,8 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from io import BufferedRandom, BufferedReader
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +18,7 @@ from simstudy.store.owner import Owner
 GROUPS_KEY = b"simstudy.groups"
 OWNER_KEY = b"simstudy.owner"
 RANK_KEY = b"simstudy.rank"
+WIDTH_KEY = b"simstudy.width"
 TENTATIVE = -1  # rank of blocks that failed by the machine's fault: kept until they are drawn
 
 
@@ -32,33 +35,53 @@ class Group(NamedTuple):
         return self.first + self.n
 
 
-class Header(NamedTuple):
-    """What a file says of itself; `parquet` is the metadata of the whole file."""
+@dataclass(frozen=True)
+class Header:
+    """What a file says of itself.
+
+    Parameters
+    ----------
+    parquet
+        Metadata of the whole file.
+    owner
+        Whose its blocks are.
+    rank
+        Above that of files which it outranks.
+    """
 
     parquet: pq.FileMetaData
     owner: Owner
     rank: int
 
-    @property
-    def column_names(self) -> list[str]:
-        """A column of lists has a path of several parts for each; this is its name."""
-        return list(self.parquet.schema.to_arrow_schema().names)
+    @cached_property
+    def said(self) -> dict[bytes, bytes]:
+        return dict(self.parquet.metadata or {})
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns, a list as one, without what else the file says."""
+        return self.parquet.schema.to_arrow_schema().remove_metadata()
 
     @property
     def holds_blocks(self) -> bool:
         """Whether it says which."""
-        return self.parquet.metadata is not None and GROUPS_KEY in self.parquet.metadata
+        return GROUPS_KEY in self.said
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        return [Group(*said) for said in json.loads(self.said[GROUPS_KEY])]
 
     @property
-    def groups(self) -> list[Group]:
-        return [Group(*said) for said in json.loads(self.parquet.metadata[GROUPS_KEY])]
+    def width(self) -> int:
+        """The most values that a row has in any column."""
+        return int(self.said.get(WIDTH_KEY, b"1"))
 
 
-def metadata_for(groups: Sequence[Group], owner: Owner, rank: int) -> dict[bytes, str]:
+def metadata_for(groups: Sequence[Group], owner: Owner, rank: int, width: int) -> dict[bytes, str]:
     """What a file with these blocks is to say."""
     whose = owner.text(group.key for group in groups)
     listed = json.dumps([list(group) for group in groups])
-    return {GROUPS_KEY: listed, OWNER_KEY: whose, RANK_KEY: str(rank)}
+    return {GROUPS_KEY: listed, OWNER_KEY: whose, RANK_KEY: str(rank), WIDTH_KEY: str(width)}
 
 
 def name_by_content(file: BufferedReader | BufferedRandom) -> str:

@@ -1,5 +1,12 @@
-"""How blocks lie in a table: one row per replicate, one column per cell of the axes."""
+"""How blocks lie in a table: a row for each replicate, and its cells as one list.
 
+A column without axes is a column of numbers. One with axes is a column of lists, whose elements
+are the cells of the axes, the last axis moving fastest: a study with four hundred cells has as many
+columns as one with four. A vector is a list of the length that its scenario says; with axes, a
+list of such lists.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -10,8 +17,9 @@ import pyarrow as pa
 from simstudy.design import Plan, Scenario, scenario_key
 from simstudy.measures import MomentMeasure
 
-RESERVED = ("scenario", "rep")
-ERROR = "error"
+ERROR = "error"  # of a whole replicate
+CELL_ERROR = "error_in_cell"  # of its cells, as a list
+RESERVED = ("scenario", "rep", CELL_ERROR)
 
 
 class Block(NamedTuple):
@@ -69,10 +77,28 @@ def _rows_of_block(plan: Plan, block: Block) -> pa.Table:
     failed = failed_cells(block.columns)
     for name, array in block.columns.items():
         full = np.broadcast_to(array, (size, *array.shape[1:]))
-        arrays |= _cell_columns(
-            plan, name, full, None if name == ERROR else void_cells(full, failed)
-        )
+        if name == ERROR:
+            arrays[ERROR if full.ndim == 1 else CELL_ERROR] = _stored(full, None, n_inner=0)
+            continue
+        n_inner = int(name in plan.vectors)
+        arrays[name] = _stored(full, void_cells(full, failed, n_inner=n_inner), n_inner=n_inner)
     return pa.table(arrays)
+
+
+def _stored(array: np.ndarray, void: np.ndarray | None, *, n_inner: int) -> pa.Array:
+    """A value for each replicate, or a list of its cells; `n_inner` is 1 for vectors, else 0."""
+    kind = pa.string() if array.dtype.kind in "UO" else None
+    mask = None if void is None else np.ascontiguousarray(void).ravel()
+    values = pa.array(np.ascontiguousarray(array).ravel(), type=kind, mask=mask)
+    cells, inner = array.shape[1 : array.ndim - n_inner], array.shape[array.ndim - n_inner :]
+    if inner:
+        values = _in_lists(values, math.prod(array.shape[:-1]), inner[0])
+    return _in_lists(values, len(array), math.prod(cells)) if cells else values
+
+
+def _in_lists(values: pa.Array, n: int, length: int) -> pa.Array:
+    """Values as `n` lists of one length."""
+    return pa.ListArray.from_arrays(np.arange(n + 1, dtype=np.int32) * np.int32(length), values)
 
 
 def failed_cells(columns: Mapping[str, np.ndarray]) -> np.ndarray | None:
@@ -80,9 +106,17 @@ def failed_cells(columns: Mapping[str, np.ndarray]) -> np.ndarray | None:
     return has_text(columns[ERROR]) if ERROR in columns else None
 
 
-def void_cells(column: np.ndarray, failed: np.ndarray | None) -> np.ndarray | None:
-    """Which values of a column are none, because their cell failed."""
-    if failed is None or failed.ndim > column.ndim:
+def void_cells(
+    column: np.ndarray, failed: np.ndarray | None, *, n_inner: int = 0
+) -> np.ndarray | None:
+    """Which values of a column are none, because their cell failed.
+
+    Parameters
+    ----------
+    n_inner
+        Axes of the column that are within a cell: 1 for a vector, else 0.
+    """
+    if failed is None or failed.ndim > column.ndim - n_inner:
         return None
     wide = failed.reshape(failed.shape + (1,) * (column.ndim - failed.ndim))
     return np.broadcast_to(wide, column.shape)
@@ -93,28 +127,17 @@ def has_text(errors: np.ndarray) -> np.ndarray:
     return np.array([text is not None for text in errors.flat], dtype=bool).reshape(errors.shape)
 
 
-def _cell_columns(
-    plan: Plan, name: str, array: np.ndarray, void: np.ndarray | None
-) -> dict[str, pa.Array]:
-    """One column per cell of the axes: `reject[studentized,mse]`."""
-    kind = pa.string() if array.dtype.kind in "UO" else None
-    if array.ndim == 1:
-        return {name: pa.array(array, type=kind, mask=void)}
-    cells = array.reshape(plan.block_size, -1)
-    voids = [None] * cells.shape[1] if void is None else void.reshape(cells.shape).T
-    return {
-        cell_name(name, labels): pa.array(
-            np.ascontiguousarray(cells[:, i]), type=kind, mask=voids[i]
-        )
-        for i, labels in enumerate(plan.cells())
-    }
+def values_per_row(table: pa.Table) -> int:
+    """The most values that a row has in any column."""
+    return max(_longest(column) for column in table.columns)
 
 
-def cell_name(name: str, labels: tuple[str, ...]) -> str:
-    """Name in the store of one cell of a column."""
-    return f"{name}[{','.join(labels)}]"
-
-
-def column_of(stored: str) -> str:
-    """The column as `simulate` named it, from the name in the store of it or one of its cells."""
-    return stored.split("[")[0]
+def _longest(column: pa.ChunkedArray) -> int:
+    longest = 1
+    for chunk in column.chunks:
+        length = 1
+        while pa.types.is_list(chunk.type):
+            length *= int(np.diff(chunk.offsets.to_numpy()).max(initial=1))
+            chunk = chunk.flatten()
+        longest = max(longest, length)
+    return longest

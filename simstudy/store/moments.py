@@ -39,14 +39,14 @@ class KeepMoments:
         """One row, whatever the size of the block."""
         return 1
 
-    def __call__(self, _plan: Plan, blocks: Sequence[Block]) -> pa.Table:
-        rows = [self._row(block) for block in blocks]
+    def __call__(self, plan: Plan, blocks: Sequence[Block]) -> pa.Table:
+        rows = [self._row(plan, block) for block in blocks]
         lists = {name: _lists([row[name] for row in rows]) for name in rows[0]}
         keys = [scenario_key(block.scenario) for block in blocks]
         return pa.table({"scenario": keys, "rep": [block.number for block in blocks], **lists})
 
-    def _row(self, block: Block) -> dict[str, np.ndarray]:
-        came_back = with_failures_missing(block)
+    def _row(self, plan: Plan, block: Block) -> dict[str, np.ndarray]:
+        came_back = with_failures_missing(block, plan.vectors)
         columns = dict(imputed(came_back or self._nothing(block), self.worst))
         row: dict[str, np.ndarray] = {}
         for measure in self.measures:

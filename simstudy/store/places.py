@@ -23,6 +23,11 @@ class Place(NamedTuple):
     row: int
     rank: int = 0
 
+    @property
+    def where(self) -> tuple[Path, int, int]:
+        """In the order in which a file is read."""
+        return self.file, self.row_group, self.row
+
     def part(self, first: int, end: int, rows_per_block: int) -> "Place":
         """Some of its blocks."""
         row = self.row + (first - self.group.first) * rows_per_block

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.errors import StudyError
-from simstudy.store.header import Group, metadata_for, name_by_content
-from simstudy.store.layout import RESERVED
+from simstudy.store.header import WIDTH_KEY, Group, metadata_for, name_by_content
+from simstudy.store.layout import RESERVED, values_per_row
 from simstudy.store.owner import NOBODY, Owner
 from simstudy.whole_files import write_whole
 
-ROWS_TOGETHER = 1 << 11  # groups with fewer rows share a row group: each costs a millisecond
+ROWS_TOGETHER = 1 << 11  # rows of one value that share a row group: each costs a millisecond
 
 
 def write_blocks(
@@ -47,12 +47,11 @@ def write_blocks(
     lengths = [group.n * rows_per_block for group in groups]
     starts = [0, *itertools.accumulate(lengths)]
     parts = (table.slice(*part) for part in zip(starts, lengths, strict=False))
-    return write_tables(folder, joint_schema([table.schema], groups, owner, rank), parts)
+    said = metadata_for(groups, owner, rank, values_per_row(table))
+    return write_tables(folder, joint_schema([table.schema]).with_metadata(said), parts)
 
 
-def joint_schema(
-    schemas: Iterable[pa.Schema], groups: Sequence[Group], owner: Owner, rank: int
-) -> pa.Schema:
+def joint_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:
     """All columns of some tables, in an order that does not depend on the tables' order."""
     bare = [schema.remove_metadata() for schema in schemas]
     try:
@@ -63,15 +62,22 @@ def joint_schema(
             f"others: {error}. Return the same type always, such as column.astype(float)."
         ) from None
     fields = sorted(joint, key=lambda column: (column.name not in RESERVED, column.name))
-    return pa.schema(fields).with_metadata(metadata_for(groups, owner, rank))
+    return pa.schema(fields)
 
 
 def write_tables(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> Path:
-    """One file with the rows of all tables, in order; its name is the hash of its bytes."""
+    """One file with the rows of all tables, in order; its name is the hash of its bytes.
+
+    Parameters
+    ----------
+    schema
+        The columns, with what the file is to say of itself.
+    """
+    at_most = rows_together(int(schema.metadata[WIDTH_KEY]))
 
     def fill(file: BufferedRandom) -> str:
         with _writer(file, schema) as writer:
-            for table in _packed(tables):
+            for table in _packed(tables, at_most):
                 writer.write_table(_conform(table, schema), row_group_size=table.num_rows)
         return f"{name_by_content(file)}.parquet"
 
@@ -80,17 +86,29 @@ def write_tables(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) ->
 
 def _writer(file: BufferedRandom, schema: pa.Schema) -> pq.ParquetWriter:
     """Only text is worth a dictionary: numbers would take a third longer and more room."""
-    text = [column.name for column in schema if pa.types.is_string(column.type)]
+    text = [path for column in schema for path in _paths_of_text(column.name, column.type)]
     return pq.ParquetWriter(
         file, schema, compression="zstd", compression_level=1, use_dictionary=text
     )
 
 
-def _packed(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+def _paths_of_text(path: str, kind: pa.DataType) -> list[str]:
+    """The path in the file of a column's text, which may be in a list; none for numbers."""
+    if pa.types.is_list(kind):
+        return _paths_of_text(f"{path}.list.element", kind.value_type)
+    return [path] if pa.types.is_string(kind) else []
+
+
+def rows_together(width: int) -> int:
+    """Groups with fewer rows share a row group, which is so many times as short as it is wide."""
+    return max(1, ROWS_TOGETHER // width)
+
+
+def _packed(parts: Iterable[pa.Table], at_most: int) -> Iterator[pa.Table]:
     """One table for each row group: the rows of a large group, or of several small ones."""
     pack: list[pa.Table] = []
     for part in parts:
-        if pack and (part.num_rows >= ROWS_TOGETHER or _n_rows(pack) >= ROWS_TOGETHER):
+        if pack and (part.num_rows >= at_most or _n_rows(pack) >= at_most):
             yield in_one_piece(pack)
             pack = []
         pack.append(part)

@@ -67,8 +67,11 @@ def test_a_block_says_whether_the_machine_failed_it(error, machine):
     made, table = stored(simulate, axes=axes)
     assert made.machine == machine
     assert made.n_failed == SIZE
-    name = "error" if machine else "error[a]"
-    assert table[name].to_pylist() == [describe(error)] * SIZE
+    said = describe(error)
+    if machine:
+        assert table["error"].to_pylist() == [said] * SIZE
+    else:
+        assert table["error_in_cell"].to_pylist() == [[said]] * SIZE
     plan = plan_of(on_failure="abort", axes=axes)
     if machine:
         with pytest.raises(type(error)):

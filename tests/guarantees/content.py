@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from simstudy.analysis.result import Result
@@ -15,6 +16,9 @@ Bytes = dict[str, dict[str, bytes]]
 
 def as_bytes(column: pa.ChunkedArray) -> bytes:
     """The values of a column, with where it has none."""
+    if pa.types.is_list(column.type):
+        flat = pa.chunked_array([chunk.flatten() for chunk in column.chunks])
+        return repr(pc.list_value_length(column).to_pylist()).encode() + as_bytes(flat)
     if pa.types.is_string(column.type):
         return repr(column.to_pylist()).encode()
     missing = column.is_null().to_numpy().tobytes()
