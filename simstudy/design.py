@@ -249,6 +249,15 @@ class Plan:
         """Scenarios by the name of their place in the store, in order."""
         return {scenario_key(scenario): scenario for scenario in self.scenarios}
 
+    def key_of(self, scenario: Scenario) -> str:
+        """The name of a scenario's place in the store."""
+        return self._keys_by_place.get(id(scenario)) or scenario_key(scenario)
+
+    @cached_property
+    def _keys_by_place(self) -> dict[int, str]:
+        """Of the plan's own scenarios, by their place in memory."""
+        return {id(scenario): key for key, scenario in self.keys.items()}
+
     def streams(self, scenario: Scenario, block: int) -> Streams:
         """The random streams of one block."""
         study = f"{self.name}/{self.block_size}"

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from simstudy.measures import intervals
-from simstudy.measures.columns import Columns, Sample, pick, sample
+from simstudy.measures.columns import Columns, Sample, pick, sample, total
 from simstudy.shapes import Bool, Float, Int, Shaped
 
 Bounds = Literal["normal", "wilson"]
@@ -69,6 +69,9 @@ class Measure(ABC):
         Divisor of the variance of psi is n - ddof: 0 for proportions, which gives p(1 - p)/n.
     undefined
         Why the estimate may be NaN although replicates were used.
+    by_cell
+        Whether what it says of a cell comes, by arithmetic alone, from the replicates of that
+        cell: then the cells of many scenarios are measured side by side, with the same bits.
     """
 
     name: str
@@ -77,6 +80,7 @@ class Measure(ABC):
     axes: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     ddof: int = 1
     undefined: str = "the estimate is not defined for these replicates"
+    by_cell: bool = False
 
     @abstractmethod
     def influence(
@@ -129,7 +133,7 @@ def _sum_of_squares(influence: Influence) -> np.ndarray:
         lost = np.isnan(psi)
         psi = np.where(lost, 0.0, psi)
     with np.errstate(all="ignore"):
-        squares = np.einsum("r...,r...->...", psi, psi)
+        squares = total(psi * psi)
     return np.where(lost.sum(axis=0) > influence.n_failed, np.nan, squares)
 
 

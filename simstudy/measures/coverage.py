@@ -20,6 +20,7 @@ from simstudy.measures.columns import (
     operand,
     refuse_negative_se,
     refuse_where,
+    total,
 )
 from simstudy.measures.core import Influence, Measure
 from simstudy.measures.moments import MomentMeasure, only
@@ -39,7 +40,7 @@ def coverage(lower: str, upper: str, truth: Operand, *, name: str = "coverage") 
         true = operand(columns, truth)
         return np.asarray((columns[lower] <= true) & (true <= columns[upper]))
 
-    return proportion(name, names_in(lower, upper, truth), covered)
+    return proportion(name, names_in(lower, upper, truth), covered, by_cell=True)
 
 
 def coverage_at(
@@ -73,7 +74,7 @@ def coverage_at(
         return np.asarray(against(distance, levels) <= half_width)
 
     reads = names_in(estimate, se, truth, df)
-    return proportion(name, reads, covered, axes=own_axis("level", levels))
+    return proportion(name, reads, covered, axes=own_axis("level", levels), by_cell=True)
 
 
 def tail_miss(
@@ -94,12 +95,13 @@ def tail_miss(
         true = operand(columns, truth)
         return np.asarray(columns[column] < true if side == "below" else columns[column] > true)
 
-    return proportion(name or f"miss_{side}", names_in(lower, upper, truth), missed)
+    return proportion(name or f"miss_{side}", names_in(lower, upper, truth), missed, by_cell=True)
 
 
 def interval_width(lower: str, upper: str, *, name: str = "interval_width") -> MomentMeasure:
     """Mean of upper - lower; crossed limits are refused."""
     return MomentMeasure(
+        by_cell=True,
         name=name,
         reads=(lower, upper),
         terms=lambda columns: (_width(columns, lower, upper),),
@@ -127,7 +129,7 @@ def interval_score(
         return (_width(columns, lower, upper) + 2 / (1 - level) * (below + above),)
 
     reads = names_in(lower, upper, truth)
-    return MomentMeasure(name=name, reads=reads, terms=score, value=only)
+    return MomentMeasure(name=name, reads=reads, terms=score, value=only, by_cell=True)
 
 
 def bias_eliminated_coverage(
@@ -175,7 +177,7 @@ class _BiasEliminatedCoverage(Measure):
             slope = np.where(half == 0, 0.0, rise / (2 * np.where(half == 0, 1.0, half)))
             share = np.where(np.isfinite(center), average(covers(center)), np.nan)
             psi = np.where(data.used, covers(center) - share + slope * pull, np.nan)
-        trials = _effective_trials(share, np.nansum(psi * psi, axis=0), data.n)
+        trials = _effective_trials(share, total(np.where(data.used, psi * psi, 0.0)), data.n)
         return Influence(share, psi, data.n, data.n_failed, trials)
 
 

@@ -37,6 +37,7 @@ Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of estimate - truth, an
 def mean(column: str, *, name: str | None = None) -> MomentMeasure:
     """Mean of a column, in its units."""
     return MomentMeasure(
+        by_cell=True,
         name=name or f"mean_{column}",
         reads=(column,),
         terms=lambda columns: (columns[column],),
@@ -81,6 +82,7 @@ def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias")
 def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
     """Root of the mean squared error; its MCSE is MCSE(MSE)/(2 RMSE), or 0 where all are exact."""
     return MomentMeasure(
+        by_cell=True,
         name=name,
         reads=names_in(estimate, truth),
         terms=lambda columns: ((columns[estimate] - operand(columns, truth)) ** 2,),
@@ -94,6 +96,7 @@ def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) ->
     `around` matters to block-wise moments only: a number, or a constant column, near the mean.
     """
     return MomentMeasure(
+        by_cell=True,
         name=name,
         reads=(estimate,),
         terms=lambda columns: _two_powers(columns, estimate),
@@ -123,6 +126,7 @@ def empirical_se(
         Matters to block-wise moments only: a number, or a constant column, near the mean.
     """
     return MomentMeasure(
+        by_cell=True,
         name=name,
         reads=(estimate,),
         terms=lambda columns: _two_powers(columns, estimate),
@@ -142,6 +146,7 @@ def standardised_bias(
 ) -> MomentMeasure:
     """Bias over the empirical SE, a pure number; NaN where the estimates have no spread."""
     return MomentMeasure(
+        by_cell=True,
         name=name,
         reads=names_in(estimate, truth),
         terms=lambda columns: (
@@ -158,6 +163,7 @@ def standardised_bias(
 def model_se(se: str, *, name: str = "model_se") -> MomentMeasure:
     """Root of the mean squared standard error; a negative standard error is refused."""
     return MomentMeasure(
+        by_cell=True,
         name=name,
         reads=(se,),
         terms=lambda columns: (_squared_se(columns, se),),
@@ -186,6 +192,7 @@ def relative_error_model_se(
         Matters to block-wise moments only: a number, or a constant column, near the mean.
     """
     return MomentMeasure(
+        by_cell=True,
         name=name,
         reads=(estimate, se),
         terms=lambda columns: (*_two_powers(columns, estimate), _squared_se(columns, se)),
@@ -265,7 +272,7 @@ def _mean_of_error(name: str, estimate: str, truth: Operand, loss: Loss) -> Mome
         return (loss(columns[estimate] - true, true),)
 
     reads = names_in(estimate, truth)
-    return MomentMeasure(name=name, reads=reads, terms=terms, value=only)
+    return MomentMeasure(name=name, reads=reads, terms=terms, value=only, by_cell=True)
 
 
 def _root(means: Means, _n: np.ndarray) -> np.ndarray:

@@ -13,7 +13,16 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.errors import StudyError
-from simstudy.measures.columns import Columns, Operand, Sample, align, mean_used, pick, sample
+from simstudy.measures.columns import (
+    Columns,
+    Operand,
+    Sample,
+    align,
+    mean_used,
+    pick,
+    sample,
+    total,
+)
 from simstudy.measures.core import Estimates, Influence, Measure, root_mean
 from simstudy.shapes import Bool, Float, Int
 
@@ -309,5 +318,5 @@ def _mean_and_comoment(
     comoment = np.empty((len(terms), len(terms), *n.shape))
     for i, left in enumerate(rest):
         for j in range(i + 1):
-            comoment[i, j] = comoment[j, i] = np.einsum("r...,r...->...", left, rest[j])
+            comoment[i, j] = comoment[j, i] = total(left * rest[j])
     return mean, comoment

@@ -18,6 +18,7 @@ def proportion(
     *,
     given: str | None = None,
     axes: Mapping[str, tuple[float, ...]] | None = None,
+    by_cell: bool = False,
 ) -> MomentMeasure:
     """Share of replicates with an event, among all or among those in a condition.
 
@@ -32,6 +33,8 @@ def proportion(
         means whose denominator is random too, and `trials` is the number in the condition.
     axes
         The measure's own axis, if it has one.
+    by_cell
+        As of any measure: whether `event` looks at nothing beside the cell.
     """
     axes = axes or {}
     if given is None:
@@ -43,6 +46,7 @@ def proportion(
             bounds="wilson",
             ddof=0,
             axes=axes,
+            by_cell=by_cell,
         )
     return MomentMeasure(
         name=name,
@@ -54,6 +58,7 @@ def proportion(
         ddof=0,
         axes=axes,
         undefined=f"no replicate has {given}",
+        by_cell=by_cell,
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from simstudy.lazy.scipy import special
 from simstudy.measures import intervals
-from simstudy.measures.columns import Columns
+from simstudy.measures.columns import Columns, total
 from simstudy.measures.core import Estimates, Influence, Measure
 from simstudy.measures.proportions import probabilities
 from simstudy.shapes import Bool
@@ -61,7 +61,7 @@ class _Quantile(Measure):
             psi = _sparsity(ordered, n, self.p) * np.where(
                 np.isnan(x), np.nan, self.p - (x <= estimate)
             )
-            psi = psi - np.nansum(psi, axis=0) / n
+            psi = psi - total(np.where(np.isnan(psi), 0.0, psi)) / n
         return Influence(estimate, psi, n, data.n_failed, n.astype(float))
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:

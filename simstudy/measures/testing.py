@@ -34,7 +34,9 @@ def rejection_rate(
         null is false. NaN where there are none.
     """
     reads = names_in(reject)
-    return proportion(name, reads, lambda columns: flags(columns, reject), given=given)
+    return proportion(
+        name, reads, lambda columns: flags(columns, reject), given=given, by_cell=True
+    )
 
 
 def power(reject: str, *, given: str | None = None, name: str = "power") -> MomentMeasure:
@@ -74,7 +76,7 @@ def rejection_rate_at(
         return np.asarray(against(columns[p_value], alphas) < alphas)
 
     reads, axes = names_in(p_value), own_axis("alpha", alphas)
-    return proportion(name, reads, rejected, given=given, axes=axes)
+    return proportion(name, reads, rejected, given=given, axes=axes, by_cell=True)
 
 
 def type_s_rate(
@@ -102,7 +104,7 @@ def type_s_rate(
         refuse_zero_column(true, _zero_truth(name))
         return np.asarray(columns[estimate] * np.sign(true) < 0)
 
-    return proportion(name, names_in(estimate, truth), wrong_sign, given=significant)
+    return proportion(name, names_in(estimate, truth), wrong_sign, given=significant, by_cell=True)
 
 
 def exaggeration(
@@ -120,6 +122,7 @@ def exaggeration(
         return np.where(condition, np.abs(columns[estimate] / true), 0.0), condition
 
     return MomentMeasure(
+        by_cell=True,
         name=name,
         reads=names_in(estimate, truth, significant),
         terms=terms,
@@ -142,6 +145,7 @@ def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMea
         return (there,)
 
     return MomentMeasure(
+        by_cell=True,
         name=name,
         reads=columns,
         derive=derive,

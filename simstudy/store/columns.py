@@ -129,6 +129,15 @@ def simulated_columns(stored: Iterable[str]) -> dict[str, None]:
     return dict.fromkeys(name for name in named if name not in RESERVED)
 
 
+def has_nulls(table: pa.Table) -> bool:
+    """Whether anything but errors is missing somewhere, in a column or in a list of one."""
+    return any(
+        column.null_count or any(_innermost(chunk).null_count for chunk in column.chunks)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if name not in (ERROR, CELL_ERROR)
+    )
+
+
 # ---------------------------------------------------------------- what went wrong
 def errors_in(table: pa.Table) -> bool:
     """Whether any row of a table with errors tells of one."""
