@@ -195,7 +195,7 @@ class Study:
         )
         sizes: Mapping[str, int] = dict.fromkeys(work.plan.keys, int(n_rep))
         result_of = partial(self._result, work.plan, work.home, work.outcome, work.keep)
-        with trouble_in_words(work.home.store.folder):
+        with trouble_in_words(work.home.store.files):
             if retry:
                 work.redraw_failures(sizes)
             work.draw(sizes, shard)

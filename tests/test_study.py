@@ -14,6 +14,7 @@ from simstudy.engine.refusals import check_n_rep
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import bias, mean
+from simstudy.store.files import Folder
 from simstudy.store.header import owner_in
 from simstudy.study import Study
 from tests import toy
@@ -183,7 +184,7 @@ def test_rows_and_moments_lie_side_by_side(tmp_path):
 def test_files_say_what_made_them(tmp_path):
     result = toy.study((3,)).run(60, out=tmp_path)
     (path,) = (tmp_path / "toy" / "replicates").glob("*.parquet")
-    said = owner_in(path)
+    said = owner_in(Folder(path.parent), path.name)
     assert {"study", "seed", "block_size", "common", "axes"} <= set(said.settings)
     assert said.settings["study"] == "toy"
     (key,) = result.plan.keys

@@ -37,7 +37,7 @@ class Assignment:
             plan=self.plan.only(scenarios.values()),
             jobs=tuple(jobs),
             keep=self.keep,
-            folder=self.store.folder,
+            files=self.store.files,
             owner=self.store.owner.only(scenarios),
             rank=self.rank,
             witnesses=self.ownership.witnesses if self.ownership else (),

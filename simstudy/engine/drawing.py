@@ -52,7 +52,7 @@ class Drawing:
             jobs = self._missing(sizes, shard, tentative=True)  # another run may have started over
             careful = []
         raise StoreError(
-            f"the blocks of {self.home.store.folder} vanish as they are written: another run keeps "
+            f"the blocks of {self.home.store.files} vanish as they are written: another run keeps "
             "starting over there. Run this again when it has ended, or choose another out=..."
         )
 

@@ -16,7 +16,7 @@ from simstudy.identity.streams import Streams
 from simstudy.measures import Measure
 from simstudy.store.owner import Owner
 
-LAYOUT = 2  # of the rows of a block; one more where the same columns would be stored otherwise
+LAYOUT = 3  # of the rows of a block; one more where the same columns would be stored otherwise
 ENGINE = (Streams, Plan, checked_columns)  # code of ours between a scenario and its columns
 CARRIERS = (
     "simstudy.engine.failures",

@@ -55,7 +55,7 @@ def run_jobs(
     runner = Runner(assignment, workers, progress or Silent())
     runner.progress.begin((len(jobs) + len(careful)) * assignment.plan.block_size)
     start = time.perf_counter()
-    with trouble_in_words(assignment.store.folder), one_thread_each():
+    with trouble_in_words(assignment.store.files), one_thread_each():
         try:
             runner.run(list(jobs))
             runner.run_one_by_one(careful)

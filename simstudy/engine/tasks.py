@@ -6,7 +6,6 @@ Workers write what they compute, so that nothing finished depends on the parent.
 import time
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from simstudy.engine.failures import is_machine_trouble
 from simstudy.engine.jobs import Job
 from simstudy.engine.threads import drawn_with_one_thread
 from simstudy.errors import describe
+from simstudy.store.files import Files
 from simstudy.store.header import TENTATIVE, Group
 from simstudy.store.layout import ERROR, Block, Keep, has_text
 from simstudy.store.owner import NOBODY, Owner
@@ -33,7 +33,7 @@ class Task(NamedTuple):
     plan: Plan
     jobs: tuple[Job, ...]
     keep: Keep
-    folder: Path
+    files: Files
     owner: Owner = NOBODY
     rank: int = 0
     witnesses: tuple[tuple[Any, ...], ...] = ()
@@ -107,7 +107,7 @@ def _write_all(task: Task, blocks: Sequence[Block], seconds: Sequence[float]) ->
 def _write_file(task: Task, some: Sequence[tuple[Job, Block]], *, rank: int) -> None:
     groups = [Group(job.key, job.block, 1) for job, _ in some]
     table = task.keep(task.plan, [block for _, block in some])
-    write_blocks(task.folder, groups, table, owner=task.owner, rank=rank)
+    write_blocks(task.files, groups, table, owner=task.owner, rank=rank)
 
 
 def _first_failure(task: Task, blocks: Sequence[Block]) -> tuple[Address, str] | None:

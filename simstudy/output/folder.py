@@ -21,7 +21,15 @@ from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.identity.source_files import source_files
 from simstudy.lazy.pandas import pd
 from simstudy.output.environment import environment
-from simstudy.output.origin import REPORT, as_json, figure_files, file_hash, origin_of, said_origin
+from simstudy.output.origin import (
+    CELLS,
+    REPORT,
+    as_json,
+    figure_files,
+    file_hash,
+    origin_of,
+    said_origin,
+)
 from simstudy.output.replacing import design_of, refuse_replacing
 from simstudy.output.report import write_report
 from simstudy.store.disk import alone_in, trouble_in_words
@@ -182,9 +190,15 @@ def _write_frames(result: Result, made: Published) -> None:
         buffer = BytesIO()
         frame.to_parquet(buffer, index=False)
         _write_file(made, f"{name}.parquet", buffer.getvalue())
+    _write_table(made, "scenarios.parquet", scenario_table(result.plan))
+    if result.plan.axes:
+        _write_table(made, CELLS, cell_table(result.plan))
+
+
+def _write_table(made: Published, name: str, table: pa.Table) -> None:
     buffer = BytesIO()
-    pq.write_table(scenario_table(result.plan), buffer)
-    _write_file(made, "scenarios.parquet", buffer.getvalue())
+    pq.write_table(table, buffer)
+    _write_file(made, name, buffer.getvalue())
 
 
 def scenario_table(plan: Plan) -> pa.Table:
@@ -192,6 +206,18 @@ def scenario_table(plan: Plan) -> pa.Table:
     rows = [{"scenario": key, **factors_of(scenario)} for key, scenario in plan.keys.items()]
     names = ["scenario", *factor_names(plan)]
     return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+
+
+def cell_table(plan: Plan) -> pa.Table:
+    """The axes' labels of every cell, beside its place in the lists of the blocks' files.
+
+    Places count from 1, as R and SQL count.
+    """
+    labels = list(plan.cells())
+    columns = zip(*labels, strict=True)
+    return pa.table(
+        {"cell": range(1, len(labels) + 1)} | dict(zip(plan.axes, map(list, columns), strict=True))
+    )
 
 
 def _write_file(made: Published, name: str, content: bytes) -> None:

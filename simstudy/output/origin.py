@@ -15,6 +15,7 @@ from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.whole_files import read_json
 
 REPORT = "report.html"
+CELLS = "cells.parquet"  # of a study with axes
 ALWAYS = ("summary.parquet", "claims.parquet", "scenarios.parquet")
 
 

@@ -6,7 +6,6 @@ read.
 
 import contextlib
 import itertools
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.errors import StoreError
+from simstudy.store.files import Files, files_at
 from simstudy.store.header import TENTATIVE, Header, verified_header
 from simstudy.store.owner import NOBODY, Owner
 from simstudy.store.places import Piece, Place, highest, pieces_until, places_in
@@ -41,8 +41,8 @@ class Store:
 
     Parameters
     ----------
-    folder
-        Where the files lie; made if it is not there.
+    place
+        Where the files lie: a folder's path, which is made if it is not there, or `Files`.
     rows_per_block
         Rows of every block: the block size, or 1 where only summaries of blocks are kept.
     owner
@@ -62,50 +62,50 @@ class Store:
         Files that hold blocks of this owner and of nobody else.
     """
 
-    folder: Path
+    place: Path | Files
     rows_per_block: int
     owner: Owner = NOBODY
     damaged: list[str] = field(default_factory=list)
     others: dict[str, list[Owner]] = field(default_factory=dict, repr=False)
     places: dict[str, list[Place]] = field(default_factory=dict, repr=False)
-    headers: dict[Path, Header] = field(default_factory=dict, repr=False)
-    own: set[Path] = field(default_factory=set, repr=False)
+    headers: dict[str, Header] = field(default_factory=dict, repr=False)
+    own: set[str] = field(default_factory=set, repr=False)
 
     def __post_init__(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.files = files_at(self.place)
         self.scan()
 
     # ---------------------------------------------------------------- looking
     def scan(self) -> None:
         """Read what is there; set aside what is damaged, under `_damaged/`."""
-        files = sorted(self.folder.glob("*.parquet"))
-        self.headers = {path: self.headers[path] for path in files if path in self.headers}
+        names = self.files.names()
+        self.headers = {name: self.headers[name] for name in names if name in self.headers}
         self.places, self.others, self.own = {}, {}, set()
-        for path in files:
-            for place in self._checked_places(path):
+        for name in names:
+            for place in self._checked_places(name):
                 self.places.setdefault(place.group.key, []).append(place)
         for key, places in self.places.items():
             self.places[key] = highest(places, self.rows_per_block)
 
-    def _checked_places(self, path: Path) -> list[Place]:
+    def _checked_places(self, name: str) -> list[Place]:
         try:
-            if path not in self.headers:
-                self.headers[path] = verified_header(path)
-            return self._places_of_ours(path)
+            if name not in self.headers:
+                self.headers[name] = verified_header(self.files, name)
+            return self._places_of_ours(name)
         except FileNotFoundError:  # compacted by another run since it was listed
             return []
         except OSError as error:  # which says nothing about what it holds
             raise StoreError(
-                f"cannot read {path}: {error.strerror or error}. It may hold finished blocks: make "
-                "it readable, or choose another out=..."
+                f"cannot read {name} in {self.files}: {error.strerror or error}. It may hold "
+                "finished blocks: make it readable, or choose another out=..."
             ) from error
         except (StoreError, LookupError, ValueError, TypeError, pa.ArrowInvalid) as odd:
-            self._set_aside(path, str(odd) or type(odd).__name__)
+            self._set_aside(name, str(odd) or type(odd).__name__)
             return []
 
-    def _places_of_ours(self, path: Path) -> list[Place]:
+    def _places_of_ours(self, name: str) -> list[Place]:
         """Places of the groups that are this owner's; another's groups are only noted."""
-        header = self.headers[path]
+        header = self.headers[name]
         if not header.holds_blocks:
             raise StoreError("it belongs to nobody: it does not say which blocks it holds")
         keys = dict.fromkeys(group.key for group in header.groups)
@@ -116,22 +116,19 @@ class Store:
         if not ours:
             return []
         if len(ours) == len(keys) and header.owner.settings == self.owner.settings:
-            self.own.add(path)
-        places = places_in(path, header, self.rows_per_block)
+            self.own.add(name)
+        places = places_in(name, header, self.rows_per_block)
         return [place for place in places if place.group.key in ours]
 
-    def _set_aside(self, path: Path, reason: str) -> None:
+    def _set_aside(self, name: str, reason: str) -> None:
         """Move a file out of the way, so that its blocks count as missing."""
-        aside = self.folder / "_damaged"
-        aside.mkdir(exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # another run was quicker
-            os.replace(path, aside / path.name)
-        self.headers.pop(path, None)
-        self.damaged.append(f"{path.name} ({reason.splitlines()[0][:120]})")
+        self.files.set_aside(name)
+        self.headers.pop(name, None)
+        self.damaged.append(f"{name} ({reason.splitlines()[0][:120]})")
 
     # ---------------------------------------------------------------- what is there
     @property
-    def files_in_use(self) -> set[Path]:
+    def files_in_use(self) -> set[str]:
         """Files from which any block is read."""
         return {place.file for places in self.places.values() for place in places}
 
@@ -144,23 +141,23 @@ class Store:
         """Size of all files that are this owner's alone."""
         return sum(self.sizes().values())
 
-    def sizes(self) -> dict[Path, int]:
+    def sizes(self) -> dict[str, int]:
         """Bytes of each file that is this owner's alone and may be rewritten.
 
         Left out: one that another run has just compacted, and blocks to be drawn again, unless
         they were and nothing of them holds any more.
         """
         sizes, in_use = {}, self.files_in_use
-        for path in self.own:
-            if self.headers[path].rank == TENTATIVE and path in in_use:
+        for name in self.own:
+            if self.headers[name].rank == TENTATIVE and name in in_use:
                 continue
             with contextlib.suppress(FileNotFoundError):
-                sizes[path] = path.stat().st_size
+                sizes[name] = self.files.size(name)
         return sizes
 
     def column_names(self) -> set[str]:
         """Names of the columns that any block has."""
-        return {name for path in self.files_in_use for name in self.headers[path].schema.names}
+        return {name for file in self.files_in_use for name in self.headers[file].schema.names}
 
     def have(self, key: str, n_blocks: int, *, tentative: bool = False) -> np.ndarray:
         """Which of a scenario's first blocks are there; shape `(n_blocks,)`.
@@ -197,14 +194,14 @@ class Store:
             except FileNotFoundError:  # another run has compacted: look again
                 time.sleep(PAUSE_SECONDS)
                 self.scan()
-        raise StoreError(f"the files of {self.folder} keep changing under this run; run it again.")
+        raise StoreError(f"the files of {self.files} keep changing under this run; run it again.")
 
     def _read(self, key: str, n_rows: int, columns: Sequence[str] | None) -> pa.Table:
         n_blocks = -(-n_rows // self.rows_per_block)
         pieces = list(pieces_until(self.places.get(key, []), n_blocks))
         at = pieces[-1].place.group.first + pieces[-1].end if pieces else 0
         if at < n_blocks:
-            raise StoreError(f"block {at} of scenario {key} is not in {self.folder}.")
+            raise StoreError(f"block {at} of scenario {key} is not in {self.files}.")
         tables = [
             self.cut(self.row_group(piece.place.file, piece.place.row_group, columns), piece)
             for piece in pieces
@@ -232,7 +229,7 @@ class Store:
             except FileNotFoundError:  # another run has compacted: look again
                 time.sleep(PAUSE_SECONDS)
                 self.scan()
-        raise StoreError(f"the files of {self.folder} keep changing under this run; run it again.")
+        raise StoreError(f"the files of {self.files} keep changing under this run; run it again.")
 
     def _batches(self, n_rows: Mapping[str, int], columns: Sequence[str] | None) -> Iterator[Batch]:
         lone = {key: self._lone_piece(key, n) for key, n in n_rows.items()}
@@ -241,8 +238,8 @@ class Store:
                 yield Batch((key,), n_rows[key], self.read(key, n_rows[key], columns))
         pieces = {key: piece for key, piece in lone.items() if piece is not None}
         by_file = sorted(pieces, key=lambda key: pieces[key].place.where)
-        for path, keys in itertools.groupby(by_file, key=lambda key: pieces[key].place.file):
-            with self._opened(path) as file:
+        for name, keys in itertools.groupby(by_file, key=lambda key: pieces[key].place.file):
+            with self._opened(name) as file:
                 for some in self._alike([*keys], pieces, n_rows):
                     yield self._batch(file, some, pieces, n_rows[some[0]], columns)
 
@@ -278,14 +275,14 @@ class Store:
         return Batch(tuple(keys), n_rows, pa.concat_tables(parts))
 
     @contextlib.contextmanager
-    def _opened(self, path: Path) -> Iterator[pq.ParquetFile]:
-        known = self.headers[path].parquet if path in self.headers else None
-        with pq.ParquetFile(path, metadata=known) as file:
+    def _opened(self, name: str) -> Iterator[pq.ParquetFile]:
+        known = self.headers[name].parquet if name in self.headers else None
+        with self.files.open(name) as source, pq.ParquetFile(source, metadata=known) as file:
             yield file
 
-    def row_group(self, path: Path, index: int, columns: Sequence[str] | None = None) -> pa.Table:
+    def row_group(self, name: str, index: int, columns: Sequence[str] | None = None) -> pa.Table:
         """A row group of a file, with all of its columns or some."""
-        with self._opened(path) as file:
+        with self._opened(name) as file:
             (table,) = _row_groups(file, [index], columns)
         return table
 

@@ -5,10 +5,8 @@ runs may compact at once, and a crash leaves duplicates, never a gap.
 """
 
 import itertools
-import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -17,7 +15,6 @@ from simstudy.store.blocks import Store
 from simstudy.store.header import Group, metadata_for
 from simstudy.store.places import Piece, Place
 from simstudy.store.write import in_one_piece, joint_schema, rows_together, write_tables
-from simstudy.whole_files import BEING_WRITTEN
 
 ROWS_PER_GROUP = 1 << 17  # of one value, in a compacted row group: fast to read, small in memory
 BYTES_AT_HAND = 100_000_000  # of shared row groups kept in memory during a compaction
@@ -50,32 +47,32 @@ def compact(store: Store, *, recent_only: bool = False) -> None:
     except FileNotFoundError:  # another run is compacting the same files
         store.scan()
         return
-    for path in sources - {target}:
-        path.unlink(missing_ok=True)
-    _remove_stale(store.folder)
+    for name in sources - {target}:
+        store.files.delete(name)
+    store.files.forget_unfinished(STALE_SECONDS)
     store.scan()
 
 
-def _sources(sizes: Mapping[Path, int], *, recent_only: bool) -> set[Path]:
+def _sources(sizes: Mapping[str, int], *, recent_only: bool) -> set[str]:
     chosen = _recent(sizes) if recent_only else set(sizes)
-    return {path for path in chosen if sizes[path] < LEAVE_ALONE_BYTES}
+    return {name for name in chosen if sizes[name] < LEAVE_ALONE_BYTES}
 
 
-def _recent(sizes: Mapping[Path, int]) -> set[Path]:
+def _recent(sizes: Mapping[str, int]) -> set[str]:
     """The smaller files, up to the largest that is no larger than those before it together."""
-    paths = sorted(sizes, key=lambda path: (sizes[path], path))
-    before = [0, *itertools.accumulate(sizes[path] for path in paths)]
-    last = max((i for i, path in enumerate(paths) if sizes[path] <= before[i]), default=-1)
-    return set(paths[: last + 1])
+    names = sorted(sizes, key=lambda name: (sizes[name], name))
+    before = [0, *itertools.accumulate(sizes[name] for name in names)]
+    last = max((i for i, name in enumerate(names) if sizes[name] <= before[i]), default=-1)
+    return set(names[: last + 1])
 
 
-def _is_compact(store: Store, sources: set[Path]) -> bool:
+def _is_compact(store: Store, sources: set[str]) -> bool:
     """Whether a lone file has its groups as a compaction would lay them out."""
     made = [chunk.group for chunk in _chunks(store, sources)]
-    return all(made == store.headers[path].groups for path in sources)
+    return all(made == store.headers[name].groups for name in sources)
 
 
-def _merge(store: Store, sources: set[Path]) -> Path | None:
+def _merge(store: Store, sources: set[str]) -> str | None:
     """The file that replaces the sources; None where other files hold all that they do."""
     chunks = list(_chunks(store, sources))
     if not chunks:
@@ -90,7 +87,7 @@ def _merge(store: Store, sources: set[Path]) -> Path | None:
     )
     schema = joint_schema(header.schema for header in headers).with_metadata(said)
     read = _Reader(store)
-    return write_tables(store.folder, schema, (_gathered(store, c, read) for c in chunks))
+    return write_tables(store.files, schema, (_gathered(store, c, read) for c in chunks))
 
 
 def _gathered(store: Store, chunk: _Chunk, read: "_Reader") -> pa.Table:
@@ -103,7 +100,7 @@ class _Reader:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.tables: OrderedDict[tuple[Path, int], pa.Table] = OrderedDict()
+        self.tables: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
         self.n_bytes = 0
 
     def __call__(self, place: Place) -> pa.Table:
@@ -120,7 +117,7 @@ class _Reader:
         width = self.store.headers[place.file].width
         return place.group.n * self.store.rows_per_block < rows_together(width)
 
-    def _remember(self, at: tuple[Path, int], table: pa.Table) -> None:
+    def _remember(self, at: tuple[str, int], table: pa.Table) -> None:
         self.tables[at] = table
         self.n_bytes += table.nbytes
         while self.n_bytes > BYTES_AT_HAND and len(self.tables) > 1:
@@ -129,7 +126,7 @@ class _Reader:
 
 
 # ---------------------------------------------------------------- the new layout
-def _chunks(store: Store, sources: set[Path]) -> Iterator[_Chunk]:
+def _chunks(store: Store, sources: set[str]) -> Iterator[_Chunk]:
     """New groups, aligned so that they do not depend on the files they come from."""
     width = max((store.headers[path].width for path in sources), default=1)
     step = max(1, ROWS_PER_GROUP // width // store.rows_per_block)
@@ -165,7 +162,7 @@ def _extend(pieces: list[Piece], place: Place, offset: int) -> None:
         pieces.append(Piece(place, offset, offset + 1))
 
 
-def _each_block(places: list[Place], sources: set[Path]) -> Iterator[tuple[Place, int]]:
+def _each_block(places: list[Place], sources: set[str]) -> Iterator[tuple[Place, int]]:
     """Blocks that lie in the sources, each once; what another file holds before is left there."""
     done = -1
     for place in places:
@@ -173,12 +170,3 @@ def _each_block(places: list[Place], sources: set[Path]) -> Iterator[tuple[Place
         if place.file in sources:
             yield from ((place, block) for block in range(start, end))
         done = max(done, end - 1)
-
-
-def _remove_stale(folder: Path) -> None:
-    for path in folder.glob(f"{BEING_WRITTEN}*"):
-        try:
-            if time.time() - path.stat().st_mtime > STALE_SECONDS:
-                path.unlink()
-        except FileNotFoundError:
-            continue

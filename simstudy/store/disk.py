@@ -10,22 +10,22 @@ from simstudy.errors import DiskFullError, StoreError
 
 
 @contextlib.contextmanager
-def trouble_in_words(folder: Path) -> Iterator[None]:
+def trouble_in_words(place: object) -> Iterator[None]:
     """Within it, a disk that is full or must not be written is refused in one line."""
     try:
         yield
     except OSError as error:
-        raise _in_words(error, folder) from error
+        raise _in_words(error, place) from error
 
 
-def _in_words(error: OSError, folder: Path) -> Exception:
+def _in_words(error: OSError, place: object) -> Exception:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFullError(
-            f"the disk that holds {folder} is full. Every finished block is kept; free some space "
+            f"the disk that holds {place} is full. Every finished block is kept; free some space "
             "and run the same command again to go on."
         )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return StoreError(f"cannot write to {folder}: {error.strerror}. Choose another out=...")
+        return StoreError(f"cannot write to {place}: {error.strerror}. Choose another out=...")
     return error
 
 

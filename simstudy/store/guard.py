@@ -23,7 +23,7 @@ def refuse_foreign(study: str, folder: Path) -> None:
         )
 
 
-def refuse_other_blocks(plan: Plan, store: Store) -> None:
+def refuse_other_blocks(plan: Plan, folder: Path, store: Store) -> None:
     """Refuse to go on where a scenario has blocks of other owners and none of this one.
 
     Blocks of this owner are never mixed with them; but where there are none, a user who expects to
@@ -39,6 +39,6 @@ def refuse_other_blocks(plan: Plan, store: Store) -> None:
         if others and not store.have(key, 1).any() and not store.n_blocks(key):
             least = min((other.differences(store.owner, key) for other in others), key=len)
             raise StoreError(
-                f"{store.folder.parent} was computed by something else: {first_few(least)}. "
+                f"{folder} was computed by something else: {first_few(least)}. "
                 f"Its replicates cannot be mixed with new ones. {WAYS_ON}"
             )

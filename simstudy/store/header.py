@@ -5,20 +5,21 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from io import BufferedRandom, BufferedReader
-from pathlib import Path
+from io import BufferedRandom
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.errors import StoreError
+from simstudy.store.files import Files
 from simstudy.store.owner import Owner
 
 GROUPS_KEY = b"simstudy.groups"
 OWNER_KEY = b"simstudy.owner"
 RANK_KEY = b"simstudy.rank"
 WIDTH_KEY = b"simstudy.width"
+READ_AT_ONCE = 1 << 20  # bytes
 TENTATIVE = -1  # rank of blocks that failed by the machine's fault: kept until they are drawn
 
 
@@ -84,13 +85,16 @@ def metadata_for(groups: Sequence[Group], owner: Owner, rank: int, width: int) -
     return {GROUPS_KEY: listed, OWNER_KEY: whose, RANK_KEY: str(rank), WIDTH_KEY: str(width)}
 
 
-def name_by_content(file: BufferedReader | BufferedRandom) -> str:
+def name_by_content(file: BufferedRandom | pa.NativeFile) -> str:
     """The hash of a file's bytes, without an ending: 32 hexadecimal digits."""
     file.seek(0)
-    return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+    whole = hashlib.sha256()
+    while piece := file.read(READ_AT_ONCE):
+        whole.update(piece)
+    return whole.hexdigest()[:32]
 
 
-def verified_header(path: Path) -> Header:
+def verified_header(files: Files, name: str) -> Header:
     """What a file says, whose bytes are the ones that were written.
 
     Raises
@@ -98,18 +102,20 @@ def verified_header(path: Path) -> Header:
     StoreError
         Where its name is not that of its bytes.
     """
-    with path.open("rb") as file:
-        if name_by_content(file) != path.stem:
+    with files.open(name) as file:
+        if f"{name_by_content(file)}.parquet" != name:
             raise StoreError("its bytes are not the ones that were written")
-    parquet = pq.read_metadata(path)
+        file.seek(0)
+        parquet = pq.read_metadata(file)
     said = parquet.metadata or {}
     return Header(parquet, _owner_said(said), int(said.get(RANK_KEY, b"0")))
 
 
-def owner_in(path: Path) -> Owner:
+def owner_in(files: Files, name: str) -> Owner:
     """Whose blocks a file holds, as it says; of a damaged file, nobody known."""
     try:
-        return _owner_said(pq.read_metadata(path).metadata or {})
+        with files.open(name) as file:
+            return _owner_said(pq.read_metadata(file).metadata or {})
     except (OSError, ValueError, pa.ArrowException):
         return Owner.read("")
 

@@ -58,7 +58,7 @@ class Home:
         if restart:
             start_over(plan.name, path)
         store = _opened(path, Path(keep.folder), rows, owner)
-        refuse_other_blocks(plan, store)
+        refuse_other_blocks(plan, path, store)
         return cls(path, store)
 
 

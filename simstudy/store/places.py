@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -18,13 +17,13 @@ class Place(NamedTuple):
     """
 
     group: Group
-    file: Path
+    file: str
     row_group: int
     row: int
     rank: int = 0
 
     @property
-    def where(self) -> tuple[Path, int, int]:
+    def where(self) -> tuple[str, int, int]:
         """In the order in which a file is read."""
         return self.file, self.row_group, self.row
 
@@ -42,7 +41,7 @@ class Piece(NamedTuple):
     end: int
 
 
-def places_in(path: Path, header: Header, rows_per_block: int) -> Iterator[Place]:
+def places_in(name: str, header: Header, rows_per_block: int) -> Iterator[Place]:
     """A file's groups, each in one row group, which it may share with its neighbours."""
     parquet = header.parquet
     sizes = [parquet.row_group(i).num_rows for i in range(parquet.num_row_groups)]
@@ -50,7 +49,7 @@ def places_in(path: Path, header: Header, rows_per_block: int) -> Iterator[Place
     for group in header.groups:
         if row == sizes[index]:
             index, row = index + 1, 0
-        yield Place(group, path, index, row, header.rank)
+        yield Place(group, name, index, row, header.rank)
         row += group.n * rows_per_block
     if [row] != sizes[index:]:
         raise StoreError(f"its blocks do not have {rows_per_block} rows each")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from simstudy.errors import StoreError
+from simstudy.store.files import DAMAGED, Folder
 from simstudy.store.header import owner_in
 from simstudy.store.layout import KeepReplicates
 from simstudy.store.manifest import MANIFEST, listed_files
@@ -24,10 +25,13 @@ def start_over(study: str, folder: Path) -> None:
         Where a file cannot be deleted: going on would keep what was to go.
     """
     for kind in KINDS:
-        for path in sorted((folder / kind).glob("*.parquet")):
-            if owner_in(path).settings.get("study", study) in (study, UNKNOWN):
-                _delete(path)
-        for path in sorted((folder / kind / "_damaged").glob("*.parquet")):
+        if not (folder / kind).is_dir():
+            continue
+        files = Folder(folder / kind)
+        for name in files.names():
+            if owner_in(files, name).settings.get("study", study) in (study, UNKNOWN):
+                _delete(files.path / name)
+        for path in sorted((files.path / DAMAGED).glob("*.parquet")):
             _delete(path)
     for name in listed_files(read_json(folder / MANIFEST) or {}):
         _delete(folder / name)

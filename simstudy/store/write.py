@@ -8,31 +8,30 @@ study's file is the same on every machine that computed the same bits.
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedRandom
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.errors import StudyError
+from simstudy.store.files import Files
 from simstudy.store.header import WIDTH_KEY, Group, metadata_for, name_by_content
 from simstudy.store.layout import RESERVED, values_per_row
 from simstudy.store.owner import NOBODY, Owner
-from simstudy.whole_files import write_whole
 
 ROWS_TOGETHER = 1 << 11  # rows of one value that share a row group: each costs a millisecond
 
 
 def write_blocks(
-    folder: Path,
+    files: Files,
     groups: Sequence[Group],
     table: pa.Table,
     *,
     owner: Owner = NOBODY,
     rank: int = 0,
-) -> Path:
+) -> str:
     """Write blocks as one file: to a temporary name, synced, then renamed to the content's hash.
 
-    Safe to call from any number of processes and machines at once.
+    Gives that name. Safe to call from any number of processes and machines at once.
 
     Parameters
     ----------
@@ -48,7 +47,7 @@ def write_blocks(
     starts = [0, *itertools.accumulate(lengths)]
     parts = (table.slice(*part) for part in zip(starts, lengths, strict=False))
     said = metadata_for(groups, owner, rank, values_per_row(table))
-    return write_tables(folder, joint_schema([table.schema]).with_metadata(said), parts)
+    return write_tables(files, joint_schema([table.schema]).with_metadata(said), parts)
 
 
 def joint_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:
@@ -65,7 +64,7 @@ def joint_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def write_tables(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) -> Path:
+def write_tables(files: Files, schema: pa.Schema, tables: Iterable[pa.Table]) -> str:
     """One file with the rows of all tables, in order; its name is the hash of its bytes.
 
     Parameters
@@ -81,7 +80,7 @@ def write_tables(folder: Path, schema: pa.Schema, tables: Iterable[pa.Table]) ->
                 writer.write_table(_conform(table, schema), row_group_size=table.num_rows)
         return f"{name_by_content(file)}.parquet"
 
-    return write_whole(folder, fill)
+    return files.write(fill)
 
 
 def _writer(file: BufferedRandom, schema: pa.Schema) -> pq.ParquetWriter:

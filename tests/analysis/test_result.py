@@ -184,7 +184,7 @@ def test_what_is_held_in_memory_goes_with_the_result():
     from pathlib import Path
 
     result = toy.study((3,)).run(10)
-    folder = Path(result.store.folder)
+    folder = Path(result.store.files.path)
     assert folder.exists()
     del result
     assert not folder.exists()

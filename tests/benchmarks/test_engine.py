@@ -26,6 +26,7 @@ from simstudy.engine.progress import Silent
 from simstudy.engine.workers import Workers
 from simstudy.identity.streams import Streams
 from simstudy.measures import empirical_se, mean
+from simstudy.store.files import Folder
 from simstudy.store.header import Group
 from simstudy.store.write import write_blocks
 from simstudy.study import Study
@@ -132,7 +133,7 @@ def finished(folder: Path, n_files: int) -> Study:
     for part in np.array_split(np.arange(N_FINISHED), n_files):
         groups = [Group(keys[i], int(b), 1) for i, b in zip(place[part], block[part], strict=True)]
         rows = {"scenario": keys[place[part]], "rep": block[part], "x": place[part] + 0.5}
-        write_blocks(folder / "tiny" / "replicates", groups, pa.table(rows), owner=owner)
+        write_blocks(Folder(folder / "tiny" / "replicates"), groups, pa.table(rows), owner=owner)
     return study
 
 
@@ -180,7 +181,7 @@ def written_rows(folder: Path, n_rows: int, n_scenarios: int = 100) -> Study:
             "x": x,
         }
         groups = [Group(key, 0, each // 1000) for key in keys]
-        write_blocks(folder / "tiny" / "replicates", groups, pa.table(rows), owner=owner)
+        write_blocks(Folder(folder / "tiny" / "replicates"), groups, pa.table(rows), owner=owner)
     study.run(each, out=folder, workers=INLINE)
     return study
 

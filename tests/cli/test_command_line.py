@@ -19,6 +19,7 @@ from simstudy.cli.experiments import experiment_names
 from simstudy.cli.project import Project
 from simstudy.design import grid, scenario_key
 from simstudy.store.blocks import Store
+from simstudy.store.files import Folder
 from simstudy.store.header import owner_in
 from simstudy.store.owner import Owner
 from simstudy.trials.two_stage import TwoStage
@@ -218,7 +219,7 @@ def drawn_now(text: str) -> int:
 
 def owner_found(folder: Path) -> Owner:
     """Whose blocks a folder holds, as all of its files say."""
-    (owner, *others) = [owner_in(path) for path in folder.glob("*.parquet")]
+    (owner, *others) = [owner_in(Folder(folder), path.name) for path in folder.glob("*.parquet")]
     assert all(one.settings == owner.settings for one in others)
     keys = {key: value for one in (owner, *others) for key, value in one.values.items()}
     codes = {key: code for one in (owner, *others) for key, code in one.codes.items()}

@@ -48,7 +48,7 @@ def assert_same_result(one: Result, other: Result, *, files: bool = True) -> Non
     """
     assert content(one) == content(other)
     if files:
-        assert file_names(one.store.folder) == file_names(other.store.folder)
+        assert file_names(one.store.files.path) == file_names(other.store.files.path)
     pd.testing.assert_frame_equal(one.summary, other.summary, check_exact=True)
 
 
@@ -58,7 +58,8 @@ def assert_each_block_once(store: Store, key: str, n_blocks: int) -> None:
     rep = store.read(key, n_rows).column("rep").to_numpy()
     np.testing.assert_array_equal(rep, np.arange(n_rows))
     stored = [
-        pq.read_table(path, columns=["scenario", "rep"]) for path in store.folder.glob("*.parquet")
+        pq.read_table(path, columns=["scenario", "rep"])
+        for path in store.files.path.glob("*.parquet")
     ]
     mine = pa.concat_tables(stored).to_pandas().query("scenario == @key")
     assert not mine.duplicated().any()

@@ -20,7 +20,8 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import STALE_SECONDS, compact
-from simstudy.store.header import Group
+from simstudy.store.files import Folder
+from simstudy.store.header import WIDTH_KEY, Group
 from simstudy.store.owner import Owner
 from simstudy.store.write import write_blocks, write_tables
 from tests import toy
@@ -156,7 +157,7 @@ def test_many_compactions_at_once(server, tmp_path):
     compact(store)
     assert not store.damaged
     quiet = slow.study().run(600, slow.SEED, out=tmp_path / "quiet", workers=INLINE)
-    assert file_names(tmp_path) == file_names(quiet.store.folder)
+    assert file_names(tmp_path) == file_names(quiet.store.files.path)
 
 
 def test_reading_while_another_run_compacts(tmp_path):
@@ -237,7 +238,7 @@ DAMAGES = {truncated: "bytes are not", bit_flipped: "bytes are not", emptied: "b
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda one: one.__name__)
 def test_a_damaged_file_is_named_set_aside_and_computed_again(damage, tmp_path):
     reference = toy_run(tmp_path / "intact")
-    folder = toy_run(tmp_path / "damaged").store.folder
+    folder = toy_run(tmp_path / "damaged").store.files.path
     path = damage(next(folder.glob("*.parquet")))
     again = toy_run(tmp_path / "damaged")
     assert [one.split()[0] for one in again.store.damaged] == [path.name]
@@ -259,23 +260,26 @@ def test_only_the_damaged_blocks_are_computed_again(tmp_path):
 def foreign_table(folder: Path) -> Path:
     """A good Parquet file under its hash, but not one of ours."""
     pq.write_table(pa.table({"x": [1.0]}), folder / "foreign.parquet")
-    return write_tables(folder, pa.schema([("x", pa.float64())]), [pa.table({"x": [1.0]})])
+    schema = pa.schema([("x", pa.float64())]).with_metadata({WIDTH_KEY: "1"})
+    return folder / write_tables(Folder(folder), schema, [pa.table({"x": [1.0]})])
 
 
 def of_another_seed(folder: Path) -> Path:
-    other = toy_run(folder / "tmp", seed=4).store.folder
+    other = toy_run(folder / "tmp", seed=4).store.files.path
     return Path(shutil.copy(next(other.glob("*.parquet")), folder))
 
 
 def of_another_block_size(folder: Path) -> Path:
-    other = toy_run(folder / "tmp", block_size=44).store.folder
+    other = toy_run(folder / "tmp", block_size=44).store.files.path
     return Path(shutil.copy(next(other.glob("*.parquet")), folder))
 
 
 def of_rows_that_do_not_fit(folder: Path) -> Path:
     plan = toy.study().plan(3)
     table = pa.table({"scenario": ["a"] * 7, "rep": range(7)})
-    return write_blocks(folder, [Group("a", 0, 1)], table, owner=ownership_of(plan).owner)
+    return folder / write_blocks(
+        Folder(folder), [Group("a", 0, 1)], table, owner=ownership_of(plan).owner
+    )
 
 
 @pytest.mark.parametrize("intrude", [of_another_seed, of_another_block_size])
@@ -283,7 +287,7 @@ def test_blocks_of_another_run_are_left_where_they_are(intrude, tmp_path):
     """Their rows would fit, their numbers would not."""
     first = toy_run(tmp_path / "here")
     numbers = content(first)
-    path = intrude(first.store.folder)
+    path = intrude(first.store.files.path)
     before = path.read_bytes()
     again = toy_run(tmp_path / "here")
     assert again.outcome.n_blocks == 0
@@ -302,12 +306,12 @@ FOREIGN = {
 def test_a_file_without_good_blocks_is_named_and_set_aside(intrude, tmp_path):
     first = toy_run(tmp_path / "here")
     numbers = content(first)
-    path = intrude(first.store.folder)
+    path = intrude(first.store.files.path)
     again = toy_run(tmp_path / "here")
     assert again.outcome.n_blocks == 0
     reasons = {one.split()[0]: one for one in again.store.damaged}
     assert FOREIGN[intrude] in reasons[path.name]
-    assert (first.store.folder / "_damaged" / path.name).exists()
+    assert (first.store.files.path / "_damaged" / path.name).exists()
     assert content(again) == numbers
 
 
@@ -398,7 +402,7 @@ def test_blocks_come_once_and_in_order_from_overlapping_files(tmp_path):
         groups = [Group("a", block, 1) for block in blocks]
         rep = np.concatenate([np.arange(block * 3, block * 3 + 3) for block in blocks])
         table = pa.table({"scenario": ["a"] * len(rep), "rep": rep, "x": rep * 1.5})
-        write_blocks(tmp_path, groups, table)
+        write_blocks(Folder(tmp_path), groups, table)
     store = Store(tmp_path, 3)
     expected = pd.DataFrame({"rep": np.arange(15), "x": np.arange(15) * 1.5})
     for _ in range(2):
@@ -417,7 +421,7 @@ def test_those_checks_notice_a_doubled_and_a_lost_block(tmp_path):
     with pytest.raises(StoreError, match="block 2 of scenario"):
         assert_each_block_once(store, key, 3)
     again = store.read(key, 40).slice(20)
-    write_blocks(tmp_path, [Group(key, 1, 1)], again, owner=Owner({"study": "twice"}))
+    write_blocks(Folder(tmp_path), [Group(key, 1, 1)], again, owner=Owner({"study": "twice"}))
     with pytest.raises(AssertionError):
         assert_each_block_once(store, key, 2)
 
@@ -425,7 +429,7 @@ def test_those_checks_notice_a_doubled_and_a_lost_block(tmp_path):
 def test_a_gap_is_no_shorter_run(tmp_path):
     for block in (0, 2):
         table = pa.table({"scenario": ["a"] * 3, "rep": np.arange(3) + 3 * block})
-        write_blocks(tmp_path, [Group("a", block, 1)], table)
+        write_blocks(Folder(tmp_path), [Group("a", block, 1)], table)
     store = Store(tmp_path, 3)
     compact(store)
     assert store.have("a", 4).tolist() == [True, False, True, False]

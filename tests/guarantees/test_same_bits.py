@@ -27,7 +27,7 @@ from simstudy.engine.workers import Workers
 from simstudy.identity.streams import Streams
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
-from simstudy.store.header import GROUPS_KEY, OWNER_KEY, RANK_KEY
+from simstudy.store.header import GROUPS_KEY, OWNER_KEY, RANK_KEY, WIDTH_KEY
 from simstudy.store.layout import KeepReplicates
 from simstudy.study import Study
 from simstudy.trials import BootstrapSe, RegressionTrial, TwoStage
@@ -73,7 +73,7 @@ def test_those_comparisons_notice_another_seed(name, reference, tmp_path):
     other = make_study(name).run(SIZES[name], seed=4, out=tmp_path, workers=Workers("inline"))
     assert content(other).keys() == content(reference).keys()
     assert content(other) != content(reference)
-    assert file_names(other.store.folder) != file_names(reference.store.folder)
+    assert file_names(other.store.files.path) != file_names(reference.store.files.path)
 
 
 def test_those_comparisons_notice_the_last_bit(reference):
@@ -94,7 +94,7 @@ def test_any_order_of_blocks(name, reference, tmp_path):
     shuffled = [jobs[i] for i in np.random.default_rng(5).permutation(len(jobs))]
     run_jobs(Assignment(plan, store, KeepReplicates()), shuffled, workers=Workers("inline", 1))
     compact(store)
-    assert file_names(tmp_path) == file_names(reference.store.folder)
+    assert file_names(tmp_path) == file_names(reference.store.files.path)
 
 
 class Stop(Silent):
@@ -160,7 +160,7 @@ def test_a_run_that_keeps_only_moments(name, tmp_path):
 
 
 def assert_same_moments(one, other):
-    assert file_names(one.store.folder) == file_names(other.store.folder)
+    assert file_names(one.store.files.path) == file_names(other.store.files.path)
     pd.testing.assert_frame_equal(one.summary, other.summary, check_exact=True)
 
 
@@ -193,7 +193,7 @@ def test_scenarios_removed(tmp_path):
 def test_scenarios_reordered(tmp_path):
     there, back = (toy_run(tmp_path / name, n) for name, n in (("a", (3, 10)), ("b", (10, 3))))
     assert content(there) == content(back)
-    assert file_names(there.store.folder) == file_names(back.store.folder)
+    assert file_names(there.store.files.path) == file_names(back.store.files.path)
 
 
 def test_a_factor_with_a_default_is_added(tmp_path):
@@ -224,9 +224,12 @@ def test_methods_added(tmp_path):
     axes = {"method": (*toy.METHODS, "noise")}
     study = replace(toy.study((3, 10)), scenarios=[Mean(3), Mean(10)], axes=axes)
     three, two = study.run(220, seed=3), toy_run(tmp_path, (3, 10))
-    for key, columns in content(two).items():
-        assert columns.items() <= content(three)[key].items()
-    assert "estimate[noise]" in content(three)[key]
+    for scenario in two.plan.scenarios:
+        names = ("estimate", "lower", "upper")
+        more = three.columns(scenario, *names)
+        for name, column in two.columns(scenario, *names).items():
+            assert more[name].shape == (220, 3)
+            np.testing.assert_array_equal(more[name][:, :2], column)
 
 
 def test_replicates_added(tmp_path):
@@ -248,13 +251,13 @@ def test_files_know_no_clock_and_no_machine(reference, name, tmp_path, monkeypat
     monkeypatch.setattr(platform, "node", lambda: "elsewhere")
     monkeypatch.setenv("USER", "somebody")
     elsewhere = run(name, tmp_path / "elsewhere")
-    assert file_names(elsewhere.store.folder) == file_names(reference.store.folder)
+    assert file_names(elsewhere.store.files.path) == file_names(reference.store.files.path)
 
 
 def test_files_carry_only_what_they_hold(reference):
-    (path,) = reference.store.folder.glob("*.parquet")
+    (path,) = reference.store.files.path.glob("*.parquet")
     metadata = pq.read_metadata(path)
-    assert set(metadata.metadata) == {GROUPS_KEY, OWNER_KEY, RANK_KEY, b"ARROW:schema"}
+    assert set(metadata.metadata) == {GROUPS_KEY, OWNER_KEY, RANK_KEY, WIDTH_KEY, b"ARROW:schema"}
     owner = ownership_of(reference.plan).owner
     assert metadata.metadata[OWNER_KEY].decode() == owner.text(reference.plan.keys)
     assert metadata.created_by.startswith("parquet-cpp-arrow version")

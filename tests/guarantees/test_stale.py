@@ -15,6 +15,7 @@ from simstudy.identity.fingerprint.modules import libraries
 from simstudy.identity.fingerprint.modules.places import forget_modules
 from simstudy.measures import mean
 from simstudy.measures.proportions import proportion
+from simstudy.store.files import Folder
 from simstudy.store.header import OWNER_KEY
 from simstudy.store.write import write_tables
 from simstudy.study import Study
@@ -230,11 +231,13 @@ def test_restart_starts_over_and_deletes_nothing_else(written, first, tmp_path):
 
 def test_blocks_that_do_not_say_what_made_them_are_refused(written, first, tmp_path):
     """As an earlier version of this software wrote them."""
-    (path,) = first.store.folder.glob("*.parquet")
+    (path,) = first.store.files.path.glob("*.parquet")
     table = pq.read_table(path)
     said = {**table.schema.metadata, OWNER_KEY: b"stale, seed 1, blocks of 20"}
     path.unlink()
-    unsigned = write_tables(path.parent, table.schema.with_metadata(said), [table])
+    unsigned = path.parent / write_tables(
+        Folder(path.parent), table.schema.with_metadata(said), [table]
+    )
     assert_refused(written.study(), tmp_path / "out", "its files do not say what made them")
     again = written.study().run(50, out=tmp_path / "out", workers=INLINE, restart=True)
     assert again.outcome.n_blocks == 3

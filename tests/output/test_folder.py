@@ -21,8 +21,8 @@ def test_every_file_is_there_and_named(published):
     result, made = published
     names = {path.relative_to(result.folder).as_posix() for path in made.files}
     assert names == {
-        "summary.parquet", "claims.parquet", "scenarios.parquet", "figures/1.png",
-        "figures/1.svg", "report.html", "manifest.json",
+        "summary.parquet", "claims.parquet", "scenarios.parquet", "cells.parquet",
+        "figures/1.png", "figures/1.svg", "report.html", "manifest.json",
     }  # fmt: skip
     assert all(path.stat().st_size for path in made.files)
     assert (result.folder.parent / "index.html").exists()
@@ -38,6 +38,21 @@ def test_files_hold_what_the_result_says(published):
     scenarios = pd.read_parquet(result.folder / "scenarios.parquet")
     assert scenarios["scenario"].tolist() == list(result.plan.keys)
     assert scenarios["n_obs"].tolist() == [3, 10]
+
+
+def test_the_tables_beside_make_replicates_readable_to_anyone(published):
+    """With what every reader of Parquet can do: take lists apart, and join by name."""
+    result, _ = published
+    blocks = pd.concat(map(pd.read_parquet, (result.folder / "replicates").glob("*.parquet")))
+    cells = pd.read_parquet(result.folder / "cells.parquet")
+    scenarios = pd.read_parquet(result.folder / "scenarios.parquet")
+    long = blocks[["scenario", "rep", "estimate"]].explode("estimate")
+    long["cell"] = long.groupby(["scenario", "rep"]).cumcount() + 1
+    joined = long.merge(scenarios, on="scenario").merge(cells, on="cell")
+    names = ["n_obs", "rep", "method"]
+    found = joined[joined["rep"] < 60].set_index(names)["estimate"].astype(float).sort_index()
+    expected = result.replicates.set_index(names)["estimate"].sort_index()
+    pd.testing.assert_series_equal(found, expected, check_exact=True)
 
 
 def test_a_figure_that_cannot_be_drawn_is_told_and_the_others_are(published):
@@ -145,7 +160,8 @@ def test_figures_and_report_can_be_left_out(tmp_path):
     result = study().run(60, out=tmp_path)
     made = publish(result, figures=False, report=False)
     names = {path.name for path in made.files}
-    assert names == {"summary.parquet", "claims.parquet", "scenarios.parquet", "manifest.json"}
+    tables = {"summary.parquet", "claims.parquet", "scenarios.parquet", "cells.parquet"}
+    assert names == {*tables, "manifest.json"}
     assert not (result.folder / "figures").exists()
 
 

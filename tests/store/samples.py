@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.store.blocks import Store
+from simstudy.store.files import Folder
 from simstudy.store.header import Group
 from simstudy.store.owner import Owner
 from simstudy.store.write import write_blocks
@@ -28,7 +29,13 @@ def rows(key: str, first: int, n: int = 1) -> pa.Table:
 
 def write(folder: Path, *groups: tuple[str, int, int]) -> Path:
     table = pa.concat_tables([rows(*group) for group in groups], promote_options="permissive")
-    return write_blocks(folder, [Group(*group) for group in groups], table, owner=OWNER)
+    name = write_blocks(Folder(folder), [Group(*group) for group in groups], table, owner=OWNER)
+    return folder / name
+
+
+def write_as(folder: Path, table: pa.Table, *groups: tuple[str, int, int], **whose) -> Path:
+    """A file of somebody's blocks."""
+    return folder / write_blocks(Folder(folder), [Group(*g) for g in groups], table, **whose)
 
 
 def open_store(folder: Path) -> Store:

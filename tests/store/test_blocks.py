@@ -6,11 +6,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from simstudy.errors import StoreError
+from simstudy.store import blocks
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
-from simstudy.store.header import TENTATIVE, Group
+from simstudy.store.files import Folder
+from simstudy.store.header import TENTATIVE
 from simstudy.store.owner import Owner
-from simstudy.store.write import write_blocks
 from tests.store.samples import (
     BLOCKS,
     OWNER,
@@ -21,6 +22,7 @@ from tests.store.samples import (
     open_store,
     rows,
     write,
+    write_as,
 )
 
 
@@ -78,7 +80,7 @@ def test_only_the_columns_that_are_asked_for(tmp_path):
 def test_whole_numbers_and_fractions_of_one_column_share_a_type(tmp_path):
     for block, values in enumerate([[1, 2], [0.5, 1.5]]):
         table = pa.table({"scenario": ["a"] * 2, "rep": [2 * block, 2 * block + 1], "x": values})
-        write_blocks(tmp_path, [Group("a", block, 1)], table, owner=OWNER)
+        write_as(tmp_path, table, ("a", block, 1), owner=OWNER)
     store = Store(tmp_path, 2, OWNER)
     for _ in range(2):
         assert store.read("a", 4, ["x"])["x"].to_pylist() == [1, 2, 0.5, 1.5]
@@ -140,7 +142,7 @@ OTHERS = {
 @pytest.mark.parametrize("other", OTHERS)
 def test_blocks_of_another_owner_are_left_alone(other, tmp_path):
     """Neither read nor set aside, and a compaction of ours does not touch their files."""
-    theirs = write_blocks(tmp_path, [Group("a", 0, 1)], rows("a", 0), owner=OTHERS[other])
+    theirs = write_as(tmp_path, rows("a", 0), ("a", 0, 1), owner=OTHERS[other])
     before = theirs.read_bytes()
     mine = [write(tmp_path, ("a", 1, 1)), write(tmp_path, ("b", 0, 1))]
     store = open_store(tmp_path)
@@ -158,10 +160,10 @@ def test_a_file_with_blocks_of_two_owners_serves_its_own_and_is_kept(tmp_path):
     code = {"a": {"f": "#1"}, "b": {"g": "#1"}}
     both = Owner(OWNER.settings, {"a": "", "b": ""}, code)
     table = pa.concat_tables([rows("a", 0), rows("b", 0)])
-    mixed = write_blocks(tmp_path, [Group("a", 0, 1), Group("b", 0, 1)], table, owner=both)
+    mixed = write_as(tmp_path, table, ("a", 0, 1), ("b", 0, 1), owner=both)
     now = Owner(OWNER.settings, {"a": "", "b": ""}, {**code, "a": {"f": "#2"}})
-    write_blocks(tmp_path, [Group("a", 0, 1)], rows("a", 0), owner=now.only(["a"]))
-    write_blocks(tmp_path, [Group("b", 1, 1)], rows("b", 1), owner=now.only(["b"]))
+    write_as(tmp_path, rows("a", 0), ("a", 0, 1), owner=now.only(["a"]))
+    write_as(tmp_path, rows("b", 1), ("b", 1, 1), owner=now.only(["b"]))
     store = Store(tmp_path, ROWS, now)
     assert store.have("b", 2).all()
     assert store.have("a", 1).all()
@@ -175,7 +177,7 @@ def test_blocks_of_a_higher_rank_replace_others(tmp_path):
     """Drawn again after a failure: the older ones go at the next compaction."""
     write(tmp_path, ("a", 0, 4))
     again = rows("a", 1).set_column(2, "x", pa.array(np.full(ROWS, 9.0)))
-    write_blocks(tmp_path, [Group("a", 1, 1)], again, owner=OWNER, rank=1)
+    write_as(tmp_path, again, ("a", 1, 1), owner=OWNER, rank=1)
     store = open_store(tmp_path)
     for _ in range(2):
         x = store.read("a", 4 * ROWS, ["x"]).column("x").to_numpy()
@@ -188,7 +190,7 @@ def test_blocks_of_a_higher_rank_replace_others(tmp_path):
 
 def test_tentative_blocks_hold_until_they_are_drawn(tmp_path):
     failed = rows("a", 1).set_column(2, "x", pa.array(np.full(ROWS, np.nan)))
-    path = write_blocks(tmp_path, [Group("a", 1, 1)], failed, owner=OWNER, rank=TENTATIVE)
+    path = write_as(tmp_path, failed, ("a", 1, 1), owner=OWNER, rank=TENTATIVE)
     write(tmp_path, ("a", 0, 1))
     store = open_store(tmp_path)
     assert store.have("a", 2).tolist() == [True, False]
@@ -233,3 +235,50 @@ def test_what_is_no_parquet_is_left_alone(tmp_path):
     store = open_store(tmp_path)
     assert store.damaged == []
     assert note.read_text() == "mine"
+
+
+# ---------------------------------------------------------------- many scenarios at once
+@pytest.mark.parametrize("gathered", [False, True])
+@pytest.mark.parametrize("at_once", [1, 2 * ROWS, 1 << 20])
+def test_each_scenario_is_read_as_if_alone(gathered, at_once, monkeypatch, tmp_path):
+    monkeypatch.setattr(blocks, "VALUES_AT_ONCE", at_once)
+    for group in BLOCKS:
+        write(tmp_path, group)
+    store = open_store(tmp_path)
+    if gathered:
+        compact(store)
+    sizes = {"a": 2 * ROWS, "b": 2 * ROWS + 1, "c": 1}
+    found = {}
+    for batch in store.read_each(sizes, ["rep", "x", "error"]):
+        for at, key in enumerate(batch.keys):
+            assert batch.n_rows == sizes[key]
+            found[key] = batch.table.slice(at * batch.n_rows, batch.n_rows)
+    assert set(found) == set(sizes)
+    for key, table in found.items():
+        alone = store.read(key, sizes[key], ["rep", "x"])
+        assert table.select(["rep", "x"]).combine_chunks().equals(alone.combine_chunks())
+
+
+def test_scenarios_are_read_although_their_files_are_gathered_meanwhile(monkeypatch, tmp_path):
+    for group in BLOCKS:
+        write(tmp_path, group)
+    reader, other = open_store(tmp_path), open_store(tmp_path)
+    monkeypatch.setattr(blocks, "VALUES_AT_ONCE", 1)
+    seen = []
+    for batch in reader.read_each({"a": ROWS, "b": ROWS, "c": ROWS}, ["rep"]):
+        seen += batch.keys
+        compact(other)
+    assert sorted(seen) == ["a", "b", "c"]
+
+
+def test_scenarios_whose_files_never_stay_are_given_up(monkeypatch, tmp_path):
+    write(tmp_path, ("a", 0, 1))
+    store = open_store(tmp_path)
+    monkeypatch.setattr(blocks, "PAUSE_SECONDS", 0.0)
+
+    def gone(name):
+        raise FileNotFoundError(name)
+
+    monkeypatch.setattr(Folder, "open", lambda self, name: gone(name))
+    with pytest.raises(StoreError, match="keep changing under this run"):
+        list(store.read_each({"a": 1}))

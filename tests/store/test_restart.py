@@ -8,6 +8,7 @@ import pytest
 
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
+from simstudy.store.files import Folder
 from simstudy.store.header import Group
 from simstudy.store.owner import Owner
 from simstudy.store.restart import start_over
@@ -31,12 +32,12 @@ def test_starting_over_deletes_this_studys_blocks_and_nothing_else(tmp_path):
     (folder / "notes.txt").write_text("mine")
     (folder / "manifest.json").write_text("{}")
     theirs = write_blocks(
-        folder / "replicates", [Group("a", 0, 1)], pa.table({"rep": [0]}),
+        Folder(folder / "replicates"), [Group("a", 0, 1)], pa.table({"rep": [0]}),
         owner=Owner({"study": "census"}),
     )  # fmt: skip
     start_over("toy", folder)
     left = sorted(path.name for path in folder.rglob("*"))
-    assert left == sorted(["figures", "notes.txt", "replicates", theirs.name])
+    assert left == sorted(["figures", "notes.txt", "replicates", theirs])
     start_over("toy", tmp_path / "never")
 
 

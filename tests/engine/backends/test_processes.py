@@ -64,7 +64,7 @@ def test_with_other_code_than_expected_nothing_is_drawn(assignment):
     (task,) = tasks_of(assignment, 1)
     with pytest.raises(StaleCodeError):
         compute_packed(packed(task._replace(expected="another")))
-    assert list(task.folder.iterdir()) == []
+    assert list(task.files.path.iterdir()) == []
 
 
 def test_inline_takes_a_task_when_the_last_one_is_done(assignment):
