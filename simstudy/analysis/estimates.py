@@ -12,10 +12,12 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from simstudy.analysis.assembly import read_columns, stacked_estimates
 from simstudy.design import Plan, Scenario
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure, MomentMeasure
-from simstudy.store.blocks import Batch, Store
+from simstudy.store.batches import Batch, read_each
+from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, has_nulls, stored_names
 from simstudy.store.moments import cells_known, merged_moments, spread_over
 
@@ -51,67 +53,85 @@ class FromRows:
     level: float = 0.95
 
     def __call__(self, scenario: Scenario, measure: Measure) -> Estimates:
-        return self._found[self.plan.key_of(scenario), measure.name]
+        key = self.plan.key_of(scenario)
+        if measure not in self._by_cell:
+            return self._of_whole[key, measure.name]
+        each = [self._of_cells[drawn, measure.name] for drawn in self.plan.drawn_keys[key]]
+        return stacked_estimates(each) if self.plan.methods else each[0]
 
     @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for measure in self.measures for name in measure.reads))
+    def _by_cell(self) -> list[Measure]:
+        """Measures that do not care what lies beside a cell: other methods, other scenarios."""
+        return [measure for measure in self.measures if measure.by_cell and self.prepare is None]
 
+    # ---------------------------------------------------------------- of whole scenarios
     @cached_property
-    def _found(self) -> Found:
+    def _of_whole(self) -> Found:
+        measures = [measure for measure in self.measures if measure not in self._by_cell]
+        names = names_read(measures)
         found: Found = {}
-        sizes = {key: self.n_rep[key] for key in self.plan.keys}
-        for batch in self.store.read_each(sizes, stored_names(self._names)):
+        for key in self.plan.keys:
+            columns: Columns = read_columns(self.plan, self.store, key, self.n_rep[key], names)
+            columns = self.prepare(columns) if self.prepare else columns
+            found |= {(key, m.name): m.estimate(columns, level=self.level) for m in measures}
+        return found
+
+    # ---------------------------------------------------------------- of cells, many at a time
+    @cached_property
+    def _of_cells(self) -> Found:
+        names = stored_names(names_read(self._by_cell))
+        sizes = self.plan.drawn_sizes({key: self.n_rep[key] for key in self.plan.keys})
+        found: Found = {}
+        for batch in read_each(self.store, sizes, names):
             found |= self._of_batch(batch)
         return found
 
     def _of_batch(self, batch: Batch) -> Found:
         """Side by side where every column is the same as for a scenario alone."""
-        alone = len(batch.keys) == 1 or self.prepare is not None or has_nulls(batch.table)
-        together = [measure for measure in self.measures if measure.by_cell and not alone]
+        if len(batch.keys) == 1 or has_nulls(batch.table):
+            return self._one_by_one(batch)
         try:
-            found = self._side_by_side(batch, together) if together else {}
+            return self._side_by_side(batch)
         except StudyError:  # say it of the scenario that it is about
-            found, together = {}, []
-        rest = [measure for measure in self.measures if measure not in together]
-        return found | self._one_by_one(batch, rest)
+            return self._one_by_one(batch)
 
-    def _one_by_one(self, batch: Batch, measures: Sequence[Measure]) -> Found:
-        if not measures:
-            return {}
+    def _one_by_one(self, batch: Batch) -> Found:
         return {
             (key, measure.name): measure.estimate(columns, level=self.level)
-            for key, columns in self._columns_of_each(batch)
-            for measure in measures
+            for key, table in batch.each()
+            for columns in [self._columns(table)]
+            for measure in self._by_cell
         }
 
-    def _columns_of_each(self, batch: Batch) -> Iterator[tuple[str, Columns]]:
-        for at, key in enumerate(batch.keys):
-            columns = self._columns(batch.table.slice(at * batch.n_rows, batch.n_rows))
-            yield key, self.prepare(columns) if self.prepare else columns
-
     def _columns(self, table: pa.Table) -> Columns:
-        return columns_of(self.plan, table, self._names, known=self.store.column_names)
+        names = names_read(self._by_cell)
+        return columns_of(self.plan.drawn, table, names, known=self.store.column_names)
 
-    def _side_by_side(self, batch: Batch, measures: Sequence[Measure]) -> Found:
+    def _side_by_side(self, batch: Batch) -> Found:
         columns = self._columns(batch.table)
         return {
             (key, measure.name): estimates
-            for measure in measures
-            for key, estimates in zip(
-                batch.keys, self._of_all(batch, measure, columns), strict=True
-            )
+            for measure in self._by_cell
+            for key, estimates in self._of_all(batch, measure, columns)
         }
 
-    def _of_all(self, batch: Batch, measure: Measure, columns: Columns) -> Iterator[Estimates]:
+    def _of_all(
+        self, batch: Batch, measure: Measure, columns: Columns
+    ) -> Iterator[tuple[str, Estimates]]:
         """Scenarios as a last axis of the columns, for one measure, and taken apart again."""
         read = {name: columns[name] for name in measure.reads}
         n_axes = max(column.ndim for column in read.values()) - 1
-        size = len(batch.keys), batch.n_rows
+        size = batch.n, batch.n_rows
         beside = {name: _with_scenarios_last(c, size, n_axes) for name, c in read.items()}
         numbers = measure.estimate(beside, level=self.level)
         apart = [np.moveaxis(part, n_axes, 0) for part in numbers]
-        return (Estimates(*(part[at, ...] for part in apart)) for at in range(size[0]))
+        for at, key in enumerate(batch.keys):
+            yield key, Estimates(*(part[at, ...] for part in apart))
+
+
+def names_read(measures: Sequence[Measure]) -> tuple[str, ...]:
+    """The columns that some measures read, each once."""
+    return tuple(dict.fromkeys(name for measure in measures for name in measure.reads))
 
 
 def _with_scenarios_last(column: np.ndarray, size: tuple[int, int], n_axes: int) -> np.ndarray:
@@ -131,16 +151,19 @@ class FromMoments:
 
     def __call__(self, scenario: Scenario, measure: Measure) -> Estimates:
         assert isinstance(measure, MomentMeasure)
-        merged = merged_moments(measure.name, self._tables[self.plan.key_of(scenario)])
-        if self.plan.axes and np.ndim(merged.n) == 0:
+        each = [
+            self._of_one(key, measure) for key in self.plan.drawn_keys[self.plan.key_of(scenario)]
+        ]
+        return stacked_estimates(each) if self.plan.methods else each[0]
+
+    def _of_one(self, key: str, measure: MomentMeasure) -> Estimates:
+        merged = merged_moments(measure.name, self._tables[key])
+        if self.plan.drawn.axes and np.ndim(merged.n) == 0:
             merged = spread_over(merged, cells_known(measure.name, self._tables.values()))
         return measure.from_moments(merged, level=self.level)
 
     @cached_property
     def _tables(self) -> dict[str, pa.Table]:
         sizes = {key: self.n_rep[key] // self.plan.block_size for key in self.plan.keys}
-        return {
-            key: batch.table.slice(at * batch.n_rows, batch.n_rows)
-            for batch in self.store.read_each(sizes)
-            for at, key in enumerate(batch.keys)
-        }
+        batches = read_each(self.store, self.plan.drawn_sizes(sizes))
+        return {key: table for batch in batches for key, table in batch.each()}

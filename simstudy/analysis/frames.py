@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.analysis.assembly import every_column
 from simstudy.analysis.summary import factor_names
 from simstudy.design import Plan, Scenario, factors_of, scenario_key
 from simstudy.engine.block import Address
 from simstudy.lazy.pandas import pd
+from simstudy.store.batches import read_each
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, errors_in, simulated_columns, texts_of
 from simstudy.store.layout import CELL_ERROR, ERROR, has_text
@@ -27,6 +29,9 @@ def replicate_frame(
     names
         Columns that `simulate` returned; all, if None.
     """
+    if plan.methods:
+        found = every_column(plan, store, scenario_key(scenario), n_rep, names)
+        return _tidy(plan, factors_of(scenario), np.arange(n_rep), found)
     table = store.read(scenario_key(scenario), n_rep)
     wanted = tuple(simulated_columns(table.column_names) if names is None else names)
     columns = columns_of(plan, table, wanted)
@@ -58,7 +63,7 @@ def any_failure(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> bool:
     if not names:
         return False
     sizes = {key: n_rep[key] for key in plan.keys}
-    return any(errors_in(batch.table) for batch in store.read_each(sizes, sorted(names)))
+    return any(errors_in(batch.table) for batch in read_each(store, sizes, sorted(names)))
 
 
 def no_failures() -> pd.DataFrame:

@@ -190,9 +190,10 @@ def _write_frames(result: Result, made: Published) -> None:
         buffer = BytesIO()
         frame.to_parquet(buffer, index=False)
         _write_file(made, f"{name}.parquet", buffer.getvalue())
-    _write_table(made, "scenarios.parquet", scenario_table(result.plan))
-    if result.plan.axes:
-        _write_table(made, CELLS, cell_table(result.plan))
+    drawn = result.plan.drawn
+    _write_table(made, "scenarios.parquet", scenario_table(drawn))
+    if drawn.axes:
+        _write_table(made, CELLS, cell_table(drawn))
 
 
 def _write_table(made: Published, name: str, table: pa.Table) -> None:

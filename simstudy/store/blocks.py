@@ -5,12 +5,10 @@ read.
 """
 
 import contextlib
-import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,17 +20,28 @@ from simstudy.store.header import TENTATIVE, Header, verified_header
 from simstudy.store.owner import NOBODY, Owner
 from simstudy.store.places import Piece, Place, highest, pieces_until, places_in
 
-VALUES_AT_ONCE = 1 << 20  # of a column, of the scenarios that are read together: 8 MB
 LOOKS = 5  # at files that another run gathers meanwhile, before a read gives up
 PAUSE_SECONDS = 0.05  # between two of them
 
 
-class Batch(NamedTuple):
-    """Rows of several scenarios below each other, as many of each."""
+@dataclass
+class RowGroups:
+    """The row groups of an open file.
 
-    keys: tuple[str, ...]
-    n_rows: int  # of each scenario
-    table: pa.Table
+    Parameters
+    ----------
+    names
+        Of its columns.
+    """
+
+    file: pq.ParquetFile
+    names: Container[str]
+
+    def read(self, index: int, columns: Sequence[str] | None) -> pa.Table:
+        """One of them, with all of its columns or those of some that there are."""
+        if columns is not None:
+            columns = [name for name in columns if name in self.names]
+        return self.file.read_row_group(index, columns=columns, use_threads=False)
 
 
 @dataclass
@@ -159,6 +168,11 @@ class Store:
         """Names of the columns that any block has."""
         return {name for file in self.files_in_use for name in self.headers[file].schema.names}
 
+    def column_names_of(self, key: str) -> list[str]:
+        """Names of the columns in the file that holds a scenario's first blocks, if any does."""
+        places = self.places.get(key)
+        return list(self.headers[places[0].file].schema.names) if places else []
+
     def have(self, key: str, n_blocks: int, *, tentative: bool = False) -> np.ndarray:
         """Which of a scenario's first blocks are there; shape `(n_blocks,)`.
 
@@ -194,7 +208,7 @@ class Store:
             except FileNotFoundError:  # another run has compacted: look again
                 time.sleep(PAUSE_SECONDS)
                 self.scan()
-        raise StoreError(f"the files of {self.files} keep changing under this run; run it again.")
+        raise keep_changing(self)
 
     def _read(self, key: str, n_rows: int, columns: Sequence[str] | None) -> pa.Table:
         n_blocks = -(-n_rows // self.rows_per_block)
@@ -208,83 +222,20 @@ class Store:
         ]
         return pa.concat_tables(tables, promote_options="permissive").slice(0, n_rows)
 
-    def read_each(
-        self, n_rows: Mapping[str, int], columns: Sequence[str] | None = None
-    ) -> Iterator[Batch]:
-        """The first rows of many scenarios, each file opened once; in the order of the files.
-
-        Parameters
-        ----------
-        n_rows
-            How many of each scenario, by key.
-        """
-        left = dict(n_rows)
-        for _ in range(LOOKS):
-            try:
-                for batch in self._batches(dict(left), columns):
-                    yield batch
-                    for key in batch.keys:
-                        del left[key]
-                return
-            except FileNotFoundError:  # another run has compacted: look again
-                time.sleep(PAUSE_SECONDS)
-                self.scan()
-        raise StoreError(f"the files of {self.files} keep changing under this run; run it again.")
-
-    def _batches(self, n_rows: Mapping[str, int], columns: Sequence[str] | None) -> Iterator[Batch]:
-        lone = {key: self._lone_piece(key, n) for key, n in n_rows.items()}
-        for key, piece in lone.items():
-            if piece is None:
-                yield Batch((key,), n_rows[key], self.read(key, n_rows[key], columns))
-        pieces = {key: piece for key, piece in lone.items() if piece is not None}
-        by_file = sorted(pieces, key=lambda key: pieces[key].place.where)
-        for name, keys in itertools.groupby(by_file, key=lambda key: pieces[key].place.file):
-            with self._opened(name) as file:
-                for some in self._alike([*keys], pieces, n_rows):
-                    yield self._batch(file, some, pieces, n_rows[some[0]], columns)
-
-    def _lone_piece(self, key: str, n_rows: int) -> Piece | None:
-        """Where all of a scenario's rows lie, if that is one place."""
-        pieces = list(pieces_until(self.places.get(key, []), -(-n_rows // self.rows_per_block)))
-        whole = len(pieces) == 1 and pieces[0].end * self.rows_per_block >= n_rows
-        return pieces[0] if whole else None
-
-    def _alike(
-        self, keys: Sequence[str], pieces: Mapping[str, Piece], n_rows: Mapping[str, int]
-    ) -> Iterator[list[str]]:
-        """Neighbours in a file with as many rows each, as many of them as memory has room for."""
-        width = self.headers[pieces[keys[0]].place.file].width
-        for n, run in itertools.groupby(keys, key=n_rows.__getitem__):
-            alike, at_once = list(run), max(1, VALUES_AT_ONCE // (n * width))
-            yield from (alike[at : at + at_once] for at in range(0, len(alike), at_once))
-
-    def _batch(
-        self,
-        file: pq.ParquetFile,
-        keys: Sequence[str],
-        pieces: Mapping[str, Piece],
-        n_rows: int,
-        columns: Sequence[str] | None,
-    ) -> Batch:
-        indices = sorted({pieces[key].place.row_group for key in keys})
-        tables = dict(zip(indices, _row_groups(file, indices, columns), strict=True))
-        parts = [
-            self.cut(tables[pieces[key].place.row_group], pieces[key]).slice(0, n_rows)
-            for key in keys
-        ]
-        return Batch(tuple(keys), n_rows, pa.concat_tables(parts))
-
     @contextlib.contextmanager
-    def _opened(self, name: str) -> Iterator[pq.ParquetFile]:
-        known = self.headers[name].parquet if name in self.headers else None
-        with self.files.open(name) as source, pq.ParquetFile(source, metadata=known) as file:
-            yield file
+    def opened(self, name: str) -> Iterator[RowGroups]:
+        """A file, to read more than one of its row groups."""
+        header = self.headers.get(name) or verified_header(self.files, name)
+        with (
+            self.files.open(name) as source,
+            pq.ParquetFile(source, metadata=header.parquet) as file,
+        ):
+            yield RowGroups(file, set(header.schema.names))
 
     def row_group(self, name: str, index: int, columns: Sequence[str] | None = None) -> pa.Table:
         """A row group of a file, with all of its columns or some."""
-        with self._opened(name) as file:
-            (table,) = _row_groups(file, [index], columns)
-        return table
+        with self.opened(name) as file:
+            return file.read(index, columns)
 
     def cut(self, row_group: pa.Table, piece: Piece) -> pa.Table:
         """The rows of a piece, from the row group that it lies in."""
@@ -294,11 +245,6 @@ class Store:
         )
 
 
-def _row_groups(
-    file: pq.ParquetFile, indices: Sequence[int], columns: Sequence[str] | None
-) -> list[pa.Table]:
-    """Row groups of a file, with all of its columns or those of some that it has."""
-    if columns is not None:
-        there = set(file.schema_arrow.names)
-        columns = [name for name in columns if name in there]
-    return [file.read_row_group(i, columns=columns, use_threads=False) for i in indices]
+def keep_changing(store: Store) -> StoreError:
+    """The refusal of a store that other runs never leave alone for a look."""
+    return StoreError(f"the files of {store.files} keep changing under this run; run it again.")

@@ -70,9 +70,9 @@ def test_most_measures_are_taken_side_by_side(monkeypatch):
     taken = []
     plain = FromRows._side_by_side
 
-    def watched(self, batch, measures):
-        taken.append((len(batch.keys), {measure.name for measure in measures}))
-        return plain(self, batch, measures)
+    def watched(self, batch):
+        taken.append((batch.n, {measure.name for measure in self._by_cell}))
+        return plain(self, batch)
 
     monkeypatch.setattr(FromRows, "_side_by_side", watched)
     result = everything(6).run(N_REP, workers=Workers("inline"))

@@ -6,7 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from simstudy.errors import StoreError
-from simstudy.store import blocks
+from simstudy.store import batches
+from simstudy.store.batches import read_each
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
@@ -241,7 +242,7 @@ def test_what_is_no_parquet_is_left_alone(tmp_path):
 @pytest.mark.parametrize("gathered", [False, True])
 @pytest.mark.parametrize("at_once", [1, 2 * ROWS, 1 << 20])
 def test_each_scenario_is_read_as_if_alone(gathered, at_once, monkeypatch, tmp_path):
-    monkeypatch.setattr(blocks, "VALUES_AT_ONCE", at_once)
+    monkeypatch.setattr(batches, "VALUES_AT_ONCE", at_once)
     for group in BLOCKS:
         write(tmp_path, group)
     store = open_store(tmp_path)
@@ -249,7 +250,7 @@ def test_each_scenario_is_read_as_if_alone(gathered, at_once, monkeypatch, tmp_p
         compact(store)
     sizes = {"a": 2 * ROWS, "b": 2 * ROWS + 1, "c": 1}
     found = {}
-    for batch in store.read_each(sizes, ["rep", "x", "error"]):
+    for batch in read_each(store, sizes, ["rep", "x", "error"]):
         for at, key in enumerate(batch.keys):
             assert batch.n_rows == sizes[key]
             found[key] = batch.table.slice(at * batch.n_rows, batch.n_rows)
@@ -263,9 +264,9 @@ def test_scenarios_are_read_although_their_files_are_gathered_meanwhile(monkeypa
     for group in BLOCKS:
         write(tmp_path, group)
     reader, other = open_store(tmp_path), open_store(tmp_path)
-    monkeypatch.setattr(blocks, "VALUES_AT_ONCE", 1)
+    monkeypatch.setattr(batches, "VALUES_AT_ONCE", 1)
     seen = []
-    for batch in reader.read_each({"a": ROWS, "b": ROWS, "c": ROWS}, ["rep"]):
+    for batch in read_each(reader, {"a": ROWS, "b": ROWS, "c": ROWS}, ["rep"]):
         seen += batch.keys
         compact(other)
     assert sorted(seen) == ["a", "b", "c"]
@@ -274,11 +275,11 @@ def test_scenarios_are_read_although_their_files_are_gathered_meanwhile(monkeypa
 def test_scenarios_whose_files_never_stay_are_given_up(monkeypatch, tmp_path):
     write(tmp_path, ("a", 0, 1))
     store = open_store(tmp_path)
-    monkeypatch.setattr(blocks, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(batches, "PAUSE_SECONDS", 0.0)
 
     def gone(name):
         raise FileNotFoundError(name)
 
     monkeypatch.setattr(Folder, "open", lambda self, name: gone(name))
     with pytest.raises(StoreError, match="keep changing under this run"):
-        list(store.read_each({"a": 1}))
+        list(read_each(store, {"a": 1}))

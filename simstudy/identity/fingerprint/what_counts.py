@@ -32,9 +32,9 @@ _RUNS = """
 analysis claims cli engine.assignment engine.backends engine.drawing engine.jobs engine.outcome
 engine.ownership engine.progress engine.quarantine engine.refusals engine.runner engine.tasks
 engine.threads engine.workers figures identity.fingerprint identity.source_files options output
-store.blocks store.compaction store.disk store.failures store.files store.guard store.header
-store.home store.manifest store.moments store.owner store.places store.restart store.write study
-testing whole_files
+store.batches store.blocks store.compaction store.disk store.failures store.files store.guard
+store.header store.home store.manifest store.moments store.owner store.places store.restart
+store.write study testing whole_files
 """
 RUNS = tuple(f"simstudy.{name}" for name in _RUNS.split())
 """What studies are run with: named by code that runs one, and followed by nobody."""
