@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from simstudy.engine.refusals import (
     check_keep,
     check_methods,
     check_n_rep,
+    check_redraw,
     check_retry,
     check_seed,
     check_shard,
@@ -38,6 +39,7 @@ from simstudy.store.disk import trouble_in_words
 from simstudy.store.home import Home
 from simstudy.store.layout import Keep, KeepReplicates
 from simstudy.store.moments import KeepMoments, streamable
+from simstudy.store.owner import Owner
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
@@ -175,6 +177,7 @@ class Study:
         shard: tuple[int, int] | None = None,
         restart: bool = False,
         retry: str | None = None,
+        redraw: str | Collection[str] = (),
         precision: Mapping[str, Any] | None = None,
         max_rep: int = 1_000_000,
         progress: Progress | None = None,
@@ -199,6 +202,9 @@ class Study:
         retry
             `failed`: draw the blocks with recorded failures again, and keep what comes of it.
             (Blocks that the machine made fail, by killing a worker, say, always are.)
+        redraw
+            Methods whose code has changed since their blocks were stored: these are drawn anew,
+            and no other method's. (What the old code drew stays in the folder, as another's.)
         precision
             Monte Carlo standard errors to reach, by measure: `{"power": 0.005}`, or `"2%"` of the
             estimate. Each scenario then runs on, from `n_rep` up to `max_rep` replicates, until
@@ -213,10 +219,12 @@ class Study:
         check_n_rep(n_rep)
         check_keep(keep, n_rep, self.block_size)
         check_retry(retry)
+        redraw = check_redraw(redraw, self.methods)
         check_shard(shard, precision or {})
         targets = read_targets(precision or {}, self.measures)
         plan = self.plan(seed)
-        work = self._begun(plan, out, keep, restart, workers or Workers(), progress or Silent())
+        home = partial(Home.open, plan.drawn, out, restart=restart, redraw=redraw)
+        work = self._begun(plan, home, keep, workers or Workers(), progress or Silent())
         sizes: Mapping[str, int] = dict.fromkeys(plan.keys, int(n_rep))
         result_of = partial(self._result, plan, work.home, work.outcome, work.keep)
         with trouble_in_words(work.home.store.files):
@@ -237,9 +245,8 @@ class Study:
     def _begun(
         self,
         plan: Plan,
-        out: str | os.PathLike[str] | None,
+        home: Callable[[Owner, Keep], Home],
         keep: str,
-        restart: bool,
         workers: Workers,
         progress: Progress,
     ) -> Drawing:
@@ -247,8 +254,8 @@ class Study:
         self._check_data(plan)
         kept = self.kept(keep)
         ownership = ownership_of(plan, kept.measures, self.worst)
-        home = Home.open(plan.drawn, out, ownership.owner, kept, restart=restart)
-        work = Drawing(plan.drawn, home, kept, ownership, workers, progress)
+        opened = home(ownership.owner, kept)
+        work = Drawing(plan.drawn, opened, kept, ownership, workers, progress)
         work.say_unfollowed()
         return work
 
@@ -311,7 +318,7 @@ class Study:
             )
         sizes = {key: there[key] for key in begun.keys}
         result = self._result(begun, home, Outcome(), keep, sizes)
-        return replace(result, design=tuple(plan.keys))
+        return replace(result, design=tuple(plan.drawn.keys))
 
     def forecast(
         self, precision: Mapping[str, Any], n_rep: int | None = None, seed: int = 1

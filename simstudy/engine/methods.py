@@ -1,8 +1,6 @@
 """Methods: what each is given of a block's data, and what its columns must be beside others'."""
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,6 +8,7 @@ import numpy as np
 
 from simstudy.design import Analysed, Method, Scenario
 from simstudy.engine.failures import EachReplicate
+from simstudy.engine.parameters import factors_by_name, given
 from simstudy.errors import StudyError, nearest
 from simstudy.identity.streams import Streams
 from simstudy.store.layout import ERROR
@@ -35,7 +34,7 @@ def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
             f"draw returned {type(raw).__name__}, not data by name: return a dict of arrays, and "
             "methods get those that their parameters name."
         )
-    factors = _factors(scenario)
+    factors = factors_by_name(scenario)
     for name, value in raw.items():
         _refuse_name(scenario, name, factors)
         _refuse_shape(name, value, n_rep)
@@ -137,8 +136,8 @@ def analysed(drawn: Analysed, data: Data, streams: Streams, n_rep: int) -> Any:
     scenario, function = drawn.scenario, drawn.method.function
     if isinstance(function, EachReplicate):
         own = {"rng": streams.of_replicate}
-        given = _given(drawn.method, function.analyse, scenario, data, own)
-        return function.columns(given, n_rep)
+        data = _given(drawn.method, function.analyse, scenario, data, own)
+        return function.columns(data, n_rep)
     return function(**_given(drawn.method, function, scenario, data, {"streams": streams}))
 
 
@@ -149,43 +148,9 @@ def _given(
     data: Data,
     own: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What a function's parameters name; one with a default keeps it where nothing has its name."""
-    known = {**_factors(scenario), **data, **own}
-    given = {}
-    for parameter in _parameters(method, function):
-        if parameter.name in known:
-            given[parameter.name] = known[parameter.name]
-        elif parameter.default is parameter.empty:
-            raise _unknown(method, scenario, parameter.name, known)
-    return given
-
-
-def _parameters(method: Method, function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    """Parameters that may be given; those that a partial fixes are not."""
-    fixed = function.keywords if isinstance(function, partial) else {}
-    for parameter in _signature(method, function).parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise StudyError(
-                f"method {method.name!r} takes {parameter}, and parameters name what a method is "
-                "given: name each of them."
-            )
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise StudyError(
-                f"method {method.name!r} takes {parameter.name!r} by position only, and is given "
-                "everything by name: leave out the '/'."
-            )
-        if parameter.name not in fixed:
-            yield parameter
-
-
-def _signature(method: Method, function: Callable[..., Any]) -> inspect.Signature:
-    try:
-        return inspect.signature(function)
-    except (TypeError, ValueError):
-        raise StudyError(
-            f"method {method.name!r} is {function!r}, whose parameters Python cannot tell, so "
-            "nobody knows what to give it: wrap it in a function that names them."
-        ) from None
+    known = {**factors_by_name(scenario), **data, **own}
+    unknown = partial(_unknown, method, scenario, known=known)
+    return given(f"method {method.name!r}", function, known, unknown)
 
 
 def _unknown(method: Method, scenario: Scenario, name: str, known: Mapping[str, Any]) -> StudyError:
@@ -199,10 +164,6 @@ def _unknown(method: Method, scenario: Scenario, name: str, known: Mapping[str, 
         f"method {method.name!r} asks for {name!r}, which is neither drawn by "
         f"{type(scenario).__name__} nor a factor of it; {nearest(name, known)}"
     )
-
-
-def _factors(scenario: Scenario) -> dict[str, Any]:
-    return {field.name: getattr(scenario, field.name) for field in fields(scenario)}
 
 
 # ---------------------------------------------------------------- columns beside other methods'

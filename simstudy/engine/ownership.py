@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from simstudy.design import Analysed, Plan, Scenario, scenario_behind
+from simstudy.design import Analysed, Plan, Scenario, method_of, scenario_behind
 from simstudy.engine.columns import checked_columns
 from simstudy.engine.methods import analysed, checked_data, without_truth_values
 from simstudy.identity.fingerprint import Fingerprint, Trace, learn_drift, trace
@@ -23,6 +23,7 @@ CARRIERS = (
     "simstudy.engine.failures",
     "simstudy.engine.columns",
     "simstudy.engine.methods",
+    "simstudy.engine.parameters",
     "simstudy.engine.block",
     "simstudy.engine.tasks",
     "simstudy.store.layout",
@@ -105,8 +106,7 @@ def ownership_of(
 
 def _kind_of(drawn: Scenario) -> Kind:
     """Scenarios made of the same classes have the same code, in the hands of the same method."""
-    method = drawn.method.name if isinstance(drawn, Analysed) else ""
-    return (method, *(type(part) for part in parts_of(scenario_behind(drawn))))
+    return (method_of(drawn), *(type(part) for part in parts_of(scenario_behind(drawn))))
 
 
 def _used_by(alike: Sequence[Scenario]) -> tuple[Any, ...]:
@@ -140,7 +140,7 @@ def _values_of(
 
 
 def _in_words(drawn: Scenario) -> str:
-    by = f"method {drawn.method.name} of " if isinstance(drawn, Analysed) else ""
+    by = f"method {method_of(drawn)} of " if method_of(drawn) else ""
     return by + typed(scenario_behind(drawn))
 
 

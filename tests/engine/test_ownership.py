@@ -16,6 +16,7 @@ FOLLOWED = {
     "simstudy.engine.columns",
     "simstudy.engine.failures",
     "simstudy.engine.methods",
+    "simstudy.engine.parameters",
     "simstudy.store.columns",
     "simstudy.store.layout",
 }
