@@ -229,6 +229,23 @@ class Method:
         return self.name
 
 
+@dataclass(frozen=True)
+class Derived:
+    """A column that is a function of others.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+    function
+        Its parameters name the columns, and the factors of the scenario, that it is given for a
+        block; what it returns has the replicate as first axis.
+    """
+
+    name: str
+    function: Callable[..., Any]
+
+
 @dataclass(frozen=True, repr=False)
 class Analysed:
     """A scenario's data in the hands of one method: drawn, stored and owned apart."""
@@ -297,6 +314,13 @@ class Plan:
         in the scenario says so.
     methods
         What analyses the data that scenarios draw; none where scenarios simulate.
+    derived
+        Columns made of others, in an order in which each needs only those before it.
+    at_drawing
+        Names of the derived columns that are made as blocks are drawn, and stored with them; the
+        others are made of what is stored.
+    keep_vectors
+        Whether vectors are stored, or only what is derived of them.
     """
 
     name: str
@@ -308,7 +332,10 @@ class Plan:
     may_be_missing: tuple[str, ...] = ()
     on_failure: str = "record"
     methods: tuple[Method, ...] = ()
-    vectors: Mapping[str, Any] = field(default_factory=dict)
+    vectors: Mapping[str, int | str] = field(default_factory=dict)
+    derived: tuple[Derived, ...] = ()
+    at_drawing: tuple[str, ...] = ()
+    keep_vectors: bool = True
 
     @cached_property
     def keys(self) -> dict[str, OfSomeClass]:
@@ -390,6 +417,14 @@ class Plan:
     def __getstate__(self) -> dict[str, Any]:
         """Without what is cached, which holds in this process only."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def lengths_of(self, scenario: OfSomeClass) -> dict[str, int]:
+        """How long each vector of a scenario is."""
+        behind = scenario_behind(scenario)
+        return {
+            name: int(getattr(behind, said) if isinstance(said, str) else said)
+            for name, said in self.vectors.items()
+        }
 
     def n_blocks(self, n_rep: int) -> int:
         """Whole blocks that hold `n_rep` replicates."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,16 +14,21 @@ from simstudy.analysis.result import Figure, Result
 from simstudy.analysis.targets import read_targets
 from simstudy.claims import Claim
 from simstudy.data.parts import data_parts
-from simstudy.design import Method, Plan, Scenario, factors_of, refuse_twins
+from simstudy.design import Derived, Method, Plan, Scenario, refuse_twins
 from simstudy.engine.block import Address, replicate_at
+from simstudy.engine.declarations import (
+    check_derived,
+    check_drawing,
+    check_methods,
+    check_vectors,
+)
+from simstudy.engine.derived import columns_behind
 from simstudy.engine.drawing import Drawing
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.progress import Progress, Silent
 from simstudy.engine.refusals import (
-    check_drawing,
     check_keep,
-    check_methods,
     check_n_rep,
     check_redraw,
     check_retry,
@@ -64,6 +69,18 @@ class Study:
         simulate.
     methods_axis
         Name of the axis that methods make.
+    vectors
+        Columns with a last axis of a length that belongs to the scenario, such as a p-value for
+        each test point: that length as a number, or as the name of what in the scenario says it.
+        Measures read what is derived of them.
+    keep_vectors
+        Whether vectors are stored, or only what is derived of them.
+    derived
+        Columns that are functions of others, by name. A function's parameters name the columns
+        and the factors that it is given, for a block: `(rep, *axes)`, a vector with its own axis
+        last. It is called when something asks for the column, on what is stored, and the result
+        is kept until its code changes: a new function draws nothing anew. One may read others
+        that are named before it. NaN counts as missing.
     axes
         Axes of the columns after the replicate, each with the names of its positions, such as
         `{"method": ("studentized", "vanilla")}`; without that of `methods`, which is the first.
@@ -101,6 +118,9 @@ class Study:
     worst: Mapping[str, float] = field(default_factory=dict)
     methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     methods_axis: str = "method"
+    vectors: Mapping[str, int | str] = field(default_factory=dict)
+    keep_vectors: bool = True
+    derived: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_methods(self.methods, self.methods_axis, self.axes)
@@ -113,6 +133,20 @@ class Study:
             raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
         refuse_twins(self.scenarios)
         check_drawing(self.scenarios, self.methods)
+        check_vectors(self.vectors, self.scenarios)
+        taken = {*self.vectors, *self.all_axes, *factor_names_of(self.scenarios)}
+        check_derived(self.derived, taken)
+        self._refuse_vectors_unreduced()
+
+    def _refuse_vectors_unreduced(self) -> None:
+        """Refuse a measure of what has as many values as the scenario says."""
+        for measure in self.measures:
+            for name in measure.reads:
+                if name in self.vectors:
+                    raise StudyError(
+                        f"measure {measure.name!r} reads {name!r}, a vector with many values in "
+                        "each replicate: name what it comes to in derived={...}, and read that."
+                    )
 
     def _refuse_bad_policy(self) -> None:
         if self.on_failure not in ON_FAILURE:
@@ -128,8 +162,7 @@ class Study:
             raise StudyError(
                 f"study name {self.name!r} names a folder: use letters, digits, '-' and '_'."
             )
-        factors = {name for scenario in self.scenarios for name in factors_of(scenario)}
-        both = sorted(factors & set(self.all_axes))
+        both = sorted(factor_names_of(self.scenarios) & set(self.all_axes))
         if both:
             raise StudyError(
                 f"{both[0]!r} is a factor of the scenarios and an axis, and the summary has one "
@@ -149,9 +182,10 @@ class Study:
         own = {self.methods_axis: tuple(self.methods)} if self.methods else {}
         return own | {axis: tuple(labels) for axis, labels in self.axes.items()}
 
-    def plan(self, seed: int = 1) -> Plan:
+    def plan(self, seed: int = 1, keep: str = "replicates") -> Plan:
         """What is to be drawn, without how much of it."""
         check_seed(seed)
+        derived = tuple(Derived(name, function) for name, function in self.derived.items())
         return Plan(
             name=self.name,
             seed=int(seed),
@@ -164,7 +198,18 @@ class Study:
             methods=tuple(
                 Method(name, function, self.methods_axis) for name, function in self.methods.items()
             ),
+            vectors=self.vectors,
+            derived=derived,
+            at_drawing=self._at_drawing(derived, keep),
+            keep_vectors=self.keep_vectors,
         )
+
+    def _at_drawing(self, derived: Sequence[Derived], keep: str) -> tuple[str, ...]:
+        """Derived columns that are made while all that they read is at hand."""
+        if keep == "summary":
+            return tuple(self.derived)
+        needy: set[str] = set() if self.keep_vectors else set(self.vectors)
+        return tuple(d.name for d in derived if needy.intersection(columns_behind(derived, d)))
 
     def run(
         self,
@@ -222,7 +267,7 @@ class Study:
         redraw = check_redraw(redraw, self.methods)
         check_shard(shard, precision or {})
         targets = read_targets(precision or {}, self.measures)
-        plan = self.plan(seed)
+        plan = self.plan(seed, keep)
         home = partial(Home.open, plan.drawn, out, restart=restart, redraw=redraw)
         work = self._begun(plan, home, keep, workers or Workers(), progress or Silent())
         sizes: Mapping[str, int] = dict.fromkeys(plan.keys, int(n_rep))
@@ -353,3 +398,9 @@ class Study:
             The replicate's columns: a value, or an array over the axes.
         """
         return replicate_at(self.plan(seed), address)
+
+
+def factor_names_of(scenarios: Sequence[Scenario]) -> set[str]:
+    """Names of the factors of any scenario."""
+    kinds = {type(scenario) for scenario in scenarios}
+    return {field.name for kind in kinds for field in fields(kind)}

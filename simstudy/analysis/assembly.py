@@ -1,52 +1,92 @@
 """A scenario's columns and estimates, put together from what is stored of each of its methods."""
 
+import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from simstudy.analysis.derived import DerivedColumns
 from simstudy.design import Plan
 from simstudy.engine.methods import TEXTS
 from simstudy.measures import Estimates
-from simstudy.store import columns as stored
 from simstudy.store.blocks import Store
+from simstudy.store.columns import simulated_columns
 
 
-def read_columns(
-    plan: Plan, store: Store, key: str, n_rep: int, names: Sequence[str]
-) -> dict[str, np.ndarray]:
-    """Columns of a scenario, `(rep,)` or `(rep, *axes)`; with methods `(rep, method, *axes)`.
-
-    A method that only failed is NaN.
-    """
-    if not plan.methods:
-        return stored.read_columns(plan, store, key, n_rep, names)
-    each = [
-        stored.read_columns(plan.drawn, store, drawn, n_rep, names)
-        for drawn in plan.drawn_keys[key]
-    ]
-    return {name: _stacked([columns[name] for columns in each]) for name in names}
-
-
-def every_column(
-    plan: Plan, store: Store, key: str, n_rep: int, names: Sequence[str] | None
-) -> dict[str, np.ndarray]:
-    """Columns `(rep, method, *axes)` of a scenario with methods.
+@dataclass
+class Rows:
+    """Replicates of a result's scenarios: what is stored of them, and what is derived of that.
 
     Parameters
     ----------
-    names
-        All that any method has, if None: of another, `error` and `warning` say nothing.
+    n_rep
+        Replicates used of each scenario, by its key.
     """
-    tables = [store.read(drawn, n_rep) for drawn in plan.drawn_keys[key]]
-    there = [stored.simulated_columns(table.column_names) for table in tables]
-    wanted = list(dict.fromkeys(name for of in there for name in of)) if names is None else names
-    each = [
-        stored.columns_of(plan.drawn, table, [n for n in wanted if n in of or n not in TEXTS])
-        for table, of in zip(tables, there, strict=True)
-    ]
-    silent = np.full(n_rep, None, dtype=object)
-    stacked = {name: _stacked([columns.get(name, silent) for columns in each]) for name in wanted}
-    return {name: _over_axes(column, (n_rep, *plan.shape)) for name, column in stacked.items()}
+
+    plan: Plan
+    store: Store
+    n_rep: Mapping[str, int]
+
+    @cached_property
+    def derived(self) -> DerivedColumns:
+        sizes = {key: self.n_rep[key] for key in self.plan.keys if key in self.n_rep}
+        return DerivedColumns(self.plan.drawn, self.store, self.plan.drawn_sizes(sizes))
+
+    def columns(
+        self, key: str, names: Sequence[str], n_rep: int | None = None
+    ) -> dict[str, np.ndarray]:
+        """Columns of a scenario, `(rep,)` or `(rep, *axes)`; with methods `(rep, method, *axes)`.
+
+        A method that only failed is NaN.
+        """
+        n = self.n_rep[key] if n_rep is None else n_rep
+        each = [self.derived.columns(drawn, n, names) for drawn in self.plan.drawn_keys[key]]
+        if not self.plan.methods:
+            return each[0]
+        return {name: _stacked([columns[name] for columns in each]) for name in names}
+
+    def tidy_columns(self, key: str, names: Sequence[str] | None) -> dict[str, np.ndarray]:
+        """Columns for a table: `(rep,)` or `(rep, *axes)`, a vector as one object of each cell.
+
+        Parameters
+        ----------
+        names
+            All but vectors, if None; a method without `error` or `warning` says nothing there.
+        """
+        there = [self._names_of(drawn) for drawn in self.plan.drawn_keys[key]]
+        wanted = list(dict.fromkeys(itertools.chain(*there))) if names is None else list(names)
+        each = [
+            self._objects(drawn, [n for n in wanted if n in of or n not in TEXTS], self.n_rep[key])
+            for drawn, of in zip(self.plan.drawn_keys[key], there, strict=True)
+        ]
+        if not self.plan.methods:
+            return each[0]
+        silent = np.full(self.n_rep[key], None, dtype=object)
+        stacked = {name: _stacked([of.get(name, silent) for of in each]) for name in wanted}
+        full = (self.n_rep[key], *self.plan.shape)
+        return {name: _over_axes(column, full) for name, column in stacked.items()}
+
+    def _names_of(self, drawn: str) -> list[str]:
+        """All columns of single values."""
+        stored = simulated_columns(self.store.column_names_of(drawn))
+        return [*(name for name in stored if name not in self.plan.vectors), *self.derived.in_order]
+
+    def _objects(self, drawn: str, names: Sequence[str], n_rep: int) -> dict[str, np.ndarray]:
+        columns = self.derived.columns(drawn, n_rep, names)
+        return {
+            name: _as_objects(column) if name in self.plan.vectors else column
+            for name, column in columns.items()
+        }
+
+
+def _as_objects(vectors: np.ndarray) -> np.ndarray:
+    """The last axis as one object."""
+    objects = np.empty(vectors.shape[:-1], dtype=object)
+    for place in np.ndindex(objects.shape):
+        objects[place] = vectors[place]
+    return objects
 
 
 def _stacked(columns: Sequence[np.ndarray]) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from simstudy.analysis.assembly import read_columns, stacked_estimates
+from simstudy.analysis.assembly import Rows, stacked_estimates
 from simstudy.design import Plan, Scenario
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure, MomentMeasure
@@ -62,16 +62,20 @@ class FromRows:
     @cached_property
     def _by_cell(self) -> list[Measure]:
         """Measures that do not care what lies beside a cell: other methods, other scenarios."""
-        return [measure for measure in self.measures if measure.by_cell and self.prepare is None]
+        later = {d.name for d in self.plan.derived} - set(self.plan.at_drawing)
+        if self.prepare is not None:
+            return []
+        return [m for m in self.measures if m.by_cell and not later.intersection(m.reads)]
 
     # ---------------------------------------------------------------- of whole scenarios
     @cached_property
     def _of_whole(self) -> Found:
         measures = [measure for measure in self.measures if measure not in self._by_cell]
         names = names_read(measures)
+        rows = Rows(self.plan, self.store, self.n_rep)
         found: Found = {}
         for key in self.plan.keys:
-            columns: Columns = read_columns(self.plan, self.store, key, self.n_rep[key], names)
+            columns: Columns = rows.columns(key, names)
             columns = self.prepare(columns) if self.prepare else columns
             found |= {(key, m.name): m.estimate(columns, level=self.level) for m in measures}
         return found

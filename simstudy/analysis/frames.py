@@ -7,35 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.assembly import every_column
+from simstudy.analysis.assembly import Rows
 from simstudy.analysis.summary import factor_names
-from simstudy.design import Plan, Scenario, factors_of, scenario_key
+from simstudy.design import Plan, Scenario, factors_of
 from simstudy.engine.block import Address
 from simstudy.lazy.pandas import pd
 from simstudy.store.batches import read_each
 from simstudy.store.blocks import Store
-from simstudy.store.columns import columns_of, errors_in, simulated_columns, texts_of
+from simstudy.store.columns import errors_in, texts_of
 from simstudy.store.layout import CELL_ERROR, ERROR, has_text
 
 
 # ---------------------------------------------------------------- replicates
 def replicate_frame(
-    plan: Plan, store: Store, scenario: Scenario, n_rep: int, names: Sequence[str] | None = None
+    rows: Rows, scenario: Scenario, names: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """A scenario's replicates, one row for each and each cell of the axes, if any column has them.
 
     Parameters
     ----------
     names
-        Columns that `simulate` returned; all, if None.
+        Columns that `simulate` returned, or that are derived; all but vectors, if None.
     """
-    if plan.methods:
-        found = every_column(plan, store, scenario_key(scenario), n_rep, names)
-        return _tidy(plan, factors_of(scenario), np.arange(n_rep), found)
-    table = store.read(scenario_key(scenario), n_rep)
-    wanted = tuple(simulated_columns(table.column_names) if names is None else names)
-    columns = columns_of(plan, table, wanted)
-    return _tidy(plan, factors_of(scenario), table.column("rep").to_numpy(), columns)
+    key = rows.plan.key_of(scenario)
+    columns = rows.tidy_columns(key, names)
+    return _tidy(rows.plan, factors_of(scenario), np.arange(rows.n_rep[key]), columns)
 
 
 def _tidy(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.assembly import read_columns, seconds_by_method
+from simstudy.analysis.assembly import Rows, seconds_by_method
 from simstudy.analysis.comparisons import Comparisons
 from simstudy.analysis.estimates import Estimator, FromMoments, FromRows, Prepare
 from simstudy.analysis.frames import any_failure, failure_frame, no_failures, replicate_frame
@@ -201,7 +201,7 @@ class Result:
         """Columns of one scenario as arrays `(rep,)` or `(rep, *axes)`."""
         self._refuse_moments("replicates")
         key = self._known_key(scenario)
-        return read_columns(self.plan, self.store, key, self.n_rep[key], names)
+        return self._rows.columns(key, names)
 
     def first_block(self, scenario: Scenario, *names: str) -> dict[str, np.ndarray]:
         """Columns of a scenario's first block: stored whole, however few replicates were asked for.
@@ -210,7 +210,7 @@ class Result:
         """
         self._refuse_moments("replicates")
         key = self._known_key(scenario)
-        return read_columns(self.plan, self.store, key, self.plan.block_size, names)
+        return self._rows.columns(key, names, self.plan.block_size)
 
     def figure(self, name: str) -> Any:
         """A figure of the study, by its name in the document."""
@@ -259,8 +259,12 @@ class Result:
         return found[names]
 
     def _frame(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
-        n_rep = self.n_rep[self._known_key(scenario)]
-        return replicate_frame(self.plan, self.store, scenario, n_rep, names)
+        self._known_key(scenario)
+        return replicate_frame(self._rows, scenario, names)
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return Rows(self.plan, self.store, self.n_rep)
 
     def _known_key(self, scenario: Scenario) -> str:
         key = scenario_key(scenario)

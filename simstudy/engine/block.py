@@ -11,6 +11,7 @@ from simstudy.data.parts import data_parts
 from simstudy.data.reads import watching
 from simstudy.design import Analysed, OfSomeClass, Plan, Scenario
 from simstudy.engine.columns import checked_columns, count_failed
+from simstudy.engine.derived import reduced
 from simstudy.engine.failures import is_machine_trouble, raising, reason
 from simstudy.engine.methods import Data, LastData, analysed, checked_data, without_truth_values
 from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
@@ -51,7 +52,7 @@ def draw_block(plan: Plan, scenario: Scenario, index: int, last: LastData | None
         Has the data of the last block, if another method of the same has just been drawn.
     """
     try:
-        columns = simulate_columns(plan, scenario, index, last)
+        columns = reduced(plan, scenario, simulate_columns(plan, scenario, index, last))
     except StudyError as error:
         raise StudyError(f"{scenario!r}: {error}") from error
     except (Exception, SystemExit) as error:  # a method may not end the run, nor its status
@@ -77,8 +78,8 @@ def simulate_columns(
     """What a block returns, from `simulate` or a method: each `()`, `(rep,)` or `(rep, *axes)`."""
     raw = _simulated(plan, scenario, index, last)
     if isinstance(scenario, Analysed):
-        return without_truth_values(checked_columns(plan, raw, "it"))
-    return checked_columns(plan, raw)
+        return without_truth_values(checked_columns(plan, scenario, raw, "it"))
+    return checked_columns(plan, scenario, raw)
 
 
 def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:

@@ -1,26 +1,46 @@
 """What `simulate` returned, checked: columns of full shape, with what is missing named."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
-from simstudy.design import Plan
-from simstudy.errors import StudyError
+from simstudy.design import OfSomeClass, Plan
+from simstudy.errors import StudyError, nearest
 from simstudy.store.layout import ERROR, RESERVED, has_text
 
 
-def checked_columns(plan: Plan, raw: Any, who: str = "simulate") -> dict[str, np.ndarray]:
+def checked_columns(
+    plan: Plan, scenario: OfSomeClass, raw: Any, who: str = "simulate"
+) -> dict[str, np.ndarray]:
     """What `simulate` or a method returned as columns of full shape, with what is missing named."""
     if not isinstance(raw, Mapping):
         raise StudyError(
             f"{who} returned {type(raw).__name__}, not columns by name: return a dict of arrays."
         )
-    columns = {name: _checked_column(plan, name, value, who) for name, value in raw.items()}
+    lengths = plan.lengths_of(scenario)
+    if ERROR not in raw:
+        _refuse_absent(lengths, raw, who)
+    columns = {
+        name: checked_column(plan, name, value, who, lengths.get(name))
+        for name, value in raw.items()
+    }
     return _with_missing_named(plan, columns)
 
 
-def _checked_column(plan: Plan, name: str, value: Any, who: str) -> np.ndarray:
+def _refuse_absent(vectors: Collection[str], raw: Mapping[str, Any], who: str) -> None:
+    absent = [name for name in vectors if name not in raw]
+    if absent:
+        raise StudyError(
+            f"{who} returned no vector {absent[0]!r}, which the study declares; "
+            + nearest(absent[0], map(str, raw))
+        )
+
+
+def checked_column(
+    plan: Plan, name: str, value: Any, who: str, length: int | None = None
+) -> np.ndarray:
+    """One column of full shape; with a last axis of this length, where it is a vector."""
     array = np.asarray(value)
     if name in RESERVED or not name or set(name) & set("[],"):
         raise StudyError(
@@ -30,9 +50,24 @@ def _checked_column(plan: Plan, name: str, value: Any, who: str) -> np.ndarray:
         raise StudyError(
             f"column {name!r} holds {array.dtype}: return booleans, integers, floats or text."
         )
+    if length is not None:
+        return _vector(plan, name, array, length)
     if array.ndim == 0:
         return np.broadcast_to(array, plan.block_size) if name == ERROR else array
     return _of_full_shape(plan, name, array)
+
+
+def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray:
+    short, full = (plan.block_size, length), (plan.block_size, *plan.shape, length)
+    if array.dtype.kind not in "biuf":
+        raise StudyError(f"vector {name!r} holds {array.dtype}: return numbers.")
+    if array.shape not in (short, full):
+        raise StudyError(
+            f"vector {name!r} has shape {array.shape}; with n_rep={plan.block_size} and the "
+            f"declared length {length} it must be {short}"
+            + (f" or {full}." if full != short else ".")
+        )
+    return array
 
 
 def _of_full_shape(plan: Plan, name: str, array: np.ndarray) -> np.ndarray:
@@ -65,7 +100,8 @@ def _with_missing_named(plan: Plan, columns: dict[str, np.ndarray]) -> dict[str,
     for name, array in columns.items():
         if array.dtype.kind == "f" and name not in plan.may_be_missing and np.isnan(array).any():
             missing = np.broadcast_to(np.isnan(array), (plan.block_size, *array.shape[1:]))
-            columns = columns | {ERROR: _errors_with(columns.get(ERROR), name, missing)}
+            cells = np.asarray(missing.any(axis=-1)) if name in plan.vectors else missing
+            columns = columns | {ERROR: _errors_with(columns.get(ERROR), name, cells)}
     return columns
 
 

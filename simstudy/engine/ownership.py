@@ -2,8 +2,8 @@
 
 import json
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simstudy.design import Analysed, Plan, Scenario, method_of, scenario_behind
@@ -22,6 +22,7 @@ ENGINE = (Streams, Plan, checked_columns)  # code of ours between a scenario and
 CARRIERS = (
     "simstudy.engine.failures",
     "simstudy.engine.columns",
+    "simstudy.engine.derived",
     "simstudy.engine.methods",
     "simstudy.engine.parameters",
     "simstudy.engine.block",
@@ -86,12 +87,15 @@ def ownership_of(
     forget_modules()
     plan = plan.drawn
     kinds = _by_kind(plan.scenarios)
-    for_measures = [(measure,) for measure in measures]
+    others: list[tuple[Any, ...]] = [(measure,) for measure in measures]
+    others += [(d.function,) for d in plan.derived if d.name in plan.at_drawing]
     alike = [_used_by(drawn) for drawn in kinds.values()]
-    witnesses = (*(_used_by(drawn[:1]) for drawn in kinds.values()), *for_measures)
-    traces = _checked_traces([*alike, *for_measures])
+    witnesses = (*(_used_by(drawn[:1]) for drawn in kinds.values()), *others)
+    traces = _checked_traces([*alike, *others])
     by_kind = dict(zip(kinds, traces, strict=False))
-    settings = _settings(plan) | _moments_made_by(measures, traces[len(kinds) :], plan, worst or {})
+    of_measures = traces[len(kinds) : len(kinds) + len(measures)]
+    settings = _settings(plan) | _moments_made_by(measures, of_measures, plan, worst or {})
+    settings |= _made_at_drawing(plan, traces[len(kinds) + len(measures) :])
     return Ownership(
         Owner(
             settings,
@@ -172,6 +176,22 @@ def _moments_made_by(
     pairs = zip(measures, traces, strict=True)
     made = {f"measure {measure.name}": _hash_of_trace(found) for measure, found in pairs}
     return {"measures": made, "on_failure": plan.on_failure, "worst": dict(sorted(worst.items()))}
+
+
+def _made_at_drawing(plan: Plan, traces: Sequence[Trace]) -> dict[str, Any]:
+    """What is stored of vectors, and the code of columns that are derived before it is."""
+    said: dict[str, Any] = {"vectors": sorted(plan.vectors)} if plan.vectors else {}
+    if not plan.keep_vectors:
+        said["keep_vectors"] = False
+    pairs = zip(plan.at_drawing, traces, strict=True)
+    return said | {f"derived {name}": _hash_of_trace(found) for name, found in pairs}
+
+
+def derived_owner(owner: Owner, name: str, functions: Sequence[Callable[..., Any]]) -> Owner:
+    """Whose the columns are that some functions make of an owner's blocks."""
+    traces = _checked_traces([(function,) for function in functions])
+    made = {f"{name} {i}": _hash_of_trace(found) for i, found in enumerate(traces)}
+    return replace(owner, settings={**owner.settings, "derived": made})
 
 
 def _hash_of_trace(traced: Trace) -> str:

@@ -179,18 +179,30 @@ def _failed(plan: Plan, table: pa.Table) -> np.ndarray:
 # ---------------------------------------------------------------- from a block
 def with_failures_missing(block: Block, vectors: Container[str] = ()) -> dict[str, np.ndarray]:
     """A block's columns of single numbers, NaN where the cell failed."""
-    failed = failed_cells(block.columns)
     single = {name: column for name, column in block.columns.items() if name not in vectors}
-    numeric = {name: column for name, column in single.items() if column.dtype.kind in "biuf"}
+    void = void_where_failed(single)
+    return {name: column for name, column in void.items() if column.dtype.kind in "biuf"}
+
+
+def void_where_failed(
+    columns: Mapping[str, np.ndarray], vectors: Container[str] = ()
+) -> dict[str, np.ndarray]:
+    """A block's columns, NaN where the cell of a number failed."""
+    failed = failed_cells(columns)
     if failed is None:
-        return numeric
-    size = len(failed)
-    full = {name: np.broadcast_to(c, (size, *c.shape[1:])) for name, c in numeric.items()}
-    return {name: _with_nan(column, void_cells(column, failed)) for name, column in full.items()}
+        return dict(columns)
+    return {
+        name: _with_nan(column, failed, n_inner=int(name in vectors))
+        if column.dtype.kind in "biuf"
+        else column
+        for name, column in columns.items()
+    }
 
 
-def _with_nan(column: np.ndarray, void: np.ndarray | None) -> np.ndarray:
-    return column if void is None else np.where(void, np.nan, column)
+def _with_nan(column: np.ndarray, failed: np.ndarray, *, n_inner: int) -> np.ndarray:
+    full = np.broadcast_to(column, (len(failed), *column.shape[1:]))
+    void = void_cells(full, failed, n_inner=n_inner)
+    return full if void is None else np.where(void, np.nan, full)
 
 
 def imputed(columns: Mapping[str, np.ndarray], worst: Mapping[str, float]) -> Mapping[str, Any]:

@@ -52,6 +52,9 @@ class Files(Protocol):
     def forget_unfinished(self, older_than: float) -> None:
         """Take away what was begun so many seconds ago and never finished."""
 
+    def below(self, *names: str) -> "Files":
+        """Other files, which belong to these and are found by names."""
+
 
 @dataclass(frozen=True)
 class Folder:
@@ -87,6 +90,9 @@ class Folder:
             os.replace(self.path / name, aside / name)
         except FileNotFoundError:  # another run was quicker
             return
+
+    def below(self, *names: str) -> "Folder":
+        return Folder(self.path.joinpath(*names))
 
     def forget_unfinished(self, older_than: float) -> None:
         for path in self.path.glob(f"{BEING_WRITTEN}*"):

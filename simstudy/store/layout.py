@@ -79,14 +79,17 @@ def _rows_of_block(plan: Plan, block: Block) -> pa.Table:
     for name, array in block.columns.items():
         full = np.broadcast_to(array, (size, *array.shape[1:]))
         if name == ERROR:
-            arrays[ERROR if full.ndim == 1 else CELL_ERROR] = _stored(full, None, n_inner=0)
+            arrays[ERROR if full.ndim == 1 else CELL_ERROR] = stored_column(full)
             continue
         n_inner = int(name in plan.vectors)
-        arrays[name] = _stored(full, void_cells(full, failed, n_inner=n_inner), n_inner=n_inner)
+        void = void_cells(full, failed, n_inner=n_inner)
+        arrays[name] = stored_column(full, void, n_inner=n_inner)
     return pa.table(arrays)
 
 
-def _stored(array: np.ndarray, void: np.ndarray | None, *, n_inner: int) -> pa.Array:
+def stored_column(
+    array: np.ndarray, void: np.ndarray | None = None, *, n_inner: int = 0
+) -> pa.Array:
     """A value for each replicate, or a list of its cells; `n_inner` is 1 for vectors, else 0."""
     kind = pa.string() if array.dtype.kind in "UO" else None
     mask = None if void is None else np.ascontiguousarray(void).ravel()

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 FOLLOWED = {
     "simstudy.engine.block",
     "simstudy.engine.columns",
+    "simstudy.engine.derived",
     "simstudy.engine.failures",
     "simstudy.engine.methods",
     "simstudy.engine.parameters",

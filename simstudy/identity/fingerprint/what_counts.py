@@ -29,12 +29,12 @@ SILENT = frozenset(
 """On the way of a number, and no number depends on them."""
 
 _RUNS = """
-analysis claims cli engine.assignment engine.backends engine.drawing engine.jobs engine.outcome
-engine.ownership engine.progress engine.quarantine engine.refusals engine.runner engine.tasks
-engine.threads engine.workers figures identity.fingerprint identity.source_files options output
-store.batches store.blocks store.compaction store.disk store.failures store.files store.guard
-store.header store.home store.manifest store.moments store.owner store.places store.restart
-store.write study testing whole_files
+analysis claims cli engine.assignment engine.backends engine.declarations engine.drawing
+engine.jobs engine.outcome engine.ownership engine.progress engine.quarantine engine.refusals
+engine.runner engine.tasks engine.threads engine.workers figures identity.fingerprint
+identity.source_files options output store.batches store.blocks store.compaction store.disk
+store.failures store.files store.guard store.header store.home store.manifest store.moments
+store.owner store.places store.restart store.write study testing whole_files
 """
 RUNS = tuple(f"simstudy.{name}" for name in _RUNS.split())
 """What studies are run with: named by code that runs one, and followed by nobody."""

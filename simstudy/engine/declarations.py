@@ -1,0 +1,116 @@
+"""What a study may declare of methods, vectors and derived columns, refused where it cannot be."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from simstudy.design import Scenario
+from simstudy.engine.refusals import is_whole
+from simstudy.errors import StudyError, nearest
+from simstudy.store.layout import ERROR, RESERVED
+
+OWN_NAMES = (*RESERVED, ERROR, "warning", "converged", "block", "address", "measure", "data")
+MARKS = set("[],/")  # in names of columns and addresses
+
+
+def check_methods(methods: Mapping[Any, Any], axis: str, axes: Collection[str]) -> None:
+    """Refuse methods that have no usable name or cannot be called, and an axis given twice."""
+    for name, function in methods.items():
+        _check_method_name(name)
+        if not callable(function):
+            raise StudyError(
+                f"method {name!r} is {function!r}, which cannot be called: give a function whose "
+                "parameters name what it needs, or each_replicate(function)."
+            )
+    if methods and axis in axes:
+        raise StudyError(
+            f"axes declares {axis!r}, the axis that methods make themselves, so columns would "
+            "have it twice: leave it out of axes, or give the methods' another methods_axis=..."
+        )
+
+
+def _check_method_name(name: Any) -> None:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise StudyError(
+            f"a method is named {name!r}, and its replicates are found by its name: give it one "
+            "of letters, such as 'welch'."
+        )
+    if name in OWN_NAMES or set(name) & MARKS or name != name.strip():
+        raise StudyError(
+            f"a method is named {name!r}, which is the engine's own or has a mark of its own in "
+            f"it (one of {' '.join(sorted(MARKS))}, or spaces around it): rename it."
+        )
+
+
+def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> None:
+    """Refuse scenarios that do not draw data where there are methods, or do not simulate."""
+    needed, other = ("draw", "simulate") if methods else ("simulate", "draw")
+    for kind in dict.fromkeys(map(type, scenarios)):
+        if not callable(getattr(kind, needed, None)):
+            has_other = callable(getattr(kind, other, None))
+            raise StudyError(_no_drawing(kind.__name__, methods, has_other=has_other))
+
+
+def _no_drawing(name: str, methods: Mapping[str, Any], *, has_other: bool) -> str:
+    if methods:
+        simulates = f"{name} has simulate, and" if has_other else f"{name} has no draw, but"
+        return (
+            f"{simulates} the study has methods ({', '.join(methods)}), which analyse what draw "
+            f"returns: give {name} a draw(self, streams, n_rep) that returns data by name"
+            + (", or leave out methods." if has_other else ".")
+        )
+    draws = (
+        " but has draw: name the methods=... that analyse its data, or give"
+        if has_other
+        else (": give")
+    )
+    return (
+        f"{name} has no simulate{draws} it a simulate(self, streams, n_rep) that returns columns."
+    )
+
+
+def check_vectors(vectors: Mapping[Any, Any], scenarios: Sequence[Scenario]) -> None:
+    """Refuse a vector whose name is taken, or whose length is not known of every scenario."""
+    for name, said in vectors.items():
+        _check_own_name("vector", name)
+        for scenario in scenarios:
+            length = _length(name, said, scenario)
+            if not is_whole(length) or length < 1:
+                raise StudyError(
+                    f"vector {name!r} has length {length!r} in {scenario!r}: say a whole number "
+                    "at least 1, or the name of a field or property of the scenario that is one."
+                )
+
+
+def _length(name: str, said: Any, scenario: Scenario) -> Any:
+    if not isinstance(said, str):
+        return said
+    if not hasattr(scenario, said):
+        known = [each for each in dir(scenario) if not each.startswith("_")]
+        raise StudyError(
+            f"vector {name!r} is to be as long as {said!r} says, and {type(scenario).__name__} "
+            f"has no such field or property; {nearest(said, known)}"
+        )
+    return getattr(scenario, said)
+
+
+def check_derived(derived: Mapping[Any, Any], taken: Collection[str]) -> None:
+    """Refuse a derived column whose name is taken, or that is no function."""
+    for name, function in derived.items():
+        _check_own_name("derived column", name)
+        if name in taken:
+            raise StudyError(
+                f"derived column {name!r} has the name of a factor, an axis or a vector, so what "
+                "reads it could mean either: rename it."
+            )
+        if not callable(function):
+            raise StudyError(
+                f"derived column {name!r} is {function!r}: give a function whose parameters name "
+                "the columns and factors that it is made of."
+            )
+
+
+def _check_own_name(what: str, name: Any) -> None:
+    if not isinstance(name, str) or not name or name in OWN_NAMES or set(name) & MARKS:
+        raise StudyError(
+            f"{what} {name!r} has a name that is the engine's own, or none: give it another."
+        )
