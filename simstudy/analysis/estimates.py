@@ -109,7 +109,10 @@ class FromRows:
 
     def _columns(self, table: pa.Table) -> Columns:
         names = names_read(self._by_cell)
-        return columns_of(self.plan.drawn, table, names, known=self.store.column_names)
+        return columns_of(self.plan.drawn, table, names, known=self._known)
+
+    def _known(self) -> set[str]:
+        return self.store.column_names() | {derived.name for derived in self.plan.derived}
 
     def _side_by_side(self, batch: Batch) -> Found:
         columns = self._columns(batch.table)

@@ -1,0 +1,308 @@
+"""Vectors, and columns derived of what is stored: made once, by the code there is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from simstudy.engine.derived import derived_column
+from simstudy.engine.workers import Workers
+from simstudy.errors import StoreError, StudyError
+from simstudy.measures import mean, power
+from simstudy.study import Study
+
+INLINE = Workers("inline", 1)
+MEASURES = [mean("share"), power("compatible")]
+
+
+@dataclass(frozen=True)
+class PValues:
+    """A p-value for each of `n_test` points; the second replicate of a block may be stuck."""
+
+    n_test: int
+    alpha: float = 0.25
+    stuck: bool = False
+
+    def simulate(self, streams, n_rep):
+        p = streams("data").random((n_rep, self.n_test))
+        columns = {"p_value": p, "first": p[:, 0]}
+        if self.stuck:
+            error = np.full(n_rep, None, dtype=object)
+            error[1] = "no convergence"
+            columns["error"] = error
+        return columns
+
+
+def share(p_value, alpha):
+    return (p_value < alpha).mean(axis=-1)
+
+
+def compatible(share, alpha):
+    return np.where(np.isnan(share), np.nan, share < alpha)
+
+
+def study(scenarios=(PValues(3), PValues(8)), **changes):
+    settings = {
+        "vectors": {"p_value": "n_test"},
+        "derived": {"share": share, "compatible": compatible},
+        "measures": MEASURES,
+        "block_size": 10,
+    }
+    return Study("tests", list(scenarios), **{**settings, **changes})
+
+
+def drawn(scenario, n_rep, block=10):
+    """What the scenario draws, block by block, without a store."""
+    plan = study([scenario]).plan(1)
+    streams = [plan.streams(scenario, b) for b in range(-(-n_rep // block))]
+    blocks = [scenario.simulate(each, block)["p_value"] for each in streams]
+    return np.concatenate(blocks)[:n_rep]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The derived columns that are made of a stored block, in order."""
+    made = []
+
+    def counted(plan, derived, scenario, columns):
+        made.append(derived.name)
+        return derived_column(plan, derived, scenario, columns)
+
+    monkeypatch.setattr("simstudy.analysis.derived.derived_column", counted)
+    return made
+
+
+# ---------------------------------------------------------------- vectors
+@pytest.mark.parametrize("workers", [INLINE, Workers("loky", 2), Workers("threads", 2)])
+def test_a_vector_is_as_long_as_its_scenario_says(workers, tmp_path):
+    result = study().run(25, out=tmp_path, workers=workers)
+    for scenario in result.plan.scenarios:
+        found = result.columns(scenario, "p_value")["p_value"]
+        assert found.shape == (25, scenario.n_test)
+        np.testing.assert_array_equal(found, drawn(scenario, 25))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, bool])
+def test_a_vector_keeps_its_type(dtype):
+    @dataclass(frozen=True)
+    class Typed:
+        def simulate(self, streams, n_rep):
+            return {"v": np.arange(n_rep * 4).reshape(n_rep, 4).astype(dtype)}
+
+    result = Study("typed", [Typed()], vectors={"v": 4}, block_size=5).run(10, workers=INLINE)
+    assert result.columns(Typed(), "v")["v"].dtype == dtype
+
+
+def test_a_vector_may_be_of_each_cell():
+    @dataclass(frozen=True)
+    class Cells:
+        n: int = 4
+
+        def simulate(self, streams, n_rep):
+            return {"v": np.arange(n_rep * 8.0).reshape(n_rep, 2, 4), "x": np.zeros((n_rep, 2))}
+
+    axes = {"method": ("a", "b")}
+    result = Study(
+        "cells", [Cells()], axes=axes, vectors={"v": "n"}, measures=[mean("top")], block_size=5,
+        derived={"top": lambda v: v.max(axis=-1)},
+    ).run(5, workers=INLINE)  # fmt: skip
+    found = result.columns(Cells(), "v", "top")
+    np.testing.assert_array_equal(found["v"], np.arange(40.0).reshape(5, 2, 4))
+    np.testing.assert_array_equal(found["top"], found["v"].max(axis=-1))
+    assert result.summary["method"].tolist() == ["a", "b"]
+
+
+def test_a_table_has_vectors_only_where_they_are_named():
+    result = study([PValues(3)]).run(4, workers=INLINE)
+    assert list(result.replicates.columns) == [
+        "n_test", "alpha", "stuck", "rep", "first", "share", "compatible",
+    ]  # fmt: skip
+    named = result.rows(columns=["p_value"])["p_value"]
+    np.testing.assert_array_equal(np.stack(named), drawn(PValues(3), 4))
+
+
+def test_a_failed_replicate_has_no_vector():
+    result = study([PValues(3, stuck=True)]).run(20, workers=INLINE)
+    columns = result.columns(*result.plan.scenarios, "p_value", "share", "compatible")
+    lost = [1, 11]
+    for column in columns.values():
+        assert np.isnan(column[lost]).all()
+        assert np.isfinite(np.delete(column, lost, axis=0)).all()
+    assert result.summary["n_failed"].tolist()[:2] == [2, 2]
+
+
+def test_nan_in_a_vector_is_a_failure_of_its_replicate():
+    @dataclass(frozen=True)
+    class Holes:
+        def simulate(self, streams, n_rep):
+            v = np.ones((n_rep, 3))
+            v[2, 1] = np.nan
+            return {"v": v}
+
+    result = Study("holes", [Holes()], vectors={"v": 3}, block_size=5).run(5, workers=INLINE)
+    assert result.failures[["rep", "error"]].to_numpy().tolist() == [[2, "NaN in v"]]
+
+
+# ---------------------------------------------------------------- derived
+def test_a_derived_column_is_what_its_function_says():
+    result = study().run(25, workers=INLINE)
+    for scenario in result.plan.scenarios:
+        expected = (drawn(scenario, 25) < scenario.alpha).mean(axis=1)
+        found = result.columns(scenario, "share", "compatible", "first")
+        np.testing.assert_array_equal(found["share"], expected)
+        np.testing.assert_array_equal(found["compatible"], expected < scenario.alpha)
+    rows = result.summary.query("measure == 'mean_share'").set_index("n_test")
+    for scenario in result.plan.scenarios:
+        expected = (drawn(scenario, 25) < scenario.alpha).mean()
+        assert rows.loc[scenario.n_test, "estimate"] == pytest.approx(expected, rel=1e-14)
+
+
+def test_it_is_made_once_and_nothing_is_drawn_for_it(calls, tmp_path):
+    first = study().run(25, out=tmp_path, workers=INLINE)
+    _ = first.summary
+    assert sorted(calls) == ["compatible"] * 6 + ["share"] * 6, "each block of both scenarios"
+    _ = first.claims, first.replicates, first.columns(PValues(3), "share")
+    again = study().run(25, out=tmp_path, workers=INLINE)
+    assert again.outcome.n_blocks == 0
+    assert again.summary.equals(first.summary)
+    assert len(calls) == 12
+    longer = study().run(40, out=tmp_path, workers=INLINE)
+    _ = longer.summary
+    assert sorted(calls[12:]) == ["compatible"] * 2 + ["share"] * 2, "the new blocks alone"
+
+
+def test_a_new_function_draws_nothing_and_old_numbers_are_not_taken_for_its_own(calls, tmp_path):
+    study().run(25, out=tmp_path, workers=INLINE).summary.equals(None)
+
+    def other(p_value, alpha):
+        return (p_value <= 2 * alpha).mean(axis=-1)
+
+    edited = study(derived={"share": other, "compatible": compatible})
+    result = edited.run(25, out=tmp_path, workers=INLINE)
+    assert result.outcome.n_blocks == 0
+    fresh = edited.run(25, workers=INLINE)
+    assert result.summary.equals(fresh.summary)
+    calls.clear()
+    back = study().run(25, out=tmp_path, workers=INLINE).summary
+    assert calls == [], "what was kept of the first function is still there"
+    assert back.equals(study().run(25, workers=INLINE).summary)
+
+
+def test_what_it_is_made_of_counts(tmp_path):
+    """`compatible` did not change; `share`, which it reads, did."""
+    names = ["share", "compatible"]
+    one = study(derived={"share": share, "compatible": compatible})
+    two = study(derived={"share": lambda p_value: p_value.max(axis=-1), "compatible": compatible})
+    first, second = (s.run(25, out=tmp_path, workers=INLINE) for s in (one, two))
+    for name in names:
+        before, after = (r.columns(PValues(8), name)[name] for r in (first, second))
+        assert not np.array_equal(before, after)
+    expected = drawn(PValues(8), 25).max(axis=1) < 0.25
+    np.testing.assert_array_equal(second.columns(PValues(8), "compatible")["compatible"], expected)
+
+
+def test_redrawn_replicates_are_derived_anew(tmp_path):
+    study().run(25, out=tmp_path, workers=INLINE).summary.equals(None)
+    again = study().run(25, seed=2, out=tmp_path / "b", workers=INLINE)
+    restarted = study().run(25, seed=2, out=tmp_path, workers=INLINE, restart=True)
+    assert restarted.summary.equals(again.summary)
+
+
+def test_prefix_of_a_derived_column(tmp_path):
+    long = study().run(40, out=tmp_path, workers=INLINE).columns(PValues(8), "share")["share"]
+    short = study().run(13, out=tmp_path, workers=INLINE).columns(PValues(8), "share")["share"]
+    np.testing.assert_array_equal(long[:13], short)
+
+
+# ---------------------------------------------------------------- without vectors, without rows
+def test_vectors_may_be_dropped_once_reduced(tmp_path):
+    lean = study(keep_vectors=False)
+    result = lean.run(25, out=tmp_path, workers=INLINE)
+    assert "p_value" not in result.store.column_names()
+    full = study().run(25, workers=INLINE)
+    assert result.summary.equals(full.summary)
+    with pytest.raises(StudyError, match="'p_value', which simulate did not return"):
+        result.columns(PValues(3), "p_value")
+    with pytest.raises(StoreError, match="was computed by something else"):
+        study().run(25, out=tmp_path, workers=INLINE)
+
+
+def test_moments_of_derived_columns():
+    kept = study(scenarios=[PValues(3, stuck=True), PValues(8)])
+    moments = kept.run(40, keep="summary", workers=INLINE).summary
+    rows = kept.run(40, workers=INLINE).summary.query("measure != 'convergence_rate'")
+    for name in ("estimate", "mcse", "n_rep", "n_failed"):
+        np.testing.assert_allclose(
+            moments[name].astype(float), rows[name].astype(float), rtol=1e-12
+        )
+
+
+def test_replaying_shows_the_vector_although_it_is_not_kept():
+    lean = study([PValues(3)], keep_vectors=False)
+    from simstudy.engine.block import Address
+
+    (key,) = lean.plan(1).keys
+    found = lean.replay(Address(key, 13))
+    np.testing.assert_array_equal(found["p_value"], drawn(PValues(3), 20)[13])
+
+
+# ---------------------------------------------------------------- refusals
+def named(p_valeu):
+    return p_valeu
+
+
+def short(p_value):
+    return p_value[1:, 0]
+
+
+def broken(p_value):
+    raise ZeroDivisionError("a defect")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"derived": {"x": named}}, "derived column 'x' reads 'p_valeu', which is neither a column "
+         "that is stored nor a factor; did you mean 'p_value'"),
+        ({"derived": {"first": share}}, "'first' has the name of a column that is stored"),
+        ({"derived": {"compatible": compatible, "share": share}},
+         "'compatible' reads 'share', which is neither"),
+        ({"derived": {"alpha": share}}, "'alpha' has the name of a factor, an axis or a vector"),
+        ({"derived": {"error": share}}, "derived column 'error' has a name that is the engine's"),
+        ({"derived": {"x": 3}}, "derived column 'x' is 3: give a function"),
+        ({"derived": {"x": lambda *all_of_it: 1}}, "name each of them"),
+        ({"vectors": {"p_value": "n_tset"}}, "as long as 'n_tset' says.*did you mean 'n_test'"),
+        ({"vectors": {"p_value": "alpha"}}, "vector 'p_value' has length 0.25 in"),
+        ({"vectors": {"p_value": 4}}, r"has shape \(10, 3\).*the declared length 4 it must be"),
+        ({"vectors": {"p_value": "n_test", "q": 2}}, "no vector 'q', which the study declares"),
+        ({"measures": [mean("p_value")]}, "measure 'mean_p_value' reads 'p_value', a vector"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_before_more_than_a_block_is_drawn(changes, said, tmp_path):
+    settings = {"measures": [mean("first")], "derived": {}}
+    with pytest.raises(StudyError, match=said) as refusal:
+        study([PValues(3)], **{**settings, **changes}).run(1000, out=tmp_path, workers=INLINE)
+    assert "\n" not in str(refusal.value)
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (short, r"column 'x' has shape \(9,\); with n_rep=10 it must be \(10,\)"),
+        (broken, "derived column 'x' of PValues.*ZeroDivisionError: a defect"),
+        (lambda p_value: {"a": 1}, "column 'x' holds object"),
+    ],
+)
+def test_what_a_derived_column_must_be(function, said):
+    result = study([PValues(3)], derived={"x": function}, measures=[mean("x")]).run(
+        20, workers=INLINE
+    )
+    with pytest.raises(StudyError, match=said):
+        _ = result.summary
+
+
+def test_a_measure_of_no_column_is_told_what_there_is():
+    result = study(measures=[mean("shar")]).run(10, workers=INLINE)
+    with pytest.raises(StudyError, match=r"'shar', which.*did you mean 'share'"):
+        _ = result.summary
