@@ -336,6 +336,58 @@ def test_a_method_that_changed_is_refused_alone(tmp_path):
     assert n_drawn(tmp_path, {"shifted": shifted_by(1.0)}) == 0, "and the old code finds its own"
 
 
+def returning(name):
+    return each_replicate(lambda x: {"a": x[0], "b": x[1]}, returns=("a", "b", "a")[name:])
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Trimmed(0.2), Trimmed(0.3)),
+        (partial(difference, alpha=0.5), partial(difference, alpha=0.25)),
+        (returning(0), returning(1)),
+        (lambda x: {"a": x[:, 0]}, each_replicate(lambda x: {"a": x[0]})),
+    ],
+    ids=["instance", "partial", "names", "one by one"],
+)
+def test_what_a_method_holds_counts(first, second, tmp_path):
+    def drawn(method):
+        changes = {"measures": (), "n_rep": SIZE}
+        return study({"m": method}, **changes).run(out=tmp_path, workers=INLINE).outcome.n_blocks
+
+    assert drawn(first) == 4
+    assert drawn(first) == 0
+    with pytest.raises(StoreError, match=r"was computed by something else"):
+        drawn(second)
+
+
+def test_what_a_method_remembers_is_no_change(tmp_path):
+    known = {}
+
+    def remembers(x):
+        known[len(x)] = len(known)
+        return {"estimate": x[:, 0], "hit": x[:, 0] > 0}
+
+    assert n_drawn(tmp_path, {"remembers": remembers}) == 3 * 4
+    assert n_drawn(tmp_path, {"remembers": remembers}) == 0
+
+
+def kills(x):
+    import os
+
+    os._exit(3)
+
+
+def test_a_method_that_kills_its_process_costs_itself(tmp_path):
+    scenarios = grid(TwoSample, n1=4)
+    found = study({**some("difference"), "kills": kills}, scenarios=scenarios, n_rep=SIZE).run(
+        out=tmp_path, workers=Workers("loky", 2)
+    )
+    assert set(found.failures["method"]) == {"kills"}
+    assert len(found.failures) == SIZE
+    assert found.value("mean", method="difference")["n_failed"] == 0
+
+
 def test_a_scenario_that_changed_changes_every_method(tmp_path, monkeypatch):
     n_drawn(tmp_path, METHODS)
     monkeypatch.setattr(TwoSample, "draw", lambda self, streams, n_rep: {"x": 1, "y": 2})
