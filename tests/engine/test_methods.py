@@ -481,7 +481,7 @@ def counted(data):
 @pytest.mark.parametrize(
     ("data", "times"),
     [
-        (lambda: {"x": X, "unit": "kg", "knots": (1.0, 2.0), "one": np.float64(1)}, 1),
+        (lambda: {"x": X, "unit": "kg", "knots": (1.0, 2.0), "level": np.float64(1)}, 1),
         (lambda: {"x": X, "frame": pd.DataFrame({"x": X})}, 3),
         (lambda: {"x": X, "rows": np.array([[1]] * SIZE, dtype=object)}, 3),
         (lambda: {"x": X, "masked": np.ma.array(X)}, 3),
@@ -646,6 +646,25 @@ def test_also_where_one_of_them_is_stored_already(tmp_path):
         n_drawn(tmp_path, {**some("difference"), "other": other_columns})
     assert str(refusal.value) == DIFFER
     assert n_drawn(tmp_path, some("difference", "noisy")) == 3 * 4, "which returns the same"
+
+
+def narrow(x, y):
+    return {"estimate": x[:, 0], "hit": y[:, 0] > 0}
+
+
+def test_methods_differ_where_one_has_the_further_axes_and_the_other_has_not(tmp_path):
+    wide = {"a": with_metrics}
+    with pytest.raises(StudyError) as refusal:
+        study({**wide, "b": narrow}, axes=FURTHER).run(workers=INLINE)
+    said = (
+        "methods 'a' and 'b' return different columns: only 'a' returns 'estimate[metric]'; only "
+        "'b' returns 'estimate'; so no measure"
+    )
+    assert str(refusal.value).startswith(said)
+    study(wide, axes=FURTHER).run(out=tmp_path, workers=INLINE)
+    with pytest.raises(StudyError) as refusal:
+        study({**wide, "b": narrow}, axes=FURTHER).run(out=tmp_path, workers=INLINE)
+    assert str(refusal.value).startswith(said)
 
 
 # ---------------------------------------------------------------- failures
