@@ -321,7 +321,9 @@ class Study:
 
     def _check_data(self, plan: Plan) -> None:
         """Refuse data that changed since the study was made: its scenarios are named by them."""
-        parts = {id(part): part for drawn in plan.drawn.scenarios for part in data_parts(drawn)}
+        parts = {
+            id(part): part for own in (*plan.scenarios, *plan.methods) for part in data_parts(own)
+        }
         for part in parts.values():
             part.check(anew=True)
 

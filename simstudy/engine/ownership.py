@@ -102,7 +102,7 @@ def ownership_of(
         Owner(
             _settings(plan) | made,
             _values_of(plan, kinds, by_kind),
-            _codes(plan, by_kind, by_method),
+            _codes(plan, kinds, by_kind, by_method),
         ),
         witnesses,
         _expected(witnesses, traces),
@@ -132,31 +132,34 @@ def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
 def _methods_of(plan: Plan) -> dict[str, tuple[Any, ...]]:
     """By name, what each method's own code is: what it shares with others is the engine's."""
     drawn = (each.method for each in plan.scenarios if isinstance(each, Analysed))
-    return {
-        name: _used_by(function) for name, function in {m.name: m.function for m in drawn}.items()
-    }
+    functions = {method.name: method.function for method in drawn}
+    return {name: _used_by(function) for name, function in functions.items()}
 
 
 def _used_by(function: Any) -> tuple[Any, ...]:
+    """What to follow of a method: of `each_replicate`, which is the engine's, what it was given."""
     if isinstance(function, EachReplicate):
         return ("each replicate", function.analyse, function.returns)
     return (function,)
 
 
 def _codes(
-    plan: Plan, by_kind: Mapping[Kind, Trace], by_method: Mapping[str, Fingerprint]
+    plan: Plan,
+    kinds: Mapping[Kind, Sequence[Scenario]],
+    by_kind: Mapping[Kind, Trace],
+    by_method: Mapping[str, Fingerprint],
 ) -> dict[str, Fingerprint]:
     """By key, the code of a scenario and of its method; the same object where it is the same."""
-    known: dict[tuple[Kind, str], Fingerprint] = {}
-    codes = {}
-    for key, drawn in plan.keys.items():
-        kind, method = _kind_of(scenario_behind(drawn)), method_of(drawn)
-        if (kind, method) not in known:
-            own = by_method.get(method)
-            found = by_kind[kind].found
-            known[kind, method] = _merged(found, own) if own else found
-        codes[key] = known[kind, method]
-    return codes
+    pairs = itertools.product(kinds, by_method or [""])
+    known = {
+        (kind, method): _merged(by_kind[kind].found, by_method.get(method, {}))
+        for kind, method in pairs
+    }
+    kind_at = {id(scenario): kind for kind, alike in kinds.items() for scenario in alike}
+    return {
+        key: known[kind_at[id(scenario_behind(drawn))], method_of(drawn)]
+        for key, drawn in plan.keys.items()
+    }
 
 
 def _with_values(parts: Sequence[Any], traced: Trace) -> Fingerprint:
@@ -185,20 +188,19 @@ def _values_of(
     plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], traces: Mapping[Kind, Trace]
 ) -> dict[str, str]:
     """By key, a scenario's values as a person reads them, and a hash of all that it holds."""
-    texts = {
-        id(scenario): text
+    said = {
+        id(scenario): f"{typed(scenario)} #{short_hash(text, 8)}"
         for kind, scenarios in kinds.items()
         for scenario, text in zip(scenarios, traces[kind].tokens, strict=False)
     }
     return {
-        key: f"{_in_words(drawn)} #{short_hash(texts[id(scenario_behind(drawn))], 8)}"
+        key: _by(method_of(drawn)) + said[id(scenario_behind(drawn))]
         for key, drawn in plan.keys.items()
     }
 
 
-def _in_words(drawn: Scenario) -> str:
-    by = f"method {method_of(drawn)} of " if method_of(drawn) else ""
-    return by + typed(scenario_behind(drawn))
+def _by(method: str) -> str:
+    return f"method {method} of " if method else ""
 
 
 def learn_from_run(plan: Plan, before: Ownership, measures: Sequence[Measure] = ()) -> None:
