@@ -65,7 +65,7 @@ class Study:
     measures
         What is estimated; each row of the summary is one of them in one scenario.
     methods
-        What analyses the data that scenarios draw, by name: see above. None where scenarios
+        What analyses the data that scenarios draw, by name: see below. None where scenarios
         simulate.
     methods_axis
         Name of the axis that methods make.
@@ -102,6 +102,66 @@ class Study:
         measures; `abort` stops the run; `impute_worst` records it and counts it as `worst`.
     worst
         For `impute_worst`, by column, the value that counts most against a method.
+
+    Notes
+    -----
+    A scenario may `simulate`: draw and analyse a block in one call. Or it may `draw` data that the
+    study's `methods` analyse, each drawn, stored, timed and failing apart: a method that is added,
+    edited or removed draws nothing of the others and moves no bit of them.
+
+    A method is a function of a whole block, or `each_replicate(function)` of one replicate. Its
+    parameters name what it is given: data that `draw` returned, factors of the scenario, and
+    `streams` (of one replicate: `rng`), random numbers of the method's own. Data cannot be written
+    into. It returns columns `(rep,)` or `(rep, *axes)`, of one replicate a number each, and every
+    method returns the same ones; truth values are kept as 0 and 1.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from scipy import stats
+    >>> from simstudy import Study, each_replicate, grid
+    >>> from simstudy.measures import rejection_rate
+
+    >>> @dataclass(frozen=True)
+    ... class TwoSample:
+    ...     n1: int
+    ...     n2: int
+    ...     alpha: float = 0.05
+    ...
+    ...     def draw(self, streams, n_rep):
+    ...         rng = streams("data")
+    ...         return {
+    ...             "x": rng.normal(size=(n_rep, self.n1)),
+    ...             "y": rng.normal(scale=3.0, size=(n_rep, self.n2)),
+    ...         }
+
+    >>> def welch(x, y, alpha):
+    ...     p = stats.ttest_ind(x, y, axis=1, equal_var=False).pvalue
+    ...     return {"p": p, "reject": p <= alpha}
+
+    >>> def permuted(x, y, alpha, rng):  # one replicate
+    ...     both = stats.permutation_test(
+    ...         (x, y), lambda x, y: x.mean() - y.mean(), n_resamples=99, random_state=rng
+    ...     )
+    ...     return {"p": both.pvalue, "reject": both.pvalue <= alpha}
+
+    >>> study = Study(
+    ...     "two_sample_tests",
+    ...     grid(TwoSample, n1=20, n2=5),
+    ...     measures=[rejection_rate("reject", name="type_1_error")],
+    ...     methods={"welch": welch, "permuted": each_replicate(permuted)},
+    ...     block_size=100,
+    ... )
+    >>> result = study.run(n_rep=200)
+    >>> result.summary[["n1", "n2", "method", "measure", "n_rep"]]
+       n1  n2    method       measure  n_rep
+    0  20   5     welch  type_1_error    200
+    1  20   5  permuted  type_1_error    200
+    >>> paired = result.contrast(
+    ...     "type_1_error", axis="method", first="permuted", second="welch"
+    ... )
+    >>> bool(paired["estimate"].item() > 0)  # under unequal variances the small sample misleads it
+    True
     """
 
     name: str
@@ -306,7 +366,9 @@ class Study:
 
     def _check_data(self, plan: Plan) -> None:
         """Refuse data that changed since the study was made: its scenarios are named by them."""
-        parts = {id(part): part for drawn in plan.drawn.scenarios for part in data_parts(drawn)}
+        parts = {
+            id(part): part for own in (*plan.scenarios, *plan.methods) for part in data_parts(own)
+        }
         for part in parts.values():
             part.check(anew=True)
 

@@ -70,7 +70,7 @@ class Rows:
 
     def _names_of(self, drawn: str) -> list[str]:
         """All columns of single values."""
-        stored = simulated_columns(self.store.column_names_of(drawn))
+        stored = simulated_columns(self.store.schema_of(drawn).names)
         return [*(name for name in stored if name not in self.plan.vectors), *self.derived.in_order]
 
     def _objects(self, drawn: str, names: Sequence[str], n_rep: int) -> dict[str, np.ndarray]:

@@ -158,12 +158,11 @@ class FromMoments:
 
     def __call__(self, scenario: Scenario, measure: Measure) -> Estimates:
         assert isinstance(measure, MomentMeasure)
-        each = [
-            self._of_one(key, measure) for key in self.plan.drawn_keys[self.plan.key_of(scenario)]
-        ]
+        keys = self.plan.drawn_keys[self.plan.key_of(scenario)]
+        each = [self._of_drawn(key, measure) for key in keys]
         return stacked_estimates(each) if self.plan.methods else each[0]
 
-    def _of_one(self, key: str, measure: MomentMeasure) -> Estimates:
+    def _of_drawn(self, key: str, measure: MomentMeasure) -> Estimates:
         merged = merged_moments(measure.name, self._tables[key])
         if self.plan.drawn.axes and np.ndim(merged.n) == 0:
             merged = spread_over(merged, cells_known(measure.name, self._tables.values()))

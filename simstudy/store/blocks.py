@@ -168,10 +168,10 @@ class Store:
         """Names of the columns that any block has."""
         return {name for file in self.files_in_use for name in self.headers[file].schema.names}
 
-    def column_names_of(self, key: str) -> list[str]:
-        """Names of the columns in the file that holds a scenario's first blocks, if any does."""
+    def schema_of(self, key: str) -> pa.Schema:
+        """The columns of the file that holds a scenario's first blocks; none, if none does."""
         places = self.places.get(key)
-        return list(self.headers[places[0].file].schema.names) if places else []
+        return self.headers[places[0].file].schema if places else pa.schema([])
 
     def have(self, key: str, n_blocks: int, *, tentative: bool = False) -> np.ndarray:
         """Which of a scenario's first blocks are there; shape `(n_blocks,)`.

@@ -83,6 +83,11 @@ def _of_stored(plan: Plan, column: pa.ChunkedArray, *, is_vector: bool) -> np.nd
     return flat.reshape(len(column), *shape)
 
 
+def has_axes(plan: Plan, column: pa.Field) -> bool:
+    """Whether a stored column has the plan's axes: beside a vector's own, which is no such axis."""
+    return _depth(column.type) > int(column.name in plan.vectors)
+
+
 def _depth(kind: pa.DataType) -> int:
     """How many lists are within each other."""
     return 1 + _depth(kind.value_type) if pa.types.is_list(kind) else 0

@@ -19,7 +19,8 @@ from simstudy.measures import MomentMeasure
 
 ERROR = "error"  # of a whole replicate
 CELL_ERROR = "error_in_cell"  # of its cells, as a list
-RESERVED = ("scenario", "rep", CELL_ERROR)
+SCENARIO, REP = "scenario", "rep"  # whose row it is, and which
+RESERVED = (SCENARIO, REP, CELL_ERROR)
 
 
 class Block(NamedTuple):

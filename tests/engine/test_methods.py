@@ -336,6 +336,58 @@ def test_a_method_that_changed_is_refused_alone(tmp_path):
     assert n_drawn(tmp_path, {"shifted": shifted_by(1.0)}) == 0, "and the old code finds its own"
 
 
+def returning(name):
+    return each_replicate(lambda x: {"a": x[0], "b": x[1]}, returns=("a", "b", "a")[name:])
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Trimmed(0.2), Trimmed(0.3)),
+        (partial(difference, alpha=0.5), partial(difference, alpha=0.25)),
+        (returning(0), returning(1)),
+        (lambda x: {"a": x[:, 0]}, each_replicate(lambda x: {"a": x[0]})),
+    ],
+    ids=["instance", "partial", "names", "one by one"],
+)
+def test_what_a_method_holds_counts(first, second, tmp_path):
+    def drawn(method):
+        changes = {"measures": (), "n_rep": SIZE}
+        return study({"m": method}, **changes).run(out=tmp_path, workers=INLINE).outcome.n_blocks
+
+    assert drawn(first) == 4
+    assert drawn(first) == 0
+    with pytest.raises(StoreError, match=r"was computed by something else"):
+        drawn(second)
+
+
+def test_what_a_method_remembers_is_no_change(tmp_path):
+    known = {}
+
+    def remembers(x):
+        known[len(x)] = len(known)
+        return {"estimate": x[:, 0], "hit": x[:, 0] > 0}
+
+    assert n_drawn(tmp_path, {"remembers": remembers}) == 3 * 4
+    assert n_drawn(tmp_path, {"remembers": remembers}) == 0
+
+
+def kills(x):
+    import os
+
+    os._exit(3)
+
+
+def test_a_method_that_kills_its_process_costs_itself(tmp_path):
+    scenarios = grid(TwoSample, n1=4)
+    found = study({**some("difference"), "kills": kills}, scenarios=scenarios, n_rep=SIZE).run(
+        out=tmp_path, workers=Workers("loky", 2)
+    )
+    assert set(found.failures["method"]) == {"kills"}
+    assert len(found.failures) == SIZE
+    assert found.value("mean", method="difference")["n_failed"] == 0
+
+
 def test_a_scenario_that_changed_changes_every_method(tmp_path, monkeypatch):
     n_drawn(tmp_path, METHODS)
     monkeypatch.setattr(TwoSample, "draw", lambda self, streams, n_rep: {"x": 1, "y": 2})
@@ -429,7 +481,7 @@ def counted(data):
 @pytest.mark.parametrize(
     ("data", "times"),
     [
-        (lambda: {"x": X, "unit": "kg", "knots": (1.0, 2.0), "one": np.float64(1)}, 1),
+        (lambda: {"x": X, "unit": "kg", "knots": (1.0, 2.0), "level": np.float64(1)}, 1),
         (lambda: {"x": X, "frame": pd.DataFrame({"x": X})}, 3),
         (lambda: {"x": X, "rows": np.array([[1]] * SIZE, dtype=object)}, 3),
         (lambda: {"x": X, "masked": np.ma.array(X)}, 3),
@@ -594,6 +646,25 @@ def test_also_where_one_of_them_is_stored_already(tmp_path):
         n_drawn(tmp_path, {**some("difference"), "other": other_columns})
     assert str(refusal.value) == DIFFER
     assert n_drawn(tmp_path, some("difference", "noisy")) == 3 * 4, "which returns the same"
+
+
+def narrow(x, y):
+    return {"estimate": x[:, 0], "hit": y[:, 0] > 0}
+
+
+def test_methods_differ_where_one_has_the_further_axes_and_the_other_has_not(tmp_path):
+    wide = {"a": with_metrics}
+    with pytest.raises(StudyError) as refusal:
+        study({**wide, "b": narrow}, axes=FURTHER).run(workers=INLINE)
+    said = (
+        "methods 'a' and 'b' return different columns: only 'a' returns 'estimate[metric]'; only "
+        "'b' returns 'estimate'; so no measure"
+    )
+    assert str(refusal.value).startswith(said)
+    study(wide, axes=FURTHER).run(out=tmp_path, workers=INLINE)
+    with pytest.raises(StudyError) as refusal:
+        study({**wide, "b": narrow}, axes=FURTHER).run(out=tmp_path, workers=INLINE)
+    assert str(refusal.value).startswith(said)
 
 
 # ---------------------------------------------------------------- failures
