@@ -7,7 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from experiments.loo_r2.cells import TAYLOR, standard_errors, values
+from experiments.loo_r2.cells import (
+    TAYLOR,
+    log_ratios,
+    ratio_in_words,
+    standard_errors,
+    values,
+)
 from experiments.loo_r2.figures import few_observations, many_features, ordinary
 from simstudy.analysis.result import Result
 from simstudy.claims import CLOSE_Z, Claim, Reproduced, average, binomial_error, chance_limit
@@ -48,26 +54,13 @@ def decided(holds: Sequence[float], detail: str) -> Reproduced:
     raise LookupError(f"replicates enough to decide: {detail}")
 
 
-def log_ratios(drawn: pd.DataFrame) -> Float[np.ndarray, " rep"]:
-    """Logs of Taylor over bootstrap, where neither is 0."""
-    there = drawn[(drawn["taylor"] > 0) & (drawn["bootstrap"] > 0)]
-    return np.asarray(np.log(there["taylor"] / there["bootstrap"]))
-
-
-def in_words(drawn: pd.DataFrame) -> str:
-    """Their mean as a ratio, with two Monte Carlo standard errors."""
-    mean = average(log_ratios(drawn))
-    ratio = np.exp(mean.value)
-    return f"{ratio:.3f} ± {2 * ratio * mean.mcse:.3f}"
-
-
 # ---------------------------------------------------------------- many observations
 def _agree(result: Result) -> Reproduced:
     """Mean of Taylor over bootstrap as published, all cells together."""
     scenarios = ordinary(result)
     drawn = standard_errors(result, scenarios)
     mean = average(log_ratios(drawn))
-    said = [f"n = {n}: {in_words(rows)}" for n, rows in drawn.groupby("n_obs")]
+    said = [f"n = {n}: {ratio_in_words(log_ratios(rows))}" for n, rows in drawn.groupby("n_obs")]
     right = standard_errors(result, scenarios, RIGHT)
     least = (f"{np.exp(log_ratios(d).min()):.2f}" for d in (drawn, right))
     detail = "smallest ratio {} as published and {} of the right form".format(*least)
@@ -91,7 +84,9 @@ def _few(result: Result) -> pd.DataFrame:
         logs = {f: np.log(rows["taylor"] / rows["bootstrap"]) for f, rows in by_form.items()}
     small = published["R2"] < published["bootstrap"]
     found = pd.DataFrame({**logs, "small": small})
-    return found[np.isfinite(found[[PUBLISHED, RIGHT]]).all(axis=1)]
+    there = np.isfinite(found[[PUBLISHED, RIGHT]].to_numpy()).all(axis=1)
+    kept: pd.DataFrame = found.loc[there]
+    return kept
 
 
 def _parting(rows: pd.DataFrame, form: str) -> Float[np.ndarray, " rep"]:
@@ -107,8 +102,7 @@ def _parting(rows: pd.DataFrame, form: str) -> Float[np.ndarray, " rep"]:
 
 
 def _in_both(rows: pd.DataFrame, form: str) -> str:
-    means = [average(part) for _, part in rows.groupby("small")[form]][::-1]
-    said = [f"{np.exp(m.value):.3f} ± {2 * np.exp(m.value) * m.mcse:.3f}" for m in means]
+    said = [ratio_in_words(logs.to_numpy()) for _, logs in rows.groupby("small")[form]][::-1]
     return f"{said[0]} where R² is small, {said[1]} elsewhere"
 
 
@@ -159,13 +153,15 @@ def downward(result: Result, scenarios: Sequence[LeaveOneOut], **where: str) -> 
     """
     said, z = [], []
     for scenario in scenarios:
-        drawn = standard_errors(result, [scenario], **where)
-        right = standard_errors(result, [scenario], RIGHT, **where)
-        below = float((log_ratios(drawn) < 0).mean())
-        z.append((below - 0.5) / float(binomial_error(0.5, len(drawn))))
+        logs, right = (
+            log_ratios(standard_errors(result, [scenario], form, **where))
+            for form in (PUBLISHED, RIGHT)
+        )
+        below = float((logs < 0).mean())
+        z.append((below - 0.5) / float(binomial_error(0.5, len(logs))))
         said.append(
             f"p = {scenario.n_feature}: {below:.0%} of data sets below the diagonal, Taylor over "
-            f"bootstrap {in_words(drawn)} as published, {in_words(right)} right"
+            f"bootstrap {ratio_in_words(logs)} as published, {ratio_in_words(right)} right"
         )
     return decided(z, "; ".join(said))
 
