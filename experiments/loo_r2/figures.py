@@ -11,7 +11,7 @@ from simstudy.analysis.result import Result
 from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves
 from simstudy.figures.agreement import undrawn_in_words
 from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy.plotnine import ggplot
 from simstudy.trials.leave_one_out import LeaveOneOut
 
 X = "standard error by the Bayesian bootstrap"
@@ -59,19 +59,14 @@ def _some(scenarios: list[LeaveOneOut]) -> list[LeaveOneOut]:
 def figure_simres(result: Result) -> ggplot:
     """Many observations: one panel for each n, σ and p."""
     drawn = in_panels(standard_errors(result, ordinary(result)))
-    figure = agreement(drawn, rows="rows", log=True) + captions.titles(
+    return agreement(drawn, rows="rows", log=True, ticks=powers_of_ten) + captions.titles(
         *_says(), not_drawn(drawn), x=X, y=Y, size=PAGE, legend_on_top=True
     )
-    return figure + p9.scale_x_continuous(breaks=_powers_of_ten, labels=_of_logs)
 
 
-def _powers_of_ten(limits: tuple[float, float]) -> list[float]:
-    """Whose labels do not touch in a narrow panel."""
+def powers_of_ten(limits: tuple[float, float]) -> list[float]:
+    """Ticks whose labels do not touch in a narrow panel."""
     return [float(power) for power in np.arange(np.ceil(limits[0]), np.floor(limits[1]) + 1)]
-
-
-def _of_logs(places: list[float]) -> list[str]:
-    return [f"{10**place:g}" for place in places]
 
 
 def in_panels(drawn: pd.DataFrame) -> pd.DataFrame:
