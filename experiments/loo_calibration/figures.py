@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from experiments.loo_r2.figures import middle_sd
 from simstudy.analysis.result import Result
 from simstudy.figures import captions, colors_of, heat_map_plot, in_order, measure_curves
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.trials.leave_one_out import LEVEL
 
 UTILITIES = {
     "r2_variance": "R²",
@@ -28,7 +32,6 @@ DIFFERENCES = {
     "less half": "less a model with\nhalf of the features",
     "less useless": "less a model with\na useless feature",
 }
-MIDDLE = 1.0  # of the document's σ
 
 
 def ordinary(result: Result, compared: str = "model") -> pd.DataFrame:
@@ -52,75 +55,95 @@ def _in_words(rows: pd.DataFrame, compared: str) -> pd.DataFrame:
 
 
 def _middle(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of one σ: the document's middle one, or the one nearest to it."""
-    sigmas = sorted(rows["noise_sd"].unique(), key=lambda sd: abs(sd - MIDDLE))
-    kept: pd.DataFrame = rows[rows["noise_sd"] == sigmas[0]]
+    """The rows of one σ."""
+    kept: pd.DataFrame = rows[rows["noise_sd"] == middle_sd(rows["noise_sd"])]
+    return kept
+
+
+def _few_features(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the middle number of features."""
+    counts = sorted(rows["p"].unique())
+    kept: pd.DataFrame = rows[rows["p"] == counts[len(counts) // 2]]
     return kept
 
 
 def figure_relative_error(result: Result) -> ggplot:
     """Relative error of the standard error by n, against both of its targets."""
-    rows = _middle(ordinary(result))
+    rows = _few_features(_middle(ordinary(result)))
     rows = rows[rows["measure"].isin(TARGETS)]
-    return _curves(rows, "relative_error", TARGETS, 0.0, "relative error of the standard error")
-
-
-def _curves(
-    rows: pd.DataFrame, measure: str, words: dict[str, str], nominal: float, title: str
-) -> ggplot:
-    """Rows of panels by target, at the middle number of features."""
-    counts = sorted(rows["p"].unique())
-    few = rows[rows["p"] == counts[len(counts) // 2]]
-    figure = measure_curves(
-        few.assign(target=in_order(few["measure"], words), measure=measure),
-        x="n", y=measure, color="method", panel="utility", rows="target", nominal=nominal,
-        log_x=True, colors=COLORS,
-    )  # fmt: skip
-    return _finished(figure, x="observations n", y=title)
-
-
-def _finished(figure: ggplot, *, x: str, y: str) -> ggplot:
-    turned = p9.theme(axis_text_x=p9.element_text(angle=35, ha="right"))
-    return figure + captions.titles(size=(11, 5.6), legend_on_top=True, x=x, y=y) + turned
+    rows = rows.assign(target=in_order(rows["measure"], TARGETS), measure="relative_error")
+    return _curves(rows, "relative_error", **AGAINST_N, y=RELATIVE) + _says(rows, NO_ERROR)
 
 
 def figure_coverage(result: Result) -> ggplot:
     """Coverage of the 95% interval by n, of the mean of the estimates and of the fit's utility."""
-    rows = _middle(ordinary(result))
+    rows = _few_features(_middle(ordinary(result)))
     rows = rows[rows["measure"].isin(COVERED)]
-    return _curves(rows, "coverage", COVERED, 0.95, "coverage of the 95% interval")
+    rows = rows.assign(target=in_order(rows["measure"], COVERED), measure="coverage")
+    titles = {**AGAINST_N, "nominal": LEVEL, "y": "coverage of the 95% interval"}
+    return _curves(rows, "coverage", **titles) + _says(rows, captions.dashed("95%"))
 
 
 def figure_differences(result: Result) -> ggplot:
     """Relative error of the standard error of a difference, by n and by the other model."""
-    parts = [
-        _middle(ordinary(result, other)).assign(target=words)
-        for other, words in DIFFERENCES.items()
-    ]
-    rows = pd.concat(parts)
-    rows = rows[rows["measure"] == "relative_error"]
-    counts = sorted(rows["p"].unique())
-    few = rows[rows["p"] == counts[len(counts) // 2]]
     words = {said: said for said in DIFFERENCES.values()}
-    figure = measure_curves(
-        few.assign(target=in_order(few["target"], words)).drop(columns="compared"),
-        x="n", y="relative_error", color="method", panel="utility", rows="target", nominal=0.0,
-        log_x=True, colors=COLORS,
-    )  # fmt: skip
-    return _finished(figure, x="observations n", y="relative error of the standard error")
+    parts = [
+        _few_features(_middle(ordinary(result, other))).assign(target=said)
+        for other, said in DIFFERENCES.items()
+    ]
+    rows = pd.concat(parts).drop(columns="compared")
+    rows = rows[rows["measure"] == "relative_error"]
+    rows = rows.assign(target=in_order(rows["target"], words))
+    figure = _curves(rows, "relative_error", **AGAINST_N, y=RELATIVE)
+    return figure + _says(rows, NO_ERROR, "Errors are of the spread over data sets.")
 
 
 def figure_high_p(result: Result) -> ggplot:
     """Relative error by the number of features under a wide prior."""
     rows = _middle(_in_words(_of(result, "wide"), "model"))
     rows = rows[rows["measure"].isin(TARGETS)]
+    rows = rows.assign(target=in_order(rows["measure"], TARGETS), measure="relative_error")
+    figure = _curves(rows, "relative_error", x="p", title="features p", nominal=0.0, y=RELATIVE)
+    return figure + _says(rows, NO_ERROR, "Wide prior.")
+
+
+AGAINST_N: dict[str, Any] = {"x": "n", "title": "observations n", "nominal": 0.0}
+RELATIVE = "relative error of the standard error"
+NO_ERROR = captions.dashed("no error")
+
+
+def _curves(
+    rows: pd.DataFrame, measure: str, *, x: str, title: str, nominal: float, y: str
+) -> ggplot:
+    """Both methods, in panels by utility, and rows of them by `target`."""
     figure = measure_curves(
-        rows.assign(target=in_order(rows["measure"], TARGETS), measure="relative_error"),
-        x="p", y="relative_error", color="method", panel="utility", rows="target", nominal=0.0,
+        rows, x=x, y=measure, color="method", panel="utility", rows="target", nominal=nominal,
         log_x=True, colors=COLORS,
     )  # fmt: skip
-    x = f"features p (n = {rows['n'].iloc[0]})"
-    return _finished(figure, x=x, y="relative error of the standard error")
+    turned = p9.theme(axis_text_x=p9.element_text(angle=90))
+    return figure + captions.titles(size=(8.8, 5.4), legend_on_top=True, x=title, y=y) + turned
+
+
+def _says(rows: pd.DataFrame, *more: str) -> list[Any]:
+    """What holds of all points, with the one value of each factor that is no axis."""
+    fixed = {"n": "n", "p": "p", "noise_sd": "σ"}
+    only = [
+        f"{word}\u00a0=\u00a0{rows[c].iloc[0]:g}" for c, word in fixed.items() if _is_one(rows[c])
+    ]
+    unknown = "Of elpd the value on new data is not known." * ("elpd" not in _with_truth(rows))
+    return captions.titles(
+        captions.BARS, *more, f"{', '.join(only)}.", captions.replicates_in_words(rows), unknown
+    )
+
+
+def _is_one(levels: pd.Series) -> bool:
+    return levels.nunique() == 1
+
+
+def _with_truth(rows: pd.DataFrame) -> set[str]:
+    """Utilities that are there in every row of panels."""
+    by_target = rows.groupby("target", observed=True)["utility"].agg(set)
+    return set.intersection(*by_target)
 
 
 def figure_table(result: Result) -> ggplot:
@@ -128,12 +151,26 @@ def figure_table(result: Result) -> ggplot:
     rows = pd.concat([ordinary(result), _in_words(_of(result, "wide"), "model")])
     rows = rows[(rows["utility"] == UTILITIES["r2_variance"]) & rows["measure"].isin(TARGETS)]
     rows = rows.assign(
-        target=in_order(rows["measure"], TARGETS), measure="relative_error", σ=rows["noise_sd"]
+        heading=_headings(rows), cell=_cells(rows), measure="relative_error", σ=rows["noise_sd"]
     )
-    cell = [f"{n}, {p}" for n, p in zip(rows["n"], rows["p"], strict=True)]
-    rows = rows.assign(cell=pd.Categorical(cell, list(dict.fromkeys(cell))[::-1], ordered=True))
     figure = heat_map_plot(
-        rows.drop(columns=["n", "p", "noise_sd"]),
-        measure="relative_error", x="σ", y="cell", panel="method", rows="target", center=0.0,
+        rows.drop(columns=["n", "p", "noise_sd", "method"]),
+        measure="relative_error", x="σ", y="cell", panel="heading", center=0.0,
     )  # fmt: skip
-    return figure + captions.titles(y="observations n, features p", size=(9, 16))
+    return figure + captions.titles(y="observations n, features p", size=(9.4, 9.4))
+
+
+def _headings(rows: pd.DataFrame) -> Any:
+    """By target, and by method within it."""
+    words = {
+        (measure, method): f"{method},\n{target}"
+        for measure, target in TARGETS.items()
+        for method in METHODS.values()
+    }
+    return in_order(zip(rows["measure"], rows["method"], strict=True), words)
+
+
+def _cells(rows: pd.DataFrame) -> Any:
+    """From the fewest observations at the top, many features last."""
+    cell = [f"{n}, {p}" for n, p in zip(rows["n"], rows["p"], strict=True)]
+    return pd.Categorical(cell, list(dict.fromkeys(cell))[::-1], ordered=True)

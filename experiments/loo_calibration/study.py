@@ -18,7 +18,6 @@ Performance  Relative error of the standard error (root mean square over true), 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from experiments.loo_calibration.claims import CLAIMS
 from experiments.loo_calibration.figures import (
@@ -28,47 +27,22 @@ from experiments.loo_calibration.figures import (
     figure_relative_error,
     figure_table,
 )
-from simstudy.design import grid
-from simstudy.options import option, published
+from simstudy.options import published
 from simstudy.study import Study
-from simstudy.trials.leave_one_out import MAY_BE_MISSING, MEASURES, OTHERS, LeaveOneOut, axes
+from simstudy.trials.leave_one_out import MAY_BE_MISSING, MEASURES, OTHERS, axes
+from simstudy.trials.leave_one_out_cells import CellsConfig, cells
 
 
 @published(__file__)
 @dataclass
-class Config:
+class Config(CellsConfig):
     """What the study sweeps."""
-
-    n_obs: list[int] = option("observations", at_least=2)
-    n_feature: list[int] = option("features", at_least=1)
-    noise_sd: list[float] = option("standard deviations of the errors", above=0)
-    high_p: list[int] = option("features under a wide prior", at_least=1)
-    high_p_n_obs: int = option("observations with that many features", at_least=2)
-    high_p_noise_sd: list[float] = option("standard deviations of their errors", above=0)
-    n_draw: int = option("draws of the Bayesian bootstrap", at_least=2)
-    n_rep: int = option("replicates in each scenario", at_least=1)
 
 
 def study(config: Config) -> Study:
-    common: dict[str, Any] = {"coefficients": "equal", "n_draw": config.n_draw, "against": [OTHERS]}
-    ordinary = grid(
-        LeaveOneOut,
-        n_obs=config.n_obs,
-        noise_sd=config.noise_sd,
-        n_feature=config.n_feature,
-        **common,
-    )
-    many_features = grid(
-        LeaveOneOut,
-        n_obs=config.high_p_n_obs,
-        noise_sd=config.high_p_noise_sd,
-        n_feature=config.high_p,
-        prior="wide",
-        **common,
-    )
     return Study(
         name="loo_calibration",
-        scenarios=[*ordinary, *many_features],
+        scenarios=cells(config, config.n_obs, coefficients="equal", against=[OTHERS]),
         axes=axes(OTHERS),
         measures=MEASURES,
         block_size=20,

@@ -6,6 +6,7 @@ from experiments.loo_r2.cells import standard_errors, values
 from experiments.loo_r2.figures import COLOR, X, Y, agreement, in_features, not_drawn
 from simstudy.analysis.result import Result
 from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves
+from simstudy.figures.agreement import mean_in_words
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot
 from simstudy.trials.leave_one_out import K_LIMIT, ImportanceSampling
@@ -33,15 +34,17 @@ def figure_answers(result: Result) -> ggplot:
         panel="panel",
         color="share of bad k",
         color_limits=(0, 1),
-        say=lambda rows: f"{(rows['y'] - rows['x']).median():+.3f}",
+        say=lambda rows: mean_in_words(rows["y"] - rows["x"], "+.3f"),
     )
     return figure + captions.titles(
         captions.dashed("equality"),
-        f"Bad is a Pareto k above {K_LIMIT:g}. In the panels: median difference.",
-        f"n = {wide(result)[0].n_obs}, wide prior; at most {MAX_POINTS} data sets.",
+        f"Bad is a Pareto k above {K_LIMIT:g}. In the panels: mean difference.",
+        captions.PLUS_MINUS,
+        f"n\u00a0=\u00a0{wide(result)[0].n_obs}, wide prior.",
+        f"At most {MAX_POINTS} data sets in a panel.",
         x="R² by exact leave-one-out",
         y="R² by importance sampling",
-        size=(11, 3.9),
+        size=(8.8, 3.6),
     )
 
 
@@ -70,7 +73,7 @@ def figure_simres(result: Result) -> ggplot:
     )
     return agreement(drawn, rows="rows", log=True) + captions.titles(
         f"n = {drawn['n_obs'].iloc[0]}, wide prior, the first 100 data sets of each p.",
-        captions.dashed("equality"), COLOR, not_drawn(drawn), x=X, y=Y, size=(11, 5.6),
+        captions.dashed("equality"), COLOR, not_drawn(drawn), x=X, y=Y, size=(8.8, 5.2),
     )  # fmt: skip
 
 
@@ -90,7 +93,7 @@ def figure_k(result: Result) -> ggplot:
         f"Means over the observations of a data set, at most {MAX_POINTS} data sets of each p.",
         x="leverage, at the posterior mean of σ",
         y="Pareto k",
-        size=(10, 4.2),
+        size=(8.8, 4.0),
     )
 
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.result import Result
+from simstudy.claims import average
 from simstudy.lazy.pandas import pd
 from simstudy.shapes import Float
 
 FORMS = {
-    "r2_published": "as published: misplaced and clipped",
-    "r2_misplaced": "misplaced, not clipped",
+    "r2_published": "as published:\nmisplaced and clipped",
+    "r2_misplaced": "misplaced,\nnot clipped",
     "r2_variance": "right",
 }
 """What the bootstrap is taken of, in words."""
@@ -42,6 +43,19 @@ def standard_errors(
     return pd.concat(
         [_of_scenario(result, scenario, form, where) for scenario in scenarios], ignore_index=True
     )
+
+
+def log_ratios(drawn: pd.DataFrame) -> Float[np.ndarray, " rep"]:
+    """Logs of Taylor over bootstrap, where neither is 0."""
+    there = drawn[(drawn["taylor"] > 0) & (drawn["bootstrap"] > 0)]
+    return np.asarray(np.log(there["taylor"] / there["bootstrap"]))
+
+
+def ratio_in_words(logs: Float[np.ndarray, " rep"]) -> str:
+    """The geometric mean of ratios, from their logs, with two Monte Carlo standard errors."""
+    mean = average(logs)
+    ratio = np.exp(mean.value)
+    return f"{ratio:.3f} ± {2 * ratio * mean.mcse:.3f}"
 
 
 def _of_scenario(result: Result, scenario: Any, form: str, where: dict[str, str]) -> pd.DataFrame:

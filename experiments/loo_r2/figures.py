@@ -6,24 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from experiments.loo_r2.cells import FORMS, standard_errors
+from experiments.loo_r2.cells import FORMS, ratio_in_words, standard_errors
 from simstudy.analysis.result import Result
 from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves
 from simstudy.figures.agreement import undrawn_in_words
 from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy.plotnine import ggplot
 from simstudy.trials.leave_one_out import LeaveOneOut
 
 X = "standard error by the Bayesian bootstrap"
 Y = "standard error by Taylor's formula"
 COLOR = (
-    "Color: R² as published, the mean of the bootstrap's draws. In the panels: median of Taylor "
-    "over bootstrap."
+    "Color: R² as published, the mean of the bootstrap's draws. In the panels: geometric mean of "
+    "Taylor over bootstrap, ± 2 Monte Carlo standard errors."
 )
 EXACT = "Leave-one-out is exact."
 PUBLISHED = (
     "The bootstrap is that of the software: parenthesis misplaced, draws clipped to [-1, 1]."
 )
+PAGE = (7.4, 9.4)  # inches: what a journal's page holds above a legend
+MIDDLE = 1.0  # of the document's σ
 FEW = 20  # observations below which a sample is small here
 UTILITIES = {
     "mse": "MSE",
@@ -56,29 +58,22 @@ def _some(scenarios: list[LeaveOneOut]) -> list[LeaveOneOut]:
 
 def figure_simres(result: Result) -> ggplot:
     """Many observations: one panel for each n, σ and p."""
-    drawn = standard_errors(result, ordinary(result))
-    figure = agreement(drawn.assign(panel=_in_panels(drawn)), scales="free")
-    return (
-        figure
-        + p9.facet_wrap("panel", ncol=drawn["p"].nunique(), scales="free")
-        + p9.scale_x_continuous(breaks=_few_ticks)
-        + captions.titles(*_says(), x=X, y=Y, size=(8.4, 15))
+    drawn = in_panels(standard_errors(result, ordinary(result)))
+    return agreement(drawn, rows="rows", log=True, ticks=powers_of_ten) + captions.titles(
+        *_says(), not_drawn(drawn), x=X, y=Y, size=PAGE, legend_on_top=True
     )
 
 
-def _few_ticks(limits: tuple[float, float]) -> list[float]:
+def powers_of_ten(limits: tuple[float, float]) -> list[float]:
     """Ticks whose labels do not touch in a narrow panel."""
-    from matplotlib.ticker import MaxNLocator
-
-    return [float(tick) for tick in MaxNLocator(4).tick_values(*limits)]
+    return [float(power) for power in np.arange(np.ceil(limits[0]), np.floor(limits[1]) + 1)]
 
 
-def _in_panels(drawn: pd.DataFrame) -> Any:
-    words = [
-        f"n = {n}, σ = {s:g}, p = {p}"
-        for n, s, p in zip(drawn["n_obs"], drawn["noise_sd"], drawn["p"], strict=True)
-    ]
-    return pd.Categorical(words, list(dict.fromkeys(words)), ordered=True)
+def in_panels(drawn: pd.DataFrame) -> pd.DataFrame:
+    """Columns of panels by p, rows of them by n and σ."""
+    rows = [f"n = {n}\nσ = {s:g}" for n, s in zip(drawn["n_obs"], drawn["noise_sd"], strict=True)]
+    by_size = pd.Categorical(rows, list(dict.fromkeys(rows)), ordered=True)
+    return drawn.assign(panel=in_features(drawn), rows=by_size)
 
 
 def agreement(drawn: pd.DataFrame, **options: Any) -> ggplot:
@@ -90,7 +85,7 @@ def agreement(drawn: pd.DataFrame, **options: Any) -> ggplot:
 
 
 def _ratio(rows: pd.DataFrame) -> str:
-    return f"{(rows['y'] / rows['x']).median():.3f}"
+    return ratio_in_words(np.log(rows["y"] / rows["x"]))
 
 
 def _says(*more: str) -> tuple[str, ...]:
@@ -98,14 +93,10 @@ def _says(*more: str) -> tuple[str, ...]:
 
 
 def figure_simres_low_n(result: Result) -> ggplot:
-    """Few observations: logarithmic axes, for standard errors differ by powers of ten."""
-    drawn = standard_errors(result, few_observations(result))
-    rows = [f"n = {n}\nσ = {s:g}" for n, s in zip(drawn["n_obs"], drawn["noise_sd"], strict=True)]
-    drawn = drawn.assign(
-        panel=in_features(drawn), rows=pd.Categorical(rows, list(dict.fromkeys(rows)), ordered=True)
-    )
+    """Few observations; on logarithmic axes, for standard errors differ by powers of ten."""
+    drawn = in_panels(standard_errors(result, few_observations(result)))
     return agreement(drawn, rows="rows", log=True) + captions.titles(
-        *_says(), not_drawn(drawn), x=X, y=Y, size=(8.4, 11)
+        *_says(), not_drawn(drawn), x=X, y=Y, size=PAGE, legend_on_top=True
     )
 
 
@@ -126,7 +117,7 @@ def figure_simres_high_p_n50(result: Result) -> ggplot:
     drawn = drawn.assign(panel=in_features(drawn))
     return agreement(drawn, log=True) + captions.titles(
         f"n = {drawn['n_obs'].iloc[0]}, coefficients N(0, 10²) by their prior.",
-        *_says(), x=X, y=Y, size=(9.4, 4.2),
+        *_says(), x=X, y=Y, size=(8.4, 4.0),
     )  # fmt: skip
 
 
@@ -144,16 +135,22 @@ def figure_forms(result: Result) -> ggplot:
     )
     return agreement(drawn, rows="rows", log=True) + captions.titles(
         *_says("All p and σ together; the formula's side is the same in every column."),
-        not_drawn(drawn), x=X, y=Y, size=(9.4, 2 * len(sizes) + 1.4),
+        not_drawn(drawn), x=X, y=Y, size=PAGE, legend_on_top=True,
     )  # fmt: skip
+
+
+def middle_sd(noise_sd: pd.Series) -> float:
+    """The document's middle σ, or the one nearest to it."""
+    return float(min(noise_sd.unique(), key=lambda sd: abs(sd - MIDDLE)))
 
 
 def figure_ratio(result: Result) -> ggplot:
     """Mean and scatter of Taylor over bootstrap, by n; what theory says of a mean as a line."""
     rows = result.summary
     first = ordinary(result)[0]
+    sigma = middle_sd(rows["noise_sd"])
     rows = rows[(rows["method"] == "bootstrap") & (rows["prior"] == "default")]
-    rows = rows[(rows["noise_sd"] == first.noise_sd) & rows["utility"].isin(UTILITIES)]
+    rows = rows[(rows["noise_sd"] == sigma) & rows["utility"].isin(UTILITIES)]
     words = {"mean_taylor_over": "Taylor over bootstrap", "scatter": "standard deviation of it"}
     rows = rows[rows["measure"].isin(words)]
     figure = measure_curves(
@@ -175,10 +172,10 @@ def figure_ratio(result: Result) -> ggplot:
         captions.BARS,
         "Solid lines: √((n + 1)/(n - 1)), exact for means, and the scatter of a bootstrap of "
         f"{first.n_draw:,} draws, 1/√(2 · {first.n_draw:,}), to first order.",
-        f"σ =\u00a0{first.noise_sd:g}.",
+        f"σ\u00a0=\u00a0{sigma:g}.",
         x="observations n",
         y="",
-        size=(10, 6),
+        size=(8.8, 5.6),
         legend_on_top=True,
     )
 

@@ -23,49 +23,26 @@ from experiments.loo_r2.figures import (
     figure_simres_high_p_n50,
     figure_simres_low_n,
 )
-from simstudy.design import grid
 from simstudy.options import option, published
 from simstudy.study import Study
-from simstudy.trials.leave_one_out import MAY_BE_MISSING, MEASURES, LeaveOneOut, axes
+from simstudy.trials.leave_one_out import MAY_BE_MISSING, MEASURES, axes
+from simstudy.trials.leave_one_out_cells import CellsConfig, cells
 
 OF_SPREAD = ("empirical_se", "relative_error", "coverage")  # over coefficients too: of no use here
 
 
 @published(__file__)
 @dataclass
-class Config:
-    """What the study sweeps."""
+class Config(CellsConfig):
+    """What the study sweeps: `n_obs` is that of the first figure."""
 
-    n_obs: list[int] = option("observations, of the first figure", at_least=2)
-    low_n: list[int] = option("observations, of the second", at_least=2)
-    n_feature: list[int] = option("features, of both", at_least=1)
-    noise_sd: list[float] = option("standard deviations of the errors, of both", above=0)
-    high_p: list[int] = option("features under a wide prior, of the third", at_least=1)
-    high_p_n_obs: int = option("observations, of the third", at_least=2)
-    high_p_noise_sd: list[float] = option("standard deviations of the errors, of it", above=0)
-    n_draw: int = option("draws of the Bayesian bootstrap", at_least=2)
-    n_rep: int = option("published replicates in each scenario", at_least=1)
+    low_n: list[int] = option("observations, of the second figure", at_least=2)
 
 
 def study(config: Config) -> Study:
-    ordinary = grid(
-        LeaveOneOut,
-        n_obs=[*config.n_obs, *config.low_n],
-        noise_sd=config.noise_sd,
-        n_feature=config.n_feature,
-        n_draw=config.n_draw,
-    )
-    many_features = grid(
-        LeaveOneOut,
-        n_obs=config.high_p_n_obs,
-        noise_sd=config.high_p_noise_sd,
-        n_feature=config.high_p,
-        prior="wide",
-        n_draw=config.n_draw,
-    )
     return Study(
         name="loo_r2",
-        scenarios=[*ordinary, *many_features],
+        scenarios=cells(config, [*config.n_obs, *config.low_n]),
         axes=axes(()),
         measures=[measure for measure in MEASURES if measure.name not in OF_SPREAD],
         block_size=10,

@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from simstudy.cli.experiments import in_own_code, load_experiment
-from simstudy.cli.groups import read_backend, read_scale
+from simstudy.cli.groups import Scale, read_backend, read_scale
 from simstudy.cli.project import Project
 from simstudy.cli.settings import Settings, refuse_contradictions
 from simstudy.errors import ConfigError
@@ -85,12 +85,20 @@ def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
     settings = build(Settings, plain | {"backend": backend})
     refuse_contradictions(settings)
     study = _study_of(module, config, project.root)
-    n_rep = settings.n_rep or scale.n_rep or max(1, round((scale.times or 1) * study.n_rep))
+    n_rep = settings.n_rep or replicates_at(scale, study.n_rep)
     _refuse_absurd(study, n_rep)
     out = settings.out or str(scale.out)
     sources = sources_digest(module.__file__)  # now that they are loaded: they may be edited later
     overrides = tuple(hydra.overrides.task)
     return Request(name, module, config, study, settings, n_rep, out, sources, project, overrides)
+
+
+def replicates_at(scale: Scale, published: int) -> int:
+    """Replicates in each scenario: so many, or so many times the published; of both the fewer."""
+    relative = max(1, round((scale.times or 1) * published))
+    if scale.n_rep is None:
+        return relative
+    return min(scale.n_rep, relative) if scale.times else scale.n_rep
 
 
 def _refuse_absurd(study: Any, n_rep: int) -> None:

@@ -30,6 +30,7 @@ def agreement_plot(
     color: str | None = None,
     color_limits: tuple[float, float] | None = None,
     log: bool = False,
+    ticks: Callable[[tuple[float, float]], list[float]] | None = None,
     say: Callable[[pd.DataFrame], str] | None = None,
     right: bool = False,
     scales: str = "fixed",
@@ -52,6 +53,8 @@ def agreement_plot(
         Its values at the ends of the colours; unless given, those of the rows.
     log
         Whether both axes are logarithmic; rows without two positive values are then not drawn.
+    ticks
+        Of logarithmic axes, from their limits, both as powers of ten; unless given, `decades`.
     say
         What a panel says of its rows, which have the columns `x` and `y`; unless given, the mean
         difference of `y` from `x`, with two Monte Carlo standard errors.
@@ -80,7 +83,7 @@ def agreement_plot(
         + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color=INK, size=0.5)
         + _bars(drawn)
         + _points(drawn, color, color_limits)
-        + _axes_and_words(drawn, say or _difference, right, log)
+        + _axes_and_words(drawn, say or _difference, right, (ticks or decades) if log else None)
         + theme_study()
         + facets(drawn, scales=scales, legend=color is not None)
         + p9.labs(x=in_words(x), y=in_words(y), caption=_says(len(replicates), drawn))
@@ -115,15 +118,18 @@ def _complete(both: pd.DataFrame, log: bool) -> pd.DataFrame:
 
 
 def _axes_and_words(
-    drawn: pd.DataFrame, say: Callable[[pd.DataFrame], str], right: bool, log: bool
+    drawn: pd.DataFrame,
+    say: Callable[[pd.DataFrame], str],
+    right: bool,
+    breaks: Callable[[tuple[float, float]], list[float]] | None,
 ) -> list[Any]:
-    if not log:
+    if breaks is None:
         return words_in_panels(drawn, say, right=right)
 
     def say_of(rows: pd.DataFrame) -> str:
         return say(rows.assign(x=10 ** rows["x"], y=10 ** rows["y"]))
 
-    ticks = {"breaks": decades, "labels": lambda places: [f"{10**at:.3g}" for at in places]}
+    ticks = {"breaks": breaks, "labels": lambda places: [f"{10**at:.3g}" for at in places]}
     words = words_in_panels(drawn, say_of, right=right, **ticks)
     return [*words, p9.scale_x_continuous(**ticks)]
 

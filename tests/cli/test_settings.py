@@ -6,7 +6,9 @@ import pytest
 import yaml
 
 from simstudy.cli.compose import CONFIG as CONFIG_NAME
+from simstudy.cli.groups import Scale
 from simstudy.cli.project import PACKAGE_CONF
+from simstudy.cli.request import replicates_at
 from simstudy.cli.settings import Settings, read_shard
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
@@ -73,3 +75,20 @@ def test_what_is_no_shard(text, near):
     assert str(error.value).startswith(f"shard={text}: allowed is i/N")
     assert str(error.value).endswith(f"nearest that works: shard={near}")
     assert read_shard(near)
+
+
+@pytest.mark.parametrize(
+    ("times", "n_rep", "published", "expected"),
+    [
+        (None, None, 700, 700),
+        (0.2, None, 700, 140),
+        (None, 50, 700, 50),
+        (0.2, 50, 700, 50),
+        (0.2, 50, 100, 20),
+        (0.2, 50, 2, 1),
+    ],
+)
+def test_a_scale_is_so_many_replicates_or_so_many_times_the_published(
+    times, n_rep, published, expected
+):
+    assert replicates_at(Scale("some", times, n_rep, "out"), published) == expected

@@ -26,9 +26,17 @@ def test_the_published_grid_is_the_documents():
     assert made.n_rep == 100
 
 
+def undecided(claims) -> set[str]:
+    """Claims without an answer at this size; every other comes out as foreseen."""
+    without = claims["verdict"] == "no data"
+    decided = claims[~without]
+    assert (decided["verdict"] == decided["expected"]).all(), decided[["claim", "detail"]]
+    return set(claims.loc[without, "claim"])
+
+
 def test_claims_come_out_as_foreseen(small):
-    claims = small.claims
-    assert (claims["verdict"] == claims["expected"]).all(), claims[["claim", "detail"]]
+    enough = {"low n", "low n, right form", "low n, dispersion", "one definition"}
+    assert not undecided(small.claims) & enough
 
 
 def test_values_are_those_of_their_place_on_the_axes(small):
@@ -48,8 +56,8 @@ def test_standard_errors_have_a_row_for_each_data_set(small):
 
 
 def test_figures_draw_every_data_set_that_has_a_place(small):
-    assert len(small.figure("simres").data) == 30 * 9
-    assert small.figure("simres").data["panel"].nunique() == 9
+    simres = small.figure("simres").data
+    assert simres.groupby(["panel", "rows"], observed=True).size().tolist() == [30] * 9
     assert len(small.figure("simres_high_p_n50").data) == 30 * 2
     forms = small.figure("forms").data
     assert forms.groupby("panel", observed=True).size().max() == 30 * 27
@@ -68,8 +76,7 @@ def test_calibration_holds_the_formula_against_the_truth():
         n_obs=[5, 100], n_feature=[5], noise_sd=[1.0], high_p=[50, 100], n_draw=50
     )
     result = calibration(config).run(n_rep=300)
-    claims = result.claims
-    assert (claims["verdict"] == claims["expected"]).all(), claims[["claim", "detail"]]
+    assert undecided(result.claims) == {"right for large n"}  # one cell knows it to 4%
     elpd = result.summary.query("utility == 'elpd' and measure == 'coverage_given_fit'")
     assert elpd["estimate"].isna().all()
     assert set(result.summary["compared"]) == {"model", "less half", "less useless"}
@@ -79,5 +86,5 @@ def test_importance_sampling_does_not_leave_out_what_the_fit_interpolates():
     pytest.importorskip("arviz")
     config = ImportanceConfig(wide_n_feature=[50, 100], low_n=[5], n_feature=[1], n_draw=1000)
     result = importance(config).run(n_rep=40)
-    claims = result.claims
-    assert (claims["verdict"] == claims["expected"]).all(), claims[["claim", "detail"]]
+    enough = {"overfitted, p = 50, importance sampling", "leaves an observation out"}
+    assert not undecided(result.claims) & enough

@@ -1,0 +1,116 @@
+"""Criteria of the leave-one-out claims: decided by enough replicates, never easier with fewer."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.loo_calibration.study import Config as CalibrationConfig
+from experiments.loo_calibration.study import study as calibration
+from experiments.loo_r2 import claims
+from experiments.loo_r2.claims import PUBLISHED, RESOLUTION, RIGHT, decided, resolved
+from experiments.loo_r2.study import Config
+from experiments.loo_r2.study import study as comparison
+from simstudy.claims import CLOSE_Z, Reproduced, chance_limit
+from simstudy.trials.leave_one_out import OTHERS, LeaveOneOut
+from simstudy.trials.leave_one_out_cells import cells
+
+
+# ---------------------------------------------------------------- what both studies draw
+def by_loops(config, sizes, **more) -> list[LeaveOneOut]:
+    """Scenarios one at a time, in the order in which they are published."""
+    return [
+        LeaveOneOut(n, p, sigma, prior=prior, n_draw=config.n_draw, **more)
+        for prior, sizes_, sigmas, counts in (
+            ("default", sizes, config.noise_sd, config.n_feature),
+            ("wide", [config.high_p_n_obs], config.high_p_noise_sd, config.high_p),
+        )
+        for n in sizes_
+        for sigma in sigmas
+        for p in counts
+    ]
+
+
+def test_both_studies_draw_the_cells_of_the_report():
+    drawn, fixed = Config(), CalibrationConfig()
+    sizes = [*drawn.n_obs, *drawn.low_n]
+    assert comparison(drawn).scenarios == by_loops(drawn, sizes)
+    equal = {"coefficients": "equal", "against": OTHERS}
+    assert calibration(fixed).scenarios == by_loops(fixed, fixed.n_obs, **equal)
+    assert cells(drawn, sizes) == by_loops(drawn, sizes)
+
+
+# ---------------------------------------------------------------- criteria
+def test_a_value_that_chance_could_move_by_its_tolerance_has_no_verdict():
+    sharp = Reproduced(1.0, 0.9 * RESOLUTION / CLOSE_Z)
+    assert resolved(sharp, RESOLUTION) is sharp
+    with pytest.raises(LookupError, match=r"replicates enough: 3 Monte Carlo .* 0.012, and 0.011"):
+        resolved(sharp._replace(mcse=1.1 * RESOLUTION / CLOSE_Z), RESOLUTION)
+
+
+@pytest.mark.parametrize(
+    ("errors", "value"), [([5.0, 9.0], 1), ([5.0, -5.0], 0), ([-9.0, -5.0], 0)]
+)
+def test_a_statement_holds_where_each_case_says_so(errors, value):
+    assert decided(errors, "said") == Reproduced(value, detail="said")
+
+
+@pytest.mark.parametrize("errors", [[0.0], [-3.0], [9.0, 3.0], [9.0, -3.0]])
+def test_too_few_replicates_decide_nothing(errors):
+    assert np.abs(errors).min() < chance_limit(len(errors))
+    with pytest.raises(LookupError, match="replicates enough to decide: said"):
+        decided(errors, "said")
+
+
+def two_groups(n: int = 400, seed: int = 5) -> pd.DataFrame:
+    """Log ratios that part by 1 where R² is small, and to the right form by nothing."""
+    rng = np.random.default_rng(seed)
+    small = rng.random(n) < 0.3
+    shared = rng.standard_normal(n)
+    return pd.DataFrame({PUBLISHED: shared + small, RIGHT: shared, "small": small})
+
+
+def test_the_parting_is_the_difference_of_the_two_means():
+    rows = two_groups()
+    small = rows["small"]
+    for form in (PUBLISHED, RIGHT):
+        parting = claims._parting(rows, form)
+        gap = rows.loc[small, form].mean() - rows.loc[~small, form].mean()
+        parts = [rows.loc[chosen, form].var(ddof=0) / chosen.sum() for chosen in (small, ~small)]
+        assert parting.mean() == pytest.approx(gap, rel=1e-12)
+        assert parting.var() / len(rows) == pytest.approx(sum(parts), rel=1e-12)
+
+
+def test_the_share_of_the_parting_that_is_left_has_the_error_of_a_jackknife(monkeypatch):
+    rows = two_groups()
+    monkeypatch.setattr(claims, "_few", lambda _: rows)
+    found = claims._left_by_right_form(SimpleNamespace())
+
+    def share(part):
+        right, published = (
+            part.loc[part["small"], form].mean() - part.loc[~part["small"], form].mean()
+            for form in (RIGHT, PUBLISHED)
+        )
+        return right / published
+
+    n = len(rows)
+    without = np.array([share(rows.drop(index=row)) for row in rows.index])
+    jackknife = np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+    assert found.value == pytest.approx(share(rows), rel=1e-12)
+    # Both are first-order errors: they differ by terms of relative order 1/n of the smaller group.
+    assert found.mcse == pytest.approx(jackknife, rel=2 / rows["small"].sum())
+
+
+def test_one_group_alone_has_no_parting():
+    rows = two_groups().assign(small=False)
+    with pytest.raises(LookupError, match="data sets with a small R², and others"):
+        claims._parting(rows, PUBLISHED)
+
+
+def test_fewer_replicates_reproduce_no_claim_that_more_refute():
+    """With as few as three, criteria of agreement have no answer instead of a lenient one."""
+    result = comparison(Config(n_obs=[100], n_draw=50, high_p=[50, 100])).run(n_rep=3)
+    said = result.claims.set_index("claim")
+    assert set(said.loc[["large n", "high p"], "verdict"]) == {"no data"}
+    assert said.loc["large n", "detail"].startswith("not in this run: replicates enough")
