@@ -21,8 +21,8 @@ from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed
 ONE, U32, HALF = np.uint64(1), np.uint64(32), np.uint64(0xFFFFFFFF)
 ROOT_EPS = math.sqrt(float(np.finfo(np.float64).eps))
 HALVINGS = 26  # of a bracket, to the root of a rounding: what is closer is a tie
-# Standard errors: a limit beyond it is infinite. A shift costs the sums of squares as many digits as
-# its square has; with this one, half of a double's are left.
+# Standard errors: a limit beyond it is infinite. A shift costs sums of squares as many digits as
+# its square has; with this, half are left.
 FAR = 2.0**10
 
 # Sums over the smaller group, by row: of values, of their squares, of the first sample's values,

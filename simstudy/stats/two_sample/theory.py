@@ -4,6 +4,7 @@ Everything is for a true difference in standard errors of the difference of mean
 means), and for a ratio of variances, first over second.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ def welch_rejection(
     Fenstad (1983), Biometrika 70, 300-302, compares such levels; the condition is that of Wang
     (1971), J. Am. Stat. Assoc. 66, 605-608.
     """
-    shares = _shares(n1, n2)
+    shares = _shares(n1, n2, N_NODES)
     first, second = _mean_variances(n1, n2, variance_ratio, shares.share)
     df = (first + second) ** 2 / (first**2 / (n1 - 1) + second**2 / (n2 - 1))
     return _rejection(n1, n2, shares, first + second, df, effect, alpha)
@@ -47,14 +48,15 @@ def student_rejection(
     n1: int, n2: int, variance_ratio: float, *, effect: float = 0.0, alpha: float = 0.05
 ) -> float:
     """As `welch_rejection`, of Student's test with the pooled variance."""
-    shares, df = _shares(n1, n2), n1 + n2 - 2
+    shares, df = _shares(n1, n2, N_NODES), n1 + n2 - 2
     first, second = _mean_variances(n1, n2, variance_ratio, shares.share)
     squares = first * n1 * (n1 - 1) + second * n2 * (n2 - 1)
     pooled = squares / df * (1 / n1 + 1 / n2)
     return _rejection(n1, n2, shares, pooled, np.full(N_NODES, float(df)), effect, alpha)
 
 
-def _shares(n1: int, n2: int) -> _Shares:
+@functools.lru_cache(maxsize=64)
+def _shares(n1: int, n2: int, n_nodes: int) -> _Shares:
     """Gauss-Jacobi nodes for B, which is Beta((n1 - 1) / 2, (n2 - 1) / 2).
 
     From the eigenvectors of the recurrence: the weights of `scipy.special.roots_jacobi` overflow
@@ -65,7 +67,7 @@ def _shares(n1: int, n2: int) -> _Shares:
     Golub & Welsch (1969), Math. Comput. 23, 221-230.
     """
     b, a = (n1 - 3) / 2, (n2 - 3) / 2
-    k = np.arange(1, N_NODES)
+    k = np.arange(1, n_nodes)
     s = 2 * k + a + b
     center = np.append((b - a) / (a + b + 2), (b**2 - a**2) / (s * (s + 2)))
     first = 4 * (1 + a) * (1 + b) / ((2 + a + b) ** 2 * (3 + a + b))  # the next line may have 0 / 0

@@ -130,7 +130,7 @@ def test_in_large_samples_student_has_the_pooled_size():
 def test_nodes_and_weights_are_those_of_scipy():
     n1, n2 = 5, 30
     nodes, weights = special.roots_jacobi(theory.N_NODES, (n2 - 3) / 2, (n1 - 3) / 2)
-    found = theory._shares(n1, n2)
+    found = theory._shares(n1, n2, theory.N_NODES)
     np.testing.assert_allclose(found.share, (1 + nodes) / 2, rtol=1e-9)
     moments = [found.weight @ found.share**power for power in range(4)]
     known = [weights @ ((1 + nodes) / 2) ** power / weights.sum() for power in range(4)]
