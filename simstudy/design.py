@@ -20,13 +20,28 @@ Columns = Mapping[str, np.ndarray]
 class Scenario(Protocol):
     """One point of the design: a frozen dataclass whose fields are the factors.
 
-    It may also say what theory knows of the measures: see `HasExact`.
+    It draws and analyses replicates (`Simulates`), or draws data for the study's methods
+    (`DrawsData`). It may also say what theory knows of the measures: see `HasExact`.
     """
 
     __dataclass_fields__: ClassVar[dict[str, "Field[Any]"]]
 
+
+@runtime_checkable
+class Simulates(Scenario, Protocol):
+    """A scenario that analyses what it draws."""
+
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         """Draw and analyse `n_rep` replicates."""
+        ...
+
+
+@runtime_checkable
+class DrawsData(Scenario, Protocol):
+    """A scenario whose data are analysed by the study's methods."""
+
+    def draw(self, streams: Streams, n_rep: int) -> Mapping[str, Any]:
+        """Data of `n_rep` replicates by name: arrays `(rep, ...)`, or constants."""
         ...
 
 
@@ -190,8 +205,50 @@ def _refuse_namesakes(scenarios: Sequence[Scenario]) -> None:
             )
 
 
+@dataclass(frozen=True)
+class Method:
+    """One analysis of the data that scenarios draw.
+
+    Parameters
+    ----------
+    name
+        Its place on the axis of methods, and all that names it: its key in the store and the
+        addresses of its random streams.
+    function
+        What it does: its parameters name what it is given.
+    axis
+        Name of the axis of methods, under which tables show its name.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    axis: str = "method"
+
+    def identity_text(self) -> str:
+        """Its name: another function under that name is the same method, of other code."""
+        return self.name
+
+
+@dataclass(frozen=True, repr=False)
+class Analysed:
+    """A scenario's data in the hands of one method: drawn, stored and owned apart."""
+
+    scenario: OfSomeClass
+    method: Method
+
+    def __repr__(self) -> str:
+        return f"method {self.method.name} of {self.scenario!r}"
+
+
+def scenario_behind(drawn: OfSomeClass) -> OfSomeClass:
+    """The scenario whose data a method analyses; of a scenario itself, that."""
+    return drawn.scenario if isinstance(drawn, Analysed) else drawn
+
+
 def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
     """The factors of a scenario as plain values; parts are shown by identity, data by name."""
+    if isinstance(scenario, Analysed):
+        return factors_of(scenario.scenario) | {scenario.method.axis: scenario.method.name}
     values = ((field.name, getattr(scenario, field.name)) for field in fields(scenario))
     return {name: _shown(value) for name, value in values}
 
@@ -220,7 +277,8 @@ class Plan:
     scenarios
         Points of the design, in the order of the summary.
     axes
-        Names of the axes after the replicate, each with the names of its positions.
+        Names of the axes after the replicate, each with the names of its positions; that of the
+        methods, where there are any, is the first.
     block_size
         Replicates in a block; part of the study's identity.
     common
@@ -229,6 +287,8 @@ class Plan:
         Float columns where NaN is a result and not a failure.
     on_failure
         `record` keeps the row with its error, `abort` stops the run.
+    methods
+        What analyses the data that scenarios draw; none where scenarios simulate.
     """
 
     name: str
@@ -239,22 +299,77 @@ class Plan:
     common: tuple[str, ...] = ()
     may_be_missing: tuple[str, ...] = ()
     on_failure: str = "record"
+    methods: tuple[Method, ...] = ()
 
     @cached_property
     def keys(self) -> dict[str, OfSomeClass]:
         """Scenarios by the name of their place in the store, in order."""
-        return {scenario_key(scenario): scenario for scenario in self.scenarios}
+        return {self.key_of(scenario): scenario for scenario in self.scenarios}
+
+    # ---------------------------------------------------------------- methods
+    @cached_property
+    def drawn(self) -> "Plan":
+        """What the engine draws, stores and owns: each scenario, or each method of each scenario.
+
+        The methods of a scenario are neighbours, and their columns have the further axes only.
+        """
+        if not self.methods:
+            return self
+        further = {axis: n for axis, n in self.axes.items() if axis != self.methods_axis}
+        pairs = itertools.product(self.scenarios, self.methods)
+        scenarios = tuple(Analysed(scenario, method) for scenario, method in pairs)
+        return replace(self, scenarios=scenarios, axes=further, methods=())
+
+    @property
+    def methods_axis(self) -> str:
+        """Name of the axis of methods; empty where there are none."""
+        return self.methods[0].axis if self.methods else ""
+
+    @cached_property
+    def drawn_keys(self) -> dict[str, tuple[str, ...]]:
+        """By a scenario's key, the keys of what is drawn of it: of each method, in order."""
+        keys, n = list(self.drawn.keys), len(self.methods) or 1
+        return {key: tuple(keys[i * n : (i + 1) * n]) for i, key in enumerate(self.keys)}
+
+    def drawn_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Sizes by the keys of what is drawn, from sizes by the scenarios' keys."""
+        return {drawn: n for key, n in sizes.items() for drawn in self.drawn_keys[key]}
+
+    # ---------------------------------------------------------------- names
+    def identity_of(self, scenario: Scenario) -> str:
+        """The identity of a scenario: of the plan's own ones as it was at first."""
+        return self._identities.get(id(scenario)) or identity(scenario)
+
+    def key_of(self, scenario: Scenario) -> str:
+        """The name of a scenario's place in the store."""
+        return short_hash(self.identity_of(scenario))
 
     def streams(self, scenario: Scenario, block: int) -> Streams:
-        """The random streams of one block."""
+        """The random streams of one block: of its data, or a method's own."""
         study = f"{self.name}/{self.block_size}"
-        name = self._identities.get(id(scenario)) or identity(scenario, without=self.common)
-        return Streams(self.seed, study, name, block)
+        method = scenario.method.name if isinstance(scenario, Analysed) else ""
+        return Streams(self.seed, study, self._address_of(scenario_behind(scenario)), block, method)
+
+    def _address_of(self, scenario: Scenario) -> str:
+        if not self.common:
+            return self.identity_of(scenario)
+        return self._addresses.get(id(scenario)) or identity(scenario, without=self.common)
+
+    @cached_property
+    def _own(self) -> dict[int, OfSomeClass]:
+        """The plan's scenarios, and those behind them, by their place in memory."""
+        pairs = ((each, scenario_behind(each)) for each in self.scenarios)
+        return {id(each): each for each in itertools.chain.from_iterable(pairs)}
 
     @cached_property
     def _identities(self) -> dict[int, str]:
-        """Of the plan's own scenarios, by their place in memory: asked for in every block."""
-        return {id(each): identity(each, without=self.common) for each in self.scenarios}
+        """Asked for in every block."""
+        return {place: identity(each) for place, each in self._own.items()}
+
+    @cached_property
+    def _addresses(self) -> dict[int, str]:
+        """Identities without the factors that share random numbers."""
+        return {place: identity(each, without=self.common) for place, each in self._own.items()}
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is cached, which holds in this process only."""

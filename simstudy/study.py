@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,13 +14,21 @@ from simstudy.analysis.result import Figure, Result
 from simstudy.analysis.targets import read_targets
 from simstudy.claims import Claim
 from simstudy.data.parts import data_parts
-from simstudy.design import Plan, Scenario, factors_of, refuse_twins
+from simstudy.design import Method, Plan, Scenario, factors_of, refuse_twins
 from simstudy.engine.block import Address, replicate_at
 from simstudy.engine.drawing import Drawing
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.progress import Progress, Silent
-from simstudy.engine.refusals import check_keep, check_n_rep, check_retry, check_seed, check_shard
+from simstudy.engine.refusals import (
+    check_drawing,
+    check_keep,
+    check_methods,
+    check_n_rep,
+    check_retry,
+    check_seed,
+    check_shard,
+)
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, StudyError
 from simstudy.lazy.pandas import pd
@@ -49,9 +57,14 @@ class Study:
         Points of the design, from `grid`.
     measures
         What is estimated; each row of the summary is one of them in one scenario.
+    methods
+        What analyses the data that scenarios draw, by name: see above. None where scenarios
+        simulate.
+    methods_axis
+        Name of the axis that methods make.
     axes
         Axes of the columns after the replicate, each with the names of its positions, such as
-        `{"method": ("studentized", "vanilla")}`.
+        `{"method": ("studentized", "vanilla")}`; without that of `methods`, which is the first.
     block_size
         Replicates drawn in one vectorized call: part of the study's identity, so changing it
         changes every number.
@@ -84,8 +97,11 @@ class Study:
     may_be_missing: tuple[str, ...] = ()
     on_failure: str = "record"
     worst: Mapping[str, float] = field(default_factory=dict)
+    methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    methods_axis: str = "method"
 
     def __post_init__(self) -> None:
+        check_methods(self.methods, self.methods_axis, self.axes)
         self._refuse_bad_names()
         if self.block_size < 1:
             raise StudyError(f"block_size={self.block_size}: a block holds at least 1 replicate.")
@@ -94,6 +110,7 @@ class Study:
         if not self.scenarios:
             raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
         refuse_twins(self.scenarios)
+        check_drawing(self.scenarios, self.methods)
 
     def _refuse_bad_policy(self) -> None:
         if self.on_failure not in ON_FAILURE:
@@ -110,7 +127,7 @@ class Study:
                 f"study name {self.name!r} names a folder: use letters, digits, '-' and '_'."
             )
         factors = {name for scenario in self.scenarios for name in factors_of(scenario)}
-        both = sorted(factors & set(self.axes))
+        both = sorted(factors & set(self.all_axes))
         if both:
             raise StudyError(
                 f"{both[0]!r} is a factor of the scenarios and an axis, and the summary has one "
@@ -124,19 +141,27 @@ class Study:
         if twice:
             raise StudyError(f"two measures are named {twice[0]!r}: give one of them name=...")
 
+    @property
+    def all_axes(self) -> dict[str, tuple[str, ...]]:
+        """The axes of a result's columns: that of the methods first."""
+        own = {self.methods_axis: tuple(self.methods)} if self.methods else {}
+        return own | {axis: tuple(labels) for axis, labels in self.axes.items()}
+
     def plan(self, seed: int = 1) -> Plan:
         """What is to be drawn, without how much of it."""
-        axes = {axis: tuple(labels) for axis, labels in self.axes.items()}
         check_seed(seed)
         return Plan(
             name=self.name,
             seed=int(seed),
             scenarios=tuple(self.scenarios),
-            axes=axes,
+            axes=self.all_axes,
             block_size=self.block_size,
             common=self.common,
             may_be_missing=self.may_be_missing,
             on_failure=self.on_failure,
+            methods=tuple(
+                Method(name, function, self.methods_axis) for name, function in self.methods.items()
+            ),
         )
 
     def run(
@@ -190,16 +215,21 @@ class Study:
         check_retry(retry)
         check_shard(shard, precision or {})
         targets = read_targets(precision or {}, self.measures)
-        work = self._begun(
-            self.plan(seed), out, keep, restart, workers or Workers(), progress or Silent()
-        )
-        sizes: Mapping[str, int] = dict.fromkeys(work.plan.keys, int(n_rep))
-        result_of = partial(self._result, work.plan, work.home, work.outcome, work.keep)
+        plan = self.plan(seed)
+        work = self._begun(plan, out, keep, restart, workers or Workers(), progress or Silent())
+        sizes: Mapping[str, int] = dict.fromkeys(plan.keys, int(n_rep))
+        result_of = partial(self._result, plan, work.home, work.outcome, work.keep)
         with trouble_in_words(work.home.store.folder):
             if retry:
-                work.redraw_failures(sizes)
-            work.draw(sizes, shard)
-            sizes = grown_until_precise(sizes, targets, result_of, work.draw, ceiling=max_rep)
+                work.redraw_failures(plan.drawn_sizes(sizes))
+            work.draw(plan.drawn_sizes(sizes), shard)
+            sizes = grown_until_precise(
+                sizes,
+                targets,
+                result_of,
+                lambda larger: work.draw(plan.drawn_sizes(larger)),
+                ceiling=max_rep,
+            )
             if shard is None:
                 compact(work.home.store)
         return replace(result_of(sizes), targets=targets)
@@ -214,17 +244,17 @@ class Study:
         progress: Progress,
     ) -> Drawing:
         """A run that has its folder, and may draw."""
-        self._check_data()
+        self._check_data(plan)
         kept = self.kept(keep)
         ownership = ownership_of(plan, kept.measures, self.worst)
-        home = Home.open(plan, out, ownership.owner, kept, restart=restart)
-        work = Drawing(plan, home, kept, ownership, workers, progress)
+        home = Home.open(plan.drawn, out, ownership.owner, kept, restart=restart)
+        work = Drawing(plan.drawn, home, kept, ownership, workers, progress)
         work.say_unfollowed()
         return work
 
-    def _check_data(self) -> None:
+    def _check_data(self, plan: Plan) -> None:
         """Refuse data that changed since the study was made: its scenarios are named by them."""
-        parts = {id(part): part for scenario in self.scenarios for part in data_parts(scenario)}
+        parts = {id(part): part for drawn in plan.drawn.scenarios for part in data_parts(drawn)}
         for part in parts.values():
             part.check(anew=True)
 
@@ -267,8 +297,12 @@ class Study:
                 f"{Path(out) / plan.name} holds no block of this study yet: nothing to look at."
             )
         keep = KeepReplicates()
-        home = Home.open(plan, out, ownership_of(plan).owner, keep)
-        there = {key: min(home.store.n_blocks(key) * self.block_size, most) for key in plan.keys}
+        home = Home.open(plan.drawn, out, ownership_of(plan).owner, keep)
+        blocks = {
+            key: min(home.store.n_blocks(drawn) for drawn in of_each_method)
+            for key, of_each_method in plan.drawn_keys.items()
+        }
+        there = {key: min(n * self.block_size, most) for key, n in blocks.items()}
         begun = plan.only(scenario for key, scenario in plan.keys.items() if there[key])
         if not begun.scenarios:
             raise StoreError(

@@ -332,7 +332,7 @@ def run_at_smoke_scale(root: Path, experiment: str, results: Path) -> int:
 
 def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Drawn:
     """Blocks drawn in this order, each a place among the scenarios and a number."""
-    plan = study.plan(seed)
+    plan = study.plan(seed).drawn
     keys = list(plan.keys)
     columns = {}
     with one_thread_each():

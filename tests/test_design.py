@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstudy.design import HasExact, Plan, Scenario, factors_of, grid, scenario_key, together
+from simstudy.design import (
+    DrawsData,
+    HasExact,
+    Plan,
+    Scenario,
+    Simulates,
+    factors_of,
+    grid,
+    scenario_key,
+    together,
+)
 from simstudy.errors import DesignError
 
 
@@ -138,12 +148,12 @@ def test_factors_are_shown_as_plain_values():
 
 
 def test_a_scenario_is_what_simulates():
-    assert isinstance(Trial(1), Scenario)
-    assert not isinstance(Normal(), Scenario)
-    assert not isinstance(Simulates(), Scenario), "its factors have no names"
+    assert isinstance(Trial(1), Simulates)
+    assert not isinstance(Normal(), Simulates | DrawsData)
+    assert not isinstance(Nameless(), Scenario), "its factors have no names"
 
 
-class Simulates:
+class Nameless:
     def simulate(self, streams, n_rep):
         return {}
 

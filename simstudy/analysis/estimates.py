@@ -8,10 +8,10 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from simstudy.analysis.assembly import read_columns, stacked_estimates
 from simstudy.design import Plan, Scenario, scenario_key
 from simstudy.measures import Estimates, Measure, MomentMeasure
 from simstudy.store.blocks import Store
-from simstudy.store.columns import read_columns
 from simstudy.store.moments import cells_known, merged_moments, shape_column, spread_over
 
 Prepare = Callable[[Mapping[str, np.ndarray]], Mapping[str, np.ndarray]]
@@ -65,20 +65,26 @@ class FromMoments:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        self._read = functools.lru_cache(maxsize=1)(self._table)
+        self._drawn, self._sizes = self.plan.drawn, self.plan.drawn_sizes(self.n_rep)
+        self._read = functools.lru_cache(maxsize=len(self.plan.methods) or 1)(self._table)
         self._cells_elsewhere = functools.cache(self._cells)
 
     def __call__(self, scenario: Scenario, measure: Measure) -> Estimates:
         assert isinstance(measure, MomentMeasure)
-        merged = merged_moments(measure.name, self._read(scenario_key(scenario)))
-        if self.plan.axes and np.ndim(merged.n) == 0:
+        keys = self.plan.drawn_keys[scenario_key(scenario)]
+        each = [self._of_one(key, measure) for key in keys]
+        return stacked_estimates(each) if self.plan.methods else each[0]
+
+    def _of_one(self, key: str, measure: MomentMeasure) -> Estimates:
+        merged = merged_moments(measure.name, self._read(key))
+        if self._drawn.axes and np.ndim(merged.n) == 0:
             merged = spread_over(merged, self._cells_elsewhere(measure.name))
         return measure.from_moments(merged, level=self.level)
 
     def _cells(self, name: str) -> tuple[int, ...]:
         """The cells of a measure in any scenario: one that only failed does not know them."""
         shape = [shape_column(name)]
-        return cells_known(name, (self._table(key, shape) for key in self.plan.keys))
+        return cells_known(name, (self._table(key, shape) for key in self._drawn.keys))
 
     def _table(self, key: str, columns: Sequence[str] | None = None) -> pa.Table:
-        return self.store.read(key, self.n_rep[key] // self.plan.block_size, columns)
+        return self.store.read(key, self._sizes[key] // self.plan.block_size, columns)

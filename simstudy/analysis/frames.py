@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.analysis.assembly import every_column
 from simstudy.analysis.summary import factor_names
 from simstudy.design import Plan, Scenario, factors_of, scenario_key
 from simstudy.engine.block import Address
@@ -27,6 +28,9 @@ def replicate_frame(
     names
         Columns that `simulate` returned; all, if None.
     """
+    if plan.methods:
+        found = every_column(plan, store, scenario_key(scenario), n_rep, names)
+        return _tidy(plan, factors_of(scenario), np.arange(n_rep), found)
     table = store.read(scenario_key(scenario), n_rep)
     wanted = tuple(simulated_columns(table.column_names) if names is None else names)
     columns = columns_of(plan, table, wanted)

@@ -87,7 +87,7 @@ def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
 def forecast(pilot: Result, targets: Sequence[Target]) -> pd.DataFrame:
     """From a pilot: the replicates, seconds (on one core) and bytes that the targets will need."""
     short = shortfalls(pilot, targets)
-    per_block = pilot.outcome.seconds_per_block
+    seconds = _seconds_per_block(pilot)
     size = pilot.plan.block_size
     bytes_per_rep = pilot.store.n_bytes / sum(pilot.n_rep.values())
     rows = []
@@ -97,11 +97,21 @@ def forecast(pilot: Result, targets: Sequence[Target]) -> pd.DataFrame:
             {
                 "scenario": identity(scenario),
                 "n_rep": n_rep,
-                "seconds": n_rep / size * per_block.get(key, math.nan),
+                "seconds": n_rep / size * seconds[key],
                 "bytes": n_rep * bytes_per_rep,
             }
         )
     return pd.DataFrame(rows)
+
+
+def _seconds_per_block(pilot: Result) -> dict[str, float]:
+    """By scenario key, of a block's data and of all methods."""
+    known = pilot.outcome.seconds_per_block
+    return {
+        key: sum(known.get(part, math.nan) for part in drawn)
+        + (known.get(key, 0.0) if pilot.plan.methods else 0.0)
+        for key, drawn in pilot.plan.drawn_keys.items()
+    }
 
 
 def _forecast_size(n: int, short: float, block_size: int) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.analysis.assembly import read_columns, seconds_by_method
 from simstudy.analysis.comparisons import Comparisons
 from simstudy.analysis.estimates import Estimator, FromMoments, FromRows, Prepare
 from simstudy.analysis.frames import any_failure, failure_frame, no_failures, replicate_frame
@@ -26,7 +27,8 @@ from simstudy.lazy.pandas import pd
 from simstudy.measures import Estimates, Measure, all_methods, convergence_rate
 from simstudy.measures.contrasts import Scale
 from simstudy.store.blocks import Store
-from simstudy.store.columns import CONVERGED, imputed, read_columns
+from simstudy.store.columns import CONVERGED, imputed
+from simstudy.store.layout import ERROR
 
 Figure = Callable[["Result"], Any]
 
@@ -81,8 +83,9 @@ class Result:
         self._refuse_moments("replicates")
         if not self.plan.axes:
             raise StudyError(f"{self.plan.name} has no axis of methods to hold together.")
-        axis = list(self.plan.axes).index("method") if "method" in self.plan.axes else 0
-        watch = functools.partial(all_methods, axis=axis)
+        axis = self.plan.methods_axis or "method"
+        place = list(self.plan.axes).index(axis) if axis in self.plan.axes else 0
+        watch = functools.partial(all_methods, axis=place)
         return summarize(self.plan, self.declared, self._estimator(self.declared, watch))
 
     @cached_property
@@ -96,7 +99,17 @@ class Result:
     @cached_property
     def any_failed(self) -> bool:
         """Whether any of this result's replicates failed, whatever else is stored beside them."""
-        return not self.moments_only and any_failure(self.plan, self.store, self.n_rep)
+        return not self.moments_only and any_failure(self.plan.drawn, self.store, self.drawn_sizes)
+
+    @property
+    def drawn_sizes(self) -> dict[str, int]:
+        """Replicates used, by the key under which they are stored: a method's, if there are any."""
+        return self.plan.drawn_sizes(self.n_rep)
+
+    @property
+    def seconds_by_method(self) -> dict[str, float]:
+        """Seconds per replicate of each method that this run drew, without drawing its data."""
+        return seconds_by_method(self.plan, self.outcome.seconds_per_block)
 
     def estimates(self, measures: Sequence[Measure]) -> dict[tuple[str, str], Estimates]:
         """Some measures of every scenario, by scenario key and measure name."""
@@ -160,8 +173,10 @@ class Result:
     @cached_property
     def n_failed(self) -> int:
         """Replicates that failed, in any cell; of moments, the most that any measure misses."""
+        if not self.moments_only and not self.any_failed:
+            return 0
         if not self.moments_only:
-            return int(self.failures["address"].nunique())
+            return len(self.failures[[*factor_names(self.plan), "rep"]].drop_duplicates())
         by_scenario = self.summary.groupby(factor_names(self.plan), dropna=False, sort=False)
         return int(by_scenario["n_failed"].max().sum())
 
@@ -239,7 +254,9 @@ class Result:
     def failures(self) -> pd.DataFrame:
         if not self.any_failed:
             return no_failures()
-        return failure_frame(self.plan, self.store, self.n_rep)
+        found = failure_frame(self.plan.drawn, self.store, self.drawn_sizes)
+        names = [*factor_names(self.plan), "block", "rep", *self.plan.axes, ERROR, "address"]
+        return found[names]
 
     def _frame(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
         n_rep = self.n_rep[self._known_key(scenario)]

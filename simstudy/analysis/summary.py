@@ -102,10 +102,10 @@ def cell_rows(plan: Plan, measure: Measure, numbers: Mapping[str, Any]) -> Itera
 
 
 def cell_axes(plan: Plan, measure: Measure, n_dims: int) -> dict[str, tuple[Any, ...]]:
-    """The axes of a measure's cells, each with its labels; a measure may not have the study's."""
+    """The axes of a measure's cells, each with its labels; a measure may lack the study's last."""
     own = {name: tuple(values) for name, values in measure.axes.items()}
-    shared = dict(plan.axes) if n_dims > len(own) else {}
-    return shared | own
+    shared = itertools.islice(plan.axes.items(), n_dims - len(own))
+    return dict(shared) | own
 
 
 def _refuse_misspelt_exact(

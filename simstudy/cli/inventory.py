@@ -51,7 +51,7 @@ def take_inventory(request: Request) -> Inventory:
     from simstudy.store.home import Home
 
     settings, study = request.settings, request.study
-    plan, kept = study.plan(settings.seed), study.kept(settings.keep)
+    plan, kept = study.plan(settings.seed).drawn, study.kept(settings.keep)
     owner = ownership_of(plan, kept.measures, study.worst).owner
     home = Home.open(plan, _existing_out(request), owner, kept)
     blocks = dict.fromkeys(plan.keys, plan.n_blocks(request.n_rep))

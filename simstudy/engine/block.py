@@ -1,7 +1,7 @@
 """One block: drawn, or recorded as failed; and one replicate of it, drawn again."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -9,11 +9,12 @@ import numpy as np
 
 from simstudy.data.parts import data_parts
 from simstudy.data.reads import watching
-from simstudy.design import Plan, Scenario
+from simstudy.design import Analysed, OfSomeClass, Plan, Scenario
 from simstudy.engine.columns import checked_columns, count_failed
-from simstudy.engine.failures import is_machine_trouble, raising
+from simstudy.engine.failures import is_machine_trouble, raising, reason
+from simstudy.engine.methods import Data, LastData, analysed, checked_data, without_truth_values
 from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
-from simstudy.errors import ConfigError, StudyError, describe
+from simstudy.errors import ConfigError, StudyError
 from simstudy.identity.names import identity
 from simstudy.store.layout import ERROR, Block
 
@@ -38,35 +39,46 @@ class Address(NamedTuple):
         return cls(key, int(rep))
 
 
-def draw_block(plan: Plan, scenario: Scenario, index: int) -> Block:
+def draw_block(plan: Plan, scenario: Scenario, index: int, last: LastData | None = None) -> Block:
     """Simulate one block; an exception becomes rows with its text, so the rest can go on.
 
     Columns that are not what a study may return are no failure of a replicate but a mistake in the
     study, the same in every block: that is raised.
+
+    Parameters
+    ----------
+    last
+        Has the data of the last block, if another method of the same has just been drawn.
     """
     try:
-        columns = simulate_columns(plan, scenario, index)
+        columns = simulate_columns(plan, scenario, index, last)
     except StudyError as error:
         raise StudyError(f"{scenario!r}: {error}") from error
     except (Exception, SystemExit) as error:  # a method may not end the run, nor its status
         if plan.on_failure == "abort":
             raise
         machine = is_machine_trouble(error)
-        return failed_block(plan, scenario, index, describe(error), machine=machine)
-    return Block(scenario, index, columns, count_failed(columns.get(ERROR)))
+        return failed_block(plan, scenario, index, reason(error), machine=machine)
+    key = plan.key_of(scenario)
+    return Block(scenario, index, columns, count_failed(columns.get(ERROR)), key)
 
 
 def failed_block(
-    plan: Plan, scenario: Scenario, index: int, reason: str, *, machine: bool = False
+    plan: Plan, scenario: Scenario, index: int, why: str, *, machine: bool = False
 ) -> Block:
     """A block of which nothing came back."""
-    columns = {ERROR: np.full(plan.block_size, reason, dtype=object)}
-    return Block(scenario, index, columns, plan.block_size, machine)
+    columns = {ERROR: np.full(plan.block_size, why, dtype=object)}
+    return Block(scenario, index, columns, plan.block_size, plan.key_of(scenario), machine)
 
 
-def simulate_columns(plan: Plan, scenario: Scenario, index: int) -> dict[str, np.ndarray]:
-    """What `simulate` returns for a block, each `()`, `(rep,)` or `(rep, *axes)`."""
-    return checked_columns(plan, _simulated(plan, scenario, index))
+def simulate_columns(
+    plan: Plan, scenario: Scenario, index: int, last: LastData | None = None
+) -> dict[str, np.ndarray]:
+    """What a block returns, from `simulate` or a method: each `()`, `(rep,)` or `(rep, *axes)`."""
+    raw = _simulated(plan, scenario, index, last)
+    if isinstance(scenario, Analysed):
+        return without_truth_values(checked_columns(plan, raw, "it"))
+    return checked_columns(plan, raw)
 
 
 def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
@@ -77,6 +89,7 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
     dict
         The replicate's columns: a value, or an array over the axes.
     """
+    plan = plan.drawn
     if address.key not in plan.keys:
         raise ConfigError(
             f"replay={address}: study {plan.name!r} has no scenario {address.key} with these "
@@ -89,35 +102,51 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
     return {name: c[row] if c.ndim else c[()] for name, c in columns.items()}
 
 
-def _simulated(plan: Plan, scenario: Scenario, index: int) -> Any:
-    """What `simulate` returns, or raises, from nothing but what the scenario declares."""
+def _simulated(plan: Plan, scenario: OfSomeClass, index: int, last: LastData | None) -> Any:
+    """What `simulate` or a method returns, or raises."""
+    streams, n_rep = plan.streams(scenario, index), plan.block_size
+    if not isinstance(scenario, Analysed):
+        return _declared(plan, scenario, partial(scenario.simulate, streams, n_rep), "simulate")
+    draw = partial(drawn_with_one_thread, partial(_drawn_data, plan, scenario.scenario, index))
+    data = last(scenario.scenario, index, draw) if last else draw()
+    return _declared(plan, scenario, partial(analysed, scenario, data, streams, n_rep), "it")
+
+
+def _drawn_data(plan: Plan, scenario: OfSomeClass, index: int) -> Data:
+    """What `draw` returns, or raises: with one thread, so that it need not be drawn again."""
+    draw = partial(scenario.draw, plan.streams(scenario, index), plan.block_size)
+    return checked_data(scenario, _declared(plan, scenario, draw, "draw"), plan.block_size)
+
+
+def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], who: str) -> Any:
+    """What work returns, or raises, from nothing but what the scenario declares."""
     for data in data_parts(scenario):
         data.check()
-    before = identity(scenario)
+    before = plan.identity_of(scenario)
     with watching() as undeclared:
         try:
-            return scenario.simulate(plan.streams(scenario, index), plan.block_size)
+            return work()
         finally:
-            _refuse_undeclared(undeclared)
-            _refuse_changed(before, scenario)
+            _refuse_undeclared(undeclared, who)
+            _refuse_changed(before, scenario, who)
 
 
-def _refuse_changed(before: str, scenario: Scenario) -> None:
+def _refuse_changed(before: str, scenario: Scenario, who: str) -> None:
     """A scenario is the address of its streams and rows: another one has others."""
     after = identity(scenario)
     if after != before:
         raise StudyError(
-            f"simulate changed its own scenario, from {before} to {after}: its replicates would "
+            f"{who} changed its own scenario, from {before} to {after}: its replicates would "
             "be stored as those of another. Keep what a block needs in local variables."
         )
 
 
-def _refuse_undeclared(paths: Sequence[str]) -> None:
+def _refuse_undeclared(paths: Sequence[str], who: str) -> None:
     """A mistake in the study, whatever else went wrong after the file was read."""
     if paths:
         more = f" (and {len(paths) - 1} more files)" if len(paths) > 1 else ""
         raise StudyError(
-            f"simulate read {paths[0]}{more}, which the study does not declare, so a change of "
+            f"{who} read {paths[0]}{more}, which the study does not declare, so a change of "
             "that file would go unnoticed. Make it a part of the scenario: a field `data: Data`, "
             f"given Data.file({_near(paths[0])!r}), and read it with {_how_to_read(paths[0])}."
         )

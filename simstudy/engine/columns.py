@@ -10,21 +10,21 @@ from simstudy.errors import StudyError
 from simstudy.store.layout import ERROR, RESERVED, has_text
 
 
-def checked_columns(plan: Plan, raw: Any) -> dict[str, np.ndarray]:
-    """What `simulate` returned as columns of full shape, with what is missing named."""
+def checked_columns(plan: Plan, raw: Any, who: str = "simulate") -> dict[str, np.ndarray]:
+    """What `simulate` or a method returned as columns of full shape, with what is missing named."""
     if not isinstance(raw, Mapping):
         raise StudyError(
-            f"simulate returned {type(raw).__name__}, not columns by name: return a dict of arrays."
+            f"{who} returned {type(raw).__name__}, not columns by name: return a dict of arrays."
         )
-    columns = {name: _checked_column(plan, name, value) for name, value in raw.items()}
+    columns = {name: _checked_column(plan, name, value, who) for name, value in raw.items()}
     return _with_missing_named(plan, columns)
 
 
-def _checked_column(plan: Plan, name: str, value: Any) -> np.ndarray:
+def _checked_column(plan: Plan, name: str, value: Any, who: str) -> np.ndarray:
     array = np.asarray(value)
     if name in RESERVED or not name or set(name) & set("[],"):
         raise StudyError(
-            f"simulate returned a column {name!r}, a name that is the engine's own. Rename it."
+            f"{who} returned a column {name!r}, a name that is the engine's own. Rename it."
         )
     if array.dtype.kind not in "biufUO" or (array.dtype == object and not _is_text(name, array)):
         raise StudyError(

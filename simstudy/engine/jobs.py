@@ -1,11 +1,11 @@
 """Which blocks are to be drawn, and in which order."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.design import Plan, Scenario
+from simstudy.design import Plan, Scenario, scenario_behind
 from simstudy.store.blocks import Store
 from simstudy.store.failures import failed_blocks
 
@@ -57,8 +57,31 @@ def still_missing(jobs: list[Job], store: Store) -> list[Job]:
 
 
 def in_shard(plan: Plan, jobs: Iterable[Job], shard: tuple[int, int]) -> list[Job]:
-    """The jobs that belong to shard `i` of `n`, whatever is stored already."""
+    """The jobs that belong to shard `i` of `n`, whatever is stored already.
+
+    The methods of a block are in the same shard, which draws their data once.
+    """
     index, n_shards = shard
-    places = {key: place for place, key in enumerate(plan.keys)}
-    size = len(places)
-    return [job for job in jobs if (job.block * size + places[job.key]) % n_shards == index - 1]
+    behind = dict.fromkeys(id(scenario_behind(drawn)) for drawn in plan.scenarios)
+    places = {scenario: place for place, scenario in enumerate(behind)}
+    return [
+        job
+        for job in jobs
+        if (job.block * len(places) + places[_place_in_memory(job)]) % n_shards == index - 1
+    ]
+
+
+def end_of_task(jobs: Sequence[Job], end: int) -> int:
+    """Where a task that would end there does end: with the last method of its last block."""
+    while 0 < end < len(jobs) and _data_of(jobs[end]) == _data_of(jobs[end - 1]):
+        end += 1
+    return end
+
+
+def _data_of(job: Job) -> tuple[int, int]:
+    """What tells the data of jobs apart; jobs of a scenario that simulates share none."""
+    return _place_in_memory(job), job.block
+
+
+def _place_in_memory(job: Job) -> int:
+    return id(scenario_behind(job.scenario))

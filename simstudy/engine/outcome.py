@@ -14,7 +14,8 @@ class Outcome:
     """What a run did.
 
     `seconds_per_block` is the least time to draw a block of each scenario, by key: the first one
-    may have paid for compiling.
+    may have paid for compiling. Where there are methods, a method's key has what it took itself,
+    and the scenario's key what its data took.
     """
 
     n_blocks: int = 0
@@ -30,6 +31,8 @@ class Outcome:
         if receipt.first_failure and len(self.failures) < FAILURES_SHOWN:
             self.failures.append(receipt.first_failure)
         for (key, _), seconds in zip(receipt.done, receipt.seconds_each, strict=True):
+            self._keep_least({key: seconds})
+        for key, seconds in receipt.seconds_of_data:
             self._keep_least({key: seconds})
 
     def __iadd__(self, other: "Outcome") -> "Outcome":

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from simstudy.design import Plan, Scenario
+from simstudy.design import Analysed, Plan, Scenario, scenario_behind
 from simstudy.engine.columns import checked_columns
+from simstudy.engine.methods import analysed, checked_data, without_truth_values
 from simstudy.identity.fingerprint import Fingerprint, Trace, learn_drift, trace
 from simstudy.identity.fingerprint.modules.loaded import loaded_digest
 from simstudy.identity.fingerprint.modules.places import forget_modules
@@ -21,6 +22,7 @@ ENGINE = (Streams, Plan, checked_columns)  # code of ours between a scenario and
 CARRIERS = (
     "simstudy.engine.failures",
     "simstudy.engine.columns",
+    "simstudy.engine.methods",
     "simstudy.engine.block",
     "simstudy.engine.tasks",
     "simstudy.store.layout",
@@ -32,8 +34,15 @@ CARRIERS = (
 )
 """Modules of ours that carry columns from `simulate` to the store: each worker has its own."""
 
-Kind = tuple[type, ...]
-"""The classes of a scenario and of its parts: what decides about its code."""
+METHODS = (
+    *ENGINE,
+    analysed,
+    checked_data,
+    without_truth_values,
+)  # and between its data and a method's columns
+
+Kind = tuple[str | type, ...]
+"""A method, and the classes of a scenario and of its parts: what decides about the code."""
 
 OWN_PROCESS = "__main__"  # code that workers are sent, instead of importing it
 
@@ -47,8 +56,8 @@ class Ownership:
     owner
         Whose the blocks are.
     witnesses
-        What to fingerprint, one after the other: a scenario of each kind, and the measures whose
-        moments are kept.
+        What to fingerprint, one after the other: a scenario of each kind, with its method where
+        there is one, and the measures whose moments are kept.
     expected
         What a worker must find for each of them.
     unfollowed
@@ -74,10 +83,11 @@ def ownership_of(
         What failures count as, where moments are kept.
     """
     forget_modules()
+    plan = plan.drawn
     kinds = _by_kind(plan.scenarios)
     for_measures = [(measure,) for measure in measures]
-    alike = [(*scenarios, *ENGINE) for scenarios in kinds.values()]
-    witnesses = (*((scenarios[0], *ENGINE) for scenarios in kinds.values()), *for_measures)
+    alike = [_used_by(drawn) for drawn in kinds.values()]
+    witnesses = (*(_used_by(drawn[:1]) for drawn in kinds.values()), *for_measures)
     traces = _checked_traces([*alike, *for_measures])
     by_kind = dict(zip(kinds, traces, strict=False))
     settings = _settings(plan) | _moments_made_by(measures, traces[len(kinds) :], plan, worst or {})
@@ -93,9 +103,18 @@ def ownership_of(
     )
 
 
-def _kind_of(scenario: Scenario) -> Kind:
-    """Scenarios made of the same classes have the same code."""
-    return tuple(type(part) for part in parts_of(scenario))
+def _kind_of(drawn: Scenario) -> Kind:
+    """Scenarios made of the same classes have the same code, in the hands of the same method."""
+    method = drawn.method.name if isinstance(drawn, Analysed) else ""
+    return (method, *(type(part) for part in parts_of(scenario_behind(drawn))))
+
+
+def _used_by(alike: Sequence[Scenario]) -> tuple[Any, ...]:
+    """What the numbers of some scenarios of one kind depend on, the scenarios first."""
+    scenarios = map(scenario_behind, alike)
+    if isinstance(alike[0], Analysed):
+        return (*scenarios, alike[0].method.function, *METHODS)
+    return (*scenarios, *ENGINE)
 
 
 def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
@@ -115,9 +134,14 @@ def _values_of(
         for scenario, text in zip(scenarios, traces[kind].tokens, strict=False)
     }
     return {
-        key: f"{typed(scenario)} #{short_hash(texts[id(scenario)], 8)}"
+        key: f"{_in_words(scenario)} #{short_hash(texts[id(scenario)], 8)}"
         for key, scenario in plan.keys.items()
     }
+
+
+def _in_words(drawn: Scenario) -> str:
+    by = f"method {drawn.method.name} of " if isinstance(drawn, Analysed) else ""
+    return by + typed(scenario_behind(drawn))
 
 
 def learn_from_run(plan: Plan, before: Ownership, measures: Sequence[Measure] = ()) -> None:

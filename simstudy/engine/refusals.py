@@ -2,12 +2,16 @@
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from simstudy.errors import ConfigError
+from simstudy.design import Scenario
+from simstudy.errors import ConfigError, StudyError
+from simstudy.store.layout import ERROR, RESERVED
 
 KEEPS = ("replicates", "summary")
+OWN_NAMES = (*RESERVED, ERROR, "warning", "converged", "block", "address", "measure", "data")
+MARKS = set("[],/")  # in names of columns and addresses
 
 
 def check_keep(keep: str, n_rep: int, block_size: int) -> None:
@@ -62,3 +66,60 @@ def check_seed(seed: Any) -> None:
 def _is_whole(value: Any) -> bool:
     """Python's whole numbers and NumPy's, but not the truth values."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+# ---------------------------------------------------------------- what a study may declare
+def check_methods(methods: Mapping[Any, Any], axis: str, axes: Collection[str]) -> None:
+    """Refuse methods that have no usable name or cannot be called, and an axis given twice."""
+    for name, function in methods.items():
+        _check_method_name(name)
+        if not callable(function):
+            raise StudyError(
+                f"method {name!r} is {function!r}, which cannot be called: give a function whose "
+                "parameters name what it needs, or each_replicate(function)."
+            )
+    if methods and axis in axes:
+        raise StudyError(
+            f"axes declares {axis!r}, the axis that methods make themselves, so columns would "
+            "have it twice: leave it out of axes, or give the methods' another methods_axis=..."
+        )
+
+
+def _check_method_name(name: Any) -> None:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise StudyError(
+            f"a method is named {name!r}, and its replicates are found by its name: give it one "
+            "of letters, such as 'welch'."
+        )
+    if name in OWN_NAMES or set(name) & MARKS or name != name.strip():
+        raise StudyError(
+            f"a method is named {name!r}, which is the engine's own or has a mark of its own in "
+            f"it (one of {' '.join(sorted(MARKS))}, or spaces around it): rename it."
+        )
+
+
+def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> None:
+    """Refuse scenarios that do not draw data where there are methods, or do not simulate."""
+    needed, other = ("draw", "simulate") if methods else ("simulate", "draw")
+    for kind in dict.fromkeys(map(type, scenarios)):
+        if not callable(getattr(kind, needed, None)):
+            has_other = callable(getattr(kind, other, None))
+            raise StudyError(_no_drawing(kind.__name__, methods, has_other=has_other))
+
+
+def _no_drawing(name: str, methods: Mapping[str, Any], *, has_other: bool) -> str:
+    if methods:
+        simulates = f"{name} has simulate, and" if has_other else f"{name} has no draw, but"
+        return (
+            f"{simulates} the study has methods ({', '.join(methods)}), which analyse what draw "
+            f"returns: give {name} a draw(self, streams, n_rep) that returns data by name"
+            + (", or leave out methods." if has_other else ".")
+        )
+    draws = (
+        " but has draw: name the methods=... that analyse its data, or give"
+        if has_other
+        else (": give")
+    )
+    return (
+        f"{name} has no simulate{draws} it a simulate(self, streams, n_rep) that returns columns."
+    )

@@ -13,7 +13,7 @@ from simstudy.engine.backends.inline import Inline
 from simstudy.engine.backends.processes import OneProcess, Processes
 from simstudy.engine.backends.protocol import Backend, WorkerDiedError
 from simstudy.engine.backends.threads import Threads
-from simstudy.engine.jobs import Job, still_missing
+from simstudy.engine.jobs import Job, end_of_task, still_missing
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import Ownership
 from simstudy.engine.progress import Progress, Silent
@@ -90,11 +90,11 @@ class Runner:
     def run_here(self, jobs: list[Job]) -> list[Job]:
         """Work in this process until workers would pay; what is left then."""
         may_leave = self.workers.backend == "auto" and self.workers.count > 1
-        for receipt in Inline().receipts(self.tasks(jobs)):
+        for n_tasks, receipt in enumerate(Inline().receipts(self.tasks(jobs)), start=1):
             self.count(receipt)
             n_done = self.outcome.n_blocks
             pays = self.seconds_per_block * (len(jobs) - n_done) > INLINE_SECONDS
-            if may_leave and pays and n_done > 1:
+            if may_leave and pays and n_tasks > 1:
                 return jobs[n_done:]
         return []
 
@@ -137,9 +137,9 @@ class Runner:
         """All jobs in order, as tasks whose size is decided when they are asked for."""
         at = 0
         while at < len(jobs):
-            n = self.blocks_per_task(len(jobs) - at)
-            yield self.assignment.task(jobs[at : at + n])
-            at += n
+            end = end_of_task(jobs, at + self.blocks_per_task(len(jobs) - at))
+            yield self.assignment.task(jobs[at:end])
+            at = end
 
     def blocks_per_task(self, n_left: int) -> int:
         """About a quarter of a second's worth, and enough tasks for every worker."""

@@ -5,16 +5,18 @@ Workers write what they compute, so that nothing finished depends on the parent.
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.design import Plan
+from simstudy.design import Analysed, Plan, scenario_behind
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.failures import is_machine_trouble
 from simstudy.engine.jobs import Job
+from simstudy.engine.methods import LastData, Returned, refuse_other_columns
 from simstudy.engine.threads import drawn_with_one_thread
 from simstudy.errors import describe
 from simstudy.store.header import TENTATIVE, Group
@@ -27,7 +29,8 @@ class Task(NamedTuple):
     """Some blocks, what to keep of them, where, whose they are, and which they outrank.
 
     `witnesses` are fingerprinted by the worker, which draws nothing where its code is not the
-    `expected` one: it imports for itself, from files that may have been edited meanwhile.
+    `expected` one: it imports for itself, from files that may have been edited meanwhile. `beside`
+    has by scenario key a method that is stored already, and the columns that all have to return.
     """
 
     plan: Plan
@@ -38,6 +41,7 @@ class Task(NamedTuple):
     rank: int = 0
     witnesses: tuple[tuple[Any, ...], ...] = ()
     expected: str = ""
+    beside: tuple[tuple[str, Returned], ...] = ()
 
     def each_block(self) -> "list[Task]":
         """The same as tasks of one block."""
@@ -56,24 +60,59 @@ class Receipt(NamedTuple):
     seconds: float
     n_failed: int
     first_failure: tuple[Address, str] | None
-    seconds_each: tuple[float, ...]  # of drawing each block, without writing
+    seconds_each: tuple[float, ...]  # of drawing each block, without writing or a method's data
+    seconds_of_data: tuple[
+        tuple[str, float], ...
+    ] = ()  # by scenario key, of the data of each block
 
 
 # ---------------------------------------------------------------- the work
 def compute(task: Task) -> Receipt:
     """Draw the blocks of a task and write them as one file."""
-    blocks, seconds = [], []
+    blocks, seconds = [], _Seconds()
+    last = LastData(time.perf_counter)
     for job in task.jobs:
-        start = time.perf_counter()
-        blocks.append(_drawn_block(task.plan, job))
-        seconds.append(time.perf_counter() - start)
+        start, before = time.perf_counter(), last.seconds
+        blocks.append(_drawn_block(task.plan, job, last))
+        seconds.add(task.plan, job, time.perf_counter() - start, last.seconds - before)
+    _refuse_other_columns(task, blocks)
     return _write_all(task, blocks, seconds)
 
 
-def _drawn_block(plan: Plan, job: Job) -> Block:
+@dataclass
+class _Seconds:
+    """What blocks took, and apart from it what their data took."""
+
+    each: list[float] = field(default_factory=list)
+    of_data: list[tuple[str, float]] = field(default_factory=list)
+
+    def add(self, plan: Plan, job: Job, seconds: float, on_data: float) -> None:
+        self.each.append(seconds - on_data)
+        if on_data:
+            self.of_data.append((plan.key_of(scenario_behind(job.scenario)), on_data))
+
+    @property
+    def total(self) -> float:
+        return sum(self.each) + sum(seconds for _, seconds in self.of_data)
+
+
+def _refuse_other_columns(task: Task, blocks: Sequence[Block]) -> None:
+    """The methods of a scenario return the same columns, whenever they are drawn."""
+    returned: dict[tuple[str, int], list[Returned]] = {}
+    for block in blocks:
+        if isinstance(block.scenario, Analysed):
+            key = task.plan.key_of(block.scenario.scenario)
+            stored = [of for scenario, of in task.beside if scenario == key]
+            same_data = returned.setdefault((key, block.number), stored)
+            same_data.append((block.scenario.method.name, tuple(block.columns)))
+    for of_one_block in returned.values():
+        refuse_other_columns(of_one_block)
+
+
+def _drawn_block(plan: Plan, job: Job, last: LastData) -> Block:
     """A block; where not even its threads can be looked at, the machine has run out."""
     try:
-        return drawn_with_one_thread(partial(draw_block, plan, job.scenario, job.block))
+        return drawn_with_one_thread(partial(draw_block, plan, job.scenario, job.block, last))
     except OSError as error:
         if not is_machine_trouble(error):
             raise
@@ -86,10 +125,10 @@ def record_failed(task: Task, reason: str, *, machine: bool) -> Receipt:
         failed_block(task.plan, job.scenario, job.block, reason, machine=machine)
         for job in task.jobs
     ]
-    return _write_all(task, blocks, [0.0] * len(blocks))
+    return _write_all(task, blocks, _Seconds([0.0] * len(blocks)))
 
 
-def _write_all(task: Task, blocks: Sequence[Block], seconds: Sequence[float]) -> Receipt:
+def _write_all(task: Task, blocks: Sequence[Block], seconds: _Seconds) -> Receipt:
     """Blocks that the machine made fail go into a file of their own, to be drawn again."""
     start = time.perf_counter()
     pairs = list(zip(task.jobs, blocks, strict=True))
@@ -99,9 +138,9 @@ def _write_all(task: Task, blocks: Sequence[Block], seconds: Sequence[float]) ->
             _write_file(task, some, rank=TENTATIVE if by_machine else task.rank)
     n_failed = sum(block.n_failed for block in blocks)
     failure = _first_failure(task, blocks) if n_failed else None
-    total = sum(seconds) + time.perf_counter() - start
+    total = seconds.total + time.perf_counter() - start
     done = tuple((job.key, job.block) for job in task.jobs)
-    return Receipt(done, total, n_failed, failure, tuple(seconds))
+    return Receipt(done, total, n_failed, failure, tuple(seconds.each), tuple(seconds.of_data))
 
 
 def _write_file(task: Task, some: Sequence[tuple[Job, Block]], *, rank: int) -> None:

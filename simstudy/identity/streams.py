@@ -29,20 +29,32 @@ class Streams:
         Identity of the scenario, without the factors that share random numbers.
     block
         Index of the block within the scenario, from 0.
+    method
+        Whose purposes these are: a method's live below its name, so that none of them is ever one
+        of the data's, whatever either is called. Empty for the data's own.
     """
 
     seed: int
     study: str
     scenario: str
     block: int
+    method: str = ""
     _open: dict[str, np.random.Generator] = field(default_factory=dict, repr=False, compare=False)
 
     def __call__(self, purpose: str) -> np.random.Generator:
         if purpose not in self._open:
-            self._open[purpose] = generator(
-                self.seed, self.study, self.scenario, self.block, purpose
-            )
+            self._open[purpose] = generator(*self._address, purpose)
         return self._open[purpose]
+
+    def of_replicate(self, row: int) -> np.random.Generator:
+        """A generator for one replicate of the block alone: what others draw never moves it."""
+        return generator(*self._address, "replicate", row)
+
+    @property
+    def _address(self) -> tuple[int | str, ...]:
+        """What all purposes have in common: addresses of different length are never equal."""
+        block = (self.seed, self.study, self.scenario, self.block)
+        return (*block, "method", self.method) if self.method else block
 
 
 def generator(*address: int | str) -> np.random.Generator:

@@ -183,7 +183,7 @@ def _write_frames(result: Result, made: Published) -> None:
         frame.to_parquet(buffer, index=False)
         _write_file(made, f"{name}.parquet", buffer.getvalue())
     buffer = BytesIO()
-    pq.write_table(scenario_table(result.plan), buffer)
+    pq.write_table(scenario_table(result.plan.drawn), buffer)
     _write_file(made, "scenarios.parquet", buffer.getvalue())
 
 

@@ -35,7 +35,7 @@ def origin_of(
     """
     return {
         "config": dict(config),
-        "blocks": result.store.owner.digest(result.n_rep),
+        "blocks": result.store.owner.digest(result.drawn_sizes),
         "sources": sources or sources_digest(module_file),
         "versions": _versions(result, module_file),
     }
@@ -43,7 +43,7 @@ def origin_of(
 
 def _versions(result: Result, module_file: str | None) -> dict[str, str]:
     """Of the libraries behind every number and figure."""
-    few = result.store.owner.only(result.n_rep)
+    few = result.store.owner.only(result.drawn_sizes)
     named = library_versions() | experiment_libraries(module_file) | few.libraries
     return dict(sorted(named.items()))
 

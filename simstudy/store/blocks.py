@@ -151,6 +151,11 @@ class Store:
         """Names of the columns that any block has."""
         return {name for path in self.files_in_use for name in self.headers[path].column_names}
 
+    def column_names_of(self, key: str) -> list[str]:
+        """Names of the columns in the file that holds a scenario's first blocks, if any does."""
+        places = self.places.get(key)
+        return list(self.headers[places[0].file].column_names) if places else []
+
     def have(self, key: str, n_blocks: int, *, tentative: bool = False) -> np.ndarray:
         """Which of a scenario's first blocks are there; shape `(n_blocks,)`.
 

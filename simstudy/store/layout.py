@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from simstudy.design import Plan, Scenario, scenario_key
+from simstudy.design import Plan, Scenario
 from simstudy.measures import MomentMeasure
 
 RESERVED = ("scenario", "rep")
@@ -24,6 +24,7 @@ class Block(NamedTuple):
     number: int
     columns: dict[str, np.ndarray]
     n_failed: int
+    key: str  # of the scenario, or of one method of it
     machine: bool = False  # whether it failed by the machine's fault, and not by a method's
 
 
@@ -64,7 +65,7 @@ class KeepReplicates:
 def _rows_of_block(plan: Plan, block: Block) -> pa.Table:
     size = plan.block_size
     rep = np.arange(block.number * size, (block.number + 1) * size, dtype=np.int64)
-    key = pa.repeat(pa.scalar(scenario_key(block.scenario)), size)
+    key = pa.repeat(pa.scalar(block.key), size)
     arrays: dict[str, Any] = {"scenario": key, "rep": rep}
     failed = failed_cells(block.columns)
     for name, array in block.columns.items():

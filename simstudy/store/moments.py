@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from simstudy.design import Plan, scenario_key
+from simstudy.design import Plan
 from simstudy.errors import StudyError
 from simstudy.lazy.pyarrow import pc
 from simstudy.measures import Measure, MomentMeasure, Moments
@@ -42,7 +42,7 @@ class KeepMoments:
     def __call__(self, _plan: Plan, blocks: Sequence[Block]) -> pa.Table:
         rows = [self._row(block) for block in blocks]
         lists = {name: _lists([row[name] for row in rows]) for name in rows[0]}
-        keys = [scenario_key(block.scenario) for block in blocks]
+        keys = [block.key for block in blocks]
         return pa.table({"scenario": keys, "rep": [block.number for block in blocks], **lists})
 
     def _row(self, block: Block) -> dict[str, np.ndarray]:

@@ -15,6 +15,7 @@ FOLLOWED = {
     "simstudy.engine.block",
     "simstudy.engine.columns",
     "simstudy.engine.failures",
+    "simstudy.engine.methods",
     "simstudy.store.columns",
     "simstudy.store.layout",
 }

@@ -75,8 +75,8 @@ class Simulation:
 
     def _draw(self, plan: Plan, wanted: Mapping[str, int]) -> Outcome:
         """What is missing of so many blocks of each scenario, by key."""
-        assignment = Assignment(plan, self._store, KeepReplicates())
-        jobs = missing_jobs(plan, wanted, self._store)
+        assignment = Assignment(plan.drawn, self._store, KeepReplicates())
+        jobs = missing_jobs(plan.drawn, plan.drawn_sizes(wanted), self._store)
         outcome = run_jobs(assignment, jobs, workers=self.workers)
         self._store.scan()
         return outcome

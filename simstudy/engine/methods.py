@@ -1,0 +1,243 @@
+"""Methods: what each is given of a block's data, and what its columns must be beside others'."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from simstudy.design import Analysed, Method, Scenario
+from simstudy.engine.failures import EachReplicate
+from simstudy.errors import StudyError, nearest
+from simstudy.identity.streams import Streams
+from simstudy.store.layout import ERROR
+
+Data = Mapping[str, Any]
+"""What a scenario draws, by name: arrays with the replicate first, or constants."""
+
+OWN = ("streams", "rng")
+"""What a method may ask for that is neither data nor a factor."""
+
+Returned = tuple[str, Sequence[str]]
+"""A method's name, and the names of the columns that it returned."""
+
+CONSTANTS = (type(None), bool, int, float, complex, str, bytes, np.generic)
+TEXTS = (ERROR, "warning")  # columns that a method has only where there is something to say
+
+
+# ---------------------------------------------------------------- data
+def checked_data(scenario: Scenario, raw: Any, n_rep: int) -> Data:
+    """What `draw` returned, by name, as methods are given it: arrays cannot be written into."""
+    if not isinstance(raw, Mapping):
+        raise StudyError(
+            f"draw returned {type(raw).__name__}, not data by name: return a dict of arrays, and "
+            "methods get those that their parameters name."
+        )
+    factors = _factors(scenario)
+    for name, value in raw.items():
+        _refuse_name(scenario, name, factors)
+        _refuse_shape(name, value, n_rep)
+    return {name: _read_only(value) for name, value in raw.items()}
+
+
+def _refuse_name(scenario: Scenario, name: Any, factors: Mapping[str, Any]) -> None:
+    if name in factors:
+        raise StudyError(
+            f"draw returned {name!r}, which is a factor of {type(scenario).__name__} too, so a "
+            "method that asks for it could mean either: rename what draw returns."
+        )
+    if not (isinstance(name, str) and name.isidentifier()) or name in OWN:
+        raise StudyError(
+            f"draw returned data named {name!r}, which no parameter of a method can ask for: "
+            f"give it the name of a variable other than {' and '.join(OWN)}."
+        )
+
+
+def _refuse_shape(name: str, value: Any, n_rep: int) -> None:
+    if isinstance(value, list):
+        raise StudyError(
+            f"draw returned {name!r} as a list, which may be a replicate each or a constant: "
+            "return an array with the replicate as first axis, or a tuple for a constant."
+        )
+    if isinstance(value, np.ndarray) and value.ndim and len(value) != n_rep:
+        raise StudyError(
+            f"draw returned {name!r} of shape {value.shape}; with n_rep={n_rep} its first axis "
+            f"must be {n_rep}, one entry for each replicate. Give a constant as a tuple."
+        )
+
+
+def _read_only(value: Any) -> Any:
+    """A view that refuses to be written into, where that can be had."""
+    if type(value) is not np.ndarray:
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
+def may_be_shared(data: Data) -> bool:
+    """Whether nothing that one method does to these data can be seen by another."""
+    return all(map(_is_fixed, data.values()))
+
+
+def _is_fixed(value: Any) -> bool:
+    if type(value) is np.ndarray:
+        return not value.dtype.hasobject
+    if type(value) is tuple:
+        return all(map(_is_fixed, value))
+    return isinstance(value, CONSTANTS)
+
+
+class LastData:
+    """The data of the last block, for the methods that come to it one after the other.
+
+    Data that a method could change are drawn anew for each, so that no number depends on whether
+    they were kept.
+
+    Attributes
+    ----------
+    seconds
+        Spent on drawing so far.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self.seconds = clock, 0.0
+        self._of: tuple[Scenario, int] | None = None
+        self._data: Data = {}
+
+    def __call__(self, scenario: Scenario, block: int, draw: Callable[[], Data]) -> Data:
+        """The data of a block of a scenario of one plan."""
+        if self._of is None or self._of[0] is not scenario or self._of[1] != block:
+            self._of, self._data = None, {}
+            data = self._timed(draw)
+            if not may_be_shared(data):
+                return data
+            self._of, self._data = (scenario, block), data
+        return self._data
+
+    def _timed(self, draw: Callable[[], Data]) -> Data:
+        start = self._clock()
+        try:
+            return draw()
+        finally:
+            self.seconds += self._clock() - start
+
+
+# ---------------------------------------------------------------- what a method is given
+def analysed(drawn: Analysed, data: Data, streams: Streams, n_rep: int) -> Any:
+    """What a method returns of a block: columns by name, to be checked.
+
+    Raises
+    ------
+    StudyError
+        Where it asks for what there is not.
+    """
+    scenario, function = drawn.scenario, drawn.method.function
+    if isinstance(function, EachReplicate):
+        own = {"rng": streams.of_replicate}
+        given = _given(drawn.method, function.analyse, scenario, data, own)
+        return function.columns(given, n_rep)
+    return function(**_given(drawn.method, function, scenario, data, {"streams": streams}))
+
+
+def _given(
+    method: Method,
+    function: Callable[..., Any],
+    scenario: Scenario,
+    data: Data,
+    own: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What a function's parameters name; one with a default keeps it where nothing has its name."""
+    known = {**_factors(scenario), **data, **own}
+    given = {}
+    for parameter in _parameters(method, function):
+        if parameter.name in known:
+            given[parameter.name] = known[parameter.name]
+        elif parameter.default is parameter.empty:
+            raise _unknown(method, scenario, parameter.name, known)
+    return given
+
+
+def _parameters(method: Method, function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    """Parameters that may be given; those that a partial fixes are not."""
+    fixed = function.keywords if isinstance(function, partial) else {}
+    for parameter in _signature(method, function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise StudyError(
+                f"method {method.name!r} takes {parameter}, and parameters name what a method is "
+                "given: name each of them."
+            )
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise StudyError(
+                f"method {method.name!r} takes {parameter.name!r} by position only, and is given "
+                "everything by name: leave out the '/'."
+            )
+        if parameter.name not in fixed:
+            yield parameter
+
+
+def _signature(method: Method, function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        raise StudyError(
+            f"method {method.name!r} is {function!r}, whose parameters Python cannot tell, so "
+            "nobody knows what to give it: wrap it in a function that names them."
+        ) from None
+
+
+def _unknown(method: Method, scenario: Scenario, name: str, known: Mapping[str, Any]) -> StudyError:
+    if name in OWN:
+        other = "each_replicate(...)" if name == "rng" else "a method that takes a whole block"
+        return StudyError(
+            f"method {method.name!r} asks for {name!r}, which {other} is given; "
+            f"here ask for {' or '.join(own for own in OWN if own in known)}."
+        )
+    return StudyError(
+        f"method {method.name!r} asks for {name!r}, which is neither drawn by "
+        f"{type(scenario).__name__} nor a factor of it; {nearest(name, known)}"
+    )
+
+
+def _factors(scenario: Scenario) -> dict[str, Any]:
+    return {field.name: getattr(scenario, field.name) for field in fields(scenario)}
+
+
+# ---------------------------------------------------------------- columns beside other methods'
+def without_truth_values(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Truth values as 0 and 1, so that a table can hold them beside another method's floats."""
+    return {
+        name: column.astype(np.int8) if column.dtype.kind == "b" else column
+        for name, column in columns.items()
+    }
+
+
+def refuse_other_columns(returned: Sequence[Returned]) -> None:
+    """Refuse methods that differ in the columns they return, of which one table is to be made.
+
+    Parameters
+    ----------
+    returned
+        A method that only failed has no columns of values, and differs from none.
+    """
+    some = [(name, values_among(columns)) for name, columns in returned]
+    first, *others = [(name, columns) for name, columns in some if columns] or [("", set())]
+    for name, columns in others:
+        if columns != first[1]:
+            raise StudyError(
+                f"methods {first[0]!r} and {name!r} return different columns: "
+                f"{_said(first[0], first[1] - columns)}{_said(name, columns - first[1])}so no "
+                "measure could be taken of both. Return the same columns from every method, NaN "
+                "where there is nothing to say (may_be_missing names such columns)."
+            )
+
+
+def _said(name: str, alone: set[str]) -> str:
+    return f"only {name!r} returns {', '.join(map(repr, sorted(alone)))}; " if alone else ""
+
+
+def values_among(columns: Sequence[str]) -> set[str]:
+    """Columns that hold values, and not what went wrong."""
+    return set(columns) - set(TEXTS)
