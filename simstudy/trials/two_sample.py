@@ -3,7 +3,7 @@
 `TwoSample` draws; each function of `METHODS` analyses, by parameters that name what it is given.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,7 +179,7 @@ def _trimmed(x: Float[np.ndarray, " obs"]) -> tuple[float, float, int]:
     return float(kept.mean()), squares / (len(kept) * (len(kept) - 1)), len(kept) - 1
 
 
-METHODS = {
+METHODS: dict[str, Callable[..., Any]] = {
     "student": student,
     "welch": welch,
     "trimmed_t": each_replicate(trimmed_t),
@@ -192,10 +192,9 @@ METHODS = {
 
 
 def _columns(found: Comparison, alpha: float, truth: float) -> Columns:
-    columns = found._asdict() | _about(found.p, alpha, truth)
-    lost = np.isnan(found.p)
+    columns, lost = found._asdict() | _about(found.p, alpha, truth), np.isnan(found.p)
     if lost.any():
-        columns["error"] = np.where(lost, NO_ANSWER, None)
+        columns["error"] = np.array([NO_ANSWER if gone else None for gone in lost], dtype=object)
     return columns
 
 
