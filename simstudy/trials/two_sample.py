@@ -95,7 +95,8 @@ class TwoSample:
         }
 
     def _standardised(self, rng: np.random.Generator, n_rep: int, n_obs: int) -> Sample:
-        return (self.dgp.draw(rng, n_rep, n_obs) - self.dgp.mean) / np.sqrt(self.dgp.variance)
+        about_mean = self.dgp.draw(rng, n_rep, n_obs) - self.dgp.mean
+        return np.asarray(about_mean / np.sqrt(self.dgp.variance))
 
 
 # ---------------------------------------------------------------- methods
