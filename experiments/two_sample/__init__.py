@@ -1,0 +1,1 @@
+"""Two samples with unequal variances: study, figures and claims."""

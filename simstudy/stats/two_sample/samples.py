@@ -1,0 +1,115 @@
+"""What every comparison of two samples is given and gives: checks, answers, standard errors."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simstudy.errors import DesignError
+from simstudy.shapes import Bool, Float
+from simstudy.stats.arguments import check_proportion
+
+Sample = Float[np.ndarray, "rep obs"]
+First = Float[np.ndarray, "rep first"]
+Second = Float[np.ndarray, "rep second"]
+PerRep = Float[np.ndarray, " rep"]
+
+
+class Comparison(NamedTuple):
+    """What a method says of each replicate's first sample less its second.
+
+    `p` is two-sided, and the interval holds the differences that the test does not reject, so
+    p < alpha where it leaves out 0. `lower` and `upper`, in the units of the data as is
+    `estimate`, are infinite where the method rejects no difference that is large enough on that
+    side. Where a method has no answer, `p` and the limits are NaN.
+    """
+
+    estimate: PerRep
+    lower: PerRep
+    upper: PerRep
+    p: PerRep
+
+
+class Moments(NamedTuple):
+    """First mean less second, and the variances (divisor n - 1) of each mean."""
+
+    difference: PerRep
+    first: PerRep
+    second: PerRep
+
+    @property
+    def std_error(self) -> PerRep:
+        """Of the difference, without pooling; NaN where both samples are constant."""
+        variance = self.first + self.second
+        return np.sqrt(np.where(variance > 0, variance, np.nan))
+
+
+def checked(
+    x: Float[np.ndarray, "..."], y: Float[np.ndarray, "..."], alpha: float
+) -> tuple[First, Second]:
+    """Both samples as floats, one replicate per row.
+
+    Raises
+    ------
+    DesignError
+        Where replicates do not match, or a sample has fewer than two observations.
+    """
+    check_proportion("alpha", alpha, "a test of that level")
+    first, second = (np.asarray(sample, dtype=float) for sample in (x, y))
+    if first.ndim != 2 or second.ndim != 2 or len(first) != len(second):
+        raise DesignError(
+            f"samples of shapes {first.shape} and {second.shape} do not pair up, so replicates "
+            "cannot be told apart. Give both one replicate per row: x[np.newaxis] for one sample."
+        )
+    n_least = min(first.shape[1], second.shape[1])
+    if n_least < 2:
+        raise DesignError(
+            f"a sample of {n_least} observations has no spread, so a difference cannot be judged. "
+            "Give at least 2 in each sample."
+        )
+    return first, second
+
+
+def moments(x: First, y: Second) -> Moments:
+    """Of two samples that are `checked`."""
+    with np.errstate(invalid="ignore"):  # infinite observations have no variance
+        difference = x.mean(axis=1) - y.mean(axis=1)
+        return Moments(difference, _variance_of_mean(x), _variance_of_mean(y))
+
+
+def centred(x: Sample) -> Sample:
+    """About the mean of each row."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(x - x.mean(axis=1, keepdims=True))
+
+
+def _variance_of_mean(x: Sample) -> PerRep:
+    """Exactly 0 for equal observations: their mean may differ from them by a rounding."""
+    variance = x.var(axis=1, ddof=1) / x.shape[1]
+    return np.where(x.max(axis=1) == x.min(axis=1), 0.0, variance)
+
+
+def no_answer(x: First, y: Second) -> Bool[np.ndarray, " rep"]:
+    """Where an observation is not finite."""
+    return np.asarray(~(np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)))
+
+
+def fewest_as_extreme(n_drawn: int, alpha: float) -> int:
+    """How many of the drawn statistics must be as extreme for (1 + #) / (1 + drawn) >= alpha.
+
+    In floating point as p-values are compared, so that a test and its interval agree to the last
+    draw: 49 of 999 at 0.05.
+
+    References
+    ----------
+    Phipson & Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1), 39.
+    """
+    return int(np.searchsorted(np.arange(1, n_drawn + 2) / (n_drawn + 1), alpha))
+
+
+def check_drawn(name: str, n_drawn: int, *, least: int) -> None:
+    """Refuse fewer resamples or partitions."""
+    if n_drawn < least:
+        raise DesignError(
+            f"{name}={n_drawn} draws leave nothing to hold the statistic against. Use at least "
+            f"{least} (999 are usual)."
+        )

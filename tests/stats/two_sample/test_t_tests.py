@@ -1,0 +1,137 @@
+"""Student's and Welch's tests against scipy, and their levels against exact theory."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from simstudy.errors import DesignError
+from simstudy.stats.two_sample import theory
+from simstudy.stats.two_sample.samples import checked, fewest_as_extreme
+from simstudy.stats.two_sample.t_tests import student, welch
+from tests.support import assert_within_mcse, replicates_to_catch
+
+SCIPY = {welch: False, student: True}  # whether variances are taken as equal
+ALPHA = 0.05
+SIZES = [(2, 2), (2, 9), (10, 30), (40, 12)]
+
+
+def samples(n1: int, n2: int, n_rep: int = 4, *, sd: float = 3.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n1)
+    return sd * rng.normal(size=(n_rep, n1)) + 0.5, rng.exponential(size=(n_rep, n2))
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize("method", SCIPY)
+def test_answers_are_those_of_scipy(method, sizes):
+    x, y = samples(*sizes)
+    found = method(x, y, alpha=0.1)
+    known = stats.ttest_ind(x, y, axis=1, equal_var=SCIPY[method])
+    interval = known.confidence_interval(0.9)
+    np.testing.assert_allclose(found.p, known.pvalue, rtol=1e-10)
+    np.testing.assert_allclose(found.lower, interval.low, rtol=1e-10)
+    np.testing.assert_allclose(found.upper, interval.high, rtol=1e-10)
+
+
+@pytest.mark.parametrize("method", SCIPY)
+def test_a_constant_sample_beside_one_that_is_not_has_an_answer(method):
+    x, y = np.full((1, 3), 0.1), np.array([[1.0, 2.0, 4.0]])
+    assert 0 < method(x, y).p[0] < 1
+
+
+@pytest.mark.parametrize("method", SCIPY)
+def test_two_constant_samples_have_none(method):
+    found = method(np.full((1, 3), 0.1), np.full((1, 4), 0.3))
+    assert found.estimate[0] == pytest.approx(-0.2)
+    assert np.isnan([found.p[0], found.lower[0], found.upper[0]]).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("method", SCIPY)
+def test_an_observation_that_is_not_finite_costs_its_replicate_alone(method, value):
+    x, y = samples(5, 6)
+    x[1, 2] = value
+    assert np.isnan(method(x, y).p).tolist() == [False, True, False, False]
+
+
+def test_samples_that_do_not_pair_up_are_refused():
+    with pytest.raises(DesignError, match=r"shapes \(4, 5\) and \(3, 6\) do not pair up"):
+        checked(np.ones((4, 5)), np.ones((3, 6)), ALPHA)
+    with pytest.raises(DesignError, match="Give both one replicate per row"):
+        checked(np.ones(5), np.ones(6), ALPHA)
+
+
+def test_a_single_observation_and_a_level_in_percent_are_refused():
+    with pytest.raises(DesignError, match="a sample of 1 observations has no spread"):
+        student(np.ones((4, 5)), np.ones((4, 1)))
+    with pytest.raises(DesignError, match="alpha=5 is not a proportion"):
+        student(np.ones((4, 5)), np.ones((4, 5)), alpha=5)
+
+
+@pytest.mark.parametrize("n_drawn", [1, 19, 99, 999, 1999])
+@pytest.mark.parametrize("alpha", [0.01, 0.025, 0.05, 0.1])
+def test_fewest_as_extreme_is_the_first_count_that_is_not_rejected(n_drawn, alpha):
+    n_needed = fewest_as_extreme(n_drawn, alpha)
+    p = [(1 + n) / (1 + n_drawn) for n in range(n_drawn + 1)]
+    assert n_needed == sum(share < alpha for share in p)
+
+
+# Theory ------------------------------------------------------------------------------------------
+
+CASES = [(10, 30, 4.0, 0.0), (10, 30, 4.0, 2.8), (30, 10, 9.0, 2.8), (2, 3, 1.0, 0.0)]
+ERROR = 0.01
+N_REP = replicates_to_catch(ERROR, sd=0.5, comparisons=len(CASES))
+
+
+def rejections(method, n1: int, n2: int, variance_ratio: float, effect: float) -> float:
+    """Share of normal samples in which the method rejects."""
+    rng = np.random.default_rng(7)
+    x = np.sqrt(variance_ratio) * rng.normal(size=(N_REP, n1))
+    x += effect * np.sqrt(variance_ratio / n1 + 1 / n2)
+    return float((method(x, rng.normal(size=(N_REP, n2))).p < ALPHA).mean())
+
+
+RATES = {welch: theory.welch_rejection, student: theory.student_rejection}
+
+
+def hold_against_theory(method, rate) -> None:
+    exact = np.array([rate(*case[:3], effect=case[3]) for case in CASES])
+    found = [rejections(method, *case) for case in CASES]
+    assert_within_mcse(found, exact, np.sqrt(exact * (1 - exact) / N_REP))
+
+
+@pytest.mark.parametrize("method", RATES)
+def test_normal_data_are_rejected_as_often_as_theory_says(method):
+    hold_against_theory(method, RATES[method])
+
+
+def test_that_test_catches_one_for_the_other():
+    with pytest.raises(AssertionError, match="suspect the code"):
+        hold_against_theory(welch, RATES[student])
+
+
+@pytest.mark.parametrize("sizes", SIZES)
+def test_students_test_has_its_level_under_equal_variances(sizes):
+    assert theory.student_rejection(*sizes, 1.0, alpha=0.07) == pytest.approx(0.07, rel=1e-12)
+
+
+def test_more_nodes_change_nothing(monkeypatch):
+    rates = [rate(10, 30, 4.0, effect=2.8) for rate in RATES.values()]
+    monkeypatch.setattr(theory, "N_NODES", 2 * theory.N_NODES)
+    again = [rate(10, 30, 4.0, effect=2.8) for rate in RATES.values()]
+    assert rates == pytest.approx(again, rel=1e-12)
+
+
+def test_in_large_samples_student_has_the_pooled_size():
+    for ratio in (0.25, 1.0, 9.0):
+        exact = theory.student_rejection(10_000, 30_000, ratio)
+        assert exact == pytest.approx(theory.pooled_size(10_000, 30_000, ratio), rel=1e-3)
+
+
+def test_nodes_and_weights_are_those_of_scipy():
+    n1, n2 = 5, 30
+    nodes, weights = special.roots_jacobi(theory.N_NODES, (n2 - 3) / 2, (n1 - 3) / 2)
+    found = theory._shares(n1, n2, theory.N_NODES)
+    np.testing.assert_allclose(found.share, (1 + nodes) / 2, rtol=1e-9)
+    moments = [found.weight @ found.share**power for power in range(4)]
+    known = [weights @ ((1 + nodes) / 2) ** power / weights.sum() for power in range(4)]
+    assert moments == pytest.approx(known, rel=1e-12)
