@@ -39,12 +39,19 @@ def _only_binds(statement: ast.stmt) -> bool:
     if isinstance(statement, Imports | ast.Pass):
         return True
     if isinstance(statement, Definition):  # what a project's own fills is seen in its table
-        return not any(map(_reaches_out, statement.decorator_list))
+        return _says_types(statement) or not any(map(_reaches_out, statement.decorator_list))
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
     if isinstance(statement, ast.Assign):
         return all(map(_is_plain_target, statement.targets))
     return isinstance(statement, ast.AnnAssign) and _is_plain_target(statement.target)
+
+
+def _says_types(statement: Definition) -> bool:
+    """Whether it is one of the signatures of a function, which has no body: not numba's."""
+    return [*map(ast.unparse, statement.decorator_list)] == ["overload"] and (
+        [*map(ast.unparse, statement.body)] == ["..."]
+    )
 
 
 def _reaches_out(decorator: ast.expr) -> bool:
