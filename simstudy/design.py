@@ -245,6 +245,11 @@ def scenario_behind(drawn: OfSomeClass) -> OfSomeClass:
     return drawn.scenario if isinstance(drawn, Analysed) else drawn
 
 
+def method_of(drawn: OfSomeClass) -> str:
+    """The name of the method that analyses a scenario's data; empty where it simulates."""
+    return drawn.method.name if isinstance(drawn, Analysed) else ""
+
+
 def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
     """The factors of a scenario as plain values; parts are shown by identity, data by name."""
     if isinstance(scenario, Analysed):
@@ -335,6 +340,13 @@ class Plan:
         """Sizes by the keys of what is drawn, from sizes by the scenarios' keys."""
         return {drawn: n for key, n in sizes.items() for drawn in self.drawn_keys[key]}
 
+    def of_methods(self, names: Iterable[str]) -> "Plan":
+        """The same plan for some of its methods: no stream moves."""
+        named = {method.name: method for method in self.methods}
+        chosen = {name: named[name] for name in names}
+        axes = {**self.axes, self.methods_axis: tuple(chosen)}
+        return replace(self, methods=tuple(chosen.values()), axes=axes)
+
     # ---------------------------------------------------------------- names
     def identity_of(self, scenario: Scenario) -> str:
         """The identity of a scenario: of the plan's own ones as it was at first."""
@@ -347,8 +359,8 @@ class Plan:
     def streams(self, scenario: Scenario, block: int) -> Streams:
         """The random streams of one block: of its data, or a method's own."""
         study = f"{self.name}/{self.block_size}"
-        method = scenario.method.name if isinstance(scenario, Analysed) else ""
-        return Streams(self.seed, study, self._address_of(scenario_behind(scenario)), block, method)
+        address = self._address_of(scenario_behind(scenario))
+        return Streams(self.seed, study, address, block, method_of(scenario))
 
     def _address_of(self, scenario: Scenario) -> str:
         if not self.common:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from simstudy.engine.refusals import (
     check_keep,
     check_methods,
     check_n_rep,
+    check_redraw,
     check_retry,
     check_seed,
     check_shard,
@@ -38,6 +39,7 @@ from simstudy.store.disk import trouble_in_words
 from simstudy.store.home import Home
 from simstudy.store.layout import Keep, KeepReplicates
 from simstudy.store.moments import KeepMoments, streamable
+from simstudy.store.owner import Owner
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
@@ -58,7 +60,7 @@ class Study:
     measures
         What is estimated; each row of the summary is one of them in one scenario.
     methods
-        What analyses the data that scenarios draw, by name: see above. None where scenarios
+        What analyses the data that scenarios draw, by name: see below. None where scenarios
         simulate.
     methods_axis
         Name of the axis that methods make.
@@ -83,6 +85,66 @@ class Study:
         measures; `abort` stops the run; `impute_worst` records it and counts it as `worst`.
     worst
         For `impute_worst`, by column, the value that counts most against a method.
+
+    Notes
+    -----
+    A scenario may `simulate`: draw and analyse a block in one call. Or it may `draw` data that the
+    study's `methods` analyse, each drawn, stored, timed and failing apart: a method that is added,
+    edited or removed draws nothing of the others and moves no bit of them.
+
+    A method is a function of a whole block, or `each_replicate(function)` of one replicate. Its
+    parameters name what it is given: data that `draw` returned, factors of the scenario, and
+    `streams` (of one replicate: `rng`), random numbers of the method's own. Data cannot be written
+    into. It returns columns `(rep,)` or `(rep, *axes)`, of one replicate a number each, and every
+    method returns the same ones; truth values are kept as 0 and 1.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from scipy import stats
+    >>> from simstudy import Study, each_replicate, grid
+    >>> from simstudy.measures import rejection_rate
+
+    >>> @dataclass(frozen=True)
+    ... class TwoSample:
+    ...     n1: int
+    ...     n2: int
+    ...     alpha: float = 0.05
+    ...
+    ...     def draw(self, streams, n_rep):
+    ...         rng = streams("data")
+    ...         return {
+    ...             "x": rng.normal(size=(n_rep, self.n1)),
+    ...             "y": rng.normal(scale=3.0, size=(n_rep, self.n2)),
+    ...         }
+
+    >>> def welch(x, y, alpha):
+    ...     p = stats.ttest_ind(x, y, axis=1, equal_var=False).pvalue
+    ...     return {"p": p, "reject": p <= alpha}
+
+    >>> def permuted(x, y, alpha, rng):  # one replicate
+    ...     both = stats.permutation_test(
+    ...         (x, y), lambda x, y: x.mean() - y.mean(), n_resamples=99, random_state=rng
+    ...     )
+    ...     return {"p": both.pvalue, "reject": both.pvalue <= alpha}
+
+    >>> study = Study(
+    ...     "two_sample_tests",
+    ...     grid(TwoSample, n1=20, n2=5),
+    ...     measures=[rejection_rate("reject", name="type_1_error")],
+    ...     methods={"welch": welch, "permuted": each_replicate(permuted)},
+    ...     block_size=100,
+    ... )
+    >>> result = study.run(n_rep=200)
+    >>> result.summary[["n1", "n2", "method", "measure", "n_rep"]]
+       n1  n2    method       measure  n_rep
+    0  20   5     welch  type_1_error    200
+    1  20   5  permuted  type_1_error    200
+    >>> paired = result.contrast(
+    ...     "type_1_error", axis="method", first="permuted", second="welch"
+    ... )
+    >>> bool(paired["estimate"].item() > 0)  # under unequal variances the small sample misleads it
+    True
     """
 
     name: str
@@ -175,6 +237,7 @@ class Study:
         shard: tuple[int, int] | None = None,
         restart: bool = False,
         retry: str | None = None,
+        redraw: str | Collection[str] = (),
         precision: Mapping[str, Any] | None = None,
         max_rep: int = 1_000_000,
         progress: Progress | None = None,
@@ -199,6 +262,9 @@ class Study:
         retry
             `failed`: draw the blocks with recorded failures again, and keep what comes of it.
             (Blocks that the machine made fail, by killing a worker, say, always are.)
+        redraw
+            Methods whose code has changed since their blocks were stored: these are drawn anew,
+            and no other method's. (What the old code drew stays in the folder, as another's.)
         precision
             Monte Carlo standard errors to reach, by measure: `{"power": 0.005}`, or `"2%"` of the
             estimate. Each scenario then runs on, from `n_rep` up to `max_rep` replicates, until
@@ -213,10 +279,12 @@ class Study:
         check_n_rep(n_rep)
         check_keep(keep, n_rep, self.block_size)
         check_retry(retry)
+        redraw = check_redraw(redraw, self.methods)
         check_shard(shard, precision or {})
         targets = read_targets(precision or {}, self.measures)
         plan = self.plan(seed)
-        work = self._begun(plan, out, keep, restart, workers or Workers(), progress or Silent())
+        home = partial(Home.open, plan.drawn, out, restart=restart, redraw=redraw)
+        work = self._begun(plan, home, keep, workers or Workers(), progress or Silent())
         sizes: Mapping[str, int] = dict.fromkeys(plan.keys, int(n_rep))
         result_of = partial(self._result, plan, work.home, work.outcome, work.keep)
         with trouble_in_words(work.home.store.folder):
@@ -237,9 +305,8 @@ class Study:
     def _begun(
         self,
         plan: Plan,
-        out: str | os.PathLike[str] | None,
+        home: Callable[[Owner, Keep], Home],
         keep: str,
-        restart: bool,
         workers: Workers,
         progress: Progress,
     ) -> Drawing:
@@ -247,14 +314,16 @@ class Study:
         self._check_data(plan)
         kept = self.kept(keep)
         ownership = ownership_of(plan, kept.measures, self.worst)
-        home = Home.open(plan.drawn, out, ownership.owner, kept, restart=restart)
-        work = Drawing(plan.drawn, home, kept, ownership, workers, progress)
+        opened = home(ownership.owner, kept)
+        work = Drawing(plan.drawn, opened, kept, ownership, workers, progress)
         work.say_unfollowed()
         return work
 
     def _check_data(self, plan: Plan) -> None:
         """Refuse data that changed since the study was made: its scenarios are named by them."""
-        parts = {id(part): part for drawn in plan.drawn.scenarios for part in data_parts(drawn)}
+        parts = {
+            id(part): part for own in (*plan.scenarios, *plan.methods) for part in data_parts(own)
+        }
         for part in parts.values():
             part.check(anew=True)
 
@@ -311,7 +380,7 @@ class Study:
             )
         sizes = {key: there[key] for key in begun.keys}
         result = self._result(begun, home, Outcome(), keep, sizes)
-        return replace(result, design=tuple(plan.keys))
+        return replace(result, design=tuple(plan.drawn.keys))
 
     def forecast(
         self, precision: Mapping[str, Any], n_rep: int | None = None, seed: int = 1

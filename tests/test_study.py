@@ -1,6 +1,7 @@
 """What a study declares, what it refuses, and what a run promises."""
 
 import dataclasses
+import doctest
 import json
 from dataclasses import dataclass
 
@@ -275,3 +276,11 @@ def test_an_address_of_another_study_is_refused():
 def test_an_axis_and_a_factor_cannot_share_a_name():
     with pytest.raises(StudyError, match="'n_obs' is a factor of the scenarios and an axis"):
         Study("toy", toy.study().scenarios, axes={"n_obs": ("a", "b")})
+
+
+def test_the_example_of_methods_is_run():
+    example = doctest.DocTestParser().get_doctest(
+        Study.__doc__, {"__name__": "__main__"}, "Study", None, None
+    )
+    assert len(example.examples) > 8
+    assert doctest.DocTestRunner().run(example).failed == 0

@@ -72,10 +72,10 @@ class FromMoments:
     def __call__(self, scenario: Scenario, measure: Measure) -> Estimates:
         assert isinstance(measure, MomentMeasure)
         keys = self.plan.drawn_keys[scenario_key(scenario)]
-        each = [self._of_one(key, measure) for key in keys]
+        each = [self._of_drawn(key, measure) for key in keys]
         return stacked_estimates(each) if self.plan.methods else each[0]
 
-    def _of_one(self, key: str, measure: MomentMeasure) -> Estimates:
+    def _of_drawn(self, key: str, measure: MomentMeasure) -> Estimates:
         merged = merged_moments(measure.name, self._read(key))
         if self._drawn.axes and np.ndim(merged.n) == 0:
             merged = spread_over(merged, self._cells_elsewhere(measure.name))

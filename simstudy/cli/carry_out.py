@@ -57,6 +57,7 @@ def run(request: Request) -> int:
             shard=read_shard(settings.shard),
             restart=settings.restart,
             retry=settings.retry,
+            redraw=settings.redraw or (),
             precision=settings.precision,
             max_rep=settings.max_rep,
             progress=bar,

@@ -48,12 +48,14 @@ def take_inventory(request: Request) -> Inventory:
     """
     from simstudy.engine.jobs import Job, failed_jobs, in_shard, missing_jobs
     from simstudy.engine.ownership import ownership_of
+    from simstudy.engine.refusals import check_redraw
     from simstudy.store.home import Home
 
     settings, study = request.settings, request.study
     plan, kept = study.plan(settings.seed).drawn, study.kept(settings.keep)
     owner = ownership_of(plan, kept.measures, study.worst).owner
-    home = Home.open(plan, _existing_out(request), owner, kept)
+    redraw = check_redraw(settings.redraw or (), study.methods)
+    home = Home.open(plan, _existing_out(request), owner, kept, redraw=redraw)
     blocks = dict.fromkeys(plan.keys, plan.n_blocks(request.n_rep))
     every = [Job(plan.keys[key], block, key) for key, n in blocks.items() for block in range(n)]
     shard = read_shard(settings.shard) or (1, 1)

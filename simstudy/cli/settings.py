@@ -27,6 +27,7 @@ class Settings:
     restart: bool = option("delete this study's stored blocks first", default=False)
     replace: bool = option("publish over the results of other settings", default=False)
     retry: str | None = option("draw blocks with recorded failures again", one_of=("failed",))
+    redraw: str | None = option("methods whose code has changed, to be drawn anew")
     precision: dict[str, Any] = field(default_factory=dict)
     max_rep: int = option(
         "most replicates in a scenario, where precision decides", default=1_000_000, at_least=1

@@ -6,12 +6,11 @@ from functools import cached_property
 
 from simstudy.design import Analysed, Plan, scenario_behind
 from simstudy.engine.jobs import Job
-from simstudy.engine.methods import Returned
+from simstudy.engine.methods import Returned, column_over
 from simstudy.engine.ownership import Ownership, digest_of
 from simstudy.engine.tasks import Task
 from simstudy.store.blocks import Store
-from simstudy.store.columns import simulated_columns
-from simstudy.store.layout import Keep, KeepReplicates
+from simstudy.store.layout import Keep, KeepReplicates, column_of
 
 
 @dataclass(frozen=True)
@@ -49,14 +48,27 @@ class Assignment:
 
     def _stored_beside(self, jobs: Sequence[Job]) -> Iterator[tuple[str, Returned]]:
         """By scenario key, a stored method that is not drawn with these jobs, and its columns."""
+        if not isinstance(self.keep, KeepReplicates):
+            return  # moments say nothing of columns
         drawn = {job.key for job in jobs}
-        scenarios = {id(each): each for each in (scenario_behind(job.scenario) for job in jobs)}
-        for place, scenario in scenarios.items() if isinstance(self.keep, KeepReplicates) else ():
-            methods = [named for named in self._methods.get(place, ()) if named[1] not in drawn]
-            for name, key in methods:
-                if stored := self.store.column_names_of(key):
-                    yield self.plan.key_of(scenario), (name, tuple(simulated_columns(stored)))
-                    break
+        for scenario in {
+            id(s): s for s in (scenario_behind(job.scenario) for job in jobs)
+        }.values():
+            beside = (
+                named for named in self._methods.get(id(scenario), ()) if named[1] not in drawn
+            )
+            stored = ((name, self._columns_of(key)) for name, key in beside)
+            found = next((returned for returned in stored if returned[1]), None)
+            if found:
+                yield self.plan.key_of(scenario), found
+
+    def _columns_of(self, key: str) -> tuple[str, ...]:
+        """The columns that are stored of a method, as it returned them."""
+        names = self.store.column_names_of(key)
+        pairs = ((column_of(name), name) for name in names)
+        return tuple(
+            dict.fromkeys(column_over(self.plan, name, wide=name != cell) for name, cell in pairs)
+        )
 
     @cached_property
     def _methods(self) -> dict[int, list[tuple[str, str]]]:

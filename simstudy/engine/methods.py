@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.design import Analysed, Method, Scenario
+from simstudy.design import Analysed, Method, Plan, Scenario
 from simstudy.engine.failures import EachReplicate
 from simstudy.errors import StudyError, nearest
 from simstudy.identity.streams import Streams
-from simstudy.store.layout import ERROR
+from simstudy.store.layout import ERROR, RESERVED
 
 Data = Mapping[str, Any]
 """What a scenario draws, by name: arrays with the replicate first, or constants."""
@@ -21,7 +21,7 @@ OWN = ("streams", "rng")
 """What a method may ask for that is neither data nor a factor."""
 
 Returned = tuple[str, Sequence[str]]
-"""A method's name, and the names of the columns that it returned."""
+"""A method's name, and the columns that it returned, with their axes (`column_over`)."""
 
 CONSTANTS = (type(None), bool, int, float, complex, str, bytes, np.generic)
 TEXTS = (ERROR, "warning")  # columns that a method has only where there is something to say
@@ -240,4 +240,9 @@ def _said(name: str, alone: set[str]) -> str:
 
 def values_among(columns: Sequence[str]) -> set[str]:
     """Columns that hold values, and not what went wrong."""
-    return set(columns) - set(TEXTS)
+    return {name for name in columns if name.partition("[")[0] not in (*RESERVED, *TEXTS)}
+
+
+def column_over(plan: Plan, name: str, *, wide: bool) -> str:
+    """A column with the axes that it has beside the replicate, such as `error[metric]`."""
+    return f"{name}[{', '.join(plan.axes)}]" if wide else name

@@ -1,13 +1,16 @@
 """What a plan's numbers depend on: its settings, its scenarios' values, and their code."""
 
+import itertools
 import json
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
-from simstudy.design import Analysed, Plan, Scenario, scenario_behind
+from simstudy.design import Analysed, Plan, Scenario, method_of, scenario_behind
 from simstudy.engine.columns import checked_columns
+from simstudy.engine.failures import EachReplicate
 from simstudy.engine.methods import analysed, checked_data, without_truth_values
 from simstudy.identity.fingerprint import Fingerprint, Trace, learn_drift, trace
 from simstudy.identity.fingerprint.modules.loaded import loaded_digest
@@ -41,8 +44,8 @@ METHODS = (
     without_truth_values,
 )  # and between its data and a method's columns
 
-Kind = tuple[str | type, ...]
-"""A method, and the classes of a scenario and of its parts: what decides about the code."""
+Kind = tuple[type, ...]
+"""The classes of a scenario and of its parts: what decides about its code."""
 
 OWN_PROCESS = "__main__"  # code that workers are sent, instead of importing it
 
@@ -56,8 +59,8 @@ class Ownership:
     owner
         Whose the blocks are.
     witnesses
-        What to fingerprint, one after the other: a scenario of each kind, with its method where
-        there is one, and the measures whose moments are kept.
+        What to fingerprint, one after the other: a scenario of each kind, every method, and the
+        measures whose moments are kept.
     expected
         What a worker must find for each of them.
     unfollowed
@@ -84,18 +87,22 @@ def ownership_of(
     """
     forget_modules()
     plan = plan.drawn
-    kinds = _by_kind(plan.scenarios)
-    for_measures = [(measure,) for measure in measures]
-    alike = [_used_by(drawn) for drawn in kinds.values()]
-    witnesses = (*(_used_by(drawn[:1]) for drawn in kinds.values()), *for_measures)
-    traces = _checked_traces([*alike, *for_measures])
-    by_kind = dict(zip(kinds, traces, strict=False))
-    settings = _settings(plan) | _moments_made_by(measures, traces[len(kinds) :], plan, worst or {})
+    kinds = _by_kind(map(scenario_behind, plan.scenarios))
+    methods = _methods_of(plan)
+    engine = METHODS if methods else ENGINE
+    beside = [*methods.values(), *((measure,) for measure in measures)]
+    witnesses = (*((scenarios[0], *engine) for scenarios in kinds.values()), *beside)
+    traces = _checked_traces([*((*s, *engine) for s in kinds.values()), *beside])
+    of_kinds, of_methods, of_measures = _split(traces, len(kinds), len(methods))
+    by_kind = dict(zip(kinds, of_kinds, strict=True))
+    own = map(_with_values, methods.values(), of_methods)
+    by_method = dict(zip(methods, own, strict=True))
+    made = _moments_made_by(measures, of_measures, plan, worst or {})
     return Ownership(
         Owner(
-            settings,
+            _settings(plan) | made,
             _values_of(plan, kinds, by_kind),
-            {key: by_kind[_kind_of(scenario)].found for key, scenario in plan.keys.items()},
+            _codes(plan, kinds, by_kind, by_method),
         ),
         witnesses,
         _expected(witnesses, traces),
@@ -103,45 +110,97 @@ def ownership_of(
     )
 
 
-def _kind_of(drawn: Scenario) -> Kind:
-    """Scenarios made of the same classes have the same code, in the hands of the same method."""
-    method = drawn.method.name if isinstance(drawn, Analysed) else ""
-    return (method, *(type(part) for part in parts_of(scenario_behind(drawn))))
+def _split(traces: Sequence[Trace], *sizes: int) -> list[Sequence[Trace]]:
+    """So many of them each, and the rest."""
+    ends = list(itertools.accumulate(sizes, initial=0))
+    return [traces[start:end] for start, end in itertools.pairwise([*ends, len(traces)])]
 
 
-def _used_by(alike: Sequence[Scenario]) -> tuple[Any, ...]:
-    """What the numbers of some scenarios of one kind depend on, the scenarios first."""
-    scenarios = map(scenario_behind, alike)
-    if isinstance(alike[0], Analysed):
-        return (*scenarios, alike[0].method.function, *METHODS)
-    return (*scenarios, *ENGINE)
+def _kind_of(scenario: Scenario) -> Kind:
+    """Scenarios made of the same classes have the same code."""
+    return tuple(type(part) for part in parts_of(scenario))
 
 
 def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
+    """The scenarios of each kind, each once: it may have several methods."""
     kinds: dict[Kind, list[Scenario]] = {}
-    for scenario in scenarios:
+    for scenario in {id(scenario): scenario for scenario in scenarios}.values():
         kinds.setdefault(_kind_of(scenario), []).append(scenario)
     return kinds
+
+
+def _methods_of(plan: Plan) -> dict[str, tuple[Any, ...]]:
+    """By name, what each method's own code is: what it shares with others is the engine's."""
+    drawn = (each.method for each in plan.scenarios if isinstance(each, Analysed))
+    functions = {method.name: method.function for method in drawn}
+    return {name: _used_by(function) for name, function in functions.items()}
+
+
+def _used_by(function: Any) -> tuple[Any, ...]:
+    """What to follow of a method: of `each_replicate`, which is the engine's, what it was given."""
+    if isinstance(function, EachReplicate):
+        return ("each replicate", function.analyse, function.returns)
+    return (function,)
+
+
+def _codes(
+    plan: Plan,
+    kinds: Mapping[Kind, Sequence[Scenario]],
+    by_kind: Mapping[Kind, Trace],
+    by_method: Mapping[str, Fingerprint],
+) -> dict[str, Fingerprint]:
+    """By key, the code of a scenario and of its method; the same object where it is the same."""
+    pairs = itertools.product(kinds, by_method or [""])
+    known = {
+        (kind, method): _merged(by_kind[kind].found, by_method.get(method, {}))
+        for kind, method in pairs
+    }
+    kind_at = {id(scenario): kind for kind, alike in kinds.items() for scenario in alike}
+    return {
+        key: known[kind_at[id(scenario_behind(drawn))], method_of(drawn)]
+        for key, drawn in plan.keys.items()
+    }
+
+
+def _with_values(parts: Sequence[Any], traced: Trace) -> Fingerprint:
+    """What a method is beside functions, whose content is found: an instance, names it returns."""
+    held = [
+        token
+        for part, token in zip(parts, traced.tokens, strict=True)
+        if not isinstance(part, FunctionType)
+    ]
+    return traced.found | (
+        {"the method's own values": "#" + short_hash("|".join(held))} if held else {}
+    )
+
+
+def _merged(scenarios: Fingerprint, methods: Fingerprint) -> Fingerprint:
+    """The entries of both; of one that they say differently, both."""
+    differ = {
+        name: "#" + short_hash(scenarios[name] + said)
+        for name, said in methods.items()
+        if scenarios.get(name, said) != said
+    }
+    return {**scenarios, **methods, **differ}
 
 
 def _values_of(
     plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], traces: Mapping[Kind, Trace]
 ) -> dict[str, str]:
     """By key, a scenario's values as a person reads them, and a hash of all that it holds."""
-    texts = {
-        id(scenario): text
+    said = {
+        id(scenario): f"{typed(scenario)} #{short_hash(text, 8)}"
         for kind, scenarios in kinds.items()
         for scenario, text in zip(scenarios, traces[kind].tokens, strict=False)
     }
     return {
-        key: f"{_in_words(scenario)} #{short_hash(texts[id(scenario)], 8)}"
-        for key, scenario in plan.keys.items()
+        key: _by(method_of(drawn)) + said[id(scenario_behind(drawn))]
+        for key, drawn in plan.keys.items()
     }
 
 
-def _in_words(drawn: Scenario) -> str:
-    by = f"method {drawn.method.name} of " if isinstance(drawn, Analysed) else ""
-    return by + typed(scenario_behind(drawn))
+def _by(method: str) -> str:
+    return f"method {method} of " if method else ""
 
 
 def learn_from_run(plan: Plan, before: Ownership, measures: Sequence[Measure] = ()) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from simstudy.design import Scenario
-from simstudy.errors import ConfigError, StudyError
+from simstudy.errors import ConfigError, StudyError, nearest
 from simstudy.store.layout import ERROR, RESERVED
 
 KEEPS = ("replicates", "summary")
@@ -42,6 +42,18 @@ def check_retry(retry: Any) -> None:
             f"retry={retry}: allowed is failed, which draws blocks with recorded failures again; "
             "nearest that works: retry=failed"
         )
+
+
+def check_redraw(redraw: str | Collection[str], methods: Collection[str]) -> tuple[str, ...]:
+    """Names of methods, of which none is unknown; a text may name several, with commas."""
+    names = redraw.split(",") if isinstance(redraw, str) else redraw
+    for name in names:
+        if name not in methods:
+            raise ConfigError(
+                f"redraw={name}: the study has no such method to draw anew; "
+                + nearest(name, methods)
+            )
+    return tuple(names)
 
 
 def check_n_rep(n_rep: Any) -> None:

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.design import Analysed, Plan, scenario_behind
+from simstudy.design import Analysed, Plan, method_of, scenario_behind
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.failures import is_machine_trouble
 from simstudy.engine.jobs import Job
-from simstudy.engine.methods import LastData, Returned, refuse_other_columns
+from simstudy.engine.methods import LastData, Returned, column_over, refuse_other_columns
 from simstudy.engine.threads import drawn_with_one_thread
 from simstudy.errors import describe
 from simstudy.store.header import TENTATIVE, Group
@@ -104,9 +104,15 @@ def _refuse_other_columns(task: Task, blocks: Sequence[Block]) -> None:
             key = task.plan.key_of(block.scenario.scenario)
             stored = [of for scenario, of in task.beside if scenario == key]
             same_data = returned.setdefault((key, block.number), stored)
-            same_data.append((block.scenario.method.name, tuple(block.columns)))
+            same_data.append(_returned(task.plan, block))
     for of_one_block in returned.values():
         refuse_other_columns(of_one_block)
+
+
+def _returned(plan: Plan, block: Block) -> Returned:
+    wide = {name for name, column in block.columns.items() if column.ndim > 1}
+    columns = tuple(column_over(plan, name, wide=name in wide) for name in block.columns)
+    return method_of(block.scenario), columns
 
 
 def _drawn_block(plan: Plan, job: Job, last: LastData) -> Block:

@@ -29,6 +29,7 @@ from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.whole_files import read_json, write_bytes, write_json
 
 NOT_IN_THE_DATA = (FigureError, StudyError, LookupError)  # what a run has no data for, it says
+COSTS = ("wall_seconds", "blocks_computed", "seconds_per_replicate")  # in a manifest, of drawing
 
 
 @dataclass
@@ -154,7 +155,7 @@ class _Writing:
             "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
             "digest": digest(result),
             "made_from": {name: self.made_from[name] for name in ("blocks", "sources")},
-            "design": design_of(result.design or plan.keys),
+            "design": design_of(result.design or plan.drawn.keys),
             "figures_failed": self.made.failed,
             **environment(source_files(self.module_file), self.made_from["versions"]),
         }
@@ -220,8 +221,12 @@ def _cost_of_blocks(result: Result, previous: Mapping[str, Any]) -> dict[str, An
     """Seconds and blocks of the run that last drew anything."""
     outcome = result.outcome
     if not outcome.n_blocks and "blocks_computed" in previous:
-        return {name: previous.get(name) for name in ("wall_seconds", "blocks_computed")}
-    return {"wall_seconds": round(outcome.seconds, 3), "blocks_computed": outcome.n_blocks}
+        return {name: previous[name] for name in COSTS if name in previous}
+    costs = {"wall_seconds": round(outcome.seconds, 3), "blocks_computed": outcome.n_blocks}
+    known = {**previous.get("seconds_per_replicate", {}), **result.seconds_by_method}
+    names = [method.name for method in result.plan.methods if method.name in known]
+    by_method = {name: known[name] for name in names}
+    return costs | ({"seconds_per_replicate": by_method} if by_method else {})
 
 
 def replicates_asked(result: Result) -> int | dict[str, int]:

@@ -59,9 +59,10 @@ def refuse_replacing(
     if manifest is None:
         return
     changes = _other_settings(manifest, {**config, "seed": plan.seed}) + _fewer(manifest, n_rep)
-    now = design_of(design or plan.keys)
+    now = design_of(design or plan.drawn.keys)
     if not changes and manifest.get("design", now) != now:
-        changes = [_Change("scenarios", "others", "these")]
+        what = "scenarios or methods" if plan.methods else "scenarios"
+        changes = [_Change(what, "others", "these")]
     if changes:
         said = "; ".join(
             f"{change.name} was {_short(change.before)} and is {_short(change.now)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,8 +42,14 @@ class Home:
         keep: Keep,
         *,
         restart: bool = False,
+        redraw: Collection[str] = (),
     ) -> Home:
         """The folder of a plan below `out`, for blocks of an owner.
+
+        Parameters
+        ----------
+        redraw
+            Methods whose blocks of other code are no reason to refuse.
 
         Raises
         ------
@@ -58,7 +65,7 @@ class Home:
         if restart:
             start_over(plan.name, path)
         store = _opened(path, Path(keep.folder), rows, owner)
-        refuse_other_blocks(plan, store)
+        refuse_other_blocks(plan, store, redraw)
         return cls(path, store)
 
 

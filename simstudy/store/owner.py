@@ -41,19 +41,20 @@ class Owner:
         return Owner(self.settings, values, {key: self.codes[key] for key in values})
 
     def text(self, keys: Iterable[str]) -> str:
-        """As a file says it; scenarios of the same code say that code once."""
+        """As a file says it: what scenarios and methods share of their code, it says once."""
         few = self.only(sorted(set(keys)))
         distinct = list({id(code): code for code in few.codes.values()}.values())
         places = {key: _index_of(code, distinct) for key, code in few.codes.items()}
-        said = {"settings": self.settings, "values": few.values, "code": places, "codes": distinct}
-        return json.dumps(said, sort_keys=True)
+        said = {"settings": self.settings, "values": few.values, "code": places}
+        return json.dumps(said | _shared_and_own(distinct), sort_keys=True)
 
     @classmethod
     def read(cls, text: str) -> "Owner":
         """What a file says; of a file that says nothing, nobody."""
         try:
             said = json.loads(text)
-            codes = {key: said["codes"][at] for key, at in said["code"].items()}
+            whole = [{**said.get("shared", {}), **own} for own in said["codes"]]
+            codes = {key: whole[at] for key, at in said["code"].items()}
             return cls(said["settings"], said["values"], codes)
         except (ValueError, KeyError, IndexError, TypeError, AttributeError):
             return cls({"study": UNKNOWN})
@@ -88,6 +89,16 @@ class Owner:
         """Libraries that the numbers depend on, by version."""
         entries = {name: said for code in self.codes.values() for name, said in code.items()}
         return {n: said for n, said in sorted(entries.items()) if not said.startswith("#")}
+
+
+def _shared_and_own(codes: Sequence[Fingerprint]) -> dict[str, Any]:
+    """Entries that all of several codes have, and what each has beside them."""
+    if len(codes) < 2:
+        return {"codes": list(codes)}
+    first, *others = codes
+    shared = dict(set(first.items()).intersection(*(code.items() for code in others)))
+    own = [{name: s for name, s in code.items() if name not in shared} for code in codes]
+    return {"shared": shared, "codes": own}
 
 
 def _index_of(code: Fingerprint, distinct: Sequence[Fingerprint]) -> int:

@@ -12,7 +12,7 @@ import pytest
 from simstudy.engine import failures as attempt
 from simstudy.engine import thread_warnings
 from simstudy.engine.failures import by_method, each_replicate, is_machine_trouble, raising
-from simstudy.errors import describe
+from simstudy.errors import StudyError, describe
 
 X = np.array([4.0, -1.0, 9.0, 0.0])
 
@@ -41,6 +41,51 @@ def test_what_went_wrong_is_data_in_its_own_row():
         *[None] * 2,
     ]
     assert columns["warning"].tolist() == [None] * 3 + ["UserWarning: zero is a fixed point"]
+
+
+def test_without_data_it_is_a_method_whose_parameters_name_what_it_is_given():
+    method = each_replicate(lambda x, y, scale: {"sum": scale * (x + y)})
+    columns = method(x=X, y=2 * X, scale=3.0)
+    assert set(columns) == {"sum"}
+    np.testing.assert_array_equal(columns["sum"], [3 * (x + 2 * x) for x in X])
+
+
+def test_a_method_is_tried_out_with_arrays_of_one_length():
+    with pytest.raises(StudyError) as refusal:
+        each_replicate(root)(x=X, y=X[1:])
+    assert str(refusal.value) == (
+        "the arrays given have [3, 4] entries on their first axis, which is the replicate: give "
+        "arrays of one length, at least one."
+    )
+
+
+@pytest.mark.parametrize("returns", ["y", ("y",)])
+def test_one_number_needs_one_name(returns):
+    columns = each_replicate(lambda x: x + 1, X, returns=returns)
+    np.testing.assert_array_equal(columns["y"], X + 1)
+
+
+def test_names_that_nobody_said_are_those_of_the_first_replicate_that_succeeds():
+    columns = each_replicate(root)(x=X[1:])
+    np.testing.assert_array_equal(columns["root"], [np.nan, 3, 0])
+    np.testing.assert_array_equal(columns["square"], [np.nan, 81, 0])
+
+
+def test_a_replicate_that_returns_other_names_than_those_before_has_failed():
+    def analyse(x):
+        return {"a": x} if x > 4 else {"a": x, "b": x}
+
+    columns = each_replicate(analyse)(x=X)
+    assert columns["error"].tolist() == [
+        *(None, None),
+        "StudyError: it returned ['a'], and replicates before ['a', 'b']",
+        None,
+    ]
+    np.testing.assert_array_equal(columns["a"], [4, -1, np.nan, 0])
+
+
+def test_where_every_replicate_fails_no_name_is_known():
+    assert list(each_replicate(root)(x=-np.ones(3))) == ["error"]
 
 
 def test_a_whole_row_of_the_data_is_handed_over():

@@ -41,9 +41,9 @@ def test_a_worker_computes_its_blocks_in_that_order(monkeypatch):
     drawn = []
     original = tasks.draw_block
 
-    def noted(plan, scenario, block):
+    def noted(plan, scenario, block, last):
         drawn.append(block)
-        return original(plan, scenario, block)
+        return original(plan, scenario, block, last)
 
     monkeypatch.setattr(tasks, "draw_block", noted)
     toy.study((3, 10, 30, 100)).run(N_REP, workers=Workers("inline", 1))

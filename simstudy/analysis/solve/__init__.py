@@ -104,7 +104,7 @@ def solve(
         level=level,
         proportion=chosen.bounds == "wilson",
     )
-    plan = replace(study.plan(seed), common=())
+    plan = _of_one_method(replace(study.plan(seed), common=()), where or {})
     simulation = Simulation(
         plan,
         _varied(scenario, factor),
@@ -114,6 +114,12 @@ def solve(
         workers=workers or Workers(),
     )
     return Search(simulation, question, plan.block_size).solve()
+
+
+def _of_one_method(plan: Plan, where: Mapping[str, Any]) -> Plan:
+    """The methods that are asked for, since no other's blocks would be looked at."""
+    label = where.get(plan.methods_axis)
+    return plan.of_methods([label]) if label in [m.name for m in plan.methods] else plan
 
 
 def _chosen_measure(measure: Measure | str, measures: Sequence[Measure]) -> Measure:

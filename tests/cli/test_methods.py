@@ -1,0 +1,111 @@
+"""A study of methods on the command line: edited, drawn anew, replayed, counted."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from tests.cli.projects import simstudy, write
+
+EXPERIMENT = '''
+"""Two estimates of a mean.
+
+Aims         Which has the smaller error?
+Data         Normal.
+Estimands    The mean.
+Methods      Mean and median.
+Performance  Empirical standard error.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simstudy import Study, each_replicate, grid
+from simstudy.measures import empirical_se
+from weights import weighted
+
+
+@dataclass
+class Config:
+    n_obs: int = 5
+
+
+@dataclass(frozen=True)
+class Sample:
+    n_obs: int
+
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").normal(size=(n_rep, self.n_obs))}
+
+
+def median(x):
+    if x[0] > 2:
+        raise ValueError("too large")
+    return {"estimate": np.median(x)}
+
+
+def study(config):
+    return Study(
+        "centre",
+        grid(Sample, n_obs=config.n_obs),
+        measures=[empirical_se("estimate")],
+        methods={"weighted": weighted, "median": each_replicate(median)},
+        block_size=50,
+        n_rep=150,
+    )
+'''
+WEIGHTS = '''
+"""A helper that one method uses."""
+
+
+def weighted(x):
+    return {"estimate": WEIGHT * x.mean(axis=1)}
+
+
+WEIGHT = 1.0
+'''
+RUN = ("experiment=centre", "progress=false", "report=false")
+
+
+@pytest.fixture
+def project(tmp_path):
+    files = {"experiments/__init__.py": "", "experiments/centre.py": EXPERIMENT}
+    write(tmp_path, {**files, "weights.py": WEIGHTS})
+    return tmp_path
+
+
+def said(folder, *arguments, status=0):
+    done = simstudy(folder, *arguments)
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_method_is_edited_and_drawn_anew_alone(project):
+    said(project, "run", *RUN, status=3)
+    folder = project / "results" / "centre"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert list(manifest["seconds_per_replicate"]) == ["weighted", "median"]
+    assert manifest["blocks_computed"] == 2 * 3
+    keys = pd.read_parquet(folder / "scenarios.parquet")
+    assert keys["method"].tolist() == ["weighted", "median"]
+    assert "6 of 6" in said(project, "status", *RUN, status=3)
+
+    write(project, {"weights.py": WEIGHTS.replace("WEIGHT = 1.0", "WEIGHT = 2.0")})
+    refusal = said(project, "run", *RUN, status=2)
+    assert "method weighted changed: weights.WEIGHT has changed" in refusal
+    assert "redraw=weighted" in refusal
+    assert "to draw  3 blocks" in said(project, "plan", *RUN, "redraw=weighted", status=0)
+    said(project, "run", *RUN, "redraw=weighted", status=3)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["blocks_computed"] == 3
+    assert list(manifest["seconds_per_replicate"]) == ["weighted", "median"]
+    assert "nothing to do" in said(project, "run", *RUN, status=3)
+
+
+def test_a_failure_is_replayed_by_its_address(project):
+    said(project, "run", *RUN, status=3)
+    failures = pd.read_parquet(project / "results" / "centre" / "failures.parquet")
+    assert set(failures["method"]) == {"median"}
+    replayed = said(project, "replay", failures["address"][0], "experiment=centre", status=1)
+    assert "ValueError: too large" in replayed

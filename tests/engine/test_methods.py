@@ -1,0 +1,872 @@
+"""Methods of a study: each is drawn, stored, owned and may fail apart from the others."""
+
+import itertools
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simstudy.design import Method, Plan, grid
+from simstudy.engine.block import Address, draw_block
+from simstudy.engine.failures import each_replicate
+from simstudy.engine.jobs import in_shard, missing_jobs
+from simstudy.engine.runner import Runner
+from simstudy.engine.workers import Workers
+from simstudy.errors import ConfigError, StoreError, StudyError
+from simstudy.identity.streams import generator
+from simstudy.measures import bias, mean, rejection_rate
+from simstudy.store.blocks import Store
+from simstudy.study import Study
+
+INLINE = Workers("inline")
+SIZE = 20  # replicates in a block
+
+
+@dataclass(frozen=True)
+class TwoSample:
+    """Two normal samples, of which one may be shifted."""
+
+    n1: int
+    shift: float = 0.0
+    alpha: float = 0.05
+
+    def draw(self, streams, n_rep):
+        rng = streams("data")
+        return {
+            "x": rng.normal(size=(n_rep, self.n1)),
+            "y": self.shift + rng.normal(size=(n_rep, 7)),
+            "unit": "kg",
+        }
+
+
+def difference(x, y, alpha):
+    estimate = y.mean(axis=1) - x.mean(axis=1)
+    return {"estimate": estimate, "hit": np.abs(estimate) > 1 - alpha}
+
+
+def noisy(x, y, streams):
+    noise = streams("data").normal(size=len(x))
+    return {"estimate": y.mean(axis=1) - x.mean(axis=1) + noise, "hit": noise > 0}
+
+
+def fragile(x, rng):
+    if x[0] > 1:
+        raise ValueError("too large")
+    return {"estimate": x[0] + rng.normal(), "hit": x[0] > 0}
+
+
+def of_factors_alone(n1, unit, x):
+    assert unit == "kg"
+    return {"estimate": np.full(len(x), float(n1)), "hit": np.zeros(len(x))}
+
+
+METHODS = {
+    "difference": difference,
+    "noisy": noisy,
+    "fragile": each_replicate(fragile),
+    "factors": of_factors_alone,
+}
+
+
+def study(methods=METHODS, **changes):
+    declared = {
+        "name": "two_sample",
+        "scenarios": grid(TwoSample, n1=[4, 9], shift=[0.0, 1.0]),
+        "measures": [mean("estimate", name="mean"), rejection_rate("hit", name="hits")],
+        "block_size": SIZE,
+        "n_rep": 3 * SIZE,
+    }
+    return Study(**{**declared, **changes}, methods=methods)
+
+
+def some(*names):
+    return {name: METHODS[name] for name in names}
+
+
+def columns_of(result, method, *names):
+    """By scenario, a method's columns."""
+    at = result.plan.axes[result.plan.methods_axis].index(method)
+    names = names or ("estimate", "hit")
+    return {
+        key: {name: result.columns(scenario, name)[name][:, at] for name in names}
+        for key, scenario in result.plan.keys.items()
+    }
+
+
+def assert_same_columns(first, second):
+    assert first.keys() == second.keys()
+    for key in first:
+        for name, column in first[key].items():
+            np.testing.assert_array_equal(column, second[key][name], err_msg=f"{key} {name}")
+
+
+# ---------------------------------------------------------------- what a method is given
+def plainly(scenario, block, n_rep=SIZE, seed=1):
+    """The columns of a block by a slow, obvious loop over addresses."""
+    name = f"TwoSample(n1={scenario.n1}" + (f",shift={scenario.shift:g}" * bool(scenario.shift))
+    at = (seed, f"two_sample/{n_rep}", name + ")", block)
+    rng = generator(*at, "data")
+    x, y = rng.normal(size=(n_rep, scenario.n1)), scenario.shift + rng.normal(size=(n_rep, 7))
+    noise = generator(*at, "method", "noisy", "data").normal(size=n_rep)
+    small = np.full(n_rep, np.nan)
+    for row in range(n_rep):
+        if x[row, 0] <= 1:
+            own = generator(*at, "method", "fragile", "replicate", row)
+            small[row] = x[row, 0] + own.normal()
+    alike = y.mean(axis=1) - x.mean(axis=1)
+    return {"difference": alike, "noisy": alike + noise, "fragile": small}
+
+
+def test_every_method_is_the_plain_loop():
+    result = study().run(workers=INLINE)
+    for scenario in result.plan.scenarios:
+        plain = [plainly(scenario, block) for block in range(3)]
+        found = result.columns(scenario, "estimate")["estimate"]
+        for at, name in enumerate(("difference", "noisy", "fragile")):
+            expected = np.concatenate([block[name] for block in plain])
+            np.testing.assert_array_equal(found[:, at], expected, err_msg=name)
+        np.testing.assert_array_equal(found[:, 3], scenario.n1)
+
+
+def test_a_methods_purposes_are_never_the_datas():
+    streams = study().plan().drawn.streams
+    first, second, *_ = study().plan().drawn.scenarios
+    addresses = [
+        (seeded.method, purpose)
+        for seeded in (streams(first.scenario, 0), streams(first, 0), streams(second, 0))
+        for purpose in ("data", "method", "difference", "replicate", '"', '","method"')
+    ]
+    words = {
+        streams_of(study().plan(), method)(purpose).integers(2**63) for method, purpose in addresses
+    } | {streams(first, 0).of_replicate(row).integers(2**63) for row in range(3)}
+    assert len(words) == len(addresses) + 3
+
+
+def streams_of(plan, method):
+    drawn = next(
+        (each for each in plan.drawn.scenarios if each.method.name == method),
+        plan.scenarios[0],
+    )
+    return plan.drawn.streams(drawn, 0)
+
+
+def test_a_default_holds_where_nothing_has_its_name():
+    def level(x, alpha=0.5, beta=0.25):
+        return {"estimate": np.full(len(x), alpha), "hit": np.full(len(x), beta)}
+
+    found = study({"level": level}).run(SIZE).rows()
+    assert set(found["estimate"]) == {0.05}, "a factor"
+    assert set(found["hit"]) == {0.25}, "its own"
+
+
+def test_what_a_partial_fixes_is_fixed():
+    def level(x, alpha):
+        return {"estimate": np.full(len(x), alpha), "hit": x[:, 0] > 0}
+
+    assert set(study({"level": partial(level, alpha=0.5)}).run(SIZE).rows()["estimate"]) == {0.5}
+
+
+@dataclass(frozen=True)
+class Trimmed:
+    """A method with a parameter of its own."""
+
+    share: float
+
+    def __call__(self, x, y):
+        least, most = np.quantile(x, [self.share, 1 - self.share], axis=1)
+        return {"estimate": np.clip(x.T, least, most).mean(axis=0), "hit": y[:, 0] > 0}
+
+
+def test_an_instance_is_a_method():
+    found = study({"trimmed": Trimmed(0.2), "mean": Trimmed(0.0)}).run(SIZE)
+    (drawn, *_) = found.plan.scenarios
+    trimmed, plain = found.columns(drawn, "estimate")["estimate"].T
+    assert not np.array_equal(trimmed, plain)
+
+
+def test_truth_values_are_kept_as_numbers():
+    """So that a table can hold them beside another method's floats."""
+    hits = study(some("difference")).run(SIZE).rows()["hit"]
+    assert set(hits) <= {0, 1}
+    assert hits.dtype.kind == "i"
+
+
+# ---------------------------------------------------------------- the same bits
+def whichever():
+    names = list(METHODS)
+    return [
+        *([name] for name in names),
+        *([*names[at:], *names[:at]] for at in range(1, 4)),
+        ["fragile", "difference"],
+    ]
+
+
+@pytest.mark.parametrize("names", whichever(), ids="+".join)
+def test_bits_do_not_depend_on_which_methods_run_together(names):
+    whole, few = (study(methods).run(workers=INLINE) for methods in (METHODS, some(*names)))
+    for name in names:
+        assert_same_columns(columns_of(few, name), columns_of(whole, name))
+
+
+@pytest.mark.parametrize("backend", ["loky", "threads"])
+def test_bits_do_not_depend_on_the_backend(backend):
+    whole, other = (study().run(workers=Workers(kind, 2)) for kind in ("inline", backend))
+    for name in METHODS:
+        assert_same_columns(columns_of(other, name), columns_of(whole, name))
+    pd.testing.assert_frame_equal(other.summary, whole.summary)
+
+
+def test_a_short_run_is_the_beginning_of_a_long_one(tmp_path):
+    study().run(SIZE + 3, out=tmp_path)
+    long = study().run(4 * SIZE, out=tmp_path)
+    assert long.outcome.n_blocks == 2 * 4 * len(METHODS)
+    pd.testing.assert_frame_equal(study().run(SIZE + 3, out=tmp_path).summary,
+                                  study().run(SIZE + 3).summary)  # fmt: skip
+    pd.testing.assert_frame_equal(long.summary, study().run(4 * SIZE).summary)
+
+
+def test_a_run_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
+    whole = study().run()
+    tasks = Runner.tasks
+    with monkeypatch.context() as stopping:
+        stopping.setattr(Runner, "tasks", lambda self, jobs: itertools.islice(tasks(self, jobs), 3))
+        stopping.setattr("simstudy.engine.drawing.ROUNDS", 1)
+        with pytest.raises(StoreError, match="vanish"):
+            study().run(out=tmp_path, workers=INLINE)
+    resumed = study().run(out=tmp_path, workers=INLINE)
+    assert 0 < resumed.outcome.n_blocks < 3 * 4 * len(METHODS)
+    pd.testing.assert_frame_equal(resumed.summary, whole.summary)
+    pd.testing.assert_frame_equal(resumed.replicates, whole.replicates)
+
+
+def test_shards_join_and_hold_all_methods_of_a_block(tmp_path):
+    plan = study().plan().drawn
+    jobs = missing_jobs(plan, dict.fromkeys(plan.keys, 3), Store(tmp_path, SIZE))
+    shares = [in_shard(plan, jobs, (i, 5)) for i in range(1, 6)]
+    assert sorted(job.key + str(job.block) for share in shares for job in share) == sorted(
+        job.key + str(job.block) for job in jobs
+    )
+    for share in shares:
+        data = {(job.scenario.scenario, job.block) for job in share}
+        assert len(share) == len(METHODS) * len(data)
+    for i in range(1, 6):
+        study().run(out=tmp_path, shard=(i, 5), workers=INLINE)
+    joined = study().run(out=tmp_path)
+    assert joined.outcome.n_blocks == 0
+    pd.testing.assert_frame_equal(joined.replicates, study().run().replicates)
+
+
+def test_methods_of_scenarios_that_share_random_numbers_share_them():
+    result = study(some("noisy"), common=("shift",)).run()
+    first, second = (result.scenario(n1=4, shift=shift) for shift in (0.0, 1.0))
+    own, shifted = (result.columns(s, "estimate")["estimate"][:, 0] for s in (first, second))
+    np.testing.assert_allclose(shifted - own, 1.0, atol=1e-12)
+    contrast = result.contrast_scenarios("mean", second, first)
+    assert bool(contrast["paired"].iloc[0])
+    assert contrast["mcse"].iloc[0] < 1e-12
+
+
+# ---------------------------------------------------------------- which blocks are drawn
+def n_drawn(folder, methods, **how):
+    return study(methods).run(out=folder, workers=INLINE, **how).outcome.n_blocks
+
+
+def test_adding_removing_and_reordering_draws_only_what_is_new(tmp_path):
+    of_one = 3 * 4  # blocks of all scenarios
+    assert n_drawn(tmp_path, some("difference", "fragile")) == 2 * of_one
+    before = study(some("difference", "fragile")).run(out=tmp_path)
+    assert before.outcome.n_blocks == 0
+    assert n_drawn(tmp_path, some("noisy", "fragile", "difference")) == of_one
+    assert n_drawn(tmp_path, some("fragile")) == 0
+    assert n_drawn(tmp_path, METHODS) == of_one
+    after = study().run(out=tmp_path)
+    for name in ("difference", "fragile"):
+        assert_same_columns(columns_of(after, name), columns_of(before, name))
+    pd.testing.assert_frame_equal(after.summary, study().run().summary)
+
+
+def test_another_name_is_another_method(tmp_path):
+    n_drawn(tmp_path, {"a": noisy, "b": difference})
+    assert n_drawn(tmp_path, {"c": noisy, "b": difference}) == 3 * 4
+    named = study({"a": noisy, "b": difference, "c": noisy}).run(out=tmp_path)
+    assert named.outcome.n_blocks == 0
+    (drawn, *_) = named.plan.scenarios
+    first, _, third = named.columns(drawn, "estimate")["estimate"].T
+    assert not np.array_equal(first, third), "its random streams are its name's"
+
+
+def test_the_axis_of_methods_has_a_name_and_no_number_has(tmp_path):
+    n_drawn(tmp_path, METHODS)
+    renamed = study(methods_axis="test").run(out=tmp_path)
+    assert renamed.outcome.n_blocks == 0
+    summary = renamed.summary
+    assert list(summary["test"].unique()) == list(METHODS)
+    pd.testing.assert_frame_equal(
+        summary.rename(columns={"test": "method"}), study().run(out=tmp_path).summary
+    )
+
+
+def shifted_by(by):
+    def shifted(x, y):
+        return {"estimate": y.mean(axis=1) + by, "hit": x[:, 0] > by}
+
+    return shifted
+
+
+def test_a_method_that_changed_is_refused_alone(tmp_path):
+    n_drawn(tmp_path, {"shifted": shifted_by(1.0), **METHODS})
+    edited = {"shifted": shifted_by(2.0), **METHODS}
+    with pytest.raises(StoreError) as refusal:
+        n_drawn(tmp_path, edited)
+    said = str(refusal.value)
+    assert said.startswith(
+        "method shifted changed: tests.engine.test_methods.shifted_by.<locals>.shifted has changed."
+        f" Its replicates in {tmp_path / 'two_sample'} cannot"
+    )
+    assert said.endswith(
+        "cannot be mixed with new ones; those of other methods are as they were. Draw it alone "
+        "anew with redraw=shifted, keep both with another out=..., or start all over with "
+        "restart=true."
+    )
+    assert n_drawn(tmp_path, METHODS) == 0, "the others are not touched"
+    assert n_drawn(tmp_path, edited, redraw="shifted") == 3 * 4
+    assert n_drawn(tmp_path, edited) == 0
+    assert n_drawn(tmp_path, {"shifted": shifted_by(1.0)}) == 0, "and the old code finds its own"
+
+
+def returning(name):
+    return each_replicate(lambda x: {"a": x[0], "b": x[1]}, returns=("a", "b", "a")[name:])
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (Trimmed(0.2), Trimmed(0.3)),
+        (partial(difference, alpha=0.5), partial(difference, alpha=0.25)),
+        (returning(0), returning(1)),
+        (lambda x: {"a": x[:, 0]}, each_replicate(lambda x: {"a": x[0]})),
+    ],
+    ids=["instance", "partial", "names", "one by one"],
+)
+def test_what_a_method_holds_counts(first, second, tmp_path):
+    def drawn(method):
+        changes = {"measures": (), "n_rep": SIZE}
+        return study({"m": method}, **changes).run(out=tmp_path, workers=INLINE).outcome.n_blocks
+
+    assert drawn(first) == 4
+    assert drawn(first) == 0
+    with pytest.raises(StoreError, match=r"was computed by something else"):
+        drawn(second)
+
+
+def test_what_a_method_remembers_is_no_change(tmp_path):
+    known = {}
+
+    def remembers(x):
+        known[len(x)] = len(known)
+        return {"estimate": x[:, 0], "hit": x[:, 0] > 0}
+
+    assert n_drawn(tmp_path, {"remembers": remembers}) == 3 * 4
+    assert n_drawn(tmp_path, {"remembers": remembers}) == 0
+
+
+def kills(x):
+    import os
+
+    os._exit(3)
+
+
+def test_a_method_that_kills_its_process_costs_itself(tmp_path):
+    scenarios = grid(TwoSample, n1=4)
+    found = study({**some("difference"), "kills": kills}, scenarios=scenarios, n_rep=SIZE).run(
+        out=tmp_path, workers=Workers("loky", 2)
+    )
+    assert set(found.failures["method"]) == {"kills"}
+    assert len(found.failures) == SIZE
+    assert found.value("mean", method="difference")["n_failed"] == 0
+
+
+def test_a_scenario_that_changed_changes_every_method(tmp_path, monkeypatch):
+    n_drawn(tmp_path, METHODS)
+    monkeypatch.setattr(TwoSample, "draw", lambda self, streams, n_rep: {"x": 1, "y": 2})
+    with pytest.raises(StoreError, match=r"was computed by something else: .*TwoSample"):
+        n_drawn(tmp_path, METHODS)
+
+
+def test_only_a_method_can_be_drawn_anew(tmp_path):
+    with pytest.raises(ConfigError) as refusal:
+        n_drawn(tmp_path, METHODS, redraw="nosy")
+    assert str(refusal.value) == (
+        "redraw=nosy: the study has no such method to draw anew; did you mean 'noisy'?"
+    )
+
+
+def test_what_one_method_uses_is_no_others(tmp_path):
+    owner = study().run(SIZE, out=tmp_path).store.owner
+    plan = study().plan()
+    codes = {
+        method.name: owner.codes[key]
+        for method, key in zip(plan.methods, next(iter(plan.drawn_keys.values())), strict=True)
+    }
+    assert any("fragile" in name for name in codes["fragile"])
+    assert not any("fragile" in name for name in codes["noisy"])
+    assert "methods" not in owner.settings
+
+
+# ---------------------------------------------------------------- data
+@dataclass(frozen=True)
+class Given:
+    """A scenario whose data a test gives."""
+
+    k: int = 1
+
+    def draw(self, streams, n_rep):
+        return self.given(n_rep) if callable(self.given) else self.given
+
+
+def giving(data):
+    scenario = Given()
+    object.__setattr__(scenario, "given", data)
+    return scenario
+
+
+def of_given(data, methods, **changes):
+    methods = tuple(Method(name, function) for name, function in methods.items())
+    axes = {"method": tuple(method.name for method in methods)}
+    plan = Plan("given", 1, (giving(data),), axes, SIZE, methods=methods, **changes).drawn
+    return [draw_block(plan, drawn, 0) for drawn in plan.scenarios]
+
+
+def refusal_of(data, methods=None, **changes):
+    with pytest.raises(StudyError) as refusal:
+        of_given(data, methods or {"m": lambda x: {"e": x}}, **changes)
+    return str(refusal.value)
+
+
+X = np.arange(SIZE, dtype=float)
+
+
+def test_a_method_that_writes_into_the_data_fails_and_is_told_why():
+    def rude(x):
+        x[:] = 0
+        return {"e": x}
+
+    def rude_by_row(x, z):
+        z += 1
+        return {"e": z[0]}
+
+    data = {"x": X, "z": np.ones((SIZE, 2))}
+    whole, rows, polite = of_given(
+        data, {"rude": rude, "rows": each_replicate(rude_by_row), "m": lambda x: {"e": x}}
+    )
+    assert set(whole.columns["error"]) == {
+        "ValueError: assignment destination is read-only: data are shared by methods, so write "
+        "into a copy of them"
+    }
+    assert set(rows.columns["error"]) == {
+        "ValueError: output array is read-only: data are shared by methods, so write into a copy "
+        "of them"
+    }
+    np.testing.assert_array_equal(polite.columns["e"], X)
+
+
+def counted(data):
+    """Data, and the number of times that they were drawn."""
+    calls = []
+    return lambda n_rep: calls.append(n_rep) or data(), calls
+
+
+@pytest.mark.parametrize(
+    ("data", "times"),
+    [
+        (lambda: {"x": X, "unit": "kg", "knots": (1.0, 2.0), "level": np.float64(1)}, 1),
+        (lambda: {"x": X, "frame": pd.DataFrame({"x": X})}, 3),
+        (lambda: {"x": X, "rows": np.array([[1]] * SIZE, dtype=object)}, 3),
+        (lambda: {"x": X, "masked": np.ma.array(X)}, 3),
+    ],
+    ids=["fixed", "frame", "objects", "masked"],
+)
+def test_data_are_drawn_once_if_no_method_can_change_them(data, times, tmp_path):
+    data, calls = counted(data)
+    methods = {name: lambda x: {"e": x} for name in "abc"}
+    Study("given", [giving(data)], methods=methods, block_size=SIZE, n_rep=3 * SIZE).run(
+        workers=INLINE
+    )
+    assert len(calls) == 3 * times
+
+
+def test_data_that_one_method_changes_are_anothers_as_they_were():
+    def rude(frame):
+        frame["x"] = 0.0
+        return {"e": frame["x"].to_numpy()}
+
+    def polite(frame):
+        return {"e": frame["x"].to_numpy()}
+
+    drawn = of_given(lambda n_rep: {"frame": pd.DataFrame({"x": X})}, {"a": rude, "b": polite})
+    np.testing.assert_array_equal(drawn[1].columns["e"], X)
+
+
+def test_a_draw_that_fails_fails_every_method():
+    def fails(n_rep):
+        raise ZeroDivisionError("nothing to divide by")
+
+    for block in of_given(fails, {"a": difference, "b": each_replicate(fragile)}):
+        assert set(block.columns["error"]) == {"ZeroDivisionError: nothing to divide by"}
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (X, "draw returned ndarray, not data by name: return a dict of arrays"),
+        ({"k": X}, "draw returned 'k', which is a factor of Given too, so a method that asks for"),
+        ({"rng": X}, "draw returned data named 'rng', which no parameter of a method can ask for"),
+        ({"x y": X}, "give it the name of a variable other than streams and rng."),
+        ({"x": [1, 2]}, "draw returned 'x' as a list, which may be a replicate each or a constant"),
+        ({"x": X[1:]}, "draw returned 'x' of shape (19,); with n_rep=20 its first axis must be 20"),
+    ],
+)
+def test_data_that_are_none_are_refused(data, says):
+    said = refusal_of(data)
+    assert said.startswith("method m of Given(k=1): ")
+    assert says in said
+
+
+# ---------------------------------------------------------------- bad methods
+@pytest.mark.parametrize(
+    ("methods", "says"),
+    [
+        ({"": difference}, "a method is named '', and its replicates are found by its name: give"),
+        ({3: difference}, "a method is named 3, and its replicates are found by its name"),
+        ({"a[b": difference}, "a method is named 'a[b', which is the engine's own or has a mark"),
+        ({"a,b": difference}, "it (one of , / [ ], or spaces around it): rename it."),
+        ({"a/b": difference}, "a method is named 'a/b', which is"),
+        ({"error": difference}, "a method is named 'error', which is the engine's own"),
+        ({" a": difference}, "or spaces around it): rename it."),
+        ({"welch": 3}, "method 'welch' is 3, which cannot be called: give a function whose"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_method_that_cannot_be_one_is_refused(methods, says):
+    with pytest.raises(StudyError) as refusal:
+        study(methods)
+    assert says in str(refusal.value)
+
+
+def test_scenarios_draw_for_methods_or_simulate(monkeypatch):
+    with pytest.raises(StudyError) as refusal:
+        study({})
+    assert str(refusal.value) == (
+        "TwoSample has no simulate but has draw: name the methods=... that analyse its data, or "
+        "give it a simulate(self, streams, n_rep) that returns columns."
+    )
+    monkeypatch.setattr(TwoSample, "simulate", TwoSample.draw, raising=False)
+    monkeypatch.delattr(TwoSample, "draw")
+    with pytest.raises(StudyError) as refusal:
+        study()
+    assert str(refusal.value) == (
+        "TwoSample has simulate, and the study has methods (difference, noisy, fragile, factors), "
+        "which analyse what draw returns: give TwoSample a draw(self, streams, n_rep) that returns "
+        "data by name, or leave out methods."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"axes": {"method": ("a",)}}, "axes declares 'method', the axis that methods make"),
+        ({"methods_axis": "n1"}, "'n1' is a factor of the scenarios and an axis"),
+    ],
+)
+def test_the_axis_of_methods_has_a_place_of_its_own(changes, says):
+    with pytest.raises(StudyError, match=says):
+        study(**changes)
+
+
+def by_position(x, /):
+    return {"e": x}
+
+
+@pytest.mark.parametrize(
+    ("method", "says"),
+    [
+        (lambda z: {}, "method 'm' asks for 'z', which is neither drawn by Given nor a factor"),
+        (lambda xx: {}, "of it; did you mean 'x'?"),
+        (
+            lambda rng: {},
+            "asks for 'rng', which each_replicate(...) is given; here ask for streams",
+        ),
+        (
+            each_replicate(lambda streams: 1.0),
+            "asks for 'streams', which a method that takes a whole block is given; here ask for",
+        ),
+        (lambda *data: {}, "method 'm' takes *data, and parameters name what a method is given"),
+        (by_position, "method 'm' takes 'x' by position only, and is given everything by name"),
+        (max, "whose parameters Python cannot tell, so nobody knows what to give it: wrap it"),
+        (lambda x: x, "it returned ndarray, not columns by name: return a dict of arrays"),
+        (lambda x: {"rep": x}, "it returned a column 'rep', a name that is the engine's own"),
+        (lambda x: {"e": x[1:]}, "column 'e' has shape (19,); with n_rep=20 it must be (20,)"),
+        (
+            each_replicate(lambda x: 1.0),
+            "each_replicate: the function returned float, not numbers by name, so its columns "
+            'have no names. Return a dict, or say each_replicate(..., returns="p").',
+        ),
+    ],
+)
+def test_a_method_that_asks_or_returns_what_there_is_not_is_refused(method, says):
+    said = refusal_of({"x": X}, {"m": method})
+    assert says in said
+    assert said.startswith("method m of Given(k=1): ")
+
+
+def other_columns(x, y):
+    return {"estimate": x[:, 0], "p": y[:, 0]}
+
+
+DIFFER = (
+    "methods 'difference' and 'other' return different columns: only 'difference' returns 'hit'; "
+    "only 'other' returns 'p'; so no measure could be taken of both. Return the same columns from "
+    "every method, NaN where there is nothing to say (may_be_missing names such columns)."
+)
+
+
+def test_methods_that_return_different_columns_are_refused_before_anything_is_stored(tmp_path):
+    together = {**some("difference"), "other": other_columns}
+    with pytest.raises(StudyError) as refusal:
+        study(together).run(out=tmp_path, workers=INLINE)
+    assert str(refusal.value) == DIFFER
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_also_where_one_of_them_is_stored_already(tmp_path):
+    n_drawn(tmp_path, some("difference"))
+    with pytest.raises(StudyError) as refusal:
+        n_drawn(tmp_path, {**some("difference"), "other": other_columns})
+    assert str(refusal.value) == DIFFER
+    assert n_drawn(tmp_path, some("difference", "noisy")) == 3 * 4, "which returns the same"
+
+
+def narrow(x, y):
+    return {"estimate": x[:, 0], "hit": y[:, 0] > 0}
+
+
+def test_methods_differ_where_one_has_the_further_axes_and_the_other_has_not(tmp_path):
+    wide = {"a": with_metrics}
+    with pytest.raises(StudyError) as refusal:
+        study({**wide, "b": narrow}, axes=FURTHER).run(workers=INLINE)
+    said = (
+        "methods 'a' and 'b' return different columns: only 'a' returns 'estimate[metric]'; only "
+        "'b' returns 'estimate'; so no measure"
+    )
+    assert str(refusal.value).startswith(said)
+    study(wide, axes=FURTHER).run(out=tmp_path, workers=INLINE)
+    with pytest.raises(StudyError) as refusal:
+        study({**wide, "b": narrow}, axes=FURTHER).run(out=tmp_path, workers=INLINE)
+    assert str(refusal.value).startswith(said)
+
+
+# ---------------------------------------------------------------- failures
+def test_a_failure_is_its_methods_own():
+    result = study().run()
+    failures = result.failures
+    assert set(failures["method"]) == {"fragile"}
+    assert set(failures["error"]) == {"ValueError: too large"}
+    assert list(failures.columns) == [
+        *("n1", "shift", "alpha", "block", "rep", "method", "error", "address"),
+    ]
+    rows = result.summary.set_index("method")["n_failed"]
+    assert (rows[["difference", "noisy", "factors"]] == 0).all()
+    assert rows["fragile"].max() > 0
+    assert result.n_failed == len(failures)
+    rate = result.summary[result.summary["measure"] == "convergence_rate"]
+    assert len(rate) == 4 * len(METHODS)
+    together = result.summary_all_methods
+    assert (together["n_failed"] > 0).all()
+
+
+def test_an_address_names_a_replicate_of_a_method():
+    result = study().run()
+    failure = result.failures.iloc[0]
+    address = Address.parse(failure["address"])
+    with pytest.raises(ValueError, match="too large"):
+        study().replay(address)
+    scenario = result.scenario(n1=failure["n1"], shift=failure["shift"])
+    key = result.plan.drawn_keys[next(k for k, s in result.plan.keys.items() if s is scenario)][1]
+    replicate = study().replay(Address(key, 5))
+    assert replicate["estimate"] == result.columns(scenario, "estimate")["estimate"][5, 1]
+
+
+def test_what_failed_is_drawn_again_and_nothing_else(tmp_path):
+    result = study().run(out=tmp_path)
+    blocks = result.failures[["n1", "shift", "block"]].drop_duplicates()
+    assert n_drawn(tmp_path, METHODS, retry="failed") == len(blocks)
+
+
+def wholly(x):
+    raise ArithmeticError("never")
+
+
+def test_a_method_that_only_failed_is_nan():
+    result = study({**some("difference"), "wholly": wholly}).run()
+    (drawn, *_) = result.plan.scenarios
+    assert np.isnan(result.columns(drawn, "estimate")["estimate"][:, 1]).all()
+    assert result.value("mean", n1=4, shift=0.0, method="wholly")["n_rep"] == 0
+    assert result.value("mean", n1=4, shift=0.0, method="difference")["n_failed"] == 0
+    texts = result.rows(drawn)
+    assert texts[texts["method"] == "difference"]["error"].isna().all()
+    assert set(texts[texts["method"] == "wholly"]["error"]) == {"ArithmeticError: never"}
+
+
+def test_warnings_are_a_methods_own():
+    def warns(x):
+        import warnings
+
+        warnings.warn("beware", stacklevel=1)
+        return {"estimate": x[0], "hit": 0}
+
+    found = study({**some("difference"), "warns": each_replicate(warns)}).run(SIZE).rows()
+    assert set(found[found["method"] == "warns"]["warning"]) == {"UserWarning: beware"}
+    assert found[found["method"] == "difference"]["warning"].isna().all()
+
+
+FURTHER = {"metric": ("mse", "mae")}
+
+
+def with_metrics(x, y):
+    wide = np.stack([x[:, 0], np.abs(y[:, 0])], axis=1)
+    error = np.where(x[:, 0] > 1, "too large", None)
+    return {"estimate": wide, "hit": x[:, 0] > 0, "error": error}
+
+
+def without_failures(x, y):
+    return {"estimate": np.stack([y[:, 0], y[:, 1]], axis=1), "hit": y[:, 0] > 0}
+
+
+def test_a_failed_replicate_is_void_in_all_cells_of_its_method():
+    methods = {"a": with_metrics, "b": without_failures, "wholly": wholly}
+    result = study(methods, axes=FURTHER).run()
+    (drawn, *_) = result.plan.scenarios
+    found = result.columns(drawn, "estimate", "hit")
+    assert found["estimate"].shape == (3 * SIZE, 3, 2)
+    void = np.isnan(found["estimate"])
+    assert void[:, 0].any()
+    np.testing.assert_array_equal(void[:, 0, 0], void[:, 0, 1])
+    assert not void[:, 1].any()
+    assert void[:, 2].all()
+    rows = result.summary
+    assert list(rows[rows["measure"] == "mean"].columns[:5]) == [
+        *("n1", "shift", "alpha", "method", "metric")
+    ]
+    assert len(rows[rows["measure"] == "mean"]) == 4 * 3 * 2
+    hits = rows[rows["measure"] == "hits"]
+    assert len(hits) == 4 * 3, "a column without the further axis has a value for each method"
+    assert len(result.rows(drawn)) == 3 * SIZE * 3 * 2
+
+
+# ---------------------------------------------------------------- summaries
+@pytest.mark.parametrize("axes", [{}, FURTHER], ids=["methods", "further"])
+def test_moments_of_blocks_summarise_as_replicates_do(axes):
+    further = {"a": with_metrics, "b": without_failures, "wholly": wholly}
+    methods = further if axes else {**METHODS, "wholly": wholly}
+    measures = [mean("estimate", name="mean"), bias("estimate", truth=0.25)]
+    declared = study(methods, axes=axes, measures=measures)
+    rows, moments = (declared.run(keep=keep).summary for keep in ("replicates", "summary"))
+    rows = rows[rows["measure"] != "convergence_rate"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(moments, rows, rtol=1e-12)
+
+
+def test_adding_a_method_to_moments_draws_that_method(tmp_path):
+    assert n_drawn(tmp_path, some("difference"), keep="summary") == 3 * 4
+    assert n_drawn(tmp_path, some("difference", "noisy"), keep="summary") == 3 * 4
+
+
+def test_a_contrast_of_methods_is_paired():
+    result = study().run()
+    (drawn, *_) = result.plan.scenarios
+    estimates = result.columns(drawn, "estimate")["estimate"]
+    row = result.contrast("mean", axis="method", first="noisy", second="difference").iloc[0]
+    differences = estimates[:, 1] - estimates[:, 0]
+    assert row["estimate"] == pytest.approx(differences.mean(), rel=1e-12)
+    assert row["mcse"] == pytest.approx(differences.std(ddof=1) / np.sqrt(len(differences)))
+
+
+def test_theory_is_an_array_over_methods(monkeypatch):
+    exact = {"mean": np.array([0.0, 0.0, np.nan, 4.0])}
+    monkeypatch.setattr(TwoSample, "exact", lambda self: exact, raising=False)
+    rows = study().run(SIZE).summary
+    found = rows[(rows["n1"] == 4) & (rows["shift"] == 0) & (rows["measure"] == "mean")]["exact"]
+    np.testing.assert_array_equal(found, exact["mean"])
+
+
+def test_the_worst_is_counted_for_the_method_that_failed():
+    worst = study(on_failure="impute_worst", worst={"hit": 1.0, "estimate": 0.0}).run()
+    failed = worst.failures.groupby(["n1", "shift"]).size()
+    for (n1, shift), _ in failed.items():
+        row = worst.value("hits", n1=n1, shift=shift, method="fragile")
+        assert row["n_failed"] == 0
+        assert row["n_rep"] == 3 * SIZE
+
+
+def test_a_look_has_blocks_that_every_method_has(tmp_path):
+    n_drawn(tmp_path, some("difference"))
+    with pytest.raises(StoreError, match="holds no block of this study yet"):
+        study().look(out=tmp_path)
+    study().run(SIZE, out=tmp_path)
+    looked = study().look(out=tmp_path)
+    assert set(looked.n_rep.values()) == {SIZE}
+    pd.testing.assert_frame_equal(looked.summary, study().run(SIZE).summary)
+
+
+def test_precision_is_reached_by_every_method(tmp_path):
+    target = {"mean": 0.05}
+    result = study(some("difference", "noisy")).run(precision=target, out=tmp_path)
+    rows = result.summary
+    assert (rows[rows["measure"] == "mean"]["mcse"] <= 0.05).all()
+    for key, drawn in result.plan.drawn_keys.items():
+        assert {result.store.n_blocks(each) * SIZE for each in drawn} == {result.n_rep[key]}
+
+
+def test_a_forecast_counts_the_data_and_every_method():
+    cost = study().forecast({"mean": 0.05})
+    pilot = study().run(2 * SIZE, workers=INLINE).outcome.seconds_per_block
+    assert (cost["seconds"] > 0).all()
+    assert len(pilot) == 4 * (len(METHODS) + 1)
+
+
+def test_a_value_is_solved_for_with_one_method():
+    asked = {"measure": "mean", "target": 0.5, "low": 0.0, "high": 2.0, "integer": False}
+    scenario = TwoSample(9)
+    solved = study().solve(
+        scenario, "shift", **asked, max_n_rep=4000, where={"method": "difference"}
+    )
+    alone = study(some("difference")).solve(scenario, "shift", **asked, max_n_rep=4000)
+    assert solved.value == alone.value
+    assert solved.lower <= 0.5 <= solved.upper
+
+
+def test_a_method_has_its_seconds_without_those_of_the_data():
+    def slow(n_rep):
+        import time
+
+        time.sleep(0.05)
+        return {"x": X}
+
+    scenario = giving(slow)
+    methods = {name: lambda x: {"e": x} for name in ("a", "b")}
+    result = Study("given", [scenario], methods=methods, block_size=SIZE, n_rep=SIZE).run(
+        workers=INLINE
+    )
+    assert set(result.seconds_by_method) == {"a", "b"}
+    (key,) = result.plan.keys
+    known = result.outcome.seconds_per_block
+    of_data = known[key]
+    assert len(known) == 3
+    assert all(known[each] < of_data for each in result.plan.drawn_keys[key])
+
+
+def test_a_study_without_methods_is_drawn_as_it_stands():
+    plan = replace(study().plan(), methods=(), axes={})
+    assert plan.drawn is plan
+    assert plan.drawn_keys == {key: (key,) for key in plan.keys}
