@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from simstudy.claims import Claim, Reproduced
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, together
-    from simstudy.engine.failures import by_method, each_replicate
+    from simstudy.engine.failures import by_method
+    from simstudy.engine.replicates import each_replicate
     from simstudy.engine.workers import Workers
     from simstudy.identity.streams import Streams
     from simstudy.options import option, published

@@ -247,7 +247,7 @@ def test_an_axis_label_added_moves_no_number():
 @dataclass(frozen=True)
 class Breaks:
     def simulate(self, streams, n_rep):
-        from simstudy.engine.failures import each_replicate
+        from simstudy.engine.replicates import each_replicate
 
         def root(x):
             if x < -1:

@@ -61,6 +61,8 @@ def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray
     short, full = (plan.block_size, length), (plan.block_size, *plan.shape, length)
     if array.dtype.kind not in "biuf":
         raise StudyError(f"vector {name!r} holds {array.dtype}: return numbers.")
+    if length == 1 and array.shape in (short[:-1], full[:-1]):
+        return array[..., np.newaxis]
     if array.shape not in (short, full):
         raise StudyError(
             f"vector {name!r} has shape {array.shape}; with n_rep={plan.block_size} and the "

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import Analysed, Method, Plan, Scenario
-from simstudy.engine.failures import EachReplicate
 from simstudy.engine.parameters import factors_by_name, given
+from simstudy.engine.replicates import EachReplicate
 from simstudy.errors import StudyError, nearest
 from simstudy.identity.streams import Streams
 from simstudy.store.layout import ERROR, RESERVED

@@ -10,8 +10,8 @@ from typing import Any
 
 from simstudy.design import Analysed, Plan, Scenario, method_of, scenario_behind
 from simstudy.engine.columns import checked_columns
-from simstudy.engine.failures import EachReplicate
 from simstudy.engine.methods import analysed, checked_data, without_truth_values
+from simstudy.engine.replicates import EachReplicate
 from simstudy.identity.fingerprint import Fingerprint, Trace, learn_drift, trace
 from simstudy.identity.fingerprint.modules.loaded import loaded_digest
 from simstudy.identity.fingerprint.modules.places import forget_modules
@@ -28,6 +28,7 @@ CARRIERS = (
     "simstudy.engine.derived",
     "simstudy.engine.methods",
     "simstudy.engine.parameters",
+    "simstudy.engine.replicates",
     "simstudy.engine.block",
     "simstudy.engine.tasks",
     "simstudy.store.layout",

@@ -10,8 +10,8 @@ import pytest
 
 from simstudy.design import Method, Plan, grid
 from simstudy.engine.block import Address, draw_block
-from simstudy.engine.failures import each_replicate
 from simstudy.engine.jobs import in_shard, missing_jobs
+from simstudy.engine.replicates import each_replicate
 from simstudy.engine.runner import Runner
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError, StudyError
