@@ -449,7 +449,11 @@ def _only_what_is_stored(figure: str, kinds: set[type]) -> Iterator[None]:
     """
     drawing: list[str] = []
     listed: list[str] = []
-    refused = [*((kind, "simulate") for kind in kinds), (Study, "run"), (Streams, "__call__")]
+    refused = [
+        *((kind, "draw" if hasattr(kind, "draw") else "simulate") for kind in kinds),
+        (Study, "run"),
+        (Streams, "__call__"),
+    ]
     _install_listing()
     with ExitStack() as patches, watching() as read:
         for kind, method in refused:

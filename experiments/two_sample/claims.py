@@ -15,7 +15,7 @@ import numpy as np
 
 from experiments.two_sample.figures import DGPS
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, binomial_error, chance_limit
+from simstudy.claims import Claim, Reproduced, average, binomial_error, chance_limit
 from simstudy.design import factors_of
 from simstudy.shapes import Float
 from simstudy.stats.two_sample import theory
@@ -155,24 +155,34 @@ def _liberal(trials: Cells) -> float:
 
 
 def _one_sided_misses(result: Result) -> Reproduced:
-    """Whether the bootstrap t halves the imbalance of Welch's misses, over skewed cells."""
+    """Whether the bootstrap t halves the imbalance of Welch's misses, paired by replicate."""
     trials = cells(
         result, dgps=["exponential"], largest=True, keep=lambda trial: _side_missed(trial) != 0
     )
-    welch, bootstrap = (_imbalance(result, trials, name) for name in ("welch", "bootstrap_t"))
-    excess = np.array([welch.value / 2 - abs(bootstrap.value)])
-    reach = np.array([chance_limit() * (welch.mcse / 2 + bootstrap.mcse)])
-    detail = f"one side less the other: Welch {welch.value:.4f}, bootstrap {bootstrap.value:.4f}"
+    welch, bootstrap = (
+        [_signed_misses(result, trial, method) for trial in trials]
+        for method in ("welch", "bootstrap_t")
+    )
+    means = [float(np.mean([cell.mean() for cell in each])) for each in (welch, bootstrap)]
+    side = np.sign(means[1])
+    gaps = [average(w / 2 - side * b) for w, b in zip(welch, bootstrap, strict=True)]
+    excess = np.array([np.mean([gap.value for gap in gaps])])
+    reach = chance_limit() * np.linalg.norm([[gap.mcse for gap in gaps]], axis=1) / len(gaps)
+    detail = f"one side less the other: Welch {means[0]:.4f}, bootstrap {means[1]:.4f}"
     return decided(excess, reach, everywhere=True, detail=detail)
 
 
-def _imbalance(result: Result, trials: Cells, method: str) -> Reproduced:
-    """Misses on the side that skewness makes the longer, less those on the other, over cells."""
-    above, below = (sizes(result, trials, method, side) for side in ("miss_above", "miss_below"))
-    signs = np.array([_side_missed(trial) for trial in trials])
-    variance = (above.share + below.share) / above.n_rep
-    mean = float((signs * (above.share - below.share)).mean())
-    return Reproduced(mean, float(np.sqrt(variance.sum())) / len(trials))
+def _signed_misses(
+    result: Result, trial: ComparedSamples, method: str
+) -> Float[np.ndarray, " rep"]:
+    """1 where an interval misses on the side that skewness makes the longer, -1 on the other."""
+    at = result.plan.axes["method"].index(method)
+    found = result.columns(trial, "lower", "upper")
+    above, below = (
+        found["lower"][:, at] > trial.difference,
+        found["upper"][:, at] < trial.difference,
+    )
+    return _side_missed(trial) * (above.astype(float) - below)
 
 
 def _side_missed(trial: ComparedSamples) -> float:

@@ -9,7 +9,7 @@ from simstudy.analysis.result import Result
 from simstudy.dgps.location import Gamma, Gaussian, LocationDgp, Lognormal, StudentT
 from simstudy.figures import captions, colors_of, in_order, measure_curves, with_labels
 from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot
+from simstudy.lazy.plotnine import ggplot, p9
 
 DGPS: dict[str, LocationDgp] = {
     "normal": Gaussian(mean=0.0, variance=1.0),
@@ -69,7 +69,10 @@ def _panels(
         log_x=True,
         colors=_colors(methods),
     )
-    return figure + captions.titles(x=RATIO, y=title, size=(9, 10), legend_on_top=True)
+    # A row of panels has its own scale: beside what ranks do to skewed data, nothing else shows.
+    own_scales = p9.facet_grid(rows="rows", cols="panel", scales="free_y")
+    said = captions.titles(x=RATIO, y=title, size=(9, 10), legend_on_top=True)
+    return figure + own_scales + said
 
 
 def power_figure(result: Result, *, n_total: int, share: float) -> ggplot:

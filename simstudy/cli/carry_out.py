@@ -45,7 +45,7 @@ def run(request: Request) -> int:
     from simstudy.engine.workers import Workers
 
     settings = request.settings
-    workers = Workers(settings.backend, settings.n_jobs)
+    workers = Workers(settings.backend, settings.n_jobs, request.backend_options)
     refuse_replacing_results(request)
     with Bar(request.name, shown=settings.progress) as bar:
         result = request.study.run(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from simstudy.cli.project import PACKAGE_CONF, Project
-from simstudy.engine.workers import BACKENDS
+from simstudy.engine.workers import BACKENDS, refuse_unknown_backend
 from simstudy.errors import ConfigError
 from simstudy.options import build, option
 
@@ -28,7 +28,7 @@ class Scale:
 class Backend:
     """Where blocks are computed."""
 
-    name: str | None = option("where blocks are computed", one_of=BACKENDS)
+    name: str | None = option("where blocks are computed")
 
 
 def read_scale(values: Any, name: str, project: Project) -> Scale:
@@ -46,8 +46,10 @@ def read_scale(values: Any, name: str, project: Project) -> Scale:
     return _built(Scale, base | given, "scale", name, project)
 
 
-def read_backend(values: Any, name: str, project: Project) -> str:
-    """The name of a backend; where its file does not say, the file's own, if it is one.
+def read_backend(values: Any, name: str, project: Project) -> tuple[str, dict[str, Any]]:
+    """The name of a backend, and what it is told beside.
+
+    Where its file does not say the name, it is the file's own, if there is such a backend.
 
     Raises
     ------
@@ -55,13 +57,15 @@ def read_backend(values: Any, name: str, project: Project) -> str:
         Naming the key and the project's file.
     """
     given = _stated(values, "backend")
-    base = _of_the_package("backend", name)
-    made = _built(Backend, base | given, "backend", name, project)
+    said = _of_the_package("backend", name) | given
+    made = _built(Backend, {"name": said.pop("name", None)}, "backend", name, project)
     if made.name is None:
         raise ConfigError(
-            f"{_file('backend', name)} has no name: write name: and one of {', '.join(BACKENDS)}"
+            f"{_file('backend', name)} has no name: write name: and one of {', '.join(BACKENDS)}, "
+            "or module:Class"
         )
-    return made.name
+    refuse_unknown_backend(made.name)
+    return made.name, said
 
 
 def _stated(values: Any, group: str) -> dict[str, Any]:

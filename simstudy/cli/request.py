@@ -1,6 +1,7 @@
 """What a command asks for: an experiment's study and its settings, checked and typed."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ class Request:
         Digest of all sources behind its outputs, as they were when they were loaded.
     project, overrides
         Where it was asked for, and what a user typed for this one, without the others of a sweep.
+    backend_options
+        What the backend is told beside the number of workers.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Request:
     sources: str
     project: Project
     overrides: tuple[str, ...]
+    backend_options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -76,7 +80,7 @@ def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
     """
     plain, choices = _plain(cfg), hydra.runtime.choices
     scale = read_scale(plain.pop("scale", None), choices["scale"], project)
-    backend = read_backend(plain.pop("backend", None), choices["backend"], project)
+    backend, told = read_backend(plain.pop("backend", None), choices["backend"], project)
     name = choices["experiment"]
     module = load_experiment(name, project.root)
     config = read_config(module, plain.pop("experiment", None), project.root)
@@ -90,7 +94,9 @@ def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
     out = settings.out or str(scale.out)
     sources = sources_digest(module.__file__)  # now that they are loaded: they may be edited later
     overrides = tuple(hydra.overrides.task)
-    return Request(name, module, config, study, settings, n_rep, out, sources, project, overrides)
+    return Request(
+        name, module, config, study, settings, n_rep, out, sources, project, overrides, told
+    )
 
 
 def replicates_at(scale: Scale, published: int) -> int:

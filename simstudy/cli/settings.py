@@ -17,9 +17,7 @@ class Settings:
     seed: int = option("names the sequence of random numbers", default=1, at_least=0)
     n_jobs: int | None = option("workers", at_least=1)
     backend: str = option(
-        "where blocks are computed",
-        default="auto",
-        one_of=BACKENDS,
+        f"where blocks are computed: {', '.join(BACKENDS)}, or module:Class", default="auto"
     )
     out: str | None = option("folder of the results")
     keep: str = option("what is stored", default="replicates", one_of=("replicates", "summary"))

@@ -118,9 +118,12 @@ def refuse_words(asked: Asked) -> None:
         raise ConfigError(f"{word} is no setting; did you mean '{meant}'?")
 
 
+OPEN = ("precision.", "backend.")  # groups of keys that the config does not list
+
+
 def open_key(argument: str) -> str:
-    """`precision.MEASURE=...` as Hydra writes a key that the config does not list."""
-    return f"++{argument}" if argument.startswith("precision.") else argument
+    """`precision.MEASURE=...`, or a backend's own, as Hydra writes a key that it does not know."""
+    return f"++{argument}" if argument.startswith(OPEN) else argument
 
 
 def with_setting(asked: Asked, setting: str) -> int:

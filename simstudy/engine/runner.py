@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterator, Sequence
 
 from simstudy.engine.assignment import Assignment
+from simstudy.engine.backends.choice import backend_of
 from simstudy.engine.backends.inline import Inline
-from simstudy.engine.backends.processes import OneProcess, Processes
+from simstudy.engine.backends.processes import OneProcess
 from simstudy.engine.backends.protocol import Backend, WorkerDiedError
-from simstudy.engine.backends.threads import Threads
 from simstudy.engine.jobs import Job, end_of_task, still_missing
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import Ownership
@@ -79,13 +79,10 @@ class Runner:
     # ---------------------------------------------------------------- the ways
     def run(self, jobs: list[Job]) -> None:
         """Do all of the jobs, where the workers say."""
-        backend = self.workers.backend
-        if backend in ("auto", "inline"):
+        if self.workers.backend in ("auto", "inline"):
             jobs = self.run_here(jobs)
-        if jobs and backend == "threads":
-            self.run_through(Threads(self.workers.count), jobs)
-        elif jobs:
-            self.run_in_processes(jobs)
+        if jobs:
+            self.run_in_workers(backend_of(self.workers, self.assignment.expected), jobs)
 
     def run_here(self, jobs: list[Job]) -> list[Job]:
         """Work in this process until workers would pay; what is left then."""
@@ -98,17 +95,12 @@ class Runner:
                 return jobs[n_done:]
         return []
 
-    def run_through(self, backend: Backend, jobs: list[Job]) -> None:
-        """Let a backend do all of the jobs."""
-        for receipt in backend.receipts(self.tasks(jobs)):
-            self.count(receipt)
-
-    def run_in_processes(self, jobs: list[Job]) -> None:
+    def run_in_workers(self, backend: Backend, jobs: list[Job]) -> None:
         """Where a worker dies, find the block that kills and go on with the rest."""
-        processes = Processes(self.workers.count, self.assignment.expected)
         while jobs:
             try:
-                self.run_through(processes, jobs)
+                for receipt in backend.receipts(self.tasks(jobs)):
+                    self.count(receipt)
                 return
             except WorkerDiedError:
                 jobs = still_missing(jobs, self.assignment.store)

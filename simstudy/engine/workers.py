@@ -1,9 +1,11 @@
 """How many workers there are, and of which kind."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from simstudy.errors import ConfigError
+from simstudy.errors import ConfigError, nearest
 
 BACKENDS = ("auto", "loky", "threads", "inline")
 
@@ -16,18 +18,20 @@ class Workers:
     ----------
     backend
         `auto` (in this process while that is the fastest, then loky), `loky` (processes),
-        `threads`, or `inline` (this process).
+        `threads`, `inline` (this process), or a backend of your own as `module:Class`.
     n_jobs
         Workers; None means one per core that this process may use (`SLURM_CPUS_PER_TASK` where
         Slurm set it).
+    options
+        What the backend is told beside, by the names of its own parameters.
     """
 
     backend: str = "auto"
     n_jobs: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.backend not in BACKENDS:
-            raise ConfigError(f"backend={self.backend!r}: there is {', '.join(BACKENDS)}.")
+        refuse_unknown_backend(self.backend)
         if self.n_jobs is not None and self.n_jobs < 1:
             raise ConfigError(
                 f"n_jobs={self.n_jobs}: work needs at least one worker. "
@@ -38,6 +42,17 @@ class Workers:
     def count(self) -> int:
         """Workers to use."""
         return self.n_jobs or available_cores()
+
+
+def refuse_unknown_backend(name: str) -> None:
+    """Refuse what is neither a backend of the package's nor the place of a class."""
+    module, _, kind = str(name).partition(":")
+    is_place = kind.isidentifier() and all(part.isidentifier() for part in module.split("."))
+    if name not in BACKENDS and not is_place:
+        raise ConfigError(
+            f"backend={name}: no such backend, nor the place of one as module:Class; "
+            + nearest(str(name), BACKENDS)
+        )
 
 
 def available_cores() -> int:

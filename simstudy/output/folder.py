@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import factor_names
+from simstudy.data.parts import data_parts
 from simstudy.design import Plan, factors_of
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.identity.source_files import source_files
@@ -163,10 +164,17 @@ class _Writing:
             "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
             "digest": digest(result),
             "made_from": {name: self.made_from[name] for name in ("blocks", "sources")},
+            **_data_of(plan),
             "design": design_of(result.design or plan.drawn.keys),
             "figures_failed": self.made.failed,
             **environment(source_files(self.module_file), self.made_from["versions"]),
         }
+
+
+def _data_of(plan: Plan) -> dict[str, Any]:
+    """The data that scenarios and methods hold, by name, with the hash of their content."""
+    parts = {part.name: part.sha256 for drawn in plan.drawn.scenarios for part in data_parts(drawn)}
+    return {"data": dict(sorted(parts.items()))} if parts else {}
 
 
 def _usual_files(result: Result) -> list[str]:

@@ -72,10 +72,10 @@ def _batches(
     pieces = {key: piece for key, piece in lone.items() if piece is not None}
     in_order = sorted(pieces, key=lambda key: pieces[key].place.where)
     for name, keys in itertools.groupby(in_order, key=lambda key: pieces[key].place.file):
-        with store.opened(name) as file:
-            for some in _alike(list(keys), n_rows, store.headers[name].width):
-                table = _rows(store, file, [pieces[key] for key in some], n_rows[some[0]], columns)
-                yield Batch(tuple(some), n_rows[some[0]], table)
+        for some in _alike(list(keys), n_rows, store.headers[name].width):
+            of_these = [pieces[key] for key in some]
+            table = _rows(store, store.opened(name), of_these, n_rows[some[0]], columns)
+            yield Batch(tuple(some), n_rows[some[0]], table)
 
 
 def _lone_piece(store: Store, key: str, n_rows: int) -> Piece | None:

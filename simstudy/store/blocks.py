@@ -4,11 +4,14 @@ A file also says whose blocks it holds: those of another owner are left where th
 read.
 """
 
+from __future__ import annotations
+
 import contextlib
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -34,14 +37,26 @@ class RowGroups:
         Of its columns.
     """
 
+    source: pa.NativeFile
     file: pq.ParquetFile
     names: Container[str]
+
+    @classmethod
+    def of(cls, files: Files, name: str, header: Header | None) -> RowGroups:
+        """Those of a file, whose header may be known."""
+        header = header or verified_header(files, name)
+        source = files.open(name)
+        return cls(source, pq.ParquetFile(source, metadata=header.parquet), {*header.schema.names})
 
     def read(self, index: int, columns: Sequence[str] | None) -> pa.Table:
         """One of them, with all of its columns or those of some that there are."""
         if columns is not None:
             columns = [name for name in columns if name in self.names]
         return self.file.read_row_group(index, columns=columns, use_threads=False)
+
+    def close(self) -> None:
+        """No more is read of it."""
+        self.source.close()
 
 
 @dataclass
@@ -79,14 +94,20 @@ class Store:
     places: dict[str, list[Place]] = field(default_factory=dict, repr=False)
     headers: dict[str, Header] = field(default_factory=dict, repr=False)
     own: set[str] = field(default_factory=set, repr=False)
+    _open: dict[str, RowGroups] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self.files = files_at(self.place)
         self.scan()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the file that is open, which is this process's."""
+        return {**self.__dict__, "_open": {}}
+
     # ---------------------------------------------------------------- looking
     def scan(self) -> None:
         """Read what is there; set aside what is damaged, under `_damaged/`."""
+        self.close()
         names = self.files.names()
         self.headers = {name: self.headers[name] for name in names if name in self.headers}
         self.places, self.others, self.own = {}, {}, set()
@@ -222,20 +243,22 @@ class Store:
         ]
         return pa.concat_tables(tables, promote_options="permissive").slice(0, n_rows)
 
-    @contextlib.contextmanager
-    def opened(self, name: str) -> Iterator[RowGroups]:
-        """A file, to read more than one of its row groups."""
-        header = self.headers.get(name) or verified_header(self.files, name)
-        with (
-            self.files.open(name) as source,
-            pq.ParquetFile(source, metadata=header.parquet) as file,
-        ):
-            yield RowGroups(file, set(header.schema.names))
+    def opened(self, name: str) -> RowGroups:
+        """A file; it stays open until another is asked for, since opening takes in all it says."""
+        if name not in self._open:
+            self.close()
+            self._open[name] = RowGroups.of(self.files, name, self.headers.get(name))
+        return self._open[name]
+
+    def close(self) -> None:
+        """Let go of the file that was read last."""
+        for file in self._open.values():
+            file.close()
+        self._open.clear()
 
     def row_group(self, name: str, index: int, columns: Sequence[str] | None = None) -> pa.Table:
         """A row group of a file, with all of its columns or some."""
-        with self.opened(name) as file:
-            return file.read(index, columns)
+        return self.opened(name).read(index, columns)
 
     def cut(self, row_group: pa.Table, piece: Piece) -> pa.Table:
         """The rows of a piece, from the row group that it lies in."""

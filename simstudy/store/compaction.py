@@ -47,6 +47,7 @@ def compact(store: Store, *, recent_only: bool = False) -> None:
     except FileNotFoundError:  # another run is compacting the same files
         store.scan()
         return
+    store.close()  # some systems keep a file that is open
     for name in sources - {target}:
         store.files.delete(name)
     store.files.forget_unfinished(STALE_SECONDS)

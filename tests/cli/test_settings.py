@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from simstudy.cli.compose import CONFIG as CONFIG_NAME
-from simstudy.cli.groups import Scale
-from simstudy.cli.project import PACKAGE_CONF
+from simstudy.cli.groups import Scale, read_backend
+from simstudy.cli.project import PACKAGE_CONF, Project
 from simstudy.cli.request import replicates_at
 from simstudy.cli.settings import Settings, read_shard
 from simstudy.engine.workers import BACKENDS
@@ -32,7 +32,7 @@ def test_both_have_the_same_defaults():
 
 def test_every_backend_can_be_chosen():
     (about,) = [one.metadata["option"] for one in fields(Settings) if one.name == "backend"]
-    assert about.one_of == BACKENDS
+    assert all(name in about.help for name in BACKENDS)
     files = {path.stem for path in (CONFIG.parent / "backend").glob("*.yaml")}
     assert files == set(BACKENDS)
 
@@ -92,3 +92,13 @@ def test_a_scale_is_so_many_replicates_or_so_many_times_the_published(
     times, n_rep, published, expected
 ):
     assert replicates_at(Scale("some", times, n_rep, "out"), published) == expected
+
+
+def test_a_backend_is_told_what_its_file_says(tmp_path):
+    """`conf/backend/cluster.yaml` names a class, and says what it is told beside the workers."""
+    project = Project(tmp_path, "simstudy")
+    said = {"name": "mine.cluster:Backend", "address": "there"}
+    assert read_backend(said, "cluster", project) == ("mine.cluster:Backend", {"address": "there"})
+    assert read_backend(None, "loky", project) == ("loky", {})
+    with pytest.raises(ConfigError, match=r"no such backend.*did you mean 'threads'"):
+        read_backend({"name": "thread"}, "cluster", project)

@@ -52,13 +52,10 @@ def test_tasks_are_all_jobs_in_order_whatever_their_sizes(assignment):
 
 def test_what_workers_cannot_load_is_said_with_what_will_do(assignment, monkeypatch):
     class Unreadable:
-        def __init__(self, n_workers, expected):
-            pass
-
         def receipts(self, tasks):
             raise UnreadableTaskError("ImportError: no module named trial")
 
-    monkeypatch.setattr(runner, "Processes", Unreadable)
+    monkeypatch.setattr(runner, "backend_of", lambda *_: Unreadable())
     said = r"workers cannot load the study \(ImportError: .* Run again, or use backend=threads"
     with pytest.raises(StoreError, match=said):
         run_jobs(assignment, jobs_of(assignment, 2), workers=Workers("loky", 2))

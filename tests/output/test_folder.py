@@ -1,12 +1,14 @@
 """What a run leaves behind: files that say everything, and nothing half written."""
 
 import contextlib
+import hashlib
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from simstudy import Data
 from simstudy.errors import SimstudyError
 from simstudy.measures import bias
 from simstudy.output import folder as publishing
@@ -15,6 +17,7 @@ from simstudy.output.origin import is_current
 from simstudy.study import Study
 from tests import toy
 from tests.output.standing import CONFIG, FILE, SOUND, current, longer, manifest_of, study
+from tests.with_data import resampling
 
 
 def test_every_file_is_there_and_named(published):
@@ -223,3 +226,12 @@ def test_factors_that_only_some_scenarios_have_are_null_elsewhere():
     table = scenario_table(both).to_pydict()
     assert table["n_obs"] == [3, None]
     assert table["k"] == [None, 1.5]
+
+
+def test_the_manifest_says_which_data_there_were(tmp_path):
+    content = b"price\n1.5\n2.5\n"
+    (tmp_path / "prices.csv").write_bytes(content)
+    result = resampling(Data.file(tmp_path / "prices.csv")).run(10, out=tmp_path)
+    publish(result, figures=False, report=False)
+    said = manifest_of(result.folder)["data"]
+    assert said == {"prices": hashlib.sha256(content).hexdigest()}

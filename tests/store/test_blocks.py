@@ -1,5 +1,7 @@
 """Blocks are found again, whatever happened to their folder."""
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -283,3 +285,22 @@ def test_scenarios_whose_files_never_stay_are_given_up(monkeypatch, tmp_path):
     monkeypatch.setattr(Folder, "open", lambda self, name: gone(name))
     with pytest.raises(StoreError, match="keep changing under this run"):
         list(read_each(store, {"a": 1}))
+
+
+def test_a_store_that_has_read_can_be_sent(tmp_path):
+    write(tmp_path, ("a", 0, 1))
+    store = open_store(tmp_path)
+    assert len(store.read("a", 1)) == 1
+    sent = pickle.loads(pickle.dumps(store))
+    assert sent.read("a", ROWS).equals(store.read("a", ROWS))
+
+
+def test_no_file_stays_open_beyond_a_look(tmp_path):
+    """Some systems do not delete what is open, and none reads a file anew that it holds."""
+    for group in BLOCKS:
+        write(tmp_path, group)
+    store = open_store(tmp_path)
+    assert_holds(store, "b", 6)
+    assert len(store._open) == 1
+    compact(store)
+    assert store._open == {}

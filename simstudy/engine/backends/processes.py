@@ -22,10 +22,13 @@ class Processes:
     ----------
     expected
         Hash of the code that they must have loaded.
+    idle_worker_timeout
+        Seconds after which a process without work ends.
     """
 
-    def __init__(self, n_workers: int, expected: str) -> None:
+    def __init__(self, n_workers: int, expected: str, idle_worker_timeout: float = 300.0) -> None:
         self.n_workers, self.expected = n_workers, expected
+        self.idle_worker_timeout = float(idle_worker_timeout)
 
     def receipts(self, tasks: Iterable[Task]) -> Iterator[Receipt]:
         """Compute tasks.
@@ -46,6 +49,7 @@ class Processes:
             pre_dispatch="2*n_jobs",
             initializer=_begin,
             initargs=(self.expected,),
+            idle_worker_timeout=self.idle_worker_timeout,
         )
         try:
             with _deaf_to_interrupts():
