@@ -101,7 +101,8 @@ def test_metrics_do_not_move_each_other():
 def test_metrics_are_named_as_parts():
     """By their names alone, so that numbers stay where they were when a table named them."""
     assert identity(TRIAL) == (
-        "ModelTrial(dgp=LinearModel(n_feature=3),metrics=('mse','r2'),n_boot=80,n_train=25,n_truth=400,sizes=(20))"
+        "ModelTrial(dgp=LinearModel(n_feature=3),metrics=('mse','r2'),n_boot=80,"
+        "n_train=25,n_truth=400,sizes=(20))"
     )
 
 
