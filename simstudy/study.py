@@ -80,10 +80,10 @@ class Study:
         Whether vectors are stored, or only what is derived of them.
     derived
         Columns that are functions of others, by name. A function's parameters name the columns
-        and the factors that it is given, for a block: `(rep, *axes)`, a vector with its own axis
-        last. It is called when something asks for the column, on what is stored, and the result
-        is kept until its code changes: a new function draws nothing anew. One may read others
-        that are named before it. NaN counts as missing.
+        and factors (or the `scenario`) that it is given, for a block: `(rep, *axes)`, a vector
+        with its own axis last. It is called when something asks for the column, on what is
+        stored, and the result is kept until its code changes: a new function draws nothing anew.
+        One may read others that are named before it. NaN counts as missing.
     axes
         Axes of the columns after the replicate, each with the names of its positions, such as
         `{"method": ("studentized", "vanilla")}`; without that of `methods`, which is the first.
@@ -113,10 +113,10 @@ class Study:
     edited or removed draws nothing of the others and moves no bit of them.
 
     A method is a function of a whole block, or `each_replicate(function)` of one replicate. Its
-    parameters name what it is given: data that `draw` returned, factors of the scenario, and
-    `streams` (of one replicate: `rng`), random numbers of the method's own. Data cannot be written
-    into. It returns columns `(rep,)` or `(rep, *axes)`, of one replicate a number each, and every
-    method returns the same ones; truth values are kept as 0 and 1.
+    parameters name what it is given: data that `draw` returned, factors of the scenario, the
+    `scenario` itself, and `streams` (of one replicate: `rng`), random numbers of the method's own.
+    Data cannot be written into. It returns columns `(rep,)` or `(rep, *axes)`, of one replicate a
+    number each, and every method returns the same ones; truth values are kept as 0 and 1.
 
     Examples
     --------

@@ -7,10 +7,10 @@ import numpy as np
 
 from simstudy.design import Derived, OfSomeClass, Plan, scenario_behind
 from simstudy.engine.columns import checked_column
-from simstudy.engine.parameters import factors_by_name, given, parameters_of
+from simstudy.engine.parameters import given, parameters_of, said_by
 from simstudy.errors import StudyError, describe, nearest
 from simstudy.store.columns import void_where_failed
-from simstudy.store.layout import ERROR, failed_cells, void_cells
+from simstudy.store.layout import ERROR, SCENARIO, failed_cells, void_cells
 
 Columns = Mapping[str, np.ndarray]
 
@@ -51,7 +51,7 @@ def derived_column(
     NaN, which counts as missing, in the cells that failed.
     """
     what = f"derived column {derived.name!r}"
-    known = {**factors_by_name(scenario_behind(scenario)), **columns}
+    known = {**said_by(scenario_behind(scenario)), **columns}
     unknown = partial(_unknown, derived, known)
     arguments = given(what, derived.function, known, unknown)
     try:
@@ -74,7 +74,7 @@ def _refuse_unknown(plan: Plan, scenario: OfSomeClass, columns: Columns) -> None
     """Refuse a function that asks for what a block that came back does not have."""
     if set(columns) <= {ERROR}:
         return
-    known = {**factors_by_name(scenario_behind(scenario)), **dict.fromkeys(columns)}
+    known = {**said_by(scenario_behind(scenario)), **dict.fromkeys(columns)}
     for derived in plan.derived:
         if derived.name in columns:
             raise StudyError(
@@ -95,9 +95,10 @@ def _unknown(derived: Derived, known: Iterable[str], name: str) -> StudyError:
 
 
 def read_by(derived: Derived) -> list[str]:
-    """What a function's parameters name."""
+    """What a function's parameters name, but for the scenario, which no column holds."""
     what = f"derived column {derived.name!r}"
-    return [parameter.name for parameter in parameters_of(what, derived.function)]
+    named = (parameter.name for parameter in parameters_of(what, derived.function))
+    return [name for name in named if name != SCENARIO]
 
 
 def behind(all_derived: Sequence[Derived], derived: Derived) -> list[Derived]:

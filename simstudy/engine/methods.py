@@ -7,16 +7,19 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import Analysed, Method, Plan, Scenario
-from simstudy.engine.parameters import factors_by_name, given
+from simstudy.engine.parameters import factors_by_name, given, said_by
 from simstudy.engine.replicates import EachReplicate
 from simstudy.errors import StudyError, nearest
 from simstudy.identity.streams import Streams
-from simstudy.store.layout import ERROR, RESERVED
+from simstudy.store.layout import ERROR, RESERVED, SCENARIO
 
 Data = Mapping[str, Any]
 """What a scenario draws, by name: arrays with the replicate first, or constants."""
 
 OWN = ("streams", "rng")
+"""Random numbers that a method may ask for: of a block, or of one replicate."""
+
+TAKEN = (SCENARIO, *OWN)
 """What a method may ask for that is neither data nor a factor."""
 
 Returned = tuple[str, Sequence[str]]
@@ -47,10 +50,10 @@ def _refuse_name(scenario: Scenario, name: Any, factors: Mapping[str, Any]) -> N
             f"draw returned {name!r}, which is a factor of {type(scenario).__name__} too, so a "
             "method that asks for it could mean either: rename what draw returns."
         )
-    if not (isinstance(name, str) and name.isidentifier()) or name in OWN:
+    if not (isinstance(name, str) and name.isidentifier()) or name in TAKEN:
         raise StudyError(
             f"draw returned data named {name!r}, which no parameter of a method can ask for: "
-            f"give it the name of a variable other than {' and '.join(OWN)}."
+            f"give it the name of a variable other than {', '.join(TAKEN)}."
         )
 
 
@@ -148,7 +151,7 @@ def _given(
     data: Data,
     own: Mapping[str, Any],
 ) -> dict[str, Any]:
-    known = {**factors_by_name(scenario), **data, **own}
+    known = {**said_by(scenario), **data, **own}
     unknown = partial(_unknown, method, scenario, known=known)
     return given(f"method {method.name!r}", function, known, unknown)
 

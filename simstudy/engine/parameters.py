@@ -8,6 +8,7 @@ from typing import Any
 
 from simstudy.design import Scenario
 from simstudy.errors import StudyError
+from simstudy.store.layout import SCENARIO
 
 Unknown = Callable[[str], StudyError]
 """From the name of a parameter that names nothing to the refusal."""
@@ -60,6 +61,11 @@ def _signature(what: str, function: Callable[..., Any]) -> inspect.Signature:
             f"{what} is {function!r}, whose parameters Python cannot tell, so nobody knows what "
             "to give it: wrap it in a function that names them."
         ) from None
+
+
+def said_by(scenario: Scenario) -> dict[str, Any]:
+    """What may be asked for of any scenario: itself as `scenario`, unless a factor is named so."""
+    return {SCENARIO: scenario, **factors_by_name(scenario)}
 
 
 def factors_by_name(scenario: Scenario) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """The two-stage trial of any model, by any metric that is a smooth function of means.
 
-One scenario fits several models to the same data and tries each of them by several metrics and
-with test samples of several sizes: the axes of its columns are model, n_test, method and metric.
+A scenario draws data. Each model on trial is a method of the study: it is fitted to them, and tried
+by several metrics and with test samples of several sizes. The axes of columns are model, n_test,
+method and metric.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -15,7 +15,6 @@ import numpy as np
 
 from simstudy.design import Columns
 from simstudy.dgps.linear import Regression
-from simstudy.engine.failures import by_method
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.shapes import Float
@@ -63,7 +62,8 @@ class Model:
     Parameters
     ----------
     name
-        Names the model in summaries and in its random streams: a study has one of each name.
+        Names the model in summaries, in the store and in its random streams: a study has one of
+        each name.
     estimator
         An object with `fit` and `predict` that scikit-learn can clone, or a function without
         arguments that returns one, so that scikit-learn is imported when it is needed.
@@ -88,21 +88,21 @@ class Model:
 
 @dataclass(frozen=True)
 class ModelTrial:
-    """One data set, several models on trial.
+    """Data that models are fitted to and tried on, and the trial.
 
     Parameters
     ----------
     dgp
         What the observations are.
-    models, metrics
-        What is on trial, and what it is tried by.
+    metrics
+        What a model is tried by.
     sizes
         Sizes of the test sample; each is the beginning of the largest, and so are the prospective
         samples.
     k, alpha, power
         Of the trial.
     n_train
-        Observations that the models learn from.
+        Observations that a model learns from.
     n_boot
         Bootstrap resamples of each sample.
     n_truth
@@ -112,7 +112,6 @@ class ModelTrial:
     """
 
     dgp: RegressionDgp
-    models: tuple[Model, ...]
     metrics: tuple[Metric, ...]
     sizes: tuple[int, ...]
     k: float = 1.5
@@ -140,27 +139,29 @@ class ModelTrial:
         """Prospective sample size and critical value for a test sample of this size."""
         return trial_design(n_test, self.k, self.alpha, self.power)
 
-    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+    def draw(self, streams: Streams, n_rep: int) -> Columns:
+        """What to learn from, and new observations of the same coefficients.
+
+        The new ones are the largest test sample, the largest prospective one, and the fresh ones
+        that the truth comes from, in that order.
+        """
         rng = streams("data")
         train = self.dgp.draw(rng, n_rep, self.n_train)
         n_new = max(self.sizes) + max(self._prospective) + self.n_truth
         new = self.dgp.draw(rng, n_rep, n_new, train.coefficients)
-        tried = {
-            model.name: functools.partial(self._try, model, streams, train, new)
-            for model in self.models
+        return {
+            "features": train.features,
+            "y": train.y,
+            "new_features": new.features,
+            "new_y": new.y,
         }
-        return by_method(tried, n_rep)
 
-    def _try(
-        self, model: Model, streams: Streams, train: Regression, new: Regression
-    ) -> dict[str, np.ndarray]:
-        """Columns `(rep, n_test, method, metric)` of one model."""
-        rng = streams(f"model {model.name}")
-        fitted = fit_each(model.fresh(), train.features, train.y, new.features, rng)
-        truth = self.true_metrics(new.y[:, -self.n_truth :], fitted)
-        sizes = [
-            self._of_size(n, f"{model.name} {n}", streams, new.y, fitted, truth) for n in self.sizes
-        ]
+    def tried(
+        self, y: Float[np.ndarray, "rep new"], fitted: Predictions, streams: Streams
+    ) -> Columns:
+        """Columns `(rep, n_test, method, metric)` of a model, from its predictions of `y`."""
+        truth = self.true_metrics(y[:, -self.n_truth :], fitted)
+        sizes = [self._of_size(n, streams, y, fitted, truth) for n in self.sizes]
         names = dict.fromkeys(name for columns in sizes for name in columns)
         stacked = {name: _stack([columns.get(name) for columns in sizes]) for name in names}
         return stacked | _with_reasons(stacked.get("error"), fitted)
@@ -177,7 +178,6 @@ class ModelTrial:
     def _of_size(
         self,
         n_test: int,
-        purpose: str,
         streams: Streams,
         y: Float[np.ndarray, "rep new"],
         fitted: Predictions,
@@ -187,7 +187,7 @@ class ModelTrial:
         design, start = self.design(n_test), max(self.sizes)
         parts = slice(0, n_test), slice(start, start + design.n2)
         first, second = (
-            self._stage(y[:, part], fitted.prediction[:, part], streams, purpose) for part in parts
+            self._stage(y[:, part], fitted.prediction[:, part], streams, n_test) for part in parts
         )
         sign = np.array([1 if metric.lower_is_better else -1 for metric in self.metrics])
         columns = verdict(first, second, k=self.k, limit=design.critical_value, sign=sign)
@@ -200,13 +200,35 @@ class ModelTrial:
         y: Float[np.ndarray, "rep obs"],
         prediction: Float[np.ndarray, "rep obs"],
         streams: Streams,
-        purpose: str,
+        n_test: int,
     ) -> Stage:
         stages = []
         for metric in self.metrics:
-            rng = streams(f"bootstrap {purpose} {metric.name}")
+            rng = streams(f"bootstrap {n_test} {metric.name}")
             stages.append(stage_of_metric(metric, y, prediction, rng, k=self.k, n_boot=self.n_boot))
         return joined(stages)
+
+
+def try_model(
+    model: Model,
+    scenario: ModelTrial,
+    streams: Streams,
+    features: Float[np.ndarray, "rep obs feature"],
+    y: Float[np.ndarray, "rep obs"],
+    new_features: Float[np.ndarray, "rep new feature"],
+    new_y: Float[np.ndarray, "rep new"],
+) -> Columns:
+    """The method of a model: fitted to what a scenario drew, and tried.
+
+    The model gets copies, since there are estimators that write into what they are given.
+
+    Returns
+    -------
+    Columns
+        `(rep, n_test, method, metric)`; `error` where there is no answer.
+    """
+    given = features.copy(), y.copy(), new_features.copy()
+    return scenario.tried(new_y, fit_each(model.fresh(), *given, streams("fit")), streams)
 
 
 def _without_truth(

@@ -20,7 +20,7 @@ from simstudy.measures import rejection_rate
 from simstudy.stats.models.metrics import Metric
 from simstudy.stats.models.trial import METHODS
 from simstudy.study import Study
-from simstudy.trials.models import Model, ModelTrial, RegressionDgp
+from simstudy.trials.models import Model, ModelTrial, RegressionDgp, try_model
 
 if TYPE_CHECKING:
     from simstudy.lazy.plotnine import ggplot
@@ -53,7 +53,7 @@ def model_trial_study(
     dgps
         Data-generating processes, by the words that figures have for them.
     models
-        What is on trial.
+        What is on trial: each is a method of the study, so one more fits no other again.
     metrics
         What it is tried by: those of `simstudy.stats.models.metrics`, `mean_metric("name", loss)`
         for the mean of a loss of one's own, or a `Metric` for another smooth function of means.
@@ -95,18 +95,19 @@ def model_trial_study(
     ['mse', 'pinball']
     """
     need_scikit_learn()
+    refuse_namesakes(models)
     return Study(
         name=name,
         scenarios=grid(
             ModelTrial,
             dgp=list(dgps.values()),
-            models=[tuple(models)],
             metrics=[tuple(metrics)],
             sizes=[tuple(n_test)],
             **trial,
         ),
+        methods={model.name: functools.partial(try_model, model) for model in models},
+        methods_axis="model",
         axes={
-            "model": tuple(model.name for model in models),
             "n_test": tuple(map(str, n_test)),  # positions on an axis are names
             "method": METHODS,
             "metric": tuple(metric.name for metric in metrics),
@@ -135,6 +136,17 @@ def need_scikit_learn() -> None:
         ) from None
 
 
+def refuse_namesakes(models: Sequence[Model]) -> None:
+    """Refuse two models of one name, under which only one of them would be found."""
+    names = [model.name for model in models]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ConfigError(
+            f"two models are named {twice!r}, and replicates are found by a model's name, so one "
+            "would take the other's place: rename one of them."
+        )
+
+
 def design_levels(trial: ModelTrial) -> dict[str, float]:
     """What the measures are for normal means with a known variance."""
     return {
@@ -160,7 +172,7 @@ def trial_figure(result: Result, measure: str, labels: Mapping[RegressionDgp, st
         nominal=design_levels(trial)[measure],
         exact=False,
         log_x=True,
-        colors=colors_of(in_words(model.name) for model in trial.models),
+        colors=colors_of(map(in_words, result.plan.axes["model"])),
     )
     n_metric, n_data = rows["metric"].nunique(), rows["data"].nunique()
     size = p9.theme(figure_size=(2.7 * n_data + 2.2, 1.55 * n_metric + 1.3))
@@ -172,7 +184,7 @@ def in_readers_words(result: Result, labels: Mapping[RegressionDgp, str]) -> pd.
     summary = with_labels(result.summary, result.plan.scenarios, dgp=labels)
     words = {"metric": in_metric_words, "model": in_words}
     return (
-        summary.drop(columns=["models", "metrics", "sizes"])
+        summary.drop(columns=["metrics", "sizes"])
         .rename(columns={"dgp": "data"})
         .assign(
             n_test=pd.to_numeric(summary["n_test"]),

@@ -215,6 +215,16 @@ def test_prefix_of_a_derived_column(tmp_path):
     np.testing.assert_array_equal(long[:13], short)
 
 
+@pytest.mark.parametrize("keep_vectors", [True, False], ids=["of stored", "at drawing"])
+def test_it_may_ask_for_the_scenario(keep_vectors, tmp_path):
+    def shared(scenario, p_value):
+        return (p_value < scenario.alpha).mean(axis=-1)
+
+    derived = {"share": shared, "compatible": compatible}
+    own = study(derived=derived, keep_vectors=keep_vectors).run(25, out=tmp_path, workers=INLINE)
+    assert own.summary.equals(study().run(25, workers=INLINE).summary)
+
+
 # ---------------------------------------------------------------- without vectors, without rows
 def test_vectors_may_be_dropped_once_reduced(tmp_path):
     lean = study(keep_vectors=False)

@@ -169,6 +169,56 @@ def test_what_a_partial_fixes_is_fixed():
 
 
 @dataclass(frozen=True)
+class Centred:
+    """A scenario that knows more than its fields say."""
+
+    shift: float = 2.0
+
+    @property
+    def middle(self):
+        return self.shift / 2
+
+    def draw(self, streams, n_rep):
+        return {"x": self.shift + streams("data").normal(size=(n_rep, 3))}
+
+
+def from_middle(x, scenario):
+    return {"distance": x[..., 0] - scenario.middle}
+
+
+def of_centred(methods, **changes):
+    return Study("centred", [Centred()], methods=methods, block_size=SIZE, n_rep=SIZE, **changes)
+
+
+def test_a_method_may_ask_for_the_scenario():
+    methods = {"whole": from_middle, "each": each_replicate(from_middle)}
+    result = of_centred(methods).run(workers=INLINE)
+    x = Centred().draw(result.plan.streams(Centred(), 0), SIZE)["x"]
+    for found in result.columns(Centred(), "distance")["distance"].T:
+        np.testing.assert_array_equal(found, x[:, 0] - 1.0)
+
+
+def test_what_it_reads_of_the_scenario_counts(tmp_path, monkeypatch):
+    of_centred({"whole": from_middle}).run(out=tmp_path, workers=INLINE)
+    monkeypatch.setattr(Centred, "middle", property(lambda self: self.shift / 4))
+    with pytest.raises(StoreError, match=r"was computed by something else: .*Centred"):
+        of_centred({"whole": from_middle}).run(out=tmp_path, workers=INLINE)
+
+
+def test_a_factor_named_scenario_is_what_a_method_is_given():
+    @dataclass(frozen=True)
+    class Named:
+        scenario: float
+
+        def draw(self, streams, n_rep):
+            return {"x": np.zeros(n_rep)}
+
+    declared = Study("named", [Named(3.0)], methods={"m": lambda x, scenario: {"e": x + scenario}},
+                     block_size=SIZE, n_rep=SIZE)  # fmt: skip
+    assert set(declared.run(workers=INLINE).columns(Named(3.0), "e")["e"][:, 0]) == {3.0}
+
+
+@dataclass(frozen=True)
 class Trimmed:
     """A method with a parameter of its own."""
 
@@ -523,7 +573,8 @@ def test_a_draw_that_fails_fails_every_method():
         (X, "draw returned ndarray, not data by name: return a dict of arrays"),
         ({"k": X}, "draw returned 'k', which is a factor of Given too, so a method that asks for"),
         ({"rng": X}, "draw returned data named 'rng', which no parameter of a method can ask for"),
-        ({"x y": X}, "give it the name of a variable other than streams and rng."),
+        ({"scenario": X}, "draw returned data named 'scenario', which no parameter"),
+        ({"x y": X}, "give it the name of a variable other than scenario, streams, rng."),
         ({"x": [1, 2]}, "draw returned 'x' as a list, which may be a replicate each or a constant"),
         ({"x": X[1:]}, "draw returned 'x' of shape (19,); with n_rep=20 its first axis must be 20"),
     ],

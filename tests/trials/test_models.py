@@ -13,20 +13,26 @@ from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
 from simstudy.stats.models.least_squares import fit_each, fit_least_squares
 from simstudy.stats.models.metrics import MAE, MSE, R2, estimate, tweedie_deviance
 from simstudy.trials import models
-from simstudy.trials.models import Model, ModelTrial
+from simstudy.trials.models import Model, ModelTrial, try_model
 from tests.support import assert_within_mcse
 
 LEAST_SQUARES = Model("least_squares", LinearRegression)
 RIDGE = Model("ridge", Ridge)
 TWEEDIE = tweedie_deviance(1.5)
 TRIAL = ModelTrial(
-    dgp=LinearModel(n_feature=3), models=(LEAST_SQUARES,), metrics=(MSE, R2), sizes=(20,),
-    n_train=25, n_boot=80, n_truth=400,
+    dgp=LinearModel(n_feature=3), metrics=(MSE, R2), sizes=(20,), n_train=25, n_boot=80,
+    n_truth=400,
 )  # fmt: skip
 
 
-def streams() -> Streams:
-    return Streams(1, "models", "scenario", 0)
+def streams(method: str = "") -> Streams:
+    return Streams(1, "models", "scenario", 0, method)
+
+
+def tried(trial: ModelTrial, model: Model, n_rep: int):
+    """The columns of a block of a model, as a study asks for them."""
+    data = trial.draw(streams(), n_rep)
+    return try_model(model, trial, streams(model.name), **data)
 
 
 # ---------------------------------------------------------------- the plain loop
@@ -46,12 +52,12 @@ def plain_stage(metric, y, prediction, seed, k):
 
 def test_a_block_is_the_plain_loop():
     n_rep, design = 2, TRIAL.design(20)
-    found = TRIAL.simulate(streams(), n_rep)
+    found = tried(TRIAL, LEAST_SQUARES, n_rep)
     rng = streams()("data")
     train = TRIAL.dgp.draw(rng, n_rep, TRIAL.n_train)
     new = TRIAL.dgp.draw(rng, n_rep, 20 + design.n2 + TRIAL.n_truth, train.coefficients)
     for at, metric in enumerate(TRIAL.metrics):
-        boot = streams()(f"bootstrap least_squares 20 {metric.name}")
+        boot = streams("least_squares")(f"bootstrap 20 {metric.name}")
         seeds = [replicate_seeds(boot, n_rep)[:, 0] for _ in range(2)]
         for rep in range(n_rep):
             model = LinearRegression().fit(train.features[rep], train.y[rep])
@@ -65,7 +71,7 @@ def test_a_block_is_the_plain_loop():
             bound = first[0] + TRIAL.k * first[1]
             z = (second[0] - bound) / second[1]
             sign = 1 if metric.lower_is_better else -1
-            cell = rep, 0, 0, slice(None), at
+            cell = rep, 0, slice(None), at
             np.testing.assert_array_equal(found["reject"][cell], z < design.critical_value)
             np.testing.assert_array_equal(found["null_is_false"][cell], bound > sign * truth)
 
@@ -77,7 +83,7 @@ def test_fresh_observations_know_the_true_risk():
     train = model.draw(rng, n_rep, 40)
     new = model.draw(rng, n_rep, n_truth, train.coefficients)
     fitted = fit_each(LinearRegression(), train.features, train.y, new.features, rng)
-    trial = ModelTrial(model, (LEAST_SQUARES,), (MSE, MAE), (20,), n_truth=n_truth)
+    trial = ModelTrial(model, (MSE, MAE), (20,), n_truth=n_truth)
     truth = trial.true_metrics(new.y, fitted)[:, 0]
     risk = model.risk(train.coefficients, fit_least_squares(train.features, train.y))
     for at, kind in enumerate(("mse", "mae")):
@@ -85,26 +91,24 @@ def test_fresh_observations_know_the_true_risk():
         assert_within_mcse(truth[:, at], getattr(risk, kind), np.sqrt(variance))
 
 
-def test_models_and_metrics_do_not_move_each_other():
-    few = replace(TRIAL, models=(RIDGE,), metrics=(R2,))
-    many = replace(TRIAL, models=(LEAST_SQUARES, RIDGE), metrics=(MSE, R2))
-    alone = few.simulate(streams(), 5)["null_is_false"][:, 0, :, :, 0]
-    among_others = many.simulate(streams(), 5)["null_is_false"][:, 1, :, :, 1]
-    np.testing.assert_array_equal(alone, among_others)
+def test_metrics_do_not_move_each_other():
+    few, many = (replace(TRIAL, metrics=metrics) for metrics in ((R2,), (MSE, R2)))
+    alone, among_others = (tried(trial, RIDGE, 5)["null_is_false"] for trial in (few, many))
+    np.testing.assert_array_equal(alone[..., 0], among_others[..., 1])
 
 
 # ---------------------------------------------------------------- what a user brings
-def test_a_model_and_a_metric_are_named_as_parts():
+def test_metrics_are_named_as_parts():
     """By their names alone, so that numbers stay where they were when a table named them."""
     assert identity(TRIAL) == (
-        "ModelTrial(dgp=LinearModel(n_feature=3),metrics=('mse','r2'),models=('least_squares'),"
-        "n_boot=80,n_train=25,n_truth=400,sizes=(20))"
+        "ModelTrial(dgp=LinearModel(n_feature=3),metrics=('mse','r2'),n_boot=80,"
+        "n_train=25,n_truth=400,sizes=(20))"
     )
 
 
 def test_an_estimator_is_as_good_as_a_function_that_makes_one():
     made, given = (
-        replace(TRIAL, models=(Model("line", estimator),)).simulate(streams(), 3)
+        tried(TRIAL, Model("line", estimator), 3)
         for estimator in (LinearRegression, LinearRegression())
     )
     for name in made:
@@ -112,15 +116,43 @@ def test_an_estimator_is_as_good_as_a_function_that_makes_one():
 
 
 def test_models_and_metrics_reach_a_worker_process():
-    again = pickle.loads(pickle.dumps(replace(TRIAL, metrics=(MSE, R2, TWEEDIE))))
-    assert [metric.name for metric in again.metrics] == ["mse", "r2", "tweedie_1.5"]
-    assert again.models == TRIAL.models
+    whole = replace(TRIAL, metrics=(MSE, R2, TWEEDIE)), RIDGE
+    trial, model = pickle.loads(pickle.dumps(whole))
+    assert [metric.name for metric in trial.metrics] == ["mse", "r2", "tweedie_1.5"]
+    assert model == RIDGE
+
+
+class Overwriting(LinearRegression):
+    """Uses the memory of what it is given, as `copy_X=False` and the like allow."""
+
+    def fit(self, X, y):
+        super().fit(X.copy(), y.copy())
+        X[:], y[:] = np.nan, np.nan
+        return self
+
+    def predict(self, X):
+        said = super().predict(X.copy())
+        X[:] = np.nan
+        return said
+
+
+def test_a_model_may_write_into_what_it_is_given():
+    data = TRIAL.draw(streams(), 4)
+    for array in data.values():
+        array.flags.writeable = False
+    found, expected = (
+        try_model(Model("line", kind()), TRIAL, streams("line"), **data)
+        for kind in (Overwriting, LinearRegression)
+    )
+    assert found.keys() == expected.keys()
+    for name, column in expected.items():
+        np.testing.assert_array_equal(found[name], column)
 
 
 # ---------------------------------------------------------------- what may go wrong
 def test_a_metric_without_a_value_is_a_recorded_failure():
-    trial = ModelTrial(LinearModel(n_feature=3), (LEAST_SQUARES,), (TWEEDIE, MSE), (20,))
-    columns = trial.simulate(streams(), 3)  # responses below zero have no such deviance
+    trial = ModelTrial(LinearModel(n_feature=3), (TWEEDIE, MSE), (20,))
+    columns = tried(trial, LEAST_SQUARES, 3)  # responses below zero have no such deviance
     assert set(columns["error"][..., 0].ravel()) == {"the metric is not a finite number"}
     assert (columns["error"][..., 1] == None).all()  # noqa: E711
 
@@ -135,6 +167,6 @@ def test_a_truth_without_a_value_is_a_recorded_failure():
             y[1, -1] = np.nan if n_obs > 1000 else y[1, -1]
             return drawn._replace(y=y)
 
-    trial = ModelTrial(Once(n_feature=3), (LEAST_SQUARES,), (MAE,), (20,), n_truth=2000)
-    error = trial.simulate(streams(), 3)["error"][:, 0, 0, :, 0]
+    trial = ModelTrial(Once(n_feature=3), (MAE,), (20,), n_truth=2000)
+    error = tried(trial, LEAST_SQUARES, 3)["error"][:, 0, :, 0]
     assert [set(row) for row in error] == [{None}, {models.NO_TRUTH}, {None}]

@@ -1,8 +1,40 @@
-"""A study of trials of models, as its docstring shows it."""
+"""A study of trials of models: its docstring's example, and each model a method of its own."""
 
 import doctest
 
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, Ridge
+
+from simstudy.dgps.linear import LinearModel
+from simstudy.engine.workers import Workers
+from simstudy.errors import ConfigError, StoreError
+from simstudy.stats.models.metrics import MSE, R2
+from simstudy.trials.models import Model, try_model
 from simstudy.trials.study import model_trial_study
+
+INLINE = Workers("inline", 1)
+LINE, RIDGE, WEAK = (
+    Model("line", LinearRegression),
+    Model("ridge", Ridge(alpha=10.0)),
+    Model("ridge", Ridge(alpha=1.0)),
+)
+COLUMNS = ("reject", "null_is_false", "null_is_true")
+
+
+def study(*models):
+    dgps = {"linear": LinearModel(n_feature=3), "curved": LinearModel(n_feature=3, curvature=1.0)}
+    return model_trial_study(
+        "trials", dgps=dgps, models=models, metrics=[MSE, R2], n_test=[20, 40], n_train=25,
+        n_boot=80, n_truth=400, n_rep=10,
+    )  # fmt: skip
+
+
+def run(folder, *models, **how):
+    return study(*models).run(out=folder, workers=INLINE, **how)
+
+
+BLOCKS = 2 * 2  # of one model: two kinds of data, ten replicates in blocks of five
 
 
 def test_the_example_of_the_docstring_runs():
@@ -10,3 +42,55 @@ def test_the_example_of_the_docstring_runs():
     assert sum(len(test.examples) for test in found) > 5
     runner = doctest.DocTestRunner()
     assert [runner.run(test).failed for test in found] == [0]
+
+
+def test_every_model_is_a_plain_loop_over_blocks():
+    result = run(None, LINE, RIDGE)
+    plan = result.plan
+    assert list(plan.axes) == ["model", "n_test", "method", "metric"]
+    for scenario in plan.scenarios:
+        found = result.columns(scenario, *COLUMNS)
+        for at, model in enumerate((LINE, RIDGE)):
+            drawn = next(
+                each
+                for each in plan.drawn.scenarios
+                if each.scenario is scenario and each.method.name == model.name
+            )
+            for block in range(2):
+                data = scenario.draw(plan.streams(scenario, block), 5)
+                own = try_model(model, scenario, plan.drawn.streams(drawn, block), **data)
+                for name in COLUMNS:
+                    part = found[name][5 * block : 5 * block + 5, at]
+                    np.testing.assert_array_equal(part, own[name])
+
+
+def test_one_more_model_fits_no_other_again(tmp_path):
+    first = run(tmp_path, LINE)
+    both = run(tmp_path, LINE, RIDGE)
+    assert (first.outcome.n_blocks, both.outcome.n_blocks) == (BLOCKS, BLOCKS)
+    for scenario in first.plan.scenarios:
+        alone, among_others = (r.columns(scenario, *COLUMNS) for r in (first, both))
+        for name in COLUMNS:
+            np.testing.assert_array_equal(alone[name][:, 0], among_others[name][:, 0])
+    assert run(tmp_path, RIDGE).outcome.n_blocks == 0
+    assert set(both.seconds_by_method) == {"ridge"}, "what this run has spent"
+
+
+def test_an_edited_estimator_is_refused_and_drawn_anew_alone(tmp_path):
+    run(tmp_path, LINE, RIDGE)
+    with pytest.raises(StoreError, match=r"^method ridge changed: .*redraw=ridge"):
+        run(tmp_path, LINE, WEAK)
+    assert run(tmp_path, LINE, WEAK, redraw="ridge").outcome.n_blocks == BLOCKS
+
+
+def test_models_are_no_part_of_the_scenario():
+    assert {"models", "model"}.isdisjoint(run(None, LINE).plan.scenarios[0].__dict__)
+
+
+def test_two_models_of_one_name_are_refused():
+    with pytest.raises(ConfigError) as refusal:
+        study(LINE, RIDGE, WEAK)
+    assert str(refusal.value) == (
+        "two models are named 'ridge', and replicates are found by a model's name, so one would "
+        "take the other's place: rename one of them."
+    )
