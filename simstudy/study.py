@@ -14,7 +14,7 @@ from simstudy.analysis.result import Figure, Result
 from simstudy.analysis.targets import read_targets
 from simstudy.claims import Claim
 from simstudy.data.parts import data_parts
-from simstudy.design import Derived, Method, Plan, Scenario, refuse_twins
+from simstudy.design import Scenario, refuse_twins
 from simstudy.engine.block import Address, replicate_at
 from simstudy.engine.declarations import (
     check_axes,
@@ -44,6 +44,7 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, StudyError
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure
+from simstudy.plan import Derived, Method, Plan
 from simstudy.store.compaction import compact
 from simstudy.store.disk import trouble_in_words
 from simstudy.store.home import Home

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.design import OfSomeClass, Plan
+from simstudy.design import OfSomeClass
 from simstudy.errors import StudyError, nearest
+from simstudy.plan import Plan
 from simstudy.store.layout import ERROR, RESERVED, has_text
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
-from simstudy.design import Analysed, Plan, Scenario, method_of, scenario_behind
+from simstudy.design import Scenario
 from simstudy.engine.columns import checked_columns
 from simstudy.engine.methods import analysed, checked_data, without_truth_values
 from simstudy.engine.replicates import EachReplicate
@@ -18,6 +18,7 @@ from simstudy.identity.fingerprint.modules.places import forget_modules
 from simstudy.identity.names import parts_of, short_hash, typed
 from simstudy.identity.streams import Streams
 from simstudy.measures import Measure
+from simstudy.plan import Analysed, Plan, method_of, scenario_behind
 from simstudy.store.owner import Owner
 
 LAYOUT = 3  # of the rows of a block; one more where the same columns would be stored otherwise
