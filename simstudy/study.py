@@ -20,6 +20,7 @@ from simstudy.engine.declarations import (
     check_axes,
     check_derived,
     check_drawing,
+    check_mappings,
     check_measures,
     check_methods,
     check_policy,
@@ -187,6 +188,7 @@ class Study:
     derived: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_mappings(methods=self.methods, vectors=self.vectors, derived=self.derived)
         check_methods(self.methods, self.methods_axis, self.axes)
         check_study_name(self.name)
         check_axes(self.all_axes, factor_names_of(self.scenarios))

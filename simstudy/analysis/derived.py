@@ -8,15 +8,17 @@ import pyarrow as pa
 
 from simstudy.engine.derived import behind, derived_column, read_by
 from simstudy.engine.ownership import derived_owner
-from simstudy.plan import Derived, Plan
+from simstudy.engine.parameters import parameters_of, said_by
+from simstudy.errors import StoreError
+from simstudy.plan import Derived, Plan, scenario_behind
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, stored_names
 from simstudy.store.compaction import compact
+from simstudy.store.files import DERIVED, Files
 from simstudy.store.header import Group
 from simstudy.store.layout import ERROR, stored_column
 from simstudy.store.write import write_blocks
 
-FOLDER = "derived"  # below the files of the blocks that they are derived from
 ROWS_AT_ONCE = 1 << 20  # of a file that is written: 8 MB of numbers
 
 
@@ -68,60 +70,75 @@ class DerivedColumns:
     def _table_of(self, key: str, n_rep: int, name: str) -> pa.Table:
         """A derived column as it is kept; made first, of all scenarios, where it is not."""
         kept = self._kept(name)
-        if self._n_missing(kept, key, n_rep):
-            self._make(kept, name, {**self.n_rep, key: max(n_rep, self.n_rep.get(key, 0))})
+        try:
+            if not self._outdated(kept, key, n_rep).size:
+                return kept.read(key, n_rep, [name])
+        except StoreError:  # it has gone since it was made: it is only a copy
+            kept.scan()
+        kept = self._kept(name, anew=True)
+        self._make(kept, name, {**self.n_rep, key: max(n_rep, self.n_rep.get(key, 0))})
         return kept.read(key, n_rep, [name])
 
     # ---------------------------------------------------------------- kept
-    def _kept(self, name: str) -> Store:
-        """Where a derived column is kept: what another code made there is never read."""
-        if name not in self._stores:
+    def _kept(self, name: str, *, anew: bool = False) -> Store:
+        """Where a derived column is kept: what another code made there is never read.
+
+        Parameters
+        ----------
+        anew
+            Whether to look at the code again: what is made now is made by what it is now.
+        """
+        if anew or name not in self._stores:
             functions = [part.function for part in behind(self.plan.derived, self._named(name))]
             owner = derived_owner(self.store.owner, name, functions)
-            files = self.store.files.below(FOLDER, name)
-            self._stores[name] = Store(files, self.plan.block_size, owner)
+            self._stores[name] = Store(self._place(name), self.plan.block_size, owner)
         return self._stores[name]
+
+    def _place(self, name: str) -> Files:
+        try:
+            return self.store.files.below(DERIVED, name)
+        except OSError as error:
+            raise StoreError(
+                f"cannot keep derived columns in {self.store.files}: {error.strerror or error}. "
+                f"Move what is named {DERIVED} there out of the way, or choose another out=..."
+            ) from error
 
     def _named(self, name: str) -> Derived:
         return next(derived for derived in self.plan.derived if derived.name == name)
 
-    def _n_missing(self, kept: Store, key: str, n_rep: int) -> int:
+    def _outdated(self, kept: Store, key: str, n_rep: int) -> np.ndarray:
+        """Blocks that were not made, or of what has been drawn again since."""
         n_blocks = self.plan.n_blocks(n_rep)
-        return n_blocks - min(kept.n_blocks(key), n_blocks)
+        return np.flatnonzero(kept.ranks(key, n_blocks) != self.store.ranks(key, n_blocks))
 
     # ---------------------------------------------------------------- made
     def _make(self, kept: Store, name: str, sizes: Mapping[str, int]) -> None:
-        """Write a column's missing blocks, many scenarios to a file."""
-        groups: list[Group] = []
-        tables: list[pa.Table] = []
+        """Write a column's missing blocks, many to a file, each with the rank of its source."""
+        writing = _Writing(kept)
         for key, n_rep in sizes.items():
-            n_blocks, n_missing = self.plan.n_blocks(n_rep), self._n_missing(kept, key, n_rep)
-            if n_missing:
-                first = n_blocks - n_missing
-                groups.append(Group(key, first, n_missing))
-                tables += self._blocks(key, name, range(first, n_blocks))
-            if sum(table.num_rows for table in tables) >= ROWS_AT_ONCE:
-                self._write(kept, groups, tables)
-        self._write(kept, groups, tables)
-        compact(kept)
+            blocks = self._outdated(kept, key, n_rep)
+            ranks = self.store.ranks(key, self.plan.n_blocks(n_rep))[blocks]
+            tables = self._blocks(key, name, blocks)
+            for block, rank, table in zip(blocks.tolist(), ranks.tolist(), tables, strict=True):
+                writing.add(Group(key, block, 1), int(rank), table)
+        writing.finish()
+        if len({header.rank for header in kept.headers.values()}) == 1:  # a file has but one
+            compact(kept)
 
-    def _write(self, kept: Store, groups: list[Group], tables: list[pa.Table]) -> None:
-        if groups:
-            whole = pa.concat_tables(tables, promote_options="permissive")
-            whose = kept.owner.only(group.key for group in groups)
-            write_blocks(kept.files, groups, whole, owner=whose)
-            groups.clear()
-            tables.clear()
-
-    def _blocks(self, key: str, name: str, blocks: range) -> Iterator[pa.Table]:
+    def _blocks(self, key: str, name: str, blocks: np.ndarray) -> Iterator[pa.Table]:
         """A column's values in some blocks, each made from that block alone."""
-        derived, size = self._named(name), self.plan.block_size
-        inputs = self._inputs(key, derived, blocks.stop * size)
-        for block in blocks:
+        if not blocks.size:
+            return
+        derived, size, scenario = self._named(name), self.plan.block_size, self.plan.keys[key]
+        lengths = self.plan.lengths_of(scenario)
+        inputs = self._inputs(key, derived, (int(blocks.max()) + 1) * size)
+        for block in blocks.tolist():
             columns: dict[str, np.ndarray] = {}
             for table, names in inputs:
                 columns |= columns_of(self.plan, table.slice(block * size, size), names)
-            made = derived_column(self.plan, derived, self.plan.keys[key], columns)
+            for vector in set(lengths) & set(columns):
+                columns[vector] = _as_long_as(columns[vector], lengths[vector])
+            made = derived_column(self.plan, derived, scenario, columns)
             yield pa.table(
                 {
                     "scenario": pa.repeat(pa.scalar(key), size),
@@ -135,7 +152,49 @@ class DerivedColumns:
     ) -> list[tuple[pa.Table, Sequence[str]]]:
         """Tables with what a column reads, and the names of what it reads of each."""
         read = set(read_by(derived))
-        names = sorted(self.store.column_names() & read)
+        factors = said_by(scenario_behind(self.plan.keys[key]))
+        optional = _optional(derived) - self.store.column_names()
+        names = sorted(read - set(factors) - self.names - optional)
         stored = self.store.read(key, n_rep, stored_names(names)), [*names, ERROR]
         made = sorted(self.names & read)
         return [stored, *((self._table_of(key, n_rep, name), [name]) for name in made)]
+
+
+def _optional(derived: Derived) -> set[str]:
+    """Parameters that keep their default where there is no such column."""
+    parameters = parameters_of(f"derived column {derived.name!r}", derived.function)
+    return {each.name for each in parameters if each.default is not each.empty}
+
+
+def _as_long_as(vector: np.ndarray, length: int) -> np.ndarray:
+    """A vector of a block that failed as a whole is missing, and still as long as any."""
+    if vector.ndim > 1 and vector.shape[-1] == length:
+        return vector
+    return np.full((len(vector), length), np.nan)
+
+
+@dataclass
+class _Writing:
+    """Blocks on their way into files of one rank each, many to a file."""
+
+    kept: Store
+    groups: dict[int, list[Group]] = field(default_factory=dict)
+    tables: dict[int, list[pa.Table]] = field(default_factory=dict)
+
+    def add(self, group: Group, rank: int, table: pa.Table) -> None:
+        """One more block."""
+        self.groups.setdefault(rank, []).append(group)
+        self.tables.setdefault(rank, []).append(table)
+        if sum(map(len, self.tables[rank])) >= ROWS_AT_ONCE:
+            self._write(rank)
+
+    def finish(self) -> None:
+        """Write what is left."""
+        for rank in list(self.groups):
+            self._write(rank)
+
+    def _write(self, rank: int) -> None:
+        groups, whole = self.groups.pop(rank), pa.concat_tables(self.tables.pop(rank))
+        whose = self.kept.owner.only(group.key for group in groups)
+        write_blocks(self.kept.files, groups, whole, owner=whose, rank=rank)
+        self.kept.scan()

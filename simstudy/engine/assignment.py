@@ -10,7 +10,7 @@ from simstudy.engine.ownership import Ownership, digest_of
 from simstudy.engine.tasks import Task
 from simstudy.plan import Analysed, Plan, scenario_behind
 from simstudy.store.blocks import Store
-from simstudy.store.columns import has_axes
+from simstudy.store.columns import has_axes, holds_text
 from simstudy.store.layout import CELL_ERROR, ERROR, REP, SCENARIO, Keep, KeepReplicates
 
 
@@ -66,11 +66,15 @@ class Assignment:
     def _columns_of(self, key: str) -> tuple[str, ...]:
         """The columns that are stored of a method, as it returned them."""
         schema = self.store.schema_of(key)
-        wide = {column.name for column in schema if has_axes(self.plan, column)}
         return tuple(
-            column_over(self.plan, ERROR if name == CELL_ERROR else name, wide=name in wide)
-            for name in schema.names
-            if name not in (SCENARIO, REP)
+            column_over(
+                self.plan,
+                ERROR if column.name == CELL_ERROR else column.name,
+                wide=has_axes(self.plan, column),
+                is_text=holds_text(column),
+            )
+            for column in schema
+            if column.name not in (SCENARIO, REP)
         )
 
     @cached_property

@@ -125,7 +125,7 @@ def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], who: str)
     for data in data_parts(scenario):
         data.check()
     before = plan.identity_of(scenario)
-    with watching() as undeclared:
+    with watching() as undeclared, np.errstate():  # which a study may set for itself alone
         try:
             return work()
         finally:

@@ -42,20 +42,58 @@ def checked_column(
     plan: Plan, name: str, value: Any, who: str, length: int | None = None
 ) -> np.ndarray:
     """One column of full shape; with a last axis of this length, where it is a vector."""
-    array = np.asarray(value)
-    if name in RESERVED or not name or set(name) & set("[],"):
-        raise StudyError(
-            f"{who} returned a column {name!r}, a name that is the engine's own. Rename it."
-        )
-    if array.dtype.kind not in "biufUO" or (array.dtype == object and not _is_text(name, array)):
-        raise StudyError(
-            f"column {name!r} holds {array.dtype}: return booleans, integers, floats or text."
-        )
+    _refuse_name(plan, name, who)
+    array = _own_array(name, value)
     if length is not None:
         return _vector(plan, name, array, length)
     if array.ndim == 0:
         return np.broadcast_to(array, plan.block_size) if name == ERROR else array
     return _of_full_shape(plan, name, array)
+
+
+def _refuse_name(plan: Plan, name: Any, who: str) -> None:
+    is_own = not isinstance(name, str) or not name or name in RESERVED or set(name) & set("[],")
+    if is_own:
+        raise StudyError(
+            f"{who} returned a column {name!r}, a name that is the engine's own. Rename it."
+        )
+    if name in plan.axes:
+        raise StudyError(
+            f"{who} returned a column {name!r}, which is the name of an axis, whose labels it "
+            "would hide in the table of replicates. Rename it."
+        )
+
+
+def _own_array(name: str, value: Any) -> np.ndarray:
+    """A copy, so that whoever goes on writing into what was returned changes nothing stored.
+
+    What a mask hides is missing.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        value = np.ma.filled(value.astype(float), np.nan)
+    array = np.array(value)
+    if array.dtype.kind in "iuf":
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if not _may_be_stored(name, array):
+        what = "text, and None where nothing failed" if name == ERROR else _STORED
+        raise StudyError(f"column {name!r} holds {array.dtype}: return {what}.")
+    return array
+
+
+_STORED = "booleans, integers, floats or text"
+
+
+def _may_be_stored(name: str, array: np.ndarray) -> bool:
+    if name == ERROR:
+        return array.dtype.kind in "UO"
+    if array.dtype == object:
+        return _is_text(array)
+    return array.dtype.kind in "biufU" and array.dtype.itemsize <= _widest(array.dtype.kind)
+
+
+def _widest(kind: str) -> float:
+    """Bytes of the longest number of a kind that a table can hold."""
+    return np.inf if kind == "U" else 8
 
 
 def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray:
@@ -94,8 +132,8 @@ def _fits(array: np.ndarray, target: tuple[int, ...]) -> bool:
     return all(n in (1, wanted) for n, wanted in zip(array.shape, target, strict=True))
 
 
-def _is_text(name: str, array: np.ndarray) -> bool:
-    return name == ERROR or all(isinstance(text, str | None) for text in array.flat)
+def _is_text(array: np.ndarray) -> bool:
+    return all(isinstance(text, str | None) for text in array.flat)
 
 
 def _with_missing_named(plan: Plan, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -11,7 +11,9 @@ from simstudy.measures import Measure
 from simstudy.store.layout import ERROR, RESERVED
 
 OWN_NAMES = (*RESERVED, ERROR, "warning", "converged", "block", "address", "measure", "data")
+SUMMARY = ("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "reason")
 MARKS = set("[],/")  # in names of columns and addresses
+LONGEST = 60  # letters of a name
 ON_FAILURE = ("record", "abort", "impute_worst")
 
 
@@ -22,8 +24,29 @@ def check_study_name(name: str) -> None:
         raise StudyError(f"study name {name!r} names a folder: use letters, digits, '-' and '_'.")
 
 
+def check_mappings(**declared: Any) -> None:
+    """Refuse what is to go by name and does not."""
+    for what, value in declared.items():
+        if not isinstance(value, Mapping):
+            raise StudyError(
+                f"{what}={value!r} has no names: give a dict, with each under the name that tables "
+                "are to have for it."
+            )
+
+
 def check_axes(axes: Mapping[str, Sequence[str]], factors: Collection[str]) -> None:
     """Refuse an axis that is a factor too, and labels that nobody could write."""
+    for axis, names in axes.items():
+        if not isinstance(axis, str) or not axis.strip() or axis in (*OWN_NAMES, *SUMMARY):
+            raise StudyError(
+                f"an axis is named {axis!r}, which is the engine's own in tables, or no name: give "
+                "it another."
+            )
+        if not len(names) or len(set(names)) < len(names):
+            raise StudyError(
+                f"axis {axis!r} has labels {list(names)}: name each of its positions once, at "
+                "least one."
+            )
     both = sorted(set(factors) & set(axes))
     if both:
         raise StudyError(
@@ -168,7 +191,10 @@ def check_derived(derived: Mapping[Any, Any], taken: Collection[str]) -> None:
 
 
 def _check_own_name(what: str, name: Any) -> None:
-    if not isinstance(name, str) or not name or name in OWN_NAMES or set(name) & MARKS:
+    if name in OWN_NAMES:
+        raise StudyError(f"{what} {name!r} has a name that is the engine's own: give it another.")
+    if not isinstance(name, str) or not name.isidentifier() or len(name) > LONGEST:
         raise StudyError(
-            f"{what} {name!r} has a name that is the engine's own, or none: give it another."
+            f"{what} {str(name)[:LONGEST]!r}: functions ask for it by that name, and files "
+            f"have it: give it the name of a variable, of at most {LONGEST} letters."
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ def reduced(plan: Plan, scenario: OfSomeClass, columns: Columns) -> dict[str, np
     StudyError
         Where a derived column reads what there is not, even if it is to be made later.
     """
-    if not plan.derived:
+    if not plan.derived or set(columns) <= {ERROR}:
         return dict(columns)
     _refuse_unknown(plan, scenario, columns)
     made = dict(columns)
@@ -49,26 +50,41 @@ def derived_column(
 ) -> np.ndarray:
     """What a function makes of a block's columns: `(rep,)` or `(rep, *axes)`.
 
-    NaN, which counts as missing, in the cells that failed.
+    Numbers come to it, and are kept of it, as floats, so that it does not matter what lies beside
+    them; NaN, which counts as missing, in the cells that failed.
     """
     what = f"derived column {derived.name!r}"
-    known = {**said_by(scenario_behind(scenario)), **columns}
+    known = {**said_by(scenario_behind(scenario)), **_as_floats(columns)}
     unknown = partial(_unknown, derived, known)
     arguments = given(what, derived.function, known, unknown)
     try:
         value = derived.function(**arguments)
     except StudyError:
         raise
-    except Exception as error:  # whatever a user's function may raise
+    except (Exception, SystemExit) as error:  # whatever a user's function may raise
         raise StudyError(f"{what} of {scenario!r}: {describe(error)}") from error
     column = checked_column(plan, derived.name, value, what)
     column = np.broadcast_to(column, plan.block_size) if column.ndim == 0 else column
     return _without_failures(column, columns)
 
 
+def _as_floats(columns: Columns) -> dict[str, np.ndarray]:
+    """Numbers as floats, which nobody can write into; text as it is."""
+    given = {
+        name: column.astype(float) if column.dtype.kind in "biuf" else column.copy()
+        for name, column in columns.items()
+    }
+    for column in given.values():
+        column.flags.writeable = False
+    return given
+
+
 def _without_failures(column: np.ndarray, columns: Columns) -> np.ndarray:
-    void = void_cells(column, failed_cells(columns))
-    return column if void is None or not void.any() else np.where(void, np.nan, column)
+    is_number = column.dtype.kind in "biuf"
+    made = column.astype(float if is_number else object)
+    void = void_cells(made, failed_cells(columns))
+    nothing: Any = np.nan if is_number else None
+    return made if void is None else np.where(void, nothing, made)
 
 
 def _refuse_unknown(plan: Plan, scenario: OfSomeClass, columns: Columns) -> None:

@@ -1,5 +1,6 @@
 """Methods: what each is given of a block's data, and what its columns must be beside others'."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -73,6 +74,8 @@ def _refuse_shape(name: str, value: Any, n_rep: int) -> None:
 
 def _read_only(value: Any) -> Any:
     """A view that refuses to be written into, where that can be had."""
+    if type(value) is tuple:
+        return tuple(map(_read_only, value))
     if type(value) is not np.ndarray:
         return value
     view = value.view()
@@ -90,7 +93,19 @@ def _is_fixed(value: Any) -> bool:
         return not value.dtype.hasobject
     if type(value) is tuple:
         return all(map(_is_fixed, value))
-    return isinstance(value, CONSTANTS)
+    return isinstance(value, CONSTANTS) and not isinstance(value, np.void)
+
+
+def _copied(data: Data) -> Data:
+    """What a method may change, its own: `draw` may have returned what it keeps for itself."""
+    return {name: value if _is_fixed(value) else _copy(value) for name, value in data.items()}
+
+
+def _copy(value: Any) -> Any:
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # what cannot be copied, such as a generator, is only drawn anew
+        return value
 
 
 class LastData:
@@ -116,7 +131,7 @@ class LastData:
             self._of, self._data = None, {}
             data = self._timed(draw)
             if not may_be_shared(data):
-                return data
+                return _copied(data)
             self._of, self._data = (scenario, block), data
         return self._data
 
@@ -208,6 +223,7 @@ def values_among(columns: Sequence[str]) -> set[str]:
     return {name for name in columns if name.partition("[")[0] not in (*RESERVED, *TEXTS)}
 
 
-def column_over(plan: Plan, name: str, *, wide: bool) -> str:
-    """A column with the axes that it has beside the replicate, such as `error[metric]`."""
-    return f"{name}[{', '.join(plan.axes)}]" if wide else name
+def column_over(plan: Plan, name: str, *, wide: bool, is_text: bool) -> str:
+    """A column with the axes that it has beside the replicate, such as `label[metric] (text)`."""
+    kind = " (text)" if is_text and name not in TEXTS else ""
+    return (f"{name}[{', '.join(plan.axes)}]" if wide else name) + kind

@@ -112,7 +112,10 @@ def _refuse_other_columns(task: Task, blocks: Sequence[Block]) -> None:
 def _returned(plan: Plan, block: Block) -> Returned:
     sizes = {name: column.ndim - (name in plan.vectors) for name, column in block.columns.items()}
     wide = {name for name, n_dims in sizes.items() if n_dims > 1}
-    columns = tuple(column_over(plan, name, wide=name in wide) for name in block.columns)
+    columns = tuple(
+        column_over(plan, name, wide=name in wide, is_text=column.dtype.kind in "UO")
+        for name, column in block.columns.items()
+    )
     return method_of(block.scenario), columns
 
 

@@ -39,9 +39,9 @@ def names_in(*operands: Operand | None) -> tuple[str, ...]:
 
 
 def operand(columns: Columns, name_or_number: Operand) -> np.ndarray:
-    """The column of that name, or the number as an array without axes."""
+    """The column of that name, or the number as an array without axes, to be calculated with."""
     if isinstance(name_or_number, str):
-        return columns[name_or_number]
+        return np.asarray(columns[name_or_number], dtype=float)
     return np.asarray(name_or_number, dtype=float)
 
 
@@ -58,13 +58,14 @@ def pick(columns: Columns, names: Sequence[str], *, measure: str) -> dict[str, n
 
 
 def _numeric(name: str, column: np.ndarray) -> np.ndarray:
+    """Flags as they are, numbers as doubles: narrower ones would wrap, or round in the sums."""
     array = np.asarray(column)
     if array.dtype.kind not in "biuf":
         raise StudyError(
             f"column {name!r} holds {array.dtype}, of which no mean can be taken. Return bool, "
             "int or float columns, with NaN where a replicate failed."
         )
-    return array
+    return array if array.dtype.kind == "b" else array.astype(float, copy=False)
 
 
 def align(columns: Columns) -> dict[str, np.ndarray]:

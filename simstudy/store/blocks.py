@@ -208,6 +208,13 @@ class Store:
                 have[place.group.first : place.group.end] = True
         return have
 
+    def ranks(self, key: str, n_blocks: int) -> np.ndarray:
+        """What each of a scenario's first blocks outranks; NaN where there is none."""
+        ranks = np.full(n_blocks, np.nan)
+        for place in self.places.get(key, ()):
+            ranks[place.group.first : place.group.end] = place.rank
+        return ranks
+
     @property
     def highest_rank(self) -> int:
         """Of any block that is there."""

@@ -62,6 +62,7 @@ def _read_back(
     if name == ERROR:
         return _errors(plan, table)
     if name in table.column_names:
+        _refuse_holes(table, name)
         return _of_stored(plan, table.column(name), is_vector=name in plan.vectors)
     if _nothing_came_back(table):
         return np.full(len(table), np.nan)
@@ -69,6 +70,24 @@ def _read_back(
         f"a measure reads column {name!r}, which simulate did not return; "
         + nearest(name, simulated_columns(known() if known else table.column_names))
     )
+
+
+def _refuse_holes(table: pa.Table, name: str) -> None:
+    """Refuse a column that some blocks do not have although they did not fail."""
+    column = table.column(name)
+    if not column.null_count or pa.types.is_string(column.type):
+        return
+    failed = np.zeros(len(table), dtype=bool)
+    for of in (ERROR, CELL_ERROR):
+        if of in table.column_names:
+            failed |= has_text(texts_of(table, of)).reshape(len(table), -1).any(axis=1)
+    holes = np.flatnonzero(column.is_null().to_numpy() & ~failed)
+    if holes.size:
+        raise StudyError(
+            f"column {name!r} is not there in {holes.size} of {len(table)} replicates that did not "
+            "fail: simulate returned it in some blocks, or scenarios, only, so a measure of it "
+            "would leave them out unseen. Return it always, with NaN where there is nothing to say."
+        )
 
 
 def _of_stored(plan: Plan, column: pa.ChunkedArray, *, is_vector: bool) -> np.ndarray:
@@ -86,6 +105,14 @@ def _of_stored(plan: Plan, column: pa.ChunkedArray, *, is_vector: bool) -> np.nd
 def has_axes(plan: Plan, column: pa.Field) -> bool:
     """Whether a stored column has the plan's axes: beside a vector's own, which is no such axis."""
     return _depth(column.type) > int(column.name in plan.vectors)
+
+
+def holds_text(column: pa.Field) -> bool:
+    """Whether a stored column has text, in lists or not."""
+    kind = column.type
+    while pa.types.is_list(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind))
 
 
 def _depth(kind: pa.DataType) -> int:
@@ -118,7 +145,7 @@ def _innermost(lists: pa.Array) -> pa.Array:
 def _to_numpy(column: pa.ChunkedArray) -> np.ndarray:
     """Without nulls the stored type; with nulls floats with NaN, or text with None."""
     if column.null_count and not pa.types.is_string(column.type):
-        column = column.cast(pa.float64())
+        column = column.cast(pa.float64(), safe=False)  # whole numbers beyond 2^53 are rounded
     array: np.ndarray = column.to_numpy()
     return array
 

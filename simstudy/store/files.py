@@ -13,6 +13,7 @@ import pyarrow as pa
 from simstudy.whole_files import BEING_WRITTEN, write_whole
 
 DAMAGED = "_damaged"  # folder of what was set aside
+DERIVED = "derived"  # folder of what was made of the blocks
 
 
 class Files(Protocol):

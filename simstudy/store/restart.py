@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from simstudy.errors import StoreError
-from simstudy.store.files import DAMAGED, Folder
+from simstudy.store.files import DAMAGED, DERIVED, Folder
 from simstudy.store.header import owner_in
 from simstudy.store.layout import KeepReplicates
 from simstudy.store.manifest import MANIFEST, listed_files
@@ -31,8 +31,9 @@ def start_over(study: str, folder: Path) -> None:
         for name in files.names():
             if owner_in(files, name).settings.get("study", study) in (study, UNKNOWN):
                 _delete(files.path / name)
-        for path in sorted((files.path / DAMAGED).glob("*.parquet")):
-            _delete(path)
+        for beside in (DAMAGED, DERIVED):
+            for path in sorted((files.path / beside).rglob("*.parquet")):
+                _delete(path)
     for name in listed_files(read_json(folder / MANIFEST) or {}):
         _delete(folder / name)
     _delete(folder / MANIFEST)
