@@ -146,13 +146,13 @@ def test_the_two_summaries_of_many_cells_are_the_same():
 
 
 def test_many_cells_cost_what_writing_them_costs(benchmark):
-    """Measured 1.0 to 1.7 for the run; 26 to 29 for the summary, read from files, with errors."""
+    """Measured 1.0 to 1.7 for the run; 26 to 37 for the summary, read from files, with errors."""
     calls = ["wide_run", "drawn_written_and_read", "of_stored()", "of_arrays()"]
     run, files, summary, plain = least_alone(benchmark, __name__, calls, rounds=2)
     ratios = {"run_ratio": run / files, "summary_ratio": summary / plain}
     benchmark.extra_info |= {"run_seconds": run, "summary_seconds": summary, **ratios}
     assert run / files < 4
-    assert summary / plain < 70
+    assert summary / plain < 90
 
 
 MEMORY = f"""
