@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from simstudy.claims import Claim, Reproduced
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, together
-    from simstudy.engine.failures import by_method, each_replicate
+    from simstudy.engine.failures import by_method
+    from simstudy.engine.replicates import each_replicate
     from simstudy.engine.workers import Workers
     from simstudy.identity.streams import Streams
     from simstudy.options import option, published
@@ -46,7 +47,8 @@ _HOMES = {
     "claims": ("Claim", "Reproduced"),
     "data.parts": ("Data",),
     "design": ("Columns", "grid", "together"),
-    "engine.failures": ("by_method", "each_replicate"),
+    "engine.failures": ("by_method",),
+    "engine.replicates": ("each_replicate",),
     "engine.workers": ("Workers",),
     "identity.streams": ("Streams",),
     "options": ("option", "published"),

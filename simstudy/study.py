@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,18 @@ from simstudy.analysis.result import Figure, Result
 from simstudy.analysis.targets import read_targets
 from simstudy.claims import Claim
 from simstudy.data.parts import data_parts
-from simstudy.design import Derived, Method, Plan, Scenario, refuse_twins
+from simstudy.design import Scenario, refuse_twins
 from simstudy.engine.block import Address, replicate_at
 from simstudy.engine.declarations import (
+    check_axes,
     check_derived,
     check_drawing,
+    check_measures,
     check_methods,
+    check_policy,
+    check_study_name,
     check_vectors,
+    factor_names_of,
 )
 from simstudy.engine.derived import columns_behind
 from simstudy.engine.drawing import Drawing
@@ -39,6 +44,7 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, StudyError
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure
+from simstudy.plan import Derived, Method, Plan
 from simstudy.store.compaction import compact
 from simstudy.store.disk import trouble_in_words
 from simstudy.store.home import Home
@@ -48,8 +54,6 @@ from simstudy.store.owner import Owner
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
-
-ON_FAILURE = ("record", "abort", "impute_worst")
 
 
 @dataclass(frozen=True)
@@ -184,11 +188,12 @@ class Study:
 
     def __post_init__(self) -> None:
         check_methods(self.methods, self.methods_axis, self.axes)
-        self._refuse_bad_names()
+        check_study_name(self.name)
+        check_axes(self.all_axes, factor_names_of(self.scenarios))
         if self.block_size < 1:
             raise StudyError(f"block_size={self.block_size}: a block holds at least 1 replicate.")
         check_n_rep(self.n_rep)
-        self._refuse_bad_policy()
+        check_policy(self.on_failure, self.worst)
         if not self.scenarios:
             raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
         refuse_twins(self.scenarios)
@@ -196,45 +201,7 @@ class Study:
         check_vectors(self.vectors, self.scenarios)
         taken = {*self.vectors, *self.all_axes, *factor_names_of(self.scenarios)}
         check_derived(self.derived, taken)
-        self._refuse_vectors_unreduced()
-
-    def _refuse_vectors_unreduced(self) -> None:
-        """Refuse a measure of what has as many values as the scenario says."""
-        for measure in self.measures:
-            for name in measure.reads:
-                if name in self.vectors:
-                    raise StudyError(
-                        f"measure {measure.name!r} reads {name!r}, a vector with many values in "
-                        "each replicate: name what it comes to in derived={...}, and read that."
-                    )
-
-    def _refuse_bad_policy(self) -> None:
-        if self.on_failure not in ON_FAILURE:
-            raise StudyError(f"on_failure={self.on_failure!r}: say {' or '.join(ON_FAILURE)}.")
-        if bool(self.worst) != (self.on_failure == "impute_worst"):
-            raise StudyError(
-                f"on_failure={self.on_failure!r} with worst={dict(self.worst)}: 'impute_worst' "
-                "needs the worst value of each column that measures read, and nothing else does."
-            )
-
-    def _refuse_bad_names(self) -> None:
-        if not self.name or not all(letter.isalnum() or letter in "-_" for letter in self.name):
-            raise StudyError(
-                f"study name {self.name!r} names a folder: use letters, digits, '-' and '_'."
-            )
-        both = sorted(factor_names_of(self.scenarios) & set(self.all_axes))
-        if both:
-            raise StudyError(
-                f"{both[0]!r} is a factor of the scenarios and an axis, and the summary has one "
-                "column for it: rename one of the two."
-            )
-        labels = [label for axis in self.axes.values() for label in axis]
-        if any(set(label) & set("[],") for label in labels):
-            raise StudyError(f"axis labels {labels} name columns: leave out brackets and commas.")
-        names = [measure.name for measure in self.measures]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise StudyError(f"two measures are named {twice[0]!r}: give one of them name=...")
+        check_measures(self.measures, self.vectors)
 
     @property
     def all_axes(self) -> dict[str, tuple[str, ...]]:
@@ -460,9 +427,3 @@ class Study:
             The replicate's columns: a value, or an array over the axes.
         """
         return replicate_at(self.plan(seed), address)
-
-
-def factor_names_of(scenarios: Sequence[Scenario]) -> set[str]:
-    """Names of the factors of any scenario."""
-    kinds = {type(scenario) for scenario in scenarios}
-    return {field.name for kind in kinds for field in fields(kind)}

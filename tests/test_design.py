@@ -9,18 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstudy.design import (
-    DrawsData,
-    HasExact,
-    Plan,
-    Scenario,
-    Simulates,
-    factors_of,
-    grid,
-    scenario_key,
-    together,
-)
+from simstudy.design import DrawsData, HasExact, Scenario, Simulates, grid, scenario_key, together
 from simstudy.errors import DesignError
+from simstudy.plan import Plan, factors_of
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ def test_a_run_refuses(asked, says):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"backend": "gpu"}, "backend='gpu': there is auto, loky, threads, inline"),
+        ({"backend": "gpu"}, "backend=gpu: no such backend.*there is: auto, inline, loky, threads"),
         ({"n_jobs": 0}, "n_jobs=0: work needs at least one worker"),
     ],
     ids=str,
@@ -247,7 +247,7 @@ def test_an_axis_label_added_moves_no_number():
 @dataclass(frozen=True)
 class Breaks:
     def simulate(self, streams, n_rep):
-        from simstudy.engine.failures import each_replicate
+        from simstudy.engine.replicates import each_replicate
 
         def root(x):
             if x < -1:

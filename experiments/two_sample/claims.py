@@ -16,7 +16,7 @@ import numpy as np
 from experiments.two_sample.figures import DGPS
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, average, binomial_error, chance_limit
-from simstudy.design import factors_of
+from simstudy.plan import factors_of
 from simstudy.shapes import Float
 from simstudy.stats.two_sample import theory
 from simstudy.trials.two_sample import ComparedSamples

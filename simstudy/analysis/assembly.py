@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from simstudy.analysis.derived import DerivedColumns
-from simstudy.design import Plan
 from simstudy.engine.methods import TEXTS
 from simstudy.measures import Estimates
+from simstudy.plan import Plan
 from simstudy.store.blocks import Store
 from simstudy.store.columns import simulated_columns
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.summary import cell_rows, factor_names
-from simstudy.design import Plan, Scenario, factors_of
+from simstudy.design import Scenario
 from simstudy.errors import StudyError, nearest
 from simstudy.identity.names import identity
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure, paired, paired_methods, unpaired
 from simstudy.measures.contrasts import Scale
+from simstudy.plan import Plan, factors_of
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from simstudy.design import Derived, Plan
 from simstudy.engine.derived import behind, derived_column, read_by
 from simstudy.engine.ownership import derived_owner
+from simstudy.plan import Derived, Plan
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, stored_names
 from simstudy.store.compaction import compact

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.analysis.assembly import Rows, stacked_estimates
-from simstudy.design import Plan, Scenario
+from simstudy.design import Scenario
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure, MomentMeasure
+from simstudy.plan import Plan
 from simstudy.store.batches import Batch, read_each
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, has_nulls, stored_names

@@ -9,9 +9,10 @@ import numpy as np
 
 from simstudy.analysis.assembly import Rows
 from simstudy.analysis.summary import factor_names
-from simstudy.design import Plan, Scenario, factors_of
+from simstudy.design import Scenario
 from simstudy.engine.block import Address
 from simstudy.lazy.pandas import pd
+from simstudy.plan import Plan, factors_of
 from simstudy.store.batches import read_each
 from simstudy.store.blocks import Store
 from simstudy.store.columns import errors_in, texts_of

@@ -20,12 +20,13 @@ from simstudy.analysis.lookup import scenario_with
 from simstudy.analysis.summary import MEASURE, factor_names, summarize
 from simstudy.analysis.targets import Target
 from simstudy.claims import Claim, check_claims
-from simstudy.design import Plan, Scenario, scenario_key
+from simstudy.design import Scenario, scenario_key
 from simstudy.engine.outcome import Outcome
 from simstudy.errors import FigureError, StudyError, nearest
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Estimates, Measure, all_methods, convergence_rate
 from simstudy.measures.contrasts import Scale
+from simstudy.plan import Plan
 from simstudy.store.blocks import Store
 from simstudy.store.columns import CONVERGED, imputed
 from simstudy.store.layout import ERROR

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.estimates import Estimator
-from simstudy.design import Plan, Scenario, factors_of
+from simstudy.design import Scenario
 from simstudy.errors import StudyError
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Estimates, Measure
+from simstudy.plan import Plan, factors_of
 
 MEASURE = "measure"
 _AFTER = Estimates._fields.index("upper") + 1

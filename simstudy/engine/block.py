@@ -9,7 +9,7 @@ import numpy as np
 
 from simstudy.data.parts import data_parts
 from simstudy.data.reads import watching
-from simstudy.design import Analysed, OfSomeClass, Plan, Scenario
+from simstudy.design import OfSomeClass, Scenario
 from simstudy.engine.columns import checked_columns, count_failed
 from simstudy.engine.derived import reduced
 from simstudy.engine.failures import is_machine_trouble, raising, reason
@@ -17,6 +17,7 @@ from simstudy.engine.methods import Data, LastData, analysed, checked_data, with
 from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
 from simstudy.errors import ConfigError, StudyError
 from simstudy.identity.names import identity
+from simstudy.plan import Analysed, Plan
 from simstudy.store.layout import ERROR, Block
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.design import OfSomeClass, Plan
+from simstudy.design import OfSomeClass
 from simstudy.errors import StudyError, nearest
+from simstudy.plan import Plan
 from simstudy.store.layout import ERROR, RESERVED, has_text
 
 
@@ -61,6 +62,8 @@ def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray
     short, full = (plan.block_size, length), (plan.block_size, *plan.shape, length)
     if array.dtype.kind not in "biuf":
         raise StudyError(f"vector {name!r} holds {array.dtype}: return numbers.")
+    if length == 1 and array.shape in (short[:-1], full[:-1]):
+        return array[..., np.newaxis]
     if array.shape not in (short, full):
         raise StudyError(
             f"vector {name!r} has shape {array.shape}; with n_rep={plan.block_size} and the "

@@ -1,15 +1,72 @@
-"""What a study may declare of methods, vectors and derived columns, refused where it cannot be."""
+"""What a study may declare, refused where it cannot be."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from simstudy.design import Scenario
 from simstudy.engine.refusals import is_whole
 from simstudy.errors import StudyError, nearest
+from simstudy.measures import Measure
 from simstudy.store.layout import ERROR, RESERVED
 
 OWN_NAMES = (*RESERVED, ERROR, "warning", "converged", "block", "address", "measure", "data")
 MARKS = set("[],/")  # in names of columns and addresses
+ON_FAILURE = ("record", "abort", "impute_worst")
+
+
+# ---------------------------------------------------------------- names and policies
+def check_study_name(name: str) -> None:
+    """Refuse a name that is none of a folder."""
+    if not name or not all(letter.isalnum() or letter in "-_" for letter in name):
+        raise StudyError(f"study name {name!r} names a folder: use letters, digits, '-' and '_'.")
+
+
+def check_axes(axes: Mapping[str, Sequence[str]], factors: Collection[str]) -> None:
+    """Refuse an axis that is a factor too, and labels that nobody could write."""
+    both = sorted(set(factors) & set(axes))
+    if both:
+        raise StudyError(
+            f"{both[0]!r} is a factor of the scenarios and an axis, and the summary has one "
+            "column for it: rename one of the two."
+        )
+    labels = [label for axis in axes.values() for label in axis]
+    if any(set(label) & set("[],") for label in labels):
+        raise StudyError(f"axis labels {labels} name columns: leave out brackets and commas.")
+
+
+def factor_names_of(scenarios: Sequence[Scenario]) -> set[str]:
+    """Names of the factors of any scenario."""
+    kinds = {type(scenario) for scenario in scenarios}
+    return {field.name for kind in kinds for field in fields(kind)}
+
+
+def check_policy(on_failure: str, worst: Mapping[str, float]) -> None:
+    """Refuse what is no policy of failures, and a worst value that nothing asks for."""
+    if on_failure not in ON_FAILURE:
+        raise StudyError(f"on_failure={on_failure!r}: say {' or '.join(ON_FAILURE)}.")
+    if bool(worst) != (on_failure == "impute_worst"):
+        raise StudyError(
+            f"on_failure={on_failure!r} with worst={dict(worst)}: 'impute_worst' needs the worst "
+            "value of each column that measures read, and nothing else does."
+        )
+
+
+def check_measures(measures: Sequence[Measure], vectors: Collection[str]) -> None:
+    """Refuse two measures of one name, and one of what has as many values as a scenario says."""
+    names = [measure.name for measure in measures]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise StudyError(f"two measures are named {twice[0]!r}: give one of them name=...")
+    for measure in measures:
+        for name in set(measure.reads) & set(vectors):
+            raise StudyError(
+                f"measure {measure.name!r} reads {name!r}, a vector with many values in each "
+                "replicate: name what it comes to in derived={...}, and read that."
+            )
+
+
+# ---------------------------------------------------------------- methods
 
 
 def check_methods(methods: Mapping[Any, Any], axis: str, axes: Collection[str]) -> None:
@@ -68,6 +125,7 @@ def _no_drawing(name: str, methods: Mapping[str, Any], *, has_other: bool) -> st
     )
 
 
+# ---------------------------------------------------------------- vectors, derived columns
 def check_vectors(vectors: Mapping[Any, Any], scenarios: Sequence[Scenario]) -> None:
     """Refuse a vector whose name is taken, or whose length is not known of every scenario."""
     for name, said in vectors.items():

@@ -5,10 +5,11 @@ from functools import partial
 
 import numpy as np
 
-from simstudy.design import Derived, OfSomeClass, Plan, scenario_behind
+from simstudy.design import OfSomeClass
 from simstudy.engine.columns import checked_column
 from simstudy.engine.parameters import given, parameters_of, said_by
 from simstudy.errors import StudyError, describe, nearest
+from simstudy.plan import Derived, Plan, scenario_behind
 from simstudy.store.columns import void_where_failed
 from simstudy.store.layout import ERROR, SCENARIO, failed_cells, void_cells
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from simstudy.design import Plan
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import Job, failed_jobs, in_shard, missing_jobs
 from simstudy.engine.outcome import Outcome
@@ -14,6 +13,7 @@ from simstudy.engine.progress import Progress
 from simstudy.engine.runner import run_jobs
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
+from simstudy.plan import Plan
 from simstudy.store.home import Home
 from simstudy.store.layout import Keep
 from simstudy.store.manifest import mark_outdated

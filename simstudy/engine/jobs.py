@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.design import Plan, Scenario, scenario_behind
+from simstudy.design import Scenario
+from simstudy.plan import Plan, scenario_behind
 from simstudy.store.blocks import Store
 from simstudy.store.failures import failed_blocks
 

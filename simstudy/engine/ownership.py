@@ -8,16 +8,17 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
-from simstudy.design import Analysed, Plan, Scenario, method_of, scenario_behind
+from simstudy.design import Scenario
 from simstudy.engine.columns import checked_columns
-from simstudy.engine.failures import EachReplicate
 from simstudy.engine.methods import analysed, checked_data, without_truth_values
+from simstudy.engine.replicates import EachReplicate
 from simstudy.identity.fingerprint import Fingerprint, Trace, learn_drift, trace
 from simstudy.identity.fingerprint.modules.loaded import loaded_digest
 from simstudy.identity.fingerprint.modules.places import forget_modules
 from simstudy.identity.names import parts_of, short_hash, typed
 from simstudy.identity.streams import Streams
 from simstudy.measures import Measure
+from simstudy.plan import Analysed, Plan, method_of, scenario_behind
 from simstudy.store.owner import Owner
 
 LAYOUT = 3  # of the rows of a block; one more where the same columns would be stored otherwise
@@ -28,6 +29,7 @@ CARRIERS = (
     "simstudy.engine.derived",
     "simstudy.engine.methods",
     "simstudy.engine.parameters",
+    "simstudy.engine.replicates",
     "simstudy.engine.block",
     "simstudy.engine.tasks",
     "simstudy.store.layout",

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.design import Analysed, Plan, method_of, scenario_behind
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.failures import is_machine_trouble
 from simstudy.engine.jobs import Job
 from simstudy.engine.methods import LastData, Returned, column_over, refuse_other_columns
 from simstudy.engine.threads import drawn_with_one_thread
 from simstudy.errors import describe
+from simstudy.plan import Analysed, Plan, method_of, scenario_behind
 from simstudy.store.files import Files
 from simstudy.store.header import TENTATIVE, Group
 from simstudy.store.layout import ERROR, Block, Keep, has_text

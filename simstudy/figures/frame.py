@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.design import factors_of as shown_factors
 from simstudy.errors import FigureError, nearest
 from simstudy.figures.captions import caption as caption
 from simstudy.lazy.pandas import pd
+from simstudy.plan import factors_of as shown_factors
 
 MEASURED = ("measure", "estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "reason")
 

@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import factor_names
 from simstudy.data.parts import data_parts
-from simstudy.design import Plan, factors_of
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.identity.source_files import source_files
 from simstudy.lazy.pandas import pd
@@ -33,6 +32,7 @@ from simstudy.output.origin import (
 )
 from simstudy.output.replacing import design_of, refuse_replacing
 from simstudy.output.report import write_report
+from simstudy.plan import Plan, factors_of
 from simstudy.store.disk import alone_in, trouble_in_words
 from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.whole_files import read_json, write_bytes, write_json

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simstudy.design import Plan
 from simstudy.errors import StoreError
 from simstudy.identity.names import short_hash
 from simstudy.output.origin import as_json
+from simstudy.plan import Plan
 from simstudy.store.guard import WAYS_ON, refuse_foreign
 from simstudy.store.manifest import MANIFEST
 from simstudy.whole_files import read_json

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from simstudy.design import Plan, method_of, scenario_behind
 from simstudy.errors import StoreError, first_few
+from simstudy.plan import Plan, method_of, scenario_behind
 from simstudy.store.blocks import Store
 from simstudy.store.manifest import MANIFEST
 from simstudy.whole_files import read_json

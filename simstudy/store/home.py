@@ -8,8 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from simstudy.design import Plan
 from simstudy.errors import StoreError
+from simstudy.plan import Plan
 from simstudy.store.blocks import Store
 from simstudy.store.guard import refuse_foreign, refuse_other_blocks
 from simstudy.store.layout import Keep

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from simstudy.design import Plan, Scenario
+from simstudy.design import Scenario
 from simstudy.measures import MomentMeasure
+from simstudy.plan import Plan
 
 ERROR = "error"  # of a whole replicate
 CELL_ERROR = "error_in_cell"  # of its cells, as a list

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from simstudy.design import Plan
 from simstudy.errors import StudyError
 from simstudy.lazy.pyarrow import pc
 from simstudy.measures import Measure, MomentMeasure, Moments
+from simstudy.plan import Plan
 from simstudy.store.columns import imputed, with_failures_missing
 from simstudy.store.layout import ERROR, Block
 

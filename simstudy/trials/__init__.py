@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from simstudy.trials.standard_error import BootstrapSe
     from simstudy.trials.study import model_trial_study
     from simstudy.trials.thresholds import Bound, Threshold
+    from simstudy.trials.two_sample import ComparedSamples, TwoSample
     from simstudy.trials.two_stage import TwoStage
     from simstudy.trials.umbrella import Umbrella
 
@@ -29,6 +30,7 @@ _NAMES = {
     "standard_error": ("BootstrapSe",),
     "study": ("model_trial_study",),
     "thresholds": ("Bound", "Threshold"),
+    "two_sample": ("ComparedSamples", "TwoSample"),
     "two_stage": ("TwoStage",),
     "umbrella": ("Umbrella",),
 }  # by module
@@ -37,12 +39,14 @@ __all__ = [
     "AppliedTrial",
     "BootstrapSe",
     "Bound",
+    "ComparedSamples",
     "Model",
     "ModelTrial",
     "RegressionRisk",
     "RegressionTrial",
     "Threshold",
     "Trial",
+    "TwoSample",
     "TwoStage",
     "Umbrella",
     "model_trial_study",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from simstudy.analysis.result import Result
 from simstudy.claims import CLOSE_Z, Claim, Reproduced
-from simstudy.design import factors_of, grid
+from simstudy.design import grid
 from simstudy.errors import ConfigError
 from simstudy.figures import measure_curves
 from simstudy.figures.frame import in_words, with_labels
@@ -17,6 +17,7 @@ from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9
 from simstudy.lazy.scipy import special
 from simstudy.measures import rejection_rate
+from simstudy.plan import factors_of
 from simstudy.stats.models.metrics import Metric
 from simstudy.stats.models.trial import METHODS
 from simstudy.study import Study

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.dgps.location import Bernoulli, Gaussian, LocationDgp
-from simstudy.engine.failures import each_replicate
+from simstudy.engine.replicates import each_replicate
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.lazy.scipy import special

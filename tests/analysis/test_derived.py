@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simstudy.engine.derived import derived_column
+from simstudy.engine.replicates import each_replicate
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, StudyError
 from simstudy.measures import mean, power
@@ -316,3 +317,40 @@ def test_a_measure_of_no_column_is_told_what_there_is():
     result = study(measures=[mean("shar")]).run(10, workers=INLINE)
     with pytest.raises(StudyError, match=r"'shar', which.*did you mean 'share'"):
         _ = result.summary
+
+
+# ---------------------------------------------------------------- of methods
+@dataclass(frozen=True)
+class Drawn:
+    n_test: int = 4
+
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").standard_normal((n_rep, self.n_test))}
+
+
+def of_block(x):
+    return {"p_value": np.abs(x)}
+
+
+def of_replicate(x, rng):
+    return np.abs(x) + rng.random()
+
+
+def test_each_method_has_its_vectors_and_what_is_derived_of_them(calls, tmp_path):
+    def compared(**methods):
+        return Study(
+            "compared", [Drawn()], methods=methods, vectors={"p_value": "n_test"}, block_size=5,
+            derived={"largest": lambda p_value: p_value.max(axis=-1)}, measures=[mean("largest")],
+        )  # fmt: skip
+
+    slow = each_replicate(of_replicate, returns="p_value")
+    one = compared(whole=of_block).run(10, out=tmp_path, workers=INLINE)
+    _ = one.summary
+    assert calls == ["largest"] * 2
+    both = compared(whole=of_block, slow=slow).run(10, out=tmp_path, workers=INLINE)
+    assert both.outcome.n_blocks == 2
+    columns = both.columns(Drawn(), "p_value", "largest")
+    assert columns["p_value"].shape == (10, 2, 4)
+    np.testing.assert_array_equal(columns["largest"], columns["p_value"].max(axis=-1))
+    assert calls == ["largest"] * 4, "of the new method alone"
+    assert both.summary["method"].tolist() == ["whole", "slow"]

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.design import grid
-from simstudy.engine.failures import each_replicate
+from simstudy.engine.replicates import each_replicate
 from simstudy.engine.workers import Workers
 from simstudy.identity.streams import Streams
 from simstudy.measures import mean

@@ -14,10 +14,11 @@ import pytest
 
 from simstudy import Data
 from simstudy.data import file_hash, kept
-from simstudy.design import factors_of, grid, scenario_key
+from simstudy.design import grid, scenario_key
 from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError, StudyError
 from simstudy.identity.names import identity
+from simstudy.plan import factors_of
 from tests.guarantees.content import content
 from tests.with_data import PRICES, FromArray, Resampled, Spoiler, resampling, study_of
 

@@ -27,7 +27,7 @@ from simstudy import Data
 from simstudy.data import reads, unowned
 from simstudy.data.reads import reads_at_import, unwatched, watching
 from simstudy.engine.block import draw_block
-from simstudy.engine.failures import each_replicate
+from simstudy.engine.replicates import each_replicate
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from tests.with_data import PRICES, Undeclared, resampling, study_of

@@ -5,7 +5,8 @@ import errno
 import pytest
 
 from simstudy.engine.block import Address, draw_block, failed_block
-from simstudy.engine.failures import by_method, each_replicate
+from simstudy.engine.failures import by_method
+from simstudy.engine.replicates import each_replicate
 from simstudy.errors import StudyError, describe
 from tests.engine.giving import (
     SIZE,

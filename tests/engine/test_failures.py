@@ -9,9 +9,14 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from simstudy.engine import failures as attempt
-from simstudy.engine import thread_warnings
-from simstudy.engine.failures import by_method, each_replicate, is_machine_trouble, raising
+from simstudy.engine import replicates, thread_warnings
+from simstudy.engine.failures import (
+    MACHINE_TROUBLE,
+    by_method,
+    is_machine_trouble,
+    raising,
+)
+from simstudy.engine.replicates import each_replicate
 from simstudy.errors import StudyError, describe
 
 X = np.array([4.0, -1.0, 9.0, 0.0])
@@ -95,9 +100,40 @@ def test_a_whole_row_of_the_data_is_handed_over():
 
 
 def test_a_method_that_returns_no_number_is_told_so():
-    columns = each_replicate(lambda x: {"y": [x, x]}, X, returns=["y"])
-    assert columns["error"][0] == "StudyError: y has shape (2,), not one number per replicate"
+    columns = each_replicate(lambda x: {"y": [[x, x], [x, x]]}, X, returns=["y"])
+    said = "StudyError: y has shape (2, 2), not one number per replicate, nor one vector"
+    assert columns["error"][0] == said
     assert np.isnan(columns["y"]).all()
+
+
+def test_a_vector_is_a_row_of_each_replicate():
+    columns = each_replicate(lambda x: {"v": x + np.arange(3), "y": x}, X)
+    np.testing.assert_array_equal(columns["v"], X[:, None] + np.arange(3))
+    np.testing.assert_array_equal(columns["y"], X)
+
+
+def test_a_vector_of_a_replicate_that_failed_is_missing():
+    def fragile(x):
+        if x == X[1]:
+            raise ValueError("no root")
+        return np.full(3, x)
+
+    columns = each_replicate(fragile, X, returns="v")
+    assert np.isnan(columns["v"][1]).all()
+    others = np.delete(X, 1)[:, np.newaxis].repeat(3, axis=1)
+    np.testing.assert_array_equal(np.delete(columns["v"], 1, axis=0), others)
+    assert columns["error"].tolist() == [None, "ValueError: no root", None, None]
+
+
+def test_vectors_of_several_lengths_are_failures_of_the_later():
+    columns = each_replicate(lambda x: {"v": np.zeros(3 if x == X[0] else 4)}, X)
+    said = "StudyError: v has shape (4,), and in replicates before (3,)"
+    assert columns["error"].tolist() == [None, said, said, said]
+
+
+def test_several_names_need_a_dict():
+    columns = each_replicate(lambda x: x, X, returns=("a", "b"))
+    assert columns["error"][0] == "StudyError: it returned float64, not a, b by name: return a dict"
 
 
 def test_a_column_that_is_missing_is_named():
@@ -193,7 +229,7 @@ def test_that_test_catches_the_record_that_all_threads_share(monkeypatch):
             yield said
             said += [f"{one.category.__name__}: {one.message}" for one in caught]
 
-    monkeypatch.setattr(attempt, "warnings_of_this_thread", shared)
+    monkeypatch.setattr(replicates, "warnings_of_this_thread", shared)
     said, _ = said_beside(lambda: warn("theirs"))
     assert said == ["UserWarning: theirs; UserWarning: mine"]
 
@@ -276,7 +312,7 @@ def refused_array():
 TROUBLE = [
     MemoryError(),
     refused_array(),
-    *(OSError(code, "no more") for code in sorted(attempt.MACHINE_TROUBLE)),
+    *(OSError(code, "no more") for code in sorted(MACHINE_TROUBLE)),
     caused(RuntimeError("cannot start"), OSError(errno.EAGAIN, "fork")),
     meanwhile(ValueError("no fit"), caused(KeyError("x"), MemoryError())),
     ExceptionGroup("two", [ValueError("x"), MemoryError()]),

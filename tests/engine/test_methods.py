@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy.design import Method, Plan, grid
+from simstudy.design import grid
 from simstudy.engine.block import Address, draw_block
-from simstudy.engine.failures import each_replicate
 from simstudy.engine.jobs import in_shard, missing_jobs
+from simstudy.engine.replicates import each_replicate
 from simstudy.engine.runner import Runner
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.identity.streams import generator
 from simstudy.measures import bias, mean, rejection_rate
+from simstudy.plan import Method, Plan
 from simstudy.store.blocks import Store
 from simstudy.study import Study
 

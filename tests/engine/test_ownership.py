@@ -18,6 +18,7 @@ FOLLOWED = {
     "simstudy.engine.failures",
     "simstudy.engine.methods",
     "simstudy.engine.parameters",
+    "simstudy.engine.replicates",
     "simstudy.store.columns",
     "simstudy.store.layout",
 }

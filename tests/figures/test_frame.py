@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy.design import factors_of as factors_of_scenario
 from simstudy.design import grid
 from simstudy.errors import FigureError
 from simstudy.figures.frame import (
@@ -21,6 +20,7 @@ from simstudy.figures.frame import (
     with_interval,
     with_labels,
 )
+from simstudy.plan import factors_of as factors_of_scenario
 from tests.figures.data import make_summary
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simstudy.design import Columns
-from simstudy.engine.failures import by_method, each_replicate
+from simstudy.engine.failures import by_method
+from simstudy.engine.replicates import each_replicate
 from simstudy.identity.streams import Streams
 from simstudy.measures import bias, mean
 from simstudy.study import Study

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from simstudy.design import Columns
-from simstudy.engine.failures import by_method, each_replicate
+from simstudy.engine.failures import by_method
+from simstudy.engine.replicates import each_replicate
 from simstudy.errors import StudyError
 from simstudy.identity.streams import Streams
 from simstudy.measures import mean

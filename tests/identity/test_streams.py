@@ -8,8 +8,9 @@ from dataclasses import dataclass, make_dataclass, replace
 import numpy as np
 import pytest
 
-from simstudy.design import Plan, grid
+from simstudy.design import grid
 from simstudy.identity.streams import Streams, generator
+from simstudy.plan import Plan
 
 STREAM = Streams(seed=1, study="toy/50", scenario="Mean(n_obs=3)", block=0)
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from simstudy.dgps.location import Bernoulli, Gamma, Gaussian, Lognormal, StudentT
-from simstudy.engine.failures import each_replicate
+from simstudy.engine.replicates import each_replicate
 from simstudy.errors import DesignError
 from simstudy.stats.two_sample import theory
 from simstudy.trials.two_sample import (

@@ -11,10 +11,11 @@ from simstudy.analysis.solve.question import Number, Question
 from simstudy.analysis.solve.search import Search
 from simstudy.analysis.solve.simulation import Simulation
 from simstudy.analysis.solve.solution import Solution
-from simstudy.design import Plan, Scenario
+from simstudy.design import Scenario
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.measures import Measure
+from simstudy.plan import Plan
 
 __all__ = ["Question", "ScenarioOf", "Search", "Simulation", "Solution", "Solvable", "solve"]
 

@@ -14,7 +14,7 @@ from simstudy.analysis.estimates import FromRows
 from simstudy.analysis.solve.question import Number
 from simstudy.analysis.solve.readings import Reading
 from simstudy.analysis.summary import cell_axes
-from simstudy.design import Plan, Scenario, scenario_key
+from simstudy.design import Scenario, scenario_key
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import missing_jobs
 from simstudy.engine.outcome import Outcome
@@ -22,6 +22,7 @@ from simstudy.engine.runner import run_jobs
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure
+from simstudy.plan import Plan
 from simstudy.store.blocks import Store
 from simstudy.store.columns import imputed
 from simstudy.store.layout import KeepReplicates

@@ -1,0 +1,212 @@
+"""Methods that analyse replicates one by one: what one returns is a row, and so is its failure."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from simstudy.engine.failures import lets_through, reason
+from simstudy.engine.thread_warnings import warnings_of_this_thread
+from simstudy.errors import StudyError
+
+
+@dataclass(frozen=True)
+class EachReplicate:
+    """A method that analyses replicates one by one; made by `each_replicate`.
+
+    Parameters
+    ----------
+    analyse
+        Takes one replicate: its parameters name what it is given.
+    returns
+        Names of the columns; None takes those of the first replicate that succeeds.
+    """
+
+    analyse: Callable[..., Any]
+    returns: tuple[str, ...] | None = None
+
+    def __call__(self, **given: Any) -> dict[str, np.ndarray]:
+        """Columns `(rep,)` of data given by name, as a study would give them: to try it out."""
+        lengths = {len(v) for v in given.values() if isinstance(v, np.ndarray) and v.ndim}
+        if len(lengths) != 1:
+            raise StudyError(
+                f"the arrays given have {sorted(lengths)} entries on their first axis, which is "
+                "the replicate: give arrays of one length, at least one."
+            )
+        return self.columns(given, lengths.pop())
+
+    def columns(self, given: Mapping[str, Any], n_rep: int) -> dict[str, np.ndarray]:
+        """Columns `(rep,)` of a block.
+
+        Parameters
+        ----------
+        given
+            By parameter: arrays with the replicate as first axis, of which each replicate gets its
+            own row; constants; and as `rng` a function from a row to its generator.
+        """
+        calls = (partial(self._analyse_row, given, row) for row in range(n_rep))
+        return _columns_of(calls, self.returns)
+
+    def _analyse_row(self, given: Mapping[str, Any], row: int) -> Any:
+        replicate = {name: _of_row(value, row) for name, value in given.items() if name != "rng"}
+        if "rng" in given:
+            replicate["rng"] = given["rng"](row)
+        return self.analyse(**replicate)
+
+
+def _of_row(value: Any, row: int) -> Any:
+    return value[row] if isinstance(value, np.ndarray) and value.ndim else value
+
+
+@overload
+def each_replicate(
+    analyse: Callable[..., Any], *, returns: str | Sequence[str] | None = None
+) -> EachReplicate: ...
+@overload
+def each_replicate(
+    analyse: Callable[..., Any],
+    first: np.ndarray,
+    /,
+    *data: np.ndarray,
+    returns: str | Sequence[str] | None = None,
+) -> dict[str, np.ndarray]: ...
+def each_replicate(
+    analyse: Callable[..., Any],
+    *data: np.ndarray,
+    returns: str | Sequence[str] | None = None,
+) -> Any:
+    """Analyse replicates one by one, for a method that cannot take a block.
+
+    Parameters
+    ----------
+    analyse
+        Takes one replicate of each of `data`; returns a number for each name in `returns`, or one
+        number where there is one name. Without `data` its parameters name what it is given, and
+        may include `rng`, a generator of that replicate's own.
+    *data
+        Arrays with the replicate as first axis. None makes a method of a study.
+    returns
+        Names of the columns; None takes those of the first replicate that succeeds.
+
+    Returns
+    -------
+    dict or EachReplicate
+        Columns `(rep,)`; `error` says why a row has no values, and `warning` what a method that
+        did return warned of. Either is there only if it is needed. Without `data`, a method that
+        gives these.
+    """
+    names = (returns,) if isinstance(returns, str) else None if returns is None else tuple(returns)
+    if not data:
+        return EachReplicate(analyse, names)
+    calls = (partial(analyse, *(part[row] for part in data)) for row in range(len(data[0])))
+    return _columns_of(calls, names)
+
+
+class _Row(NamedTuple):
+    """What came of one replicate."""
+
+    numbers: dict[str, np.ndarray] | None  # None where it failed
+    error: str | None = None
+    warning: str | None = None
+
+
+Known = Mapping[str, tuple[int, ...]]
+"""Columns by name, each with the shape that the replicates so far have in it."""
+
+
+def _columns_of(
+    calls: Iterable[Callable[[], Any]], names: Sequence[str] | None
+) -> dict[str, np.ndarray]:
+    """Columns `(rep,)`, or `(rep, value)` of vectors, from a call for each replicate."""
+    rows: list[_Row] = []
+    known: Known = {}
+    for at, call in enumerate(calls):
+        rows.append(_attempt_replicate(call, names, known, at))
+        if not known and rows[-1].numbers:
+            known = {name: value.shape for name, value in rows[-1].numbers.items()}
+    columns = known or dict.fromkeys(names or (), ())
+    values = {name: _column(rows, name, shape) for name, shape in columns.items()}
+    return values | _texts({"error": [r.error for r in rows], "warning": [r.warning for r in rows]})
+
+
+def _column(rows: Sequence[_Row], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """One value for each replicate, or one vector; NaN where it failed."""
+    missing = np.full(shape, np.nan)
+    return np.stack([missing if row.numbers is None else row.numbers[name] for row in rows])
+
+
+def _texts(columns: Mapping[str, list[str | None]]) -> dict[str, np.ndarray]:
+    """Those in which anything is said."""
+    return {
+        name: np.array(column, dtype=object)
+        for name, column in columns.items()
+        if any(text is not None for text in column)
+    }
+
+
+def _attempt_replicate(
+    call: Callable[[], Any], names: Sequence[str] | None, known: Known, at: int
+) -> _Row:
+    """One replicate.
+
+    Parameters
+    ----------
+    names
+        Of the columns, as the study says; `known` are those of the replicates before.
+    """
+    try:
+        with warnings_of_this_thread() as said:
+            values = call()
+        numbers = _numbers(_by_name(values, names or tuple(known)), names, known)
+    except NamelessError:
+        raise
+    except Exception as error:
+        if lets_through(at, error):
+            raise
+        return _Row(None, reason(error))
+    return _Row(numbers, None, "; ".join(dict.fromkeys(said)) or None)
+
+
+class NamelessError(StudyError):
+    """A method returned a number, and nobody says what it is called."""
+
+
+def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    """What a function returned: one value, where there is one name, goes by that."""
+    if isinstance(values, Mapping):
+        return values
+    if not names:
+        raise NamelessError(
+            f"each_replicate: the function returned {type(values).__name__}, not numbers by name, "
+            'so its columns have no names. Return a dict, or say each_replicate(..., returns="p").'
+        )
+    if len(names) > 1:
+        raise StudyError(
+            f"it returned {type(values).__name__}, not {', '.join(names)} by name: return a dict"
+        )
+    return {names[0]: values}
+
+
+def _numbers(
+    values: Mapping[str, Any], names: Sequence[str] | None, known: Known
+) -> dict[str, np.ndarray]:
+    """What each name has; names that nobody said are those of every replicate."""
+    if names is None and known and set(values) != set(known):
+        raise StudyError(f"it returned {sorted(values)}, and replicates before {sorted(known)}")
+    return {name: _number(values, name, known.get(name)) for name in (names or known or values)}
+
+
+def _number(values: Mapping[str, Any], name: str, before: tuple[int, ...] | None) -> np.ndarray:
+    """A number, or the numbers of a vector, which has as many in every replicate."""
+    value = np.asarray(values[name])
+    if value.size == 1 and before in (None, ()):
+        return np.asarray(float(value.item()))
+    if value.ndim != 1 or value.dtype.kind not in "biuf":
+        raise StudyError(
+            f"{name} has shape {value.shape}, not one number per replicate, nor one vector"
+        )
+    if before not in (None, value.shape):
+        raise StudyError(f"{name} has shape {value.shape}, and in replicates before {before}")
+    return value

@@ -1,0 +1,252 @@
+"""The plan of a run: what is drawn, by which methods, and where its random numbers come from."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from simstudy.design import OfSomeClass, PlainFactor, Scenario
+from simstudy.identity.names import identity, names_itself, short_hash
+from simstudy.identity.streams import Streams
+
+
+@dataclass(frozen=True)
+class Method:
+    """One analysis of the data that scenarios draw.
+
+    Parameters
+    ----------
+    name
+        Its place on the axis of methods, and all that names it: its key in the store and the
+        addresses of its random streams.
+    function
+        What it does: its parameters name what it is given.
+    axis
+        Name of the axis of methods, under which tables show its name.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    axis: str = "method"
+
+    def identity_text(self) -> str:
+        """Its name: another function under that name is the same method, of other code."""
+        return self.name
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A column that is a function of others.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+    function
+        Its parameters name the columns, and the factors of the scenario, that it is given for a
+        block; what it returns has the replicate as first axis.
+    """
+
+    name: str
+    function: Callable[..., Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Analysed:
+    """A scenario's data in the hands of one method: drawn, stored and owned apart."""
+
+    scenario: OfSomeClass
+    method: Method
+
+    def __repr__(self) -> str:
+        return f"method {self.method.name} of {self.scenario!r}"
+
+
+def scenario_behind(drawn: OfSomeClass) -> OfSomeClass:
+    """The scenario whose data a method analyses; of a scenario itself, that."""
+    return drawn.scenario if isinstance(drawn, Analysed) else drawn
+
+
+def method_of(drawn: OfSomeClass) -> str:
+    """The name of the method that analyses a scenario's data; empty where it simulates."""
+    return drawn.method.name if isinstance(drawn, Analysed) else ""
+
+
+def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
+    """The factors of a scenario as plain values; parts are shown by identity, data by name."""
+    if isinstance(scenario, Analysed):
+        return factors_of(scenario.scenario) | {scenario.method.axis: scenario.method.name}
+    values = ((field.name, getattr(scenario, field.name)) for field in fields(scenario))
+    return {name: _shown(value) for name, value in values}
+
+
+def _shown(value: object) -> PlainFactor:
+    if isinstance(value, np.generic):
+        number: PlainFactor = value.item()
+        return number
+    if names_itself(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return identity(value).removesuffix("()")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be drawn, and where its random numbers come from.
+
+    Parameters
+    ----------
+    name
+        The study's name: part of every stream's address.
+    seed
+        The study's seed.
+    scenarios
+        Points of the design, in the order of the summary.
+    axes
+        Names of the axes after the replicate, each with the names of its positions; that of the
+        methods, where there are any, is the first.
+    block_size
+        Replicates in a block; part of the study's identity.
+    common
+        Factors whose values share random numbers.
+    may_be_missing
+        Float columns where NaN is a result and not a failure.
+    on_failure
+        `record` keeps the row with its error, `abort` stops the run.
+    vectors
+        Columns with a last axis of their own, and how long it is: a number, or the name of what
+        in the scenario says so.
+    methods
+        What analyses the data that scenarios draw; none where scenarios simulate.
+    derived
+        Columns made of others, in an order in which each needs only those before it.
+    at_drawing
+        Names of the derived columns that are made as blocks are drawn, and stored with them; the
+        others are made of what is stored.
+    keep_vectors
+        Whether vectors are stored, or only what is derived of them.
+    """
+
+    name: str
+    seed: int
+    scenarios: tuple[OfSomeClass, ...]
+    axes: Mapping[str, tuple[str, ...]]
+    block_size: int
+    common: tuple[str, ...] = ()
+    may_be_missing: tuple[str, ...] = ()
+    on_failure: str = "record"
+    methods: tuple[Method, ...] = ()
+    vectors: Mapping[str, int | str] = field(default_factory=dict)
+    derived: tuple[Derived, ...] = ()
+    at_drawing: tuple[str, ...] = ()
+    keep_vectors: bool = True
+
+    @cached_property
+    def keys(self) -> dict[str, OfSomeClass]:
+        """Scenarios by the name of their place in the store, in order."""
+        return {self.key_of(scenario): scenario for scenario in self.scenarios}
+
+    # ---------------------------------------------------------------- methods
+    @cached_property
+    def drawn(self) -> "Plan":
+        """What the engine draws, stores and owns: each scenario, or each method of each scenario.
+
+        The methods of a scenario are neighbours, and their columns have the further axes only.
+        """
+        if not self.methods:
+            return self
+        further = {axis: n for axis, n in self.axes.items() if axis != self.methods_axis}
+        pairs = itertools.product(self.scenarios, self.methods)
+        scenarios = tuple(Analysed(scenario, method) for scenario, method in pairs)
+        return replace(self, scenarios=scenarios, axes=further, methods=())
+
+    @property
+    def methods_axis(self) -> str:
+        """Name of the axis of methods; empty where there are none."""
+        return self.methods[0].axis if self.methods else ""
+
+    @cached_property
+    def drawn_keys(self) -> dict[str, tuple[str, ...]]:
+        """By a scenario's key, the keys of what is drawn of it: of each method, in order."""
+        keys, n = list(self.drawn.keys), len(self.methods) or 1
+        return {key: tuple(keys[i * n : (i + 1) * n]) for i, key in enumerate(self.keys)}
+
+    def drawn_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Sizes by the keys of what is drawn, from sizes by the scenarios' keys."""
+        return {drawn: n for key, n in sizes.items() for drawn in self.drawn_keys[key]}
+
+    def of_methods(self, names: Iterable[str]) -> "Plan":
+        """The same plan for some of its methods: no stream moves."""
+        named = {method.name: method for method in self.methods}
+        chosen = {name: named[name] for name in names}
+        axes = {**self.axes, self.methods_axis: tuple(chosen)}
+        return replace(self, methods=tuple(chosen.values()), axes=axes)
+
+    # ---------------------------------------------------------------- names
+    def identity_of(self, scenario: Scenario) -> str:
+        """The identity of a scenario: of the plan's own ones as it was at first."""
+        return self._identities.get(id(scenario)) or identity(scenario)
+
+    def key_of(self, scenario: Scenario) -> str:
+        """The name of a scenario's place in the store."""
+        return short_hash(self.identity_of(scenario))
+
+    def streams(self, scenario: Scenario, block: int) -> Streams:
+        """The random streams of one block: of its data, or a method's own."""
+        study = f"{self.name}/{self.block_size}"
+        address = self._address_of(scenario_behind(scenario))
+        return Streams(self.seed, study, address, block, method_of(scenario))
+
+    def _address_of(self, scenario: Scenario) -> str:
+        if not self.common:
+            return self.identity_of(scenario)
+        return self._addresses.get(id(scenario)) or identity(scenario, without=self.common)
+
+    @cached_property
+    def _own(self) -> dict[int, OfSomeClass]:
+        """The plan's scenarios, and those behind them, by their place in memory."""
+        pairs = ((each, scenario_behind(each)) for each in self.scenarios)
+        return {id(each): each for each in itertools.chain.from_iterable(pairs)}
+
+    @cached_property
+    def _identities(self) -> dict[int, str]:
+        """Asked for in every block."""
+        return {place: identity(each) for place, each in self._own.items()}
+
+    @cached_property
+    def _addresses(self) -> dict[int, str]:
+        """Identities without the factors that share random numbers."""
+        return {place: identity(each, without=self.common) for place, each in self._own.items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is cached, which holds in this process only."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def lengths_of(self, scenario: OfSomeClass) -> dict[str, int]:
+        """How long each vector of a scenario is."""
+        behind = scenario_behind(scenario)
+        return {
+            name: int(getattr(behind, said) if isinstance(said, str) else said)
+            for name, said in self.vectors.items()
+        }
+
+    def n_blocks(self, n_rep: int) -> int:
+        """Whole blocks that hold `n_rep` replicates."""
+        return -(-n_rep // self.block_size)
+
+    def only(self, scenarios: Iterable[Scenario]) -> "Plan":
+        """The same plan for some of its scenarios: no stream moves."""
+        return replace(self, scenarios=tuple(scenarios))
+
+    def cells(self) -> Iterator[tuple[str, ...]]:
+        """Combinations of the axes' positions, in storage order."""
+        return itertools.product(*self.axes.values())
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        return tuple(len(labels) for labels in self.axes.values())
