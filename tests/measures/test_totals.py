@@ -1,0 +1,110 @@
+"""Sums whose bits depend on nothing but the values of a cell, in the order of its replicates."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simstudy.engine.workers import Workers
+from simstudy.measures import bias, empirical_se, mean, rejection_rate
+from simstudy.measures.columns import total
+from simstudy.study import Study
+
+LENGTHS = [1, 2, 3, 4, 7, 8, 99, 100, 1000, 1023]
+
+
+def drawn(n: int, *cells: int) -> np.ndarray:
+    """Values of many sizes, so that every order of a sum has bits of its own."""
+    rng = np.random.default_rng(n)
+    return rng.standard_normal((n, *cells)) * 10.0 ** rng.integers(-8, 8, (n, *cells))
+
+
+def plain_total(values: list[float]) -> float:
+    """The second half onto the first, one number after the other."""
+    while len(values) > 1:
+        half = len(values) // 2
+        left = [values[at] + values[half + at] for at in range(half)]
+        if len(values) % 2:
+            left[0] += values[-1]
+        values = left
+    return values[0]
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_total_is_the_plain_loop(n):
+    values = drawn(n, 3)
+    expected = [plain_total(cell) for cell in values.T.tolist()]
+    np.testing.assert_array_equal(total(values), expected)
+
+
+def test_another_order_has_other_bits():
+    values = drawn(1000, 30)
+    one_by_one = [sum(cell) for cell in values.T.tolist()]
+    assert (total(values) != one_by_one).any()
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize(
+    "laid",
+    [
+        np.asfortranarray,
+        lambda values: np.repeat(values, 2, axis=0)[::2],
+        lambda values: np.repeat(values, 3, axis=-1)[..., ::3],
+        lambda values: np.ascontiguousarray(values[::-1])[::-1],
+        lambda values: np.ascontiguousarray(np.moveaxis(values, 0, -1)).transpose(2, 0, 1),
+    ],
+    ids=["Fortran", "every second row", "every third cell", "backwards", "replicates last"],
+)
+def test_a_total_does_not_depend_on_how_values_lie_in_memory(laid, n):
+    values = drawn(n, 4, 5)
+    np.testing.assert_array_equal(laid(values), values)
+    np.testing.assert_array_equal(total(laid(values)), total(values))
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_a_total_does_not_depend_on_what_lies_beside_it(n):
+    values = drawn(n, 17)
+    for cell in range(17):
+        np.testing.assert_array_equal(total(values)[cell], total(values[:, cell].copy()))
+        np.testing.assert_array_equal(total(values)[cell], total(values[:, cell : cell + 1])[0])
+
+
+# ---------------------------------------------------------------- summaries
+@dataclass(frozen=True)
+class Cells:
+    """Some replicates of some scenarios fail."""
+
+    shift: float
+
+    def simulate(self, streams, n_rep):
+        x = self.shift + streams("data").standard_normal((n_rep, 3))
+        columns = {"x": x, "reject": x > 1, "truth": self.shift}
+        if self.shift > 2:
+            columns["error"] = np.where(x > 4, "too large", None)
+        return columns
+
+
+def summary(*shifts: float) -> pd.DataFrame:
+    study = Study(
+        "cells",
+        [Cells(shift) for shift in shifts],
+        axes={"cell": "abc"},
+        measures=[mean("x"), empirical_se("x"), bias("x", truth="truth"), rejection_rate("reject")],
+        block_size=50,
+    )
+    return study.run(130, workers=Workers("inline")).summary
+
+
+def test_a_summary_does_not_depend_on_the_company_of_its_scenario():
+    shifts = [0.0, 1.0, 2.5, 3.0, -1.0]
+    together = summary(*shifts)
+    assert together["n_failed"].any()
+    for shift in shifts:
+        alone = summary(shift)
+        beside = together[together["shift"] == shift].reset_index(drop=True)
+        pd.testing.assert_frame_equal(
+            beside[beside["measure"].isin(alone["measure"])].reset_index(drop=True),
+            alone,
+            check_exact=True,
+        )
