@@ -1,5 +1,6 @@
 """Vectors, and columns derived of what is stored: made once, by the code there is."""
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -354,3 +355,91 @@ def test_each_method_has_its_vectors_and_what_is_derived_of_them(calls, tmp_path
     np.testing.assert_array_equal(columns["largest"], columns["p_value"].max(axis=-1))
     assert calls == ["largest"] * 4, "of the new method alone"
     assert both.summary["method"].tolist() == ["whole", "slow"]
+
+
+# ---------------------------------------------------------------- what is drawn again
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """Fails in its second block while something is wrong that is no part of its code."""
+
+    n: int = 3
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").random(n_rep)
+        if threading.current_thread().name == "faulty" and streams.block == 1:
+            raise ValueError("stuck")
+        return {"x": x}
+
+
+def doubled(x):
+    return 2 * x
+
+
+@pytest.mark.parametrize("again", [{"retry": "failed"}, {"restart": True}])
+def test_blocks_that_are_drawn_again_are_derived_again(again, monkeypatch, tmp_path):
+    faulty = Study("faulty", [Faulty()], [mean("twice")], derived={"twice": doubled}, block_size=10)
+    monkeypatch.setattr(threading.current_thread(), "name", "faulty")
+    before = faulty.run(30, out=tmp_path, workers=INLINE)
+    assert before.summary["n_failed"].tolist()[0] == 10
+    monkeypatch.undo()
+    after = faulty.run(30, out=tmp_path, workers=INLINE, **again)
+    columns = after.columns(Faulty(), "x", "twice")
+    assert np.isfinite(columns["x"]).all()
+    np.testing.assert_array_equal(columns["twice"], 2 * columns["x"])
+
+
+def test_what_was_kept_and_has_gone_is_made_again(tmp_path):
+    result = study([PValues(3)]).run(20, out=tmp_path, workers=INLINE)
+    first = result.columns(PValues(3), "share")["share"]
+    for path in (tmp_path / "tests" / "replicates" / "derived").rglob("*.parquet"):
+        path.unlink()
+    np.testing.assert_array_equal(result.columns(PValues(3), "share")["share"], first)
+
+
+def test_flags_and_labels_may_be_derived_where_some_blocks_failed():
+    derived = {
+        "low": lambda p_value: p_value[:, 0] < 0.5,
+        "label": lambda p_value: np.where(p_value[:, 0] < 0.5, "low", "high"),
+    }
+    scenarios = [PValues(3), PValues(4, stuck=True)]
+    result = study(scenarios, derived=derived, measures=[mean("low")]).run(20, workers=INLINE)
+    stuck = result.columns(PValues(4, stuck=True), "low", "label")
+    assert np.isnan(stuck["low"][[1, 11]]).all()
+    assert stuck["label"][1] is None
+    assert set(stuck["label"][[0, 2]]) <= {"low", "high"}
+
+
+@pytest.mark.parametrize("keep_vectors", [True, False])
+def test_a_block_that_failed_as_a_whole_takes_nothing_with_it(keep_vectors):
+    @dataclass(frozen=True)
+    class Sometimes:
+        n_test: int
+
+        def simulate(self, streams, n_rep):
+            if self.n_test == 4:
+                raise ValueError("never")
+            return {"p_value": streams("data").random((n_rep, self.n_test))}
+
+    derived = {"first": lambda p_value: p_value[:, 0]}
+    result = study(
+        [Sometimes(3), Sometimes(4)], derived=derived, measures=[mean("first")],
+        keep_vectors=keep_vectors,
+    ).run(20, workers=INLINE)  # fmt: skip
+    rows = result.summary.query("measure == 'mean_first'")
+    assert rows["n_failed"].tolist() == [0, 20]
+
+
+@pytest.mark.parametrize("changes", [{}, {"keep_vectors": False}])
+def test_a_function_cannot_write_into_what_it_is_given(changes):
+    def spoil(p_value):
+        p_value.sort(axis=1)
+        return p_value[:, 0]
+
+    with pytest.raises(StudyError, match=r"derived column 'low' of PValues.*read-only"):
+        _ = (
+            study([PValues(3)], derived={"low": spoil}, measures=[mean("low")], **changes)
+            .run(10, workers=INLINE)
+            .summary
+        )

@@ -1,11 +1,16 @@
 """What a study returned, checked: shapes, types, names, and what is missing."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
+from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
+from simstudy.measures import mean
 from simstudy.store.columns import columns_of
-from tests.engine.giving import SIZE, X, plan_of, simulated, stored
+from simstudy.study import Study
+from tests.engine.giving import SIZE, X, plan_of, read_back, simulated, stored
 
 
 @pytest.mark.parametrize(
@@ -106,3 +111,57 @@ def test_the_studys_own_word_goes_before_nan():
     error = np.array(["mine", *[None] * 5], dtype=object)
     _, table = stored({"x": np.where(X == 0, np.nan, X), "error": error}, axes={})
     assert table["error"].to_pylist() == ["mine", *[None] * 5]
+
+
+# ---------------------------------------------------------------- what was returned is the store's
+def test_a_buffer_that_is_used_again_changes_nothing_stored():
+    """The blocks of a task are written when all are drawn."""
+    buffer = np.empty(SIZE)
+
+    @dataclass(frozen=True)
+    class Reusing:
+        def simulate(self, streams, n_rep):
+            streams("data").standard_normal(out=buffer)
+            return {"x": buffer}
+
+    x = Study("reusing", [Reusing()], block_size=SIZE).run(50 * SIZE, workers=Workers("inline"))
+    assert len(set(x.replicates["x"])) == 50 * SIZE
+
+
+def test_what_a_mask_hides_is_missing():
+    made, _ = stored({"x": np.ma.masked_greater(X, 2.5)}, axes={})
+    assert made.n_failed == 3
+
+
+def test_bytes_in_another_order_are_numbers_too():
+    found = read_back({"x": X.astype(">f8"), "n": X.astype(">i4")}, axes={})
+    np.testing.assert_array_equal(found["x"], X)
+    np.testing.assert_array_equal(found["n"], X)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"x": X, "error": X > 1}, "column 'error' holds bool: return text, and None where"),
+        ({"x": X.astype(np.longdouble)}, "column 'x' holds float128"),
+        ({1: X}, "a column 1, a name that is the engine's own"),
+        ({"method": X}, "a column 'method', which is the name of an axis"),
+    ],
+)
+def test_what_cannot_be_told_apart_or_stored_is_refused(columns, said):
+    with pytest.raises(StudyError, match=said):
+        stored(columns)
+
+
+def test_a_column_that_some_blocks_lack_is_a_mistake_and_no_failure():
+    @dataclass(frozen=True)
+    class Forgetful:
+        def simulate(self, streams, n_rep):
+            columns = {"x": X, "y": X}
+            return columns if streams.block else {"x": X}
+
+    result = Study("forgetful", [Forgetful()], [mean("y")], block_size=SIZE).run(
+        2 * SIZE, workers=Workers("inline")
+    )
+    with pytest.raises(StudyError, match=r"column 'y' is not there in 6 of 12 replicates that did"):
+        _ = result.summary

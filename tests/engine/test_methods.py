@@ -922,3 +922,71 @@ def test_a_study_without_methods_is_drawn_as_it_stands():
     plan = replace(study().plan(), methods=(), axes={})
     assert plan.drawn is plan
     assert plan.drawn_keys == {key: (key,) for key in plan.keys}
+
+
+# ---------------------------------------------------------------- data that hide in others
+KEPT = pd.DataFrame({"w": [1.0, 2.0]})
+
+
+@dataclass(frozen=True)
+class Hiding:
+    """Returns what a method could reach behind a read-only face."""
+
+    what: str
+
+    def draw(self, streams, n_rep):
+        hidden = {
+            "tuple": (np.ones(3),),
+            "nested": ((np.ones(3), 1.0), "text"),
+            "record": np.array([(1.0, 2)], dtype=[("a", float), ("b", int)])[0],
+            "frame": KEPT,
+        }[self.what]
+        return {"x": streams("data").standard_normal(n_rep), "w": hidden}
+
+
+def first_of(w):
+    while isinstance(w, tuple):
+        w = w[0]
+    return w["w"].to_numpy() if isinstance(w, pd.DataFrame) else w
+
+
+def spoils(x, w):
+    hidden = first_of(w)
+    if isinstance(hidden, np.void):
+        hidden["a"] = 100.0
+    elif isinstance(w, pd.DataFrame):
+        w.loc[0, "w"] = 100.0
+    else:
+        hidden *= 10
+    return {"m": x}
+
+
+def reads(x, w):
+    hidden = first_of(w)
+    return {"m": x + float(hidden["a"] if isinstance(hidden, np.void) else hidden[0])}
+
+
+@pytest.mark.parametrize("what", ["tuple", "nested", "record", "frame"])
+def test_what_one_method_does_to_data_in_data_is_seen_by_no_other(what):
+    def of_second(**methods):
+        study = Study("hiding", [Hiding(what)], methods=methods, block_size=5)
+        columns = study.run(10, workers=Workers("inline")).columns(Hiding(what), "m")["m"]
+        return columns[:, -1]
+
+    np.testing.assert_array_equal(of_second(a=spoils, b=reads), of_second(b=reads))
+
+
+def test_how_a_method_wants_numpy_to_warn_is_its_own():
+    def strict(x):
+        np.seterr(all="raise")
+        return {"m": x}
+
+    def divides(x):
+        return {"m": x / np.zeros(len(x))}
+
+    before = np.geterr()
+    study = Study("strict", [Hiding("frame")], methods={"a": strict, "b": divides}, block_size=5)
+    with np.errstate(all="ignore"):
+        result = study.run(5, workers=Workers("inline"))
+    assert result.failures.empty
+    assert np.geterr() == before

@@ -277,3 +277,15 @@ def test_jackknife_agrees_to_first_order(case):
     }
     change = (n - 1) * (measure.estimate(columns).estimate - measure.estimate(left_out).estimate)
     assert np.abs(change - psi).max() < 30 / n * np.abs(psi).max()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.float16, np.float32, np.int64, bool])
+def test_a_measure_calculates_in_doubles_however_narrow_its_columns(dtype):
+    """Narrow numbers wrap, or overflow, and differ from the same numbers stored wide."""
+    x = np.array([3, 1, 0, 100, 7, 90]).astype(dtype)
+    truth = np.array([5, 0, 1, 9, 120, 2]).astype(dtype)
+    narrow, wide = ({"x": x, "t": truth}, {"x": x.astype(float), "t": truth.astype(float)})
+    for measure in (m.bias("x", "t"), m.mse("x", "t"), m.rmse("x", "t"), m.mae("x", "t")):
+        np.testing.assert_array_equal(
+            [*measure.estimate(narrow)][:4], [*measure.estimate(wide)][:4], err_msg=measure.name
+        )
