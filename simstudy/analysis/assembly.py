@@ -74,7 +74,7 @@ class Rows:
         return [*(name for name in stored if name not in self.plan.vectors), *self.derived.in_order]
 
     def _objects(self, drawn: str, names: Sequence[str], n_rep: int) -> dict[str, np.ndarray]:
-        columns = self.derived.columns(drawn, n_rep, names)
+        columns = self.derived.columns(drawn, n_rep, names, holes=True)
         return {
             name: _as_objects(column) if name in self.plan.vectors else column
             for name, column in columns.items()

@@ -48,18 +48,23 @@ class DerivedColumns:
     def names(self) -> set[str]:
         return set(self.in_order)
 
-    def columns(self, key: str, n_rep: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+    def columns(
+        self, key: str, n_rep: int, names: Sequence[str], *, holes: bool = False
+    ) -> dict[str, np.ndarray]:
         """Columns of what is drawn, stored and derived: `(rep,)` or `(rep, *axes)`."""
         wanted = [name for name in names if name in self.names]
-        read = self._read(key, n_rep, [name for name in names if name not in wanted])
+        stored = [name for name in names if name not in wanted]
+        read = self._read(key, n_rep, stored, holes=holes)
         made = {name: self._read_derived(key, n_rep, name) for name in wanted}
         return {name: (read | made)[name] for name in names}
 
-    def _read(self, key: str, n_rep: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+    def _read(
+        self, key: str, n_rep: int, names: Sequence[str], *, holes: bool
+    ) -> dict[str, np.ndarray]:
         if not names:
             return {}
         table = self.store.read(key, n_rep, stored_names(names))
-        return columns_of(self.plan, table, names, known=self._known)
+        return columns_of(self.plan, table, names, known=self._known, holes=holes)
 
     def _known(self) -> set[str]:
         return self.store.column_names() | self.names

@@ -111,7 +111,9 @@ def _simulated(plan: Plan, scenario: OfSomeClass, index: int, last: LastData | N
         return _declared(plan, scenario, partial(scenario.simulate, streams, n_rep), "simulate")
     draw = partial(drawn_with_one_thread, partial(_drawn_data, plan, scenario.scenario, index))
     data = last(scenario.scenario, index, draw) if last else draw()
-    return _declared(plan, scenario, partial(analysed, scenario, data, streams, n_rep), "it")
+    return _declared(
+        plan, scenario, partial(analysed, scenario, data, streams, n_rep, plan.vectors), "it"
+    )
 
 
 def _drawn_data(plan: Plan, scenario: OfSomeClass, index: int) -> Data:

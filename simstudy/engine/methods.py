@@ -1,7 +1,7 @@
 """Methods: what each is given of a block's data, and what its columns must be beside others'."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -144,7 +144,9 @@ class LastData:
 
 
 # ---------------------------------------------------------------- what a method is given
-def analysed(drawn: Analysed, data: Data, streams: Streams, n_rep: int) -> Any:
+def analysed(
+    drawn: Analysed, data: Data, streams: Streams, n_rep: int, vectors: Collection[str] = ()
+) -> Any:
     """What a method returns of a block: columns by name, to be checked.
 
     Raises
@@ -156,7 +158,7 @@ def analysed(drawn: Analysed, data: Data, streams: Streams, n_rep: int) -> Any:
     if isinstance(function, EachReplicate):
         own = {"rng": streams.of_replicate}
         data = _given(drawn.method, function.analyse, scenario, data, own)
-        return function.columns(data, n_rep)
+        return function.columns(data, n_rep, vectors)
     return function(**_given(drawn.method, function, scenario, data, {"streams": streams}))
 
 

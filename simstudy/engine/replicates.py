@@ -1,6 +1,6 @@
 """Methods that analyse replicates one by one: what one returns is a row, and so is its failure."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, overload
@@ -37,8 +37,10 @@ class EachReplicate:
             )
         return self.columns(given, lengths.pop())
 
-    def columns(self, given: Mapping[str, Any], n_rep: int) -> dict[str, np.ndarray]:
-        """Columns `(rep,)` of a block.
+    def columns(
+        self, given: Mapping[str, Any], n_rep: int, vectors: Collection[str] = ()
+    ) -> dict[str, np.ndarray]:
+        """Columns `(rep,)` of a block, `(rep, value)` of those that are vectors.
 
         Parameters
         ----------
@@ -47,7 +49,7 @@ class EachReplicate:
             own row; constants; and as `rng` a function from a row to its generator.
         """
         calls = (partial(self._analyse_row, given, row) for row in range(n_rep))
-        return _columns_of(calls, self.returns)
+        return _columns_of(calls, self.returns, vectors)
 
     def _analyse_row(self, given: Mapping[str, Any], row: int) -> Any:
         replicate = {name: _of_row(value, row) for name, value in given.items() if name != "rng"}
@@ -71,11 +73,13 @@ def each_replicate(
     /,
     *data: np.ndarray,
     returns: str | Sequence[str] | None = None,
+    vectors: Collection[str] = (),
 ) -> dict[str, np.ndarray]: ...
 def each_replicate(
     analyse: Callable[..., Any],
     *data: np.ndarray,
     returns: str | Sequence[str] | None = None,
+    vectors: Collection[str] = (),
 ) -> Any:
     """Analyse replicates one by one, for a method that cannot take a block.
 
@@ -89,6 +93,9 @@ def each_replicate(
         Arrays with the replicate as first axis. None makes a method of a study.
     returns
         Names of the columns; None takes those of the first replicate that succeeds.
+    vectors
+        Those of them that have several numbers for each replicate, as many for all of them; a
+        method is told by its study.
 
     Returns
     -------
@@ -101,7 +108,7 @@ def each_replicate(
     if not data:
         return EachReplicate(analyse, names)
     calls = (partial(analyse, *(part[row] for part in data)) for row in range(len(data[0])))
-    return _columns_of(calls, names)
+    return _columns_of(calls, names, vectors)
 
 
 class _Row(NamedTuple):
@@ -117,13 +124,13 @@ Known = Mapping[str, tuple[int, ...]]
 
 
 def _columns_of(
-    calls: Iterable[Callable[[], Any]], names: Sequence[str] | None
+    calls: Iterable[Callable[[], Any]], names: Sequence[str] | None, vectors: Collection[str]
 ) -> dict[str, np.ndarray]:
     """Columns `(rep,)`, or `(rep, value)` of vectors, from a call for each replicate."""
     rows: list[_Row] = []
     known: Known = {}
     for at, call in enumerate(calls):
-        rows.append(_attempt_replicate(call, names, known, at))
+        rows.append(_attempt_replicate(call, names, known, vectors, at))
         if not known and rows[-1].numbers:
             known = {name: value.shape for name, value in rows[-1].numbers.items()}
     columns = known or dict.fromkeys(names or (), ())
@@ -147,7 +154,11 @@ def _texts(columns: Mapping[str, list[str | None]]) -> dict[str, np.ndarray]:
 
 
 def _attempt_replicate(
-    call: Callable[[], Any], names: Sequence[str] | None, known: Known, at: int
+    call: Callable[[], Any],
+    names: Sequence[str] | None,
+    known: Known,
+    vectors: Collection[str],
+    at: int,
 ) -> _Row:
     """One replicate.
 
@@ -159,7 +170,7 @@ def _attempt_replicate(
     try:
         with warnings_of_this_thread() as said:
             values = call()
-        numbers = _numbers(_by_name(values, names or tuple(known)), names, known)
+        numbers = _numbers(_by_name(values, names or tuple(known)), names, known, vectors)
     except NamelessError:
         raise
     except Exception as error:
@@ -190,22 +201,33 @@ def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _numbers(
-    values: Mapping[str, Any], names: Sequence[str] | None, known: Known
+    values: Mapping[str, Any],
+    names: Sequence[str] | None,
+    known: Known,
+    vectors: Collection[str],
 ) -> dict[str, np.ndarray]:
     """What each name has; names that nobody said are those of every replicate."""
     if names is None and known and set(values) != set(known):
         raise StudyError(f"it returned {sorted(values)}, and replicates before {sorted(known)}")
-    return {name: _number(values, name, known.get(name)) for name in (names or known or values)}
+    return {
+        name: _vector(values, name, known.get(name)) if name in vectors else _number(values, name)
+        for name in (names or known or values)
+    }
 
 
-def _number(values: Mapping[str, Any], name: str, before: tuple[int, ...] | None) -> np.ndarray:
-    """A number, or the numbers of a vector, which has as many in every replicate."""
+def _number(values: Mapping[str, Any], name: str) -> np.ndarray:
     value = np.asarray(values[name])
-    if value.size == 1 and before in (None, ()):
-        return np.asarray(float(value.item()))
+    if value.size != 1:
+        raise StudyError(f"{name} has shape {value.shape}, not one number per replicate")
+    return np.asarray(float(value.item()))
+
+
+def _vector(values: Mapping[str, Any], name: str, before: tuple[int, ...] | None) -> np.ndarray:
+    """The numbers of a vector, which has as many in every replicate."""
+    value = np.asarray(values[name])
     if value.ndim != 1 or value.dtype.kind not in "biuf":
         raise StudyError(
-            f"{name} has shape {value.shape}, not one number per replicate, nor one vector"
+            f"{name} holds {value.dtype} of shape {value.shape}, not one row of numbers"
         )
     if before not in (None, value.shape):
         raise StudyError(f"{name} has shape {value.shape}, and in replicates before {before}")

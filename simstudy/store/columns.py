@@ -43,6 +43,8 @@ def columns_of(
     table: pa.Table,
     names: Sequence[str],
     known: Callable[[], Iterable[str]] | None = None,
+    *,
+    holes: bool = False,
 ) -> dict[str, np.ndarray]:
     """The inverse of the layout: columns `(rep,)` or `(rep, *axes)`, NaN where a row failed.
 
@@ -50,7 +52,12 @@ def columns_of(
     ----------
     known
         Gives the names of all stored columns, for a refusal; those of the table, if None.
+    holes
+        Whether columns may be missing where nothing failed, as those of other scenarios are.
     """
+    for name in () if holes else names:
+        if name in table.column_names:
+            _refuse_holes(table, name)
     return {name: _read_back(plan, table, name, known) for name in names}
 
 
@@ -62,7 +69,6 @@ def _read_back(
     if name == ERROR:
         return _errors(plan, table)
     if name in table.column_names:
-        _refuse_holes(table, name)
         return _of_stored(plan, table.column(name), is_vector=name in plan.vectors)
     if _nothing_came_back(table):
         return np.full(len(table), np.nan)

@@ -100,14 +100,13 @@ def test_a_whole_row_of_the_data_is_handed_over():
 
 
 def test_a_method_that_returns_no_number_is_told_so():
-    columns = each_replicate(lambda x: {"y": [[x, x], [x, x]]}, X, returns=["y"])
-    said = "StudyError: y has shape (2, 2), not one number per replicate, nor one vector"
-    assert columns["error"][0] == said
+    columns = each_replicate(lambda x: {"y": [x, x]}, X, returns=["y"])
+    assert columns["error"][0] == "StudyError: y has shape (2,), not one number per replicate"
     assert np.isnan(columns["y"]).all()
 
 
 def test_a_vector_is_a_row_of_each_replicate():
-    columns = each_replicate(lambda x: {"v": x + np.arange(3), "y": x}, X)
+    columns = each_replicate(lambda x: {"v": x + np.arange(3), "y": x}, X, vectors=["v"])
     np.testing.assert_array_equal(columns["v"], X[:, None] + np.arange(3))
     np.testing.assert_array_equal(columns["y"], X)
 
@@ -118,7 +117,7 @@ def test_a_vector_of_a_replicate_that_failed_is_missing():
             raise ValueError("no root")
         return np.full(3, x)
 
-    columns = each_replicate(fragile, X, returns="v")
+    columns = each_replicate(fragile, X, returns="v", vectors=["v"])
     assert np.isnan(columns["v"][1]).all()
     others = np.delete(X, 1)[:, np.newaxis].repeat(3, axis=1)
     np.testing.assert_array_equal(np.delete(columns["v"], 1, axis=0), others)
@@ -126,7 +125,7 @@ def test_a_vector_of_a_replicate_that_failed_is_missing():
 
 
 def test_vectors_of_several_lengths_are_failures_of_the_later():
-    columns = each_replicate(lambda x: {"v": np.zeros(3 if x == X[0] else 4)}, X)
+    columns = each_replicate(lambda x: {"v": np.zeros(3 if x == X[0] else 4)}, X, vectors=["v"])
     said = "StudyError: v has shape (4,), and in replicates before (3,)"
     assert columns["error"].tolist() == [None, said, said, said]
 
