@@ -25,7 +25,7 @@ from simstudy.stats.compiled.lanes import (
     store,
     zeros,
 )
-from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed
+from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed, place_of_half
 
 Room = tuple[UInt64[np.ndarray, " word"], UInt32[np.ndarray, "2 chunk"]]
 
@@ -94,13 +94,8 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
 @kernel
 def _from_half(state: np.uint64, at: int, n_obs: int) -> np.uint64:
     """Index `at` of a resample of more observations than a quarter of a word tells apart."""
-    n, shift = np.uint64(n_obs), np.uint64(at % 2) * U32
-    word, threshold = mixed(state + np.uint64(at // 2) * GOLDEN), (ONE << U32) % n
-    scaled = ((word >> shift) & HALF) * n
-    while (scaled & HALF) < threshold:
-        word = mixed(word + GOLDEN)
-        scaled = ((word >> shift) & HALF) * n
-    return scaled >> U32
+    word = mixed(state + np.uint64(at // 2) * GOLDEN)
+    return place_of_half(word, np.uint64(at % 2) * U32, np.uint64(n_obs))
 
 
 @kernel

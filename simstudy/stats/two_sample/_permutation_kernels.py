@@ -16,9 +16,9 @@ import numpy as np
 
 from simstudy.shapes import Float, Int64, UInt64
 from simstudy.stats.compiled.kernel import kernel
-from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed
+from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed, place_of_half
 
-ONE, U32, HALF = np.uint64(1), np.uint64(32), np.uint64(0xFFFFFFFF)
+U32 = np.uint64(32)  # shift to the upper half of a word
 ROOT_EPS = math.sqrt(float(np.finfo(np.float64).eps))
 HALVINGS = 26  # of a bracket, to the root of a rounding: what is closer is a tie
 # Standard errors: a limit beyond it is infinite. A shift costs sums of squares as many digits as
@@ -33,13 +33,7 @@ SUM, SQUARES, OF_FIRST, COUNT = 0, 1, 2, 3
 @kernel
 def _place(state: np.uint64, n: int) -> np.int64:
     """In 0 to n - 1, each with the same probability."""
-    n_places, word = np.uint64(n), mixed(state)
-    threshold = (ONE << U32) % n_places
-    scaled = (word >> U32) * n_places
-    while (scaled & HALF) < threshold:
-        word = mixed(word + GOLDEN)
-        scaled = (word >> U32) * n_places
-    return np.int64(scaled >> U32)
+    return np.int64(place_of_half(mixed(state), U32, np.uint64(n)))
 
 
 @kernel
