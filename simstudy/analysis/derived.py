@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from simstudy.engine.derived import behind, derived_column, read_by
+from simstudy.engine.derived import behind, derived_column, optional, read_by
 from simstudy.engine.ownership import derived_owner
-from simstudy.engine.parameters import parameters_of, said_by
+from simstudy.engine.parameters import said_by
 from simstudy.errors import StoreError
 from simstudy.plan import Derived, Plan, scenario_behind
 from simstudy.store.blocks import Store
@@ -52,8 +52,9 @@ class DerivedColumns:
         self, key: str, n_rep: int, names: Sequence[str], *, holes: bool = False
     ) -> dict[str, np.ndarray]:
         """Columns of what is drawn, stored and derived: `(rep,)` or `(rep, *axes)`."""
-        wanted = [name for name in names if name in self.names]
-        stored = [name for name in names if name not in wanted]
+        later = self.names
+        wanted = [name for name in names if name in later]
+        stored = [name for name in names if name not in later]
         read = self._read(key, n_rep, stored, holes=holes)
         made = {name: self._read_derived(key, n_rep, name) for name in wanted}
         return {name: (read | made)[name] for name in names}
@@ -64,9 +65,10 @@ class DerivedColumns:
         if not names:
             return {}
         table = self.store.read(key, n_rep, stored_names(names))
-        return columns_of(self.plan, table, names, known=self._known, holes=holes)
+        return columns_of(self.plan, table, names, known=self.known, holes=holes)
 
-    def _known(self) -> set[str]:
+    def known(self) -> set[str]:
+        """Names of all columns that may be asked for."""
         return self.store.column_names() | self.names
 
     def _read_derived(self, key: str, n_rep: int, name: str) -> np.ndarray:
@@ -158,17 +160,11 @@ class DerivedColumns:
         """Tables with what a column reads, and the names of what it reads of each."""
         read = set(read_by(derived))
         factors = said_by(scenario_behind(self.plan.keys[key]))
-        optional = _optional(derived) - self.store.column_names()
-        names = sorted(read - set(factors) - self.names - optional)
+        absent = optional(derived) - self.store.column_names()
+        names = sorted(read - set(factors) - self.names - absent)
         stored = self.store.read(key, n_rep, stored_names(names)), [*names, ERROR]
         made = sorted(self.names & read)
         return [stored, *((self._table_of(key, n_rep, name), [name]) for name in made)]
-
-
-def _optional(derived: Derived) -> set[str]:
-    """Parameters that keep their default where there is no such column."""
-    parameters = parameters_of(f"derived column {derived.name!r}", derived.function)
-    return {each.name for each in parameters if each.default is not each.empty}
 
 
 def _as_long_as(vector: np.ndarray, length: int) -> np.ndarray:
@@ -190,7 +186,7 @@ class _Writing:
         """One more block."""
         self.groups.setdefault(rank, []).append(group)
         self.tables.setdefault(rank, []).append(table)
-        if sum(map(len, self.tables[rank])) >= ROWS_AT_ONCE:
+        if len(self.tables[rank]) * self.kept.rows_per_block >= ROWS_AT_ONCE:
             self._write(rank)
 
     def finish(self) -> None:

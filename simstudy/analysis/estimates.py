@@ -61,9 +61,13 @@ class FromRows:
         return stacked_estimates(each) if self.plan.methods else each[0]
 
     @cached_property
+    def _rows(self) -> Rows:
+        return Rows(self.plan, self.store, self.n_rep)
+
+    @cached_property
     def _by_cell(self) -> list[Measure]:
         """Measures that do not care what lies beside a cell: other methods, other scenarios."""
-        later = {d.name for d in self.plan.derived} - set(self.plan.at_drawing)
+        later = self._rows.derived.names
         if self.prepare is not None:
             return []
         return [m for m in self.measures if m.by_cell and not later.intersection(m.reads)]
@@ -73,10 +77,9 @@ class FromRows:
     def _of_whole(self) -> Found:
         measures = [measure for measure in self.measures if measure not in self._by_cell]
         names = names_read(measures)
-        rows = Rows(self.plan, self.store, self.n_rep)
         found: Found = {}
         for key in self.plan.keys:
-            columns: Columns = rows.columns(key, names)
+            columns: Columns = self._rows.columns(key, names)
             columns = self.prepare(columns) if self.prepare else columns
             found |= {(key, m.name): m.estimate(columns, level=self.level) for m in measures}
         return found
@@ -110,10 +113,7 @@ class FromRows:
 
     def _columns(self, table: pa.Table) -> Columns:
         names = names_read(self._by_cell)
-        return columns_of(self.plan.drawn, table, names, known=self._known)
-
-    def _known(self) -> set[str]:
-        return self.store.column_names() | {derived.name for derived in self.plan.derived}
+        return columns_of(self.plan.drawn, table, names, known=self._rows.derived.known)
 
     def _side_by_side(self, batch: Batch) -> Found:
         columns = self._columns(batch.table)

@@ -6,6 +6,7 @@ threshold, which matters where scores are tied. For negative cases the same obje
 specificity, one minus the share at or above the threshold.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -49,14 +50,15 @@ class Scores(Protocol):
         """Largest threshold that has at least this sensitivity: the true t*."""
 
 
-class ContinuousScores:
+class ContinuousScores(ABC):
     """Scores of which no two are ever equal."""
 
     continuous: ClassVar[bool] = True
     normal: ClassVar[bool] = False
 
+    @abstractmethod
     def specificity(self, threshold: Numbers) -> Any:
-        raise NotImplementedError
+        """P(score < threshold), elementwise."""
 
     def cdf(self, threshold: Numbers) -> Any:
         return self.specificity(threshold)

@@ -90,8 +90,6 @@ def check_measures(measures: Sequence[Measure], vectors: Collection[str]) -> Non
 
 
 # ---------------------------------------------------------------- methods
-
-
 def check_methods(methods: Mapping[Any, Any], axis: str, axes: Collection[str]) -> None:
     """Refuse methods that have no usable name or cannot be called, and an axis given twice."""
     for name, function in methods.items():

@@ -1,5 +1,6 @@
 """Derived columns: functions of what a block returned, or of what is stored of it."""
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -31,7 +32,8 @@ def reduced(plan: Plan, scenario: OfSomeClass, columns: Columns) -> dict[str, np
     made = dict(columns)
     for derived in plan.derived:
         if derived.name in plan.at_drawing:
-            there = void_where_failed(_full(plan, made), plan.vectors)
+            read = {name: made[name] for name in (*read_by(derived), ERROR) if name in made}
+            there = void_where_failed(_full(plan, read), plan.vectors)
             made[derived.name] = derived_column(plan, derived, scenario, there)
     dropped = () if plan.keep_vectors else plan.vectors
     return {name: column for name, column in made.items() if name not in dropped}
@@ -53,7 +55,7 @@ def derived_column(
     Numbers come to it, and are kept of it, as floats, so that it does not matter what lies beside
     them; NaN, which counts as missing, in the cells that failed.
     """
-    what = f"derived column {derived.name!r}"
+    what = _named(derived)
     known = {**said_by(scenario_behind(scenario)), **_as_floats(columns)}
     unknown = partial(_unknown, derived, known)
     arguments = given(what, derived.function, known, unknown)
@@ -89,33 +91,44 @@ def _without_failures(column: np.ndarray, columns: Columns) -> np.ndarray:
 
 def _refuse_unknown(plan: Plan, scenario: OfSomeClass, columns: Columns) -> None:
     """Refuse a function that asks for what a block that came back does not have."""
-    if set(columns) <= {ERROR}:
-        return
     known = {**said_by(scenario_behind(scenario)), **dict.fromkeys(columns)}
     for derived in plan.derived:
         if derived.name in columns:
             raise StudyError(
-                f"derived column {derived.name!r} has the name of a column that is stored, so a "
+                f"{_named(derived)} has the name of a column that is stored, so a "
                 "measure that reads it could mean either: rename it."
             )
-        for parameter in parameters_of(f"derived column {derived.name!r}", derived.function):
-            if parameter.name not in known and parameter.default is parameter.empty:
-                raise _unknown(derived, known, parameter.name)
+        for name in parameters_by_name(derived):
+            if name not in known and name not in optional(derived):
+                raise _unknown(derived, known, name)
         known[derived.name] = None
 
 
 def _unknown(derived: Derived, known: Iterable[str], name: str) -> StudyError:
     return StudyError(
-        f"derived column {derived.name!r} reads {name!r}, which is neither a column that is "
+        f"{_named(derived)} reads {name!r}, which is neither a column that is "
         f"stored nor a factor; {nearest(name, known)}"
     )
 
 
+def _named(derived: Derived) -> str:
+    return f"derived column {derived.name!r}"
+
+
+def parameters_by_name(derived: Derived) -> dict[str, inspect.Parameter]:
+    """Of a column's function, in order."""
+    return {each.name: each for each in parameters_of(_named(derived), derived.function)}
+
+
 def read_by(derived: Derived) -> list[str]:
     """What a function's parameters name, but for the scenario, which no column holds."""
-    what = f"derived column {derived.name!r}"
-    named = (parameter.name for parameter in parameters_of(what, derived.function))
-    return [name for name in named if name != SCENARIO]
+    return [name for name in parameters_by_name(derived) if name != SCENARIO]
+
+
+def optional(derived: Derived) -> set[str]:
+    """Parameters that keep their default where there is no such column."""
+    named = parameters_by_name(derived).items()
+    return {name for name, parameter in named if parameter.default is not parameter.empty}
 
 
 def behind(all_derived: Sequence[Derived], derived: Derived) -> list[Derived]:

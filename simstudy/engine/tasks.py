@@ -61,9 +61,7 @@ class Receipt(NamedTuple):
     n_failed: int
     first_failure: tuple[Address, str] | None
     seconds_each: tuple[float, ...]  # of drawing each block, without writing or a method's data
-    seconds_of_data: tuple[
-        tuple[str, float], ...
-    ] = ()  # by scenario key, of the data of each block
+    seconds_of_data: tuple[tuple[str, float], ...] = ()  # by scenario key, of each block's data
 
 
 # ---------------------------------------------------------------- the work
@@ -110,10 +108,13 @@ def _refuse_other_columns(task: Task, blocks: Sequence[Block]) -> None:
 
 
 def _returned(plan: Plan, block: Block) -> Returned:
-    sizes = {name: column.ndim - (name in plan.vectors) for name, column in block.columns.items()}
-    wide = {name for name, n_dims in sizes.items() if n_dims > 1}
     columns = tuple(
-        column_over(plan, name, wide=name in wide, is_text=column.dtype.kind in "UO")
+        column_over(
+            plan,
+            name,
+            wide=column.ndim - (name in plan.vectors) > 1,
+            is_text=column.dtype.kind in "UO",
+        )
         for name, column in block.columns.items()
     )
     return method_of(block.scenario), columns

@@ -10,7 +10,6 @@ import pyarrow as pa
 from simstudy.errors import StudyError, nearest
 from simstudy.measures import impute_worst
 from simstudy.plan import Plan
-from simstudy.store.blocks import Store
 from simstudy.store.layout import (
     CELL_ERROR,
     ERROR,
@@ -25,14 +24,6 @@ CONVERGED = "converged"  # a column that the engine makes: 1, or NaN where a cel
 
 
 # ---------------------------------------------------------------- from the store
-def read_columns(
-    plan: Plan, store: Store, key: str, n_rep: int, names: Sequence[str]
-) -> dict[str, np.ndarray]:
-    """Stored columns of a scenario, `(rep,)` or `(rep, *axes)`; `converged` is made of errors."""
-    table = store.read(key, n_rep, stored_names(names))
-    return columns_of(plan, table, names, known=store.column_names)
-
-
 def stored_names(names: Sequence[str]) -> list[str]:
     """What to read of the store to have these columns: always with what went wrong."""
     return [*(name for name in names if name != CONVERGED), ERROR, CELL_ERROR, "rep"]
@@ -55,9 +46,8 @@ def columns_of(
     holes
         Whether columns may be missing where nothing failed, as those of other scenarios are.
     """
-    for name in () if holes else names:
-        if name in table.column_names:
-            _refuse_holes(table, name)
+    if not holes:
+        _refuse_holes(table, [name for name in names if name in table.column_names])
     return {name: _read_back(plan, table, name, known) for name in names}
 
 
@@ -78,22 +68,26 @@ def _read_back(
     )
 
 
-def _refuse_holes(table: pa.Table, name: str) -> None:
+def _refuse_holes(table: pa.Table, names: Sequence[str]) -> None:
     """Refuse a column that some blocks do not have although they did not fail."""
-    column = table.column(name)
-    if not column.null_count or pa.types.is_string(column.type):
+    incomplete = [name for name in names if _lacks_numbers(table.column(name))]
+    if not incomplete:
         return
-    failed = np.zeros(len(table), dtype=bool)
-    for of in (ERROR, CELL_ERROR):
-        if of in table.column_names:
-            failed |= has_text(texts_of(table, of)).reshape(len(table), -1).any(axis=1)
-    holes = np.flatnonzero(column.is_null().to_numpy() & ~failed)
-    if holes.size:
-        raise StudyError(
-            f"column {name!r} is not there in {holes.size} of {len(table)} replicates that did not "
-            "fail: simulate returned it in some blocks, or scenarios, only, so a measure of it "
-            "would leave them out unseen. Return it always, with NaN where there is nothing to say."
-        )
+    failed = rows_with_error(table)
+    for name in incomplete:
+        n_holes = int((table.column(name).is_null().to_numpy() & ~failed).sum())
+        if n_holes:
+            raise StudyError(
+                f"column {name!r} is not there in {n_holes} of {len(table)} replicates that did "
+                "not fail: simulate returned it in some blocks, or scenarios, only, so a measure "
+                "of it would leave them out unseen. Return it always, with NaN where there is "
+                "nothing to say."
+            )
+
+
+def _lacks_numbers(column: pa.ChunkedArray) -> bool:
+    """Whether rows of it are missing; of text they may be."""
+    return bool(column.null_count) and not pa.types.is_string(column.type)
 
 
 def _of_stored(plan: Plan, column: pa.ChunkedArray, *, is_vector: bool) -> np.ndarray:
@@ -184,6 +178,14 @@ def errors_in(table: pa.Table) -> bool:
 
 def _has_any(column: pa.ChunkedArray) -> bool:
     return any(len(flat) > flat.null_count for flat in map(_innermost, column.chunks))
+
+
+def rows_with_error(table: pa.Table) -> np.ndarray:
+    """Rows that failed, or a cell of which did; shape `(rep,)`."""
+    failed = np.zeros(len(table), dtype=bool)
+    for name in {ERROR, CELL_ERROR}.intersection(table.column_names):
+        failed |= has_text(texts_of(table, name)).reshape(len(table), -1).any(axis=1)
+    return failed
 
 
 def texts_of(table: pa.Table, name: str) -> np.ndarray:

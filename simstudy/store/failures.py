@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.store.blocks import Store
-from simstudy.store.columns import texts_of
-from simstudy.store.layout import CELL_ERROR, ERROR, has_text
+from simstudy.store.columns import rows_with_error
+from simstudy.store.layout import CELL_ERROR, ERROR
 from simstudy.store.moments import N_FAILED
 
 
@@ -27,10 +27,7 @@ def _tells_of_failure(name: str) -> bool:
 
 def _rows_with_failure(table: pa.Table) -> np.ndarray:
     """Rows with an error's text, or of moments with a count of failures."""
-    failed = np.zeros(len(table), dtype=bool)
-    for name in table.column_names:
-        if name in (ERROR, CELL_ERROR):
-            failed |= has_text(texts_of(table, name)).reshape(len(table), -1).any(axis=1)
-        else:
-            failed |= [any(counts or ()) for counts in table.column(name).to_pylist()]
+    failed = rows_with_error(table)
+    for name in set(table.column_names) - {ERROR, CELL_ERROR}:
+        failed |= [any(counts or ()) for counts in table.column(name).to_pylist()]
     return failed
