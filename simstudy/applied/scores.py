@@ -165,7 +165,7 @@ def _is_per_cent_of(small: Values, large: Values) -> bool:
 
 
 def _refuse_sorted(reference: Values, candidate: Values, names: Sequence[str]) -> None:
-    if _is_sorted(reference) and _is_sorted(candidate):
+    if _is_sorted(reference) and _is_sorted(candidate) and (reference != candidate).any():
         raise DesignError(
             f"{names[0]} and {names[1]} are both sorted, so a row may not be one prompt any more, "
             "and a paired test would find differences where there are none. Say paired=false, or "

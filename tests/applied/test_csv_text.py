@@ -117,7 +117,7 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path):
 def test_a_file_that_may_not_be_read(tmp_path):
     link = tmp_path / "circle.csv"
     link.symlink_to(link)
-    with pytest.raises(ConfigError, match="cannot be read: .* Name a file that you may read"):
+    with pytest.raises(ConfigError, match=r"cannot be read: .* Name a file that you may read"):
         read_table(link)
 
 
