@@ -113,7 +113,8 @@ def table_in_words(table: pd.DataFrame) -> str:
     kept = table.loc[:, table.notna().any()]
     kept = kept.loc[:, [bool((kept[name] != "").any()) for name in kept]]
     shown = {name: [_cell(value) for value in kept[name]] for name in kept}
-    return pd.DataFrame(shown).to_string(index=False)
+    lines = pd.DataFrame(shown).to_string(index=False).splitlines()
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _cell(value: Any) -> str:
