@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from simstudy.applied.answers import OfAnswers
-from simstudy.applied.enough import enough_scores
+from simstudy.applied.enough import about_enough, enough_scores
 from simstudy.shapes import Int
 from simstudy.stats.accuracy import paired
 
@@ -93,13 +93,15 @@ class ChangedAnswers(OfAnswers):
 
     def n_needed(self, theta: float, beta: float) -> int | None:
         _, gains, n = self._counts
-        shares = gains / n + self.share(theta), gains / n
+        effect = self.share(theta)
+        shares = gains / n + effect, gains / n
 
         def power_of(size: int) -> float:
             critical = paired.critical_losses(self.test, size, self.alpha)
             return float(paired.rejection_probability(critical, size, *shares))
 
-        return enough_scores(power_of, 1 - beta)
+        sigma = math.sqrt(_variance(*shares, 1) / 2)
+        return enough_scores(power_of, 1 - beta, about_enough(effect, self.alpha, beta, sigma))
 
 
 def _variance(p_loss: float, p_gain: float, n: int) -> float:

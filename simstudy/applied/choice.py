@@ -1,5 +1,6 @@
 """Which test answers: the one that was asked for, else the one that fits the scores."""
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +16,8 @@ from simstudy.applied.unchanged import Unchanged
 from simstudy.errors import DesignError
 
 AUTO: Final = "auto"
-MOST_UNCONDITIONAL: Final = 2000  # scores: with more, Boschloo's test takes many seconds
+# Scores, reference and candidate together, up to which a test answers in a few seconds.
+OF_SIZE: Final = {"boschloo": 2_000, "fisher": 20_000, "z_pooled": math.inf}
 TEST_NAMES: Final = ("z", "t", "pooled_t", *OF_COUNTS, *OF_CHANGES)
 
 
@@ -130,7 +132,7 @@ def _of_answers(scores: Scores, asked: Asked) -> Rule:
     if scores.paired:
         return ChangedAnswers(scores, asked.alpha, _or(asked.test, "mcnemar"))
     n_scores = len(scores.reference) + len(scores.candidate)
-    fitting = "boschloo" if n_scores <= MOST_UNCONDITIONAL else "fisher"
+    fitting = next(test for test, most in OF_SIZE.items() if n_scores <= most)
     return TwoProportions(scores, asked.alpha, _or(asked.test, fitting))
 
 

@@ -32,7 +32,7 @@ class Findings:
         else by the detectable effect.
     n_needed
         Scores of each model with which a candidate worse by `theta` passes at most at rate beta;
-        None without theta, and where it would take more than can be tried.
+        for exact tests beyond 10,000 by the normal formula. None without theta, or any spread.
     level
         Chance that an unchanged candidate fails: alpha, or in exact tests what is reached of it,
         at the share of right answers, or of changes, that was found.

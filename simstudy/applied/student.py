@@ -11,6 +11,7 @@ import numpy as np
 from simstudy.applied.scores import Scores
 from simstudy.lazy.scipy import special, stats
 from simstudy.shapes import Bool, Int
+from simstudy.stats.accuracy import design
 from simstudy.stats.integer_search import least_count
 
 FEWEST = 2  # scores of each model, for a spread
@@ -89,7 +90,8 @@ class StudentT:
         def detects(n: Int[np.ndarray, ...]) -> Bool[np.ndarray, ...]:
             return np.asarray(self._power(self.spread(n), theta) >= 1 - beta)
 
-        enough = FEWEST
+        known = float(self.spread(FEWEST).std_error)  # sigma, since 2/n is 1 for two scores of each
+        enough = max(int(design.sample_size(theta, self.alpha, beta, known)), FEWEST)
         while not detects(np.array([enough]))[0]:
             enough *= 2
         return int(least_count(detects, np.array(FEWEST), np.array(enough)))

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from simstudy.applied.answers import OfAnswers
-from simstudy.applied.enough import enough_scores
+from simstudy.applied.enough import about_enough, enough_scores
 from simstudy.shapes import Int
 from simstudy.stats.accuracy import two_binomials
 
@@ -92,14 +92,16 @@ class TwoProportions(OfAnswers):
         return float(two_binomials.rejection_probability(self._critical, n, m, *shares))
 
     def n_needed(self, theta: float, beta: float) -> int | None:
-        shares = self._share, max(self._share - self.share(theta), 0.0)
+        effect = self.share(theta)
+        shares = self._share, max(self._share - effect, 0.0)
         test = SIZED_BY.get(self.test, self.test)
 
         def power_of(n: int) -> float:
             critical = two_binomials.critical_counts(test, n, n, self.alpha)
             return float(two_binomials.rejection_probability(critical, n, n, *shares))
 
-        return enough_scores(power_of, 1 - beta)
+        sigma = math.sqrt(sum(_variance(share, 1) for share in shares) / 2)
+        return enough_scores(power_of, 1 - beta, about_enough(effect, self.alpha, beta, sigma))
 
 
 def _variance(share: float, n: int) -> float:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.applied.answers import OfAnswers
+from simstudy.applied.enough import MOST
 from simstudy.applied.findings import Findings
 from simstudy.lazy.pandas import pd
 
@@ -102,10 +104,11 @@ def _needed(check: Findings) -> str:
         return ""
     what = f"to fail a candidate {number(check.theta)} worse with probability "
     what += per_cent(1 - check.beta)
-    if check.n_needed is None:
-        return f"more scores than an exact test can be tried with, {what}"
     of = "prompts" if check.paired else "scores of each model"
-    return f"{check.n_needed:,} {of}, {what}"
+    if check.n_needed is None:
+        return ""
+    about = "about " * (isinstance(check.rule, OfAnswers) and check.n_needed > MOST)
+    return f"{about}{check.n_needed:,} {of}, {what}"
 
 
 def table_in_words(table: pd.DataFrame) -> str:

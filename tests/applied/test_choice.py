@@ -1,9 +1,11 @@
 """Which test answers, and what contradicts itself."""
 
+import itertools
+
 import numpy as np
 import pytest
 
-from simstudy.applied.choice import MOST_UNCONDITIONAL, TEST_NAMES, Asked, pairing, rule_for
+from simstudy.applied.choice import OF_SIZE, TEST_NAMES, Asked, pairing, rule_for
 from simstudy.applied.scores import Scores
 from simstudy.errors import DesignError
 from simstudy.stats.accuracy import paired, two_binomials
@@ -48,14 +50,11 @@ def test_every_test_of_counts_has_its_statistics():
     assert set(TEST_NAMES) - {"z", "t", "pooled_t"} <= known
 
 
-def test_many_scores_are_tested_by_fisher():
-    many = (
-        np.tile([1.0, 0.0], MOST_UNCONDITIONAL // 4),
-        np.tile([1.0, 0.0], MOST_UNCONDITIONAL // 4),
-    )
-    assert chosen(many, is_paired=False).name == "boschloo"
-    more = np.append(many[0], 1.0), many[1]
-    assert chosen(more, is_paired=False).name == "fisher"
+@pytest.mark.parametrize(("smaller", "larger"), [*itertools.pairwise(OF_SIZE)])
+def test_many_scores_are_tested_by_what_is_quick(smaller, larger):
+    most = np.tile([1.0, 0.0], OF_SIZE[smaller] // 4)
+    assert chosen((most, most), is_paired=False).name == smaller
+    assert chosen((np.append(most, 1.0), most), is_paired=False).name == larger
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from simstudy.applied.scores import Scores
 from simstudy.applied.student import PairedT, PooledT, Welch
+from simstudy.errors import DesignError
 
 RNG = np.random.default_rng(5)
 REFERENCE = RNG.normal(70, 12, 40)
@@ -87,3 +88,8 @@ def test_two_scores_of_each_are_the_fewest(rule):
 def test_its_laws_have_the_errors_on_either_side_of_the_margin(rule):
     assert rule.law(0.0).sf(rule.margin) == pytest.approx(ALPHA)
     assert rule.law(4.0).sf(rule.margin) == pytest.approx(rule.power(4.0))
+
+
+def test_an_effect_that_no_number_of_scores_finds_is_refused():
+    with pytest.raises(DesignError, match=r"theta=1e-09 takes some .* scores, more than can be"):
+        paired().n_needed(1e-9, BETA)
