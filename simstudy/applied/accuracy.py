@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from simstudy.applied.cells import numbers_of_any, without_blank_end
 from simstudy.applied.choice import Asked, pairing, rule_for
 from simstudy.applied.findings import NO_REGRESSION, REGRESSION, Findings
@@ -97,7 +99,7 @@ def accuracy_check(
     question = build(
         Question,
         {
-            "paired": AUTO if paired is None else str(bool(paired)).lower(), "test": test,
+            "paired": AUTO if paired is None else str(paired).lower(), "test": test,
             "alpha": alpha, "beta": beta, "theta": theta, "sigma": sigma, "metric": metric,
             "correlation": correlation, "lower_is_better": lower_is_better,
             "same_scale": same_scale,
@@ -110,19 +112,26 @@ def accuracy_check(
 
 
 def _values(side: str, given: Any, data: pd.DataFrame | None) -> Values:
-    if data is None:
-        values, name = given, side
-    else:
-        columns = [str(column) for column in data.columns]
-        if columns.count(str(given)) != 1:
-            found = "names several columns" if str(given) in columns else nearest(given, columns)
-            raise DesignError(f"{side}={given!r} is not one column of the data; {found}")
-        values, name = data.iloc[:, columns.index(str(given))].to_numpy(), str(given)
+    values, name = (given, side) if data is None else (_column(side, given, data), str(given))
 
     def place(row: int) -> str:
         return f"row {row + 1}"
 
     return without_blank_end(name, numbers_of_any(name, values, place), place)
+
+
+def _column(side: str, name: Any, data: pd.DataFrame) -> Any:
+    """The one column of that name."""
+    if not hasattr(data, "columns"):
+        raise DesignError(
+            f"data is a {type(data).__name__}, which has no columns to look for {name!r} in. Give "
+            "a data frame, or the scores themselves as reference and candidate."
+        )
+    columns = list(data.columns)
+    if columns.count(name) == 1:
+        return np.asarray(data[name])
+    said = "names several columns" if name in columns else nearest(str(name), map(str, columns))
+    raise DesignError(f"{side}={name!r} is not one column of the data; {said}")
 
 
 def check_scores(

@@ -21,6 +21,7 @@ COMMA = re.compile(rf"[+-]?(?:\d+,\d*|,\d+){EXPONENT}", re.ASCII)
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+", re.ASCII)  # 1,234: or is it 1.234?
 MISSING = frozenset({"nan", "na", "n/a", "#n/a", "null", "none", "-", "--", "?"})
 TRUTH = {"true": "1", "false": "0"}
+MOST_SHOWN = 40  # characters of a cell in a message
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -65,7 +66,8 @@ def _number(name: str, text: str, place: Place, row: int) -> float:
     value = float(text) if DOT.fullmatch(text) else np.nan
     if np.isfinite(value):
         return value
-    raise DesignError(f"{place(row)}: {name} is {text!r}, {_what_is_wrong(text)}")
+    shown = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+    raise DesignError(f"{place(row)}: {name} is {shown!r}, {_what_is_wrong(text)}")
 
 
 def _what_is_wrong(text: str) -> str:
@@ -92,7 +94,7 @@ def numbers_of_any(name: str, values: Any, place: Place) -> Float[np.ndarray, " 
     DesignError
         Where it is not one row of numbers, or one of them is not finite.
     """
-    array = np.asarray(values)
+    array = _filled(values)
     if array.ndim != 1:
         raise DesignError(
             f"{name} has shape {array.shape}, so it is not known which scores belong to one "
@@ -105,6 +107,13 @@ def numbers_of_any(name: str, values: Any, place: Place) -> Float[np.ndarray, " 
         row = int(np.isinf(numbers).argmax())
         raise DesignError(f"{place(row)}: {name} is '{numbers[row]:g}', {_what_is_wrong('inf')}")
     return numbers
+
+
+def _filled(values: Any) -> np.ndarray:
+    """As an array, NaN where a masked one is masked."""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.filled(values.astype(float), np.nan)
+    return np.asarray(values)
 
 
 def as_text(value: Any) -> str:

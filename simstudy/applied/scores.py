@@ -13,6 +13,7 @@ from simstudy.shapes import Float
 Values = Float[np.ndarray, " score"]
 
 FEWEST = 2
+LARGEST = 1e100  # score: its square, times as many as there are, is a double
 RIGHT = (1.0, 100.0)  # what right answers score where wrong ones score 0
 # Probability that scores in no order lie sorted by accident, below which that is not believed.
 BY_ACCIDENT = 1e-4
@@ -125,6 +126,7 @@ def checked_scores(
     """
     for scores, name in zip((reference, candidate), names, strict=True):
         _refuse_too_few(scores, name)
+        _refuse_beyond_squares(scores, name)
     if not same_scale:
         _refuse_two_scales(reference, candidate, names)
     if paired and len(reference) != len(candidate):
@@ -144,6 +146,16 @@ def _refuse_too_few(scores: Values, name: str) -> None:
         raise DesignError(
             f"{name} has {len(scores)} score, which says nothing about how scores vary. Give one "
             f"for each prompt, at least {FEWEST}."
+        )
+
+
+def _refuse_beyond_squares(scores: Values, name: str) -> None:
+    """A variance is made of squares, which doubles have not of every size."""
+    size = float(np.abs(scores).max())
+    if size > LARGEST or 0 < size < 1 / LARGEST:
+        raise DesignError(
+            f"{name} has scores of the size {size:.3g}, whose squares are beyond what a number in "
+            "a computer can be, so they have no variance. Give them in other units."
         )
 
 

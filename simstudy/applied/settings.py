@@ -6,6 +6,7 @@ from simstudy.applied.choice import TEST_NAMES
 from simstudy.options import option
 
 AUTO = "auto"
+LEAST_ERROR = 1e-4  # rate: at 1e-6 SciPy's noncentral t is wrong with one degree of freedom
 ALPHA = "chance that an unchanged candidate fails"
 BETA = "chance that a candidate worse by theta passes"
 THETA = "how much worse matters, in the units of the scores"
@@ -38,8 +39,8 @@ class Question:
         "whether a row is one prompt", default=AUTO, one_of=(AUTO, "true", "false")
     )
     test: str = option("how they are compared", default=AUTO, one_of=(AUTO, *TEST_NAMES))
-    alpha: float = option(ALPHA, default=0.05, above=0, below=0.5)
-    beta: float = option(BETA, default=0.2, above=0, below=0.5)
+    alpha: float = option(ALPHA, default=0.05, at_least=LEAST_ERROR, below=0.5)
+    beta: float = option(BETA, default=0.2, at_least=LEAST_ERROR, below=0.5)
     theta: float | None = option(THETA, above=0)
     sigma: float | None = option(SIGMA, above=0)
     correlation: float | None = option(CORRELATION, at_least=-1, below=1)

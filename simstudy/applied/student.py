@@ -15,6 +15,8 @@ from simstudy.stats.accuracy import design
 from simstudy.stats.integer_search import least_count
 
 FEWEST = 2  # scores of each model, for a spread
+# Standard errors, beyond which every test of this module finds an effect: SciPy's law ends there.
+FURTHEST = 1e8
 
 
 class Spread(NamedTuple):
@@ -73,7 +75,9 @@ class StudentT:
     def _power(self, spread: Spread, effect: float) -> Any:
         """Noncentral t beyond the critical value."""
         critical = -special.stdtrit(spread.df, self.alpha)
-        return stats.nct.sf(critical, spread.df, effect / spread.std_error)
+        with np.errstate(over="ignore"):
+            distance = np.minimum(effect / spread.std_error, FURTHEST)
+        return stats.nct.sf(critical, spread.df, distance)
 
     def detectable_effect(self, beta: float) -> float:
         from scipy.optimize import brentq

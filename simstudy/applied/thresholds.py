@@ -76,8 +76,24 @@ def threshold_table(
         "alpha": alpha, "beta": beta, "sigma": sigma, "n": n, "theta": theta, "metric": metric,
         "reference": reference, "correlation": correlation, "lower_is_better": lower_is_better,
     }  # fmt: skip
-    columns = {str(name): list(frame.iloc[:, i]) for i, name in enumerate(frame.columns)}
+    columns = _columns(frame)
     return answered_table(columns, given, lambda row: f"row {row + 1}")
+
+
+def _columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
+    if not isinstance(frame, pd.DataFrame):
+        raise DesignError(
+            f"a {type(frame).__name__} is no table of tasks. Give a pandas data frame with a row "
+            "for each."
+        )
+    names = [str(name) for name in frame.columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise DesignError(
+            f"the table has the column {twice} {names.count(twice)} times, so it is not known "
+            "which one is meant. Give each a name of its own."
+        )
+    return {name: list(frame.iloc[:, i]) for i, name in enumerate(names)}
 
 
 def answered_table(

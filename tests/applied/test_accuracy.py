@@ -70,6 +70,8 @@ def test_what_is_no_column_of_the_frame_is_refused():
     frame = pd.DataFrame([[1, 2, 3], [3, 4, 5]], columns=["old", "new", "new"])
     with pytest.raises(DesignError, match=r"reference='odl' is not one .*; did you mean 'old'\?"):
         accuracy_check("odl", "new", data=frame)
+    with pytest.raises(DesignError, match="data is a dict, which has no columns to look for 'old'"):
+        accuracy_check("old", "new", data={"old": [1, 2]})
     with pytest.raises(DesignError, match=r"candidate='new' .* names several columns"):
         accuracy_check("old", "new", data=frame)
 
@@ -109,7 +111,9 @@ def test_the_documents_test_of_the_same_prompts_says_what_it_ignores():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"alpha": 5}, "alpha=5: allowed is a number above 0 and below 0.5"),
+        ({"alpha": 5}, "alpha=5: allowed is a number at least 0.0001 and below 0.5"),
+        ({"beta": 1e-300}, "nearest that works: beta=0.0001"),
+        ({"paired": 1}, "paired=1: allowed is text one of auto, true, false"),
         ({"theta": 0}, "theta=0: allowed is a number above 0"),
         ({"test": "fischer"}, "nearest that works: test=fisher"),
         ({"sigma": math.nan, "test": "z"}, "sigma=nan: allowed is a number above 0"),

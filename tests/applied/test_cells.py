@@ -70,6 +70,7 @@ def test_a_cell_that_is_no_number_is_named(cells, said):
         pd.Series([1, 0, 1], dtype="Int64"),
         pd.Series(["1", "0", "1"]),
         np.array([1, 0, 1], dtype=object),
+        np.ma.array([1, 0, 1]),
     ],
 )
 def test_scores_in_memory_are_read_alike(values):
@@ -77,7 +78,14 @@ def test_scores_in_memory_are_read_alike(values):
 
 
 @pytest.mark.parametrize(
-    "values", [[1, None], [1.0, math.nan], pd.Series([1, pd.NA], dtype="Int64"), ["1", ""]]
+    "values",
+    [
+        [1, None],
+        [1.0, math.nan],
+        pd.Series([1, pd.NA], dtype="Int64"),
+        ["1", ""],
+        np.ma.array([1, 2], mask=[0, 1]),
+    ],
 )
 def test_a_missing_value_in_memory_is_left_open(values):
     numbers = numbers_of_any("score", values, place)
@@ -93,6 +101,7 @@ def test_a_missing_value_in_memory_is_left_open(values):
         ([1.0, -math.inf], "line 3: score is '-inf', which is not finite"),
         (["1", "x"], "line 3: score is 'x', which is no number"),
         ([1, object], "which is no number"),
+        (["1", 50 * "x"], f"line 3: score is '{40 * 'x'}...', which is no number"),
     ],
 )
 def test_what_is_no_column_of_numbers_is_refused(values, said):

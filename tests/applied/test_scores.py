@@ -27,6 +27,8 @@ def test_as_many_scores_of_each_are_pairs_unless_it_is_said():
 @pytest.mark.parametrize(
     ("reference", "candidate", "paired", "said"),
     [
+        ([1e200, 2e200], [1, 2], None, "old has scores of the size 2e+200, whose squares are"),
+        ([1, 2], [1e-200, 0], None, "new has scores of the size 1e-200, whose squares are"),
         ([1.0], [1.0, 0.0], None, "old has 1 score, which says nothing about how scores vary"),
         ([1.0, 0.0], [1.0], False, "new has 1 score"),
         ([1, 0, 1], [1, 0], True, "old has 3 scores and new 2, so they are not of the same"),

@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from simstudy.applied.scores import Scores
+from simstudy.applied.settings import LEAST_ERROR
 from simstudy.applied.student import PairedT, PooledT, Welch
 from simstudy.errors import DesignError
 
@@ -88,6 +89,34 @@ def test_two_scores_of_each_are_the_fewest(rule):
 def test_its_laws_have_the_errors_on_either_side_of_the_margin(rule):
     assert rule.law(0.0).sf(rule.margin) == pytest.approx(ALPHA)
     assert rule.law(4.0).sf(rule.margin) == pytest.approx(rule.power(4.0))
+
+
+@pytest.mark.parametrize("theta", [1e15, 1e300])
+def test_an_effect_that_cannot_be_missed(theta):
+    assert paired().power(theta) == 1
+    assert paired().n_needed(theta, BETA) == 2
+
+
+@pytest.mark.parametrize("error", [LEAST_ERROR, 0.499])
+@pytest.mark.parametrize("size", [2, 40])
+def test_errors_of_every_size_have_their_effect(error, size):
+    few = PairedT(Scores(REFERENCE[:size], CANDIDATE[:size], True), error)
+    assert few.power(few.detectable_effect(error)) == pytest.approx(1 - error, abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [2, 3, 40])
+@pytest.mark.parametrize("theta", [1.0, 30.0, 1e4])
+def test_power_at_the_least_level_is_that_of_quadrature(theta, size):
+    """P(T > c) is the mean of P(S < (effect + z) / c) over a standard normal z."""
+    few = PairedT(Scores(REFERENCE[:size], CANDIDATE[:size], True), LEAST_ERROR)
+    critical, effect = few.margin / few.standard_error, theta / few.standard_error
+
+    def density(z):
+        spread = stats.chi2.cdf((size - 1) * ((effect + z) / critical) ** 2, size - 1)
+        return stats.norm.pdf(z) * spread
+
+    expected = integrate.quad(density, max(-effect, -12), 12, epsabs=1e-12, limit=500)[0]
+    assert few.power(theta) == pytest.approx(expected, abs=1e-7)
 
 
 def test_an_effect_that_no_number_of_scores_finds_is_refused():

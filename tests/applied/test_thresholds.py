@@ -97,3 +97,10 @@ def test_a_row_that_is_wrong_is_named(columns, said):
     with pytest.raises(DesignError) as refusal:
         threshold_table(pd.DataFrame(columns))
     assert said in str(refusal.value)
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(DesignError, match="a list is no table of tasks"):
+        threshold_table([1])
+    with pytest.raises(DesignError, match="the table has the column n 2 times"):
+        threshold_table(pd.DataFrame([[1, 2, 3]], columns=["n", "n", "sigma"]))

@@ -100,8 +100,8 @@ def test_help_of_one_method_has_its_own(capsys):
             ["accuracy", "scores.csv", *SIDES, "alhpa=.1"],
             "alhpa is not a setting; did you mean 'al",
         ),
-        (["accuracy", "scores.csv", *SIDES, "alpha=5"], "alpha=5: allowed is a number above 0 and"),
-        (["accuracy", "scores.csv", *SIDES, "alpha=a"], "alpha=a: allowed is a number above 0 and"),
+        (["accuracy", "scores.csv", *SIDES, "alpha=5"], "alpha=5: allowed is a number at least 0."),
+        (["accuracy", "scores.csv", *SIDES, "alpha=a"], "alpha=a: allowed is a number at least 0."),
         (["accuracy", "scores.csv", *SIDES, "theta=1_0"], "theta=1_0: allowed is a number above 0"),
         (["accuracy", "scores.csv", *SIDES, "theta="], "theta= is empty: leave theta out, or say"),
         (
