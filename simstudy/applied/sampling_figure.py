@@ -150,11 +150,17 @@ def _effect(check: Findings, top: float) -> list[Any]:
 
 def _caption(check: Findings) -> str:
     law = "Student's t" if isinstance(check.rule, StudentT) else "normal law"
-    effect = "the effect asked for" if check.theta is not None else "the detectable effect"
     return caption(
         f"Distributions of the candidate's mean ({law}, errors of both means) about the "
-        f"reference's mean, if nothing changed and if it is worse by θ, {effect}.",
+        f"reference's mean, {_cases(check)}.",
         "Areas are approximate: the errors are those of the exact test."
         * isinstance(check.rule, OfAnswers),
         "No simulation: there is no Monte Carlo error.",
     )
+
+
+def _cases(check: Findings) -> str:
+    if math.isnan(check.power_at):
+        return "if nothing changed; no effect would be detected"
+    effect = "the detectable effect" if check.theta is None else "the effect asked for"
+    return f"if nothing changed and if it is worse by θ, {effect}"

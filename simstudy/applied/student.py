@@ -1,7 +1,5 @@
 """Tests by Student's t: the spread is learnt from the scores."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -91,7 +89,7 @@ class StudentT:
         return float(brentq(excess, 0.0, step))
 
     def n_needed(self, theta: float, beta: float) -> int | None:
-        def detects(n: Int[np.ndarray, ...]) -> Bool[np.ndarray, ...]:
+        def detects(n: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
             return np.asarray(self._power(self.spread(n), theta) >= 1 - beta)
 
         known = float(self.spread(FEWEST).std_error)  # sigma, since 2/n is 1 for two scores of each

@@ -78,4 +78,7 @@ def test_scores_without_spread_have_no_figure():
 
 def test_the_caption_says_what_is_approximate():
     assert "Areas are approximate" in CHECKS["two counts"].figure().labels.caption
+    assert "no effect would be detected" in " ".join(
+        CHECKS["no threshold"].figure().labels.caption.split()
+    )
     assert "Areas are approximate" not in CHECKS["z"].figure().labels.caption
