@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from simstudy.data.parts import Data
 from simstudy.errors import DesignError
@@ -309,12 +310,17 @@ def paired_population(
 
 
 @lru_cache(maxsize=64)
+def midpoint_scores(scores: ScoreDistribution, n_prompts: int) -> Scores:
+    """The quantiles of a distribution in the middles of so many equal steps, in rising order."""
+    return scores.quantile((np.arange(n_prompts) + 0.5) / n_prompts)
+
+
+@lru_cache(maxsize=64)
 def _paired_population(
     scores: ScoreDistribution, correlation: float, effect: float, n_prompts: int
 ) -> Population:
-    level = (np.arange(n_prompts) + 0.5) / n_prompts
-    reference = scores.quantile(level)
-    check = scores.worse_by(effect).quantile(level) if effect else reference
+    reference = midpoint_scores(scores, n_prompts)
+    check = midpoint_scores(scores.worse_by(effect), n_prompts) if effect else reference
     ranks = _ranks_of_check(scores, correlation, n_prompts)
     return Population(reference, check[ranks], scores.lower_is_better)
 
@@ -331,7 +337,7 @@ def _ranks_of_check(
     """
     places = np.arange(n_prompts) + 0.5
     first, second = special.ndtri(places / n_prompts), special.ndtri(places * GOLDEN_RATIO % 1)
-    reference = scores.quantile(places / n_prompts)
+    reference = midpoint_scores(scores, n_prompts)
 
     def ranks(latent: float) -> Int[np.ndarray, " prompt"]:
         mixture = latent * first + np.sqrt(1 - latent**2) * second
@@ -350,7 +356,7 @@ def _correlation(x: Scores, y: Scores) -> float:
 
 
 def own_population(
-    reference: Scores, check: Scores, *, lower_is_better: bool = False
+    reference: ArrayLike, check: ArrayLike, *, lower_is_better: bool = False
 ) -> Population:
     """The population of two runs' own scores, prompt by prompt."""
     x, y = np.asarray(reference, float), np.asarray(check, float)
@@ -421,7 +427,7 @@ def draw_pairs(rng: np.random.Generator, population: Population, n_rep: int, n: 
 
 def _sums(
     rng: np.random.Generator, columns: Float[np.ndarray, "column prompt"], n_rep: int, n: int
-) -> Float[np.ndarray, "rep column"]:
+) -> Float[np.ndarray, "rep 4"]:
     from simstudy.dgps._prompt_kernels import drawn_sums, rows_of
     from simstudy.stats.bootstrap._resample_kernels import COLUMNS
 
