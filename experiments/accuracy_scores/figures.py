@@ -121,7 +121,7 @@ def saving_figure(result: Result) -> ggplot:
     effect = f"The effect is that which z detects on {n_full} other prompts; n is {said}."
     title = "correlation; n is (1 − correlation) times as large"
     words = p9.labs(caption=caption(figure.labels.caption, effect))
-    size = captions.titles(x=title, y="power", size=(9, 6.6))
+    size = captions.titles(x=title, y="power", size=(11, 5))
     return figure + size + words + _at_correlations(rows)
 
 

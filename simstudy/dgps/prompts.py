@@ -19,7 +19,6 @@ from typing import NamedTuple, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simstudy.data.parts import Data
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float, Int
@@ -153,6 +152,15 @@ class GaussianScores:
         return replace(self, mean=self.mean - effect)
 
 
+class HoldsArray(Hashable, Protocol):
+    """A part of a scenario that holds an array, as `simstudy.Data` does."""
+
+    @property
+    def array(self) -> Callable[[], np.ndarray]:
+        """What reads it."""
+        ...
+
+
 @dataclass(frozen=True)
 class EmpiricalScores:
     """Scores of one's own, one for each prompt of a data set.
@@ -173,7 +181,7 @@ class EmpiricalScores:
     Efron (1981), Can. J. Statist. 9, 139-158, for the tilt.
     """
 
-    scores: Data
+    scores: HoldsArray
     lower_is_better: bool = False
     worsened: float = 0.0
     step = 0.0
@@ -193,7 +201,7 @@ class EmpiricalScores:
         if not -worst < self.worsened < worst and self.worsened != 0:
             raise DesignError(
                 f"worsened={self.worsened:g} is not to be had: the worst of the scores is "
-                f"{worst:g} worse than their mean. Ask for a smaller effect, by a larger n."
+                f"{worst:g} worse than their mean. Ask for a smaller effect."
             )
         unit = (ordered - ordered.mean()) / max(float(np.ptp(ordered)), np.finfo(float).tiny)
 
@@ -224,7 +232,7 @@ def _bisected(function: Callable[[float], float], value: float, low: float, high
     return high
 
 
-def _own_scores(part: Data) -> Scores:
+def _own_scores(part: HoldsArray) -> Scores:
     scores = np.asarray(part.array(), dtype=float)
     if scores.ndim != 1 or scores.size < 2 or not np.isfinite(scores).all():
         raise DesignError(
