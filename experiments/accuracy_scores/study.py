@@ -17,7 +17,7 @@ Methods      z with the right σ, with 0.8 and 1.25 of it, and with that of a pi
              scores; Student's t; z with the known standard deviation of paired differences, and
              the paired t.
 Performance  Rates of failure, and how often a pilot run moves the level by more than half of it.
-             At 100,000 replicates the MCSE is 0.07 points of 5% and 0.13 of 80%.
+             At 400,000 replicates the MCSE is 0.03 points of 5% and 0.06 of 80%.
 """
 
 from dataclasses import dataclass

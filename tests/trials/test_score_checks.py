@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from simstudy.data.parts import Data
+from simstudy.design import grid
 from simstudy.dgps.prompts import (
     BinaryScores,
     BoundedScores,
@@ -14,7 +15,8 @@ from simstudy.dgps.prompts import (
     paired_population,
 )
 from simstudy.errors import DesignError
-from simstudy.trials.score_checks import METHODS, PILOTS, ScoreCheck
+from simstudy.study import Study
+from simstudy.trials.score_checks import MEASURES, METHODS, PILOTS, ScoreCheck
 from tests.dgps.test_prompts import indices
 from tests.support import assert_within_mcse, replicates_to_catch
 
@@ -139,6 +141,26 @@ def test_a_pilot_misleads_where_its_sigma_moves_the_level_by_more_than_half():
     sd = trial.population.reference[at].std(axis=1, ddof=1)
     level = stats.norm.sf(stats.norm.isf(0.05) * sd / trial.population.sd)
     np.testing.assert_array_equal(found["misled_by_32"], (level > 0.075) | (level < 0.025))
+
+
+def test_a_study_of_ones_own_scores_names_them_by_content():
+    def declared(values: np.ndarray) -> Study:
+        mine = EmpiricalScores(Data.array(values, name="mine"))
+        return Study(
+            name="own_scores",
+            scenarios=grid(ScoreCheck, scores=mine, n=50, detectable_at=[0, 50], n_prompts=200),
+            axes={"method": METHODS},
+            measures=MEASURES,
+            may_be_missing=("reject",),
+            block_size=100,
+        )
+
+    values = np.random.default_rng(6).beta(2, 5, size=200)
+    first, again, other = (declared(v).run(100) for v in (values, values.copy(), values + 0.01))
+    assert first.summary.equals(again.summary)
+    assert not first.summary["scores"].isin(other.summary["scores"]).any()
+    power, level = (first.value("rejection_rate", method="z", detectable_at=n) for n in (50, 0))
+    assert power["lower"] > level["upper"]
 
 
 # ---------------------------------------------------------------- what is known
