@@ -41,7 +41,8 @@ from simstudy.stats.accuracy.checks import (
 )
 from simstudy.stats.accuracy.design import fails, threshold
 from simstudy.stats.accuracy.supremum import Critical, largest_rate, rejection_rates
-from simstudy.stats.accuracy.tails import hypergeometric_tail, over_root, roundings, student_cdf
+from simstudy.stats.accuracy.t_tests import one_sided
+from simstudy.stats.accuracy.tails import hypergeometric_tail, over_root, roundings
 from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion
 from simstudy.stats.classifier.trial import upper_tail
 from simstudy.stats.integer_search import least_count
@@ -298,17 +299,8 @@ def t_critical_counts(n: int, n_check: int, alpha: float, *, pooled: bool = Fals
 
 def _t_p_value(x: Count, y: Count, n: int, m: int, pooled: bool) -> Real:
     """Of 0 and 1: sums of squares about the mean are x(n − x)/n."""
-    first, second = x * (n - x) / n, y * (m - y) / m
-    if pooled:
-        df: Any = n + m - 2
-        variance = (first + second) / df * (1 / n + 1 / m)
-    else:
-        first, second = first / (n - 1) / n, second / (m - 1) / m
-        variance = first + second
-        share = np.divide(first, variance, out=np.ones_like(variance), where=variance > 0)
-        df = 1 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1))
-    t = over_root((y * n - x * m) / (n * m), variance)
-    return student_cdf(np.asarray(df), t)
+    first, second = x * (n - x) / n / (n - 1), y * (m - y) / m / (m - 1)
+    return one_sided((y * n - x * m) / (n * m), first, second, n, m, pooled=pooled)
 
 
 # ---------------------------------------------------------------- what a list of counts does
