@@ -1,4 +1,4 @@
-"""Checks of an accuracy: the tests against other libraries, what is drawn against single answers."""
+"""Checks of an accuracy: decided as other libraries do, drawn in the law of single answers."""
 
 import numpy as np
 import pytest
@@ -57,13 +57,16 @@ def plain_p_values(reference: int, lost: int, gained: int, n: int) -> dict[str, 
         "fisher": stats.fisher_exact(both, alternative="less").pvalue,
         "fisher_mid_p": fisher_mid_p(reference, check, n),
         "mcnemar": stats.binomtest(lost, changed, alternative="greater").pvalue,
-        "mcnemar_mid_p": stats.binom.sf(lost, changed, 0.5) + stats.binom.pmf(lost, changed, 0.5) / 2,
+        "mcnemar_mid_p": stats.binom.sf(lost, changed, 0.5)
+        + stats.binom.pmf(lost, changed, 0.5) / 2,
         "paired_z": two_sided / 2 if lost > gained else 1 - two_sided / 2,
         "paired_t": stats.ttest_1samp(differences, 0, alternative="less").pvalue,
     }
 
 
-def plain_decisions(trial: AccuracyCheck, reference: int, lost: int, gained: int) -> dict[str, bool]:
+def plain_decisions(
+    trial: AccuracyCheck, reference: int, lost: int, gained: int
+) -> dict[str, bool]:
     n, check = trial.n, reference - lost + gained
     gamma = np.floor(reference + Z * 0.5 * np.sqrt(2 * n) + 0.5)
     sigma = np.sqrt(trial.accuracy * (1 - trial.accuracy))
@@ -93,7 +96,12 @@ def test_a_block_is_decided_as_other_libraries_decide(trial):
         assert found["difference"][i] == (gained - lost) / trial.n
         plain = plain_decisions(trial, reference, lost, gained)
         for test, decided in plain.items():
-            assert found["reject"][i, METHODS.index(test)] == decided, (test, reference, lost, gained)
+            assert found["reject"][i, METHODS.index(test)] == decided, (
+                test,
+                reference,
+                lost,
+                gained,
+            )
     assert set(METHODS) - set(plain) == {"boschloo"}
 
 

@@ -1,4 +1,4 @@
-"""Counts against a loop over the same random words; their tables against the laws they stand for."""
+"""Counts against a loop over the same random words; tables against the laws they stand for."""
 
 import numpy as np
 import pytest
