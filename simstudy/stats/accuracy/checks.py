@@ -84,11 +84,32 @@ def check_errors(alpha: ArrayLike, beta: ArrayLike) -> None:
         )
 
 
-def check_counts_within(name: str, successes: ArrayLike, n: ArrayLike) -> None:
-    """Refuse counts outside 0 to n."""
-    check_count(name, successes, least=0, meaning="a result")
-    rest = np.subtract(n, successes)
-    check_count(f"the trials less {name}", rest, least=0, meaning="a result")
+def check_counts_within(name: str, counts: ArrayLike, n: ArrayLike) -> None:
+    """Refuse counts outside 0 to n, and those that are not whole."""
+    check_count(name, counts, least=0, meaning="a result")
+    given, most = np.broadcast_arrays(np.atleast_1d(counts), n)
+    if (given > most).any():
+        count, limit = given[given > most][0], most[given > most][0]
+        raise DesignError(
+            f"{name}={count:g} is more than the {limit:g} there are, so it is no result. Give "
+            f"counts of at most {limit:g}."
+        )
+
+
+def check_critical(critical: ArrayLike, length: int, least: int, most: int) -> None:
+    """Refuse lists of critical counts that belong to another design."""
+    counts = np.asarray(critical)
+    if counts.shape != (length,):
+        raise DesignError(
+            f"critical counts of shape {counts.shape} do not fit a design with {length} results of "
+            "what they are listed for. Take critical and n from the same design."
+        )
+    outside = (counts < least) | (counts > most)
+    if outside.any():
+        raise DesignError(
+            f"a critical count of {counts[outside][0]} is not within {least} to {most}, as "
+            "those of this design are. Take critical and n from the same design."
+        )
 
 
 def check_probability(name: str, value: ArrayLike) -> None:

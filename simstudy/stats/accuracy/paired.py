@@ -34,6 +34,7 @@ from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.accuracy.checks import (
     check_counts_within,
+    check_critical,
     check_finite,
     check_not_negative,
     check_probability,
@@ -160,7 +161,8 @@ def rejection_probability(critical: Critical, n: int, p_loss: Numbers, p_gain: N
         Sums over all results, right but for roundings: gains are binomial, and losses a binomial
         of what is left.
     """
-    _check_critical(critical, n)
+    check_count("n", n, least=1, meaning="a test")
+    check_critical(critical, n + 1, 0, n + 1)
     check_probability("p_loss", p_loss)
     check_probability("p_gain", p_gain)
     loss, gain = np.broadcast_arrays(np.asarray(p_loss, float), np.asarray(p_gain, float))
@@ -179,16 +181,6 @@ def _rates(critical: Critical, n: int, p_loss: Points, p_gain: Points) -> Points
     rest = n - np.arange(n + 1)
     failing = upper_tail(np.minimum(critical, rest + 1), rest, np.minimum(of_the_rest, 1)[:, None])
     return np.asarray(np.minimum((binomial_masses(n, p_gain) * failing).sum(axis=1), 1.0))
-
-
-def _check_critical(critical: Critical, n: int) -> None:
-    check_count("n", n, least=1, meaning="a test")
-    if np.size(critical) != n + 1:
-        raise DesignError(
-            f"{np.size(critical)} critical counts do not fit n={n} prompts, which can have 0 to "
-            f"{n} gains. Take critical and n from the same design."
-        )
-    check_count("critical", critical, least=0, meaning="a number of losses that fails")
 
 
 def _refuse_beyond_one(loss: Real, gain: Real) -> None:

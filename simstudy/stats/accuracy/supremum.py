@@ -21,7 +21,12 @@ import numpy as np
 from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.accuracy.tails import binomial_masses
 
-PRECISION = 1e-9  # relative: by how much a size may be underestimated
+PRECISION, ABOVE_HALF = 1e-9, 1e-5
+"""By how much of itself a supremum may be underestimated: up to one half, and where it is above.
+
+Regions that are almost everything have rates that are 1 almost everywhere, and nothing depends on
+which of them is the largest.
+"""
 CELLS = 2**20  # probabilities held at once: 8 MB an array
 
 Points = Float[np.ndarray, " point"]
@@ -76,7 +81,8 @@ def largest_rate(critical: Critical, n_check: int, *, enough: float | None = Non
     Returns
     -------
     float
-        A rate that is reached; no other exceeds it by more than `PRECISION` of it.
+        A rate that is reached; no other exceeds it by more than `PRECISION` of it (above one half
+        `ABOVE_HALF`).
     """
     if critical.max() < 0:
         return 0.0
@@ -86,7 +92,8 @@ def largest_rate(critical: Critical, n_check: int, *, enough: float | None = Non
     intervals = Intervals(theta[:-1], theta[1:], rate[:-1], rate[1:])
     best = float(rate.max())
     while enough is None or best <= enough:
-        is_open = _upper_bound(intervals, n_trials) > max(best * (1 + PRECISION), enough or 0.0)
+        precision = PRECISION if best <= 0.5 else ABOVE_HALF
+        is_open = _upper_bound(intervals, n_trials) > max(best * (1 + precision), enough or 0.0)
         if not is_open.any():
             break
         intervals, rate = _halved(critical, n_check, intervals, is_open)

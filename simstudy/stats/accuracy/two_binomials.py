@@ -1,7 +1,7 @@
 """Right or wrong, on different prompts: tests of two binomial counts with one unknown probability.
 
 The reference has x successes of n, the check y of m. Each test has a p-value for "the check is
-worse" that falls with y, so at a level it is a list of critical counts: the largest y that fails,
+worse" that rises with y, so at a level it is a list of critical counts: the largest y that fails,
 for each x. Everything about the test follows from the list by sums over binomial laws.
 
 ============  =====================================================================
@@ -35,6 +35,7 @@ from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.accuracy.checks import (
     check_counts_within,
+    check_critical,
     check_probability,
     check_sizes,
     plain,
@@ -82,7 +83,8 @@ def p_values(
     Any
         Where all trials of both have succeeded, or none, no test sees a difference: z is 0, so p
         is 1/2. Where the unpooled z has no standard error and the shares differ, z is infinite.
-        Suprema are rates that are reached, and underestimated by at most a relative 1e-9.
+        Suprema are rates that are reached, and underestimated by at most a relative 1e-9 (above
+        one half 1e-5).
     """
     check_choice("test", test, TESTS)
     check_sizes(n, n_check)
@@ -321,7 +323,8 @@ def rejection_probability(
     Any
         Sums over all results, right but for roundings.
     """
-    _check_critical(critical, n, n_check)
+    check_sizes(n, n_check)
+    check_critical(critical, n + 1, -1, n_check)
     check_probability("p_reference", p_reference)
     check_probability("p_check", p_check)
     first, second = np.broadcast_arrays(np.asarray(p_reference, float), np.asarray(p_check, float))
@@ -333,7 +336,8 @@ def rejection_probability_given(
     critical: Critical, count_reference: ArrayLike, n_check: int, p_check: Numbers
 ) -> Any:
     """Probability that the check fails, given what the reference has come out as."""
-    _check_critical(critical, np.size(critical) - 1, n_check)
+    check_count("n_check", n_check, least=1, meaning="the check's mean")
+    check_critical(critical, np.size(critical), -1, n_check)
     check_counts_within("count_reference", count_reference, np.size(critical) - 1)
     check_probability("p_check", p_check)
     failing = np.asarray(critical)[np.asarray(count_reference)]
@@ -343,19 +347,8 @@ def rejection_probability_given(
 def size(critical: Critical, n: int, n_check: int) -> float:
     """The largest rejection probability where both have the same success probability.
 
-    Reached, and underestimated by at most a relative 1e-9.
+    Reached, and underestimated by at most a relative 1e-9 (above one half 1e-5).
     """
-    _check_critical(critical, n, n_check)
-    return largest_rate(np.asarray(critical), n_check)
-
-
-def _check_critical(critical: Critical, n: int, n_check: int) -> None:
     check_sizes(n, n_check)
-    if np.size(critical) != n + 1:
-        raise DesignError(
-            f"{np.size(critical)} critical counts do not fit a reference of n={n} trials, which "
-            f"has {n + 1} results. Take critical and n from the same design."
-        )
-    check_count("critical + 1", np.asarray(critical) + 1, least=0, meaning="a count that fails")
-    rest = n_check - np.asarray(critical)
-    check_count("n_check - critical", rest, least=0, meaning="a count that fails")
+    check_critical(critical, n + 1, -1, n_check)
+    return largest_rate(np.asarray(critical), n_check)

@@ -214,13 +214,16 @@ def test_t_of_right_and_wrong_is_that_of_its_differences():
     ("call", "message"),
     [
         (lambda: paired.p_values("sign", 1, 1, 5), "test='sign' is unknown.*Use one of mcnemar"),
-        (lambda: paired.p_values("mcnemar", 4, 2, 5), r"trials less losses \+ gains=-1 is not"),
+        (
+            lambda: paired.p_values("mcnemar", 4, 2, 5),
+            r"losses \+ gains=6 is more than the 5 there are",
+        ),
         (lambda: paired.p_values("mcnemar", 0, -1, 5), "gains=-1 is not a whole number"),
         (lambda: paired.p_values("paired_t", 0, 1, 1), "n=1 is not a whole number of at least 2"),
         (lambda: paired.critical_losses("mcnemar", 5, 5), "alpha=5 is not a proportion"),
         (
             lambda: paired.rejection_probability(np.array([1, 2]), 5, 0.1, 0.1),
-            "2 critical counts do not fit n=5 prompts, which can have 0 to 5 gains",
+            r"critical counts of shape \(2,\) do not fit a design with 6 results",
         ),
         (
             lambda: paired.rejection_probability(np.array([1, 2]), 1, 0.7, 0.4),
@@ -228,7 +231,7 @@ def test_t_of_right_and_wrong_is_that_of_its_differences():
         ),
         (
             lambda: paired.rejection_probability(np.array([1, -2]), 1, 0.1, 0.1),
-            "critical=-2 is not a whole number",
+            "a critical count of -2 is not within 0 to 2",
         ),
         (lambda: paired.paired_t(0.1, 1.0, 1), "n=1 is not a whole number of at least 2"),
         (lambda: paired.paired_z(0.1, -1.0, 9), "sd=-1 is negative or not finite"),
