@@ -261,28 +261,34 @@ def reference_figure(result: Result) -> ggplot:
     finer = pd.concat(_given_each_count(each) for each in _each_n_and_effect(kept))
     finer = _with_words(finer, ["document"], result)
     figure = _panels(rows, finer.drop(columns="effect"), x="luck", panel="n", methods=["document"])
-    formula = pd.concat(_by_formula(each) for each in _each_n_and_effect(kept))
-    formula = _as_panels(_with_words(formula, ["document"], result))
-    average = pd.concat(_averages(result, each) for each in _each_n_and_effect(kept))
-    average = _as_panels(_with_words(average, ["document"], result))
-    return (
-        figure
-        + p9.geom_line(p9.aes("luck", "exact"), formula, inherit_aes=False, color=theme.VERMILLION,
-                       size=0.6)
-        + p9.geom_text(p9.aes("luck", "estimate", label="words"), average, inherit_aes=False,
-                       ha="left", va="top", size=8, color=theme.INK)
-        + captions.titles(
-            "Accuracy 1/2, where σ = 1/2 is true. Blue: exact, by enumeration. Vermillion: the "
-            "normal approximation Φ(√2 Φ⁻¹(α) + δ), and with θ in it. "
-            f"{captions.BARS} Dashed: asked for. In the panels: the simulated average over "
-            "references (one Monte Carlo standard error).",
-            _replicates(rows),
-            x="luck of the reference δ: its distance above the truth, in its own standard errors",
-            y=SHARE,
-            size=(8.6, 6.2),
-        )
-        + p9.theme(legend_position="none")
-    )  # fmt: skip
+    said = captions.titles(
+        "Accuracy 1/2, where σ = 1/2 is true. Blue: exact, by enumeration. Vermillion: the normal "
+        "approximation Φ(√2 Φ⁻¹(α) + δ), and with θ in it. "
+        f"{captions.BARS} Dashed: asked for. In the panels: the simulated average over references "
+        "(one Monte Carlo standard error).",
+        captions.replicates_in_words(rows),
+        x="luck of the reference δ: its distance above the truth, in its own standard errors",
+        y=SHARE,
+        size=(8.6, 6.2),
+    )
+    own = _formula_and_averages(result, kept)
+    return figure + own + said + p9.theme(legend_position="none")
+
+
+def _formula_and_averages(result: Result, kept: Sequence[AccuracyCheck]) -> list[Any]:
+    """The normal approximation as a line, and in words what references average to."""
+    cells = _each_n_and_effect(kept)
+    formula = pd.concat(_by_formula(check) for check in cells)
+    average = pd.concat(_averages(result, check) for check in cells)
+    formula, average = (
+        _as_panels(_with_words(rows, ["document"], result)) for rows in (formula, average)
+    )
+    line, words = p9.aes("luck", "exact"), p9.aes("luck", "estimate", label="words")
+    corner = {"ha": "left", "va": "top", "size": 8, "color": theme.INK}
+    return [
+        p9.geom_line(line, formula, inherit_aes=False, color=theme.VERMILLION, size=0.6),
+        p9.geom_text(words, average, inherit_aes=False, **corner),
+    ]
 
 
 def _each_n_and_effect(scenarios: Iterable[AccuracyCheck]) -> list[AccuracyCheck]:
@@ -310,14 +316,13 @@ def _by_formula(about: AccuracyCheck) -> pd.DataFrame:
 
 
 def _averages(result: Result, about: AccuracyCheck) -> pd.DataFrame:
-    """Words for the share averaged over references, where both are drawn."""
-    drawn = replace(about, quantile=0.0)
+    """Words for the share averaged over references, under the upper edge of its panel."""
     factors = {"n": about.n, "accuracy": about.accuracy, "effect": about.effect}
     row = result.value(
         "rejection_rate", method="document", correlation=0.0, quantile=0.0, **factors
     )
     words = f"average over references\n{row['estimate']:.4f} ({row['mcse']:.4f})"
-    top = 1.0 if drawn.effect else 0.5
+    top = 1.0 if about.effect else 0.5
     return pd.DataFrame([{"n": about.n, "effect": about.effect, "luck": -3.0, "estimate": top,
                           "words": words, "method": "document"}])  # fmt: skip
 
@@ -328,10 +333,6 @@ def _as_panels(rows: pd.DataFrame) -> pd.DataFrame:
         rows=rows["question"],
         panel=pd.Categorical(panels, list(dict.fromkeys(panels)), ordered=True),
     )
-
-
-def _replicates(rows: pd.DataFrame) -> str:
-    return captions.replicates_in_words(rows)
 
 
 # ---------------------------------------------------------------- the same prompts
@@ -349,7 +350,7 @@ def pairing_figure(result: Result) -> ggplot:
         f"n = {n}. {captions.BARS} Solid lines: exact, by enumeration. Dashed: asked for. "
         "Correlation 0 is also what different prompts have. At an accuracy of one half the true σ "
         "is 1/2, and the two z tests are one.",
-        _replicates(rows),
+        captions.replicates_in_words(rows),
         x="correlation of the two scores of a prompt",
         y=SHARE,
         size=(8.6, 6.4),
@@ -388,7 +389,7 @@ def _by_accuracy(result: Result, methods: Sequence[str], n_place: int, says: str
     return figure + captions.titles(
         f"{says} {captions.BARS} Solid lines: exact, by enumeration. Dashed: asked for. θ is the "
         "document's at each n.",
-        _replicates(rows),
+        captions.replicates_in_words(rows),
         x="true accuracy of the reference",
         y=SHARE,
         size=(9.6, 6.2),
@@ -410,7 +411,7 @@ def lattice_figure(result: Result) -> ggplot:
         "Accuracy 1/2. As computed, γ never falls on a number of right answers: to fail at it or "
         "only below is the same. Rounded to such a number, it is not. "
         f"{captions.BARS} Solid lines: exact, at {len(set(sizes))} of the n. Dashed: asked for.",
-        _replicates(rows),
+        captions.replicates_in_words(rows),
         x="prompts n (log scale)",
         y=SHARE,
         size=(7.6, 6.0),
