@@ -146,3 +146,62 @@ def convex_shares(
             out[rep] = np.nan
         else:
             out[rep] = _convex_share(ordered[rep], tolerance, room)
+
+
+# ---------------------------------------------------------------- means of false discovery rates
+@kernel
+def _fill_rates(
+    ordered: Float[np.ndarray, " n"], by_rate: bool, rates: Float[np.ndarray, " n"]
+) -> None:
+    """NFDRs of ascending p-values, in their order or ascending themselves."""
+    n = ordered.shape[0]
+    n_at_most = n
+    for i in range(n - 1, -1, -1):
+        if i < n - 1 and ordered[i] < ordered[i + 1]:
+            n_at_most = i + 1
+        rates[i] = min(ordered[i] * n / n_at_most, 1.0)
+    if by_rate:
+        for i in range(1, n):  # they ascend nearly so already: insertions go a short way
+            rate, place = rates[i], i
+            while place > 0 and rates[place - 1] > rate:
+                rates[place] = rates[place - 1]
+                place -= 1
+            rates[place] = rate
+
+
+@kernel
+def corrected_means(
+    ordered: Float[np.ndarray, "rep n"],
+    by_rate: bool,
+    clipped: bool,
+    harmonic: Float[np.ndarray, " n"],
+    out: Float[np.ndarray, " rep"],
+) -> None:
+    """Mean CFDR of each replicate; NaN where one of its values, then the last, is."""
+    n = ordered.shape[1]
+    rates = np.empty(n)
+    for rep in range(ordered.shape[0]):
+        _fill_rates(ordered[rep], by_rate, rates)
+        total = 0.0
+        for i in range(n):
+            value = rates[i] * harmonic[i]
+            total += min(value, 1.0) if clipped else value
+        out[rep] = np.nan if np.isnan(ordered[rep, n - 1]) else total / n
+
+
+@kernel
+def reranked_means(
+    ordered: Float[np.ndarray, "rep n"],
+    by_rate: bool,
+    later: Int64[np.ndarray, " n"],
+    out: Float[np.ndarray, " rep"],
+) -> None:
+    """Mean RFDR of each replicate; NaN where one of its values, then the last, is."""
+    n = ordered.shape[1]
+    rates = np.empty(n)
+    for rep in range(ordered.shape[0]):
+        _fill_rates(ordered[rep], by_rate, rates)
+        total = 0.0
+        for i in range(n):
+            total += rates[later[i] - 1] if later[i] <= n else 1.0
+        out[rep] = np.nan if np.isnan(ordered[rep, n - 1]) else total / n

@@ -9,16 +9,18 @@ and on those of others being rare where p is large.
 import functools
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from simstudy.shapes import Bool, Float, Int
-from simstudy.stats.arguments import check_count, check_proportion
+from simstudy.stats.arguments import check_choice, check_count, check_proportion
 from simstudy.stats.compatible.false_discovery import (
+    ORDERS,
     PRINTED_RATIO,
-    cfdr,
     checked,
-    rfdr,
+    harmonic_numbers,
+    later_ranks,
 )
 
 PValues = Float[np.ndarray, "... n"]
@@ -35,13 +37,36 @@ TOLERANCE = 1e-6
 
 # ---------------------------------------------------------------- of the paper
 def cfdr_proportion(p: PValues, *, order: str = "nfdr", clipped: bool = False) -> Shares:
-    """Mean of the CFDRs: above 1, as printed, wherever most predictions are compatible."""
-    return np.asarray(cfdr(p, order=order, clipped=clipped).mean(axis=-1))
+    """Mean of the CFDRs: above 1, as printed, wherever most predictions are compatible.
+
+    Parameters are those of `false_discovery.cfdr`.
+    """
+    from simstudy.stats.compatible import _kernels as kernels
+
+    check_choice("order", order, ORDERS)
+    harmonic = harmonic_numbers(np.shape(p)[-1])
+    return _of_ascending(p, kernels.corrected_means, order == "nfdr", clipped, harmonic)
 
 
 def rfdr_proportion(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_RATIO) -> Shares:
-    """Mean of the RFDRs: never below the share of ranks without a later one (63 of 168)."""
-    return np.asarray(rfdr(p, order=order, ratio=ratio).mean(axis=-1))
+    """Mean of the RFDRs: never below the share of ranks without a later one (63 of 168).
+
+    Parameters are those of `false_discovery.rfdr`.
+    """
+    from simstudy.stats.compatible import _kernels as kernels
+
+    check_choice("order", order, ORDERS)
+    later = later_ranks(np.shape(p)[-1], ratio)
+    return _of_ascending(p, kernels.reranked_means, order == "nfdr", later)
+
+
+def _of_ascending(p: PValues, kernel: Callable[..., None], *settings: Any) -> Shares:
+    """What a kernel makes of each list, in ascending order with NaN at the end."""
+    p = np.sort(checked(p), axis=-1)
+    rows = np.ascontiguousarray(p).reshape(-1, p.shape[-1])
+    found = np.empty(len(rows))
+    kernel(rows, *settings, found)
+    return found.reshape(p.shape[:-1])
 
 
 # ---------------------------------------------------------------- beyond a threshold
@@ -193,11 +218,7 @@ def langaas(p: PValues) -> Shares:
     """
     from simstudy.stats.compatible import _kernels as kernels
 
-    p = np.sort(checked(p), axis=-1)
-    rows = np.ascontiguousarray(p).reshape(-1, p.shape[-1])
-    found = np.empty(len(rows))
-    kernels.convex_shares(rows, TOLERANCE, found)
-    return found.reshape(p.shape[:-1])
+    return _of_ascending(p, kernels.convex_shares, TOLERANCE)
 
 
 ESTIMATORS: Mapping[str, Callable[[PValues], Shares]] = {
