@@ -10,38 +10,28 @@ from simstudy.stats.compiled.kernel import kernel
 N_GRID = 100  # triangles, by where their base ends: 0.01, 0.02, ..., 1
 MOST_STEPS = 2000
 MOST_NEWTON = 60
-
-
-@kernel
-def _n_below(thresholds: Float[np.ndarray, " threshold"], value: float, or_equal: bool) -> int:
-    """How many ascending thresholds are below a value, or at it."""
-    low, high = 0, thresholds.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if thresholds[middle] < value or (or_equal and thresholds[middle] == value):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+CLOSE = 1e-4  # of a step; the next one of Newton's is then closer by as much again
 
 
 @kernel
 def counts_above(
-    p: Float[np.ndarray, "rep n"],
+    ordered: Float[np.ndarray, "rep n"],
     thresholds: Float[np.ndarray, " threshold"],
     or_equal: bool,
     out: Int64[np.ndarray, "rep threshold"],
 ) -> None:
-    """How many p-values of each replicate are above each of ascending thresholds, or at it."""
-    last = thresholds.shape[0] - 1
-    for rep in range(p.shape[0]):
-        out[rep] = 0
-        for value in p[rep]:
-            below = _n_below(thresholds, value, or_equal)
-            if below > 0:
-                out[rep, below - 1] += 1
-        for k in range(last - 1, -1, -1):
-            out[rep, k] += out[rep, k + 1]
+    """How many ascending p-values are above each of ascending thresholds, or at it."""
+    n = ordered.shape[1]
+    for rep in range(ordered.shape[0]):
+        at = n
+        for k in range(thresholds.shape[0] - 1, -1, -1):
+            limit = thresholds[k]
+            while at > 0 and (ordered[rep, at - 1] > limit):
+                at -= 1
+            if or_equal:
+                while at > 0 and ordered[rep, at - 1] == limit:
+                    at -= 1
+            out[rep, k] = n - at
 
 
 # ---------------------------------------------------------------- convex decreasing density
@@ -83,13 +73,12 @@ def _fill_gradient(
 def _best_exchange(
     density: Float[np.ndarray, " n"], change: Float[np.ndarray, " n"], most: float
 ) -> float:
-    """How much mass to move, from 0 to `most`, for the largest likelihood: by guarded Newton."""
-    low, high, step = 0.0, most, most
+    """Mass to move, from 0 to `most`, for the largest likelihood: by guarded Newton steps."""
+    low, high, step = 0.0, most, 0.0
     for _ in range(MOST_NEWTON):
         slope, bend = 0.0, 0.0
         for i in range(density.shape[0]):
-            here = density[i] + step * change[i]
-            share = change[i] / here if here > 0.0 else -np.inf
+            share = change[i] / (density[i] + step * change[i])
             slope += share
             bend += share * share
         if slope >= 0.0:
@@ -98,10 +87,11 @@ def _best_exchange(
             low = step
         else:
             high = step
-        proposed = step + slope / bend if bend > 0.0 and np.isfinite(bend) else high
-        inside = low < proposed < high
-        proposed = proposed if inside else 0.5 * (low + high)
-        if abs(proposed - step) <= 1e-6 * most:
+        proposed = step + slope / bend
+        if not low < proposed < high:
+            ahead = slope >= 0.0 and high == most
+            proposed = most if ahead else 0.5 * (low + high)
+        if abs(proposed - step) <= CLOSE * proposed:
             return proposed
         step = proposed
     return step
@@ -142,10 +132,8 @@ def convex_shares(
     """The same for each replicate; NaN where one of its values, then the last, is."""
     room = np.empty((2, ordered.shape[1]))
     for rep in range(ordered.shape[0]):
-        if np.isnan(ordered[rep, -1]):
-            out[rep] = np.nan
-        else:
-            out[rep] = _convex_share(ordered[rep], tolerance, room)
+        missing = np.isnan(ordered[rep, -1])
+        out[rep] = np.nan if missing else _convex_share(ordered[rep], tolerance, room)
 
 
 # ---------------------------------------------------------------- means of false discovery rates

@@ -63,7 +63,7 @@ def rfdr_proportion(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_R
 def _of_ascending(p: PValues, kernel: Callable[..., None], *settings: Any) -> Shares:
     """What a kernel makes of each list, in ascending order with NaN at the end."""
     p = np.sort(checked(p), axis=-1)
-    rows = np.ascontiguousarray(p).reshape(-1, p.shape[-1])
+    rows = p.reshape(-1, p.shape[-1])
     found = np.empty(len(rows))
     kernel(rows, *settings, found)
     return found.reshape(p.shape[:-1])
@@ -79,7 +79,9 @@ def storey(p: PValues, lam: float = 0.5) -> Shares:
     479-498, equation 6.
     """
     check_proportion("lam", lam, "a share of p-values beyond it")
-    return np.asarray(np.minimum(_by_threshold(p, np.array([lam]))[..., 0], 1.0))
+    p = checked(p)
+    share = np.count_nonzero(p > lam, axis=-1) / p.shape[-1]
+    return np.where(_incomplete(p), np.nan, np.minimum(share / (1 - lam), 1.0))
 
 
 def storey_smoother(p: PValues) -> Shares:
@@ -115,7 +117,8 @@ def storey_bootstrap(p: PValues, *, reference: float = 0.0) -> Shares:
     n, found = np.shape(p)[-1], _by_threshold(p, LAMBDAS)
     share = found * (1 - LAMBDAS)  # of p-values above
     variance = share * (1 - share) / (n * (1 - LAMBDAS) ** 2)
-    center = np.quantile(found, reference, axis=-1)[..., np.newaxis]
+    low = np.quantile(found, reference, axis=-1) if reference else found.min(axis=-1)
+    center = low[..., np.newaxis]
     at = np.argmin(variance + (found - center) ** 2, axis=-1)[..., np.newaxis]
     return np.asarray(np.minimum(np.take_along_axis(found, at, axis=-1)[..., 0], 1.0))
 
@@ -130,14 +133,14 @@ def _by_threshold(p: PValues, thresholds: Grid) -> Float[np.ndarray, "... thresh
 def _counts(p: PValues, thresholds: Grid, *, or_equal: bool) -> Int[np.ndarray, "... threshold"]:
     from simstudy.stats.compatible import _kernels as kernels
 
-    rows = np.ascontiguousarray(p).reshape(-1, p.shape[-1])
+    rows = np.sort(p, axis=-1).reshape(-1, p.shape[-1])
     counts = np.empty((len(rows), len(thresholds)), dtype=np.int64)
     kernels.counts_above(rows, thresholds, or_equal, counts)
     return counts.reshape(*p.shape[:-1], len(thresholds))
 
 
 def _incomplete(p: PValues) -> Bool[np.ndarray, "..."]:
-    return np.asarray(np.isnan(p).any(axis=-1))
+    return np.asarray(np.isnan(p.sum(axis=-1)))
 
 
 @functools.cache
