@@ -9,7 +9,7 @@ Data         168 two-sided p-values of normal scores: standard where compatible,
 Estimands    The share of compatible predictions: 1/4, 1/2, 3/4, 1.
 Methods      90% percentile intervals of 99 resamples about each estimator that is fast enough: all
              but that of Langaas et al.
-Performance  Coverage, misses on either side, and width; one MCSE is 0.7 points of 90% at 2000
+Performance  Coverage, misses on either side, and width; one MCSE is 0.9 points of 90% at 1000
              replicates.
 """
 

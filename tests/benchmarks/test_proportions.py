@@ -17,8 +17,8 @@ PLAIN = {
     "storey_bootstrap": plain.storey_bootstrap,
     "jiang_doerge": plain.jiang_doerge,
 }
-RATIO = dict.fromkeys(("cfdr", "cfdr_by_p_clipped", "rfdr", "jiang_doerge"), 100)
-RATIO |= {"storey": 2, "storey_bootstrap": 20}  # the loop is one comparison a p-value
+RATIO = dict.fromkeys(PLAIN, 100)
+RATIO |= {"storey": 10}  # the loop is one comparison a p-value
 
 
 def lists() -> np.ndarray:

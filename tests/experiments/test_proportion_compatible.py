@@ -1,6 +1,8 @@
 """Proportions of compatible predictions: what the document states, and what its figures show."""
 
+import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.plan import factors_of
 from simstudy.trials.proportions import METHODS, Proportion
+from tests.support import ROOT
 
 INLINE = Workers("inline", 1)
 FEW = {
@@ -85,3 +88,11 @@ def test_a_share_in_percent_is_refused():
 
 def test_claims_have_names_of_their_own():
     assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
+
+
+def test_the_page_of_the_measures_shows_what_runs():
+    page = (ROOT / "docs" / "documents" / "proportion_compatible.md").read_text()
+    (example,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    found: dict[str, Any] = {}
+    exec(compile(example, "proportion_compatible.md", "exec"), found)
+    assert all(np.isfinite([*found["combined"].values(), *found["shares"].values()]))
