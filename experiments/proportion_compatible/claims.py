@@ -20,7 +20,7 @@ from simstudy.trials.proportions import Proportion
 
 DOCUMENT_N = 168
 SUFFICES = ("cfdr_clipped", "rfdr")
-NOISY = 2.0  # as much variance again as three quarters: residual noise √3 times the function's
+NOISY = 2.0  # variance 1 + 3: residual noise √3 times as wide as what the distributions hold
 
 
 # ---------------------------------------------------------------- what was found
