@@ -25,6 +25,8 @@ from simstudy.stats.compatible.null_proportion import ESTIMATORS
 
 WITHOUT_INTERVAL = ("langaas",)  # half a millisecond a list is too slow to be resampled
 
+ALIKE = 0.9  # of lists with one value, from which on theory is not held against a simulation
+
 PValues = Float[np.ndarray, "rep n"]
 PerEstimator = Float[np.ndarray, " estimator"]
 
@@ -155,7 +157,11 @@ INTERVAL_MEASURES = (
 # ---------------------------------------------------------------- theory
 @functools.cache
 def exact_moments(predictions: ScoredPredictions) -> tuple[PerEstimator, PerEstimator]:
-    """Mean and standard deviation of each estimator, for independent p-values."""
+    """Mean and standard deviation of each estimator, for independent p-values.
+
+    NaN for Storey's where nearly all lists have one value: then the rest decide, of which a run may
+    have none, and its Monte Carlo error would say 0.
+    """
     n_null, n = predictions.n_null, predictions.n_prediction
     mixture = theory.Mixture(n_null, n - n_null, predictions.cdf_of_others)
     storey = theory.storey_moments(mixture)
@@ -163,8 +169,10 @@ def exact_moments(predictions: ScoredPredictions) -> tuple[PerEstimator, PerEsti
         "cfdr_by_p": theory.mean_cfdr_proportion(mixture),
         "cfdr_by_p_clipped": theory.mean_cfdr_proportion(mixture, clipped=True),
         "rfdr_by_p": theory.mean_rfdr_proportion(mixture),
-        "storey": storey.mean,
     }
+    if storey.most_frequent < ALIKE:
+        known["storey"] = storey.mean
     means = np.array([known.get(name, np.nan) for name in ESTIMATORS])
-    sds = np.array([storey.sd if name == "storey" else np.nan for name in ESTIMATORS])
+    spreads = {"storey": storey.sd} if "storey" in known else {}
+    sds = np.array([spreads.get(name, np.nan) for name in ESTIMATORS])
     return means, sds

@@ -8,7 +8,7 @@ from simstudy.stats.compatible.null_proportion import ESTIMATORS
 from tests.benchmarks.timing import least, seconds
 from tests.stats.compatible import plain
 
-N, N_REP = 168, 100  # a block short enough not to be put aside for other processes
+N, N_REP = 168, 500  # a block short enough not to be put aside for other processes
 PLAIN = {
     "cfdr": lambda p: plain.mean(plain.cfdr(p)),
     "cfdr_by_p_clipped": lambda p: plain.mean(plain.cfdr(p, "p", clipped=True)),
@@ -18,7 +18,7 @@ PLAIN = {
     "jiang_doerge": plain.jiang_doerge,
 }
 RATIO = dict.fromkeys(PLAIN, 100)
-RATIO |= {"storey": 10}  # the loop is one comparison a p-value
+RATIO |= {"storey": 5, "storey_bootstrap": 50, "jiang_doerge": 50}  # shorter loops
 
 
 def lists() -> np.ndarray:

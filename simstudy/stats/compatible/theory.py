@@ -49,10 +49,11 @@ class Mixture(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Mean and standard deviation of an estimate."""
+    """Mean and standard deviation of an estimate, and how often it has its most frequent value."""
 
     mean: float
     sd: float
+    most_frequent: float
 
 
 def mean_cfdr_proportion(mixture: Mixture, *, clipped: bool = False) -> float:
@@ -77,7 +78,8 @@ def storey_moments(mixture: Mixture, lam: float = 0.5) -> Moments:
     estimate = np.minimum(above / (mixture.n * (1 - lam)), 1.0)
     law = mixture.counts(np.array([lam]))[0]
     mean = float(law @ estimate)
-    return Moments(mean, float(np.sqrt(law @ (estimate - mean) ** 2)))
+    sd = float(np.sqrt(law @ (estimate - mean) ** 2))
+    return Moments(mean, sd, float(law.max()))
 
 
 def _steps(mixture: Mixture) -> Ranks:
