@@ -1,0 +1,1 @@
+"""Estimators of the proportion of compatible predictions: study, figures and claims."""

@@ -1,0 +1,196 @@
+"""Figures of `proportion_compatible`: functions of its stored results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from simstudy.analysis.result import Figure, Result
+from simstudy.figures import captions, colors_of, in_order, measure_curves
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot
+
+WORDS = {
+    "cfdr_clipped": "CFDR, clipped",
+    "rfdr": "RFDR",
+    "storey": "Storey, λ = 0.5",
+    "storey_smoother": "Storey, smoother",
+    "storey_bootstrap": "Storey, bootstrap",
+    "jiang_doerge": "Jiang & Doerge",
+    "pounds_cheng": "Pounds & Cheng",
+    "langaas": "Langaas et al.",
+}
+ORDERED_WORDS = {
+    "cfdr": "CFDR, by NFDR",
+    "cfdr_by_p": "CFDR, by p",
+    "cfdr_clipped": "CFDR clipped, by NFDR",
+    "cfdr_by_p_clipped": "CFDR clipped, by p",
+    "rfdr": "RFDR, by NFDR",
+    "rfdr_by_p": "RFDR, by p",
+}
+TITLES = {
+    "bias": "bias of the estimated share",
+    "empirical_se": "standard deviation of the estimated share",
+    "rmse": "root mean squared error of the estimated share",
+}
+SHARE = "share of compatible predictions"
+SHIFT = (
+    "Shift: mean score of the others, in predictive standard deviations. Points of one share are "
+    "set apart."
+)
+
+
+def estimators_figure(result: Result, measure: str) -> ggplot:
+    """A measure of clipped and standard estimators by share, shift and dependence."""
+    rows = _by_shift(result, WORDS)
+    figure = measure_curves(
+        rows,
+        x="null_share",
+        y=measure,
+        color="estimator",
+        panel="shift",
+        rows="dependence",
+        nominal=0 if measure == "bias" else None,
+        colors=colors_of(WORDS.values()),
+    )
+    unbiased = [captions.dashed("no bias")] * (measure == "bias")
+    said = _said(rows, measure, SHIFT, *unbiased)
+    return figure + captions.titles(
+        *said, x=SHARE, y=TITLES[measure], size=(10, 8.5), legend_on_top=True
+    )
+
+
+def orders_figure(result: Result) -> ggplot:
+    """Bias of the paper's two estimators, as printed and clipped, in both orders."""
+    rows = _by_shift(result, ORDERED_WORDS)
+    rows = rows[rows["dependence"] == "independent"].drop(columns="dependence")
+    figure = measure_curves(
+        rows,
+        x="null_share",
+        y="bias",
+        color="estimator",
+        panel="shift",
+        nominal=0,
+        colors=colors_of(ORDERED_WORDS.values()),
+    )
+    said = _said(rows, "bias", SHIFT, captions.dashed("no bias"))
+    return figure + captions.titles(
+        *said, x=SHARE, y=TITLES["bias"], size=(10, 4.8), legend_on_top=True
+    )
+
+
+def size_figure(result: Result) -> ggplot:
+    """Root mean squared error by the number of predictions."""
+    rows = _rows(result.summary, WORDS)
+    rows = rows[(rows["correlation"] == 0) & (rows["spread"] == 1)]
+    at = rows.loc[(rows["n_prediction"] != _n(result)) & (rows["null_share"] < 1), "shift"]
+    rows = rows[rows["shift"].isin(at) | (rows["null_share"] == 1)].drop(columns="shift")
+    figure = measure_curves(
+        rows.rename(columns={"null_share": "compatible"}),
+        x="n_prediction",
+        y="rmse",
+        color="estimator",
+        panel="compatible",
+        log_x=True,
+        colors=colors_of(WORDS.values()),
+    )
+    return figure + captions.titles(
+        x="predictions", y=TITLES["rmse"], size=(10, 6.2), legend_on_top=True
+    )
+
+
+def residual_noise_figure(result: Result) -> ggplot:
+    """What is left of three measures when predictive distributions lack the residual noise."""
+    rows = without_noise(result)
+    figure = measure_curves(
+        rows,
+        x="spread",
+        y=tuple(MEASURED),
+        panel="measure",
+        exact=False,
+    )
+    return figure + captions.titles(
+        captions.BARS,
+        "At 1 distributions are right, as with the residual noise in them, and all predictions are "
+        "compatible; beyond it is left out, and none is.",
+        *captions.notes(rows),
+        x="standard deviation of an observation, in predictive standard deviations",
+        y="mean over lists",
+        size=(10, 3.8),
+    )
+
+
+FISHER = "Fisher, log10 p"
+MEASURED = {
+    FISHER: ("rfdr", "mean_log10_p"),
+    "CFDR as printed": ("cfdr", "bias"),
+    "CFDR clipped": ("cfdr_clipped", "bias"),
+    "RFDR": ("rfdr", "bias"),
+}
+"""By name, an estimator and a measure of it. Combined p-values are the same beside each."""
+
+
+def without_noise(result: Result) -> pd.DataFrame:
+    """Means of the measures by spread, from 1, where the distributions are right."""
+    rows = result.summary
+    here = (rows["n_prediction"] == _n(result)) & (rows["correlation"] == 0)
+    rows = rows[here & ((rows["spread"] > 1) | (rows["null_share"] == 1))]
+    found = [
+        rows[(rows["estimator"] == estimator) & (rows["measure"] == measure)].assign(measure=name)
+        for name, (estimator, measure) in MEASURED.items()
+    ]
+    together = pd.concat(found, ignore_index=True)
+    # A bias and its truth make an estimate: a share of 1 where distributions are right, else 0.
+    truth = together["null_share"].where(together["measure"] != FISHER, 0)
+    moved = {name: together[name] + truth for name in ("estimate", "lower", "upper")}
+    named = in_order(together["measure"], {name: name for name in MEASURED})
+    return together.assign(measure=named, **moved).drop(columns=["null_share", "estimator"])
+
+
+# ---------------------------------------------------------------- rows
+def _by_shift(result: Result, words: Mapping[str, str]) -> pd.DataFrame:
+    """Rows of the document's number of predictions; a share of 1 stands beside every shift."""
+    rows = _rows(result.summary, words)
+    rows = rows[(rows["n_prediction"] == _n(result)) & (rows["spread"] == 1)]
+    perfect = rows["null_share"] == 1
+    shifts = sorted(rows.loc[~perfect, "shift"].unique())
+    repeated = [rows[perfect].assign(shift=shift) for shift in shifts]
+    found = pd.concat([rows[~perfect], *repeated], ignore_index=True)
+    kinds = zip(found["correlation"], found["n_together"], strict=True)
+    said = [_dependence(correlation, size) for correlation, size in kinds]
+    order = {name: name for name in dict.fromkeys(said)}
+    return found.assign(dependence=in_order(said, order)).drop(
+        columns=["correlation", "n_together"]
+    )
+
+
+def _dependence(correlation: float, n_together: int) -> str:
+    if not correlation:
+        return "independent"
+    return f"ρ = {correlation:g}, {f'groups of {n_together}' if n_together else 'all together'}"
+
+
+def _said(rows: pd.DataFrame, measure: str, *sentences: str) -> list[str]:
+    """A caption with what is particular to the figure in it."""
+    drawn = rows[rows["measure"] == measure]
+    theory = [captions.LINES] * bool(drawn["exact"].notna().any())
+    return [captions.BARS, *theory, *sentences, *captions.notes(drawn)]
+
+
+def _n(result: Result) -> int:
+    """Predictions in the lists that dependence and noise are studied with."""
+    return int(result.plan.scenarios[0].n_prediction)
+
+
+def _rows(summary: pd.DataFrame, words: Mapping[str, str]) -> pd.DataFrame:
+    """Rows of some estimators, in the reader's words."""
+    rows = summary[summary["estimator"].isin(list(words))]
+    return rows.assign(estimator=in_order(rows["estimator"], words))
+
+
+FIGURES: dict[str, Figure] = {
+    **{measure: partial(estimators_figure, measure=measure) for measure in TITLES},
+    "orders": orders_figure,
+    "size": size_figure,
+    "residual_noise": residual_noise_figure,
+}

@@ -1,0 +1,98 @@
+"""Lists of p-values: which are compatible, what their law is, and how they depend on each other."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simstudy.dgps.normals import standard_normals
+from simstudy.dgps.p_values import ScoredPredictions
+from simstudy.errors import DesignError
+from tests.support import assert_within_mcse, replicates_to_catch
+
+SHIFTED = ScoredPredictions(10, null_share=0.3, shift=2.0, spread=1.5)
+
+
+def test_compatible_ones_lie_evenly_among_the_others():
+    assert SHIFTED.is_null.tolist() == [
+        False,
+        False,
+        False,
+        True,
+        False,
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
+    for n, share in ((168, 0.25), (168, 1.0), (168, 0.0), (7, 0.5), (1, 0.4)):
+        lists = ScoredPredictions(n, share)
+        assert lists.is_null.sum() == lists.n_null == round(n * share)
+        assert lists.true_share == lists.n_null / n
+
+
+def test_p_is_two_sided_of_a_normal_score():
+    scores = standard_normals(np.random.default_rng(1), 6, 10)
+    scores = np.where(SHIFTED.is_null, scores, 2.0 + 1.5 * scores)
+    log_p = SHIFTED.draw(np.random.default_rng(1), 6)
+    known = [[2 * min(stats.norm.cdf(z), stats.norm.sf(z)) for z in row] for row in scores]
+    np.testing.assert_allclose(np.exp(log_p), known, rtol=1e-12)
+
+
+def test_p_does_not_underflow():
+    assert np.isfinite(ScoredPredictions(3, 0.0, shift=1e3).draw(np.random.default_rng(1), 2)).all()
+
+
+def test_law_of_those_that_are_not_compatible():
+    p = np.array([1e-12, 0.01, 0.5, 0.999])
+    reach = stats.norm.isf(p / 2)
+    law = stats.norm(2.0, 1.5)
+    np.testing.assert_allclose(SHIFTED.cdf_of_others(p), law.cdf(-reach) + law.sf(reach), rtol=1e-9)
+    np.testing.assert_allclose(ScoredPredictions().cdf_of_others(p), p, rtol=1e-9)
+    assert SHIFTED.cdf_of_others([0.0, 1.0]).tolist() == [0.0, 1.0]
+
+
+# ---------------------------------------------------------------- dependence
+ERROR, RHO = 0.05, 0.6
+
+
+def products(lists: ScoredPredictions, n_rep: int) -> np.ndarray:
+    """Mean product of neighbouring scores, by place."""
+    scores = lists._standard_scores(np.random.default_rng(3), n_rep)
+    return (scores[:, 1:] * scores[:, :-1]).mean(axis=0)
+
+
+@pytest.mark.parametrize(("size", "apart"), [(0, []), (3, [2, 5]), (2, [1, 3, 5])])
+def test_scores_of_a_group_share_their_correlation_and_no_others(size, apart):
+    """A product of two normals with correlation ρ has variance 1 + ρ²."""
+    sd, n = np.sqrt(1 + RHO**2), 7
+    n_rep = replicates_to_catch(ERROR, sd=sd, comparisons=n - 1)
+    lists = ScoredPredictions(n, correlation=RHO, n_together=size)
+    known = np.full(n - 1, RHO)
+    known[apart] = 0
+    assert_within_mcse(products(lists, n_rep), known, sd / np.sqrt(n_rep))
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(products(lists, n_rep), known - 2 * ERROR, sd / np.sqrt(n_rep))
+
+
+def test_a_correlation_of_0_is_independence():
+    alone = ScoredPredictions(5).draw(np.random.default_rng(1), 4)
+    grouped = ScoredPredictions(5, n_together=2).draw(np.random.default_rng(1), 4)
+    np.testing.assert_array_equal(alone, grouped)
+
+
+# ---------------------------------------------------------------- refusals
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"n_prediction": 0}, "n_prediction=0, n_together=0: there is no such number"),
+        ({"n_together": -1}, "n_together=-1.*0 for one group of all"),
+        ({"null_share": 95}, "null_share=95.*Give proportions"),
+        ({"correlation": 1.0}, "correlation=1: shares lie in"),
+        ({"spread": 0.0}, "spread=0: scores with these have no distribution"),
+        ({"shift": np.nan}, "shift=nan"),
+    ],
+)
+def test_what_has_no_law_is_refused(settings, says):
+    with pytest.raises(DesignError, match=says):
+        ScoredPredictions(**settings)

@@ -1,0 +1,98 @@
+"""Proportions of compatible predictions: what the document states, and what its figures show."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.proportion_compatible.claims import CLAIMS
+from experiments.proportion_compatible.figures import MEASURED, without_noise
+from experiments.proportion_compatible.study import Config, study
+from simstudy.engine.workers import Workers
+from simstudy.errors import ConfigError
+from simstudy.plan import factors_of
+from simstudy.trials.proportions import METHODS, Proportion
+from tests.support import ROOT
+
+INLINE = Workers("inline", 1)
+FEW = {
+    "other_n": [50],
+    "null_share": [0, 0.5],
+    "shift": [3, 6],
+    "n_together": [12],
+    "spread": [2, 3],
+}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return study(Config(**FEW)).run(250, workers=INLINE)
+
+
+def test_every_claim_is_decided_as_derived(result):
+    claims = result.claims
+    assert (claims["verdict"] == claims["expected"]).all(), claims[["claim", "verdict", "detail"]]
+
+
+def test_scenarios_are_each_share_with_each_shift_and_1_without():
+    trials = study(Config(**FEW)).scenarios
+    found = {(t.null_share, t.shift) for t in trials if t.n_prediction == 168 and t.spread == 1}
+    assert found == {(1.0, 0.0), (0.0, 3), (0.5, 3), (0.0, 6), (0.5, 6)}
+    assert {t.n_together for t in trials if t.correlation} == {12}
+    assert {t.shift for t in trials if t.n_prediction == 50} == {0.0, 3}
+
+
+def test_a_statement_that_is_turned_round_fails(result):
+    """A wider spread lowers each measure: that it does not is no claim of theirs."""
+    claims = {claim.name: claim for claim in CLAIMS}
+    for name in ("residual noise", "orders differ"):
+        turned = replace(claims[name], published=False)
+        assert turned.verdict(turned.reproduce(result)) == "differs"
+
+
+def test_with_few_replicates_no_statement_holds_for_want_of_them():
+    few = replace(study(Config(**FEW)), methods={k: METHODS[k] for k in ("cfdr", "cfdr_by_p")})
+    lists = [Proportion(**factors_of(trial)) for trial in few.scenarios]
+    found = replace(few, scenarios=lists).run(3, workers=INLINE).claims.set_index("claim")
+    assert found.loc["orders differ", "verdict"] == "no data"
+    assert "replicates enough to decide" in found.loc["orders differ", "detail"]
+
+
+def test_estimates_without_noise_are_means_and_not_errors(result):
+    rows = without_noise(result).set_index(["measure", "spread"])["estimate"]
+    at_1 = result.columns(result.plan.scenarios[0], "estimate", "log10_p")
+    for name, (estimator, measure) in MEASURED.items():
+        cell = result.plan.axes["estimator"].index(estimator)
+        column = "log10_p" if measure == "mean_log10_p" else "estimate"
+        assert rows[name, 1.0] == pytest.approx(at_1[column][:, cell].mean())
+
+
+def test_an_estimator_alone_has_the_numbers_that_it_has_in_company(result):
+    """Theory says its values of all estimators in their order, so it does not stand by one."""
+    alone = replace(study(Config(**FEW)), methods={"rfdr": METHODS["rfdr"]}, claims=(), measures=())
+    found = alone.run(250, workers=INLINE)
+    cell = result.plan.axes["estimator"].index("rfdr")
+    for trial in found.plan.scenarios:
+        np.testing.assert_array_equal(
+            found.columns(trial, "estimate")["estimate"][:, 0],
+            result.columns(trial, "estimate")["estimate"][:, cell],
+        )
+
+
+def test_a_share_in_percent_is_refused():
+    with pytest.raises(ConfigError, match="null_share"):
+        Config(null_share=[50])
+
+
+def test_claims_have_names_of_their_own():
+    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
+
+
+def test_the_page_of_the_measures_shows_what_runs():
+    page = (ROOT / "docs" / "documents" / "proportion_compatible.md").read_text()
+    (example,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    found: dict[str, Any] = {}
+    exec(compile(example, "proportion_compatible.md", "exec"), found)
+    assert all(np.isfinite([*found["combined"].values(), *found["shares"].values()]))

@@ -1,0 +1,96 @@
+"""Lists and estimators as a study has them: data, columns, and what theory says of which cell."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from simstudy import Study, Workers
+from simstudy.errors import DesignError
+from simstudy.stats.compatible.combining import fisher
+from simstudy.stats.compatible.intervals import percentile_interval
+from simstudy.stats.compatible.null_proportion import ESTIMATORS
+from simstudy.trials.proportions import (
+    INTERVAL_METHODS,
+    MEASURES,
+    METHODS,
+    EstimatedProportion,
+    Proportion,
+    ProportionInterval,
+    estimate,
+)
+
+TRIAL = Proportion(20, null_share=0.25, shift=2.0)
+
+
+def streams_at(seed: int = 3):
+    return lambda purpose: np.random.default_rng([seed, *map(ord, purpose)])
+
+
+def test_data_are_p_values_their_truth_and_fishers():
+    data = TRIAL.draw(streams_at(), 6)
+    log_p = TRIAL.predictions.draw(streams_at()("data"), 6)
+    np.testing.assert_array_equal(data["p"], np.exp(log_p))
+    np.testing.assert_allclose(data["log10_p"], fisher(log_p) / np.log(10))
+    assert data["truth"] == 0.25
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_is_its_estimator(name):
+    data = TRIAL.draw(streams_at(), 6)
+    found = METHODS[name](**data)
+    np.testing.assert_array_equal(found["estimate"], ESTIMATORS[name](data["p"]))
+    assert found["truth"] == data["truth"]
+    np.testing.assert_array_equal(found["log10_p"], data["log10_p"])
+
+
+def test_intervals_are_percentiles_with_streams_of_their_own():
+    trial = ProportionInterval(20, null_share=0.25, shift=2.0, n_boot=9, level=0.8)
+    data = trial.draw(streams_at(), 4)
+    settings = {"n_boot": 9, "level": 0.8}
+    found = INTERVAL_METHODS["storey"](data["p"], data["truth"], streams=streams_at(), **settings)
+    rng = streams_at()("resamples")
+    known = percentile_interval(data["p"], ESTIMATORS["storey"], rng, **settings)
+    np.testing.assert_array_equal(found["lower"], known.lower)
+    np.testing.assert_array_equal(found["upper"], known.upper)
+
+
+def test_theory_speaks_of_independent_lists_and_of_the_order_of_p():
+    trial = EstimatedProportion(20, null_share=0.25, shift=2.0)
+    known = dict(zip(METHODS, trial.exact()["bias"], strict=True))
+    said = {name for name, value in known.items() if np.isfinite(value)}
+    assert said == {"cfdr_by_p", "cfdr_by_p_clipped", "rfdr_by_p", "storey"}
+    assert EstimatedProportion(20, correlation=0.3).exact() == {}
+
+
+def test_what_has_no_interval_or_no_law_is_refused():
+    with pytest.raises(DesignError, match="n_boot=1 is not a whole number of at least 2"):
+        ProportionInterval(n_boot=1)
+    with pytest.raises(DesignError, match="level=95 is not a proportion"):
+        ProportionInterval(level=95)
+    with pytest.raises(DesignError, match="null_share=2"):
+        Proportion(null_share=2)
+
+
+def mean_p(p):
+    return 2 * p.mean(axis=-1)
+
+
+def test_an_estimator_that_is_added_draws_nothing_of_the_others(tmp_path):
+    def of(**more):
+        few = {name: METHODS[name] for name in ("rfdr", "storey")}
+        methods = few | {name: partial(estimate, function) for name, function in more.items()}
+        return Study(
+            "proportions",
+            [TRIAL],
+            measures=MEASURES,
+            methods=methods,
+            methods_axis="estimator",
+            block_size=10,
+        )
+
+    before = of().run(20, out=tmp_path, workers=Workers("inline", 1))
+    after = of(own=mean_p).run(20, out=tmp_path, workers=Workers("inline", 1))
+    assert (before.outcome.n_blocks, after.outcome.n_blocks) == (2 * 2, 2)
+    p = TRIAL.draw(after.plan.streams(TRIAL, 0), 10)["p"]
+    np.testing.assert_array_equal(after.columns(TRIAL, "estimate")["estimate"][:10, 2], mean_p(p))
