@@ -21,10 +21,9 @@ from functools import partial
 
 import numpy as np
 
-from experiments.loo_r2.claims import decided
 from experiments.proportion_compatible.figures import ORDERED_WORDS, WORDS
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced
+from simstudy.claims import Claim, Reproduced, chance_limit, decided
 from simstudy.design import grid
 from simstudy.figures import captions, dots_plot, in_order
 from simstudy.lazy.plotnine import ggplot
@@ -108,7 +107,7 @@ def _cover(result: Result, estimators: Sequence[str], *, at_least: bool) -> Repr
         z += list((found - level) / error * (1 if at_least else -1))
         said.append(f"{name} {', '.join(f'{share:.3f}' for share in found)}")
     shares = ", ".join(f"{trial.null_share:g}" for trial in trials)
-    return decided(z, f"{'; '.join(said)} at shares {shares}")
+    return decided(z, chance_limit(len(z)), f"{'; '.join(said)} at shares {shares}")
 
 
 CLAIMS = (

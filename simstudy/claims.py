@@ -58,9 +58,40 @@ def largest_deviation(
     return Reproduced(float(worst < chance_limit(z.size)), detail=detail.format(worst))
 
 
+def decided(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) -> Reproduced:
+    """Whether something is above 0 in every cell, or in one, beyond what chance explains.
+
+    Parameters
+    ----------
+    excess
+        By how much what was found speaks for the statement, in each cell.
+    reach
+        How far chance reaches there: `chance_limit` times the Monte Carlo error.
+    everywhere
+        Whether it must be so in every cell; else one is enough.
+
+    Raises
+    ------
+    LookupError
+        Where replicates are too few for either answer, so that no verdict is easier with fewer.
+    """
+    found, error = np.asarray(excess, float), np.asarray(reach, float)
+    sure, refuted = found - error > 0, found + error < 0
+    holds = sure.all() if everywhere else sure.any()
+    fails = refuted.any() if everywhere else refuted.all()
+    if not (holds or fails):
+        raise LookupError(f"replicates enough to decide ({detail})")
+    return Reproduced(float(holds), detail=detail)
+
+
 def binomial_error(share: Any, n: Any) -> Any:
     """Monte Carlo error of a share of n independent replicates."""
     return np.sqrt(share * (1 - np.asarray(share, float)) / n)
+
+
+def cautious_binomial_error(share: Any, n: Any) -> Any:
+    """The same, as if one replicate more had gone either way: 0 of n is not without error."""
+    return binomial_error((np.asarray(share, float) * n + 1) / (n + 2), n)
 
 
 def share(hits: Any, detail: str = "") -> Reproduced:

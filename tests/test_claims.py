@@ -12,8 +12,10 @@ from simstudy.claims import (
     Reproduced,
     average,
     binomial_error,
+    cautious_binomial_error,
     chance_limit,
     check_claims,
+    decided,
     largest_deviation,
     of_row,
     share,
@@ -153,6 +155,38 @@ def test_the_largest_deviation_is_held_against_chance():
     fine = largest_deviation([0.50, 0.62], 0.5, 0.03)
     assert fine == (1.0, 0.0, "largest deviation 4.00 MCSE")
     assert largest_deviation([0.50, 0.63], 0.5, 0.03).value == 0
+
+
+def test_everywhere_asks_for_all_cells_and_otherwise_one_is_enough():
+    excess, reach = np.array([1.0, -1.0]), np.array([0.1, 0.1])
+    assert decided(excess, reach, everywhere=True, detail="").value == 0
+    assert decided(excess, reach, everywhere=False, detail="").value == 1
+    with pytest.raises(LookupError):
+        decided(excess, np.array([2.0, 0.1]), everywhere=False, detail="")
+
+
+@pytest.mark.parametrize(
+    ("errors", "value"), [([5.0, 9.0], 1), ([5.0, -5.0], 0), ([-9.0, -5.0], 0)]
+)
+def test_a_statement_holds_where_each_case_says_so(errors, value):
+    found = decided(errors, chance_limit(len(errors)), "said")
+    assert found == Reproduced(value, detail="said")
+
+
+@pytest.mark.parametrize("errors", [[0.0], [-3.0], [9.0, 3.0], [9.0, -3.0]])
+def test_too_few_replicates_decide_nothing(errors):
+    limit = chance_limit(len(errors))
+    assert np.abs(errors).min() < limit
+    with pytest.raises(LookupError, match=r"replicates enough to decide \(said\)"):
+        decided(errors, limit, "said")
+
+
+def test_a_share_of_none_or_all_has_an_error():
+    """That of a share with one hit, and one miss, more."""
+    error = np.sqrt(np.array([1 / 102, 1 / 2, 101 / 102]) * [101 / 102, 1 / 2, 1 / 102] / 100)
+    found = cautious_binomial_error(np.array([0.0, 0.5, 1.0]), 100)
+    np.testing.assert_allclose(found, error, rtol=1e-14)
+    assert (found >= binomial_error(np.array([0.0, 0.5, 1.0]), 100)).all()
 
 
 def test_a_share_and_an_average_have_the_errors_of_a_loop():

@@ -13,9 +13,16 @@ from typing import Any
 import numpy as np
 
 from experiments.accuracy_regression.figures import POINTS, TARGETS, like, same_prompts, sizes_of
-from experiments.two_sample.claims import decided
 from simstudy.analysis.result import Result
-from simstudy.claims import CLOSE_Z, Claim, Reproduced, binomial_error, chance_limit
+from simstudy.claims import (
+    CLOSE_Z,
+    Claim,
+    Reproduced,
+    binomial_error,
+    cautious_binomial_error,
+    chance_limit,
+    decided,
+)
 from simstudy.lazy.scipy import special
 from simstudy.plan import factors_of
 from simstudy.shapes import Float
@@ -62,7 +69,7 @@ def failing(
 ) -> Reproduced:
     """The share of checks that fail."""
     row = _row(result, choose(result), "rejection_rate", method=method)
-    error = _error(row["estimate"], row["n_rep"])
+    error = cautious_binomial_error(row["estimate"], row["n_rep"])
     return Reproduced(row["estimate"], float(error), f"exactly {row['exact']:.4f}")
 
 
@@ -73,11 +80,6 @@ def passing(result: Result, choose: Callable[[Result], AccuracyCheck]) -> Reprod
     return Reproduced(1 - found.value, found.mcse, f"exactly {1 - exact:.4f}")
 
 
-def _error(share: Any, n_rep: Any) -> Any:
-    """Monte Carlo error of a share, of which 0 and 1 have one too: as with one of either more."""
-    return binomial_error((share * n_rep + 1) / (n_rep + 2), n_rep)
-
-
 def _row(result: Result, check: AccuracyCheck, measure: str, **where: str) -> Any:
     return result.value(measure, **where, **factors_of(check))
 
@@ -86,7 +88,7 @@ def _shares(result: Result, checks: Checks, method: str) -> tuple[PerCheck, PerC
     """The shares that fail, and how far chance reaches from each."""
     rows = [_row(result, check, "rejection_rate", method=method) for check in checks]
     share, n_rep = (np.array([row[name] for row in rows], float) for name in ("estimate", "n_rep"))
-    return share, chance_limit(len(rows)) * _error(share, n_rep)
+    return share, chance_limit(len(rows)) * cautious_binomial_error(share, n_rep)
 
 
 # ---------------------------------------------------------------- what decides

@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.accuracy_scores.figures import SCORES, WORDS, saved_from
-from experiments.two_sample.claims import decided
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, binomial_error, chance_limit
+from simstudy.claims import Claim, Reproduced, cautious_binomial_error, chance_limit, decided
 from simstudy.design import PlainFactor
 from simstudy.plan import factors_of
 from simstudy.shapes import Float
@@ -46,8 +45,8 @@ class Rates(NamedTuple):
     @property
     def reach(self) -> PerCheck:
         """How far chance reaches in each; a share of 0 is not without error."""
-        share = (self.share * self.n_rep + 1) / (self.n_rep + 2)
-        return np.asarray(chance_limit(len(share)) * binomial_error(share, self.n_rep))
+        error = cautious_binomial_error(self.share, self.n_rep)
+        return np.asarray(chance_limit(len(self.share)) * error)
 
 
 # ---------------------------------------------------------------- what was found

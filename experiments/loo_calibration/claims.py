@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from experiments.loo_r2.claims import RESOLUTION, decided, resolved
+from experiments.loo_r2.claims import RESOLUTION, resolved
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, chance_limit
+from simstudy.claims import Claim, Reproduced, chance_limit, decided
 from simstudy.lazy.pandas import pd
 from simstudy.trials.leave_one_out import METHODS, LeaveOneOut
 
@@ -98,7 +98,8 @@ def _small_at_high_p(result: Result) -> Reproduced:
 
     rows = _rows(result, many_features, "taylor")
     errors = rows[rows["measure"] == SPREAD]
-    return decided(list(-errors["estimate"] / errors["mcse"]), _in_words(result, many_features))
+    reach = chance_limit(len(errors)) * errors["mcse"]
+    return decided(-errors["estimate"], reach, _in_words(result, many_features))
 
 
 CLAIMS = (

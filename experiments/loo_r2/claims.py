@@ -16,7 +16,15 @@ from experiments.loo_r2.cells import (
 )
 from experiments.loo_r2.figures import few_observations, many_features, ordinary
 from simstudy.analysis.result import Result
-from simstudy.claims import CLOSE_Z, Claim, Reproduced, average, binomial_error, chance_limit
+from simstudy.claims import (
+    CLOSE_Z,
+    Claim,
+    Reproduced,
+    average,
+    binomial_error,
+    chance_limit,
+    decided,
+)
 from simstudy.lazy.pandas import pd
 from simstudy.shapes import Float
 from simstudy.trials.leave_one_out import LeaveOneOut
@@ -38,20 +46,6 @@ def resolved(found: Reproduced, tolerance: float) -> Reproduced:
             f"{CLOSE_Z * found.mcse:.3f}, and {tolerance:.3f} is to be told from 0"
         )
     return found
-
-
-def decided(holds: Sequence[float], detail: str) -> Reproduced:
-    """Whether a statement holds of each of its cases, by how many errors each speaks for it.
-
-    It holds where all do, and fails where one speaks against it, both beyond chance; where
-    replicates are too few for either there is no answer.
-    """
-    limit = chance_limit(len(holds))
-    if min(holds) > limit:
-        return Reproduced(1.0, detail=detail)
-    if min(holds) < -limit:
-        return Reproduced(0.0, detail=detail)
-    raise LookupError(f"replicates enough to decide: {detail}")
 
 
 # ---------------------------------------------------------------- many observations
@@ -163,7 +157,7 @@ def downward(result: Result, scenarios: Sequence[LeaveOneOut], **where: str) -> 
             f"p = {scenario.n_feature}: {below:.0%} of data sets below the diagonal, Taylor over "
             f"bootstrap {ratio_in_words(logs)} as published, {ratio_in_words(right)} right"
         )
-    return decided(z, "; ".join(said))
+    return decided(z, chance_limit(len(z)), "; ".join(said))
 
 
 def _downward(result: Result) -> Reproduced:
@@ -183,7 +177,7 @@ def close_to_one(result: Result, n_feature: int, **where: str) -> Reproduced:
         f"mean R² {_with_error(estimate)}, from {estimate.min():.2f} to {estimate.max():.2f}; "
         f"on new data {_with_error(truth)}"
     )
-    return decided([beyond.value / beyond.mcse], detail)
+    return decided([beyond.value], chance_limit() * beyond.mcse, detail)
 
 
 def _with_error(found: Float[np.ndarray, " rep"]) -> str:

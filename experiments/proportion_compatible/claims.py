@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.loo_r2.claims import decided
 from experiments.proportion_compatible.figures import FISHER, without_noise
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, average, largest_deviation
+from simstudy.claims import Claim, Reproduced, average, chance_limit, decided, largest_deviation
 from simstudy.errors import first_few
 from simstudy.plan import factors_of
 from simstudy.shapes import Float
@@ -70,7 +69,8 @@ def _orders_differ(result: Result) -> Reproduced:
     first, second = (estimates(result, trial, name) for name in ("cfdr", "cfdr_by_p"))
     gap = average(first - second)
     said = f"mean difference {gap.value:.4f} ± {2 * gap.mcse:.4f}"
-    return decided([gap.value / gap.mcse], f"{said}, in {(first != second).mean():.0%} of lists")
+    detail = f"{said}, in {(first != second).mean():.0%} of lists"
+    return decided([gap.value], chance_limit() * gap.mcse, detail)
 
 
 def _exact_means(result: Result) -> Reproduced:
@@ -97,7 +97,8 @@ def _suffice(result: Result) -> Reproduced:
         if gap < 0:
             where = f"(share {trial.null_share:g}, shift {trial.shift:g})"
             larger.append(f"{best['estimate']:.3f} for {storey['estimate']:.3f} {where}")
-    return decided(z, f"larger in {len(larger)} of {len(z)} settings: {first_few(larger)}")
+    detail = f"larger in {len(larger)} of {len(z)} settings: {first_few(larger)}"
+    return decided(z, chance_limit(len(z)), detail)
 
 
 def _rmse(result: Result, trial: Proportion, estimator: str) -> Any:
@@ -117,7 +118,7 @@ def _noise_lowers(result: Result, names: Sequence[str]) -> Reproduced:
         raise LookupError("predictive distributions without residual noise")
     spreads = ", ".join(f"{value:g}" for value in sorted(set(rows["spread"])))
     detail = f"{'; '.join(said)} at spreads {spreads}"
-    return decided(z, detail)
+    return decided(z, chance_limit(len(z)), detail)
 
 
 def _without_noise(result: Result, estimator: str) -> Reproduced:

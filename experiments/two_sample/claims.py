@@ -15,7 +15,15 @@ import numpy as np
 
 from experiments.two_sample.figures import DGPS
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, average, binomial_error, chance_limit
+from simstudy.claims import (
+    Claim,
+    Reproduced,
+    average,
+    binomial_error,
+    cautious_binomial_error,
+    chance_limit,
+    decided,
+)
 from simstudy.plan import factors_of
 from simstudy.shapes import Float
 from simstudy.stats.two_sample import theory
@@ -72,19 +80,6 @@ def _row(result: Result, trial: ComparedSamples, method: str, measure: str) -> A
 
 
 # ---------------------------------------------------------------- what decides
-def decided(excess: PerCell, reach: PerCell, *, everywhere: bool, detail: str) -> Reproduced:
-    """Whether something is above 0, in every cell or in one, where chance reaches so far.
-
-    LookupError where it is not decided.
-    """
-    sure, refuted = excess - reach > 0, excess + reach < 0
-    holds = sure.all() if everywhere else sure.any()
-    fails = refuted.any() if everywhere else refuted.all()
-    if not (holds or fails):
-        raise LookupError(f"replicates enough to decide ({detail})")
-    return Reproduced(float(holds), detail=detail)
-
-
 def _near_theory(found: Sizes, known: PerCell, margin: PerCell) -> Reproduced:
     """Whether each share is within a margin of what is known of it."""
     distance = np.abs(found.share - known)
@@ -97,9 +92,9 @@ def _near_theory(found: Sizes, known: PerCell, margin: PerCell) -> Reproduced:
 
 
 def _reach(found: Sizes) -> PerCell:
-    """How far chance reaches in each cell; a share of 0 is not without error."""
-    share = (found.share * found.n_rep + 1) / (found.n_rep + 2)
-    return np.asarray(chance_limit(len(share)) * binomial_error(share, found.n_rep))
+    """How far chance reaches in each cell."""
+    error = cautious_binomial_error(found.share, found.n_rep)
+    return np.asarray(chance_limit(len(found.share)) * error)
 
 
 # ---------------------------------------------------------------- derived from theory

@@ -85,11 +85,6 @@ def test_a_verdict_that_chance_could_turn_is_none(found, decided):
         claims.settled(None, lambda _: found, 0.05, 0.005)
 
 
-def test_a_share_of_nothing_has_an_error():
-    assert claims._error(0.0, 100) == pytest.approx(claims._error(1.0, 100))
-    assert claims._error(0.0, 100) > 0
-
-
 def enumerated(shift: float, n_rep: int = 200_000) -> Reproduced:
     exact = np.array([0.0, 1e-7, 0.05, 0.8, 1.0])
     share = np.round(np.clip(exact + shift, 0, 1) * n_rep) / n_rep

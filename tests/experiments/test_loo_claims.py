@@ -9,10 +9,10 @@ import pytest
 from experiments.loo_calibration.study import Config as CalibrationConfig
 from experiments.loo_calibration.study import study as calibration
 from experiments.loo_r2 import claims
-from experiments.loo_r2.claims import PUBLISHED, RESOLUTION, RIGHT, decided, resolved
+from experiments.loo_r2.claims import PUBLISHED, RESOLUTION, RIGHT, resolved
 from experiments.loo_r2.study import Config
 from experiments.loo_r2.study import study as comparison
-from simstudy.claims import CLOSE_Z, Reproduced, chance_limit
+from simstudy.claims import CLOSE_Z, Reproduced
 from simstudy.trials.leave_one_out import OTHERS, LeaveOneOut
 from simstudy.trials.leave_one_out_cells import cells
 
@@ -47,20 +47,6 @@ def test_a_value_that_chance_could_move_by_its_tolerance_has_no_verdict():
     assert resolved(sharp, RESOLUTION) is sharp
     with pytest.raises(LookupError, match=r"replicates enough: 3 Monte Carlo .* 0.012, and 0.011"):
         resolved(sharp._replace(mcse=1.1 * RESOLUTION / CLOSE_Z), RESOLUTION)
-
-
-@pytest.mark.parametrize(
-    ("errors", "value"), [([5.0, 9.0], 1), ([5.0, -5.0], 0), ([-9.0, -5.0], 0)]
-)
-def test_a_statement_holds_where_each_case_says_so(errors, value):
-    assert decided(errors, "said") == Reproduced(value, detail="said")
-
-
-@pytest.mark.parametrize("errors", [[0.0], [-3.0], [9.0, 3.0], [9.0, -3.0]])
-def test_too_few_replicates_decide_nothing(errors):
-    assert np.abs(errors).min() < chance_limit(len(errors))
-    with pytest.raises(LookupError, match="replicates enough to decide: said"):
-        decided(errors, "said")
 
 
 def two_groups(n: int = 400, seed: int = 5) -> pd.DataFrame:

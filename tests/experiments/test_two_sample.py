@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.two_sample.claims import CLAIMS, Sizes, _near_theory, cells, decided
+from experiments.two_sample.claims import CLAIMS, Sizes, _near_theory, cells
 from experiments.two_sample.study import Config, study
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
@@ -57,14 +57,6 @@ def test_near_theory_is_within_the_margin_with_all_of_chance():
     assert _near_theory(shares(0.05, 0.10, n_rep=10_000), KNOWN, MARGIN).value == 0
     with pytest.raises(LookupError, match=r"replicates enough to decide \(largest distance of 2"):
         _near_theory(shares(0.05, 0.05, n_rep=500), KNOWN, MARGIN)
-
-
-def test_everywhere_asks_for_all_cells_and_otherwise_one_is_enough():
-    excess, reach = np.array([1.0, -1.0]), np.array([0.1, 0.1])
-    assert decided(excess, reach, everywhere=True, detail="").value == 0
-    assert decided(excess, reach, everywhere=False, detail="").value == 1
-    with pytest.raises(LookupError):
-        decided(excess, np.array([2.0, 0.1]), everywhere=False, detail="")
 
 
 def test_a_statement_about_data_that_are_not_there_has_none():
