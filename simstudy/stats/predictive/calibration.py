@@ -1,0 +1,51 @@
+"""Is a predictive distribution calibrated? Its probability integral transform, coverage, CRPS.
+
+Predictions lie on the last axis.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simstudy.shapes import Bool, Float
+from simstudy.stats.arguments import check_proportion
+from simstudy.stats.predictive.distributions import Predictive
+from simstudy.stats.predictive.p_values import log_p_value
+
+PerPrediction = Float[np.ndarray, "... n"]
+PerReplicate = Float[np.ndarray, "..."]
+
+
+def pit(distribution: Predictive, y: ArrayLike) -> Float[np.ndarray, "..."]:
+    """F(y) of each prediction: uniform where the distributions are right.
+
+    References
+    ----------
+    Dawid (1984), J. R. Statist. Soc. A 147, 278-292.
+    """
+    return np.asarray(np.exp(distribution.log_cdf(y)))
+
+
+def pit_distance(values: PerPrediction) -> PerReplicate:
+    """Largest distance of the distribution of PIT values from the uniform (Kolmogorov's D)."""
+    ordered, n = np.sort(values, axis=-1), values.shape[-1]
+    above = (np.arange(1, n + 1) / n - ordered).max(axis=-1)
+    return np.asarray(np.maximum(above, (ordered - np.arange(n) / n).max(axis=-1)))
+
+
+def covers(distribution: Predictive, y: ArrayLike, *, level: ArrayLike) -> Bool[np.ndarray, "..."]:
+    """Whether the central interval of a level holds the value: where the p-value is large enough.
+
+    `level` in (0, 1) broadcasts with the values.
+    """
+    check_proportion("level", level, "a central interval")
+    return np.asarray(log_p_value(distribution, y) >= np.log1p(-np.asarray(level, float)))
+
+
+def coverage(distribution: Predictive, y: ArrayLike, *, level: float) -> PerReplicate:
+    """Share of predictions whose central interval of that level holds the value."""
+    return np.asarray(covers(distribution, y, level=level).mean(axis=-1))
+
+
+def mean_crps(distribution: Predictive, y: ArrayLike) -> PerReplicate:
+    """Mean continuous ranked probability score, in the units of y; less is better."""
+    return np.asarray(distribution.crps(y).mean(axis=-1))

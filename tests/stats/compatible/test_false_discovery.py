@@ -1,0 +1,157 @@
+"""False discovery rates against hand-computed fractions and the formulas in plain loops."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simstudy.errors import DesignError
+from simstudy.stats.compatible.false_discovery import (
+    EXACT_RATIO,
+    cfdr,
+    harmonic_numbers,
+    nfdr,
+    rfdr,
+)
+from tests.stats.compatible import plain
+from tests.support import assert_within_mcse, replicates_to_catch
+
+HAND = np.array([3 / 5, 1 / 20, 1 / 5, 1 / 20])
+
+
+def lists(n: int, n_rep: int = 40, seed: int = 1) -> np.ndarray:
+    """Uniform, small, rounded (so that some are equal), with zeros and ones."""
+    p = np.random.default_rng(seed).random((n_rep, n))
+    p[1::4] **= 4
+    p[2::4] = np.round(p[2::4], 1)
+    return p
+
+
+class TestByHand:
+    """Of 3/5, 1/20, 1/5, 1/20: ranks of equal p-values are the larger one."""
+
+    def test_nfdr(self):
+        np.testing.assert_allclose(nfdr(HAND), [3 / 5, 1 / 10, 4 / 15, 1 / 10], rtol=1e-14)
+
+    def test_cfdr(self):
+        known = [25 / 12 * 3 / 5, 1 / 10, 11 / 6 * 4 / 15, 3 / 2 * 1 / 10]
+        np.testing.assert_allclose(cfdr(HAND), known, rtol=1e-14)
+        clipped = np.minimum(known, 1)
+        assert clipped[0] == 1
+        np.testing.assert_allclose(cfdr(HAND, clipped=True), clipped, rtol=1e-14)
+
+    def test_rfdr(self):
+        """Ranks 1, 2, 3, 4 are given the rates of ranks [1.6] = 2, [3.2] = 3, and two beyond."""
+        np.testing.assert_allclose(rfdr(HAND), [1, 1 / 10, 1, 4 / 15], rtol=1e-14)
+
+    def test_orders_differ_where_rates_do_not_ascend_with_p(self):
+        """Rates of 2/10, 3/10, 1/3 with n = 3: 6/10, 9/20, 1/3, so the order is turned round."""
+        p = np.array([2 / 10, 3 / 10, 1 / 3])
+        np.testing.assert_allclose(nfdr(p), [6 / 10, 9 / 20, 1 / 3], rtol=1e-14)
+        np.testing.assert_allclose(cfdr(p), [11 / 6 * 6 / 10, 3 / 2 * 9 / 20, 1 / 3], rtol=1e-14)
+        np.testing.assert_allclose(
+            cfdr(p, order="p"), [6 / 10, 3 / 2 * 9 / 20, 11 / 6 / 3], rtol=1e-14
+        )
+        np.testing.assert_allclose(rfdr(p), [1, 6 / 10, 9 / 20], rtol=1e-14)
+        np.testing.assert_allclose(rfdr(p, order="p"), [9 / 20, 1 / 3, 1], rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 50])
+class TestPlainLoops:
+    def test_nfdr(self, n):
+        p = lists(n)
+        np.testing.assert_allclose(nfdr(p), [plain.nfdr(row) for row in p], rtol=1e-14)
+
+    @pytest.mark.parametrize("order", ["nfdr", "p"])
+    @pytest.mark.parametrize("clipped", [False, True])
+    def test_cfdr(self, n, order, clipped):
+        p = lists(n)
+        known = [plain.cfdr(row, order, clipped) for row in p]
+        np.testing.assert_allclose(cfdr(p, order=order, clipped=clipped), known, rtol=1e-13)
+
+    @pytest.mark.parametrize("order", ["nfdr", "p"])
+    @pytest.mark.parametrize("ratio", [1.6, EXACT_RATIO, 1.0])
+    def test_rfdr(self, n, order, ratio):
+        p = lists(n)
+        known = [plain.rfdr(row, order, ratio) for row in p]
+        np.testing.assert_allclose(rfdr(p, order=order, ratio=ratio), known, rtol=1e-14)
+
+
+def test_any_leading_axes_and_none():
+    p = lists(6, n_rep=12)
+    for rate in (nfdr, cfdr, rfdr):
+        np.testing.assert_array_equal(rate(p.reshape(3, 4, 6)).reshape(12, 6), rate(p))
+        np.testing.assert_array_equal(rate(p[5]), rate(p)[5])
+
+
+def test_zeros_and_ones():
+    p = np.array([0.0, 0.0, 1.0])
+    np.testing.assert_array_equal(nfdr(p), [0, 0, 1])
+    np.testing.assert_allclose(cfdr(p), [0, 0, 11 / 6], rtol=1e-14)
+    np.testing.assert_array_equal(rfdr(p), [0, 1, 1])
+
+
+def test_one_prediction():
+    """Rank 1 has no later one."""
+    for found, known in ((nfdr, 0.25), (cfdr, 0.25), (rfdr, 1.0)):
+        assert found(np.array([0.25])).tolist() == [known]
+
+
+def test_a_list_with_a_missing_value_is_missing_and_the_others_are_not():
+    p = lists(5, n_rep=3)
+    p[1, 2] = np.nan
+    for rate in (nfdr, cfdr, rfdr):
+        assert np.isnan(rate(p)).all(axis=1).tolist() == [False, True, False]
+        np.testing.assert_array_equal(rate(p)[::2], rate(p[::2]))
+
+
+def test_a_rank_is_never_rounded_from_halfway():
+    """So how halves are rounded cannot matter: 1.6 i is a multiple of 1/5."""
+    i = np.arange(1, 100_000)
+    assert not (16 * i % 10 == 5).any()
+
+
+def test_63_of_168_ranks_have_no_later_one():
+    assert (rfdr(np.zeros(168)) == 1).sum() == 63
+    assert (rfdr(np.zeros(168), ratio=EXACT_RATIO) == 1).sum() == 62
+
+
+# ---------------------------------------------------------------- theory
+def mean_capped(n: int) -> np.ndarray:
+    """E min(n U(i) / i, 1) of the order statistics of n uniforms, Beta(i, n - i + 1)."""
+    i = np.arange(1, n + 1)
+    below = stats.beta.cdf(i / n, i + 1, n - i + 1) * n / (n + 1)
+    return below + stats.beta.sf(i / n, i, n - i + 1)
+
+
+N, ERROR = 20, 0.01
+
+
+def test_rates_of_uniform_p_values_are_those_of_order_statistics():
+    n_rep = replicates_to_catch(ERROR, sd=0.5, comparisons=N)  # of a value in [0, 1], at most
+    ordered = np.sort(np.random.default_rng(5).random((n_rep, N)), axis=1)
+    rates, mcse = nfdr(ordered), 0.5 / np.sqrt(n_rep)
+    assert_within_mcse(rates.mean(axis=0), mean_capped(N), mcse)
+    per_rank = cfdr(ordered, order="p").mean(axis=0) / harmonic_numbers(N)
+    assert_within_mcse(per_rank, mean_capped(N), mcse)
+    off = np.minimum(ordered * (N + 1) / np.arange(1, N + 1), 1)  # as if there were one more
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(off.mean(axis=0), mean_capped(N), mcse)
+
+
+# ---------------------------------------------------------------- refusals
+@pytest.mark.parametrize("value", [-0.1, 1.5, 5])
+def test_what_is_no_p_value_is_refused(value):
+    with pytest.raises(DesignError, match=f"p={value:g} is not a p-value.*from 0 to 1"):
+        nfdr(np.array([0.5, value]))
+
+
+def test_no_list_is_refused():
+    with pytest.raises(DesignError, match=r"there is no list of p-values. Give one for each"):
+        nfdr(np.empty((3, 0)))
+
+
+def test_an_unknown_order_and_a_ratio_below_1_are_refused():
+    with pytest.raises(DesignError, match=r"order='rank' is unknown.*nfdr, p"):
+        cfdr(HAND, order="rank")
+    with pytest.raises(DesignError, match=r"ratio=0.5 would give a prediction the rate"):
+        rfdr(HAND, ratio=0.5)

@@ -1,0 +1,181 @@
+"""Proportions of compatible predictions against plain loops, theory and another optimizer."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import optimize, special, stats
+
+from simstudy.errors import DesignError
+from simstudy.stats.compatible import null_proportion as shares
+from simstudy.stats.compatible.null_proportion import ESTIMATORS, TOLERANCE
+from tests.stats.compatible import plain
+from tests.stats.compatible.test_false_discovery import lists, mean_capped
+from tests.support import assert_within_mcse, replicates_to_catch
+
+PLAIN = {
+    "cfdr": lambda p: plain.mean(plain.cfdr(p)),
+    "cfdr_clipped": lambda p: plain.mean(plain.cfdr(p, clipped=True)),
+    "cfdr_by_p": lambda p: plain.mean(plain.cfdr(p, "p")),
+    "cfdr_by_p_clipped": lambda p: plain.mean(plain.cfdr(p, "p", clipped=True)),
+    "rfdr": lambda p: plain.mean(plain.rfdr(p)),
+    "rfdr_by_p": lambda p: plain.mean(plain.rfdr(p, "p")),
+    "storey": lambda p: min(plain.storey(p, 0.5), 1),
+    "storey_smoother": plain.storey_smoother,
+    "storey_bootstrap": plain.storey_bootstrap,
+    "jiang_doerge": plain.jiang_doerge,
+    "pounds_cheng": plain.pounds_cheng,
+}
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 40])
+@pytest.mark.parametrize("name", PLAIN)
+def test_an_estimate_is_that_of_the_plain_loop(name, n):
+    p = lists(n, n_rep=8)
+    known = [PLAIN[name](row.tolist()) for row in p]
+    # The spline's penalty is known to some 1e-10 from a root of its own.
+    rtol = 1e-6 if name == "storey_smoother" else 1e-12
+    np.testing.assert_allclose(ESTIMATORS[name](p), known, rtol=rtol, atol=1e-12)
+
+
+def test_every_estimator_has_a_plain_loop_but_the_one_that_maximises():
+    assert {*ESTIMATORS} - {*PLAIN} == {"langaas"}
+
+
+class TestByHand:
+    """Of 1/10, 2/10, 6/10, 7/10, 9/10."""
+
+    p = np.array([0.1, 0.2, 0.6, 0.7, 0.9])
+
+    def test_storey(self):
+        known = Fraction(3, 5) / Fraction(4, 5)  # 2/10 is not above 2/10
+        assert shares.storey(self.p, 0.2) == pytest.approx(float(known))
+        assert shares.storey(self.p) == 1  # 6/5 before it is clipped
+
+    def test_pounds_cheng(self):
+        assert shares.pounds_cheng(self.p) == pytest.approx(1)
+        assert shares.pounds_cheng(self.p / 2) == pytest.approx(0.5)
+
+    def test_jiang_doerge(self):
+        """Two bins: 2 in the first, of 5 in both; no fuller than 5/2, so both estimates count."""
+        known = (Fraction(5, 5) + Fraction(3, 5) / Fraction(1, 2)) / 2
+        assert known > 1
+        assert shares.jiang_doerge(self.p, n_bins=2) == 1
+        # A fifth of each: four in [0, 1/2), then one in [1/2, 1] < 5/2: estimates 1 and 2/5.
+        p = np.array([0.1, 0.1, 0.2, 0.3, 0.9])
+        assert shares.jiang_doerge(p, n_bins=2) == pytest.approx(0.7)
+
+    def test_rfdr_of_the_worst_model_is_its_floor(self):
+        assert shares.rfdr_proportion(np.zeros(168)) == pytest.approx(63 / 168)
+        assert shares.cfdr_proportion(np.zeros(168)) == 0
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+class TestAll:
+    def test_leading_axes_do_not_matter(self, name):
+        p = lists(7, n_rep=12)
+        together = ESTIMATORS[name](p)
+        assert together.shape == (12,)
+        np.testing.assert_array_equal(ESTIMATORS[name](p.reshape(3, 4, 7)).ravel(), together)
+        assert ESTIMATORS[name](p[4]) == together[4]
+
+    def test_the_order_of_predictions_does_not_matter(self, name):
+        p = lists(30, n_rep=8)
+        shuffled = np.random.default_rng(2).permuted(p, axis=1)
+        np.testing.assert_allclose(ESTIMATORS[name](shuffled), ESTIMATORS[name](p), rtol=1e-12)
+
+    def test_a_missing_value_costs_its_replicate_alone(self, name):
+        p = lists(7, n_rep=3)
+        p[1, 3] = np.nan
+        assert np.isnan(ESTIMATORS[name](p)).tolist() == [False, True, False]
+
+    @pytest.mark.parametrize("value", [0.0, 1.0])
+    @pytest.mark.parametrize("n", [1, 168])
+    def test_all_zeros_and_all_ones(self, name, value, n):
+        found = float(ESTIMATORS[name](np.full(n, value)))
+        if name.startswith("rfdr") and value == 0:
+            assert found == pytest.approx({1: 1.0, 168: 63 / 168}[n])
+        elif name in ("cfdr", "cfdr_by_p") and value == 1:
+            assert found == pytest.approx(sum((n - k) / (k + 1) for k in range(n)) / n)
+        else:
+            # Of 20 bins the first is full, so the estimate before it counts among the twenty.
+            known = 1 / 20 if (name, value) == ("jiang_doerge", 0) else value
+            assert found == pytest.approx(known)
+
+    def test_it_lies_in_0_to_1_unless_printed_otherwise(self, name):
+        found = ESTIMATORS[name](lists(25, n_rep=200))
+        assert (found >= 0).all()
+        assert (found <= 1).all() or name in ("cfdr", "cfdr_by_p")
+
+    def test_what_is_no_p_value_is_refused(self, name):
+        with pytest.raises(DesignError, match=r"p=1.2 is not a p-value"):
+            ESTIMATORS[name](np.array([0.1, 1.2]))
+
+
+def test_impossible_settings_are_refused():
+    with pytest.raises(DesignError, match="lam=1 is not a proportion"):
+        shares.storey(np.array([0.5]), 1.0)
+    with pytest.raises(DesignError, match="n_bins=1 is not a whole number of at least 2"):
+        shares.jiang_doerge(np.array([0.5]), n_bins=1)
+
+
+# ---------------------------------------------------------------- convex decreasing density
+def likeliest(p: np.ndarray) -> np.ndarray:
+    """Weights of the mixture, by least squares with weights of 0 or more (Wang 2007).
+
+    Each step maximises the second-order expansion of the likelihood, |S w - 2|² with sum 1, and
+    goes as far towards there as the likelihood rises.
+    """
+    rows = plain.components(p)
+    weights = np.full(len(rows), 1 / len(rows))
+    for _ in range(200):
+        density = weights @ rows
+        quadratic = np.vstack([(rows / density).T - 2, np.ones(len(rows))])
+        better = optimize.nnls(quadratic, np.append(np.zeros(len(p)), 1), maxiter=10_000)[0]
+        step, direction = 1.0, better / better.sum() - weights
+        while np.log((weights + step * direction) @ rows).sum() < np.log(density).sum():
+            step /= 2
+            if step < 1e-12:
+                return weights
+        weights = weights + step * direction
+    return weights
+
+
+@pytest.mark.parametrize("row", range(4))
+def test_convex_density_is_the_likeliest(row, monkeypatch):
+    """As another algorithm finds it, where both go on until nothing is left to gain."""
+    p = special.ndtr(np.random.default_rng(row).normal(-row, 1.0, 60))
+    weights, as_usual = likeliest(p), shares.langaas(p)
+    rows = plain.components(p)
+    assert (rows / (weights @ rows)).mean(axis=1).max() < 1 + 1e-9  # no component would add more
+    monkeypatch.setattr(shares, "TOLERANCE", 1e-12)
+    assert shares.langaas(p) == pytest.approx(weights[0], abs=1e-5)
+    assert as_usual == pytest.approx(weights[0], abs=np.sqrt(2 * TOLERANCE * len(p)))
+
+
+def test_uniform_scores_alone_are_the_uniform():
+    assert shares.langaas((np.arange(100) + 0.5) / 100) == pytest.approx(1)
+
+
+# ---------------------------------------------------------------- theory
+N, ERROR = 20, 0.02
+
+
+def test_means_for_uniform_p_values_are_exact():
+    """By p, of order statistics; Storey's of a binomial count."""
+    n_rep = replicates_to_catch(ERROR, sd=1.0, comparisons=3)
+    p, capped = np.random.default_rng(6).random((n_rep, N)), mean_capped(N)
+    harmonic = np.cumsum(1 / np.arange(1, N + 1))
+    later = np.floor(1.6 * np.arange(1, N + 1) + 0.5).astype(int)
+    count = np.arange(N + 1)
+    known = [
+        (capped * harmonic).mean(),
+        (capped[later[later <= N] - 1].sum() + (later > N).sum()) / N,
+        (np.minimum(2 * count / N, 1) * stats.binom.pmf(count, N, 0.5)).sum(),
+    ]
+    names = ("cfdr_by_p", "rfdr_by_p", "storey")
+    found = [float(ESTIMATORS[name](p).mean()) for name in names]
+    mcse = 1 / np.sqrt(n_rep)  # the spread of each is below 1
+    assert_within_mcse(found, known, mcse)
+    with pytest.raises(AssertionError, match="suspect the code"):  # order by NFDR is another law
+        assert_within_mcse([ESTIMATORS["cfdr"](p).mean()], known[:1], mcse)
