@@ -106,7 +106,7 @@ def _numbers(frame: "pd.DataFrame", path: Path, target: str) -> Table:
     """All columns as floats, the target last."""
     frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
     ordered = frame[[*(name for name in frame.columns if name != target), target]]
-    texts = [name for name in ordered if not pd.api.types.is_numeric_dtype(ordered[name])]
+    texts = [str(name) for name in ordered if not pd.api.types.is_numeric_dtype(ordered[name])]
     if texts:
         raise ConfigError(
             f"columns {', '.join(texts)} of {path.name} hold no numbers, and a network takes "

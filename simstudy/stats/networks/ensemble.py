@@ -69,7 +69,7 @@ def ensemble_predictions(
         trained.epoch(order.permuted(rows, axis=1))
         if epoch in training.epochs:
             said.append(trained.predict())
-    return centre + unit * np.stack(said)
+    return np.asarray(centre + unit * np.stack(said))
 
 
 def standardised(

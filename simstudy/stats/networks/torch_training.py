@@ -14,7 +14,6 @@ of torch, may differ in the last bit of a step; training carries such a bit on.
 
 # mypy: disable-error-code="no-any-return"
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -193,7 +192,7 @@ class _Parameters:
         return gradient, cls(gradient, weights)
 
 
-def _size(weights: Sequence[np.ndarray]) -> int:
+def _size(weights: Weights) -> int:
     """Parameters of all networks: weights, a scale and shift of each hidden unit, and a bias."""
     hidden = sum(layer.shape[2] for layer in weights[:-1])
     return sum(layer.size for layer in weights) + count_of(weights) * (2 * hidden + 1)
