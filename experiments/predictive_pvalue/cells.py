@@ -54,3 +54,11 @@ def methods_drawn(result: Result) -> dict[str, str]:
     """Methods of this run, with their words, in the order in which all figures have them."""
     there = result.plan.axes["method"]
     return {name: words for name, words in METHOD_WORDS.items() if name in there}
+
+
+def networks_drawn(result: Result) -> dict[str, str]:
+    """Those of them that are networks; LookupError where none is."""
+    found = {name: words for name, words in methods_drawn(result).items() if name in NETWORKS}
+    if not found:
+        raise LookupError("a network")
+    return found
