@@ -9,6 +9,8 @@
 Every experiment in `root` is run once, at smoke scale, into a temporary folder. `exact()` is held
 against up to 100 blocks of each study.
 
+An experiment whose data or libraries are not on this machine (it raises `NotHereError`) is skipped.
+
 What the contracts cannot see: columns that depend on the number of replicates asked for, or that
 are centred across the replicates of a block. `simulate` always gets `block_size`, and a block is
 part of the study's identity, so such rows are the same in every run and still not independent.
@@ -43,6 +45,7 @@ from simstudy.data.reads import watching
 from simstudy.engine.block import simulate_columns
 from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
 from simstudy.engine.workers import Workers
+from simstudy.errors import NotHereError
 from simstudy.figures.save import save_figure
 from simstudy.identity.names import identity
 from simstudy.identity.streams import Streams
@@ -102,6 +105,16 @@ class ExperimentContracts:
         """Have every test run once for each experiment on disk."""
         if "experiment" in metafunc.fixturenames:
             metafunc.parametrize("experiment", experiment_names(self.root), scope="class")
+
+    @pytest.fixture(autouse=True, scope="class")
+    @classmethod
+    def _here(cls, experiment: str) -> None:
+        """Skip, with its reason, an experiment whose data or libraries this machine has not."""
+        module = load_experiment(experiment, cls.root)
+        try:
+            module.study(module.Config())
+        except NotHereError as error:
+            pytest.skip(str(error))
 
     @pytest.fixture(scope="class")
     @classmethod

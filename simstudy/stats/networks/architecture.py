@@ -19,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 
 VARIANCE_FLOOR = 1e-3  # added to a batch's variance, in the squared units of a layer's output
 NEWEST = 0.1  # share of the latest batch in the means and variances that predictions use
@@ -79,7 +78,8 @@ class Training:
     epochs
         Passes over the data after which predictions are taken, ascending; the last ends training.
     batch_size
-        Observations in a mini-batch, at most: an epoch is cut into batches as equal as possible.
+        Observations in a mini-batch, at most, unless one would be left alone: an epoch is cut into
+        batches as equal as possible.
     learning_rate
         Of Adam.
     """
@@ -130,6 +130,3 @@ def first_rates(n_step: int, learning_rate: float) -> tuple[float, float]:
 def count_of(weights: Weights) -> int:
     """Networks side by side."""
     return len(weights[0])
-
-
-Predictions = Float[np.ndarray, "network obs"]

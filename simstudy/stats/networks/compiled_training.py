@@ -22,7 +22,8 @@ from simstudy.stats.networks.architecture import (
     first_rates,
 )
 
-Layer = Float[np.ndarray, "obs unit network"]
+Layers = list[np.ndarray]
+"""Each `(obs, unit, network)`."""
 
 
 class CompiledTrainer:
@@ -61,7 +62,7 @@ class CompiledTrainer:
         self.running = [self._remembered(scale.shape) for scale in self.values.scales]
         self.one, self.floor, self.newest = map(self._constant, (1.0, VARIANCE_FLOOR, NEWEST))
         self.n_step = 0
-        self._rooms: dict[int, list[Layer]] = {}
+        self._rooms: dict[int, Layers] = {}
 
     def _constant(self, value: Any) -> Any:
         return np.array(value, dtype=self.dtype)
@@ -70,7 +71,7 @@ class CompiledTrainer:
         """Means of 0 and variances of 1."""
         return np.stack([np.zeros(shape, self.dtype), np.ones(shape, self.dtype)])
 
-    def _room(self, n_obs: int) -> list[Layer]:
+    def _room(self, n_obs: int) -> Layers:
         """Inputs of each layer and what comes out, and normalised outputs, for so many at once."""
         if n_obs not in self._rooms:
             sizes = [*self.sizes, *self.sizes[1:-1]]
@@ -101,7 +102,7 @@ class CompiledTrainer:
         kernels.error_of(layers[n_layer], rows, self.y, v.bias, g.bias, self.one)
         self._backward(layers, roots)
 
-    def _backward(self, layers: list[Layer], roots: list[Any]) -> None:
+    def _backward(self, layers: Layers, roots: list[Any]) -> None:
         """Fill the gradients, from that of the last layer's output."""
         from simstudy.stats.networks import _training_kernels as kernels
 
