@@ -58,7 +58,8 @@ def ordered_as_printed(measured: ByNetwork) -> PerReplicate:
 def _as_printed(result: Result, column: str) -> Reproduced:
     measured = of_networks(result, column)
     gap = average(measured[:, 2] - measured[:, 0])
-    detail = f"Net 5 less Net 10 on average {gap.value:.3g} ± {2 * gap.mcse:.2g}"
+    said = f"Net 5 less Net 10 on average {gap.value:.3g} ± {2 * gap.mcse:.2g}"
+    detail = f"{said}; chance alone: 1/6 of replicates"
     return share(ordered_as_printed(measured), detail)
 
 
@@ -78,7 +79,9 @@ def _agree(result: Result) -> Reproduced:
 def _best_has_least_error(result: Result) -> Reproduced:
     """Whether the network with the largest RFDR has the least RMSE of the three."""
     best = of_networks(result, "rfdr").argmax(axis=1)
-    return share(best == of_networks(result, "rmse").argmin(axis=1), "chance alone: 1/3")
+    return share(
+        best == of_networks(result, "rmse").argmin(axis=1), "chance alone: 1/3 of replicates"
+    )
 
 
 # ---------------------------------------------------------------- what the numbers mean

@@ -32,7 +32,7 @@ from simstudy.trials.predictions import (
     Truth,
     residual_sd,
 )
-from tests.support import assert_within_mcse, critical_z
+from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 
 EPOCHS = (2, 3)
 TRIAL = Predictions(Friedman(n_feature=5), n_train=30, n_test=12, n_boot=(4, 6))
@@ -186,9 +186,14 @@ def test_the_truth_has_the_law_of_the_responses():
         np.testing.assert_allclose(found["log_p"][:, *place], expected, rtol=1e-12)
 
 
+TOO_NARROW = 0.9  # of the noise: the smallest error worth catching
+OFF = 0.5 - 2 / np.pi * np.arctan(TOO_NARROW)  # what it does to the mean of 2 Φ(-|Z| / 0.9)
+N_UNIFORM = replicates_to_catch(OFF, sd=np.sqrt(1 / 12), comparisons=2) // TRIAL.n_test + 1
+
+
 @pytest.mark.parametrize("method", [Truth(), TrueNulls()])
 def test_controls_are_uniform(method):
-    p = np.exp(asked(method, n_rep=200)["log_p"][:, 0, 0, 0]).ravel()
+    p = np.exp(asked(method, n_rep=N_UNIFORM)["log_p"][:, 0, 0, 0]).ravel()
     n = p.size
     for power in (1, 2):
         mean, square = 1 / (power + 1), 1 / (2 * power + 1)
@@ -196,10 +201,9 @@ def test_controls_are_uniform(method):
 
 
 def test_that_test_catches_a_spread_that_is_too_small():
-    """A tenth less than the noise."""
-    data = TRIAL.draw(streams(), 200)
+    data = TRIAL.draw(streams(), N_UNIFORM)
     mean = TRIAL.source.mean_of(data["features"][:, 30:])
-    p = 2 * stats.norm.sf(np.abs(data["y"][:, 30:] - mean) / 0.9).ravel()
+    p = 2 * stats.norm.sf(np.abs(data["y"][:, 30:] - mean) / TOO_NARROW).ravel()
     assert abs(p.mean() - 0.5) > critical_z(2) * np.sqrt(1 / 12 / p.size)
 
 
