@@ -212,6 +212,7 @@ def figure_distributions(result: Result) -> ggplot:
     return (
         figure
         + p9.facet_wrap("panel", scales="free_x", ncol=3)
+        + p9.theme(panel_spacing_x=0.03)  # so that ends of two scales do not touch
         + p9.guides(color=p9.guide_legend(ncol=2), shape=p9.guide_legend(ncol=2))
         + captions.titles(
             captions.BARS,
