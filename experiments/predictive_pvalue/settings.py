@@ -86,6 +86,7 @@ def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Stu
     ConfigError
         Where data or a library are not on this machine, or settings do not go together.
     """
+    epochs, n_boot = (ascending(name, getattr(config, name)) for name in ("epochs", "n_boot"))
     source = source_of(config)
     return Study(
         name=name,
@@ -94,13 +95,13 @@ def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Stu
             source=source,
             n_train=config.n_train,
             n_test=config.n_test,
-            n_boot=[ascending("n_boot", config.n_boot)],
+            n_boot=[n_boot],
             response=config.response,
         ),
         methods=methods_of(config, source),
         axes={
-            "epochs": tuple(map(str, ascending("epochs", config.epochs))),
-            "n_boot_models": tuple(map(str, config.n_boot)),
+            "epochs": tuple(map(str, epochs)),  # positions on an axis are names
+            "n_boot_models": tuple(map(str, n_boot)),
             "distribution": DISTRIBUTIONS,
         },
         vectors={"log_p": "n_test"},
@@ -132,10 +133,11 @@ def source_of(config: Options) -> Source:
 
 def ascending(name: str, values: Sequence[int]) -> tuple[int, ...]:
     """The values, refused where they do not ascend: the last one is what figure 1 shows."""
-    if list(values) != sorted(set(values)):
+    given, sorted_once = (str(list(v)).replace(" ", "") for v in (values, sorted({*values})))
+    if given != sorted_once:
         raise ConfigError(
-            f"{name}={list(values)} is not ascending, and the last one is what figure 1 is of: use "
-            f"{name}={sorted(set(values))}".replace(", ", ",")
+            f"{name}={given} is not ascending, and the last one is what figure 1 is of: use "
+            f"{name}={sorted_once}"
         )
     return tuple(values)
 
