@@ -299,9 +299,10 @@ class ExperimentContracts:
                 kind = kinds.setdefault(name, column.dtype.kind)
                 assert column.dtype.kind == kind, f"{name} is of kind {kind!r} in another block"
                 if column.ndim:
+                    shape = column.shape[1:-1] if name in study.vectors else column.shape[1:]
                     assert column.shape[0] == study.block_size, f"{name}: {column.shape}"
-                    assert column.shape[1:] in shapes, f"{name}: {column.shape}, axes {shapes[0]}"
-        everywhere = set.intersection(*names.values())
+                    assert shape in shapes, f"{name}: {column.shape}, axes {shapes[0]}"
+        everywhere = set.intersection(*names.values()) | set(study.derived)
         for measure in study.measures:
             lacking = set(measure.reads) - everywhere - {CONVERGED}
             assert not lacking, f"{measure.name} reads {lacking}, which simulate does not return"
