@@ -68,7 +68,7 @@ def test_every_module_has_its_layer():
 
 PACKAGES = (
     "measures", "figures", "dgps", "stats", "data", "identity", "store", "engine", "analysis",
-    "trials",
+    "trials", "applied",
 )  # fmt: skip
 FEW_RUNS_NEED = ("plotnine", "matplotlib", "numba", "sklearn", "scipy.stats", "rich", "joblib")
 NOTHING_TO_DO_NEEDS_NO = (*FEW_RUNS_NEED, "pandas", "pyarrow.compute", "scipy", "jaxtyping")

@@ -19,6 +19,8 @@ def help_for(project: Project, verb: str, arguments: Sequence[str]) -> str:
     chosen = [text.partition("=")[2] for text in arguments if text.startswith("experiment=")]
     if chosen:
         return "\n".join([*_head(verb or "run"), *_experiment(project, chosen[-1])])
+    if verb == "apply":
+        return "\n".join([*_head(verb), *_methods(arguments)])
     if verb in ("list", "new"):
         return "\n".join(_head(verb))
     if verb:
@@ -41,6 +43,22 @@ def _command() -> list[str]:
 
 def _head(verb: str) -> list[str]:
     return [VERBS[verb].usage, f"{VERBS[verb].help}.", ""]
+
+
+def _methods(arguments: Sequence[str]) -> list[str]:
+    """What may be applied to a file, each with its settings; only the one that is named."""
+    from simstudy.cli.apply import METHODS
+
+    named = {name: METHODS[name] for name in arguments if name in METHODS} or METHODS
+    told: list[str] = []
+    for name, method in named.items():
+        told += [
+            f"{name}: {method.help}",
+            f"  {method.example}",
+            *_columns(in_words(method.settings)),
+            "",
+        ]
+    return told[:-1]
 
 
 def _settings(project: Project) -> list[str]:

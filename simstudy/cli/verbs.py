@@ -212,6 +212,14 @@ def new(asked: Asked) -> int:
     return 0
 
 
+def apply(asked: Asked) -> int:
+    """Answer a question about a user's own file."""
+    from simstudy.cli.apply import apply_to_file
+
+    apply_to_file(asked.arguments)
+    return 0
+
+
 def _refuse_arguments(verb: str, asked: Asked) -> None:
     if asked.arguments:
         raise ConfigError(f"{verb} takes no arguments, and was given {' '.join(asked.arguments)}")
@@ -244,5 +252,10 @@ VERBS = {
         "draw one replicate again, by its address in failures.parquet, raising its error",
     ),
     "list": Verb(list_experiments, "simstudy list", "the experiments of this project"),
+    "apply": Verb(
+        apply,
+        "simstudy apply METHOD FILE [SETTING=VALUE ...]",
+        "a published method applied to a file of one's own: accuracy, thresholds",
+    ),
     "new": Verb(new, "simstudy new NAME", "lay out a project with a first study"),
 }

@@ -44,11 +44,12 @@ def said(capsys, *arguments, status: int = 0) -> str:
         ),
         (
             ["frobnicate"],
-            "frobnicate is no verb; there is: list, new, plan, replay, run, status, summarize",
+            "frobnicate is no verb; there is: apply, list, new, plan, replay, run, status, "
+            "summarize",
         ),
         (
             ["/tmp"],
-            "/tmp is no verb; there is: list, new, plan, replay, run, status, summarize",
+            "/tmp is no verb; there is: apply, list, new, plan, replay, run, status, summarize",
         ),
         (["list", "all"], "list takes no arguments, and was given all"),
         (

@@ -141,3 +141,8 @@ _unhashable_values_ _unhashable_values_map_ _use_args_ _value_repr_ _member_type
 """
 MADE_BY_PYTHON = frozenset(_PYTHONS.split())
 """Members of a class that follow from the others."""
+
+ABSTRACT = "__isabstractmethod__"
+"""Python's mark of a method that only others call by its name: it computes nothing. A decorator
+may have put it on a wrapper that checks types, in one process and not in another.
+"""

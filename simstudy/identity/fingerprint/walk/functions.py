@@ -17,7 +17,7 @@ from simstudy.identity.fingerprint.objects import (
 )
 from simstudy.identity.fingerprint.walk.notes import Walk, hash_of
 from simstudy.identity.fingerprint.walk.references import references
-from simstudy.identity.fingerprint.what_counts import WELL_KNOWN, is_passed_over
+from simstudy.identity.fingerprint.what_counts import ABSTRACT, WELL_KNOWN, is_passed_over
 
 
 def function_token(walk: Walk, function: FunctionType) -> str:
@@ -43,7 +43,8 @@ def function_token(walk: Walk, function: FunctionType) -> str:
 def made_with(walk: Walk, function: FunctionType, where: str) -> str:
     """Defaults, closed-over values and attributes."""
     defaults = (function.__defaults__, function.__kwdefaults__)
-    return walk.tokens([*defaults, cells_of(function), vars(function)], where, between="|")
+    attributes = {name: value for name, value in vars(function).items() if name != ABSTRACT}
+    return walk.tokens([*defaults, cells_of(function), attributes], where, between="|")
 
 
 def method_token(walk: Walk, function: FunctionType, kind: type, where: str) -> str:

@@ -1,0 +1,1 @@
+"""Accuracies held against a recorded reference: study, figures and claims."""

@@ -1,0 +1,238 @@
+"""Figures of `accuracy_scores`: functions of its stored results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.dgps.prompts import (
+    BinaryScores,
+    BoundedScores,
+    GaussianScores,
+    PerplexityScores,
+    ScoreDistribution,
+)
+from simstudy.figures import caption, captions, colors_of, in_order, measure_curves, with_labels
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.stats.accuracy.design import (
+    detectable_effect,
+    level_given_reference,
+    rejection_probability,
+    standard_error,
+)
+from simstudy.trials.score_checks import ScoreCheck
+
+SCORES: dict[str, ScoreDistribution] = {
+    "normal": GaussianScores(),
+    "binary": BinaryScores(mean=0.8),
+    "bounded": BoundedScores(mean=0.2, precision=6.0),
+    "perplexity": PerplexityScores(mean=20.0, spread=1.0),
+}
+WORDS = {
+    "normal": "normal",
+    "binary": "right or wrong",
+    "bounded": "bounded, skewed",
+    "perplexity": "perplexity",
+}
+METHOD_WORDS = {
+    "z": "z, right σ",
+    "z_sigma_small": "z, 0.8 σ",
+    "z_sigma_large": "z, 1.25 σ",
+    "z_pilot_32": "z, σ of a pilot of 32",
+    "z_pilot_256": "z, σ of a pilot of 256",
+    "t": "t",
+    "paired_z": "paired z",
+    "paired_t": "paired t",
+}
+COLORS = colors_of(METHOD_WORDS.values())
+SIGMA = ("z", "z_sigma_small", "z_sigma_large", "z_pilot_32", "z_pilot_256", "t")
+PAIRED = ("z", "t", "paired_z", "paired_t")
+NORMAL_THEORY = "Solid lines: theory of normal scores."
+RATES = {"level": "type-I error", "power": "power"}
+
+
+def sigma_figure(result: Result) -> ggplot:
+    """Type-I error and power by n and distribution, for each treatment of σ."""
+    rows = _redrawn(result, SIGMA)
+    rows = rows[rows["correlation"] == 0]
+    size = "scores in each run, n"
+    figure = _by_rate(rows, "n", SIGMA, log_x=True)
+    return figure + captions.titles(x=size, y="share of checks that fail", size=(11, 6.4))
+
+
+def pairing_figure(result: Result) -> ggplot:
+    """Type-I error and power by the correlation of the scores of one prompt, at one n."""
+    n = _middle_n(result)
+    rows = _redrawn(result, PAIRED)
+    rows = rows[rows["n"] == n]
+    theory = _normal_theory(rows, n, result.plan.scenarios[0])
+    figure = _by_rate(rows, "correlation", PAIRED, exact=theory)
+    words = p9.labs(caption=caption(NORMAL_THEORY, _without_lines(figure)))
+    title = f"correlation of the two scores of a prompt, n = {n}"
+    size = captions.titles(x=title, y="share of checks that fail", size=(11, 6.4))
+    return figure + size + words + _at_correlations(rows)
+
+
+def _normal_theory(rows: pd.DataFrame, n: int, about: ScoreCheck) -> pd.DataFrame:
+    """Of both z tests: the one without the correlation in its standard error, and with it."""
+    correlation = np.linspace(rows["correlation"].min(), rows["correlation"].max(), 201)
+    true, independent = standard_error(1.0, n, correlation=correlation), standard_error(1.0, n)
+    effects = {"type-I error": 0.0, "power": detectable_effect(about.alpha, about.beta, 1.0, n)}
+    methods = {METHOD_WORDS["z"]: independent, METHOD_WORDS["paired_z"]: true}
+    return pd.concat(
+        pd.DataFrame(
+            {
+                "correlation": correlation,
+                "exact": rejection_probability(about.alpha, assumed, true, effect),
+                "method": method,
+                "rate": rate,
+                "scores": scores,
+                "measure": "rejection_rate",
+            }
+        )
+        for method, assumed in methods.items()
+        for rate, effect in effects.items()
+        for scores in rows["scores"].unique()
+    )
+
+
+def _at_correlations(rows: pd.DataFrame) -> object:
+    places = sorted(rows["correlation"].unique())
+    return p9.scale_x_continuous(breaks=places, labels=[f"{place:g}" for place in places])
+
+
+def saving_figure(result: Result) -> ggplot:
+    """Power at the n that a paired test needs, by the correlation that it needs it for."""
+    rows = _labelled(result, PAIRED)
+    n_full = saved_from(result)
+    rows = rows[rows["reference"].isna() & (rows["detectable_at"] == n_full)]
+    smallest = rows.groupby(["scores", "correlation"], observed=True)["n"].transform("min")
+    rows = rows[rows["n"] == smallest]
+    figure = measure_curves(
+        rows.drop(columns="n"), x="correlation", y="rejection_rate", color="method",
+        panel="scores", nominal=1 - result.plan.scenarios[0].beta, exact=False,
+        colors=_colors(PAIRED),
+    )  # fmt: skip
+    sizes = dict(sorted(zip(rows["correlation"], rows["n"], strict=True)))
+    said = ", ".join(f"{n} at {rho:g}" for rho, n in sizes.items())
+    effect = f"The effect is that which z detects on {n_full} other prompts; n is {said}."
+    title = "correlation; n is (1 − correlation) times as large"
+    words = p9.labs(caption=caption(figure.labels.caption, effect))
+    size = captions.titles(x=title, y="power", size=(11, 5))
+    return figure + size + words + _at_correlations(rows)
+
+
+def reference_figure(result: Result) -> ggplot:
+    """Type-I error of the z test given the reference, by how lucky that was."""
+    rows = _labelled(result, ("z",))
+    rows = rows[rows["reference"].notna()]
+    if rows.empty:
+        raise LookupError("a reference that is fixed")
+    rows = _with_luck(rows, result).drop(columns=["reference", "method"])
+    alpha = result.plan.scenarios[0].alpha
+    figure = measure_curves(
+        rows, x="luck", y="rejection_rate", color="scores", panel="n", nominal=alpha,
+        exact=_given_reference(rows, alpha), joined=False, apart=False,
+    )  # fmt: skip
+    title = "reference better than the truth by so many of its standard errors"
+    words = p9.labs(caption=caption(NORMAL_THEORY, _without_lines(figure)))
+    size = captions.titles(x=title, y="type-I error of z, given the reference", size=(9, 4.6))
+    return figure + size + words
+
+
+def _given_reference(rows: pd.DataFrame, alpha: float) -> pd.DataFrame:
+    """Φ(√2·Φ⁻¹(alpha) + luck), the same for every n."""
+    luck = np.linspace(rows["luck"].min(), rows["luck"].max(), 101)
+    line = {"luck": luck, "exact": level_given_reference(alpha, luck), "measure": "rejection_rate"}
+    return pd.concat(pd.DataFrame({**line, "n": n}) for n in rows["n"].unique())
+
+
+def _without_lines(figure: ggplot) -> str:
+    """What the figure says beneath, but for whose theory its lines are."""
+    return str(figure.labels.caption).replace("\n", " ").replace(captions.LINES + " ", "")
+
+
+FIGURES = {
+    "sigma": sigma_figure,
+    "pairing": pairing_figure,
+    "saving": saving_figure,
+    "reference": reference_figure,
+}
+
+
+# ---------------------------------------------------------------- parts
+def saved_from(result: Result) -> int:
+    """Scores of the z test whose effect paired tests are to detect with fewer prompts."""
+    found = [
+        each.detectable_at
+        for each in result.plan.scenarios
+        if each.reference is None and each.detectable_at not in (0, each.n)
+    ]
+    if not found:
+        raise LookupError("paired tests with fewer prompts")
+    return int(found[0])
+
+
+def _middle_n(result: Result) -> int:
+    """The n that has been saved from, where there is one with its own effect; else the largest."""
+    sizes = {each.n for each in result.plan.scenarios if each.detectable_at == each.n}
+    wanted = saved_from(result)
+    return wanted if wanted in sizes else max(sizes)
+
+
+def _by_rate(
+    rows: pd.DataFrame,
+    x: str,
+    methods: tuple[str, ...],
+    *,
+    exact: bool | pd.DataFrame = True,
+    log_x: bool = False,
+) -> ggplot:
+    """Both error rates over a factor, a panel for each distribution."""
+    figure = measure_curves(
+        rows.drop(columns="detectable_at"), x=x, y="rejection_rate", color="method",
+        panel="scores", rows="rate", nominal="asked", exact=exact, log_x=log_x,
+        colors=_colors(methods),
+    )  # fmt: skip
+    return figure + p9.facet_grid(rows="rows", cols="panel", scales="free_y")
+
+
+def _redrawn(result: Result, methods: tuple[str, ...]) -> pd.DataFrame:
+    """Rows of checks that are not worse, or worse by what their own n detects."""
+    rows = _labelled(result, methods)
+    own_effect = rows["detectable_at"].isin([0]) | (rows["detectable_at"] == rows["n"])
+    rows = rows[rows["reference"].isna() & own_effect]
+    is_level = rows["detectable_at"] == 0
+    scenario = result.plan.scenarios[0]
+    return rows.assign(
+        rate=in_order(np.where(is_level, "level", "power"), RATES),
+        asked=np.where(is_level, scenario.alpha, 1 - scenario.beta),
+    )
+
+
+def _labelled(result: Result, methods: tuple[str, ...]) -> pd.DataFrame:
+    """Rows of failures by these methods, with words."""
+    rows = result.summary
+    rows = rows[(rows["measure"] == "rejection_rate") & rows["method"].isin(methods)]
+    labels = {SCORES[name]: words for name, words in WORDS.items()}
+    named = with_labels(rows, result.plan.scenarios, scores=labels)
+    return named.assign(method=in_order(rows["method"], {m: METHOD_WORDS[m] for m in methods}))
+
+
+def _with_luck(rows: pd.DataFrame, result: Result) -> pd.DataFrame:
+    """Of rows with a fixed reference, by how many standard errors it is better than the truth."""
+    words = {SCORES[name]: said for name, said in WORDS.items()}
+    luck = {
+        (words[each.scores], each.n, each.reference): each.luck
+        for each in result.plan.scenarios
+        if each.reference is not None
+    }
+    places = zip(rows["scores"], rows["n"], rows["reference"], strict=True)
+    return rows.assign(luck=[luck[place] for place in places])
+
+
+def _colors(methods: tuple[str, ...]) -> Mapping[str, str]:
+    return {METHOD_WORDS[name]: COLORS[METHOD_WORDS[name]] for name in methods}

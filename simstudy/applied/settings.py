@@ -1,0 +1,72 @@
+"""What one may ask, with ranges: settings of the command line, checked in Python too."""
+
+from dataclasses import dataclass
+
+from simstudy.applied.choice import TEST_NAMES
+from simstudy.options import option
+
+AUTO = "auto"
+LEAST_ERROR = 1e-4  # rate: at 1e-6 SciPy's noncentral t is wrong with one degree of freedom
+ALPHA = "chance that an unchanged candidate fails"
+BETA = "chance that a candidate worse by theta passes"
+THETA = "how much worse matters, in the units of the scores"
+SIGMA = "standard deviation of one score, where it is known"
+CORRELATION = "of the two scores of a prompt"
+LOWER = "whether smaller scores are better; else by the metric's name"
+
+
+@dataclass
+class Columns:
+    """Where scores stand in a file."""
+
+    reference: str = option(
+        "column of the reference's scores, or with model= its name", default="reference"
+    )
+    candidate: str = option("the same of the candidate", default="candidate")
+    model: str | None = option("column that names the model, where scores of both are in one")
+    score: str | None = option("column of the scores, with model=; else score")
+    prompt: str | None = option("column that names the prompt, with model=")
+
+
+@dataclass
+class Question:
+    """What is asked of scores.
+
+    Without options that are given, what the scores themselves suggest.
+    """
+
+    paired: str = option(
+        "whether a row is one prompt", default=AUTO, one_of=(AUTO, "true", "false")
+    )
+    test: str = option("how they are compared", default=AUTO, one_of=(AUTO, *TEST_NAMES))
+    alpha: float = option(ALPHA, default=0.05, at_least=LEAST_ERROR, below=0.5)
+    beta: float = option(BETA, default=0.2, at_least=LEAST_ERROR, below=0.5)
+    theta: float | None = option(THETA, above=0)
+    sigma: float | None = option(SIGMA, above=0)
+    correlation: float | None = option(CORRELATION, at_least=-1, below=1)
+    metric: str = option("what the scores are", default="score")
+    lower_is_better: bool | None = option(LOWER)
+    same_scale: bool = option("do not ask whether one column is per cent", default=False)
+
+
+@dataclass
+class AccuracySettings(Question, Columns):
+    """Every key of `simstudy apply accuracy`; those of the file first."""
+
+    out: str | None = option("folder for the answer and its figure")
+
+
+@dataclass
+class ThresholdSettings:
+    """Every key of `simstudy apply thresholds`: defaults for what the table leaves blank."""
+
+    alpha: float | None = option(ALPHA, default=0.05, above=0, below=1)
+    beta: float | None = option(BETA, default=0.2, above=0, below=1)
+    sigma: float | None = option("standard deviation of one score", above=0)
+    n: int | None = option("scores of the reference, and as many of a check", at_least=1)
+    theta: float | None = option(THETA, above=0)
+    reference: float | None = option("recorded mean")
+    correlation: float | None = option(CORRELATION, default=0.0, at_least=-1, below=1)
+    metric: str | None = option("what the scores are")
+    lower_is_better: bool | None = option(LOWER)
+    out: str | None = option("folder for the table")

@@ -1,0 +1,118 @@
+"""Published methods applied to a user's own file: `simstudy apply accuracy scores.csv ...`."""
+
+import re
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simstudy.applied.settings import AccuracySettings, ThresholdSettings
+from simstudy.errors import ConfigError, nearest
+from simstudy.options import build
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+class Method(NamedTuple):
+    """What may be applied: its settings, what prints its answer, and what it is for."""
+
+    settings: type[Any]
+    answer: Callable[[Path, Any], None]
+    help: str
+    example: str
+
+
+def apply_to_file(arguments: Sequence[str]) -> None:
+    """Print a method's answer for a file, and write it where `out=` says so.
+
+    Raises
+    ------
+    SimstudyError
+        In one line, for anything that makes no sense.
+    """
+    words = [text for text in arguments if "=" not in text]
+    method, path = _method_and_file(words)
+    given = [text for text in arguments if "=" in text]
+    method.answer(path, build(method.settings, _values(given, method.settings)))
+
+
+def _method_and_file(words: Sequence[str]) -> tuple[Method, Path]:
+    if not words:
+        raise ConfigError(f"apply takes a method and a file, as in {METHODS['accuracy'].example}")
+    name, *files = words
+    if name not in METHODS:
+        raise ConfigError(f"{name} is no method to apply; {nearest(name, METHODS)}")
+    method = METHODS[name]
+    if len(files) != 1:
+        raise ConfigError(
+            f"apply {name} takes one file, and was given {' '.join(files) or 'none'}: "
+            f"{method.example}"
+        )
+    return method, Path(files[0])
+
+
+def _values(given: Sequence[str], settings: type[Any]) -> dict[str, Any]:
+    """Values of settings, as their types have them; what is of another type stays text."""
+    hints, values = typing.get_type_hints(settings), dict[str, Any]()
+    for text in given:
+        name, _, value = text.partition("=")
+        if name in values:
+            raise ConfigError(f"{text}: {name} was given already; say each setting once")
+        if not value:
+            raise ConfigError(f"{text} is empty: leave {name} out, or say {name}=VALUE")
+        values[name] = _value(value, hints.get(name, str))
+    return values
+
+
+def _value(text: str, hint: Any) -> Any:
+    kinds = typing.get_args(hint) or (hint,)
+    if bool in kinds:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    is_number = int in kinds or float in kinds
+    return float(text) if is_number and NUMBER.fullmatch(text) else text
+
+
+# ---------------------------------------------------------------- the methods
+def _accuracy(path: Path, settings: AccuracySettings) -> None:
+    from simstudy.applied.answer_folder import write_check
+    from simstudy.applied.score_files import check_file
+
+    answered = check_file(path, settings)
+    written = write_check(answered, settings) if settings.out else None
+    _say(str(answered.check), written)
+
+
+def _thresholds(path: Path, settings: ThresholdSettings) -> None:
+    from simstudy.applied.answer_folder import write_table
+    from simstudy.applied.task_files import answer_tasks
+    from simstudy.applied.wording import table_in_words
+
+    answered = answer_tasks(path, settings)
+    text = table_in_words(answered.table)
+    _say(text, write_table(answered, settings, text) if settings.out else None)
+
+
+def _say(answer: str, written: Any) -> None:
+    """The answer, and where its files are: last, so that a refusal is all that is said."""
+    print(answer)
+    if written is None:
+        return
+    if written.no_figure:
+        print(f"no figure was drawn: {written.no_figure}")
+    print(f"written to {written.folder}")
+
+
+METHODS: Mapping[str, Method] = {
+    "accuracy": Method(
+        AccuracySettings,
+        _accuracy,
+        "is a candidate less accurate than the reference? A CSV file with the scores of both",
+        "simstudy apply accuracy scores.csv reference=COLUMN candidate=COLUMN [SETTING=VALUE ...]",
+    ),
+    "thresholds": Method(
+        ThresholdSettings,
+        _thresholds,
+        "thresholds and sample sizes of many tasks: a CSV file with a row for each",
+        "simstudy apply thresholds tasks.csv [DEFAULT=VALUE ...]",
+    ),
+}

@@ -1,0 +1,133 @@
+"""Arguments of accuracy tests that make no sense, refused."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from simstudy.errors import DesignError
+from simstudy.shapes import Float
+from simstudy.stats.arguments import check_count, check_proportion
+
+Real = Float[np.ndarray, "..."]
+
+
+def check_finite(name: str, value: ArrayLike, meaning: str) -> None:
+    """Refuse infinities and NaN, naming the first."""
+    values = np.atleast_1d(np.asarray(value, dtype=float))
+    bad = ~np.isfinite(values)
+    if bad.any():
+        raise DesignError(
+            f"{name}={values[bad].flat[0]:g} is not finite, so {meaning} is not defined. Give "
+            f"{name} as a number, and leave out what has none."
+        )
+
+
+def check_positive(name: str, value: ArrayLike, meaning: str) -> None:
+    """Refuse what is not above 0 or not finite, naming the first."""
+    values = np.atleast_1d(np.asarray(value, dtype=float))
+    bad = ~((values > 0) & np.isfinite(values))
+    if bad.any():
+        raise DesignError(
+            f"{name}={values[bad].flat[0]:g} is not positive and finite, so {meaning} is not "
+            f"defined. Give {name} > 0, in the units of the scores."
+        )
+
+
+def check_not_negative(name: str, value: ArrayLike, meaning: str) -> None:
+    """Refuse what is below 0 or not finite, naming the first."""
+    values = np.atleast_1d(np.asarray(value, dtype=float))
+    bad = ~((values >= 0) & np.isfinite(values))
+    if bad.any():
+        raise DesignError(
+            f"{name}={values[bad].flat[0]:g} is negative or not finite, so {meaning} is not "
+            f"defined. Give {name} >= 0, in the units of the scores."
+        )
+
+
+def check_sizes(n: ArrayLike, n_check: ArrayLike | None, *, least: int = 1) -> None:
+    """Refuse numbers of scores that are not whole, or too few."""
+    check_count("n", n, least=least, meaning="the reference's mean")
+    if n_check is not None:
+        check_count("n_check", n_check, least=least, meaning="the check's mean")
+
+
+def check_correlation(correlation: ArrayLike, n_check: ArrayLike | None) -> None:
+    """Refuse what is no correlation of two scores that differ, and one of different prompts."""
+    values = np.atleast_1d(np.asarray(correlation, dtype=float))
+    bad = ~((values >= -1) & (values < 1))
+    if bad.any():
+        raise DesignError(
+            f"correlation={values[bad].flat[0]:g} is not in [-1, 1), so the mean difference has no "
+            "spread to test against: at 1 every difference is real. Give that of the two scores "
+            "of one prompt, or 0 for different prompts."
+        )
+    if n_check is not None and values.any():
+        raise DesignError(
+            f"correlation={values[values != 0][0]:g} together with n_check: only scores of the "
+            "same prompts correlate, and then there are as many of both. Leave out n_check, or "
+            "give correlation=0."
+        )
+
+
+def check_errors(alpha: ArrayLike, beta: ArrayLike) -> None:
+    """Refuse rates that a test reaches without any data."""
+    check_proportion("alpha", alpha, "a test of that level")
+    check_proportion("beta", beta, "a requirement")
+    alpha, beta = np.broadcast_arrays(np.atleast_1d(alpha), beta)
+    bad = alpha + beta >= 1
+    if bad.any():
+        raise DesignError(
+            f"alpha={alpha[bad].flat[0]:g} and beta={beta[bad].flat[0]:g} add up to 1 or more, so "
+            "a coin has these error rates without a single score, and nothing has to be "
+            "detectable. Give alpha + beta < 1."
+        )
+
+
+def check_counts_within(name: str, counts: ArrayLike, n: ArrayLike) -> None:
+    """Refuse counts outside 0 to n, and those that are not whole."""
+    check_count(name, counts, least=0, meaning="a result")
+    given, most = np.broadcast_arrays(np.atleast_1d(counts), n)
+    if (given > most).any():
+        count, limit = given[given > most][0], most[given > most][0]
+        raise DesignError(
+            f"{name}={count:g} is more than the {limit:g} there are, so it is no result. Give "
+            f"counts of at most {limit:g}."
+        )
+
+
+def check_critical(critical: ArrayLike, length: int, least: int, most: int) -> None:
+    """Refuse lists of critical counts that belong to another design."""
+    counts = np.asarray(critical)
+    if counts.shape != (length,):
+        raise DesignError(
+            f"critical counts of shape {counts.shape} do not fit a design with {length} results of "
+            "what they are listed for. Take critical and n from the same design."
+        )
+    outside = (counts < least) | (counts > most)
+    if outside.any():
+        raise DesignError(
+            f"a critical count of {counts[outside][0]} is not within {least} to {most}, as "
+            "those of this design are. Take critical and n from the same design."
+        )
+
+
+def check_probability(name: str, value: ArrayLike) -> None:
+    """Refuse anything outside the closed interval [0, 1], naming the first offender."""
+    values = np.atleast_1d(np.asarray(value, dtype=float))
+    outside = ~((values >= 0) & (values <= 1))
+    if outside.any():
+        raise DesignError(
+            f"{name}={values[outside].flat[0]:g} is not a probability, so there is no chance of "
+            f"anything to compute. Give {name} between 0 and 1 (0.95, not 95)."
+        )
+
+
+def sign_of_better(lower_is_better: bool) -> float:
+    """What scores are multiplied by so that higher is better."""
+    return -1.0 if lower_is_better else 1.0
+
+
+def plain(value: Any) -> Any:
+    """A number where there are no axes, the array elsewhere."""
+    return np.asarray(value)[()]

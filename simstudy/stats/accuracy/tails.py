@@ -1,0 +1,98 @@
+"""Probabilities of counts, many at a time: binomial masses, tails of the hypergeometric law."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Float, Int
+
+Real = Float[np.ndarray, "..."]
+Count = Int[np.ndarray, "..."]
+EPS = float(np.finfo(float).eps)
+
+
+class Tail(NamedTuple):
+    """Probability of less than a count, and of the count itself."""
+
+    below: Real
+    at: Real
+
+
+def roundings(n_trials: int) -> float:
+    """Relative error of probabilities here: that of nine log factorials in the exponent, twice.
+
+    p-values that agree so far are ties: of tables that mirror each other, or of a p-value that is
+    alpha itself (1/20, the least of three trials against three).
+    """
+    return 18 * EPS * float(1 + special.gammaln(n_trials + 2))
+
+
+def log_choose(n: Count, k: Count) -> Real:
+    """Log of the binomial coefficient."""
+    ways = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+    return np.asarray(ways)
+
+
+def over_root(difference: np.ndarray, variance: np.ndarray) -> Real:
+    """The difference in standard errors: infinite where there is none, and 0 for 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(difference == 0, 0.0, difference / np.sqrt(variance))
+
+
+def student_cdf(df: np.ndarray, t: np.ndarray) -> Real:
+    """The distribution function of Student's law, also at infinity."""
+    return np.asarray(np.where(np.isinf(t), t > 0, special.stdtr(df, t)))
+
+
+def binomial_masses(n: int, p: Float[np.ndarray, " point"]) -> Float[np.ndarray, "point successes"]:
+    """P(Binomial(n, p) = k) for every k = 0, …, n; p may be 0 or 1."""
+    k, p = np.arange(n + 1), p[:, np.newaxis]
+    with np.errstate(under="ignore"):
+        mass = np.exp(
+            log_choose(np.asarray(n), k) + special.xlogy(k, p) + special.xlog1py(n - k, -p)
+        )
+    return np.asarray(mass)
+
+
+def hypergeometric_tail(k: Count, successes: Count, n: Count, n_check: Count) -> Tail:
+    """Of the successes of the check, given those of both, all with one probability.
+
+    Parameters
+    ----------
+    k
+        Successes of the check; possible ones.
+    successes
+        Of reference and check together.
+    n, n_check
+        Trials of each.
+
+    Returns
+    -------
+    Tail
+        Summed from the count outwards, from the side of the mode where masses fall, with their
+        exact ratios: as many steps as nine standard deviations have counts.
+    """
+    k, successes, n, n_check = np.broadcast_arrays(k, successes, n, n_check)
+    with np.errstate(under="ignore"):
+        at = np.exp(
+            log_choose(n_check, k)
+            + log_choose(n, successes - k)
+            - log_choose(n + n_check, successes)
+        )
+        above_mean = k * (n + n_check) > successes * n_check
+        count = np.where(above_mean, n_check - k, k)
+        of_all = np.where(above_mean, n + n_check - successes, successes)
+        outwards = at * _sum_of_ratios(count, of_all, n, n_check)
+    return Tail(np.where(above_mean, np.maximum(1 - at - outwards, 0.0), outwards), at)
+
+
+def _sum_of_ratios(k: Count, successes: Count, n: Count, n_check: Count) -> Real:
+    """All masses below that of k, over it; k is at most the mean, so that they fall."""
+    term, total, step = np.ones(k.shape), np.zeros(k.shape), 0
+    while (term > EPS / 1024 * total).any():  # what is left is some multiples of the last term
+        at = np.maximum(k - step, 0)
+        down = at * np.maximum(n - successes + at, 0.0)
+        term = term * down / ((n_check - at + 1.0) * (successes - at + 1.0))
+        total, step = total + term, step + 1
+    return total

@@ -1,0 +1,101 @@
+"""Blocks drawn in any order, here and in a process of their own, and whether they are the same."""
+
+import functools
+import os
+import pickle
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from simstudy.engine.block import simulate_columns
+from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
+from simstudy.lazy.scipy import special
+from simstudy.store.layout import ERROR
+from simstudy.study import Study
+
+COINCIDENCE = 1e-5  # chance that a column which varies is the same in two blocks
+
+Drawn = Mapping[tuple[str, int], Mapping[str, np.ndarray]]
+"""Columns as `simulate` returned them, by scenario key and block."""
+
+
+def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Drawn:
+    """Blocks drawn in this order, each a place among the scenarios and a number."""
+    plan = study.plan(seed).drawn
+    keys = list(plan.keys)
+    columns = {}
+    with one_thread_each():
+        for place, block in places:
+            scenario = plan.keys[keys[place]]
+            drawing = functools.partial(simulate_columns, plan, scenario, block)
+            columns[keys[place], block] = drawn_with_one_thread(drawing)
+    return {address: _without_errors(found) for address, found in columns.items()}
+
+
+def _without_errors(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The columns that `simulate` returned itself."""
+    return {name: column for name, column in columns.items() if name != ERROR}
+
+
+def draw_elsewhere(root: Path, experiment: str) -> dict[str, np.ndarray]:
+    """The first block of the last scenario, drawn in a new process."""
+    paths = os.pathsep.join(map(str, [root, Path(__file__).parents[2], *sys.path]))
+    made = subprocess.run(
+        [sys.executable, "-c", _ELSEWHERE, experiment, str(root)],
+        env=os.environ | {"PYTHONPATH": paths}, cwd=root, capture_output=True, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr.decode(errors="replace")
+    columns: dict[str, np.ndarray] = pickle.loads(made.stdout.rpartition(_MARK)[2])
+    return columns
+
+
+_MARK = b"columns of a block:"
+_ELSEWHERE = f"""
+import pickle, sys
+from pathlib import Path
+from simstudy.cli.experiments import load_experiment
+from simstudy.testing.drawn import draw
+module = load_experiment(sys.argv[1], Path(sys.argv[2]))
+(columns,) = draw(module.study(module.Config()), [(-1, 0)]).values()
+sys.stdout.buffer.write({_MARK!r} + pickle.dumps(columns))
+"""
+
+
+def same_bits(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two columns are the same to the last bit, with their type and shape."""
+    alike = first.dtype == second.dtype and first.shape == second.shape
+    return alike and (
+        bool((first == second).all())
+        if first.dtype == object
+        else first.tobytes() == second.tobytes()
+    )
+
+
+def repeats(block: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
+    """Whether two blocks are the same in all that varies, and chance does not explain it."""
+    telling = [name for name, column in block.items() if _coincidence(column) < COINCIDENCE]
+    return bool(telling) and all(
+        name in other and same_bits(block[name], other[name]) for name in telling
+    )
+
+
+def _coincidence(column: np.ndarray) -> float:
+    """Chance that a block with the same replicates has them in the same order.
+
+    One over the number of their different orders, n! / (n_1! n_2! ...), where n_i replicates have
+    the i-th value: 1 for a column that is constant.
+    """
+    if not column.ndim:
+        return 1.0
+    counts = np.array(list(Counter(row.tobytes() for row in _as_text(column)).values()))
+    return float(np.exp(special.gammaln(counts + 1).sum() - special.gammaln(counts.sum() + 1)))
+
+
+def _as_text(column: np.ndarray) -> np.ndarray:
+    """A row of comparable bytes for each replicate: an object has those of its text."""
+    rows = column.reshape(len(column), -1)
+    return rows.astype(str) if rows.dtype == object else np.ascontiguousarray(rows)

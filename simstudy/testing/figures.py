@@ -1,0 +1,88 @@
+"""A figure drawn from what is stored, where everything else is refused."""
+
+import functools
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from simstudy.analysis.result import Result
+from simstudy.data.readers import reader_of
+from simstudy.data.reads import watching
+from simstudy.figures.save import save_figure
+from simstudy.identity.streams import Streams
+from simstudy.study import Study
+
+
+class DrawsReplicatesError(BaseException):
+    """Raised in a figure that simulates; no `except Exception` of the figure's own holds it."""
+
+
+_listed_by: list[list[str]] = []  # folders that the project's code lists, while somebody watches
+
+
+def _note_listing(event: str, arguments: tuple[Any, ...]) -> None:
+    if _listed_by and event in ("os.listdir", "os.scandir") and reader_of(sys._getframe(1)):
+        _listed_by[-1].append(os.path.abspath(os.fsdecode(arguments[0] or ".")))
+
+
+@functools.cache
+def _install_listing() -> None:
+    """Once: an audit hook cannot be taken away."""
+    sys.addaudithook(_note_listing)
+
+
+def drawn_alone(result: Result, name: str, folder: Path) -> tuple[bytes, bytes]:
+    """A figure's files, drawn where nothing but the result may be used."""
+    with _only_what_is_stored(name, {type(each) for each in result.plan.scenarios}):
+        save_figure(result.figure(name), folder, name)
+    return saved(folder, name)
+
+
+def saved(folder: Path, name: str) -> tuple[bytes, bytes]:
+    png, svg = (folder / f"{name}.{ending}" for ending in ("png", "svg"))
+    return png.read_bytes(), svg.read_bytes()
+
+
+@contextmanager
+def _only_what_is_stored(figure: str, kinds: set[type]) -> Iterator[None]:
+    """Refuse to simulate, to run, and to read; also where the figure swallows the error.
+
+    What is read in C without a word to Python (by pyarrow, say) is not seen.
+    """
+    drawing: list[str] = []
+    listed: list[str] = []
+    refused = [
+        *((kind, "draw" if hasattr(kind, "draw") else "simulate") for kind in kinds),
+        (Study, "run"),
+        (Streams, "__call__"),
+    ]
+    _install_listing()
+    with ExitStack() as patches, watching() as read:
+        for kind, method in refused:
+            refusing = functools.partial(_refuse_drawing, drawing, f"{kind.__name__}.{method}")
+            patches.enter_context(mock.patch.object(kind, method, refusing))
+        _listed_by.append(listed)
+        patches.callback(_listed_by.remove, listed)
+        with suppress(DrawsReplicatesError):  # it is noted, and said below
+            yield
+    assert not drawing, (
+        f"figure {figure} draws replicates again, by {drawing[0]}: a figure is a function of what "
+        "is stored. Return what it needs as columns of simulate"
+    )
+    assert not read, (
+        f"figure {figure} reads {read[0]}, which is no part of the result: its pictures would "
+        "change with that file, unnoticed. Return what it needs as columns of simulate"
+    )
+    assert not listed, (
+        f"figure {figure} lists the folder {listed[0]}: its pictures would change with what lies "
+        "there, unnoticed. Use nothing but the result"
+    )
+
+
+def _refuse_drawing(noted: list[str], what: str, *_: object, **__: object) -> None:
+    noted.append(what)
+    raise DrawsReplicatesError(what)

@@ -1,0 +1,112 @@
+"""What `exact()` declares, held against estimates: no further off than chance explains."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.engine.workers import Workers
+from simstudy.identity.names import identity
+from simstudy.lazy.scipy import special, stats
+from simstudy.measures import Measure
+from simstudy.store.columns import imputed
+from simstudy.study import Study
+from simstudy.testing.smoke import Smoke
+
+FALSE_ALARM = 1e-5  # chance that a study whose exact() is right is refused, all values together
+TRUTH_BLOCKS = 100  # of all scenarios together: what theory is held against, at most
+
+
+class Comparison(NamedTuple):
+    """An estimate beside what theory says, and how often chance puts them so far apart."""
+
+    measure: str
+    scenario: str
+    estimate: float
+    mcse: float
+    exact: float
+    p_value: float
+
+
+def enough_for_truth(smoke: Smoke) -> Result:
+    """Replicates to hold theory against: as many as are published, within `TRUTH_BLOCKS`.
+
+    All scenarios together get at most so many blocks, but each what the smoke run drew of it, so
+    the effort is bounded and no number depends on a clock.
+    """
+    study = smoke.study
+    published = -(-study.n_rep // study.block_size)
+    n_blocks = min(published, TRUTH_BLOCKS // len(study.scenarios))
+    if n_blocks < 2 or not any(hasattr(each, "exact") for each in study.scenarios):
+        return smoke.result(study.block_size)
+    return study.run(n_blocks * study.block_size, workers=Workers("inline", 1))
+
+
+def without_theory(study: Study) -> set[str]:
+    """Measures of which `exact()` speaks, and says NaN in every cell of every scenario."""
+    known: dict[str, bool] = {}
+    for scenario in study.scenarios:
+        for name, value in (scenario.exact() if hasattr(scenario, "exact") else {}).items():
+            known[name] = known.get(name, False) or bool(np.isfinite(value).any())
+    return {measure.name for measure in study.measures if not known.get(measure.name, True)}
+
+
+def caught_in_words(name: str, held: Sequence[Comparison], limit: float) -> str:
+    """The error of `exact()` that would be refused in half of all runs, by a normal law."""
+    sizes = [
+        (-special.ndtri(limit / 2) * each.mcse, abs(each.exact))
+        for each in held
+        if each.measure == name and each.mcse > 0
+    ]
+    if not sizes:
+        return "no error of its own; any difference is refused"
+    size, exact = min(sizes)
+    relative = f", {size / exact:.1%} of it" if exact else ""
+    return f"exact() that is off by {size:.2g}{relative} would be caught in half of all runs"
+
+
+def comparisons(result: Result, study: Study) -> Iterator[Comparison]:
+    """Every value that `exact()` of a scenario declares and an estimate can be held against."""
+    for scenario in result.plan.scenarios:
+        declared = scenario.exact() if hasattr(scenario, "exact") else {}
+        for measure in study.measures:
+            if measure.name in declared:
+                columns = imputed(result.columns(scenario, *measure.reads), study.worst)
+                yield from _compared(measure, columns, declared[measure.name], identity(scenario))
+
+
+def _compared(
+    measure: Measure, columns: Mapping[str, np.ndarray], exact: Any, scenario: str
+) -> Iterator[Comparison]:
+    estimates, influence = measure.estimate(columns), measure.influence(columns)
+    chances = _chance_of_proportion if measure.bounds == "wilson" else _chance_of_mean
+    cells = np.broadcast_arrays(
+        estimates.estimate, estimates.mcse, exact, influence.trials, estimates.n_rep
+    )
+    for estimate, mcse, truth, trials, n_rep in zip(*map(np.ravel, cells), strict=True):
+        p_value = chances(float(estimate), float(mcse), float(truth), float(trials), int(n_rep))
+        if np.isfinite(p_value):
+            yield Comparison(measure.name, scenario, estimate, mcse, truth, p_value)
+
+
+def _chance_of_proportion(
+    estimate: float, _mcse: float, exact: float, trials: float, _n_rep: int
+) -> float:
+    """Two-sided binomial probability of so many successes or more, given the trials."""
+    if not (np.isfinite(estimate) and np.isfinite(exact)):
+        return np.nan
+    successes, n = round(estimate * trials), round(trials)
+    tails = stats.binom.cdf(successes, n, exact), stats.binom.sf(successes - 1, n, exact)
+    return min(1.0, 2 * float(min(tails)))
+
+
+def _chance_of_mean(
+    estimate: float, mcse: float, exact: float, _trials: float, n_rep: int
+) -> float:
+    """Two-sided probability under Student's t, since the MCSE is an estimate too."""
+    if not (np.isfinite(mcse) and np.isfinite(exact)):
+        return np.nan
+    rounding = n_rep * np.finfo(float).eps * max(abs(exact), abs(estimate))
+    away = max(0.0, abs(estimate - exact) - rounding)
+    return 2 * float(stats.t.sf(away / mcse, n_rep - 1)) if mcse else float(away == 0)

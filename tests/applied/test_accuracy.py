@@ -1,0 +1,150 @@
+"""The check as a notebook asks for it: arrays or a frame in, a verdict and a report out."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from simstudy.applied import AccuracyCheck, accuracy_check
+from simstudy.errors import ConfigError, DesignError
+
+RNG = np.random.default_rng(3)
+OLD = RNG.normal(70, 12, 60)
+NEW = OLD + RNG.normal(-3, 6, 60)
+RIGHT, WRONG = [1] * 30 + [0] * 10, [1] * 20 + [0] * 20
+
+
+def test_a_check_has_the_parts_of_its_test():
+    check = accuracy_check(OLD, NEW, theta=2.0)
+    expected = stats.ttest_rel(NEW, OLD, alternative="less")
+    assert isinstance(check, AccuracyCheck)
+    assert check.p_value == pytest.approx(expected.pvalue)
+    assert check.verdict == "regression"
+    assert check.is_regression
+    assert check.threshold == pytest.approx(OLD.mean() - check.rule.margin)
+    assert (check.n_reference, check.n_candidate, check.paired) == (60, 60, True)
+    assert check.worse_by == pytest.approx(OLD.mean() - NEW.mean())
+    assert check.correlation == pytest.approx(np.corrcoef(OLD, NEW)[0, 1])
+    assert check.power == check.rule.power(2.0)
+    assert check.n_needed == check.rule.n_needed(2.0, 0.2)
+
+
+def test_without_theta_the_power_is_at_the_detectable_effect():
+    check = accuracy_check(OLD, NEW, beta=0.1)
+    assert check.power_at == check.detectable_effect
+    assert check.power == pytest.approx(0.9)
+    assert check.n_needed is None
+    assert "90% against a candidate" in repr(check)
+    assert "the detectable effect; theta= states another" in repr(check)
+
+
+def test_lower_is_better_mirrors_everything():
+    higher, lower = accuracy_check(OLD, NEW), accuracy_check(-OLD, -NEW, lower_is_better=True)
+    assert lower.p_value == higher.p_value
+    assert lower.threshold == -higher.threshold
+    assert lower.worse_by == higher.worse_by
+    assert lower.detectable_effect == higher.detectable_effect
+
+
+def test_the_metric_says_which_way_is_better():
+    for metric, lower in (("perplexity", True), ("Word Error Rate", True), ("accuracy", False)):
+        assert accuracy_check(OLD, NEW, metric=metric).lower_is_better is lower
+    assert not accuracy_check(OLD, NEW, metric="loss", lower_is_better=False).lower_is_better
+
+
+def test_a_frame_is_asked_by_the_names_of_its_columns():
+    """Also where the shorter column ends in missing values."""
+    frame = pd.DataFrame({"old": OLD, "new": np.append(NEW[:50], [math.nan] * 10)})
+    check = accuracy_check("old", "new", data=frame)
+    again = accuracy_check(OLD, NEW[:50])
+    assert repr(check.record) == repr(again.record)
+    assert not check.paired
+    assert "as many scores of each" in check.notes[0]
+
+
+def test_what_is_no_column_of_the_frame_is_refused():
+    frame = pd.DataFrame([[1, 2, 3], [3, 4, 5]], columns=["old", "new", "new"])
+    with pytest.raises(DesignError, match=r"reference='odl' is not one .*; did you mean 'old'\?"):
+        accuracy_check("odl", "new", data=frame)
+    with pytest.raises(DesignError, match="data is a dict, which has no columns to look for 'old'"):
+        accuracy_check("old", "new", data={"old": [1, 2]})
+    with pytest.raises(DesignError, match=r"candidate='new' .* names several columns"):
+        accuracy_check("old", "new", data=frame)
+
+
+def test_right_and_wrong_answers_of_two_samples():
+    check = accuracy_check(RIGHT, WRONG, paired=False)
+    table = [[20, 30], [20, 10]]  # SciPy has samples in columns
+    expected = stats.boschloo_exact(table, alternative="less")
+    assert check.test == "boschloo"
+    assert check.p_value == pytest.approx(expected.pvalue, rel=1e-5)
+    assert check.level <= check.alpha
+
+
+def test_identical_scores_pass():
+    """A model that did not change, in the test of real scores and in that of answers."""
+    for scores in (OLD, RIGHT):
+        check = accuracy_check(scores, scores)
+        assert (check.verdict, check.p_value) == ("no regression shown", 1.0)
+        assert math.isnan(check.threshold)
+        assert "no change (standard error 0); p = 1 > alpha" in repr(check)
+
+
+def test_constant_scores_are_pointed_at():
+    check = accuracy_check(np.full(40, 0.7), OLD / 100, paired=False)
+    assert "every score of the reference is 0.7: look whether the metric works" in check.notes
+
+
+def test_the_documents_test_of_the_same_prompts_says_what_it_ignores():
+    check = accuracy_check(OLD, NEW, sigma=12.0)
+    assert check.test == "z"
+    assert not check.paired
+    assert "a paired test finds smaller effects" in check.notes[0]
+    paired = accuracy_check(OLD, NEW, sigma=12.0, correlation=0.8)
+    assert paired.detectable_effect == pytest.approx(check.detectable_effect * math.sqrt(0.2))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"alpha": 5}, "alpha=5: allowed is a number at least 0.0001 and below 0.5"),
+        ({"beta": 1e-300}, "nearest that works: beta=0.0001"),
+        ({"paired": 1}, "paired=1: allowed is text one of auto, true, false"),
+        ({"theta": 0}, "theta=0: allowed is a number above 0"),
+        ({"test": "fischer"}, "nearest that works: test=fisher"),
+        ({"sigma": math.nan, "test": "z"}, "sigma=nan: allowed is a number above 0"),
+        ({"correlation": 1}, "correlation=1: allowed is a number at least -1 and below 1"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, said):
+    with pytest.raises(ConfigError) as refusal:
+        accuracy_check(OLD, NEW, **options)
+    assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        (([1.0, math.nan, 0.0], [1, 0, 1]), "row 2: reference is blank or missing"),
+        (([1, 0, 1], [1, 0, math.inf]), "row 3: candidate is 'inf', which is not finite"),
+        (([], [1, 0]), "reference has no scores"),
+        ((3.0, [1, 0]), "reference has shape ()"),
+    ],
+)
+def test_scores_that_are_none_are_refused(scores, said):
+    with pytest.raises(DesignError) as refusal:
+        accuracy_check(*scores)
+    assert said in str(refusal.value)
+
+
+def test_it_cannot_be_changed_and_is_all_in_its_record():
+    check = accuracy_check(OLD, NEW)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        check.p_value = 0.5
+    names = {declared.name for declared in dataclasses.fields(check)}
+    assert set(check.record) == names - {"rule"}
+    assert json.loads(json.dumps(check.record))["p_value"] == check.p_value

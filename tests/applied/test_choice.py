@@ -1,0 +1,115 @@
+"""Which test answers, and what contradicts itself."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from simstudy.applied.choice import OF_SIZE, TEST_NAMES, Asked, pairing, rule_for
+from simstudy.applied.scores import Scores
+from simstudy.errors import DesignError
+from simstudy.stats.accuracy import paired, two_binomials
+
+BINARY = np.array([1.0, 0, 1, 1, 0, 1]), np.array([1.0, 1, 0, 1, 0, 0])
+REAL = np.array([0.5, 0.25, 3, 4, 1, 2]), np.array([0.25, 0.75, 2, 3.5, 1.5, 0])
+CONSTANT = np.full(6, 0.5), np.full(6, 0.5)
+
+
+def chosen(scores, test="auto", is_paired=True, **spread):
+    return rule_for(Scores(*scores, is_paired), Asked(test, **spread))
+
+
+@pytest.mark.parametrize(
+    ("scores", "is_paired", "test", "spread", "name"),
+    [
+        (BINARY, True, "auto", {}, "mcnemar"),
+        (BINARY, False, "auto", {}, "boschloo"),
+        (BINARY, False, "auto", {"sigma": 0.5}, "z"),
+        (BINARY, True, "t", {}, "t"),
+        (REAL, True, "auto", {}, "t"),
+        (REAL, False, "auto", {}, "t"),
+        (REAL, False, "pooled_t", {}, "pooled_t"),
+        (CONSTANT, True, "auto", {}, "none"),
+        (CONSTANT, False, "t", {}, "none"),
+        (CONSTANT, False, "z", {"sigma": 0.5}, "z"),
+    ],
+)
+def test_the_test_fits_the_scores(scores, is_paired, test, spread, name):
+    assert chosen(scores, test, is_paired, **spread).name == name
+
+
+@pytest.mark.parametrize("test", TEST_NAMES)
+def test_what_is_asked_for_is_what_answers(test):
+    spread = {"sigma": 0.5} if test == "z" else {}
+    is_paired = pairing(Asked(test, **spread), None)
+    assert chosen(BINARY, test, bool(is_paired), **spread).name == test
+
+
+def test_every_test_of_counts_has_its_statistics():
+    known = {*two_binomials.TESTS, *paired.PAIRED_TESTS}
+    assert set(TEST_NAMES) - {"z", "t", "pooled_t"} <= known
+
+
+@pytest.mark.parametrize(("smaller", "larger"), [*itertools.pairwise(OF_SIZE)])
+def test_many_scores_are_tested_by_what_is_quick(smaller, larger):
+    most = np.tile([1.0, 0.0], OF_SIZE[smaller] // 4)
+    assert chosen((most, most), is_paired=False).name == smaller
+    assert chosen((np.append(most, 1.0), most), is_paired=False).name == larger
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "pairs"),
+    [
+        (Asked(), None, None),
+        (Asked(), True, True),
+        (Asked("t"), None, None),
+        (Asked("fisher"), None, False),
+        (Asked("pooled_t"), None, False),
+        (Asked("mcnemar"), None, True),
+        (Asked(sigma=1.0), None, False),
+        (Asked(sigma=1.0, correlation=0.5), None, True),
+        (Asked(sigma=1.0, correlation=0.0), True, True),
+        (Asked("z", sigma=1.0), False, False),
+    ],
+)
+def test_the_test_says_whether_scores_pair(asked, said, pairs):
+    assert pairing(asked, said) is pairs
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "refusal"),
+    [
+        (Asked("z"), None, "test=z takes the standard deviation of a score as known"),
+        (Asked("t", sigma=2.0), None, "sigma=2 is used by the z test alone, and test=t learns it"),
+        (Asked(correlation=0.5), None, "correlation=0.5 is used by the z test alone"),
+        (Asked("fisher"), True, "test=fisher is of different prompts, and paired=true says"),
+        (Asked("mcnemar"), False, "test=mcnemar is of the same prompts, and paired=false says"),
+        (Asked(sigma=2.0), True, "sigma=2 does not say how far two scores of one prompt differ"),
+        (Asked(sigma=2.0, correlation=0.5), False, "correlation=0.5 with paired=false"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(asked, said, refusal):
+    with pytest.raises(DesignError) as told:
+        pairing(asked, said)
+    assert refusal in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("scores", "test", "is_paired", "refusal"),
+    [
+        (REAL, "fisher", False, "test=fisher is of right and wrong answers, and these scores are"),
+        (REAL, "mcnemar", True, "0.5 is among them. Use test=t."),
+        (
+            (REAL[0], REAL[0] - 1), "auto", True,
+            "every difference is the same (the candidate is 1 worse throughout)",
+        ),
+        (
+            (CONSTANT[0], CONSTANT[1] + 1), "auto", False,
+            "every score of each model is the same (the candidate is 1 better throughout)",
+        ),
+    ],
+)  # fmt: skip
+def test_scores_that_a_test_is_not_of_are_refused(scores, test, is_paired, refusal):
+    with pytest.raises(DesignError) as told:
+        chosen(scores, test, is_paired)
+    assert refusal in str(told.value)

@@ -1,0 +1,105 @@
+"""An accuracy check beside the loop that draws every answer, and beside NumPy's binomials.
+
+Ours is a whole block of the scenario, with everything that it stores: fourteen tests. The plain
+loop asks every prompt twice, and tests as the document does, or as the libraries do whose tests are
+among ours. Both sides run in one process of their own; times of whole studies are printed and not
+asserted.
+"""
+
+import numpy as np
+from scipy import stats
+
+from experiments.accuracy_regression.study import Config, study
+from simstudy.engine.workers import Workers
+from simstudy.identity.streams import Streams
+from simstudy.stats.accuracy.counts import draw_counts
+from simstudy.stats.accuracy.prompts import chances
+from simstudy.trials.accuracy import METHODS, AccuracyCheck
+from tests.benchmarks.timing import least_alone, seconds
+
+N, ACCURACY, CORRELATION, SIGMA, ALPHA = 512, 0.8, 0.4, 0.5, 0.05
+BLOCK, N_PLAIN, N_TESTED = 10_000, 2000, 20
+MILLION = 1_000_000
+
+# Asserted, and as measured.
+FASTER_THAN_DOCUMENT = 200  # 330 to 600
+FASTER_THAN_TESTS = 8_000  # 22,000 to 40,000
+FASTER_THAN_NUMPY = 3  # 7 to 12
+
+
+def draw_block() -> None:
+    """References and checks, fourteen tests of each, and the difference."""
+    check = AccuracyCheck(N, ACCURACY, correlation=CORRELATION)
+    check.simulate(Streams(1, "benchmark", "scenario", 0), BLOCK)
+
+
+def answers(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Every prompt asked twice, the second time with an answer that goes with the first."""
+    chance = chances(ACCURACY, ACCURACY, CORRELATION)
+    first = rng.random(N) < ACCURACY
+    right = np.where(first, 1 - chance.lost_if_right, chance.gained_if_wrong)
+    return first, rng.random(N) < right
+
+
+def plain_document() -> None:
+    """The document's test alone, with a margin that is worked out once."""
+    rng, margin = np.random.default_rng(1), stats.norm.ppf(ALPHA) * np.sqrt(2 * SIGMA**2 / N)
+    for _ in range(N_PLAIN):
+        reference, check = answers(rng)
+        _ = check.mean() <= reference.mean() + margin
+
+
+def plain_tests() -> None:
+    """Tests from SciPy of what ours decides, where it has them: the t test, Fisher's, McNemar's."""
+    rng = np.random.default_rng(1)
+    for _ in range(N_TESTED):
+        reference, check = answers(rng)
+        right = [[check.sum(), N - check.sum()], [reference.sum(), N - reference.sum()]]
+        lost, changed = (reference & ~check).sum(), (reference ^ check).sum()
+        stats.ttest_ind(check, reference, equal_var=False, alternative="less")
+        stats.fisher_exact(right, alternative="less")
+        stats.binomtest(lost, changed, alternative="greater")
+        stats.ttest_rel(check.astype(float), reference.astype(float), alternative="less")
+
+
+def draw_ours() -> None:
+    draw_counts(np.random.default_rng(1), BLOCK, N, chances(ACCURACY, ACCURACY, CORRELATION))
+
+
+def draw_by_numpy() -> None:
+    """The same counts by conditional binomials."""
+    rng, chance = np.random.default_rng(1), chances(ACCURACY, ACCURACY, CORRELATION)
+    reference = rng.binomial(N, ACCURACY, BLOCK)
+    rng.binomial(reference, chance.lost_if_right)
+    rng.binomial(N - reference, chance.gained_if_wrong)
+
+
+def test_a_replicate_is_over_200_times_faster_than_the_documents(benchmark):
+    calls = ["draw_block", "plain_document", "plain_tests"]
+    ours, document, tests = least_alone(benchmark, __name__, calls, rounds=9)
+    per_check = ours / BLOCK
+    ratios = document / N_PLAIN / per_check, tests / N_TESTED / per_check
+    benchmark.extra_info.update(nanoseconds=1e9 * per_check, ratios=ratios)
+    print(
+        f"a check of {N} prompts, {len(METHODS)} tests: {1e9 * per_check:.0f} ns; {ratios[0]:.0f} "
+        f"times faster than the document's test alone, {ratios[1]:.0f} than four of SciPy's"
+    )
+    assert ratios[0] >= FASTER_THAN_DOCUMENT
+    assert ratios[1] >= FASTER_THAN_TESTS
+
+
+def test_counts_are_drawn_over_3_times_faster_than_numpys_binomials(benchmark):
+    ours, numpys = least_alone(benchmark, __name__, ["draw_ours", "draw_by_numpy"], rounds=9)
+    benchmark.extra_info.update(ratio=numpys / ours)
+    print(f"counts: {1e9 * ours / BLOCK:.0f} ns, {numpys / ours:.1f} times faster than NumPy's")
+    assert numpys / ours >= FASTER_THAN_NUMPY
+
+
+def test_a_million_replicates_of_every_scenario(benchmark):
+    """The whole published grid, a summary of which is kept: printed, not asserted."""
+
+    def run() -> None:
+        _ = study(Config()).run(MILLION, keep="summary", workers=Workers("loky", 2)).summary
+
+    took = benchmark.pedantic(seconds, args=(run,), rounds=1)
+    print(f"80 scenarios of {MILLION:,} replicates, 2 workers: {took:.0f} s by the clock")

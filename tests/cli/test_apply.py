@@ -1,0 +1,179 @@
+"""`simstudy apply` as a user types it: answers, help, and hostile files, each in one line."""
+
+import pytest
+
+from simstudy.applied.settings import AccuracySettings, ThresholdSettings
+from simstudy.cli import main
+from simstudy.options import in_words
+from tests.test_imports import FEW_RUNS_NEED, imported_by
+
+SIDES = ["reference=old", "candidate=new"]
+SCORES = "prompt,old,new\na,1,1\nb,1,0\nc,0,0\nd,1,1\n"
+TASKS = "task,sigma,n,theta,reference\nmmlu,50,512,,71.2\ngsm8k,50,,5,\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scores.csv").write_text(SCORES)
+    (tmp_path / "tasks.csv").write_text(TASKS)
+    return tmp_path
+
+
+def said(capsys, *arguments, status=0):
+    """What is printed, or complained of."""
+    assert main(["apply", *arguments]) == status
+    told = capsys.readouterr()
+    assert not (told.out and told.err)
+    return told.err if status else told.out
+
+
+# ---------------------------------------------------------------- answers
+def test_accuracy_prints_the_report_and_leaves_nothing(here, capsys):
+    told = said(capsys, "accuracy", "scores.csv", *SIDES, "theta=0.2")
+    assert told.startswith("no regression shown: score 0.5 against the reference's 0.75, 0.25 wor")
+    assert {path.name for path in here.iterdir()} == {"scores.csv", "tasks.csv"}
+
+
+def test_thresholds_prints_the_table_and_leaves_nothing(here, capsys):
+    lines = said(capsys, "thresholds", "tasks.csv", "beta=0.1").splitlines()
+    assert [line.split()[0] for line in lines] == ["task", "mmlu", "gsm8k"]
+    assert lines[1].split()[-1] == "66.06"
+    assert lines[2].split()[-1] == "1713"
+    assert {path.name for path in here.iterdir()} == {"scores.csv", "tasks.csv"}
+
+
+@pytest.mark.parametrize(("method", "file"), [("accuracy", "scores"), ("thresholds", "tasks")])
+def test_a_folder_is_written_where_one_is_named(method, file, here, capsys):
+    sides = SIDES if method == "accuracy" else []
+    told = said(capsys, method, f"{file}.csv", *sides, "out=answers/first")
+    assert told.endswith("written to answers/first\n")
+    assert (here / "answers" / "first" / "answer.json").exists()
+
+
+def test_a_figure_that_cannot_be_drawn_is_said(here, capsys):
+    (here / "scores.csv").write_text("old,new\n1,1\n1,1\n")
+    told = said(capsys, "accuracy", "scores.csv", *SIDES, "out=answer")
+    assert "no figure was drawn: these scores have no spread" in told
+
+
+def test_settings_may_stand_before_the_file(capsys):
+    first = said(capsys, "accuracy", *SIDES, "scores.csv")
+    assert first == said(capsys, "accuracy", "scores.csv", *SIDES)
+
+
+# ---------------------------------------------------------------- help
+def test_help_has_every_setting_of_every_method(capsys):
+    assert main(["apply", "--help"]) == 0
+    told = capsys.readouterr().out
+    for settings in (AccuracySettings, ThresholdSettings):
+        for name, text in in_words(settings):
+            assert f"  {name}" in told
+            assert text in told
+
+
+def test_help_of_one_method_has_its_own(capsys):
+    assert main(["apply", "thresholds", "--help"]) == 0
+    told = capsys.readouterr().out
+    assert "simstudy apply thresholds tasks.csv" in told
+    assert "simstudy apply accuracy" not in told
+
+
+# ---------------------------------------------------------------- what is no command
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (
+            [],
+            "apply takes a method and a file, as in simstudy apply accuracy scores.csv ref",
+        ),
+        (["accurcy", "scores.csv"], "accurcy is no method to apply; did you mean 'accuracy'?"),
+        (
+            ["accuracy"],
+            "apply accuracy takes one file, and was given none: simstudy apply accuracy",
+        ),
+        (
+            ["accuracy", "a.csv", "b.csv"],
+            "apply accuracy takes one file, and was given a.csv b.csv",
+        ),
+        (
+            ["accuracy", "scores.csv", *SIDES, "alhpa=.1"],
+            "alhpa is not a setting; did you mean 'al",
+        ),
+        (["accuracy", "scores.csv", *SIDES, "alpha=5"], "alpha=5: allowed is a number at least 0."),
+        (["accuracy", "scores.csv", *SIDES, "alpha=a"], "alpha=a: allowed is a number at least 0."),
+        (["accuracy", "scores.csv", *SIDES, "theta=1_0"], "theta=1_0: allowed is a number above 0"),
+        (["accuracy", "scores.csv", *SIDES, "theta="], "theta= is empty: leave theta out, or say"),
+        (
+            ["accuracy", "scores.csv", *SIDES, "alpha=.1", "alpha=.2"],
+            "alpha=.2: alpha was given already",
+        ),
+        (
+            ["accuracy", "scores.csv", *SIDES, "paired=yes"],
+            "paired=yes: allowed is text one of auto, true, false",
+        ),
+        (
+            ["accuracy", "scores.csv", *SIDES, "lower_is_better=yes"],
+            "lower_is_better=yes: allowed is true or false (whether smaller scores are better; "
+            "else by the metric's name); nearest that works: lower_is_better=true",
+        ),
+        (["thresholds", "tasks.csv", "n=2.5"], "n=2.5: allowed is a whole number at least 1"),
+        (["thresholds", "tasks.csv", "reference=x"], "reference=x: allowed is a number"),
+        (["accuracy", "score.csv", *SIDES], "score.csv is not there; did you mean 'scores.csv'?"),
+        (["accuracy", "scores.csv", "reference=odl"], "reference=odl: scores.csv has no such colu"),
+        (["thresholds", "scores.csv"], "prompt is no column of a table of tasks; "),
+        (
+            ["accuracy", "scores.csv", *SIDES, "out=tasks.csv"],
+            "cannot write an answer to tasks.csv",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(arguments, line, capsys):
+    told = said(capsys, *arguments, status=2)
+    assert told.startswith(line)
+    assert told.count("\n") == 1
+
+
+HOSTILE = {  # contents of a file of scores, and what is said of it
+    "empty": (b"", "scores.csv is empty"),
+    "names alone": (b"old,new\n", "and no rows"),
+    "no names": (b"0.5,0.6\n0.7,0.2\n", "its first line holds numbers"),
+    "one row": (b"old,new\n1,0\n", "old has 1 score"),
+    "text": (b"old,new\n1,0\n1,foo\n", "scores.csv, line 3: new is 'foo', which is no number"),
+    "NaN": (b"old,new\n1,0\nnan,1\n", "scores.csv, line 3: old is 'nan', which is no score"),
+    "blank": (b"old,new\n1,0\n,1\n0,1\n", "scores.csv, line 3: old is blank or missing"),
+    "infinite": (b"old,new\n1,inf\n1,1\n", "scores.csv, line 2: new is 'inf', which is not fin"),
+    "per cent": (b"old,new\n0.7,70\n0.8,60\n", "proportions beside per cent have no difference"),
+    "columns twice": (b"old,new,old\n1,0,1\n", "names the column old 2 times"),
+    "ragged": (b"old,new\n1,0\n1,0,1\n", "line 3 has 3 cells and the header 2"),
+    "decimal commas": (b"old,new\n0,5,0,6\n0,7,0,8\n", "where commas are decimal commas"),
+    "open quotation": (b'old,new\n1,0\n"1,1\n', "Close every quotation mark"),
+    "a spreadsheet": (b"PK\x03\x04\x14\x00", "is a spreadsheet or a zip archive, not text"),
+    "Latin 1": (b"old,new,caf\xe9\n1,0,1\n", "is not UTF-8 text (byte 12 of 19)"),
+    "binary": (bytes(range(64)), "scores.csv holds zero bytes"),
+    "all alike": (b"old,new\n0.7,0.5\n0.9,0.7\n", "every difference is the same"),
+}
+
+
+@pytest.mark.parametrize(("content", "line"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_file_is_one_line(content, line, here, capsys):
+    (here / "scores.csv").write_bytes(content)
+    told = said(capsys, "accuracy", "scores.csv", *SIDES, status=2)
+    assert line in told
+    assert told.count("\n") == 1
+
+
+def test_different_lengths_do_not_pair(here, capsys):
+    (here / "scores.csv").write_text("old,new\n1,0\n1,1\n0,\n")
+    assert "on different prompts" in said(capsys, "accuracy", "scores.csv", *SIDES)
+    told = said(capsys, "accuracy", "scores.csv", *SIDES, "paired=true", status=2)
+    assert told.startswith("old has 3 scores and new 2, so they are not of the same prompts")
+
+
+# ---------------------------------------------------------------- what it costs others
+def test_the_verb_loads_no_table_before_it_has_a_file():
+    assert imported_by("import simstudy.cli.apply", (*FEW_RUNS_NEED, "pandas", "scipy")) == []
+
+
+def test_other_verbs_do_not_load_it():
+    assert imported_by("import simstudy.cli.verbs", ("simstudy.applied", "simstudy.stats")) == []

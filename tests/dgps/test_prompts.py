@@ -1,0 +1,272 @@
+"""Prompts: populations with known moments, and sums over draws that a slow loop repeats exactly."""
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from simstudy.data.parts import Data
+from simstudy.dgps.prompts import (
+    BinaryScores,
+    BoundedScores,
+    EmpiricalScores,
+    GaussianScores,
+    PerplexityScores,
+    draw_pairs,
+    draw_run,
+    own_population,
+    paired_population,
+)
+from simstudy.errors import DesignError
+from tests.support import assert_within_mcse, replicates_to_catch
+
+CONTINUOUS = {
+    GaussianScores(mean=3.0, sd=2.0): stats.norm(3.0, 2.0),
+    BoundedScores(mean=0.2, precision=6.0): stats.beta(1.2, 4.8),
+    PerplexityScores(mean=20.0, spread=1.0): stats.lognorm(1.0, scale=20 * np.exp(-0.5)),
+}
+KINDS = [BinaryScores(mean=0.75), *CONTINUOUS]
+WORD = 2**64
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+# ---------------------------------------------------------------- what is drawn
+def mixed(state: int) -> int:
+    word = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % WORD
+    word = (word ^ word >> 27) * 0x94D049BB133111EB % WORD
+    return word ^ word >> 31
+
+
+def index(word: int, quarter: int, n_prompts: int) -> int:
+    """Lemire's index from a quarter of a word, which is mixed again where it is refused."""
+    while True:
+        scaled = (word >> 16 * quarter & 0xFFFF) * n_prompts
+        if scaled % 2**16 >= 2**16 % n_prompts:
+            return scaled >> 16
+        word = mixed((word + GOLDEN) % WORD)
+
+
+def indices(rng: np.random.Generator, n_prompts: int, n_rep: int, n: int) -> np.ndarray:
+    """The prompts of each replicate, one after the other: `(n_rep, n)`."""
+    seed, per_replicate = int(rng.integers(0, WORD, dtype=np.uint64)), -(-n // 32) * 8
+    found = np.empty((n_rep, n), np.int64)
+    for rep in range(n_rep):
+        for i in range(n):
+            place = rep * per_replicate + i // 4 + 1
+            found[rep, i] = index(mixed((seed + place * GOLDEN) % WORD), i % 4, n_prompts)
+    return found
+
+
+def chained_sum(values: np.ndarray) -> float:
+    """In the order of the kernel: four chains, then two sums of two."""
+    a, b, c, d = ([0.0, *values[start::4]] for start in range(4))
+    sums = [float(np.add.accumulate(chain)[-1]) for chain in (a, b, c, d)]
+    return (sums[0] + sums[1]) + (sums[2] + sums[3])
+
+
+@pytest.mark.parametrize("n", [1, 3, 31, 32, 33, 70])
+@pytest.mark.parametrize("n_prompts", [2, 7, 1000, 4096, 40_000, 65_535])
+def test_a_run_is_the_sum_over_its_prompts_to_the_last_bit(n_prompts, n):
+    scores = np.random.default_rng(n_prompts).lognormal(size=n_prompts)
+    drawn = draw_run(np.random.default_rng(5), scores, 4, n, centre=1.5)
+    about = scores[indices(np.random.default_rng(5), n_prompts, 4, n)] - 1.5
+    assert drawn.total.tolist() == [chained_sum(row) for row in about]
+    assert drawn.squares.tolist() == [chained_sum(row * row) for row in about]
+
+
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_pairs_are_the_sums_over_the_same_prompts_to_the_last_bit(lower_is_better):
+    x, y = np.random.default_rng(1).lognormal(size=(2, 1000))
+    runs = own_population(x, y, lower_is_better=lower_is_better)
+    drawn = draw_pairs(np.random.default_rng(5), runs, 4, 45)
+    at = indices(np.random.default_rng(5), 1000, 4, 45)
+    worse = (y - x if lower_is_better else x - y)[at]
+    about, check = x[at] - x.mean(), y[at] - x.mean()
+    slow = [about, worse, about * about + check * check, worse * worse]
+    for column, values in zip(drawn, slow, strict=True):
+        assert column.tolist() == [chained_sum(row) for row in values]
+
+
+def test_the_first_replicates_of_many_are_those_of_few():
+    scores = np.arange(100.0)
+    few, many = (draw_run(np.random.default_rng(2), scores, n, 40) for n in (3, 50))
+    assert many.total[:3].tolist() == few.total.tolist()
+
+
+N_PROMPTS, ERROR = 1000, 0.02  # of the share of one prompt in ten: an error worth catching
+TENTH = np.arange(N_PROMPTS) % 10 == 3
+
+
+def share_of_a_tenth(marked: np.ndarray) -> tuple[float, float]:
+    n_draw = replicates_to_catch(ERROR * 0.1, sd=np.sqrt(0.09)) // 100
+    drawn = draw_run(np.random.default_rng(3), marked.astype(float), n_draw, 100)
+    return float(drawn.total.mean() / 100), float(np.sqrt(0.09 / (100 * n_draw)))
+
+
+def test_every_prompt_is_drawn_as_often():
+    found, mcse = share_of_a_tenth(TENTH)
+    assert_within_mcse(found, 0.1, mcse)
+
+
+def test_that_test_catches_prompts_that_are_drawn_more_often():
+    marked = TENTH.copy()
+    marked[np.flatnonzero(~TENTH)[:2]] = True  # 102 prompts of 1000
+    found, mcse = share_of_a_tenth(marked)
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(found, 0.1, mcse)
+
+
+# ---------------------------------------------------------------- populations
+@pytest.mark.parametrize("scores", KINDS, ids=str)
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.95])
+def test_a_run_that_has_not_changed_has_the_same_scores_in_another_order(scores, correlation):
+    made = paired_population(scores, correlation=correlation, n_prompts=1024)
+    level = (np.arange(1024) + 0.5) / 1024
+    np.testing.assert_array_equal(made.reference, scores.quantile(level))
+    np.testing.assert_array_equal(np.sort(made.check), made.reference)
+    assert made.effect == pytest.approx(0, abs=1024 * np.finfo(float).eps * made.sd)
+    assert made.sd_check == pytest.approx(made.sd, rel=1e-12)
+    variance = made.sd**2 + made.sd_check**2 - 2 * made.correlation * made.sd * made.sd_check
+    assert made.sd_worse == pytest.approx(np.sqrt(variance), rel=1e-9)
+
+
+@pytest.mark.parametrize("scores", KINDS, ids=str)
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8, 0.95])
+def test_its_correlation_is_closer_to_the_one_asked_for_than_random_pairs_would_be(
+    scores, correlation
+):
+    n_prompts = 4096
+    made = paired_population(scores, correlation=correlation, n_prompts=n_prompts)
+    assert abs(made.correlation - correlation) < (1 - correlation**2) / np.sqrt(n_prompts)
+    assert made.correlation == pytest.approx(np.corrcoef(made.reference, made.check)[0, 1])
+
+
+def quantile_bounds(law, power: int, n: int, start: int = 0) -> tuple[float, float]:
+    """What the sum of g(u)/n at midpoints lies between, for g a power of the quantile function.
+
+    Of the midpoints of n cells, those from `start` on.
+
+    A mean at points of an increasing function is a Riemann sum: with a step of 1/n it lies above
+    the integral between the first and the last point plus g at the first over n, and below the
+    same with g at the last.
+    """
+    first, last = law.ppf((start + 0.5) / n), law.ppf(1 - 0.5 / n)
+    between = integrate.quad(
+        lambda x: x**power * law.pdf(x), first, last, limit=500, epsabs=1e-13, epsrel=1e-12
+    )[0]
+    return between + first**power / n, between + last**power / n
+
+
+@pytest.mark.parametrize("n_prompts", [256, 4096])
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("scores", [s for s in CONTINUOUS if not isinstance(s, GaussianScores)])
+def test_moments_of_a_population_are_those_of_its_distribution(scores, power, n_prompts):
+    made = paired_population(scores, n_prompts=n_prompts)
+    low, high = quantile_bounds(CONTINUOUS[scores], power, n_prompts)
+    assert low < (made.reference**power).mean() < high
+
+
+def test_a_normal_population_has_its_mean_and_nearly_its_variance():
+    made = paired_population(GaussianScores(mean=3.0, sd=2.0), n_prompts=4096)
+    assert made.reference.mean() == pytest.approx(3.0, rel=1e-12)  # by symmetry
+    low, high = quantile_bounds(stats.norm(), 2, 4096, start=2048)  # where squares increase
+    assert 2 * np.sqrt(2 * low) < made.sd < 2 * np.sqrt(2 * high)
+
+
+def test_a_binary_population_has_the_nearest_share():
+    made = paired_population(BinaryScores(mean=0.8), n_prompts=4096)
+    assert made.reference.mean() == round(0.8 * 4096) / 4096
+
+
+# ---------------------------------------------------------------- effects, within the support
+def test_a_worse_run_stays_in_the_support():
+    def check(scores, effect):
+        return paired_population(scores, correlation=0.5, effect=effect, n_prompts=4096)
+
+    assert set(np.unique(check(BinaryScores(mean=0.8), 0.25).check)) == {0.0, 1.0}
+    bounded = check(BoundedScores(mean=0.2), 0.15)
+    assert 0 < bounded.check.min() < bounded.check.max() < 1
+    perplexity = check(PerplexityScores(mean=20.0), 5.0)
+    np.testing.assert_allclose(
+        np.sort(perplexity.check) / np.sort(perplexity.reference), 1.25, rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "effect"),
+    [(BinaryScores(mean=0.8), 0.1), (GaussianScores(), 0.3), (BoundedScores(mean=0.2), 0.05),
+     (PerplexityScores(mean=20.0), 5.0)],
+)  # fmt: skip
+def test_a_worse_run_is_worse_by_the_effect_as_far_as_quantiles_say(scores, effect):
+    made = paired_population(scores, effect=effect, n_prompts=4096)
+    mean = np.sort(made.reference).mean()
+    # What 4096 quantiles lose of the mean of the reference they lose of the check's, in proportion.
+    lost = abs(mean - scores.mean) * (1 + effect / max(abs(scores.mean), effect)) + 1 / 4096
+    assert made.effect == pytest.approx(effect, abs=lost)
+    assert made.effect > 0
+
+
+# ---------------------------------------------------------------- one's own scores
+OWN = np.random.default_rng(4).gamma(2.0, size=500)
+
+
+def own(**about) -> EmpiricalScores:
+    return EmpiricalScores(Data.array(OWN, name="own"), **about)
+
+
+def test_own_scores_are_their_own_quantiles():
+    made = paired_population(own(), n_prompts=len(OWN))
+    np.testing.assert_array_equal(made.reference, np.sort(OWN))
+
+
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_own_scores_become_worse_by_other_weights_on_the_same_values(lower_is_better):
+    made = paired_population(own(lower_is_better=lower_is_better), effect=0.4, n_prompts=60_000)
+    assert set(made.check) <= set(OWN)
+    assert made.effect == pytest.approx(0.4, abs=np.ptp(OWN) * len(OWN) / 60_000)
+    values, counts = np.unique(made.check, return_counts=True)
+    slope = np.polyfit(values, np.log(counts), 1, w=np.sqrt(counts))[0]
+    tilted = np.exp(slope * OWN)  # the same family, with the slope that the counts have
+    mean = tilted @ OWN / tilted.sum()
+    assert abs(mean - OWN.mean()) == pytest.approx(0.4, rel=0.01)
+
+
+def test_own_scores_of_right_and_wrong_become_worse_as_binary_ones_do():
+    right = np.repeat([0.0, 1.0], [100, 400])
+    mine = EmpiricalScores(Data.array(right, name="right"))
+    found = paired_population(mine, effect=0.1, n_prompts=1000)
+    known = paired_population(BinaryScores(mean=0.8), effect=0.1, n_prompts=1000)
+    np.testing.assert_array_equal(found.check, known.check)
+
+
+def test_two_runs_of_ones_own_are_their_population():
+    x, y = np.array([1.0, 0.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0, 1.0])
+    made = own_population(x, y)
+    assert made.effect == 0.25
+    assert made.worse.tolist() == [0.0, 0.0, 1.0, 0.0]
+    assert made.correlation == pytest.approx(np.corrcoef(x, y)[0, 1])
+
+
+# ---------------------------------------------------------------- refusals
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: BinaryScores(mean=1.0), r"mean=1 is not a proportion between 0 and 1, so a popul"),
+        (lambda: BoundedScores(precision=0), r"BoundedScores\(precision=0\) is no distribution"),
+        (lambda: PerplexityScores(spread=np.inf), r"PerplexityScores\(spread=inf\) is no distri"),
+        (lambda: GaussianScores(sd=-1.0), r"GaussianScores\(sd=-1\) is no distribution of scores"),
+        (lambda: BinaryScores(mean=0.2).worse_by(0.3), r"mean=-0.1 is not a proportion"),
+        (lambda: paired_population(GaussianScores(), n_prompts=2**16), r"n_prompts=65536 is more"),
+        (lambda: paired_population(GaussianScores(), n_prompts=1), r"n_prompts=1 is not a whole"),
+        (lambda: paired_population(GaussianScores(), correlation=1.0), r"correlation=1 leaves no"),
+        (lambda: paired_population(own(), effect=100.0), r"worsened=100 is not to be had: the wor"),
+        (lambda: own_population(np.zeros(3), np.zeros(4)), r"scores of shape \(3,\) and \(4,\)"),
+        (lambda: own_population(np.zeros(2), np.array([0, np.nan])), r"some scores are no finite"),
+        (
+            lambda: paired_population(EmpiricalScores(Data.array(np.array([1, np.inf]), name="a"))),
+            r"the scores have shape \(2,\) and 1 values that are no finite number",
+        ),
+    ],
+)
+def test_what_is_no_population_is_refused(wrong, said):
+    with pytest.raises(DesignError, match=said):
+        wrong()

@@ -1,0 +1,152 @@
+"""Accuracy regression: claims come out as foreseen, can fail, and need replicates to be decided."""
+
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.accuracy_regression import claims
+from experiments.accuracy_regression.figures import (
+    TARGETS,
+    mid_p_power,
+    prompts_needed,
+    sizes_of,
+)
+from experiments.accuracy_regression.study import Config, study
+from simstudy.claims import Reproduced
+from simstudy.engine.workers import Workers
+from simstudy.errors import ConfigError
+from simstudy.trials.accuracy import METHODS, AccuracyCheck
+
+INLINE = Workers("inline", 1)
+FORMULAS = {"threshold", "at the threshold", "at a rounded threshold", "t test", "least n"}
+SMALL = {"n": [32, 64], "accuracy": [0.5], "correlation": [0.2], "paired_accuracy": [0.5],
+         "quantile": [0.5]}  # fmt: skip
+CLAIMED = {"n": [32, 512], "accuracy": [0.5, 0.9], "correlation": [0.6], "paired_accuracy": [0.5],
+           "quantile": [0.5, 0.75, 0.95, 0.975]}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def published():
+    """The part of the published run that claims look at, as many replicates, the summary alone."""
+    return study(Config(**CLAIMED)).run(keep="summary", workers=INLINE)
+
+
+def test_claims_come_out_as_foreseen(published):
+    found = published.claims
+    assert (found["verdict"] == found["expected"]).all(), found[["claim", "verdict", "detail"]]
+
+
+def test_every_share_that_fails_has_its_exact_value(published):
+    rows = published.summary
+    assert rows["exact"].notna().all()
+    assert len(rows) == len(published.plan.scenarios) * (len(METHODS) + 1)
+
+
+def test_claims_need_replicates_to_be_decided():
+    """Of ten replicates nothing follows, however the ten come out."""
+    found = study(Config(**CLAIMED)).run(10, workers=INLINE).claims.set_index("claim")["verdict"]
+    simulated = found[~found.index.isin(FORMULAS)]
+    assert len(simulated) == len(found) - len(FORMULAS)
+    assert (simulated == "no data").all(), simulated
+
+
+def test_claims_of_the_document_say_nothing_at_other_levels():
+    found = study(Config(alpha=0.1, **SMALL)).run(100, workers=INLINE).claims.set_index("claim")
+    assert "alpha = 0.05" in found.loc["alpha", "detail"]
+    assert found.loc["alpha", "verdict"] == "no data"
+
+
+# ---------------------------------------------------------------- statements can fail
+def test_the_claim_on_alpha_fails_of_a_reference_that_is_kept(published):
+    alpha = next(claim for claim in claims.CLAIMS if claim.name == "alpha")
+    kept = partial(claims.failing, choose=partial(claims.of_one_reference, quantile=0.975))
+    found = claims.settled(published, kept, alpha.published, alpha.rounding)
+    assert alpha.verdict(found) == "differs"
+
+
+@pytest.mark.parametrize(
+    ("found", "decided"),
+    [
+        (Reproduced(0.05, 0.001), True),  # within, with all of chance
+        (Reproduced(0.05, 0.002), False),  # within, and chance reaches out
+        (Reproduced(0.06, 0.002), False),  # outside, and chance reaches in
+        (Reproduced(0.07, 0.002), True),  # outside, with all of chance
+    ],
+)
+def test_a_verdict_that_chance_could_turn_is_none(found, decided):
+    if decided:
+        assert claims.settled(None, lambda _: found, 0.05, 0.005) == found
+        return
+    with pytest.raises(LookupError, match="replicates enough to decide"):
+        claims.settled(None, lambda _: found, 0.05, 0.005)
+
+
+def test_a_share_of_nothing_has_an_error():
+    assert claims._error(0.0, 100) == pytest.approx(claims._error(1.0, 100))
+    assert claims._error(0.0, 100) > 0
+
+
+def enumerated(shift: float, n_rep: int = 200_000) -> Reproduced:
+    exact = np.array([0.0, 1e-7, 0.05, 0.8, 1.0])
+    share = np.round(np.clip(exact + shift, 0, 1) * n_rep) / n_rep
+    rows = {"measure": "rejection_rate", "estimate": share, "exact": exact, "n_rep": n_rep}
+    return claims._as_enumerated(SimpleNamespace(summary=pd.DataFrame(rows)))
+
+
+def test_shares_a_third_of_a_percent_off_are_not_those_of_enumeration():
+    assert enumerated(0).value == 1
+    assert enumerated(0.003).value == enumerated(-0.003).value == 0
+    with pytest.raises(LookupError, match="half a percent apart"):
+        enumerated(0, n_rep=1000)
+
+
+def test_paired_statements_fail_of_tests_that_are_not(published, monkeypatch):
+    monkeypatch.setattr(claims, "PAIRED", ("document", "known"))
+    assert claims._pairs_keep_level(published).value == 0
+
+
+# ---------------------------------------------------------------- numbers of figures
+def test_the_sizes_are_those_of_the_formula():
+    check = AccuracyCheck(32)
+    z = 1.6448536269514722 + 0.8416212335729143
+    for target in TARGETS:
+        found = sizes_of(target, check)
+        assert found["least"] == np.ceil(2 * (50 * z / target) ** 2)
+        doublings = np.log2(found["doubled"] / 32)
+        assert doublings == int(doublings)
+        assert found["doubled"] / 2 < found["least"] <= found["doubled"]
+
+
+def test_prompts_needed_are_the_least_with_the_power():
+    check = AccuracyCheck(512, accuracy=0.8, effect=1, correlation=0.6)
+    n = int(prompts_needed(check)["n"])
+    assert mid_p_power(n - 1, check) < 0.8 <= mid_p_power(n, check)
+
+
+# ---------------------------------------------------------------- the grid
+def test_the_grid_is_different_prompts_then_the_same_then_one_reference():
+    scenarios = study(Config(**SMALL, effect=[0])).scenarios
+    assert [(s.n, s.correlation, s.quantile) for s in scenarios] == [
+        (32, 0, 0), (64, 0, 0), (64, 0.2, 0), (32, 0, 0.5), (64, 0, 0.5),
+    ]  # fmt: skip
+
+
+def test_figures_of_scenarios_that_are_left_out_say_what_they_lack():
+    whole = study(Config(**SMALL))
+    result = replace(whole, scenarios=whole.scenarios[:4]).run(100, workers=INLINE)
+    for name, lacks in {
+        "one_reference": "a reference that is used again",
+        "same_prompts": "the same prompts for the reference and the check",
+        "savings": "the same prompts",
+    }.items():
+        with pytest.raises(LookupError, match=lacks):
+            result.figures[name](result)
+
+
+def test_an_accuracy_in_percent_is_refused():
+    with pytest.raises(ConfigError, match=r"accuracy=\[80\]: allowed is"):
+        Config(accuracy=[80])

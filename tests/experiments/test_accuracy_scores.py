@@ -1,0 +1,115 @@
+"""Accuracy scores: claims hold where they should, and can fail; few replicates decide nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.accuracy_scores.claims import CLAIMS, STRINGENT, Rates, near
+from experiments.accuracy_scores.figures import SCORES, saved_from
+from experiments.accuracy_scores.study import Config, study
+from simstudy.dgps.prompts import GaussianScores
+from simstudy.engine.workers import Workers
+from simstudy.trials.score_checks import METHODS, ScoreCheck
+
+INLINE = Workers("inline", 1)
+SMALL = {"n": [32, 128], "correlation": [0, 0.8], "saved_from": 128, "n_with_reference": [32]}
+N_DECISIVE = 200_000  # chance then reaches 0.002 from a level of 0.05, less than half its margin
+
+
+def verdicts(of, n_rep: int):
+    return of.run(n_rep, workers=INLINE).claims.set_index("claim")["verdict"]
+
+
+@pytest.fixture(scope="module")
+def of_normal():
+    return verdicts(study(Config(**SMALL, scores=["normal"])), N_DECISIVE)
+
+
+def test_of_normal_scores_theory_holds(of_normal):
+    said = ["level at the least n, normal", "power at the least n, normal", "a large σ is safe",
+            "σ of a pilot of 32, normal", "prompts saved, normal",
+            "luck of the reference, normal"]  # fmt: skip
+    assert of_normal[said].tolist() == ["reproduced"] * len(said)
+
+
+def test_what_the_document_leaves_out_differs(of_normal):
+    said = ["a two-sample t-test", "level given the reference"]
+    assert of_normal[said].tolist() == ["differs"] * len(said)
+
+
+def test_scores_that_were_not_drawn_have_no_verdict(of_normal):
+    others = [claim.name for claim in CLAIMS if "perplexity" in claim.name]
+    assert (of_normal[others] == "no data").all()
+
+
+def test_with_few_replicates_no_claim_holds_for_want_of_them():
+    found = verdicts(study(Config(**SMALL)), 20)
+    assert "reproduced" not in set(found)
+
+
+class Misnamed(ScoreCheck):
+    """Gives each method's answer under the name of the one before it."""
+
+    def simulate(self, streams, n_rep):
+        columns = super().simulate(streams, n_rep)
+        return {**columns, "reject": np.roll(columns["reject"], -1, axis=1)}
+
+
+def test_those_claims_fail_where_z_is_another_test():
+    declared = study(Config(**SMALL, scores=["normal"]))
+    wrong = replace(
+        declared,
+        scenarios=[
+            Misnamed(**{name: getattr(each, name) for name in each.__dataclass_fields__})
+            for each in declared.scenarios
+        ],
+    )
+    found = verdicts(wrong, 20_000)
+    assert found["level at the least n, normal"] == "differs"
+    assert found["luck of the reference, normal"] == "differs"
+
+
+def some_rates(*found: float, n_rep: int) -> Rates:
+    return Rates(np.array(found), np.full(len(found), float(n_rep)))
+
+
+def test_near_is_within_the_margin_with_all_of_chance():
+    trials = [ScoreCheck(GaussianScores(), n=32), ScoreCheck(GaussianScores(), n=64)]
+    alpha = np.array([0.05, 0.05])
+    margin = STRINGENT * alpha
+    assert near(some_rates(0.05, 0.051, n_rep=10**6), trials, alpha, margin).value == 1
+    assert near(some_rates(0.05, 0.060, n_rep=10**6), trials, alpha, margin).value == 0
+    with pytest.raises(LookupError, match=r"furthest of 2: 0.0510 for 0.0500, normal, n = 64"):
+        near(some_rates(0.05, 0.051, n_rep=1000), trials, alpha, margin)
+
+
+def test_the_sizes_that_save_prompts_are_those_of_the_formula():
+    declared = study(Config(saved_from=512, n=[32]))
+    sizes = {
+        each.correlation: each.n for each in declared.scenarios if each.detectable_at == 512
+    }  # fmt: skip
+    assert sizes == {0: 512, 0.5: 256, 0.8: 103, 0.95: 26}
+
+
+def test_scenarios_that_come_by_two_ways_come_once():
+    declared = study(Config())
+    assert len(set(declared.scenarios)) == len(declared.scenarios)
+    assert {type(each.scores) for each in declared.scenarios} == {
+        type(scores) for scores in SCORES.values()
+    }
+    assert declared.axes == {"method": METHODS}
+
+
+def test_figures_say_what_they_lack():
+    result = study(Config(**SMALL, scores=["normal"])).run(100, workers=INLINE)
+    assert saved_from(result) == 128
+    none_saved = replace(
+        result, plan=replace(result.plan, scenarios=[ScoreCheck(GaussianScores(), n=32)])
+    )
+    with pytest.raises(LookupError, match="paired tests with fewer prompts"):
+        saved_from(none_saved)
+
+
+def test_claims_have_names_of_their_own():
+    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)

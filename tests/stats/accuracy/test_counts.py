@@ -1,0 +1,220 @@
+"""Counts against a loop over the same random words; tables against the laws they stand for."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simstudy.errors import DesignError
+from simstudy.stats.accuracy import counts as module
+from simstudy.stats.accuracy.counts import BITS, TOGETHER, Counts, decide, draw_counts
+from simstudy.stats.accuracy.prompts import CriticalCounts, chances
+from simstudy.stats.compiled.splitmix64 import GOLDEN
+from tests.support import assert_within_mcse, replicates_to_catch
+
+CHANCE = chances(0.8, 0.7, 0.3)
+WORD = 2**64
+
+
+def rng_at(seed: int = 4) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def law_of(table: np.ndarray) -> dict[tuple[int, ...], float]:
+    """Probabilities of the counts in a table of aliases: in whole numbers until the end."""
+    found: dict[int, int] = {}
+    for share, first, second in table.tolist():
+        found[first] = found.get(first, 0) + share
+        found[second] = found.get(second, 0) + WORD - share
+    unpacked = {tuple(packed >> BITS * i & 2**BITS - 1 for i in range(3)): weight
+                for packed, weight in found.items()}  # fmt: skip
+    return {each: weight / (WORD * len(table)) for each, weight in unpacked.items()}
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, TOGETHER])
+def test_a_table_of_prompts_has_their_multinomial_law(n):
+    found = law_of(module._prompts_table(n, CHANCE))
+    for (reference, lost, gained), probability in found.items():
+        cells = [reference - lost, lost, gained, n - reference - gained]
+        known = stats.multinomial.pmf(cells, n, CHANCE)
+        assert probability == pytest.approx(known, rel=1e-9, abs=1e-15)
+    assert len(found) == (n + 1) * (n + 2) * (n + 3) // 6
+    assert sum(found.values()) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n", "p"), [(0, 0.2), (1, 0.5), (17, 0.9), (300, 0.1), (5, 0.0)])
+def test_a_table_of_a_count_has_its_binomial_law(n, p):
+    found = law_of(module._counts_table(n, p, BITS))
+    for (reference, lost, gained), probability in found.items():
+        assert (reference, gained) == (0, 0)
+        assert probability == pytest.approx(stats.binom.pmf(lost, n, p), rel=1e-9, abs=1e-15)
+    assert sum(found.values()) == pytest.approx(1, abs=1e-12)
+
+
+def test_what_cannot_happen_is_never_drawn():
+    table = module._prompts_table(5, chances(0.3, 0.3, 1.0))
+    possible = {each for each, weight in law_of(table).items() if weight > 0}
+    assert possible == {(right, 0, 0) for right in range(6)}
+
+
+# Draws -------------------------------------------------------------------------------------------
+
+
+def mix_whole_number(z: int) -> int:
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % WORD
+    return z ^ (z >> 31)
+
+
+def slow_sums(table: np.ndarray, seed: int, n_drawn: int, n_rep: int) -> list[int]:
+    """Packed sums of draws, one word at a time."""
+    n_bits, state, sums = len(table).bit_length() - 1, seed, []
+    for _ in range(n_rep):
+        total = 0
+        for _ in range(n_drawn):
+            state = (state + int(GOLDEN)) % WORD
+            word = mix_whole_number(state)
+            share, first, second = table[word >> (64 - n_bits)].tolist()
+            total += first if (word << n_bits) % WORD < share else second
+        sums.append(total)
+    return sums
+
+
+def unpacked(sums: list[int]) -> np.ndarray:
+    return np.array([[packed >> BITS * i & 2**BITS - 1 for packed in sums] for i in range(3)])
+
+
+def seeds() -> list[int]:
+    return rng_at().integers(0, WORD, size=2, dtype=np.uint64).tolist()
+
+
+@pytest.mark.parametrize("n", [1, 20, TOGETHER, TOGETHER + 1, 3 * TOGETHER, 3 * TOGETHER + 11])
+def test_counts_are_those_of_a_loop_over_the_same_words(n):
+    n_rep, (first, second) = 30, seeds()
+    whole, rest = divmod(n, TOGETHER)
+    slow = np.zeros((3, n_rep), int)
+    if whole:
+        slow += unpacked(slow_sums(module._prompts_table(TOGETHER, CHANCE), first, whole, n_rep))
+    if rest:
+        seed = second if whole else first
+        slow += unpacked(slow_sums(module._prompts_table(rest, CHANCE), seed, 1, n_rep))
+    np.testing.assert_array_equal(draw_counts(rng_at(), n_rep, n, CHANCE), slow)
+
+
+@pytest.mark.parametrize(("n", "kept"), [(40, 0), (40, 31), (40, 40)])
+def test_counts_of_a_kept_reference_are_those_of_a_loop(n, kept):
+    n_rep, (first, second) = 30, seeds()
+    of_right = module._counts_table(kept, CHANCE.lost_if_right, BITS)
+    of_wrong = module._counts_table(n - kept, CHANCE.gained_if_wrong, 2 * BITS)
+    slow = unpacked(slow_sums(of_right, first, 1, n_rep))
+    slow += unpacked(slow_sums(of_wrong, second, 1, n_rep))
+    found = draw_counts(rng_at(), n_rep, n, CHANCE, kept=kept)
+    np.testing.assert_array_equal(found.reference, np.full(n_rep, kept))
+    np.testing.assert_array_equal([found.lost, found.gained], slow[1:])
+
+
+def test_the_check_is_the_reference_less_lost_and_with_gained():
+    found = draw_counts(rng_at(), 50, 70, CHANCE)
+    np.testing.assert_array_equal(found.check, found.reference - found.lost + found.gained)
+    assert (found.lost <= found.reference).all()
+    assert (found.gained <= 70 - found.reference).all()
+
+
+# In law: a prompt in 200 too many or too few must not pass ---------------------------------------
+
+N = 2 * TOGETHER + 6
+PRODUCTS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+
+
+def known_moments() -> tuple[np.ndarray, np.ndarray]:
+    """Means of the three counts, and their covariances, of one prompt."""
+    right, lost, gained, _ = CHANCE
+    mean = np.array([right + lost, lost, gained])
+    both = np.array([[right + lost, lost, 0.0], [lost, lost, 0.0], [0.0, 0.0, gained]])
+    return mean, both - np.outer(mean, mean)
+
+
+def drawn_means(n: int, n_rep: int) -> np.ndarray:
+    return np.stack(draw_counts(rng_at(), n_rep, n, CHANCE)).mean(axis=1)
+
+
+def means_against(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means drawn with n prompts, those of N prompts in truth, and their Monte Carlo errors."""
+    mean, covariance = known_moments()
+    sd = np.sqrt(N * np.diag(covariance))
+    n_rep = replicates_to_catch(0.005 * N * mean.min(), sd=sd.max(), comparisons=3)
+    return drawn_means(n, n_rep), N * mean, sd / np.sqrt(n_rep)
+
+
+def test_counts_have_the_means_of_n_prompts():
+    assert_within_mcse(*means_against(N))
+
+
+def test_that_test_catches_one_prompt_of_many_too_few():
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(*means_against(N - 1))
+
+
+def correlations_against(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means of products of the counts in standard deviations, what they should be, their errors.
+
+    Products of normals with correlation r have the variance 1 + r²; the excess kurtosis of a
+    count with chance p is below 1/(N p (1 - p)), and adds that at most.
+    """
+    mean, covariance = known_moments()
+    variance = np.diag(covariance)
+    standard = (drawn - N * mean[:, np.newaxis]) / np.sqrt(N * variance)[:, np.newaxis]
+    found = np.array([(standard[i] * standard[j]).mean() for i, j in PRODUCTS])
+    known = np.array([covariance[i, j] / np.sqrt(variance[i] * variance[j]) for i, j in PRODUCTS])
+    spread = np.sqrt(1 + known**2 + 1 / (N * variance.min()))
+    return found, known, spread / np.sqrt(drawn.shape[1])
+
+
+N_TOGETHER = replicates_to_catch(0.03, sd=np.sqrt(2.2), comparisons=len(PRODUCTS))
+
+
+def test_counts_vary_together_as_those_of_prompts_do():
+    drawn = np.stack(draw_counts(rng_at(), N_TOGETHER, N, CHANCE))
+    assert_within_mcse(*correlations_against(drawn))
+
+
+def test_that_test_catches_prompts_lost_from_another_reference():
+    reference, lost, gained = draw_counts(rng_at(), N_TOGETHER, N, CHANCE)
+    drawn = np.stack([reference, np.roll(lost, 1), gained])
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(*correlations_against(drawn))
+
+
+# Refusals ----------------------------------------------------------------------------------------
+
+
+def test_more_prompts_than_a_word_counts_are_refused():
+    with pytest.raises(DesignError, match="n=2097152 prompts are more than 2097151, and a count"):
+        draw_counts(rng_at(), 1, 2**BITS, CHANCE)
+
+
+def test_a_reference_beyond_its_prompts_is_refused():
+    with pytest.raises(DesignError, match="n - kept=-1 is not a whole number of at least 0"):
+        draw_counts(rng_at(), 1, 8, CHANCE, kept=9)
+
+
+# Decisions ---------------------------------------------------------------------------------------
+
+
+def test_decisions_are_those_of_a_loop():
+    n, rng = 12, rng_at()
+    critical = CriticalCounts(rng.integers(-1, n, (n + 1, 3)), rng.integers(0, n + 2, (n + 1, 2)))
+    counts = draw_counts(rng, 100, n, CHANCE)
+    found = decide(critical, counts)
+    for row, reference, lost, gained in zip(found, *counts, strict=True):
+        by_right = [reference - lost + gained <= limit for limit in critical.right[reference]]
+        by_lost = [lost >= limit for limit in critical.lost[gained]]
+        assert row.tolist() == by_right + by_lost
+
+
+def test_without_checks_there_are_no_decisions():
+    nothing = np.zeros(0, int)
+    tables = CriticalCounts(np.zeros((3, 2), int), np.zeros((3, 1), int))
+    assert decide(tables, Counts(nothing, nothing, nothing)).shape == (0, 3)

@@ -1,0 +1,243 @@
+"""Tests on the same prompts against enumeration, scipy, statsmodels and simulation."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+
+from simstudy.errors import DesignError
+from simstudy.stats.accuracy import paired
+from tests.support import assert_within_mcse, replicates_to_catch
+
+ALPHAS = (0.01, 0.05, 0.25, 0.4)
+
+
+def table(n):
+    """Every result: losses and gains."""
+    return np.array([(b, c) for b in range(n + 1) for c in range(n + 1 - b)]).T
+
+
+def differences(losses, gains, n):
+    return np.repeat([-1.0, 1.0, 0.0], [losses, gains, n - losses - gains])
+
+
+# ---------------------------------------------------------------- p-values, the slow way
+def plain_mcnemar(losses, gains, n, *, mid=False):
+    changed = losses + gains
+    masses = [Fraction(math.comb(changed, k), 2**changed) for k in range(losses, changed + 1)]
+    return float(sum(masses) - mid * masses[0] / 2)
+
+
+def plain_z(losses, gains, n):
+    z = (gains - losses) / math.sqrt(losses + gains) if losses + gains else 0.0
+    return stats.norm.cdf(z)
+
+
+def plain_t(losses, gains, n):
+    """By scipy, but for equal differences, whose limits are stated."""
+    scores = differences(losses, gains, n)
+    if (scores == scores[0]).all():
+        return {-1: 0.0, 0: 0.5, 1: 1.0}[scores[0]]
+    return stats.ttest_1samp(scores, 0.0, alternative="less").pvalue
+
+
+PLAIN = {
+    "mcnemar": plain_mcnemar,
+    "mcnemar_mid_p": lambda *result: plain_mcnemar(*result, mid=True),
+    "paired_z": plain_z,
+    "paired_t": plain_t,
+}
+
+
+@pytest.mark.parametrize("test", PLAIN)
+@pytest.mark.parametrize("n", [2, 7, 20])
+def test_p_values_are_the_plain_ones(test, n):
+    losses, gains = table(n)
+    plain = [PLAIN[test](int(b), int(c), n) for b, c in zip(losses, gains, strict=True)]
+    np.testing.assert_allclose(paired.p_values(test, losses, gains, n), plain, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("losses", "gains"), [(9, 2), (30, 17), (2, 1)])
+def test_mcnemar_is_half_of_the_two_sided_one_of_statsmodels(losses, gains):
+    theirs = mcnemar([[50, losses], [gains, 10]], exact=True).pvalue
+    assert 2 * paired.p_values("mcnemar", losses, gains, 200) == pytest.approx(theirs, rel=1e-12)
+    theirs = mcnemar([[50, losses], [gains, 10]], exact=False, correction=False).pvalue
+    assert 2 * paired.p_values("paired_z", losses, gains, 200) == pytest.approx(theirs, rel=1e-12)
+
+
+def test_mcnemar_is_the_binomial_test_of_scipy_for_thousands():
+    theirs = stats.binomtest(1070, 2000, alternative="greater").pvalue
+    assert paired.p_values("mcnemar", 1070, 930, 5000) == pytest.approx(theirs, rel=1e-10)
+
+
+def test_no_change_is_no_evidence():
+    found = [float(paired.p_values(test, 0, 0, 5)) for test in paired.PAIRED_TESTS]
+    assert found == [1.0, 0.5, 0.5, 0.5]
+
+
+# ---------------------------------------------------------------- critical counts
+@pytest.mark.parametrize("test", paired.PAIRED_TESTS)
+@pytest.mark.parametrize("n", [2, 9, 40])
+def test_critical_losses_are_the_fewest_that_fail(test, n):
+    losses, gains = table(n)
+    p = paired.p_values(test, losses, gains, n)
+    for alpha in ALPHAS:
+        critical = paired.critical_losses(test, n, alpha)
+        np.testing.assert_array_equal(p <= alpha * (1 + 1e-12), losses >= critical[gains])
+        never = [c for c in range(n + 1) if not (p[gains == c] <= alpha * (1 + 1e-12)).any()]
+        assert (critical[never] == n + 1).all()
+
+
+def test_a_p_value_that_is_alpha_fails():
+    """Four losses and no gain: 1/16."""
+    assert paired.critical_losses("mcnemar", 10, 1 / 16)[0] == 4
+    assert paired.critical_losses("mcnemar", 10, 1 / 16 - 1e-12)[0] == 5
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(2, 80), st.floats(0.001, 0.25), st.sampled_from(paired.PAIRED_TESTS))
+def test_a_larger_level_fails_more(n, alpha, test):
+    less, more = (paired.critical_losses(test, n, level) for level in (alpha, 1.5 * alpha))
+    assert (more <= less).all()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 100), st.floats(0.001, 0.5))
+def test_mcnemar_holds_its_level_however_many_answers_change(n, alpha):
+    critical = paired.critical_losses("mcnemar", n, alpha)
+    p = np.linspace(0, 0.5, 401)
+    assert paired.rejection_probability(critical, n, p, p).max() <= alpha * (1 + 1e-12)
+
+
+def test_z_does_not_hold_it():
+    critical = paired.critical_losses("paired_z", 100, 0.05)
+    p = np.linspace(0, 0.5, 401)
+    assert paired.rejection_probability(critical, 100, p, p).max() > 0.052
+
+
+# ---------------------------------------------------------------- rejection probabilities
+def plain_rejection(critical, n, loss, gain):
+    laws = stats.multinomial(n, [loss, gain, 1 - loss - gain])
+    return sum(laws.pmf([b, c, n - b - c]) for b, c in table(n).T if b >= critical[c])
+
+
+@pytest.mark.parametrize("test", paired.PAIRED_TESTS)
+@pytest.mark.parametrize("n", [2, 15])
+def test_rejection_probabilities_are_plain_sums(test, n):
+    critical = paired.critical_losses(test, n, 0.2)
+    loss, gain = np.array([[0.0], [0.1], [0.5]]), np.array([0.0, 0.05, 0.5])
+    found = paired.rejection_probability(critical, n, loss, gain)
+    assert found.shape == (3, 3)
+    for i, j in itertools.product(range(3), range(3)):
+        plain = plain_rejection(critical, n, loss[i, 0], gain[j])
+        assert found[i, j] == pytest.approx(plain, rel=1e-10, abs=1e-15)
+
+
+def test_extremes_and_pieces():
+    critical = paired.critical_losses("mcnemar", 10, 0.05)
+    assert paired.rejection_probability(critical, 10, 0.0, 1.0) == 0
+    assert paired.rejection_probability(critical, 10, 1.0, 0.0) == 1
+    at_most_one_gain = 0.9**10 + 10 * 0.1 * 0.9**9
+    found = paired.rejection_probability(critical, 10, 0.9, 0.1)
+    assert found == pytest.approx(at_most_one_gain, rel=1e-12)
+    many = paired.critical_losses("paired_z", 700, 0.05)
+    p = np.linspace(0, 0.5, 4000)
+    found = paired.rejection_probability(many, 700, p, p)
+    pieces = [paired.rejection_probability(many, 700, each, each) for each in p[::800]]
+    np.testing.assert_allclose(found[::800], pieces, rtol=1e-14)
+    assert paired.rejection_probability(many, 700, p[:0], p[:0]).size == 0
+
+
+N_REP = replicates_to_catch(0.01, sd=0.5)
+
+
+def simulated_rejections(critical, n, loss, gain):
+    counts = np.random.default_rng(8).multinomial(n, [loss, gain, 1 - loss - gain], N_REP)
+    return np.mean(counts[:, 0] >= critical[counts[:, 1]])
+
+
+def test_simulated_checks_fail_as_often():
+    critical = paired.critical_losses("mcnemar_mid_p", 200, 0.05)
+    rate = paired.rejection_probability(critical, 200, 0.1, 0.06)
+    error = math.sqrt(rate * (1 - rate) / N_REP)
+    assert_within_mcse(simulated_rejections(critical, 200, 0.1, 0.06), rate, error)
+
+
+def test_that_test_catches_counts_that_fail_one_too_late():
+    critical = paired.critical_losses("mcnemar_mid_p", 200, 0.05)
+    rate = paired.rejection_probability(critical, 200, 0.1, 0.06)
+    error = math.sqrt(rate * (1 - rate) / N_REP)
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(simulated_rejections(critical + 1, 200, 0.1, 0.06), rate, error)
+
+
+# ---------------------------------------------------------------- scores of any kind
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_t_of_scores_is_that_of_scipy(lower_is_better):
+    rng = np.random.default_rng(2)
+    reference, check = rng.normal(size=12), rng.normal(-0.3, size=12)
+    gap = check - reference
+    theirs = stats.ttest_rel(
+        check, reference, alternative="greater" if lower_is_better else "less"
+    ).pvalue
+    found = paired.paired_t(gap.mean(), gap.std(ddof=1), 12, lower_is_better=lower_is_better)
+    assert found == pytest.approx(theirs, rel=1e-12)
+
+
+def test_z_of_scores_is_the_normal_tail_and_broadcasts():
+    mean, n = np.array([[-1.0], [0.5]]), np.array([4, 25])
+    expected = stats.norm.cdf(mean * np.sqrt(n) / 2.0)
+    np.testing.assert_allclose(paired.paired_z(mean, 2.0, n), expected, rtol=1e-12)
+    flipped = paired.paired_z(mean, 2.0, n, lower_is_better=True)
+    np.testing.assert_allclose(flipped, 1 - expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("test", [paired.paired_z, paired.paired_t])
+def test_differences_without_spread_are_decided_by_their_sign(test):
+    assert test(np.array([-0.1, 0.0, 0.1]), 0.0, 5).tolist() == [0.0, 0.5, 1.0]
+
+
+def test_t_of_right_and_wrong_is_that_of_its_differences():
+    scores = differences(14, 6, 50)
+    found = paired.paired_t(scores.mean(), scores.std(ddof=1), 50)
+    assert paired.p_values("paired_t", 14, 6, 50) == pytest.approx(found, rel=1e-12)
+
+
+# ---------------------------------------------------------------- refusals
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: paired.p_values("sign", 1, 1, 5), "test='sign' is unknown.*Use one of mcnemar"),
+        (
+            lambda: paired.p_values("mcnemar", 4, 2, 5),
+            r"losses \+ gains=6 is more than the 5 there are",
+        ),
+        (lambda: paired.p_values("mcnemar", 0, -1, 5), "gains=-1 is not a whole number"),
+        (lambda: paired.p_values("paired_t", 0, 1, 1), "n=1 is not a whole number of at least 2"),
+        (lambda: paired.critical_losses("mcnemar", 5, 5), "alpha=5 is not a proportion"),
+        (
+            lambda: paired.rejection_probability(np.array([1, 2]), 5, 0.1, 0.1),
+            r"critical counts of shape \(2,\) do not fit a design with 6 results",
+        ),
+        (
+            lambda: paired.rejection_probability(np.array([1, 2]), 1, 0.7, 0.4),
+            "p_loss=0.7 and p_gain=0.4 add up to more than 1, but no prompt is both",
+        ),
+        (
+            lambda: paired.rejection_probability(np.array([1, -2]), 1, 0.1, 0.1),
+            "a critical count of -2 is not within 0 to 2",
+        ),
+        (lambda: paired.paired_t(0.1, 1.0, 1), "n=1 is not a whole number of at least 2"),
+        (lambda: paired.paired_z(0.1, -1.0, 9), "sd=-1 is negative or not finite"),
+        (lambda: paired.paired_z(np.inf, 1.0, 9), "mean_difference=inf is not finite"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call, message):
+    with pytest.raises(DesignError, match=message):
+        call()
