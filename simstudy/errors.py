@@ -22,6 +22,10 @@ class ConfigError(SimstudyError, ValueError):
     """A setting of a run is unknown, of the wrong type, or outside its range."""
 
 
+class NotHereError(ConfigError):
+    """A study needs data or a library that this machine does not have at the moment."""
+
+
 class StudyError(SimstudyError):
     """A study's own code breaks the contract between a study and the engine."""
 

@@ -17,6 +17,8 @@ import pytest
 from beartype import beartype
 from jaxtyping import AbstractArray, install_import_hook
 
+from simstudy.data import named
+
 PACKAGE = Path(__file__).parents[1] / "simstudy"
 CHECKED = [
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
@@ -56,6 +58,14 @@ install_import_hook(CHECKED, f"{checker.__name__}.shapes_checked")
 def smoke_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where every experiment runs at smoke scale, once for all tests that look at it."""
     return tmp_path_factory.mktemp("smoke")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_download() -> Iterator[None]:
+    """No data set is fetched: an experiment that needs one is skipped, unless it is at hand."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(named, "BOSTON_SOURCES", ())
+        yield
 
 
 @pytest.fixture(autouse=True)

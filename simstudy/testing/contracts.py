@@ -14,6 +14,7 @@ from simstudy.claims import BROKEN
 from simstudy.cli.endings import FAILED
 from simstudy.cli.experiments import experiment_names, load_experiment
 from simstudy.engine.workers import Workers
+from simstudy.errors import NotHereError
 from simstudy.lazy.pandas import pd
 from simstudy.options import check
 from simstudy.store.columns import CONVERGED
@@ -51,6 +52,16 @@ class ExperimentContracts:
         """Have every test run once for each experiment on disk."""
         if "experiment" in metafunc.fixturenames:
             metafunc.parametrize("experiment", experiment_names(self.root), scope="class")
+
+    @pytest.fixture(autouse=True, scope="class")
+    @classmethod
+    def _here(cls, experiment: str) -> None:
+        """Skip, with its reason, an experiment whose data or libraries this machine has not."""
+        module = load_experiment(experiment, cls.root)
+        try:
+            module.study(module.Config())
+        except NotHereError as error:
+            pytest.skip(str(error))
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -235,9 +246,10 @@ class ExperimentContracts:
                 kind = kinds.setdefault(name, column.dtype.kind)
                 assert column.dtype.kind == kind, f"{name} is of kind {kind!r} in another block"
                 if column.ndim:
+                    shape = column.shape[1:-1] if name in study.vectors else column.shape[1:]
                     assert column.shape[0] == study.block_size, f"{name}: {column.shape}"
-                    assert column.shape[1:] in shapes, f"{name}: {column.shape}, axes {shapes[0]}"
-        everywhere = set.intersection(*names.values())
+                    assert shape in shapes, f"{name}: {column.shape}, axes {shapes[0]}"
+        everywhere = set.intersection(*names.values()) | set(study.derived)
         for measure in study.measures:
             lacking = set(measure.reads) - everywhere - {CONVERGED}
             assert not lacking, f"{measure.name} reads {lacking}, which simulate does not return"

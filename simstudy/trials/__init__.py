@@ -11,6 +11,7 @@ from simstudy.lazy.exports import exports
 if TYPE_CHECKING:
     from simstudy.trials.applied import AppliedTrial
     from simstudy.trials.models import Model, ModelTrial
+    from simstudy.trials.predictions import Networks, Predictions, Regressor, TableRows
     from simstudy.trials.regression import RegressionTrial
     from simstudy.trials.risk import RegressionRisk
     from simstudy.trials.sensitivity import Trial
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "applied": ("AppliedTrial",),
     "models": ("Model", "ModelTrial"),
+    "predictions": ("Networks", "Predictions", "Regressor", "TableRows"),
     "regression": ("RegressionTrial",),
     "risk": ("RegressionRisk",),
     "sensitivity": ("Trial",),
@@ -42,8 +44,12 @@ __all__ = [
     "ComparedSamples",
     "Model",
     "ModelTrial",
+    "Networks",
+    "Predictions",
     "RegressionRisk",
     "RegressionTrial",
+    "Regressor",
+    "TableRows",
     "Threshold",
     "Trial",
     "TwoSample",

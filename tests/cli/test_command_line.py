@@ -15,9 +15,10 @@ import pytest
 from simstudy.cli import carry_out
 from simstudy.cli.compose import read_requests
 from simstudy.cli.endings import REFUSED
-from simstudy.cli.experiments import experiment_names
+from simstudy.cli.experiments import experiment_names, load_experiment
 from simstudy.cli.project import Project
 from simstudy.design import grid, scenario_key
+from simstudy.errors import NotHereError
 from simstudy.store.blocks import Store
 from simstudy.store.files import Folder
 from simstudy.store.header import owner_in
@@ -309,12 +310,23 @@ def test_a_damaged_file_is_named_on_the_way(capsys, tmp_path):
     assert drawn_now(told.out) == 4000
 
 
+def is_here(name):
+    """Whether the data and the libraries of an experiment are on this machine."""
+    module = load_experiment(name, ROOT)
+    try:
+        module.study(module.Config())
+    except NotHereError:
+        return False
+    return True
+
+
 def test_every_experiment_in_one_sweep(smoke_folder, capsys):
     """The blocks of this sweep are the ones that the contracts of the experiments look at."""
-    asked = ["experiment=glob(*)", "scale=smoke", f"out={smoke_folder}", "progress=false"]
+    here = [name for name in EXPERIMENTS if is_here(name)]
+    asked = [f"experiment={','.join(here)}", "scale=smoke", f"out={smoke_folder}", "progress=false"]
     assert command_line(["-m", *asked, "figures=false", "report=false"]) == 0
     capsys.readouterr()
-    for name in EXPERIMENTS:
+    for name in here:
         assert (smoke_folder / name / "manifest.json").exists()
     assert not {"outputs", "multirun", "multirun.yaml", ".hydra"} & set(os.listdir(Path.cwd()))
     assert not {"outputs", "multirun", "multirun.yaml", ".hydra"} & set(os.listdir(smoke_folder))

@@ -72,13 +72,23 @@ DISTRIBUTIONS = {
 }
 """Where a distribution is not named as what it installs."""
 
+TORCH_AS_IT_COMES = ("torch.float32", True)
+
+
+def _of_torch(torch: Any) -> object:
+    """None as it comes, since it is loaded late: a process that has yet to has the same."""
+    state = str(torch.get_default_dtype()), torch.is_grad_enabled()
+    return None if state == TORCH_AS_IT_COMES else state
+
+
 STATES: dict[str, Callable[[Any], object]] = {
     "decimal": lambda decimal: repr(decimal.getcontext()).partition(", flags=")[0],
     "mpmath": lambda mpmath: (mpmath.mp.prec, mpmath.mp.pretty),
     "numpy": lambda numpy: sorted(numpy.geterr().items()),
-    "torch": lambda torch: (str(torch.get_default_dtype()), torch.is_grad_enabled()),
+    "torch": _of_torch,
 }
-"""Settings of libraries that numbers depend on, where a program may change them."""
+"""Settings of libraries that numbers depend on, where a program may change them; None does not
+count."""
 
 CHECKERS = frozenset({"jaxtyping", "beartype", "typeguard"})
 """Makers of wrappers around functions that compute nothing."""

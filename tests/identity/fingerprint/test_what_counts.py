@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,6 +33,18 @@ def test_what_is_below_a_module_that_runs_studies_is_passed_over_with_it():
 def test_distributions_and_states_are_those_of_well_known_libraries():
     assert set(DISTRIBUTIONS) <= WELL_KNOWN
     assert set(STATES) - {"decimal"} <= WELL_KNOWN
+
+
+@pytest.mark.parametrize(
+    ("dtype", "grad", "counts"),
+    [("float32", True, False), ("float64", True, True), ("float32", False, True)],
+)
+def test_torch_counts_where_it_is_not_as_it_comes(dtype, grad, counts):
+    """It is loaded late: a process that has loaded it and one that has yet to are the same."""
+    torch = SimpleNamespace(
+        get_default_dtype=lambda: f"torch.{dtype}", is_grad_enabled=lambda: grad
+    )
+    assert (STATES["torch"](torch) is not None) == counts
 
 
 @pytest.mark.parametrize("decorator", ["register_model", "np.overload", "app.hook('draw')"])

@@ -116,7 +116,9 @@ class Walk:
         if known:
             self.found[known[0]] = known[1]
         if top in STATES and top in sys.modules:
-            self.enter(f"{top} (its settings)", hash_of(repr(STATES[top](sys.modules[top]))))
+            state = STATES[top](sys.modules[top])
+            if state is not None:
+                self.enter(f"{top} (its settings)", hash_of(repr(state)))
 
     def settle(self) -> None:
         """The fingerprint, in order: everything has been entered."""

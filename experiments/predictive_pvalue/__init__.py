@@ -1,0 +1,1 @@
+"""Predictive p-values of networks: study, figures and claims."""

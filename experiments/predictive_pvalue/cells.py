@@ -1,0 +1,64 @@
+"""Replicates of one cell of the axes: that of figure 1, unless something else is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.trials.predictions import Predictions
+
+NETWORKS = ("net_10", "net_8", "net_5")
+METHOD_WORDS = {
+    "net_10": "Net 10",
+    "net_8": "Net 8",
+    "net_5": "Net 5",
+    "least_squares": "least squares",
+    "random_forest": "random forest",
+    "truth": "true distribution",
+    "true_nulls": "100% true nulls",
+}
+DISTRIBUTION_WORDS = {
+    "centered": "about the trained model's prediction (example 3)",
+    "fitted": "about the bootstrap mean (example 2)",
+    "centered_noise": "example 3 with residual noise",
+    "fitted_noise": "example 2 with residual noise",
+}
+
+
+def first_scenario(result: Result) -> Predictions:
+    """What figure 1 is of: the first response of those that were asked for."""
+    scenario: Predictions = result.plan.scenarios[0]
+    return scenario
+
+
+def published_cell(result: Result, **where: str) -> dict[str, str]:
+    """Positions of the axes: the last epochs and bootstrap models, example 3."""
+    axes = result.plan.axes
+    last = {axis: axes[axis][-1] for axis in ("epochs", "n_boot_models")}
+    return {**last, "distribution": "centered", **where}
+
+
+def values(result: Result, scenario: Any, column: str, **where: str) -> np.ndarray:
+    """A column at one cell, the replicate first; `where` names the method, and other positions."""
+    axes, cell = result.plan.axes, published_cell(result, **where)
+    for axis, position in cell.items():
+        if position not in axes[axis]:
+            raise LookupError(f"{axis} {position}")
+    place: tuple[Any, ...] = tuple(axes[axis].index(cell[axis]) for axis in axes)
+    return np.asarray(result.columns(scenario, column)[column][:, *place], dtype=float)
+
+
+def methods_drawn(result: Result) -> dict[str, str]:
+    """Methods of this run, with their words, in the order in which all figures have them."""
+    there = result.plan.axes["method"]
+    return {name: words for name, words in METHOD_WORDS.items() if name in there}
+
+
+def networks_drawn(result: Result) -> dict[str, str]:
+    """Those of them that are networks; LookupError where none is."""
+    found = {name: words for name, words in methods_drawn(result).items() if name in NETWORKS}
+    if not found:
+        raise LookupError("a network")
+    return found

@@ -1,0 +1,277 @@
+"""Figures of predictive p-values: functions of a study's stored results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from experiments.predictive_pvalue.cells import (
+    DISTRIBUTION_WORDS,
+    first_scenario,
+    methods_drawn,
+    networks_drawn,
+    published_cell,
+    values,
+)
+from simstudy.analysis.result import Result
+from simstudy.claims import average
+from simstudy.figures import (
+    captions,
+    colors_of,
+    dots_plot,
+    in_order,
+    measure_curves,
+    theme_study,
+)
+from simstudy.figures.frame import rows_like
+from simstudy.figures.theme import BLUE, INK, MUTED, panel_sizes
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.trials.predictions import Predictions, TableRows
+
+PALE = "#BBBBBB"
+THREE = {"log10_p": "log₁₀ p", "cfdr": "CFDR", "rfdr": "RFDR"}
+"""The document's measures, as figure 1 names them."""
+
+SHARES = {
+    "mean_log10_p": "log₁₀ of Fisher's\ncombined p-value",
+    "mean_cfdr": "mean CFDR,\nas printed",
+    "mean_cfdr_clipped": "mean CFDR,\nclipped at 1",
+    "mean_rfdr": "mean RFDR",
+    "mean_storey": "Storey's share",
+    "mean_langaas": "Langaas's share",
+    "mean_coverage": "coverage of\n90% intervals",
+    "mean_crps": "CRPS",
+    "mean_rmse": "RMSE",
+}
+OF_TRAINING = ("mean_log10_p", "mean_cfdr", "mean_rfdr", "mean_storey", "mean_coverage")
+COMPATIBLE = 1.0  # what a share of compatible predictions is held against
+SPLIT = "Replicates are splits of the data, or samples, with a training of their own."
+
+
+# ---------------------------------------------------------------- figure 1
+def figure_1(result: Result) -> ggplot:
+    """Empirical distribution functions of p-values: the first replicate's, and all others pale."""
+    steps = pd.concat(_steps(result, name, words) for name, words in methods_drawn(result).items())
+    steps = steps.assign(panel=in_order(steps["panel"], _by_words(result)))
+    first = steps["rep"] == 0
+    return (
+        p9.ggplot(steps, p9.aes("p", "share", group="rep"))
+        + p9.geom_step(steps[~first], color=PALE, size=0.25, alpha=0.6)
+        + p9.geom_abline(intercept=0, slope=1, linetype="dashed", color=MUTED)
+        + p9.geom_step(steps[first], color=BLUE, size=0.9)
+        + p9.geom_text(
+            p9.aes("p", "share", label="label"), _labels(result), inherit_aes=False, ha="right",
+            va="bottom", size=7.5, color=INK, lineheight=1.35,
+        )
+        + p9.facet_wrap("panel", ncol=2)
+        + theme_study()
+        + _size_of_panels(len(methods_drawn(result)))
+        + captions.titles(
+            "Blue: the first replicate, whose numbers come first. Pale: the others. Then means "
+            "over all,",
+            captions.PLUS_MINUS,
+            captions.dashed("uniform p-values"),
+            _cell_in_words(result),
+            f"{_n_rep(result)} replicates.",
+            SPLIT,
+            x="predictive p-value", y="share of p-values up to this one",
+        )
+    )  # fmt: skip
+
+
+def _size_of_panels(n_panel: int) -> object:
+    return p9.theme(figure_size=(7.4, 1.3 + 2.9 * -(-n_panel // 2)))
+
+
+def _by_words(result: Result) -> dict[str, str]:
+    return {words: words for words in methods_drawn(result).values()}
+
+
+def _steps(result: Result, method: str, words: str) -> pd.DataFrame:
+    """Corners of the step functions: from (0, 0), up at each p-value, to (1, 1)."""
+    p = np.sort(np.exp(values(result, first_scenario(result), "log_p", method=method)), axis=1)
+    n_rep, n_test = p.shape
+    places = np.hstack([np.zeros((n_rep, 1)), p, np.ones((n_rep, 1))])
+    shares = np.append(np.arange(n_test + 1) / n_test, 1.0)
+    return pd.DataFrame(
+        {
+            "p": places.ravel(),
+            "share": np.tile(shares, n_rep),
+            "rep": np.repeat(np.arange(n_rep), n_test + 2),
+            "panel": words,
+        }
+    )
+
+
+def _labels(result: Result) -> pd.DataFrame:
+    """The three measures of each panel: the first replicate's and the mean with its error."""
+    said = [
+        {"panel": words, "p": 1.0, "share": 0.02, "label": "\n".join(_measured(result, name))}
+        for name, words in methods_drawn(result).items()
+    ]
+    frame = pd.DataFrame(said)
+    return frame.assign(panel=in_order(frame["panel"], _by_words(result)))
+
+
+def _measured(result: Result, method: str) -> Iterable[str]:
+    for column, words in THREE.items():
+        found = values(result, first_scenario(result), column, method=method)
+        mean, digits = average(found), 1 if column == "log10_p" else 2
+        of_all = f"{mean.value:.{digits}f} ± {2 * mean.mcse:.{digits}f}"
+        yield f"{words}: {found[0]:.{digits}f}; {of_all}".replace("-", "−")
+
+
+def _n_rep(result: Result) -> int:
+    return max(result.n_rep.values())
+
+
+def _cell_in_words(result: Result) -> str:
+    cell, scenario = published_cell(result), first_scenario(result)
+    response = "log of the response" if scenario.response == "log" else "response"
+    return (
+        f"{_source_in_words(scenario)}, {response}; {cell['epochs']} epochs, "
+        f"{cell['n_boot_models']} bootstrap models, normal distributions about the trained model's "
+        "prediction (example 3)."
+    )
+
+
+def _source_in_words(scenario: Predictions) -> str:
+    is_table = isinstance(scenario.source, TableRows)
+    return f"Data {scenario.source}" if is_table else "Friedman's function"
+
+
+# ---------------------------------------------------------------- how far the numbers move
+def figure_splits(result: Result) -> ggplot:
+    """Every replicate's three measures by network, those of one replicate joined by a line."""
+    words = networks_drawn(result)
+    rows = pd.concat(_by_replicate(result, words))
+    rows = rows.assign(
+        method=in_order(rows["method"], {name: name for name in words.values()}),
+        measure=in_order(rows["measure"], {name: name for name in THREE.values()}),
+    )
+    means = rows.groupby(["measure", "method"], observed=True)["value"]
+    summed = means.agg(["mean", "sem"]).reset_index()
+    summed = summed.assign(low=summed["mean"] - 2 * summed["sem"]).assign(
+        high=summed["mean"] + 2 * summed["sem"]
+    )
+    return (
+        p9.ggplot(rows, p9.aes("method", "value"))
+        + p9.geom_line(p9.aes(group="rep"), color=PALE, size=0.3)
+        + p9.geom_point(color=MUTED, size=0.7)
+        + p9.geom_linerange(
+            p9.aes("method", ymin="low", ymax="high"), summed, inherit_aes=False, color=BLUE, size=1
+        )
+        + p9.geom_point(p9.aes("method", "mean"), summed, inherit_aes=False, color=BLUE, size=2)
+        + p9.facet_wrap("measure", scales="free_y")
+        + theme_study()
+        + panel_sizes(3, 1, legend=False)
+        + captions.titles(
+            "Grey: replicates, joined by a line. Blue: means, with 2 Monte Carlo standard errors.",
+            _cell_in_words(result),
+            f"{_n_rep(result)} replicates.",
+            SPLIT,
+            x="", y="", size=(8.6, 4.0),
+        )
+    )  # fmt: skip
+
+
+def _by_replicate(result: Result, methods: dict[str, str]) -> Iterable[pd.DataFrame]:
+    for method, words in methods.items():
+        for column, measure in THREE.items():
+            found = values(result, first_scenario(result), column, method=method)
+            told = {"value": found, "rep": np.arange(len(found))}
+            yield pd.DataFrame(told).assign(method=words, measure=measure)
+
+
+# ---------------------------------------------------------------- what the distribution does
+def figure_distributions(result: Result) -> ggplot:
+    """All measures by method and kind of predictive distribution."""
+    cell = published_cell(result)
+    rows = _first(result)
+    rows = rows[(rows["epochs"] == cell["epochs"])]
+    rows = rows[(rows["n_boot_models"] == cell["n_boot_models"])]
+    rows = rows[rows["measure"].isin(list(SHARES)) & rows["estimate"].notna()]
+    rows = rows.assign(
+        measure=in_order(rows["measure"], SHARES),
+        method=in_order(rows["method"], methods_drawn(result)),
+        distribution=in_order(rows["distribution"], DISTRIBUTION_WORDS),
+    )
+    figure = dots_plot(
+        rows.rename(columns={"distribution": "predictive distribution"}),
+        measure=tuple(SHARES.values()),
+        y="method",
+        color="predictive distribution",
+        nominal={
+            **{SHARES[f"mean_{name}"]: COMPATIBLE for name in COMPATIBLE_SHARES},
+            SHARES["mean_coverage"]: 0.9,
+        },
+        colors=colors_of(DISTRIBUTION_WORDS.values()),
+    )
+    return (
+        figure
+        + p9.facet_wrap("panel", scales="free_x", ncol=3)
+        + p9.theme(panel_spacing_x=0.03)  # so that ends of two scales do not touch
+        + p9.guides(color=p9.guide_legend(ncol=2), shape=p9.guide_legend(ncol=2))
+        + captions.titles(
+            captions.BARS,
+            captions.dashed("every prediction compatible; coverage asked for"),
+            f"{cell['epochs']} epochs, {cell['n_boot_models']} bootstrap models.",
+            f"{_n_rep(result)} replicates.",
+            SPLIT,
+            x="", y="", size=(9.6, 8.4), legend_on_top=True,
+        )
+    )  # fmt: skip
+
+
+COMPATIBLE_SHARES = ("cfdr", "cfdr_clipped", "rfdr", "storey", "langaas")
+
+
+def _first(result: Result) -> pd.DataFrame:
+    """Rows of the summary of the first scenario."""
+    rows = result.summary
+    return rows_like(rows, first_scenario(result), "response") if "response" in rows else rows
+
+
+# ---------------------------------------------------------------- what training does
+def figure_training(result: Result) -> ggplot:
+    """Measures of networks by epochs, for each number of bootstrap models."""
+    networks = networks_drawn(result)
+    rows = _first(result)
+    rows = rows[(rows["distribution"] == "centered") & rows["method"].isin(list(networks))]
+    rows = rows[rows["measure"].isin(OF_TRAINING)]
+    sizes = result.plan.axes["n_boot_models"]
+    words = {name: SHARES[name] for name in OF_TRAINING}
+    rows = rows.assign(
+        epochs=rows["epochs"].astype(int),
+        n_boot_models=in_order(rows["n_boot_models"], {n: n for n in sizes}),
+        method=in_order(rows["method"], networks),
+        measure=in_order(rows["measure"], words),
+    )
+    figure = measure_curves(
+        rows.rename(columns={"n_boot_models": "bootstrap models"}),
+        x="epochs",
+        y=tuple(words.values()),
+        color="bootstrap models",
+        panel="method",
+        rows="measure",
+        nominal={words["mean_coverage"]: 0.9},
+        log_x=True,
+    )
+    return figure + captions.titles(
+        captions.BARS,
+        captions.dashed("coverage asked for"),
+        "Normal distributions about the trained model's prediction (example 3).",
+        f"{_n_rep(result)} replicates.",
+        SPLIT,
+        x="passes over the training data", y="", size=(8.4, 9.6), legend_on_top=True,
+    )  # fmt: skip
+
+
+FIGURES: dict[str, Callable[[Result], ggplot]] = {
+    "1": figure_1,
+    "splits": figure_splits,
+    "distributions": figure_distributions,
+    "training": figure_training,
+}

@@ -1,0 +1,163 @@
+"""What the studies of predictive p-values have in common: their options, and what they declare."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.predictive_pvalue.figures import FIGURES
+from simstudy.claims import Claim
+from simstudy.data.named import NAMED, regression_data
+from simstudy.design import grid
+from simstudy.dgps.friedman import Friedman
+from simstudy.errors import ConfigError
+from simstudy.options import option
+from simstudy.stats.networks.architecture import Network, Training
+from simstudy.stats.networks.ensemble import TRAINERS
+from simstudy.study import Study
+from simstudy.trials.models import Model
+from simstudy.trials.predictions import (
+    DERIVED,
+    DISTRIBUTIONS,
+    MAY_BE_MISSING,
+    MEASURES,
+    RESPONSES,
+    Networks,
+    Predictions,
+    Regressor,
+    Source,
+    TableRows,
+    TrueNulls,
+    Truth,
+    need_torch,
+    refuse_truth_of,
+)
+from simstudy.trials.study import need_scikit_learn
+
+FRIEDMAN = "friedman"
+FIRST_LAYER = 15  # outputs, in all of the document's networks
+SECOND_LAYER = {"net_10": 10, "net_8": 8, "net_5": 5}
+TRUTH, TRUE_NULLS = "truth", "true_nulls"
+
+
+def least_squares() -> Any:
+    from sklearn.linear_model import LinearRegression
+
+    return LinearRegression()
+
+
+def random_forest() -> Any:
+    from sklearn.ensemble import RandomForestRegressor
+
+    return RandomForestRegressor(min_samples_leaf=2)
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "least_squares": least_squares,
+    "random_forest": random_forest,
+}
+"""Regressors of scikit-learn that may stand beside the networks, or in their place."""
+
+PREDICTORS = (*SECOND_LAYER, *MODELS, TRUTH)
+
+
+@dataclass
+class Options:
+    """What a study of predictive p-values sweeps."""
+
+    data: str = option(f"what to predict: {', '.join([*NAMED, FRIEDMAN])}, or the path of a table")
+    target: str | None = option("of a table, the column that is predicted")
+    n_train: int = option("observations to learn from", at_least=2)
+    n_test: int = option("observations to predict", at_least=2)
+    response: list[str] = option("what is predicted of the response", one_of=RESPONSES)
+    predictors: list[str] = option("networks by their second layer, and others", one_of=PREDICTORS)
+    epochs: list[int] = option("passes over the data before predicting, ascending", at_least=1)
+    n_boot: list[int] = option("bootstrap models, ascending", at_least=2)
+    batch_size: int = option("observations in a mini-batch, at most", at_least=2)
+    learning_rate: float = option("step of Adam", above=0)
+    trainer: str = option("what trains networks", one_of=tuple(TRAINERS))
+    n_rep: int = option("splits of the data, or samples of a process", at_least=2)
+
+
+def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Study:
+    """The study of a data set; `true_nulls` is always there, as the control.
+
+    Raises
+    ------
+    ConfigError
+        Where data or a library are not on this machine, or settings do not go together.
+    """
+    epochs, n_boot = (ascending(name, getattr(config, name)) for name in ("epochs", "n_boot"))
+    source = source_of(config)
+    return Study(
+        name=name,
+        scenarios=grid(
+            Predictions,
+            source=source,
+            n_train=config.n_train,
+            n_test=config.n_test,
+            n_boot=[n_boot],
+            response=config.response,
+        ),
+        methods=methods_of(config, source),
+        axes={
+            "epochs": tuple(map(str, epochs)),  # positions on an axis are names
+            "n_boot_models": tuple(map(str, n_boot)),
+            "distribution": DISTRIBUTIONS,
+        },
+        vectors={"log_p": "n_test"},
+        derived=DERIVED,
+        measures=MEASURES,
+        may_be_missing=MAY_BE_MISSING,
+        common=("response",),
+        block_size=1,
+        n_rep=config.n_rep,
+        figures=FIGURES,
+        claims=claims,
+    )
+
+
+def source_of(config: Options) -> Source:
+    """Where observations come from, checked against the numbers asked for."""
+    if config.data == FRIEDMAN:
+        return Friedman()
+    data = regression_data(config.data, config.target)
+    n_rows, n_asked = len(data.array()), config.n_train + config.n_test
+    if n_asked > n_rows:
+        raise ConfigError(
+            f"n_train={config.n_train} and n_test={config.n_test} take {n_asked} observations, and "
+            f"data={config.data} has {n_rows}: use fewer of either, such as "
+            f"n_train={2 * n_rows // 3} n_test={n_rows - 2 * n_rows // 3}"
+        )
+    return TableRows(data)
+
+
+def ascending(name: str, values: Sequence[int]) -> tuple[int, ...]:
+    """The values, refused where they do not ascend: the last one is what figure 1 shows."""
+    given, sorted_once = (str(list(v)).replace(" ", "") for v in (values, sorted({*values})))
+    if given != sorted_once:
+        raise ConfigError(
+            f"{name}={given} is not ascending, and the last one is what figure 1 is of: use "
+            f"{name}={sorted_once}"
+        )
+    return tuple(values)
+
+
+def methods_of(config: Options, source: Source) -> dict[str, Callable[..., Any]]:
+    """Predictors by name, and the control."""
+    n_epochs = len(config.epochs)
+    made = {name: _predictor(name, config, source) for name in dict.fromkeys(config.predictors)}
+    return made | {TRUE_NULLS: TrueNulls(n_epochs)}
+
+
+def _predictor(name: str, config: Options, source: Source) -> Callable[..., Any]:
+    n_epochs = len(config.epochs)
+    if name == TRUTH:
+        refuse_truth_of(source)
+        return Truth(n_epochs)
+    if name in MODELS:
+        need_scikit_learn()
+        return Regressor(Model(name, MODELS[name]), n_epochs)
+    if config.trainer == "torch":
+        need_torch()
+    training = Training(tuple(config.epochs), config.batch_size, config.learning_rate)
+    return Networks(Network((FIRST_LAYER, SECOND_LAYER[name])), training, config.trainer)

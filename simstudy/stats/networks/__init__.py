@@ -1,0 +1,1 @@
+"""Small neural networks, many of them trained side by side."""

@@ -1,0 +1,97 @@
+"""Predictions of many networks, each trained on rows of its own: bootstrap samples, say."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from simstudy.errors import DesignError
+from simstudy.shapes import Float, Int
+from simstudy.stats.networks.architecture import Network, Training
+from simstudy.stats.networks.compiled_training import CompiledTrainer
+from simstudy.stats.networks.torch_training import TorchTrainer
+
+
+class Trainer(Protocol):
+    """Networks in training, with the observations that they know of."""
+
+    def epoch(self, order: Int[np.ndarray, "network draw"]) -> None: ...
+
+    def predict(self) -> Float[np.ndarray, "network obs"]: ...
+
+
+TRAINERS: dict[str, Callable[..., Trainer]] = {
+    "torch": TorchTrainer,
+    "compiled": CompiledTrainer,
+}
+"""What may train networks, by name: from initial weights, features, responses and settings."""
+
+
+def ensemble_predictions(
+    network: Network,
+    training: Training,
+    features: Float[np.ndarray, "obs feature"],
+    y: Float[np.ndarray, " train"],
+    rows: Int[np.ndarray, "network draw"],
+    *,
+    initial: np.random.Generator,
+    order: np.random.Generator,
+    trainer: str = "torch",
+) -> Float[np.ndarray, "epoch network obs"]:
+    """What each network says of all observations after some numbers of epochs.
+
+    Parameters
+    ----------
+    features
+        Of the training observations, and after them of those to predict.
+    y
+        Responses of the training observations.
+    rows
+        The observations that each network learns from; a repeated one counts as often as it is
+        there. An epoch takes all of them in an order of the network's own.
+    initial, order
+        Generators of initial weights and of orders.
+    trainer
+        A name of `TRAINERS`.
+
+    Returns
+    -------
+    Array
+        In the units of `y`, by number of epochs in `training.epochs`. Features and responses are
+        standardised by the mean and standard deviation of the training observations.
+    """
+    _check_matching(features, y, rows)
+    scaled, centre, unit = standardised(features, len(y)), y.mean(), _spread(y)
+    weights = network.initial(len(rows), features.shape[1], initial)
+    trained = TRAINERS[trainer](weights, scaled, (y - centre) / unit, training)
+    said = []
+    for epoch in range(1, training.epochs[-1] + 1):
+        trained.epoch(order.permuted(rows, axis=1))
+        if epoch in training.epochs:
+            said.append(trained.predict())
+    return np.asarray(centre + unit * np.stack(said))
+
+
+def standardised(
+    features: Float[np.ndarray, "obs feature"], n_train: int
+) -> Float[np.ndarray, "obs feature"]:
+    """Features less the mean and over the standard deviation of the first `n_train` observations.
+
+    One that is constant among them is only centred.
+    """
+    train = features[:n_train]
+    spread = train.std(axis=0)
+    return np.asarray((features - train.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
+
+
+def _spread(y: Float[np.ndarray, " train"]) -> Any:
+    return y.std() or 1.0
+
+
+def _check_matching(features: np.ndarray, y: np.ndarray, rows: np.ndarray) -> None:
+    if len(features) < len(y) or rows.min() < 0 or rows.max() >= len(y):
+        raise DesignError(
+            f"{len(features)} observations, {len(y)} responses and rows from {rows.min()} to "
+            f"{rows.max()} do not match, so a network would learn from the wrong ones. Give the "
+            "training observations first, and rows below their number."
+        )

@@ -1,0 +1,264 @@
+"""Predictive p-values of networks and of others: plain loops, shared data, and what is refused."""
+
+import importlib.util
+import inspect
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.linear_model import LinearRegression
+
+from simstudy import Data, Study, grid
+from simstudy.dgps.friedman import Friedman
+from simstudy.errors import ConfigError, DesignError, NotHereError
+from simstudy.identity.names import identity
+from simstudy.identity.streams import Streams
+from simstudy.stats.compatible.null_proportion import storey_smoother
+from simstudy.stats.networks.architecture import Network, Training
+from simstudy.stats.networks.ensemble import ensemble_predictions
+from simstudy.trials import predictions
+from simstudy.trials.models import Model
+from simstudy.trials.predictions import (
+    DERIVED,
+    DISTRIBUTIONS,
+    MAY_BE_MISSING,
+    MEASURES,
+    Networks,
+    Predictions,
+    Regressor,
+    TableRows,
+    TrueNulls,
+    Truth,
+    residual_sd,
+)
+from tests.support import assert_within_mcse, critical_z, replicates_to_catch
+
+EPOCHS = (2, 3)
+TRIAL = Predictions(Friedman(n_feature=5), n_train=30, n_test=12, n_boot=(4, 6))
+NET = Networks(Network((6, 4)), Training(EPOCHS, batch_size=10), trainer="compiled")
+LINE = Regressor(Model("line", LinearRegression), n_epochs=2)
+N_REP = 3
+
+
+def streams(name="", seed=1):
+    return Streams(seed, "study", "scenario", 0, name)
+
+
+def asked(method, trial=TRIAL, n_rep=N_REP):
+    """A method's columns of what a scenario draws, with what it asks for."""
+    known = {"scenario": trial, "streams": streams("m"), **trial.draw(streams(), n_rep)}
+    return method(**{name: known[name] for name in inspect.signature(method).parameters})
+
+
+def test_every_position_is_a_plain_computation():
+    """Networks of one replicate, and each distribution from them by hand."""
+    data, found = TRIAL.draw(streams(), N_REP), asked(NET)
+    initial, order = (streams("m")(name) for name in ("initial weights", "mini-batches"))
+    for rep in range(N_REP):
+        y, resamples = data["y"][rep], data["resamples"][rep]
+        said = ensemble_predictions(
+            NET.network,
+            NET.training,
+            data["features"][rep],
+            y[:30],
+            np.vstack([np.arange(30), resamples]),
+            initial=initial,
+            order=order,
+            trainer="compiled",
+        )
+        for at, by_epoch in enumerate(said):
+            for place, n_boot in enumerate(TRIAL.n_boot):
+                cells = plain_cells(y, resamples[:n_boot], by_epoch[: n_boot + 1])
+                for name, expected in cells.items():
+                    cell = found[name][rep, at, place]
+                    np.testing.assert_allclose(cell, expected, rtol=1e-10)
+
+
+def plain_cells(y, resamples, said):
+    """By SciPy's normal distribution, where none of its tails is lost."""
+    unseen = [[m for m in range(len(resamples)) if row not in resamples[m]] for row in range(30)]
+    errors = [y[row] - np.mean([said[1 + m, row] for m in seen_not])
+              for row, seen_not in enumerate(unseen) if seen_not]  # fmt: skip
+    noise, spread = np.sqrt(np.mean(np.square(errors))), said[1:, 30:].std(axis=0, ddof=1)
+    about = {"centered": said[0, 30:], "fitted": said[1:, 30:].mean(axis=0)}
+    cells = {"log_p": [], "crps": [], "rmse": [], "residual_sd": [noise] * 4}
+    for name in DISTRIBUTIONS:
+        mean = about[name.removesuffix("_noise")]
+        sd = np.hypot(spread, noise) if name.endswith("_noise") else spread
+        z = (y[30:] - mean) / sd
+        cells["log_p"].append(np.log(2) + stats.norm.logsf(np.abs(z)))
+        crps = z * (2 * stats.norm.cdf(z) - 1) + 2 * stats.norm.pdf(z) - 1 / np.sqrt(np.pi)
+        cells["crps"].append(np.mean(sd * crps))
+        cells["rmse"].append(np.sqrt(np.mean((mean - y[30:]) ** 2)))
+    return cells
+
+
+def test_a_regressor_is_fitted_to_the_same_samples():
+    data, found = TRIAL.draw(streams(), N_REP), asked(LINE)
+    for rep in range(N_REP):
+        features, y, resamples = (data[name][rep] for name in ("features", "y", "resamples"))
+        fits = [LinearRegression().fit(features[r], y[r]) for r in (np.arange(30), *resamples)]
+        said = np.stack([fit.predict(features) for fit in fits])
+        for place, n_boot in enumerate(TRIAL.n_boot):
+            cells = plain_cells(y, resamples[:n_boot], said[: n_boot + 1])
+            for name, expected in cells.items():
+                for at in range(2):
+                    cell = found[name][rep, at, place]
+                    np.testing.assert_allclose(cell, expected, rtol=1e-7)
+
+
+def test_a_fit_that_fails_is_a_recorded_failure():
+    class Picky(LinearRegression):
+        def fit(self, X, y):
+            if y.max() > 24:
+                raise ValueError("too high")
+            return super().fit(X, y)
+
+    found = asked(replace(LINE, model=Model("picky", Picky)), n_rep=8)
+    failed = found["error"] == "ValueError: too high"
+    assert 0 < failed.sum() < 8
+    np.testing.assert_array_equal(np.isnan(found["rmse"]).any(axis=(1, 2, 3)), failed)
+
+
+def test_an_observation_that_all_samples_hold_has_no_error():
+    y, said = np.array([1.0, 2.0]), np.array([[1.0, 0.0], [3.0, 4.0]])
+    assert residual_sd(y, said, np.array([[0, 0], [0, 1]])) == 2.0  # of the second, by the first
+    assert np.isnan(residual_sd(y, said, np.array([[0, 1], [0, 1]])))
+
+
+# ---------------------------------------------------------------- what is drawn
+def test_a_table_is_split_without_repeating_a_row():
+    table = np.arange(30.0).reshape(10, 3)
+    drawn = TableRows(Data.array(table, name="t")).sample(np.random.default_rng(1), 4, 10)
+    for rep in range(4):
+        rows = np.column_stack([drawn.features[rep], drawn.y[rep]])
+        np.testing.assert_array_equal(rows[rows[:, 0].argsort()], table)
+    assert len({tuple(y) for y in drawn.y}) > 1
+
+
+def test_more_observations_than_rows_are_refused():
+    source = TableRows(Data.array(np.ones((10, 3)), name="t"))
+    with pytest.raises(DesignError, match="has 10 rows, and training and test data take 11"):
+        source.sample(np.random.default_rng(1), 1, 11)
+
+
+def test_the_log_is_what_is_predicted():
+    value, log = (replace(TRIAL, response=r).draw(streams(), 2) for r in ("value", "log"))
+    np.testing.assert_array_equal(log["y"], np.log(value["y"]))
+    np.testing.assert_array_equal(log["features"], value["features"])
+
+
+def test_the_log_of_nothing_is_refused():
+    source = TableRows(Data.array(np.zeros((45, 3)), name="t"))
+    with pytest.raises(DesignError, match="response=log: 84 responses are not above 0"):
+        replace(TRIAL, source=source, response="log").draw(streams(), 2)
+
+
+REFUSED = [
+    ({"n_train": 1}, "n_train=1, n_test=12: a model learns from at least 2"),
+    ({"n_test": 0}, "n_train=30, n_test=0"),
+    ({"n_boot": ()}, r"n_boot=\(\): a spread over bootstrap models takes 2"),
+    ({"n_boot": (1,)}, r"n_boot=\(1,\)"),
+    ({"n_boot": (5, 4)}, r"n_boot=\(5, 4\)"),
+    ({"response": "root"}, "response='root' says nothing of what to predict"),
+]
+
+
+@pytest.mark.parametrize(("options", "why"), REFUSED)
+def test_what_makes_no_sense_is_refused(options, why):
+    with pytest.raises(DesignError, match=why):
+        replace(TRIAL, **options)
+
+
+def test_a_data_set_is_named_by_what_it_holds():
+    part = Data.array(np.ones((4, 2)), name="ones")
+    named = identity(replace(TRIAL, source=TableRows(part)))
+    assert f"TableRows(data=Data(#{part.sha256[:16]}))" in named
+
+
+# ---------------------------------------------------------------- controls
+def test_the_truth_has_the_law_of_the_responses():
+    found, data = asked(Truth(2)), TRIAL.draw(streams(), N_REP)
+    mean = TRIAL.source.mean_of(data["features"][:, 30:])
+    expected = np.log(2) + stats.norm.logsf(np.abs(data["y"][:, 30:] - mean))
+    for place in np.ndindex(2, 2, 4):
+        np.testing.assert_allclose(found["log_p"][:, *place], expected, rtol=1e-12)
+
+
+TOO_NARROW = 0.9  # of the noise: the smallest error worth catching
+OFF = 0.5 - 2 / np.pi * np.arctan(TOO_NARROW)  # what it does to the mean of 2 Φ(-|Z| / 0.9)
+N_UNIFORM = replicates_to_catch(OFF, sd=np.sqrt(1 / 12), comparisons=2) // TRIAL.n_test + 1
+
+
+@pytest.mark.parametrize("method", [Truth(), TrueNulls()])
+def test_controls_are_uniform(method):
+    p = np.exp(asked(method, n_rep=N_UNIFORM)["log_p"][:, 0, 0, 0]).ravel()
+    n = p.size
+    for power in (1, 2):
+        mean, square = 1 / (power + 1), 1 / (2 * power + 1)
+        assert_within_mcse((p**power).mean(), mean, np.sqrt((square - mean**2) / n), comparisons=2)
+
+
+def test_that_test_catches_a_spread_that_is_too_small():
+    data = TRIAL.draw(streams(), N_UNIFORM)
+    mean = TRIAL.source.mean_of(data["features"][:, 30:])
+    p = 2 * stats.norm.sf(np.abs(data["y"][:, 30:] - mean) / TOO_NARROW).ravel()
+    assert abs(p.mean() - 0.5) > critical_z(2) * np.sqrt(1 / 12 / p.size)
+
+
+def test_nobody_knows_the_truth_of_a_table():
+    source = TableRows(Data.array(np.ones((4, 2)), name="ones"))
+    with pytest.raises(ConfigError, match=r"nobody knows the distribution behind ones#"):
+        predictions.refuse_truth_of(source)
+
+
+def test_torch_that_is_not_installed_is_asked_for_in_one_line(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(NotHereError, match=r"pip install 'simstudy\[nets\]', or use trainer="):
+        predictions.need_torch()
+
+
+# ---------------------------------------------------------------- as a study
+def study(**derived):
+    return Study(
+        name="small",
+        scenarios=grid(Predictions, source=TRIAL.source, n_train=30, n_test=12, n_boot=[(4, 6)]),
+        methods={"net": NET, "line": LINE, "truth": Truth(2), "true_nulls": TrueNulls(2)},
+        axes={"epochs": ("2", "3"), "n_boot_models": ("4", "6"), "distribution": DISTRIBUTIONS},
+        vectors={"log_p": "n_test"},
+        derived=DERIVED | derived,
+        measures=MEASURES,
+        may_be_missing=MAY_BE_MISSING,
+        block_size=1,
+    )
+
+
+def smoother(log_p):
+    return storey_smoother(np.exp(log_p))
+
+
+def test_another_estimator_trains_no_network(tmp_path):
+    first = study().run(n_rep=3, out=tmp_path)
+    assert first.outcome.n_blocks == 3 * 4
+    again = study(smoother=smoother).run(n_rep=3, out=tmp_path)
+    assert again.outcome.n_blocks == 0
+    found = again.columns(again.plan.scenarios[0], "smoother", "log_p")
+    expected = storey_smoother(np.exp(found["log_p"]))
+    np.testing.assert_array_equal(found["smoother"], expected)
+
+
+def test_measures_of_a_method_do_not_depend_on_the_others():
+    both = study()
+    alone = replace(both, methods={"net": NET})
+    found, expected = (
+        s.run(n_rep=3).columns(s.scenarios[0], "log_p")["log_p"] for s in (both, alone)
+    )
+    np.testing.assert_array_equal(found[:, 0], expected[:, 0])
+
+
+def test_true_nulls_have_p_values_alone():
+    rows = study().run(n_rep=2).summary
+    nulls = rows[rows["method"] == "true_nulls"].set_index("measure")["estimate"]
+    assert nulls[["mean_crps", "mean_rmse"]].isna().all()
+    assert nulls["mean_log10_p"].notna().all()
