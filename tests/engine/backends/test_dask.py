@@ -1,5 +1,6 @@
 """A study on a real Dask cluster: the same bytes, and what becomes of workers that die."""
 
+import json
 import multiprocessing
 import os
 import signal
@@ -49,12 +50,19 @@ def address(tmp_path_factory):
     finally:
         for process in reversed(processes):
             process.terminate()
-            process.wait(30)
+        for process in processes:
+            _wait_or_kill(process)
+
+
+def _wait_or_kill(process: subprocess.Popen) -> None:
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _address_in(told: Path) -> str:
-    import json
-
     for _ in range(600):
         if told.exists() and told.read_text():
             return str(json.loads(told.read_text())["address"])
