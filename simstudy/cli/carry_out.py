@@ -78,10 +78,10 @@ def refuse_replacing_results(request: Request) -> None:
 
 def end_of_shard(request: Request, result: Any) -> int:
     """Say what a share of the blocks came to."""
+    index, n_shares = read_shard(request.settings.shard) or (1, 1)
     n_blocks = result.outcome.n_blocks
     print(
-        f"shard {request.settings.shard}: {n_blocks} blocks computed; run without shard=... to "
-        "summarise"
+        f"shard {index}/{n_shares}: {n_blocks} blocks computed; run without shard=... to summarise"
     )
     return FAILED if result.outcome.n_failed else 0
 

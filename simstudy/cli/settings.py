@@ -1,9 +1,11 @@
 """What the command line sets, beyond the experiment's own factors."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from simstudy.cli.array_jobs import share_of_array
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
 from simstudy.options import option
@@ -21,7 +23,9 @@ class Settings:
     )
     out: str | None = option("folder of the results")
     keep: str = option("what is stored", default="replicates", one_of=("replicates", "summary"))
-    shard: str | None = option("i/N: the i-th of N shares of the blocks")
+    shard: str | None = option(
+        "i/N: the i-th of N shares of the blocks; auto, or auto/N: that of an array's job"
+    )
     restart: bool = option("delete this study's stored blocks first", default=False)
     replace: bool = option("publish over the results of other settings", default=False)
     retry: str | None = option("draw blocks with recorded failures again", one_of=("failed",))
@@ -63,7 +67,7 @@ def refuse_contradictions(settings: Settings) -> None:
 
 
 def read_shard(text: str | None) -> tuple[int, int] | None:
-    """`3/100` as (3, 100).
+    """`3/100` as (3, 100); `auto`, or `auto/100`, as the scheduler of an array job says.
 
     Raises
     ------
@@ -72,12 +76,14 @@ def read_shard(text: str | None) -> tuple[int, int] | None:
     """
     if text is None:
         return None
-    index, _, total = text.partition("/")
+    index, slash, total = text.partition("/")
+    if index == "auto" and (total.isdecimal() and int(total) > 0 if slash else True):
+        return share_of_array(os.environ, int(total) if slash else None)
     if index.isdecimal() and total.isdecimal() and 1 <= int(index) <= int(total):
         return int(index), int(total)
     raise ConfigError(
-        f"shard={text}: allowed is i/N with whole numbers 1 <= i <= N; "
-        f"nearest that works: shard={_nearest_shard(index, total or index)}"
+        f"shard={text}: allowed is i/N with whole numbers 1 <= i <= N, or auto in a job of an "
+        f"array; nearest that works: shard={_nearest_shard(index, total or index)}"
     )
 
 

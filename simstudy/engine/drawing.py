@@ -11,7 +11,7 @@ from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import Ownership, learn_from_run
 from simstudy.engine.progress import Progress
 from simstudy.engine.runner import run_jobs
-from simstudy.engine.workers import Workers
+from simstudy.engine.workers import ELSEWHERE, Workers
 from simstudy.errors import StoreError
 from simstudy.plan import Plan
 from simstudy.store.home import Home
@@ -72,7 +72,7 @@ class Drawing:
             assignment, jobs, workers=self.workers, progress=self.progress, careful=careful
         )
         self.home.store.scan()
-        if self.workers.backend != "loky":
+        if self.workers.backend not in ELSEWHERE:
             learn_from_run(self.plan, self.ownership, self.keep.measures)
 
     def redraw_failures(self, sizes: Mapping[str, int]) -> None:

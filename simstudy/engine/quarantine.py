@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-from simstudy.engine.backends.processes import OneProcess
-from simstudy.engine.backends.protocol import WorkerDiedError
+from simstudy.engine.backends.protocol import Apart, WorkerDiedError
 from simstudy.engine.tasks import Receipt, Task, record_failed
 
 
-def receipts_apart(task: Task, process: OneProcess) -> Iterator[Receipt]:
+def receipts_apart(task: Task, process: Apart) -> Iterator[Receipt]:
     """Compute a task away from others; of the blocks that kill their process, that is the result.
 
     A block is run twice before, because somebody else may have killed the first process.
@@ -22,9 +21,8 @@ def receipts_apart(task: Task, process: OneProcess) -> Iterator[Receipt]:
             yield from receipts_apart(alone, process)
 
 
-def _second_try(task: Task, process: OneProcess) -> Receipt:
+def _second_try(task: Task, process: Apart) -> Receipt:
     try:
         return process.receipt(task)
     except WorkerDiedError as died:
-        by_signal = "EXIT(" not in str(died)  # then somebody, or the system, may have sent it
-        return record_failed(task, str(died), machine=by_signal)
+        return record_failed(task, str(died), machine=died.by_signal)

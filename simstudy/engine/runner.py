@@ -6,13 +6,17 @@ how many go into a task and whether starting worker processes pays.
 
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import cached_property
+from types import TracebackType
+from typing import Self, cast
 
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.backends.choice import backend_of
 from simstudy.engine.backends.inline import Inline
 from simstudy.engine.backends.processes import OneProcess
-from simstudy.engine.backends.protocol import Backend, WorkerDiedError
+from simstudy.engine.backends.protocol import Backend, Place, WorkerDiedError
 from simstudy.engine.jobs import Job, end_of_task, still_missing
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import Ownership
@@ -57,8 +61,9 @@ def run_jobs(
     start = time.perf_counter()
     with trouble_in_words(assignment.store.files), one_thread_each():
         try:
-            runner.run(list(jobs))
-            runner.run_one_by_one(careful)
+            with runner:
+                runner.run(list(jobs))
+                runner.run_one_by_one(careful)
         except StaleCodeError as stale:
             raise _edited(assignment.ownership, stale) from None
         except UnreadableTaskError as error:
@@ -75,6 +80,28 @@ class Runner:
         self.outcome = Outcome()
         self.seconds_per_block = 0.0
         self.n_loose = assignment.store.n_files
+        self.n_workers, self.task_seconds = workers.count, TASK_SECONDS
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._open.close()
+
+    @cached_property
+    def backend(self) -> Backend:
+        """Where tasks go that do not stay here; begun when the first one goes, and closed last."""
+        backend = backend_of(self.workers, self.assignment.expected)
+        self._open.callback(getattr(backend, "close", lambda: None))
+        self.n_workers = getattr(backend, "n_workers", self.n_workers)
+        self.task_seconds = max(TASK_SECONDS, getattr(backend, "task_seconds", 0.0))
+        return backend
 
     # ---------------------------------------------------------------- the ways
     def run(self, jobs: list[Job]) -> None:
@@ -82,7 +109,7 @@ class Runner:
         if self.workers.backend in ("auto", "inline"):
             jobs = self.run_here(jobs)
         if jobs:
-            self.run_in_workers(backend_of(self.workers, self.assignment.expected), jobs)
+            self.run_in_workers(self.backend, jobs)
 
     def run_here(self, jobs: list[Job]) -> list[Job]:
         """Work in this process until workers would pay; what is left then."""
@@ -102,27 +129,37 @@ class Runner:
                 for receipt in backend.receipts(self.tasks(jobs)):
                     self.count(receipt)
                 return
-            except WorkerDiedError:
+            except WorkerDiedError as died:
                 jobs = still_missing(jobs, self.assignment.store)
                 self.progress.note(f"a worker died; {len(jobs)} blocks to go")
-                jobs = self.run_suspects(jobs)
+                jobs = self.run_suspects(jobs, died.suspects)
 
-    def run_suspects(self, jobs: list[Job]) -> list[Job]:
+    def run_suspects(self, jobs: list[Job], known: Sequence[Task]) -> list[Job]:
         """Do the tasks that may have been under way, away from others; the rest is returned."""
-        before = self.outcome.n_blocks
-        self.run_apart(itertools.islice(self.tasks(jobs), 2 * self.workers.count))
-        return jobs[self.outcome.n_blocks - before :]
+        suspects = known or itertools.islice(self.tasks(jobs), 2 * self.n_workers)
+        done = self.run_apart(suspects)
+        return [job for job in jobs if (job.key, job.block) not in done]
 
     def run_one_by_one(self, jobs: Sequence[Job]) -> None:
         """Do blocks of which one may kill its process."""
-        self.run_apart(self.assignment.task([job]) for job in jobs)
+        if jobs:
+            self.run_apart(self.assignment.task([job]) for job in jobs)
 
-    def run_apart(self, tasks: Iterator[Task]) -> None:
-        """Do tasks in a process that they may kill."""
-        with OneProcess() as process:
+    def run_apart(self, tasks: Iterable[Task]) -> set[tuple[str, int]]:
+        """Do tasks where they may kill; keys and numbers of the blocks that are done."""
+        done: set[tuple[str, int]] = set()
+        with self.place_apart() as apart:
             for task in tasks:
-                for receipt in receipts_apart(task, process):
+                for receipt in receipts_apart(task, apart):
                     self.count(receipt)
+                    done.update(receipt.done)
+        return done
+
+    def place_apart(self) -> Place:
+        """The backend's own place for tasks that may kill, or a process of this machine's."""
+        is_here = self.workers.backend in ("auto", "inline")
+        make = OneProcess if is_here else getattr(self.backend, "apart", OneProcess)
+        return cast(Place, make())
 
     # ---------------------------------------------------------------- sizes and counts
     def tasks(self, jobs: list[Job]) -> Iterator[Task]:
@@ -137,8 +174,8 @@ class Runner:
         """About a quarter of a second's worth, and enough tasks for every worker."""
         if not self.seconds_per_block:
             return 1
-        by_time = int(TASK_SECONDS / self.seconds_per_block)
-        by_share = -(-n_left // (4 * self.workers.count))
+        by_time = int(self.task_seconds / self.seconds_per_block)
+        by_share = -(-n_left // (4 * self.n_workers))
         return max(1, min(by_time, by_share))
 
     def count(self, receipt: Receipt) -> None:

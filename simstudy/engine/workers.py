@@ -7,7 +7,8 @@ from typing import Any
 
 from simstudy.errors import ConfigError, nearest
 
-BACKENDS = ("auto", "loky", "threads", "inline")
+BACKENDS = ("auto", "loky", "threads", "inline", "dask")
+ELSEWHERE = ("loky", "dask")  # backends that draw nothing in this process
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class Workers:
     ----------
     backend
         `auto` (in this process while that is the fastest, then loky), `loky` (processes),
-        `threads`, `inline` (this process), or a backend of your own as `module:Class`.
+        `threads`, `inline` (this process), `dask` (a cluster), or a backend of your own as
+        `module:Class`.
     n_jobs
         Workers; None means one per core that this process may use (`SLURM_CPUS_PER_TASK` where
         Slurm set it).

@@ -66,6 +66,10 @@ class Folder:
     def __post_init__(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
 
+    def __getstate__(self) -> dict[str, Path]:
+        """In another process, which may work in another folder, it is the same one."""
+        return {"path": self.path.absolute()}
+
     def __str__(self) -> str:
         return str(self.path)
 

@@ -25,7 +25,8 @@ class Mortal:
         for job in task.jobs:
             if self.deaths.get(job.block, 0):
                 self.deaths[job.block] -= 1
-                raise WorkerDiedError(f"the process died: {self.how}")
+                by_signal = not self.how.startswith("EXIT")
+                raise WorkerDiedError(f"the process died: {self.how}", by_signal=by_signal)
         return compute(task)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from simstudy.engine.backends.dask import Dask
 from simstudy.engine.backends.processes import Processes
 from simstudy.engine.backends.protocol import Backend
 from simstudy.engine.backends.threads import Threads
@@ -28,7 +29,7 @@ def backend_of(workers: Workers, expected: str) -> Backend:
     ConfigError
         Where there is none of that name, or it cannot be told what it is to be told.
     """
-    known: Mapping[str, Callable[..., Backend]] = {"threads": Threads}
+    known: Mapping[str, Callable[..., Backend]] = {"threads": Threads, "dask": Dask}
     if ":" in workers.backend:
         make = _class_at(workers.backend)
     else:
@@ -69,5 +70,7 @@ def _parameters(make: Callable[..., Any]) -> list[str]:
 def _made(name: str, make: Callable[[], Backend]) -> Backend:
     try:
         return make()
+    except ConfigError:  # which says it already
+        raise
     except Exception as error:  # whatever a backend makes of its settings
         raise ConfigError(f"backend={name} cannot be started: {describe(error)}") from error

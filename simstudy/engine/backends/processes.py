@@ -52,11 +52,11 @@ class Processes:
             idle_worker_timeout=self.idle_worker_timeout,
         )
         try:
-            with _deaf_to_interrupts():
+            with deaf_to_interrupts():
                 receipts = parallel(delayed(compute_packed)(packed(task)) for task in tasks)
             yield from receipts
         except BrokenProcessPool as error:
-            raise WorkerDiedError(_how_it_died(error)) from error
+            raise _death(error) from error
 
 
 class OneProcess:
@@ -88,16 +88,16 @@ class OneProcess:
 
         self._pool = self._pool or ProcessPoolExecutor(max_workers=1)
         try:
-            with _deaf_to_interrupts():
+            with deaf_to_interrupts():
                 promised = self._pool.submit(compute_packed, packed(task))
             return cast(Receipt, promised.result())
         except BrokenProcessPool as error:
             self._pool = None
-            raise WorkerDiedError(_how_it_died(error)) from error
+            raise _death(error) from error
 
 
 @contextlib.contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
+def deaf_to_interrupts() -> Iterator[None]:
     """Processes and threads begun within it never hear Ctrl-C, which reaches the whole group.
 
     It is for the parent, which stops them; each of them would say with a traceback that it heard.
@@ -120,9 +120,11 @@ def _deaf_to_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _how_it_died(error: BaseException) -> str:
+def _death(error: BaseException) -> WorkerDiedError:
+    """How it ended: with a status of its own, or by a signal."""
     codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
-    return f"the process died: {codes[1] if codes else describe(error)}"
+    how = codes[1] if codes else describe(error)
+    return WorkerDiedError(f"the process died: {how}", by_signal="EXIT(" not in how)
 
 
 def _begin(_expected: str) -> None:

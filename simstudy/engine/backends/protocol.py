@@ -1,7 +1,8 @@
 """What a backend is."""
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 from simstudy.engine.tasks import Receipt, Task
 
@@ -11,11 +12,39 @@ class Backend(Protocol):
 
     Tasks are taken as workers become free, and a receipt is given as soon as there is one: how
     large the next task is depends on what the last one took.
+
+    What it may have beside: `apart()`, a context in which `receipt(task)` computes a task that may
+    kill its worker (a process of this machine's, where there is none); `task_seconds`, of work in
+    a task, where handing out one costs more than on one machine; `n_workers`, if they are others
+    than was asked for; and `close()`, for when all is done.
     """
 
     def receipts(self, tasks: Iterable[Task]) -> Iterator[Receipt]:
         """Compute tasks; raises what a worker raises."""
 
 
+class Apart(Protocol):
+    """Where a task goes alone that may kill who computes it."""
+
+    def receipt(self, task: Task) -> Receipt:
+        """Compute a task; raises `WorkerDiedError` where it kills."""
+
+
+Place = AbstractContextManager[Any, Any]
+"""A context whose value is `Apart`."""
+
+
 class WorkerDiedError(Exception):
-    """A worker process ended under its task; the text says how."""
+    """A worker process ended under its task; the text says how.
+
+    Attributes
+    ----------
+    suspects
+        The tasks that were under way there, where that is known.
+    by_signal
+        Whether somebody, or the system, may have ended it, so that its block need not be at fault.
+    """
+
+    def __init__(self, how: str, suspects: Sequence[Task] = (), *, by_signal: bool = True) -> None:
+        super().__init__(how)
+        self.suspects, self.by_signal = tuple(suspects), by_signal

@@ -1,0 +1,326 @@
+"""On a Dask cluster: of this machine's own, one that runs already, or one that a class starts.
+
+Tasks go as futures, not through joblib: a task that kills its workers is then named by the
+scheduler, and the rest goes on. A scheduler runs a task again whose worker died, on another worker,
+and gives it up after the fourth (one that is started here: after the first); what becomes of it
+then is `quarantine`'s business.
+"""
+
+import importlib
+import pickle
+import sys
+import weakref
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from logging import CRITICAL
+from types import TracebackType
+from typing import Any, Self, cast
+
+from simstudy.engine.backends.processes import compute_packed, deaf_to_interrupts, packed
+from simstudy.engine.backends.protocol import WorkerDiedError
+from simstudy.engine.tasks import Receipt, Task
+from simstudy.errors import ConfigError, StoreError, describe, first_few
+
+LOOPBACK = "127.0.0.1"
+SCHEDULER_SECONDS = 0.005  # of work for each worker in a task: a scheduler hands out 600 a second
+TOLD_BESIDE = 2  # tasks for each thread of a worker, so that none waits for the next
+
+
+class Dask:
+    """A cluster of Dask's workers, on this machine or on many that share their files.
+
+    Parameters
+    ----------
+    n_workers
+        Of a cluster that is started here; each has one thread.
+    address
+        Of a scheduler that runs already, such as `tcp://10.0.0.1:8786`; None starts a cluster,
+        which opens no port beyond the loopback.
+    cluster
+        A class that starts one, as `module:Class`, such as `dask_jobqueue:SLURMCluster`.
+    cluster_options
+        What that class is told; `n_workers` workers are then asked of it.
+    timeout
+        Seconds to wait for a scheduler and its first worker.
+
+    Raises
+    ------
+    ConfigError
+        Where Dask is not installed, no scheduler answers, or its workers could not do the work.
+    """
+
+    def __init__(
+        self,
+        n_workers: int,
+        address: str | None = None,
+        cluster: str | None = None,
+        cluster_options: Mapping[str, Any] | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        _refuse_both(address, cluster)
+        self._open = ExitStack()
+        self.close = weakref.finalize(self, self._open.close)
+        try:
+            where = address or _started(self._open, n_workers, cluster, cluster_options or {})
+            self._client = self._open.enter_context(_connected(where, float(timeout)))
+            self.n_workers = _threads_of(self._client, float(timeout))
+            _refuse_other_versions(self._client)
+        except BaseException:
+            self.close()
+            raise
+        self.task_seconds = SCHEDULER_SECONDS * self.n_workers
+
+    def receipts(self, tasks: Iterable[Task]) -> Iterator[Receipt]:
+        """Compute tasks.
+
+        Raises
+        ------
+        WorkerDiedError
+            With the tasks whose workers died again and again; all others are finished then.
+        StoreError
+            Where the scheduler has gone, or workers write where this process does not see it.
+        """
+        waiting, under_way = iter(tasks), _UnderWay(self._client)
+        under_way.take(waiting, TOLD_BESIDE * self.n_workers)
+        suspects: list[Task] = []
+        for task, receipt in under_way.finished():
+            if isinstance(receipt, Receipt):
+                yield receipt
+            else:
+                suspects.append(task)
+            if not suspects:
+                under_way.take(waiting, 1)
+        if suspects:
+            raise WorkerDiedError(DIED, suspects)
+
+    def apart(self) -> "Apart":
+        """For tasks that may kill a worker: each goes alone."""
+        return Apart(self._client)
+
+
+DIED = "the process died: each of the Dask workers that took it, one after the other"
+
+
+class Apart:
+    """Workers that a task may kill; the cluster puts others in their place."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """There is nothing to stop."""
+
+    def receipt(self, task: Task) -> Receipt:
+        """Compute a task.
+
+        Raises
+        ------
+        WorkerDiedError
+            Where no worker survives it.
+        """
+        under_way = _UnderWay(self._client)
+        under_way.take(iter([task]), 1)
+        ((_, receipt),) = under_way.finished()
+        if not isinstance(receipt, Receipt):
+            raise WorkerDiedError(DIED, [task], by_signal=False)
+        return receipt
+
+
+# ---------------------------------------------------------------- tasks under way
+class _UnderWay:
+    """Tasks that were handed to the scheduler and are not back."""
+
+    def __init__(self, client: Any) -> None:
+        from distributed import as_completed
+
+        self._client = client
+        self._tasks: dict[Any, Task] = {}
+        self._completed = as_completed(loop=client.loop, with_results=True, raise_errors=False)
+        self._paths = _own_paths()
+        self._seen = False
+
+    def take(self, tasks: Iterator[Task], n_tasks: int) -> None:
+        for _, task in zip(range(n_tasks), tasks, strict=False):
+            told = packed(task), self._paths, not self._seen
+            future = self._client.submit(compute_elsewhere, *told, pure=False)
+            self._tasks[future.key] = task
+            self._completed.add(future)
+
+    def finished(self) -> Iterator[tuple[Task, Receipt | None]]:
+        """Tasks with their receipts as they come; None where the workers died."""
+        from distributed import KilledWorker
+
+        for future, found in self._completed:
+            task = self._tasks.pop(future.key)
+            if future.status == "finished":
+                receipt, files = found
+                self._refuse_elsewhere(task, files)
+                yield task, receipt
+            elif future.status == "error" and isinstance(found[1], KilledWorker):
+                yield task, None
+            elif future.status == "error":
+                raise self._in_words(found[1], task)
+            else:
+                raise StoreError(
+                    f"the Dask scheduler at {self._client.scheduler.address} has gone away. What "
+                    "was finished is kept; start one and run this again."
+                )
+
+    def _refuse_elsewhere(self, task: Task, files: Collection[str]) -> None:
+        """Once: what lies there for a worker is seen from here."""
+        if not self._seen and not set(task.files.names()).intersection(files):
+            raise _not_shared(task, "wrote its blocks, and they are not there on this machine")
+        self._seen = True
+
+    def _in_words(self, error: BaseException, task: Task) -> BaseException:
+        """What a worker raised; a folder that it does not have is another machine's."""
+        if isinstance(error, FileNotFoundError) and not self._seen:
+            return _not_shared(task, f"cannot write there: {describe(error)}")
+        return error
+
+
+def _not_shared(task: Task, what: str) -> StoreError:
+    return StoreError(
+        f"blocks go to {task.files}, and a Dask worker {what}. Choose an out= on a file system "
+        "that all machines share."
+    )
+
+
+def compute_elsewhere(
+    sent: bytes, paths: Sequence[str], looks: bool
+) -> tuple[Receipt, Collection[str]]:
+    """In a worker: the work of a task, with the study's code found where the caller found it.
+
+    If it `looks`, it says what files it sees where it has written.
+    """
+    sys.path[:] = [*sys.path, *(path for path in paths if path not in sys.path)]
+    receipt = compute_packed(sent)
+    return receipt, pickle.loads(sent).files.names() if looks else ()
+
+
+def _own_paths() -> tuple[str, ...]:
+    """Where this process finds modules, but for its installation, which a worker has itself."""
+    from os.path import abspath
+
+    return tuple(abspath(path) for path in sys.path if not path.startswith(sys.prefix))
+
+
+# ---------------------------------------------------------------- clusters
+def _refuse_both(address: str | None, cluster: str | None) -> None:
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise ConfigError(
+            "Dask is not installed: pip install 'simstudy[dask]', or use backend=loky"
+        ) from None
+    if address and cluster:
+        raise ConfigError(
+            f"backend.address={address} names a cluster that runs and backend.cluster={cluster} "
+            "one to be started: give one of them"
+        )
+
+
+def _started(open_: ExitStack, n_workers: int, place: str | None, told: Mapping[str, Any]) -> Any:
+    """A cluster that ends with this process."""
+    with deaf_to_interrupts():
+        if place is None:
+            return open_.enter_context(_own_cluster(n_workers, told))
+        cluster = open_.enter_context(_class_at(place)(**told))
+        cluster.scale(n_workers)
+        return cluster
+
+
+def _own_cluster(n_workers: int, told: Mapping[str, Any]) -> Any:
+    """Of this machine; a task whose worker died is told of at once: the engine tries it again."""
+    from dask import config
+    from distributed import LocalCluster
+
+    with config.set({"distributed.scheduler.allowed-failures": 0}):
+        return LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            host=LOOPBACK,
+            dashboard_address=f"{LOOPBACK}:0",
+            silence_logs=CRITICAL,  # deaths are told of by the engine
+            **told,
+        )
+
+
+def _class_at(place: str) -> Callable[..., Any]:
+    module, _, kind = place.partition(":")
+    try:
+        return cast(Callable[..., Any], getattr(importlib.import_module(module), kind))
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f"backend.cluster={place} cannot be imported: {describe(error)}. Name a class of a "
+            "module that Python finds, as module:Class."
+        ) from error
+
+
+def _connected(where: Any, timeout: float) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(where, timeout=timeout, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ConfigError(
+            f"backend.address={where}: no Dask scheduler answers there within {timeout:g} s "
+            f"({describe(error)}). Start one with 'dask scheduler', or leave the address out for "
+            "a cluster on this machine."
+        ) from None
+
+
+def _threads_of(client: Any, timeout: float) -> int:
+    """Threads of the workers that are there; waits for the first."""
+    try:
+        client.wait_for_workers(1, timeout=timeout)
+    except TimeoutError:
+        raise ConfigError(
+            f"no worker joined the Dask scheduler at {client.scheduler.address} within "
+            f"{timeout:g} s. Start some with 'dask worker {client.scheduler.address}', or wait "
+            "longer with backend.timeout=SECONDS."
+        ) from None
+    return max(1, sum(map(int, client.nthreads().values())))
+
+
+def _refuse_other_versions(client: Any) -> None:
+    """Workers with another Python, or without simstudy, would fail in every task."""
+    try:
+        found = client.run(versions)
+    except Exception as error:  # whatever an import raises there
+        raise ConfigError(
+            f"the workers of the Dask scheduler at {client.scheduler.address} cannot import "
+            f"simstudy: {describe(error)}. Install there what is installed here."
+        ) from error
+    ours = own_versions()
+    other = [
+        f"{name} {theirs[name]} on {worker}, {ours[name]} here"
+        for worker, theirs in found.items()
+        for name in ours
+        if theirs[name] != ours[name]
+    ]
+    if other:
+        raise ConfigError(
+            f"the workers of the Dask scheduler have other versions: {first_few(other)}. Numbers "
+            "could differ in their last bits: install there what is installed here."
+        )
+
+
+def versions() -> dict[str, str]:
+    """Of what decides bits, and of what carries them."""
+    from importlib.metadata import version
+
+    python = ".".join(map(str, sys.version_info[:2]))
+    packages = ("simstudy", "numpy", "scipy", "numba", "pyarrow", "distributed")
+    return {"Python": python} | {name: version(name) for name in packages}
+
+
+own_versions = versions
