@@ -86,7 +86,9 @@ def commands() -> list[list[str]]:
     return said + [part[1:] for part in words if part[:1] == ["simstudy"]]
 
 
-def test_every_command_of_the_readme_is_accepted():
+def test_every_command_of_the_readme_is_accepted(monkeypatch):
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "3")  # as in a job of an array
+    monkeypatch.setenv("SLURM_ARRAY_TASK_MAX", "9")
     assert len(commands()) > 12
     project = Project(ROOT, "python run.py")
     for arguments in commands():

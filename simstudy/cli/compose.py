@@ -25,11 +25,12 @@ from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
+from simstudy.cli.endings import refuse
 from simstudy.cli.experiments import experiment_files, in_own_code, load_experiment
 from simstudy.cli.flags import SEVERAL, flags_first
 from simstudy.cli.project import PACKAGE_CONF, Project
 from simstudy.cli.request import Request, read_request
-from simstudy.errors import ConfigError, SimstudyError, describe, nearest
+from simstudy.errors import ConfigError, NotHereError, SimstudyError, describe, nearest
 
 CONFIG = "simstudy"
 FLAGS_OF_A_SWEEP = (*SEVERAL, "hydra.mode=MULTIRUN")
@@ -53,12 +54,15 @@ def look_into(project: Project) -> None:
 
 
 def read_requests(overrides: Sequence[str], project: Project) -> list[Request]:
-    """Compose every point of the sweep once, so that a mistake is one line and not a traceback."""
+    """Compose every point of the sweep once, so that a mistake is one line and not a traceback.
+
+    What this machine has no data or library for is left out of a sweep, as long as any is left.
+    """
     known = experiment_files(project.root)
     look_into(project)
     if (project.conf / "config.yaml").is_dir():  # which Hydra would pass by
         raise ConfigError(trouble_in(project.conf / "config.yaml"))
-    requests = []
+    requests, absent = [], None
     with initialize_config_dir(str(PACKAGE_CONF), version_base=None):
         for point in sweep_points(overrides, project):
             offer_defaults(point, project, known)
@@ -66,7 +70,12 @@ def read_requests(overrides: Sequence[str], project: Project) -> list[Request]:
                 cfg = compose(CONFIG, overrides=point, return_hydra_config=True)
             except Exception as error:  # Hydra, OmegaConf and ANTLR each raise their own
                 raise in_one_line(error, point, project) from None
-            requests.append(read_request(cfg, cfg.hydra, project))
+            try:
+                requests.append(read_request(cfg, cfg.hydra, project))
+            except NotHereError as error:
+                absent = error
+    if absent and not (requests and is_multirun(overrides)):
+        raise absent
     return requests
 
 
@@ -90,8 +99,12 @@ def call_hydra(
 
         if statuses and statuses[-1] in last:
             return statuses[-1]
-        statuses.append(carry_out(read_request(cfg, HydraConfig.get(), project)))
-        return statuses[-1]
+        try:
+            status = carry_out(read_request(cfg, HydraConfig.get(), project))
+        except NotHereError as error:  # the others go on
+            status = refuse(error)
+        statuses.append(status)
+        return status
 
     with tempfile.TemporaryDirectory() as sweep:  # for Hydra's multirun.yaml, which nobody reads
         ours = [f"hydra.sweep.dir={sweep}"] if is_sweep(overrides) else []

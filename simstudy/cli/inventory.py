@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from simstudy.cli.project import Project
 from simstudy.cli.request import Request
 from simstudy.cli.settings import read_shard
-from simstudy.errors import SimstudyError
+from simstudy.errors import NotHereError, SimstudyError
 
 HEADER = f"{'experiment':28} {'blocks':>15} {'failed':>7} {'missing':>8}  published"
 
@@ -142,8 +142,12 @@ def status_lines(project: Project, overrides: Sequence[str]) -> list[StatusLine]
 
 
 def refused_line(name: str, error: SimstudyError) -> StatusLine:
-    """What is wrong with one of all experiments: it must not hide the others."""
-    return StatusLine(f"{name:28} {' '.join(str(error).split())}", is_refused=True)
+    """What is wrong with one of all experiments: it must not hide the others.
+
+    That its data or a library are not on this machine is nothing wrong.
+    """
+    text = f"{name:28} {' '.join(str(error).split())}"
+    return StatusLine(text, is_refused=not isinstance(error, NotHereError))
 
 
 def _status_line(request: Request) -> StatusLine:

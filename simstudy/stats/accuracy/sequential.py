@@ -16,6 +16,7 @@ Biometrika 64, 191-199; O'Brien & Fleming (1979), Biometrics 35, 549-556; Lan & 
 Biometrika 70, 659-663; Jennison & Turnbull (2000), Group Sequential Methods, chapters 2, 7 and 19.
 """
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -240,7 +241,7 @@ def spent(fraction: Numbers, alpha: float, *, kind: str = "obrien_fleming") -> A
             "there. Give information over its largest."
         )
     if kind == "pocock":
-        return plain(alpha * np.log1p((np.e - 1) * share))
+        return plain(alpha * np.log1p((math.e - 1) * share))
     return plain(2 * special.ndtr(special.ndtri(alpha / 2) / np.sqrt(share)))
 
 
