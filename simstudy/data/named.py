@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
@@ -147,9 +146,8 @@ def boston() -> Table:
     if kept.is_file():
         return _checked_boston(Data.file(kept).bytes(), str(kept))
     content = fetched(BOSTON_SOURCES, kept)
-    table = _checked_boston(content, "what was fetched")
     write_bytes(kept, content)
-    return table
+    return parsed_boston(content)
 
 
 def boston_cache() -> Path:
@@ -160,7 +158,8 @@ def boston_cache() -> Path:
 
 
 def fetched(sources: Sequence[str], kept: Path) -> bytes:
-    """The content of the first address that answers."""
+    """The content of the first address that answers with the right numbers."""
+    from http.client import HTTPException
     from urllib.error import URLError
     from urllib.request import urlopen
 
@@ -168,9 +167,13 @@ def fetched(sources: Sequence[str], kept: Path) -> bytes:
     for address in sources:
         try:
             with urlopen(address, timeout=PATIENCE) as answer:
-                return bytes(answer.read())
-        except (URLError, OSError) as error:
+                content = bytes(answer.read())
+        except (HTTPException, URLError, OSError) as error:
             troubles.append(f"{address}: {describe(error)}")
+            continue
+        if is_boston(content):
+            return content
+        troubles.append(f"{address}: other numbers, or none")
     raise NotHereError(
         f"data=boston is not at {kept} and could not be fetched ({'; '.join(troubles)}). Put a "
         f"copy there, or give your own as data=path/to.csv target=medv; {OFFLINE} are the other "
@@ -178,21 +181,21 @@ def fetched(sources: Sequence[str], kept: Path) -> bytes:
     )
 
 
+def is_boston(content: bytes) -> bool:
+    """Whether a file holds the numbers of the data set."""
+    return hash_of_array(parsed_boston(content)) == BOSTON_SHA256
+
+
 def _checked_boston(content: bytes, where: str) -> Table:
     table = parsed_boston(content)
-    found = hash_of_array(table)
-    if found != BOSTON_SHA256:
-        _refuse_other(table, found, where)
+    if not is_boston(content):
+        raise StudyError(
+            f"{where} holds {table.shape} numbers with the checksum {hash_of_array(table)[:12]} "
+            f"and not the {BOSTON_SHAPE} of the Boston housing data with {BOSTON_SHA256[:12]}: "
+            "results would go by their name and be of other data. Delete it or put a right copy "
+            "there, or give it as data=path/to.csv with target=COLUMN."
+        )
     return table
-
-
-def _refuse_other(table: Table, found: str, where: str) -> NoReturn:
-    raise StudyError(
-        f"{where} holds {table.shape} numbers with the checksum {found[:12]} and not the "
-        f"{BOSTON_SHAPE} of the Boston housing data with {BOSTON_SHA256[:12]}: results would go "
-        "by their name and be of other data. Delete it or put a right copy there, or give it as "
-        "data=path/to.csv with target=COLUMN."
-    )
 
 
 def parsed_boston(content: bytes) -> Table:

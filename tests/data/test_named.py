@@ -64,7 +64,8 @@ def standing_in(monkeypatch, tmp_path):
 def test_it_is_fetched_once_and_kept(standing_in, monkeypatch):
     source = standing_in / "served.txt"
     source.write_bytes(as_statlib(TABLE))
-    sources = ("file:///nowhere/at/all", source.as_uri())
+    (standing_in / "moved.html").write_bytes(b"<html>moved</html>")
+    sources = ("file:///nowhere/at/all", (standing_in / "moved.html").as_uri(), source.as_uri())
     monkeypatch.setattr(named, "BOSTON_SOURCES", sources)
     np.testing.assert_array_equal(boston(), TABLE)
     source.unlink()
@@ -91,7 +92,7 @@ def test_what_was_fetched_and_is_something_else_is_not_kept(standing_in, monkeyp
     source = standing_in / "served.txt"
     source.write_bytes(b"<html>moved</html>")
     monkeypatch.setattr(named, "BOSTON_SOURCES", (source.as_uri(),))
-    with pytest.raises(StudyError, match=r"what was fetched holds \(0, 14\) numbers"):
+    with pytest.raises(NotHereError, match=r"served.txt: other numbers, or none\)"):
         boston()
     assert not boston_cache().exists()
 
