@@ -7,10 +7,9 @@ how many go into a task and whether starting worker processes pays.
 import itertools
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import cached_property
-from types import TracebackType
-from typing import Self, cast
+from typing import cast
 
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.backends.choice import backend_of
@@ -61,7 +60,7 @@ def run_jobs(
     start = time.perf_counter()
     with trouble_in_words(assignment.store.files), one_thread_each():
         try:
-            with runner:
+            with closing(runner):
                 runner.run(list(jobs))
                 runner.run_one_by_one(careful)
         except StaleCodeError as stale:
@@ -83,15 +82,8 @@ class Runner:
         self.n_workers, self.task_seconds = workers.count, TASK_SECONDS
         self._open = ExitStack()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let go of workers that were begun for this run alone."""
         self._open.close()
 
     @cached_property

@@ -11,13 +11,12 @@ import pickle
 import sys
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from logging import CRITICAL
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from simstudy.engine.backends.processes import compute_packed, deaf_to_interrupts, packed
-from simstudy.engine.backends.protocol import WorkerDiedError
+from simstudy.engine.backends.protocol import Place, WorkerDiedError
 from simstudy.engine.tasks import Receipt, Task
 from simstudy.errors import ConfigError, StoreError, describe, first_few
 
@@ -93,9 +92,9 @@ class Dask:
         if suspects:
             raise WorkerDiedError(DIED, suspects)
 
-    def apart(self) -> "Apart":
+    def apart(self) -> Place:
         """For tasks that may kill a worker: each goes alone."""
-        return Apart(self._client)
+        return nullcontext(Apart(self._client))
 
 
 DIED = "the process died: each of the Dask workers that took it, one after the other"
@@ -106,17 +105,6 @@ class Apart:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """There is nothing to stop."""
 
     def receipt(self, task: Task) -> Receipt:
         """Compute a task.
