@@ -15,7 +15,7 @@ import numpy as np
 import psutil
 import pytest
 
-from simstudy.engine.backends import dask
+from simstudy.engine.backends import dask, dask_clusters
 from simstudy.engine.backends.choice import backend_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError
@@ -216,8 +216,8 @@ def test_a_scheduler_without_workers_is_refused(tmp_path):
 
 def test_workers_with_other_versions_are_refused(monkeypatch, tmp_path, address):
     """Here this process says that it has another NumPy than they have."""
-    ours = dask.versions()
-    monkeypatch.setattr(dask, "own_versions", lambda: ours | {"numpy": "1.0"})
+    ours = dask_clusters.versions()
+    monkeypatch.setattr(dask_clusters, "own_versions", lambda: ours | {"numpy": "1.0"})
     with pytest.raises(ConfigError, match=r"other versions: numpy 2.* on tcp.*, 1\.0 here"):
         run(toy.study(), tmp_path, Workers("dask", 1, {"address": address}))
 
