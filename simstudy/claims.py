@@ -25,6 +25,7 @@ class Reproduced(NamedTuple):
     value: float
     mcse: float = 0.0
     detail: str = ""
+    n_rep: float = math.inf  # that the error was estimated from
 
 
 # ---------------------------------------------------------------- chance
@@ -84,6 +85,28 @@ def decided(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) ->
     return Reproduced(float(holds), detail=detail)
 
 
+def settled(found: Reproduced, published: float, rounding: float = 0.0) -> Reproduced:
+    """What was found, where Monte Carlo error cannot turn whether it is what is published.
+
+    Chance reaches as far as Student's t of the replicates that the error was estimated from.
+
+    Raises
+    ------
+    LookupError
+        Where replicates are too few for either answer, so that no verdict is easier with fewer.
+    """
+    if found.n_rep < 2:
+        raise LookupError(f"replicates enough to decide ({found.value:.4g} of one)")
+    z = -float(special.stdtrit(found.n_rep - 1, special.ndtr(-CLOSE_Z)))
+    distance, reach = abs(found.value - published), z * found.mcse
+    if distance - reach <= rounding < distance + reach:
+        raise LookupError(
+            f"replicates enough to decide ({found.value:.4g}, and {reach:.4g} is within reach of "
+            f"chance, for {published:g})"
+        )
+    return found
+
+
 def binomial_error(share: Any, n: Any) -> Any:
     """Monte Carlo error of a share of n independent replicates."""
     return np.sqrt(share * (1 - np.asarray(share, float)) / n)
@@ -100,13 +123,15 @@ def share(hits: Any, detail: str = "") -> Reproduced:
     if flags.size == 0:
         raise LookupError("a replicate that meets the condition of this share")
     hit = float(flags.mean())
-    return Reproduced(hit, float(binomial_error(hit, flags.size)), detail)
+    error = binomial_error if 0 < hit < 1 else cautious_binomial_error
+    return Reproduced(hit, float(error(hit, flags.size)), detail, flags.size)
 
 
 def average(values: Any, detail: str = "") -> Reproduced:
     """The mean of one value per replicate, with its error."""
     given = np.asarray(values, float)
-    return Reproduced(float(given.mean()), float(given.std(ddof=1) / np.sqrt(len(given))), detail)
+    error = float(given.std(ddof=1) / np.sqrt(len(given)))
+    return Reproduced(float(given.mean()), error, detail, len(given))
 
 
 def of_row(row: Any, detail: str = "") -> Reproduced:

@@ -100,7 +100,7 @@ def test_a_run_refuses(asked, says):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"backend": "gpu"}, "backend=gpu: no such backend.*there is: auto, inline, loky, threads"),
+        ({"backend": "gpu"}, "backend=gpu: no such backend.*there is: auto, dask, inline, loky"),
         ({"n_jobs": 0}, "n_jobs=0: work needs at least one worker"),
     ],
     ids=str,
