@@ -97,7 +97,7 @@ def settled(found: Reproduced, published: float, rounding: float = 0.0) -> Repro
     """
     if found.n_rep < 2:
         raise LookupError(f"replicates enough to decide ({found.value:.4g} of one)")
-    z = -float(special.stdtrit(found.n_rep - 1, special.ndtr(-CLOSE_Z)))
+    z = -float(special.stdtrit(found.n_rep - 1, float(special.ndtr(-CLOSE_Z))))
     distance, reach = abs(found.value - published), z * found.mcse
     if distance - reach <= rounding < distance + reach:
         raise LookupError(

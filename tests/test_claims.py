@@ -18,6 +18,7 @@ from simstudy.claims import (
     decided,
     largest_deviation,
     of_row,
+    settled,
     share,
     shown,
 )
@@ -153,7 +154,7 @@ def test_a_limit_of_nothing_is_refused(n, rate):
 
 def test_the_largest_deviation_is_held_against_chance():
     fine = largest_deviation([0.50, 0.62], 0.5, 0.03)
-    assert fine == (1.0, 0.0, "largest deviation 4.00 MCSE")
+    assert fine == Reproduced(1.0, detail="largest deviation 4.00 MCSE")
     assert largest_deviation([0.50, 0.63], 0.5, 0.03).value == 0
 
 
@@ -181,6 +182,31 @@ def test_too_few_replicates_decide_nothing(errors):
         decided(errors, limit, "said")
 
 
+@pytest.mark.parametrize(
+    ("value", "error", "n_rep", "is_settled"),
+    [
+        (0.051, 0.001, math.inf, True),  # within, with all of chance
+        (0.05, 0.002, math.inf, False),  # within, and chance reaches out
+        (0.06, 0.002, math.inf, False),  # outside, and chance reaches in
+        (0.07, 0.002, math.inf, True),  # outside, with all of chance
+        (0.07, 0.002, 4, False),  # Student's t of three degrees of freedom reaches further
+        (1.0, 0.0, 1, False),  # one replicate says nothing of its error
+    ],
+)
+def test_a_number_that_chance_could_turn_has_no_verdict(value, error, n_rep, is_settled):
+    found = Reproduced(value, error, n_rep=n_rep)
+    if is_settled:
+        assert settled(found, 0.05, 0.005) == found
+        return
+    with pytest.raises(LookupError, match="replicates enough to decide"):
+        settled(found, 0.05, 0.005)
+
+
+def test_two_hits_of_two_settle_nothing():
+    with pytest.raises(LookupError, match="replicates enough to decide"):
+        settled(share([True, True]), 1.0)
+
+
 def test_a_share_of_none_or_all_has_an_error():
     """That of a share with one hit, and one miss, more."""
     error = np.sqrt(np.array([1 / 102, 1 / 2, 101 / 102]) * [101 / 102, 1 / 2, 1 / 102] / 100)
@@ -191,12 +217,12 @@ def test_a_share_of_none_or_all_has_an_error():
 
 def test_a_share_and_an_average_have_the_errors_of_a_loop():
     hits = [True, False, True, True]
-    assert share(hits) == (0.75, pytest.approx(math.sqrt(0.75 * 0.25 / 4)), "")
+    assert share(hits) == (0.75, pytest.approx(math.sqrt(0.75 * 0.25 / 4)), "", 4)
     assert binomial_error(0.75, 4) == share(hits).mcse
     values = [1.0, 2.0, 4.0]
     mean = sum(values) / 3
     error = math.sqrt(sum((v - mean) ** 2 for v in values) / 2 / 3)
-    assert average(values) == (pytest.approx(mean), pytest.approx(error), "")
+    assert average(values) == (pytest.approx(mean), pytest.approx(error), "", 3)
 
 
 def test_a_share_of_nothing_is_no_data():
@@ -205,4 +231,4 @@ def test_a_share_of_nothing_is_no_data():
 
 
 def test_a_row_of_the_summary_is_a_reproduced_number():
-    assert of_row({"estimate": 0.8, "mcse": 0.01}, "why") == (0.8, 0.01, "why")
+    assert of_row({"estimate": 0.8, "mcse": 0.01}, "why") == Reproduced(0.8, 0.01, "why")

@@ -168,10 +168,11 @@ class DerivedColumns:
 
 
 def _as_long_as(vector: np.ndarray, length: int) -> np.ndarray:
-    """A vector of a block that failed as a whole is missing, and still as long as any."""
+    """A vector of a block that failed as a whole is missing, and still of as many cells as any."""
     if vector.ndim > 1 and vector.shape[-1] == length:
         return vector
-    return np.full((len(vector), length), np.nan)
+    cells = vector.shape[:-1] if vector.ndim > 1 else vector.shape
+    return np.full((*cells, length), np.nan)
 
 
 @dataclass

@@ -294,7 +294,10 @@ def _x_scale(drawn: pd.DataFrame, log_x: bool) -> list[Any]:
     places = sorted(x.unique())
     if len(places) > 8:
         return [p9.scale_x_log10()]
-    return [p9.scale_x_log10(breaks=places, labels=[f"{place:,g}" for place in places])]
+    # between one place and itself there are no minor breaks, and none could be computed
+    between: dict[str, Any] = {"minor_breaks": []} if len(places) == 1 else {}
+    labels = [f"{place:,g}" for place in places]
+    return [p9.scale_x_log10(breaks=places, labels=labels, **between)]
 
 
 def _check_log(x: pd.Series) -> None:

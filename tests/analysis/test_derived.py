@@ -443,3 +443,38 @@ def test_a_function_cannot_write_into_what_it_is_given(changes):
             .run(10, workers=INLINE)
             .summary
         )
+
+
+@dataclass(frozen=True)
+class OfCells:
+    """A vector for each of two cells; a block fails as a whole."""
+
+    n_test: int = 3
+    bad: int = 1
+
+    def simulate(self, streams, n_rep):
+        if streams.block == self.bad:
+            raise ValueError("a log of 0")
+        return {"p_value": streams("data").random((n_rep, 2, self.n_test))}
+
+
+@pytest.mark.parametrize("bad", [0, 1, 2])
+def test_a_block_that_failed_as_a_whole_is_derived_beside_the_others(bad, tmp_path):
+    of_cells = Study(
+        "of_cells",
+        [OfCells(bad=bad), OfCells(n_test=4, bad=-1)],
+        axes={"cell": ("a", "b")},
+        vectors={"p_value": "n_test"},
+        derived={"share": lambda p_value: (p_value < 0.5).mean(axis=-1)},
+        measures=[mean("share")],
+        block_size=10,
+    )
+    result = of_cells.run(30, out=tmp_path)
+    share = result.columns(OfCells(bad=bad), "share")["share"]
+    vector = result.columns(OfCells(bad=bad), "p_value")["p_value"]
+    assert share.shape == (30, 2)
+    failed = np.arange(30) // 10 == bad
+    assert np.isnan(share).all(axis=1).tolist() == failed.tolist()
+    np.testing.assert_array_equal(share[~failed], (vector[~failed] < 0.5).mean(axis=-1))
+    rows = result.summary.query("measure != 'convergence_rate'")
+    assert rows["n_failed"].tolist() == [10, 10, 0, 0]

@@ -39,6 +39,14 @@ def test_points_stay_nearer_to_their_own_x_than_to_the_next():
     assert nearest.max() < 0.25 * np.log10(20 / 5)
 
 
+def test_one_place_on_a_logarithmic_axis_is_drawn():
+    alone = NORMAL[NORMAL["n"] == 20]
+    drawn = measure_curves(alone, x="n", y="coverage", color="method", log_x=True).draw()
+    assert len(points(drawn)) == len(
+        points(measure_curves(alone, x="n", y="coverage", color="method").draw())
+    )
+
+
 def test_theory_is_a_line_where_there_is_theory():
     plot = measure_curves(NORMAL, x="n", y="coverage", color="method")
     theory = [layer._data for layer in plot.layers if "exact" in layer.mapping.get("y", "")]
