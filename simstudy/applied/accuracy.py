@@ -14,7 +14,7 @@ from simstudy.applied.notes import notes_on
 from simstudy.applied.rule import Rule
 from simstudy.applied.sampling_figure import sampling_figure
 from simstudy.applied.scores import Scores, Values, checked_scores
-from simstudy.applied.settings import AUTO, Question
+from simstudy.applied.settings import AUTO, Question, plain_values
 from simstudy.applied.wording import in_words
 from simstudy.errors import DesignError, nearest
 from simstudy.lazy.pandas import pd
@@ -96,19 +96,36 @@ def accuracy_check(
     DesignError
         For scores that cannot be compared, or options that contradict each other.
     """
-    question = build(
-        Question,
-        {
-            "paired": AUTO if paired is None else str(paired).lower(), "test": test,
-            "alpha": alpha, "beta": beta, "theta": theta, "sigma": sigma, "metric": metric,
-            "correlation": correlation, "lower_is_better": lower_is_better,
-            "same_scale": same_scale,
-        },
-    )  # fmt: skip
+    given = {
+        "paired": AUTO if paired is None else str(paired).lower(), "test": test,
+        "alpha": alpha, "beta": beta, "theta": theta, "sigma": sigma, "metric": metric,
+        "correlation": correlation, "lower_is_better": lower_is_better, "same_scale": same_scale,
+    }  # fmt: skip
+    question = build(Question, plain_values(given))
     sides = {"reference": reference, "candidate": candidate}
     read = {side: _values(side, given, data) for side, given in sides.items()}
     names = tuple(str(given) if data is not None else side for side, given in sides.items())
-    return check_scores(read["reference"], read["candidate"], (names[0], names[1]), question)
+    check = check_scores(read["reference"], read["candidate"], (names[0], names[1]), question)
+    if check.paired and data is None:
+        _refuse_other_order(reference, candidate)
+    return check
+
+
+def _has_labels(scores: Any) -> bool:
+    """Whether it is a series of pandas; lists have an `index` too."""
+    return hasattr(getattr(scores, "index", None), "isin")
+
+
+def _refuse_other_order(reference: Any, candidate: Any) -> None:
+    """Pairs are by position; labels that both have are to stand in the same places."""
+    if not (_has_labels(reference) and _has_labels(candidate)):
+        return
+    if candidate.index.isin(reference.index).any() and not candidate.index.equals(reference.index):
+        raise DesignError(
+            "reference and candidate have labels in common, and not in the same places, so scores "
+            "in the same place are not of one prompt. Give candidate.loc[reference.index], or "
+            "paired=False; or .to_numpy() of both, if places are prompts and labels mean nothing."
+        )
 
 
 def _values(side: str, given: Any, data: pd.DataFrame | None) -> Values:
@@ -150,6 +167,7 @@ def check_scores(
     scores = checked_scores(
         reference, candidate, names,
         paired=pairing(asked, paired),
+        pairs_are_said=paired is True,
         lower_is_better=is_lower_better(question.metric) if lower is None else lower,
         same_scale=question.same_scale,
     )  # fmt: skip

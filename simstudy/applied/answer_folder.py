@@ -70,6 +70,11 @@ def write_table(answered: AnsweredTasks, settings: Any, text: str) -> Written:
 def _written(write: Callable[[], Written], folder: Path) -> Written:
     try:
         return write()
+    except FileExistsError:
+        raise ConfigError(
+            f"out={folder} is a file, so no answer can be written into it. Name a folder, which is "
+            "made where there is none."
+        ) from None
     except OSError as error:
         raise ConfigError(
             f"cannot write an answer to {folder}: {error.strerror}. Name with out= a folder that "

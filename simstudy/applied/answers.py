@@ -34,6 +34,11 @@ class OfAnswers:
         """By how much worse, as a share, any candidate can be."""
         raise NotImplementedError
 
+    @property
+    def most_sized(self) -> int:
+        """Scores of each model up to which `n_needed` is exact; beyond, by the normal formula."""
+        raise NotImplementedError
+
     def power_of_share(self, effect: float) -> float:
         """Chance that a candidate fails of which so many fewer answers are right, as a share."""
         raise NotImplementedError
@@ -68,6 +73,8 @@ class OfAnswers:
         most = self.largest_effect
         if most <= 0 or self.power_of_share(most) < 1 - beta:
             return math.nan
+        if self.power_of_share(0.0) >= 1 - beta:
+            return 0.0
         found = brentq(lambda share: self.power_of_share(share) - (1 - beta), 0.0, most)
         return float(found) * self.scores.unit
 

@@ -3,9 +3,10 @@
 A blank cell is NaN here; what may be blank is for those who know what the column means.
 """
 
+import numbers
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,56 @@ MOST_SHOWN = 40  # characters of a cell in a message
 MINUS = "\N{MINUS SIGN}"
 
 
-def numbers_of(name: str, cells: Sequence[str], place: Place) -> Float[np.ndarray, " row"]:
+class Advice(NamedTuple):
+    """What is said of a cell that holds no number: why that matters, and what to write."""
+
+    missing: str
+    infinite: str
+    per_cent: str
+    other: str
+
+
+OF_SCORES = Advice(
+    "which is no score, and a mean without it is of fewer prompts than it says. Score that "
+    "prompt, or leave its row out and say so.",
+    "which is not finite, and neither is a mean with it. Find out why, or leave its row out and "
+    "say so.",
+    "with a sign after the number. Write the number alone, all per cent or none.",
+    "which is no number, so there is no mean to compare. Write a number there.",
+)
+OF_TASKS = Advice(
+    "which is no number. Leave the cell blank for a default, or write ? for what is to follow "
+    "from the others.",
+    "which is not finite, so nothing follows from it. Write a number, or leave the cell blank.",
+    "with a sign after the number. Write the number alone, in the units of theta and reference.",
+    "which is no number, so nothing follows from it. Write a number, or leave the cell blank.",
+)
+
+
+def refuse_two_notations(columns: Mapping[str, Sequence[str]], place: Place) -> None:
+    """Refuse decimal commas in one column beside points in another of the same file.
+
+    A point may part thousands where a comma parts decimals.
+
+    Raises
+    ------
+    DesignError
+        Naming the first cell of either kind.
+    """
+    cells = [(name, row, text) for name, texts in columns.items() for row, text in enumerate(texts)]
+    commas = [cell for cell in cells if COMMA.fullmatch(cell[2])]
+    points = [cell for cell in cells if "." in cell[2] and DOT.fullmatch(cell[2])]
+    if commas and points:
+        (name, row, text), (other, at, pointed) = commas[0], points[0]
+        raise DesignError(
+            f"{place(row)}: {name} is {text!r}, and {other} is {pointed!r} at {place(at)}, so a "
+            "comma or a point may part decimals or thousands. Write all with points."
+        )
+
+
+def numbers_of(
+    name: str, cells: Sequence[str], place: Place, advice: Advice = OF_SCORES
+) -> Float[np.ndarray, " row"]:
     """A column of text as numbers, NaN where a cell is blank.
 
     True and false are 1 and 0, and decimal commas are read where no cell has a decimal point.
@@ -38,7 +88,7 @@ def numbers_of(name: str, cells: Sequence[str], place: Place) -> Float[np.ndarra
     texts = [TRUTH.get(cell.lower(), cell.replace(MINUS, "-")) for cell in cells]
     if any(map(COMMA.fullmatch, texts)):
         texts = _with_points(name, texts, place)
-    values = [_number(name, text, place, row) for row, text in enumerate(texts)]
+    values = [_number(name, text, place, row, advice) for row, text in enumerate(texts)]
     return np.array(values, dtype=float)
 
 
@@ -60,33 +110,27 @@ def _with_points(name: str, texts: Sequence[str], place: Place) -> list[str]:
     return [text.replace(",", ".") for text in texts]
 
 
-def _number(name: str, text: str, place: Place, row: int) -> float:
+def _number(name: str, text: str, place: Place, row: int, advice: Advice) -> float:
     if not text:
         return np.nan
     value = float(text) if DOT.fullmatch(text) else np.nan
     if np.isfinite(value):
         return value
     shown = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
-    raise DesignError(f"{place(row)}: {name} is {shown!r}, {_what_is_wrong(text)}")
+    raise DesignError(f"{place(row)}: {name} is {shown!r}, {_what_is_wrong(text, advice)}")
 
 
-def _what_is_wrong(text: str) -> str:
+def _what_is_wrong(text: str, advice: Advice) -> str:
     if text.lower() in MISSING:
-        return (
-            "which is no score, and a mean without it is of fewer prompts than it says. Score that "
-            "prompt, or leave its row out and say so."
-        )
+        return advice.missing
     if "inf" in text.lower() or DOT.fullmatch(text):
-        return (
-            "which is not finite, and neither is a mean with it. Find out why, or leave its row "
-            "out and say so."
-        )
-    if text.endswith("%"):
-        return "with a sign after the number. Write the number alone, all per cent or none."
-    return "which is no number, so there is no mean to compare. Write a number there."
+        return advice.infinite
+    return advice.per_cent if text.endswith("%") else advice.other
 
 
-def numbers_of_any(name: str, values: Any, place: Place) -> Float[np.ndarray, " row"]:
+def numbers_of_any(
+    name: str, values: Any, place: Place, advice: Advice = OF_SCORES
+) -> Float[np.ndarray, " row"]:
     """A column of a data frame, or a sequence, as numbers, NaN where it has none.
 
     Raises
@@ -101,12 +145,12 @@ def numbers_of_any(name: str, values: Any, place: Place) -> Float[np.ndarray, " 
             "prompt. Give one score per prompt, in one dimension."
         )
     if array.dtype.kind not in "biuf":
-        return numbers_of(name, [as_text(value) for value in array], place)
-    numbers = array.astype(float)
-    if np.isinf(numbers).any():
-        row = int(np.isinf(numbers).argmax())
-        raise DesignError(f"{place(row)}: {name} is '{numbers[row]:g}', {_what_is_wrong('inf')}")
-    return numbers
+        return numbers_of(name, [as_text(value) for value in array], place, advice)
+    floats = array.astype(float)
+    if np.isinf(floats).any():
+        row = int(np.isinf(floats).argmax())
+        raise DesignError(f"{place(row)}: {name} is '{floats[row]:g}', {advice.infinite}")
+    return floats
 
 
 def _filled(values: Any) -> np.ndarray:
@@ -120,7 +164,8 @@ def as_text(value: Any) -> str:
     """Blank for what data frames have in an empty cell."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return ""
-    return "" if isinstance(value, float) and np.isnan(value) else str(value).strip()
+    is_nan = isinstance(value, numbers.Number) and value != value  # of whatever kind and size
+    return "" if is_nan else str(value).strip()
 
 
 def without_blank_end(

@@ -10,7 +10,12 @@ from typing import Final
 import numpy as np
 
 from simstudy.applied.answers import OfAnswers
-from simstudy.applied.enough import about_enough, enough_scores
+from simstudy.applied.enough import (
+    about_enough,
+    enough_scores,
+    most_counted,
+    power_of_changes,
+)
 from simstudy.shapes import Int
 from simstudy.stats.accuracy import paired
 
@@ -24,7 +29,8 @@ OF_CHANGES: Final[Mapping[str, str]] = {
 class ChangedAnswers(OfAnswers):
     """A test of the answers that changed: losses were right and are wrong, gains the reverse.
 
-    Candidates that are worse by an effect gain what this one gained, and lose the effect more.
+    Candidates that are worse by an effect gain what this one gained, and lose the effect more; or,
+    where they cannot lose so much, lose all that was right and gain the less.
     """
 
     @cached_property
@@ -51,9 +57,13 @@ class ChangedAnswers(OfAnswers):
     def variance(self, effect: float) -> float:
         """With no effect, as many changes as were found, half of them losses."""
         losses, gains, n = self._counts
-        if effect == 0:
-            return (losses + gains) / n**2
-        return _variance(gains / n + effect, gains / n, n)
+        return (losses + gains) / n**2 if effect == 0 else _variance(*self._shares(effect), n)
+
+    def _shares(self, effect: float) -> tuple[float, float]:
+        """Of prompts that a candidate loses and gains that is worse by an effect."""
+        _, gains, n = self._counts
+        gained = min(gains / n, max(self.largest_effect - effect, 0.0))
+        return gained + effect, gained
 
     @cached_property
     def p_value(self) -> float:
@@ -83,25 +93,26 @@ class ChangedAnswers(OfAnswers):
     @property
     def largest_effect(self) -> float:
         """As many answers can be lost as were right."""
-        _, gains, n = self._counts
-        return float(self.scores.right[0].mean()) - gains / n
+        return float(self.scores.right[0].mean())
 
     def power_of_share(self, effect: float) -> float:
-        _, gains, n = self._counts
-        shares = gains / n + effect, gains / n
-        return float(paired.rejection_probability(self._critical, n, *shares))
+        shares = self._shares(effect)
+        return float(paired.rejection_probability(self._critical, self._counts[2], *shares))
+
+    @property
+    def most_sized(self) -> int:
+        return most_counted(self._counts[1] / self._counts[2])
 
     def n_needed(self, theta: float, beta: float) -> int | None:
-        _, gains, n = self._counts
         effect = self.share(theta)
-        shares = gains / n + effect, gains / n
+        shares = self._shares(effect)
 
         def power_of(size: int) -> float:
-            critical = paired.critical_losses(self.test, size, self.alpha)
-            return float(paired.rejection_probability(critical, size, *shares))
+            return power_of_changes(self.test, size, self.alpha, *shares)
 
         sigma = math.sqrt(_variance(*shares, 1) / 2)
-        return enough_scores(power_of, 1 - beta, about_enough(effect, self.alpha, beta, sigma))
+        about = about_enough(effect, self.alpha, beta, sigma)
+        return enough_scores(power_of, 1 - beta, about, self.most_sized)
 
 
 def _variance(p_loss: float, p_gain: float, n: int) -> float:

@@ -32,7 +32,8 @@ class Findings:
         else by the detectable effect.
     n_needed
         Scores of each model with which a candidate worse by `theta` passes at most at rate beta;
-        for exact tests beyond 10,000 by the normal formula. None without theta, or any spread.
+        of exact tests about so many, by the normal formula, where events are too many to sum over.
+        None without theta, or any spread.
     level
         Chance that an unchanged candidate fails: alpha, or in exact tests what is reached of it,
         at the share of right answers, or of changes, that was found.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.applied.cells import numbers_of
+from simstudy.applied.cells import numbers_of, refuse_two_notations
 from simstudy.applied.csv_text import TextTable
 from simstudy.applied.scores import Values
 from simstudy.applied.settings import AUTO, AccuracySettings
@@ -36,14 +36,25 @@ def read_long(table: TextTable, settings: AccuracySettings) -> tuple[Values, Val
             "paired=true with model=: rows of two models are paired by the prompt, which no column "
             "names. Name it with prompt=, or say paired=false."
         )
+    _refuse_two_notations(table, settings)
     sides = [_side(table, settings, role) for role in ("reference", "candidate")]
     if settings.prompt is None or settings.paired == "false":
         return sides[0].scores, sides[1].scores, "false"
     for side in sides:
+        _refuse_blank_prompts(table, side, settings.prompt)
         _refuse_twice(table, side)
     if settings.paired == AUTO and not set(sides[0].prompts) & set(sides[1].prompts):
         return sides[0].scores, sides[1].scores, "false"
     return (*_in_pairs(*sides), "true")
+
+
+def _refuse_two_notations(table: TextTable, settings: AccuracySettings) -> None:
+    """In scores of both models, as one column; what stands of others is not read."""
+    models = table.columns.get(str(settings.model), [])
+    scores = table.columns.get(settings.score or "score", [])
+    sides = settings.reference, settings.candidate
+    read = [s if m in sides else "" for m, s in zip(models, scores, strict=False)]
+    refuse_two_notations({settings.score or "score": read}, table.place)
 
 
 def _side(table: TextTable, settings: AccuracySettings, role: str) -> Side:
@@ -68,6 +79,16 @@ def _side(table: TextTable, settings: AccuracySettings, role: str) -> Side:
     return Side(name, rows, scores, [prompts[row] for row in rows] if prompts else [])
 
 
+def _refuse_blank_prompts(table: TextTable, side: Side, column: str) -> None:
+    blank = next((row for row, p in zip(side.rows, side.prompts, strict=True) if not p), None)
+    if blank is not None:
+        raise ConfigError(
+            f"{table.place(blank)}: {column} is blank, so it is not known with which score of the "
+            f"other model this one of {side.model} pairs. Name the prompt, leave its row out, or "
+            "say paired=false."
+        )
+
+
 def _refuse_twice(table: TextTable, side: Side) -> None:
     first: dict[str, int] = {}
     for row, prompt in zip(side.rows, side.prompts, strict=True):
@@ -82,8 +103,9 @@ def _refuse_twice(table: TextTable, side: Side) -> None:
 
 def _in_pairs(reference: Side, candidate: Side) -> tuple[Values, Values]:
     for side, other in ((reference, candidate), (candidate, reference)):
-        lone = next((prompt for prompt in side.prompts if prompt not in set(other.prompts)), "")
-        if lone:
+        theirs = set(other.prompts)
+        lone = next((prompt for prompt in side.prompts if prompt not in theirs), None)
+        if lone is not None:
             raise ConfigError(
                 f"{other.model} has no score for the prompt {lone!r}, which {side.model} has, "
                 "so they do not pair. Score it, leave its row out, or say paired=false."

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simstudy.applied.accuracy import AccuracyCheck, check_scores
-from simstudy.applied.cells import numbers_of, without_blank_end
+from simstudy.applied.cells import numbers_of, refuse_two_notations, without_blank_end
 from simstudy.applied.csv_text import TextTable, read_table
 from simstudy.applied.long_form import read_long
 from simstudy.applied.scores import Values
@@ -33,6 +33,8 @@ def check_file(path: Path, settings: AccuracySettings) -> Answered:
     table = read_table(path)
     names = (settings.reference, settings.candidate)
     if settings.model is None:
+        read = {settings.reference, settings.candidate} & set(table.columns)
+        refuse_two_notations({name: table.columns[name] for name in sorted(read)}, table.place)
         reference = _side(table, settings.reference, "reference")
         candidate = _side(table, settings.candidate, "candidate")
         paired = settings.paired

@@ -103,6 +103,7 @@ def checked_scores(
     names: tuple[str, str],
     *,
     paired: bool | None,
+    pairs_are_said: bool = False,
     lower_is_better: bool = False,
     same_scale: bool = False,
 ) -> Scores:
@@ -114,8 +115,10 @@ def checked_scores(
         What the reference and the candidate are called, for messages.
     paired
         None: where there are as many of each, which holds the test's level even where rows are
-        different prompts, as long as their order has nothing to do with the scores. So columns
-        that were sorted are refused.
+        different prompts, as long as their order has nothing to do with the scores.
+    pairs_are_said
+        Whether the user says that rows are prompts; else pairs of columns that were sorted are
+        refused, whoever takes them for pairs.
     same_scale
         Whether one column of at most 1 beside one of up to 100 is meant.
 
@@ -135,9 +138,9 @@ def checked_scores(
             "are not of the same prompts, each in its row. Leave out the prompts that one of them "
             "lacks, or say paired=false."
         )
-    if paired is None and len(reference) == len(candidate):
-        _refuse_sorted(reference, candidate, names)
     pairs = len(reference) == len(candidate) if paired is None else paired
+    if pairs and not pairs_are_said:
+        _refuse_sorted(reference, candidate, names)
     return Scores(reference, candidate, pairs, lower_is_better)
 
 
@@ -160,7 +163,11 @@ def _refuse_beyond_squares(scores: Values, name: str) -> None:
 
 
 def _refuse_two_scales(reference: Values, candidate: Values, names: Sequence[str]) -> None:
-    """Proportions beside per cent: one in [0, 1], the other nearer to it once divided by 100."""
+    """Proportions beside per cent: one in [0, 1], the other nearer to it once divided by 100.
+
+    By its mean or by its largest score: where the models differ much the means say little, but
+    right answers that score 1 here score 100 there.
+    """
     pairs = ((reference, candidate), (candidate, reference))
     for (small, large), (first, second) in zip(pairs, (names, names[::-1]), strict=True):
         if _is_per_cent_of(small, large):
@@ -173,7 +180,8 @@ def _refuse_two_scales(reference: Values, candidate: Values, names: Sequence[str
 def _is_per_cent_of(small: Values, large: Values) -> bool:
     are_proportions = small.min() >= 0 and small.max() <= 1
     are_per_cent = large.min() >= 0 and 1 < large.max() <= 100
-    return bool(are_proportions and are_per_cent and large.mean() > 10 * small.mean())
+    is_far = large.mean() > 10 * small.mean() or large.max() > 10 * small.max()
+    return bool(are_proportions and are_per_cent and is_far)
 
 
 def _refuse_sorted(reference: Values, candidate: Values, names: Sequence[str]) -> None:

@@ -1,11 +1,17 @@
 """What one may ask, with ranges: settings of the command line, checked in Python too."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from simstudy.applied.choice import TEST_NAMES
-from simstudy.options import option
+from simstudy.options import build, option
 
 AUTO = "auto"
+RELATED = ("theta", "alpha", "beta", "sigma", "n")  # of a task: four of them say the fifth
+TO_BE_SOLVED = "?"
 LEAST_ERROR = 1e-4  # rate: at 1e-6 SciPy's noncentral t is wrong with one degree of freedom
 ALPHA = "chance that an unchanged candidate fails"
 BETA = "chance that a candidate worse by theta passes"
@@ -58,15 +64,44 @@ class AccuracySettings(Question, Columns):
 
 @dataclass
 class ThresholdSettings:
-    """Every key of `simstudy apply thresholds`: defaults for what the table leaves blank."""
+    """Every key of `simstudy apply thresholds`: defaults for what the table leaves blank.
 
-    alpha: float | None = option(ALPHA, default=0.05, above=0, below=1)
-    beta: float | None = option(BETA, default=0.2, above=0, below=1)
-    sigma: float | None = option("standard deviation of one score", above=0)
-    n: int | None = option("scores of the reference, and as many of a check", at_least=1)
-    theta: float | None = option(THETA, above=0)
+    Those that a table may solve for may be "?": see `threshold_settings`.
+    """
+
+    alpha: float | str | None = option(ALPHA, default=0.05, above=0, below=1)
+    beta: float | str | None = option(BETA, default=0.2, above=0, below=1)
+    sigma: float | str | None = option("standard deviation of one score", above=0)
+    n: int | str | None = option("scores of the reference, and as many of a check", at_least=1)
+    theta: float | str | None = option(THETA, above=0)
     reference: float | None = option("recorded mean")
     correlation: float | None = option(CORRELATION, default=0.0, at_least=-1, below=1)
     metric: str | None = option("what the scores are")
     lower_is_better: bool | None = option(LOWER)
     out: str | None = option("folder for the table")
+
+
+def threshold_settings(given: Mapping[str, Any]) -> ThresholdSettings:
+    """Defaults of a table of tasks, checked; "?" for what is to follow from the others.
+
+    Raises
+    ------
+    ConfigError
+        For a value of another type, or outside its range.
+    """
+    solved = {
+        name for name in RELATED if isinstance(given.get(name), str) and given[name] == TO_BE_SOLVED
+    }
+    known = {name: value for name, value in given.items() if name not in solved}
+    settings = build(ThresholdSettings, plain_values(known))
+    for name in solved:
+        setattr(settings, name, TO_BE_SOLVED)
+    return settings
+
+
+def plain_values(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers of NumPy as those of Python, which settings are made of."""
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in given.items()
+    }

@@ -86,7 +86,7 @@ class StudentT:
         step = self.margin
         while excess(step) < 0:
             step *= 2
-        return float(brentq(excess, 0.0, step))
+        return float(brentq(excess, 0.0, step, xtol=2e-12 * min(1.0, self.standard_error)))
 
     def n_needed(self, theta: float, beta: float) -> int | None:
         def detects(n: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
@@ -116,7 +116,11 @@ class PairedT(StudentT):
 
 
 class Welch(StudentT):
-    """Of two means whose variances may differ."""
+    """Of two means whose variances may differ.
+
+    Degrees of freedom are of variances over a power of two, whose squares are doubles, and which
+    have the same digits.
+    """
 
     @property
     def words(self) -> str:
@@ -124,9 +128,10 @@ class Welch(StudentT):
 
     def spread(self, n: Any = None) -> Spread:
         n1, n2, first, second = _variances_of_means(self.scores, n)
-        variance = first + second
-        df = variance**2 / (first**2 / (n1 - 1) + second**2 / (n2 - 1))
-        return Spread(np.sqrt(variance), df)
+        _, power_of_two = np.frexp(first + second)
+        near1 = [np.ldexp(variance, -power_of_two) for variance in (first, second)]
+        squares = near1[0] ** 2 / (n1 - 1) + near1[1] ** 2 / (n2 - 1)
+        return Spread(np.sqrt(first + second), (near1[0] + near1[1]) ** 2 / squares)
 
 
 class PooledT(StudentT):

@@ -28,6 +28,5 @@ def answer_tasks(path: Path, settings: ThresholdSettings) -> AnsweredTasks:
         In one line, where the file cannot be read or a task does not say enough.
     """
     read = read_table(path)
-    defaults = {name: value for name, value in vars(settings).items() if name != "out"}
-    table = answered_table(read.columns, defaults, read.place)
+    table = answered_table(read.columns, settings, read.place)
     return AnsweredTasks(table, read.source, read.sha256)

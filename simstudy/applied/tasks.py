@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from simstudy.applied.settings import RELATED
 from simstudy.errors import DesignError
 from simstudy.stats.accuracy import design
 
-RELATED = ("theta", "alpha", "beta", "sigma", "n")  # four of them say the fifth
 FROM_N = ("alpha", "beta", "sigma")  # where these follow, n is the least but for their rounding
 
 
@@ -69,23 +69,45 @@ def answered(task: Task) -> dict[str, Any]:
     DesignError
         Where more than one of the five is missing, or a value makes no sense.
     """
+    _refuse_beyond_counting(task.n)
     known, solved = _solved(task)
     return {
         **vars(task if solved == "theta" else known),
         "solved": solved,
-        "detectable_effect": _effect(known),
+        "detectable_effect": task.theta if _is_rounded_off(known, solved) else _effect(known),
         "margin": -_threshold(replace(known, reference=0.0, lower_is_better=False)),
         "threshold": _threshold(known),
-        **_against_theta(task, known, at_most=known.n if solved in FROM_N else math.inf),
+        **_against_theta(task, known, solved),
     }
 
 
-def _against_theta(task: Task, known: Task, *, at_most: float) -> dict[str, float]:
+def _refuse_beyond_counting(n: float) -> None:
+    if n >= design.MOST_SCORES:
+        raise DesignError(
+            f"n={n:g} is more scores than can be counted exactly. Give the number of prompts, less "
+            f"than {design.MOST_SCORES:,}."
+        )
+
+
+def _is_rounded_off(known: Task, solved: str) -> bool:
+    """Whether an error rate that followed is as near to 0, or to that of a coin, as doubles are.
+
+    It says no effect any more; but what it followed from is the detectable effect.
+    """
+    if solved not in ("alpha", "beta"):
+        return False
+    return getattr(known, solved) == 0 or known.alpha + known.beta >= 1
+
+
+def _against_theta(task: Task, known: Task, solved: str) -> dict[str, float]:
     if math.isnan(task.theta):
         return {"power": math.nan, "least_n": math.nan}
     power = design.power(
         task.theta, known.alpha, known.sigma, known.n, correlation=known.correlation
     )
+    if _is_rounded_off(known, solved):
+        return {"power": float(power), "least_n": known.n}
+    at_most = known.n if solved in FROM_N else math.inf
     return {"power": float(power), "least_n": min(_least_n(known), at_most)}
 
 
@@ -112,7 +134,20 @@ def _solved(task: Task) -> tuple[Task, str]:
             f"{', '.join(RELATED)}. Give all but one, in the table or as defaults."
         )
     name = next(iter(task.unknown), "")
-    return (replace(task, **{name: SOLVERS[name](task)}), name) if name else (task, "")
+    known = replace(task, **{name: SOLVERS[name](task)}) if name else task
+    _refuse_no_level(known, name)
+    return known, name
+
+
+def _refuse_no_level(known: Task, solved: str) -> None:
+    """A test of level 0 has no threshold, and one of level 1 fails everything."""
+    if solved == "alpha" and known.alpha in (0, 1):
+        side = "below 1e-300" if known.alpha == 0 else "1 to double precision"
+        raise DesignError(
+            f"theta={known.theta:g} with n={known.n:g} and sigma={known.sigma:g} is missed at rate "
+            f"beta={known.beta:g} by a test whose alpha is {side}, which has no threshold. Give "
+            "alpha, and write ? for beta."
+        )
 
 
 def _effect(task: Task) -> float:

@@ -9,17 +9,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.applied.cells import TRUTH, Place, as_text, numbers_of_any
+from simstudy.applied.cells import (
+    OF_TASKS,
+    TRUTH,
+    Place,
+    as_text,
+    numbers_of_any,
+    refuse_two_notations,
+)
 from simstudy.applied.metrics import is_lower_better
-from simstudy.applied.tasks import RELATED, Task, answered
+from simstudy.applied.settings import RELATED, TO_BE_SOLVED, ThresholdSettings, threshold_settings
+from simstudy.applied.tasks import Task, answered
 from simstudy.errors import DesignError, nearest
 from simstudy.lazy.pandas import pd
 
 NUMBERS = (*RELATED, "reference", "correlation")
 COLUMNS = ("task", "metric", "lower_is_better", *NUMBERS)
 FOLLOWING = ("solved", "detectable_effect", "margin", "threshold", "power", "least_n")
-BUILT_IN: Mapping[str, Any] = {"alpha": 0.05, "beta": 0.2, "correlation": 0.0}
-TO_BE_SOLVED = "?"
 WORDS = {**TRUTH, "yes": "1", "no": "0", "1": "1", "0": "0", "1.0": "1", "0.0": "0"}
 
 
@@ -35,9 +41,9 @@ def threshold_table(
     *,
     alpha: float | str | None = None,
     beta: float | str | None = None,
-    sigma: float | None = None,
-    n: int | None = None,
-    theta: float | None = None,
+    sigma: float | str | None = None,
+    n: int | str | None = None,
+    theta: float | str | None = None,
     reference: float | None = None,
     correlation: float | None = None,
     metric: str | None = None,
@@ -58,7 +64,7 @@ def threshold_table(
         the metric's default, else the one given here, else (alpha 0.05, beta 0.2, correlation 0,
         lower is better by the metric's name) the usual one; "?" is to follow from the others.
     alpha, beta, sigma, n, theta, reference, correlation, metric, lower_is_better
-        Defaults for blank cells.
+        Defaults for blank cells; "?" as in a cell.
 
     Returns
     -------
@@ -69,6 +75,8 @@ def threshold_table(
 
     Raises
     ------
+    ConfigError
+        For a default of another type, or outside its range.
     DesignError
         Naming the row.
     """
@@ -76,8 +84,9 @@ def threshold_table(
         "alpha": alpha, "beta": beta, "sigma": sigma, "n": n, "theta": theta, "metric": metric,
         "reference": reference, "correlation": correlation, "lower_is_better": lower_is_better,
     }  # fmt: skip
-    columns = _columns(frame)
-    return answered_table(columns, given, lambda row: f"row {row + 1}")
+    said = {name: value for name, value in given.items() if value is not None}
+    settings = threshold_settings(said)
+    return answered_table(_columns(frame), settings, lambda row: f"row {row + 1}")
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
@@ -97,9 +106,9 @@ def _columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
 
 
 def answered_table(
-    columns: Mapping[str, Sequence[Any]], given: Mapping[str, Any], place: Place
+    columns: Mapping[str, Sequence[Any]], settings: ThresholdSettings, place: Place
 ) -> pd.DataFrame:
-    """As `threshold_table`, of columns by name and defaults by name (None: none)."""
+    """As `threshold_table`, of columns by name and defaults that have been checked."""
     _refuse_unknown(columns)
     rows = _rows(columns, place)
     has_names = "task" in columns
@@ -110,22 +119,29 @@ def answered_table(
             "the table has no task, so there is nothing to set a threshold for. Write a row for "
             "each task, with its name in the column task."
         )
-    defaults = {name: value for name, value in given.items() if value is not None}
+    defaults = {name: v for name, v in vars(settings).items() if name in COLUMNS and v is not None}
+    _refuse_task_twice(tasks, defaults)
+    _refuse_idle_defaults(metrics, {_metric(row, defaults) for row in tasks})
     every = [_answer(i, row, metrics, defaults) for i, row in enumerate(tasks)]
     return _as_frame(every)
 
 
 def _answer(
-    index: int, row: Row, metrics: Mapping[str, dict[str, Any]], defaults: Mapping[str, Any]
+    index: int, row: Row, metrics: Mapping[str, Row], defaults: Mapping[str, Any]
 ) -> dict[str, Any]:
-    metric = row.values.get("metric", defaults.get("metric", ""))
-    said = {**BUILT_IN, **defaults, **metrics.get(metric, {}), **row.values, "metric": metric}
+    metric = _metric(row, defaults)
+    of_metric = metrics[metric].values if metric in metrics else {}
+    said = {**defaults, **of_metric, **row.values, "metric": metric}
     said.setdefault("task", str(index + 1))
     said.setdefault("lower_is_better", is_lower_better(metric))
     known = {name: value for name, value in said.items() if value != TO_BE_SOLVED}
     name = f"{row.place} ({said['task']})" if "task" in row.values else row.place
     with _of_row(name):
         return answered(Task(**known))
+
+
+def _metric(row: Row, defaults: Mapping[str, Any]) -> str:
+    return str(row.values.get("metric", defaults.get("metric", "")))
 
 
 @contextlib.contextmanager
@@ -155,6 +171,8 @@ def _refuse_unknown(columns: Mapping[str, Sequence[Any]]) -> None:
 
 
 def _rows(columns: Mapping[str, Sequence[Any]], place: Place) -> list[Row]:
+    texts = {name: list(map(as_text, columns[name])) for name in NUMBERS if name in columns}
+    refuse_two_notations(texts, place)
     read = {name: _READERS.get(name, _numbers)(name, columns[name], place) for name in columns}
     n_rows = max(map(len, columns.values()), default=0)
     return [
@@ -167,9 +185,16 @@ def _numbers(name: str, cells: Sequence[Any], place: Place) -> list[Any]:
     """Numbers; None where a cell is blank, and the sign for what is to be solved."""
     to_solve = [name in RELATED and str(cell).strip() == TO_BE_SOLVED for cell in cells]
     plain = [None if solve else cell for cell, solve in zip(cells, to_solve, strict=True)]
-    numbers = numbers_of_any(name, np.array(plain, dtype=object), place)
+    numbers = numbers_of_any(name, _objects(plain), place, OF_TASKS)
     given = [None if math.isnan(number) else float(number) for number in numbers]
     return [TO_BE_SOLVED if solve else value for value, solve in zip(given, to_solve, strict=True)]
+
+
+def _objects(cells: Sequence[Any]) -> np.ndarray:
+    """One row of cells, whatever they hold."""
+    row = np.empty(len(cells), dtype=object)
+    row[:] = cells
+    return row
 
 
 def _texts(_name: str, cells: Sequence[Any], _place: Place) -> list[Any]:
@@ -196,14 +221,14 @@ _READERS: Mapping[str, Callable[[str, Sequence[Any], Place], list[Any]]] = {
 }
 
 
-def _defaults_of_metrics(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+def _defaults_of_metrics(rows: Sequence[Row]) -> dict[str, Row]:
     """By metric, what its row without a task says."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Row] = {}
     for row in rows:
         if "task" not in row.values:
             metric = row.values.get("metric")
             _refuse_nameless(row, metric, found)
-            found[str(metric)] = row.values
+            found[str(metric)] = row
     return found
 
 
@@ -218,3 +243,26 @@ def _refuse_nameless(row: Row, metric: str | None, found: Mapping[str, Any]) -> 
             f"{row.place} has defaults for {metric} a second time, so it is not known which hold. "
             "Put them in one row."
         )
+
+
+def _refuse_idle_defaults(metrics: Mapping[str, Row], used: set[str]) -> None:
+    """Names of metrics are compared letter by letter, so one that is misspelt changes nothing."""
+    for metric, row in metrics.items():
+        if metric not in used:
+            raise DesignError(
+                f"{row.place} has defaults for {metric}, which is the metric of no task; "
+                f"{nearest(metric, used - {''})} Name it as the tasks do, or leave the row out."
+            )
+
+
+def _refuse_task_twice(tasks: Sequence[Row], defaults: Mapping[str, Any]) -> None:
+    first: dict[tuple[str, str], str] = {}
+    for row in tasks:
+        name = row.values.get("task")
+        key = str(name), _metric(row, defaults)
+        if name is not None and key in first:
+            raise DesignError(
+                f"{row.place} has the task {name} a second time (the first is {first[key]}), so it "
+                "is not known which threshold holds. Keep one, or give it a name of its own."
+            )
+        first[key] = row.place

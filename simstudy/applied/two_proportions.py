@@ -10,7 +10,13 @@ from typing import Final
 import numpy as np
 
 from simstudy.applied.answers import OfAnswers
-from simstudy.applied.enough import about_enough, enough_scores
+from simstudy.applied.enough import (
+    MOST,
+    about_enough,
+    enough_scores,
+    most_counted,
+    power_of_counts,
+)
 from simstudy.shapes import Int
 from simstudy.stats.accuracy import two_binomials
 
@@ -91,17 +97,25 @@ class TwoProportions(OfAnswers):
         shares = self._share, max(self._share - effect, 0.0)
         return float(two_binomials.rejection_probability(self._critical, n, m, *shares))
 
+    @property
+    def most_sized(self) -> int:
+        of_test = two_binomials.MOST_TRIALS // 2 if self.test == "barnard" else MOST
+        return min(most_counted(self._share), of_test)
+
     def n_needed(self, theta: float, beta: float) -> int | None:
         effect = self.share(theta)
         shares = self._share, max(self._share - effect, 0.0)
         test = SIZED_BY.get(self.test, self.test)
 
         def power_of(n: int) -> float:
+            if test != "barnard":
+                return power_of_counts(test, n, self.alpha, *shares)
             critical = two_binomials.critical_counts(test, n, n, self.alpha)
             return float(two_binomials.rejection_probability(critical, n, n, *shares))
 
         sigma = math.sqrt(sum(_variance(share, 1) for share in shares) / 2)
-        return enough_scores(power_of, 1 - beta, about_enough(effect, self.alpha, beta, sigma))
+        about = about_enough(effect, self.alpha, beta, sigma)
+        return enough_scores(power_of, 1 - beta, about, self.most_sized)
 
 
 def _variance(share: float, n: int) -> float:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from simstudy.applied.answers import OfAnswers
-from simstudy.applied.enough import MOST
 from simstudy.applied.findings import Findings
 from simstudy.lazy.pandas import pd
 
@@ -23,8 +22,13 @@ def number(value: float) -> str:
 
 
 def per_cent(share: float) -> str:
-    """A probability with three digits."""
-    return "unknown" if math.isnan(share) else f"{100 * share:.3g}%"
+    """A probability with three digits; 100% is said of 1 alone."""
+    if math.isnan(share):
+        return "unknown"
+    said = f"{100 * share:.3g}%"
+    if said == "100%" and share < 1:  # as many digits as there are nines, and two more
+        return f"{100 - float(f'{100 * (1 - share):.2g}'):.12g}%"
+    return said
 
 
 def in_words(check: Findings) -> str:
@@ -86,6 +90,8 @@ def _detectable(check: Findings) -> str:
         return "unknown: these scores have no spread to learn it from"
     if math.isnan(check.detectable_effect):
         return f"none: no effect fails with probability {caught} (1 - beta)"
+    if check.detectable_effect == 0:
+        return f"any: even unchanged candidates fail with probability {caught} (1 - beta) or more"
     return (
         f"{number(check.detectable_effect)} worse: such a candidate fails with probability "
         f"{caught} (1 - beta)"
@@ -107,7 +113,8 @@ def _needed(check: Findings) -> str:
     of = "prompts" if check.paired else "scores of each model"
     if check.n_needed is None:
         return ""
-    about = "about " * (isinstance(check.rule, OfAnswers) and check.n_needed > MOST)
+    is_exact = not isinstance(check.rule, OfAnswers) or check.n_needed <= check.rule.most_sized
+    about = "" if is_exact else "about "
     return f"{about}{check.n_needed:,} {of}, {what}"
 
 

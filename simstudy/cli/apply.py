@@ -3,10 +3,12 @@
 import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simstudy.applied.settings import AccuracySettings, ThresholdSettings
+from simstudy.applied.settings import AccuracySettings, ThresholdSettings, threshold_settings
 from simstudy.errors import ConfigError, nearest
 from simstudy.options import build
 
@@ -14,9 +16,10 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNOREC
 
 
 class Method(NamedTuple):
-    """What may be applied: its settings, what prints its answer, and what it is for."""
+    """What may be applied: its settings, what checks them and prints its answer, and its use."""
 
     settings: type[Any]
+    checked: Callable[[Mapping[str, Any]], Any]
     answer: Callable[[Path, Any], None]
     help: str
     example: str
@@ -30,10 +33,15 @@ def apply_to_file(arguments: Sequence[str]) -> None:
     SimstudyError
         In one line, for anything that makes no sense.
     """
-    words = [text for text in arguments if "=" not in text]
-    method, path = _method_and_file(words)
-    given = [text for text in arguments if "=" in text]
-    method.answer(path, build(method.settings, _values(given, method.settings)))
+    given = [text for text in arguments if "=" in text and not _is_file(text)]
+    method, path = _method_and_file([text for text in arguments if text not in given])
+    method.answer(path, method.checked(_values(given, method.settings)))
+
+
+def _is_file(text: str) -> bool:
+    """Whether what looks like a setting is the name of a file, and no setting of any method."""
+    known = {field.name for method in METHODS.values() for field in fields(method.settings)}
+    return text.partition("=")[0] not in known and Path(text).is_file()
 
 
 def _method_and_file(words: Sequence[str]) -> tuple[Method, Path]:
@@ -105,12 +113,14 @@ def _say(answer: str, written: Any) -> None:
 METHODS: Mapping[str, Method] = {
     "accuracy": Method(
         AccuracySettings,
+        partial(build, AccuracySettings),
         _accuracy,
         "is a candidate less accurate than the reference? A CSV file with the scores of both",
         "simstudy apply accuracy scores.csv reference=COLUMN candidate=COLUMN [SETTING=VALUE ...]",
     ),
     "thresholds": Method(
         ThresholdSettings,
+        threshold_settings,
         _thresholds,
         "thresholds and sample sizes of many tasks: a CSV file with a row for each",
         "simstudy apply thresholds tasks.csv [DEFAULT=VALUE ...]",

@@ -148,3 +148,39 @@ def test_it_cannot_be_changed_and_is_all_in_its_record():
     names = {declared.name for declared in dataclasses.fields(check)}
     assert set(check.record) == names - {"rule"}
     assert json.loads(json.dumps(check.record))["p_value"] == check.p_value
+
+
+def test_labels_in_another_order_are_not_paired_by_place():
+    """Whether the order or the labels themselves were meant is not known."""
+    reference = pd.Series([1] * 10 + [0] * 10)
+    shuffled = reference.sample(frac=1, random_state=3)
+    for other in (shuffled, reference.rename(lambda label: label + 1)):
+        with pytest.raises(DesignError, match=r"have labels in common, and not in the same places"):
+            accuracy_check(reference, other)
+    assert accuracy_check(shuffled, shuffled).paired
+    assert accuracy_check(reference.set_axis(range(20, 40)), shuffled).paired
+    assert accuracy_check(reference.to_numpy(), shuffled.to_numpy()).paired
+    assert not accuracy_check(reference, shuffled, paired=False).paired
+
+
+@pytest.mark.parametrize("test", ["mcnemar", "paired_z"])
+def test_a_test_of_pairs_does_not_say_that_columns_were_not_sorted(test):
+    with pytest.raises(DesignError, match="are both sorted"):
+        accuracy_check(RIGHT, WRONG, test=test)
+    assert accuracy_check(RIGHT, WRONG, test=test, paired=True).paired
+
+
+def test_what_even_unchanged_candidates_show_is_said():
+    few = [1, 1, *[0] * 28], [1, 0]
+    check = accuracy_check(*few, paired=False, test="z_pooled", alpha=0.4, beta=0.499)
+    assert "any: even unchanged candidates fail with probability 50.1%" in repr(check)
+
+
+def test_needed_is_about_so_many_where_it_is_by_the_formula():
+    halves = np.tile([1, 0], 50)
+    options = {"paired": False, "test": "z_pooled"}
+    assert "needed        about " in repr(accuracy_check(halves, halves, theta=0.01, **options))
+    rare = np.repeat([1, 0], [999, 1])
+    check = accuracy_check(rare, rare, theta=0.001, **options)
+    assert check.n_needed > 10_000
+    assert f"needed        {check.n_needed:,} scores" in repr(check)

@@ -82,5 +82,9 @@ def test_a_table_is_written_whole(tmp_path):
 
 def test_a_folder_that_cannot_be_is_said(tmp_path, settings):
     settings = replace(settings, out=str(tmp_path / "scores.csv"))
-    with pytest.raises(ConfigError, match=r"cannot write an answer to .*scores\.csv: .* Name with"):
-        write_check(checked(tmp_path, settings), settings)
+    answered = checked(tmp_path, settings)
+    with pytest.raises(ConfigError, match=r"out=.*scores\.csv is a file, so no answer can be"):
+        write_check(answered, settings)
+    within = replace(settings, out=f"{settings.out}/answer")
+    with pytest.raises(ConfigError, match=r"cannot write an answer to .*/answer: .* Name with"):
+        write_check(answered, within)

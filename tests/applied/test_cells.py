@@ -1,12 +1,18 @@
 """Cells as numbers: every spelling of one, and every cell that is none by its place."""
 
 import math
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy.applied.cells import numbers_of, numbers_of_any, without_blank_end
+from simstudy.applied.cells import (
+    numbers_of,
+    numbers_of_any,
+    refuse_two_notations,
+    without_blank_end,
+)
 from simstudy.errors import DesignError
 
 
@@ -84,6 +90,8 @@ def test_scores_in_memory_are_read_alike(values):
         [1.0, math.nan],
         pd.Series([1, pd.NA], dtype="Int64"),
         ["1", ""],
+        np.array([1, np.float32("nan")], dtype=object),
+        np.array([1, Decimal("NaN")], dtype=object),
         np.ma.array([1, 2], mask=[0, 1]),
     ],
 )
@@ -108,6 +116,15 @@ def test_what_is_no_column_of_numbers_is_refused(values, said):
     with pytest.raises(DesignError) as refusal:
         numbers_of_any("score", values, place)
     assert said in str(refusal.value)
+
+
+def test_two_notations_of_numbers_are_refused_across_columns():
+    columns = {"n": ["512", "10.000"], "sigma": ["50", ""], "reference": ["72", "72,1"]}
+    with pytest.raises(DesignError) as refusal:
+        refuse_two_notations(columns, place)
+    assert "line 3: reference is '72,1', and n is '10.000' at line 3, so" in str(refusal.value)
+    refuse_two_notations({"n": ["10.000"], "reference": ["72.1"]}, place)
+    refuse_two_notations({"n": ["512"], "reference": ["72,1"]}, place)
 
 
 def test_a_column_may_end_in_blanks():

@@ -87,10 +87,29 @@ def test_the_standard_error_is_that_of_the_differences():
 
 
 def test_an_effect_that_cannot_be_is_refused():
-    with pytest.raises(DesignError, match=r"theta=0\.9: .* by more than 0\.58"):
+    with pytest.raises(DesignError, match=r"theta=0\.9: .* by more than 0\.6667"):
         rule(5, 1).power(0.9)
 
 
 def test_what_did_not_change_has_no_law():
     assert rule(0, 0).law(0.0) is None
     assert rule(3, 1).law(0.0).std() == pytest.approx(math.sqrt(4) / N)
+
+
+def test_where_less_was_right_than_is_gained_a_worse_candidate_gains_less():
+    """One of 12 was right and 8 were gained: worse by 1/24, half of the one is gained again."""
+    counts = [0, 8, 1, 3]
+    reference, candidate = np.repeat([1.0, 0, 1, 0], counts), np.repeat([0.0, 1, 1, 0], counts)
+    found = ChangedAnswers(Scores(reference, candidate, True), 0.499, "mcnemar")
+    critical = [
+        (lost, gained)
+        for lost, gained in OUTCOMES
+        if lost + gained
+        and stats.binomtest(lost, lost + gained, alternative="greater").pvalue <= 0.499
+    ]
+    law = stats.multinomial(N, [1 / 12, 1 / 24, 1 - 3 / 24])
+    expected = sum(law.pmf([lost, gained, N - lost - gained]) for lost, gained in critical)
+    assert found.power(1 / 24) == pytest.approx(expected)
+    assert found.n_needed(1 / 24, BETA) > N
+    with pytest.raises(DesignError, match=r"theta=0\.1: .* by more than 0\.08333"):
+        found.power(0.1)

@@ -50,6 +50,9 @@ def test_other_models_need_no_scores():
         ((("A", "p1", "1"),), {"prompt": "p"}, "line 6: A has a second score for the prompt 'p1'"),
         ((("A", "p3", "1"),), {"prompt": "p"}, "B has no score for the prompt 'p3', which A has"),
         ((("B", "p3", "1"),), {"prompt": "p"}, "A has no score for the prompt 'p3', which B has"),
+        ((("B", "", "1"),), {"prompt": "p"}, "scores.csv, line 6: p is blank, so it is not known"),
+        ((("A", "", "1"), ("B", "", "0")), {"prompt": "p"}, "line 6: p is blank"),
+        ((("B", "p3", "0,5"),), {}, "line 6: score is '0,5', and score is '0.5' at scores.csv, li"),
         ((("B", "p3", ""),), {}, "scores.csv, line 6: score is blank"),
         ((("B", "p3", "x"),), {}, "scores.csv, line 6: score is 'x', which is no number"),
     ],
@@ -58,3 +61,7 @@ def test_what_does_not_pair_is_refused(extra, settings, said):
     with pytest.raises(SimstudyError) as refusal:
         read(*ROWS, *extra, **settings)
     assert said in str(refusal.value)
+
+
+def test_prompts_that_do_not_pair_need_no_names():
+    assert read(*ROWS, ("B", "", "1"), prompt="p", paired="false")[1] == [0.7, 0.1, 1]

@@ -62,3 +62,9 @@ def test_a_cell_is_named_by_its_line(file):
         SimstudyError, match=r"scores.csv, line 5: old is 'none', which is no score"
     ):
         check_file(file, AccuracySettings(reference="old", candidate="new"))
+
+
+def test_numbers_are_written_in_one_way_in_both_columns(file):
+    file.write_text("old;new\n10.000;72,1\n9.500;70,4\n")
+    with pytest.raises(SimstudyError, match=r"new is '72,1', and old is '10\.000' at scores\.csv"):
+        check_file(file, AccuracySettings(reference="old", candidate="new"))

@@ -35,7 +35,10 @@ def test_as_many_scores_of_each_are_pairs_unless_it_is_said():
         ([0.7, 0.8], [70, 60], None, "old lies between 0 and 1 and new goes to 70"),
         ([70, 60], [0.7, 0.8], None, "new lies between 0 and 1 and old goes to 70"),
         ([1, 0, 1], [100, 0, 0], None, "proportions beside per cent have no difference"),
+        ([1, 1, 1, 0], [100, *[0] * 199], False, "old lies between 0 and 1 and new goes to 100"),
+        ([0.9] * 30, [12.5, *[0] * 29], False, "old lies between 0 and 1 and new goes to 12.5"),
         (range(20), range(30, 10, -1), None, "old and new are both sorted"),
+        (range(20), range(30, 10, -1), True, "old and new are both sorted"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(reference, candidate, paired, said):
@@ -51,7 +54,7 @@ def test_what_cannot_be_compared_is_refused(reference, candidate, paired, said):
         ([0.9, 0.8], [1.1, 0.8], {}),  # losses, which happen to be below 1
         ([0, 0, 0.5], [0, 3, 0], {}),
         ([-0.5, 0.5], [40, 50], {}),  # no proportions
-        (range(20), range(20), {"paired": True}),
+        (range(20), range(1, 21), {"paired": True, "pairs_are_said": True}),
         (range(20), range(20), {"paired": False}),
         ([1, 2, 3], [2, 3, 4], {}),  # three scores may lie in order by accident
         ([0] * 30, [0] * 30, {}),  # and constant ones do

@@ -5,7 +5,8 @@ from statistics import NormalDist
 
 import pytest
 
-from simstudy.applied.tasks import RELATED, Task, answered
+from simstudy.applied.settings import RELATED
+from simstudy.applied.tasks import Task, answered
 from simstudy.errors import DesignError
 
 PHI = NormalDist()
@@ -63,3 +64,26 @@ def test_without_theta_there_is_no_power_and_without_a_reference_no_threshold():
 def test_two_that_are_missing_are_named():
     with pytest.raises(DesignError, match="theta and n are not given, and each follows from the"):
         answered(Task("mmlu", alpha=ALPHA, beta=BETA, sigma=SIGMA))
+
+
+def test_an_error_rate_beyond_doubles_leaves_the_effect_that_was_asked_for():
+    """100 standard errors are missed never, 1e-25 of one at the rate of a coin."""
+    about = {"alpha": 0.05, "sigma": 1.0, "n": 5000}
+    never, coin = (answered(Task("mmlu", theta=theta, **about)) for theta in (2.0, 1e-25))
+    assert (never["beta"], never["power"], never["detectable_effect"]) == (0, 1, 2)
+    assert coin["power"] == pytest.approx(0.05)
+    assert coin["beta"] == pytest.approx(0.95)
+    assert coin["detectable_effect"] == 1e-25
+    assert never["least_n"] == coin["least_n"] == 5000
+    assert never["margin"] == pytest.approx(-PHI.inv_cdf(0.05) * math.sqrt(2 / 5000))
+
+
+def test_a_level_beyond_doubles_is_said():
+    with pytest.raises(DesignError, match=r"theta=2 with n=5000 and sigma=1 .* is below 1e-300"):
+        answered(Task("mmlu", theta=2.0, beta=0.2, sigma=1.0, n=5000))
+
+
+@pytest.mark.parametrize("n", [1e19, 2.0**53])
+def test_more_scores_than_can_be_counted_are_refused(n):
+    with pytest.raises(DesignError, match=r"more scores than can be counted exactly. Give"):
+        answered(Task("mmlu", alpha=ALPHA, beta=BETA, sigma=SIGMA, n=n))

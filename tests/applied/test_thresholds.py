@@ -8,7 +8,7 @@ import pytest
 
 from simstudy.applied import threshold_table
 from simstudy.applied.tasks import Task, answered
-from simstudy.errors import DesignError
+from simstudy.errors import ConfigError, DesignError
 
 SUITE = pd.DataFrame(
     {
@@ -76,6 +76,18 @@ def test_direction_may_be_said_in_words(spelling):
         ({"task": ["a"], "n": [5.5], "sigma": [1]}, "row 1 (a): n=5.5 is not a whole number"),
         ({"n": [5, 5], "sigma": [1, -1]}, "row 2: sigma=-1 is not positive"),
         ({"n": [5], "sigma": ["x"]}, "row 1: sigma is 'x', which is no number"),
+        ({"n": [5], "sigma": ["50%"]}, "with a sign after the number. Write the number alone, in "),
+        ({"n": [5], "sigma": ["n/a"]}, "which is no number. Leave the cell blank for a default"),
+        ({"n": ["5.0"], "sigma": ["1,5"]}, "row 1: sigma is '1,5', and n is '5.0' at row 1"),
+        ({"n": [1e19], "sigma": [1]}, "row 1: n=1e+19 is more scores than can be counted"),
+        (
+            {"task": ["a", "a"], "n": [5, 6], "sigma": [1, 1]},
+            "row 2 has the task a a second time (the first is row 1)",
+        ),
+        (
+            {"task": ["a", None], "metric": ["WER", "wer"], "n": [5, None], "sigma": [None, 14]},
+            "row 2 has defaults for wer, which is the metric of no task; there is: WER",
+        ),
         ({"n": ["?"], "sigma": ["?"]}, "theta and sigma and n are not given"),
         ({"n": [5], "reference": ["?"]}, "row 1: reference is '?'"),
         ({"task": [None], "n": [5]}, "row 1 names neither a task nor a metric"),
@@ -104,3 +116,40 @@ def test_what_is_no_table_is_refused():
         threshold_table([1])
     with pytest.raises(DesignError, match="the table has the column n 2 times"):
         threshold_table(pd.DataFrame([[1, 2, 3]], columns=["n", "n", "sigma"]))
+
+
+@pytest.mark.parametrize(
+    ("default", "said"),
+    [
+        ({"lower_is_better": "false"}, "lower_is_better=false: allowed is true or false"),
+        ({"alpha": "0.05"}, "alpha=0.05: allowed is a number above 0 and below 1"),
+        ({"alpha": 5}, "alpha=5: allowed is a number above 0 and below 1"),
+        ({"n": "100"}, "n=100: allowed is a whole number at least 1"),
+        ({"metric": 5}, "metric=5: allowed is text"),
+        ({"reference": "?"}, "reference=?: allowed is a number"),
+    ],
+)
+def test_a_default_that_makes_no_sense_is_refused(default, said):
+    with pytest.raises(ConfigError) as refusal:
+        threshold_table(pd.DataFrame({"sigma": [50], "n": [512]}), **default)
+    assert said in str(refusal.value)
+
+
+def test_defaults_are_numbers_of_any_kind():
+    given = {"n": np.int64(512), "sigma": np.float32(50), "lower_is_better": np.True_}
+    table = threshold_table(pd.DataFrame({"reference": [70]}), **given)
+    plain = threshold_table(
+        pd.DataFrame({"reference": [70]}), n=512, sigma=50, lower_is_better=True
+    )
+    pd.testing.assert_frame_equal(table, plain)
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta", "sigma", "n"])
+def test_a_default_may_be_to_be_solved(name):
+    known = {"alpha": 0.05, "beta": 0.2, "sigma": 50, "n": 512, name: "?"}
+    assert threshold_table(pd.DataFrame({"theta": [5.0]}), **known)["solved"].tolist() == [name]
+
+
+def test_one_task_may_have_two_metrics():
+    frame = pd.DataFrame({"task": ["a", "a"], "metric": ["f1", "bleu"], "n": 5, "sigma": 1})
+    assert len(threshold_table(frame)) == 2

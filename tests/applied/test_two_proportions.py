@@ -101,3 +101,20 @@ def test_an_effect_that_cannot_be_is_refused():
 def test_all_right_has_no_law():
     assert rule(N, M).law(0.0) is None
     assert rule(8, 3).law(0.0).std() == pytest.approx(math.sqrt(8 / 81 * (1 / 9 + 1 / 7)))
+
+
+@pytest.mark.parametrize("test", ["z_pooled", "fisher_mid_p"])
+def test_a_level_above_the_power_that_is_asked_for_needs_no_effect(test):
+    """Two answers beside thirty: unchanged candidates fail more often than 1 - beta."""
+    found = TwoProportions(scores(2, 1, 30, 2), 0.49, test)
+    assert found.power(0.0) > 0.51
+    assert found.detectable_effect(0.49) == 0
+
+
+def test_scores_that_are_too_many_for_barnard_are_about_so_many():
+    """Where the answer itself is not: sizes that were not given are not refused."""
+    found = TwoProportions(scores(50, 45, 100, 100), ALPHA, "barnard")
+    share = (0.5 * 0.5 + 0.48 * 0.52) / 2
+    z = stats.norm.isf([ALPHA, BETA]).sum()
+    assert found.n_needed(0.02, BETA) == math.ceil(2 * share * (z / 0.02) ** 2)
+    assert found.n_needed(0.02, BETA) > found.most_sized == 5000

@@ -63,7 +63,9 @@ def test_numbers(value, shown):
 
 
 def test_shares():
-    assert [per_cent(share) for share in (0.05, 0.99999, math.nan)] == ["5%", "100%", "unknown"]
+    shares = {0.05: "5%", 0.99: "99%", 0.9996: "99.96%", 1 - 1e-4: "99.99%", 1.0: "100%"}
+    assert {share: per_cent(share) for share in shares} == shares
+    assert per_cent(math.nan) == "unknown"
 
 
 def test_a_table_leaves_out_columns_in_which_nothing_stands():

@@ -124,7 +124,7 @@ def test_help_of_one_method_has_its_own(capsys):
         (["thresholds", "scores.csv"], "prompt is no column of a table of tasks; "),
         (
             ["accuracy", "scores.csv", *SIDES, "out=tasks.csv"],
-            "cannot write an answer to tasks.csv",
+            "out=tasks.csv is a file, so no answer can be written into it. Name a folder",
         ),
     ],
 )
@@ -177,3 +177,15 @@ def test_the_verb_loads_no_table_before_it_has_a_file():
 
 def test_other_verbs_do_not_load_it():
     assert imported_by("import simstudy.cli.verbs", ("simstudy.applied", "simstudy.stats")) == []
+
+
+def test_what_is_solved_for_may_be_said_for_all_tasks(here, capsys):
+    (here / "tasks.csv").write_text("task,sigma,n,theta\nmmlu,50,512,5\n")
+    lines = said(capsys, "thresholds", "tasks.csv", "alpha=?").splitlines()
+    assert dict(zip(lines[0].split(), lines[1].split(), strict=True))["solved"] == "alpha"
+
+
+def test_a_file_may_have_an_equals_sign_in_its_name(here, capsys):
+    plain = said(capsys, "accuracy", "scores.csv", *SIDES)
+    (here / "run=3.csv").write_text(SCORES)
+    assert said(capsys, "accuracy", "run=3.csv", *SIDES) == plain
