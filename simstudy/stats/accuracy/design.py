@@ -33,6 +33,7 @@ from simstudy.stats.accuracy.checks import (
     plain,
     sign_of_better,
 )
+from simstudy.stats.accuracy.reading import reading
 from simstudy.stats.arguments import Numbers, check_count, check_proportion
 from simstudy.stats.integer_search import least_count
 
@@ -41,6 +42,7 @@ MOST_SCORES = 2**53  # from here on whole numbers are not all doubles
 
 
 # ---------------------------------------------------------------- the standard error
+@reading()
 def standard_error(
     sigma: Numbers, n: Numbers, n_check: Numbers | None = None, *, correlation: Numbers = 0.0
 ) -> Any:
@@ -69,6 +71,7 @@ def _error_of_unit(n: Numbers, n_check: Numbers | None, correlation: Numbers) ->
 
 
 # ---------------------------------------------------------------- thresholds
+@reading()
 def threshold(
     reference: Numbers,
     alpha: Numbers,
@@ -97,6 +100,7 @@ def threshold(
     return plain(np.asarray(reference) + margin)
 
 
+@reading()
 def level_of_threshold(
     gamma: Numbers,
     reference: Numbers,
@@ -113,6 +117,7 @@ def level_of_threshold(
     return p_value(gamma, reference, sigma, n, n_check, **knobs)
 
 
+@reading()
 def p_value(
     check: Numbers,
     reference: Numbers,
@@ -131,6 +136,7 @@ def p_value(
     return plain(special.ndtr(better / error))
 
 
+@reading()
 def fails(
     check: Numbers, gamma: Numbers, *, strictly: bool = False, lower_is_better: bool = False
 ) -> Any:
@@ -159,6 +165,7 @@ def fails(
 
 
 # ---------------------------------------------------------------- errors and effects
+@reading()
 def detectable_effect(
     alpha: Numbers,
     beta: Numbers,
@@ -185,6 +192,7 @@ def _both_quantiles(alpha: Numbers, beta: Numbers) -> Any:
     return -(special.ndtri(alpha) + special.ndtri(beta))
 
 
+@reading()
 def type_2_error(
     theta: Numbers,
     alpha: Numbers,
@@ -201,6 +209,7 @@ def type_2_error(
     return plain(special.ndtr(-_reach(theta, alpha, sigma, n, n_check, correlation)))
 
 
+@reading()
 def power(
     theta: Numbers,
     alpha: Numbers,
@@ -229,6 +238,7 @@ def _reach(
     return special.ndtri(alpha) + np.asarray(theta) / error
 
 
+@reading()
 def level(
     theta: Numbers,
     beta: Numbers,
@@ -245,6 +255,7 @@ def level(
     return plain(special.ndtr(-special.ndtri(beta) - np.asarray(theta) / error))
 
 
+@reading()
 def largest_sigma(
     theta: Numbers,
     alpha: Numbers,
@@ -261,6 +272,7 @@ def largest_sigma(
 
 
 # ---------------------------------------------------------------- sample sizes
+@reading()
 def sample_size(
     theta: Numbers, alpha: Numbers, beta: Numbers, sigma: Numbers, *, correlation: Numbers = 0.0
 ) -> Any:
@@ -310,6 +322,7 @@ def _real_sample_size(
     return np.asarray(n)
 
 
+@reading()
 def doubled_sample_size(
     theta: Numbers,
     alpha: Numbers,
@@ -332,6 +345,7 @@ def doubled_sample_size(
 
 
 # ---------------------------------------------------------------- what a level is in truth
+@reading()
 def rejection_probability(
     alpha: Numbers, assumed_error: Numbers, true_error: Numbers, theta: Numbers = 0.0
 ) -> Any:
@@ -355,6 +369,7 @@ def rejection_probability(
     return plain(special.ndtr((margin + np.asarray(theta)) / np.asarray(true_error)))
 
 
+@reading()
 def level_given_reference(
     alpha: Numbers,
     delta: Numbers,

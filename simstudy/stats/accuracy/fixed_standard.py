@@ -25,24 +25,31 @@ from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.accuracy import design
 from simstudy.stats.accuracy.checks import (
+    check_counts_within,
     check_errors,
     check_finite,
     check_not_negative,
     check_positive,
+    check_probability,
     check_sizes,
     plain,
     sign_of_better,
 )
-from simstudy.stats.accuracy.tails import over_root, roundings, student_cdf
+from simstudy.stats.accuracy.reading import reading
+from simstudy.stats.accuracy.tails import in_one_unit, over_root, roundings, student_cdf
 from simstudy.stats.arguments import Numbers, check_count, check_proportion, complement
 from simstudy.stats.classifier import trial
 from simstudy.stats.integer_search import least_count
+
+NEAREST = 1e-15
+"""A probability to 0 or 1: `complement` rounds to fifteen digits."""
 
 Real = Float[np.ndarray, "..."]
 Count = Int[np.ndarray, "..."]
 
 
 # ---------------------------------------------------------------- right and wrong
+@reading()
 def binomial_p_value(
     successes: ArrayLike, n: ArrayLike, standard: Numbers, *, rule: str = "exact"
 ) -> Any:
@@ -58,20 +65,35 @@ def binomial_p_value(
         "exact", "mid_p" or "score", as in `simstudy.stats.classifier.trial`, of which this is the
         mirror: few successes are many failures.
     """
-    check_proportion("standard", standard, "a test against it")
+    _check_standard(standard)
+    check_count("n", n, least=1, meaning="a check")
+    check_counts_within("successes", successes, n)
     failures = np.subtract(n, successes)
     return trial.p_value(failures, np.asarray(n), complement(standard), rule=rule)
 
 
+def _check_standard(standard: Numbers) -> None:
+    check_proportion("standard", standard, "a test against it")
+    values, failing = np.atleast_1d(standard), np.atleast_1d(complement(standard))
+    bad = (failing <= 0) | (failing >= 1)
+    if bad.any():
+        raise DesignError(
+            f"standard={values[bad].flat[0]:.17g} is within {NEAREST:g} of 0 or 1, nearer than a "
+            "probability and its complement are told apart here, so there is no test against it. "
+            f"Give a standard from {NEAREST:g} to 1 - {NEAREST:g}."
+        )
+
+
+@reading()
 def binomial_critical_count(
     n: ArrayLike, standard: Numbers, alpha: Numbers, *, rule: str = "exact"
 ) -> Any:
     """The largest number of successes that fails, p ≤ α; -1 where not even 0 does."""
     check_count("n", n, least=1, meaning="a check")
-    check_proportion("standard", standard, "a test against it")
+    _check_standard(standard)
     check_proportion("alpha", alpha, "a test of that level")
     size, null, level = np.broadcast_arrays(np.asarray(n), standard, alpha)
-    allowed = level * (1 + roundings(int(size.max())))
+    allowed = level * (1 + roundings(int(size.max(initial=1))))
 
     def passing(successes: Count) -> Bool[np.ndarray, "..."]:
         return np.asarray(binomial_p_value(successes, size, null, rule=rule) > allowed)
@@ -79,15 +101,18 @@ def binomial_critical_count(
     return plain(least_count(passing, np.zeros(size.shape, np.int64), size + 1) - 1)
 
 
+@reading()
 def binomial_power(
     n: ArrayLike, standard: Numbers, p_check: Numbers, alpha: Numbers, *, rule: str = "exact"
 ) -> Any:
     """Exact chance that a check fails whose success probability is `p_check`, in [0, 1]."""
+    check_probability("p_check", p_check)
     critical = binomial_critical_count(n, standard, alpha, rule=rule)
     return trial.upper_tail(np.subtract(n, critical), np.asarray(n), 1 - np.asarray(p_check))
 
 
 # ---------------------------------------------------------------- scores of any kind
+@reading()
 def standard_error(sigma: Numbers, n: Numbers, *, error: Numbers = 0.0) -> Any:
     """Standard deviation of the check's mean less the standard: √(σ²/n + error²).
 
@@ -106,6 +131,7 @@ def standard_error(sigma: Numbers, n: Numbers, *, error: Numbers = 0.0) -> Any:
     return plain(np.hypot(np.asarray(sigma) / np.sqrt(n), error))
 
 
+@reading()
 def threshold(
     standard: Numbers,
     alpha: Numbers,
@@ -122,6 +148,7 @@ def threshold(
     return plain(np.asarray(standard) + sign_of_better(lower_is_better) * margin)
 
 
+@reading()
 def z_p_value(
     check: Numbers,
     standard: Numbers,
@@ -136,6 +163,7 @@ def z_p_value(
     return plain(special.ndtr(better / standard_error(sigma, n, error=error)))
 
 
+@reading()
 def t_p_value(
     check: Numbers,
     standard: Numbers,
@@ -160,13 +188,13 @@ def t_p_value(
     check_count("n", n, least=2, meaning="a t test")
     check_not_negative("sd", sd, "the spread of a mean")
     check_not_negative("error", error, "the spread of the difference")
-    of_mean = np.asarray(sd, float) ** 2 / np.asarray(n)
-    variance = np.asarray(of_mean + np.asarray(error, float) ** 2)
+    better, spread, of_standard = in_one_unit(_better(check, standard, lower_is_better), sd, error)
+    of_mean = spread**2 / np.asarray(n)
+    variance = np.asarray(of_mean + of_standard**2)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(variance > 0, of_mean / variance, 1.0)
         df = (np.asarray(n) - 1) / share**2
-    t = over_root(np.asarray(_better(check, standard, lower_is_better)), variance)
-    return plain(student_cdf(np.asarray(df), t))
+    return plain(student_cdf(np.asarray(df), over_root(better, variance)))
 
 
 def _better(check: Numbers, standard: Numbers, lower_is_better: bool) -> Any:
@@ -175,6 +203,7 @@ def _better(check: Numbers, standard: Numbers, lower_is_better: bool) -> Any:
     return sign_of_better(lower_is_better) * np.subtract(check, standard)
 
 
+@reading()
 def power(
     theta: Numbers, alpha: Numbers, sigma: Numbers, n: Numbers, *, error: Numbers = 0.0
 ) -> Any:
@@ -185,6 +214,7 @@ def power(
     return plain(special.ndtr(special.ndtri(alpha) + effect))
 
 
+@reading()
 def detectable_effect(
     alpha: Numbers, beta: Numbers, sigma: Numbers, n: Numbers, *, error: Numbers = 0.0
 ) -> Any:
@@ -194,6 +224,7 @@ def detectable_effect(
     return plain(z * standard_error(sigma, n, error=error))
 
 
+@reading()
 def sample_size(
     theta: Numbers, alpha: Numbers, beta: Numbers, sigma: Numbers, *, error: Numbers = 0.0
 ) -> Any:
@@ -206,12 +237,8 @@ def sample_size(
     limit = detectable_effect(alpha, beta, sigma, design.MOST_SCORES, error=error)
     bad = np.atleast_1d(limit > np.asarray(theta))
     if bad.any():
-        effect = np.broadcast_to(np.atleast_1d(theta), bad.shape)[bad].flat[0]
-        raise DesignError(
-            f"theta={effect:g} is within what the standard's own error={np.max(error):g} hides: no "
-            f"number of scores detects less than {np.max(limit):.4g}. Measure the standard "
-            "better, or ask for a larger effect."
-        )
+        given = np.broadcast_arrays(np.atleast_1d(theta), error, limit)
+        raise DesignError(_why_none(*(each[bad].flat[0] for each in given)))
     effects, shape = np.asarray(theta, float), np.shape(np.asarray(limit) - theta)
 
     def detects(n: Count) -> Bool[np.ndarray, "..."]:
@@ -221,7 +248,23 @@ def sample_size(
     return plain(least_count(detects, low, np.full_like(low, design.MOST_SCORES)))
 
 
+def _why_none(effect: float, error: float, limit: float) -> str:
+    """Why no sample size detects an effect: there are too few numbers, or there is none."""
+    if error == 0:
+        return (
+            f"theta={effect:g} takes more than {design.MOST_SCORES:.1g} scores, which detect "
+            f"{limit:.4g}: more than can be counted exactly. Give theta and sigma in the same "
+            "units, and an effect that matters."
+        )
+    return (
+        f"theta={effect:g} is within what the standard's own error={error:g} hides: no number of "
+        f"scores detects less than {limit:.4g}. Measure the standard better, or ask for a larger "
+        "effect."
+    )
+
+
 # ---------------------------------------------------------------- whatever the reference's luck
+@reading()
 def guarded_threshold(
     reference: Numbers,
     alpha: Numbers,
@@ -255,6 +298,7 @@ def guarded_threshold(
     return plain(np.asarray(reference) + sign_of_better(lower_is_better) * margin * sigma)
 
 
+@reading()
 def guarded_power(
     theta: Numbers,
     alpha: Numbers,
@@ -265,8 +309,12 @@ def guarded_power(
 ) -> Any:
     """Chance that a check that is worse by `theta` fails at a guarded threshold, over both draws.
 
-    At θ = 0 the rate of false alarms over all references, which is below α for a confidence of
-    1/2 or more and an α below it.
+    At θ = 0 the rate of false alarms over all references. A guarantee for most references is none
+    for their average: that is at most α just where
+
+        Φ⁻¹(confidence) ≥ √n·(√(1/n + 1/m) − √(1/m))·Φ⁻¹(1 − α),
+
+    for n = m and α = 5% from a confidence of 0.752 on.
     """
     check_finite("theta", theta, "the chance to find that effect")
     _check_guard(alpha, confidence, sigma, n, n_check)
@@ -285,6 +333,7 @@ def _check_guard(
     check_sizes(n, n_check)
 
 
+@reading("n", "n_check", "alpha", "confidence")
 def guarded_critical_counts(
     n: int, n_check: int, alpha: float, confidence: float
 ) -> Int[np.ndarray, " reference"]:

@@ -41,7 +41,15 @@ from simstudy.stats.accuracy.checks import (
     plain,
     sign_of_better,
 )
-from simstudy.stats.accuracy.tails import binomial_masses, over_root, roundings, student_cdf
+from simstudy.stats.accuracy.reading import reading
+from simstudy.stats.accuracy.tails import (
+    binomial_masses,
+    difference_of_products,
+    in_one_unit,
+    over_root,
+    roundings,
+    student_cdf,
+)
 from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion
 from simstudy.stats.classifier.trial import upper_tail
 from simstudy.stats.integer_search import least_count
@@ -56,6 +64,7 @@ Points = Float[np.ndarray, " point"]
 
 
 # ---------------------------------------------------------------- right and wrong
+@reading()
 def p_values(test: str, losses: ArrayLike, gains: ArrayLike, n: ArrayLike) -> Any:
     """One-sided p-values for "the check is worse".
 
@@ -101,7 +110,8 @@ def _paired_z(losses: Count, gains: Count, _n: Count) -> Real:
 def _paired_t(losses: Count, gains: Count, n: Count) -> Real:
     """Squares about the mean are (n·changed − difference²)/n: whole numbers until the root."""
     difference, changed = gains - losses, losses + gains
-    t = over_root(difference, (n * changed - difference**2) / (n - 1))
+    squares = difference_of_products(n, changed, difference, difference)
+    t = over_root(difference, squares / (n - 1))
     return student_cdf(n - 1, t)
 
 
@@ -113,6 +123,7 @@ _P: dict[str, Callable[[Count, Count, Count], Real]] = {
 }
 
 
+@reading("n", "alpha")
 def critical_losses(test: str, n: int, alpha: float) -> Critical:
     """The fewest losses that fail, for each number of gains.
 
@@ -143,6 +154,7 @@ def critical_losses(test: str, n: int, alpha: float) -> Critical:
     return np.where(found < never, found, n + 1)
 
 
+@reading("n")
 def rejection_probability(critical: Critical, n: int, p_loss: Numbers, p_gain: Numbers) -> Any:
     """Probability that the check fails, over draws of all prompts.
 
@@ -194,6 +206,7 @@ def _refuse_beyond_one(loss: Real, gain: Real) -> None:
 
 
 # ---------------------------------------------------------------- scores of any kind
+@reading()
 def paired_z(
     mean_difference: Numbers, sd: Numbers, n: Numbers, *, lower_is_better: bool = False
 ) -> Any:
@@ -215,6 +228,7 @@ def paired_z(
     return plain(special.ndtr(z))
 
 
+@reading()
 def paired_t(
     mean_difference: Numbers, sd: Numbers, n: Numbers, *, lower_is_better: bool = False
 ) -> Any:
@@ -234,5 +248,5 @@ def _standardised(
     check_count("n", n, least=least, meaning="a paired test")
     check_finite("mean_difference", mean_difference, "its distance from 0")
     check_not_negative("sd", sd, "the spread of a mean difference")
-    better = sign_of_better(lower_is_better) * np.asarray(mean_difference, float)
-    return over_root(better, np.asarray(sd, float) ** 2 / np.asarray(n))
+    better, spread = in_one_unit(sign_of_better(lower_is_better) * np.asarray(mean_difference), sd)
+    return over_root(better, spread**2 / np.asarray(n))

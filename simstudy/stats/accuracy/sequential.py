@@ -28,6 +28,7 @@ from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
 from simstudy.stats.accuracy.checks import check_errors, check_finite, check_positive, plain
+from simstudy.stats.accuracy.reading import reading
 from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion
 
 KINDS = ("obrien_fleming", "pocock")
@@ -35,6 +36,12 @@ REACH = 9.0
 """Standard deviations beyond which nothing is carried on: 1e-19 of the checks."""
 NODES, PER_SCALE = 32, 2
 """Nodes come by so many, and there are so many for each standard deviation of an increment."""
+MOST_NODES = 4096
+"""Of a look, whose kernels are then of 134 MB; so many take one second to find."""
+CLOSEST = (2 * REACH * PER_SCALE / (MOST_NODES - NODES)) ** 2
+"""Of two looks, over the information at them: what that many nodes resolve."""
+THIRD_DECIMAL = 0.0005
+"""By how much boundaries of a table may be off."""
 MOST_INFLATION = 1e6
 TO_THE_LAST_BITS = 4 * float(np.finfo(float).eps)
 
@@ -58,6 +65,7 @@ class _Running(NamedTuple):
 
 
 # ---------------------------------------------------------------- probabilities
+@reading("drift")
 def exit_probabilities(
     lower: ArrayLike, upper: ArrayLike, information: ArrayLike, drift: float = 0.0
 ) -> Exits:
@@ -74,6 +82,7 @@ def exit_probabilities(
     """
     low, high = np.asarray(lower, float), np.asarray(upper, float)
     at = _checked_information(information, low, high)
+    _refuse_crossed(low, high)
     check_finite("drift", drift, "the law of a look")
     running, above, below = _start(), np.zeros(at.size), np.zeros(at.size)
     for k, root in enumerate(np.sqrt(at)):
@@ -84,6 +93,7 @@ def exit_probabilities(
     return Exits(above, below)
 
 
+@reading("sides")
 def crossing_probabilities(
     boundaries: ArrayLike, information: ArrayLike, drift: Numbers = 0.0, *, sides: int = 1
 ) -> Float[np.ndarray, "... look"]:
@@ -156,6 +166,7 @@ def _legendre(n: int) -> tuple[Points, Points]:
 
 
 # ---------------------------------------------------------------- boundaries
+@reading("n_looks", "alpha", "sides")
 def pocock(n_looks: int, alpha: float, *, sides: int = 1) -> Looks:
     """The same boundary at every look, for looks at equal steps of information.
 
@@ -176,6 +187,7 @@ def pocock(n_looks: int, alpha: float, *, sides: int = 1) -> Looks:
     return _scaled(np.ones(_checked_looks(n_looks)), alpha, sides)
 
 
+@reading("n_looks", "alpha", "sides")
 def obrien_fleming(n_looks: int, alpha: float, *, sides: int = 1) -> Looks:
     """Boundaries c·√(K/k), high at first, for looks at equal steps of information.
 
@@ -214,6 +226,7 @@ def _root(falling: Callable[[float], float], low: float, high: float) -> float:
     return float(optimize.brentq(falling, low, high, xtol=1e-15, rtol=TO_THE_LAST_BITS))
 
 
+@reading("alpha")
 def spent(fraction: Numbers, alpha: float, *, kind: str = "obrien_fleming") -> Any:
     """Level that a one-sided test may have used up at a fraction of its information.
 
@@ -245,6 +258,7 @@ def spent(fraction: Numbers, alpha: float, *, kind: str = "obrien_fleming") -> A
     return plain(2 * special.ndtr(special.ndtri(alpha / 2) / np.sqrt(share)))
 
 
+@reading("alpha", "sides")
 def lan_demets(
     information: ArrayLike, alpha: float, *, kind: str = "obrien_fleming", sides: int = 1
 ) -> Looks:
@@ -289,6 +303,7 @@ def _boundary(running: _Running, information: float, level: float) -> float:
 
 
 # ---------------------------------------------------------------- costs
+@reading("sides")
 def expected_sample_size(
     boundaries: ArrayLike,
     sizes: ArrayLike,
@@ -318,6 +333,7 @@ def expected_sample_size(
     return plain(at[-1] - crossed[..., :-1] @ (at[-1] - at[:-1]))
 
 
+@reading("alpha", "beta", "sides")
 def inflation(
     boundaries: ArrayLike,
     alpha: float,
@@ -331,7 +347,8 @@ def inflation(
     Parameters
     ----------
     boundaries
-        Of Z at each look, whose level is alpha.
+        Of Z at each look, crossed with probability alpha or less where nothing has changed; to
+        three decimals, as tables have them, is enough.
     alpha, beta
         Rates of the two errors, together less than 1.
     information
@@ -343,7 +360,7 @@ def inflation(
     -------
     float
         Ratio of the information at the last look to that of a single look: Jennison & Turnbull's
-        R for their two-sided tests. At least 1.
+        R for their two-sided tests. At least 1 (boundaries to three decimals: but for those).
     """
     check_errors(alpha, beta)
     _check_sides(sides)
@@ -351,6 +368,7 @@ def inflation(
     lower = -upper if sides == 2 else np.full_like(upper, -np.inf)
     at = np.arange(1.0, upper.size + 1) if information is None else np.asarray(information, float)
     at = _checked_information(at, upper)
+    _refuse_above_level(lower, upper, at, alpha)
     alone = -float(special.ndtri(alpha / sides) + special.ndtri(beta))  # drift·√information
 
     def missing(ratio: float) -> float:
@@ -403,6 +421,7 @@ def _checked_information(information: ArrayLike, *boundaries: Looks) -> Looks:
         )
     check_positive("information", at, "the spread at a look")
     _refuse_unless_rising("information", at)
+    _refuse_too_close(at)
     for each in boundaries:
         _refuse_other_length("boundaries", each, at.size)
     if any(np.isnan(each).any() for each in boundaries):
@@ -419,6 +438,41 @@ def _refuse_unless_rising(name: str, values: Looks) -> None:
         raise DesignError(
             f"{name} goes from {values[k]:g} to {values[k + 1]:g} between looks {k + 1} and "
             f"{k + 2}, so the later one adds nothing. Give {name} in rising order."
+        )
+
+
+def _refuse_too_close(at: Looks) -> None:
+    """Between looks k and k + 1 at the first, and at the second where more follow."""
+    steps, later = np.diff(at), np.append(at[1:-1], 0.0)[: at.size - 1]
+    least = CLOSEST * np.maximum(at[:-1], later)
+    if (steps < least).any():
+        k = int(np.argmax(steps < least))
+        raise DesignError(
+            f"information goes from {at[k]:.9g} to {at[k + 1]:.9g} between looks {k + 1} and "
+            f"{k + 2}, so close that what runs on between them takes more than {MOST_NODES} nodes "
+            f"to follow. Leave one of the two out, or put them {least[k]:.3g} or more apart."
+        )
+
+
+def _refuse_crossed(lower: Looks, upper: Looks) -> None:
+    if (lower > upper).any():
+        k = int(np.argmax(lower > upper))
+        raise DesignError(
+            f"at look {k + 1} the lower boundary {lower[k]:g} is above the upper one {upper[k]:g}, "
+            "so what lies between them would leave on both sides. Give lower <= upper; for sides=2 "
+            "boundaries of at least 0."
+        )
+
+
+def _refuse_above_level(lower: Looks, upper: Looks, at: Looks, alpha: float) -> None:
+    """Raised by half a unit of the third decimal: those of a table are rounded."""
+    exits = exit_probabilities(lower - THIRD_DECIMAL, upper + THIRD_DECIMAL, at)
+    if np.sum(exits) > alpha:
+        level = np.sum(exit_probabilities(lower, upper, at))
+        raise DesignError(
+            f"these boundaries are crossed with probability {level:.4g} where nothing has changed, "
+            f"more than alpha={alpha:g}, so a sample size for that level is not theirs. Give the "
+            "alpha that they were made for."
         )
 
 

@@ -25,13 +25,16 @@ from simstudy.stats.accuracy.checks import (
     plain,
     sign_of_better,
 )
-from simstudy.stats.accuracy.tails import over_root, student_cdf
+from simstudy.stats.accuracy.noncentral import noncentral_t_cdf
+from simstudy.stats.accuracy.reading import reading
+from simstudy.stats.accuracy.tails import in_one_unit, over_root, student_cdf
 from simstudy.stats.arguments import Numbers, check_proportion
 from simstudy.stats.integer_search import least_count
 
 Real = Float[np.ndarray, "..."]
 
 
+@reading()
 def p_value(
     check: Numbers,
     reference: Numbers,
@@ -65,8 +68,8 @@ def p_value(
     check_not_negative("sd_reference", sd_reference, "the spread of its mean")
     m = np.asarray(n if n_check is None else n_check)
     better = sign_of_better(lower_is_better) * np.subtract(check, reference)
-    first, second = (np.asarray(sd, float) ** 2 for sd in (sd_reference, sd_check))
-    return plain(one_sided(better, first, second, np.asarray(n), m, pooled=pooled))
+    better, first, second = in_one_unit(better, sd_reference, sd_check)
+    return plain(one_sided(better, first**2, second**2, np.asarray(n), m, pooled=pooled))
 
 
 def one_sided(
@@ -84,6 +87,7 @@ def one_sided(
     return student_cdf(np.asarray(df), over_root(np.asarray(difference), np.asarray(variance)))
 
 
+@reading()
 def threshold(
     reference: Numbers,
     alpha: Numbers,
@@ -115,6 +119,7 @@ def threshold(
 
 
 # ---------------------------------------------------------------- power and sample size
+@reading()
 def power(
     theta: Numbers, alpha: Numbers, sigma: Numbers, n: Numbers, n_check: Numbers | None = None
 ) -> Any:
@@ -134,21 +139,33 @@ def power(
     Any
         A tail of the noncentral t law on n + m − 2 degrees of freedom.
     """
+    effect, df, t = _noncentral(theta, alpha, sigma, n, n_check)
+    return plain(noncentral_t_cdf(df, -effect, t))
+
+
+@reading()
+def type_2_error(
+    theta: Numbers, alpha: Numbers, sigma: Numbers, n: Numbers, n_check: Numbers | None = None
+) -> Any:
+    """Chance that Student's pooled test misses an effect; see `power`. Without cancellation."""
+    effect, df, t = _noncentral(theta, alpha, sigma, n, n_check)
+    return plain(noncentral_t_cdf(df, effect, -t))
+
+
+def _noncentral(
+    theta: Numbers, alpha: Numbers, sigma: Numbers, n: Numbers, n_check: Numbers | None
+) -> tuple[Real, Real, Real]:
+    """The effect in standard errors, degrees of freedom, and the t at or below which it fails."""
     check_finite("theta", theta, "the chance to find that effect")
     check_proportion("alpha", alpha, "a test of that level")
     check_sizes(n, n_check, least=2)
     effect = np.asarray(theta) / design.standard_error(sigma, n, n_check)
     df = np.asarray(n) + np.asarray(n if n_check is None else n_check) - 2
-    return plain(special.nctdtr(df, -effect, special.stdtrit(df, alpha)))
+    t = special.stdtrit(df, alpha)
+    return np.asarray(effect), np.asarray(df, float), np.asarray(t)
 
 
-def type_2_error(
-    theta: Numbers, alpha: Numbers, sigma: Numbers, n: Numbers, n_check: Numbers | None = None
-) -> Any:
-    """Chance that Student's pooled test misses an effect; see `power`."""
-    return plain(1 - np.asarray(power(theta, alpha, sigma, n, n_check)))
-
-
+@reading()
 def sample_size(theta: Numbers, alpha: Numbers, beta: Numbers, sigma: Numbers) -> Any:
     """The least n, at least 2, of the reference and as many of the check, with power 1 − β.
 
@@ -162,13 +179,14 @@ def sample_size(theta: Numbers, alpha: Numbers, beta: Numbers, sigma: Numbers) -
     Returns
     -------
     Any
-        Whole numbers; one or two above those of a known spread.
+        Whole numbers, from 2 on and never below those of a known spread: one or two above them at
+        levels such as 0.05, more at tiny ones, where few scores leave a spread unknown (at
+        alpha = 1e-15 twelve instead of two, for an effect of ten standard deviations).
     """
     known = np.asarray(design.sample_size(theta, alpha, beta, sigma))
-    wanted = 1 - np.asarray(beta, float)
 
     def enough(n: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
-        return np.asarray(power(theta, alpha, sigma, n) >= wanted)
+        return np.asarray(type_2_error(theta, alpha, sigma, n) <= np.asarray(beta))
 
     high = np.maximum(known, 2)
     while not enough(high).all():

@@ -1,6 +1,6 @@
 """Probabilities of counts, many at a time: binomial masses, tails of the hypergeometric law."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from simstudy.shapes import Float, Int
 Real = Float[np.ndarray, "..."]
 Count = Int[np.ndarray, "..."]
 EPS = float(np.finfo(float).eps)
+HALF_OF_INT64 = 2**62  # a product of counts; a difference of two such has room too
 
 
 class Tail(NamedTuple):
@@ -32,6 +33,28 @@ def log_choose(n: Count, k: Count) -> Real:
     """Log of the binomial coefficient."""
     ways = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
     return np.asarray(ways)
+
+
+def difference_of_products(a: Any, b: Any, c: Any, d: Any) -> np.ndarray:
+    """a·b − c·d of counts, exact until it is rounded once: Python's numbers where int64 ends."""
+    factors = [np.asarray(each) for each in (a, b, c, d)]
+    largest = max((int(np.abs(each).max(initial=0)) for each in factors), default=0)
+    if largest**2 <= HALF_OF_INT64:
+        a, b, c, d = factors
+        return np.asarray(a * b - c * d)
+    a, b, c, d = (each.astype(object) for each in factors)
+    return np.asarray(a * b - c * d, np.float64)
+
+
+def in_one_unit(difference: Any, *spreads: Any) -> list[Real]:
+    """All over a power of two near the largest spread, so that squares have room in a double.
+
+    Ratios keep their bits, but where a square would have overflowed or vanished.
+    """
+    spreads = np.broadcast_arrays(*(np.asarray(each, float) for each in spreads))
+    _, exponent = np.frexp(np.max(spreads, axis=0))
+    with np.errstate(over="ignore", under="ignore"):
+        return [np.asarray(np.ldexp(each, -exponent)) for each in (difference, *spreads)]
 
 
 def over_root(difference: np.ndarray, variance: np.ndarray) -> Real:
@@ -80,7 +103,7 @@ def hypergeometric_tail(k: Count, successes: Count, n: Count, n_check: Count) ->
             + log_choose(n, successes - k)
             - log_choose(n + n_check, successes)
         )
-        above_mean = k * (n + n_check) > successes * n_check
+        above_mean = difference_of_products(k, n + n_check, successes, n_check) > 0
         count = np.where(above_mean, n_check - k, k)
         of_all = np.where(above_mean, n + n_check - successes, successes)
         outwards = at * _sum_of_ratios(count, of_all, n, n_check)

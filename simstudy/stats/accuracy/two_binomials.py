@@ -41,9 +41,15 @@ from simstudy.stats.accuracy.checks import (
     plain,
 )
 from simstudy.stats.accuracy.design import fails, threshold
+from simstudy.stats.accuracy.reading import reading
 from simstudy.stats.accuracy.supremum import Critical, largest_rate, rejection_rates
 from simstudy.stats.accuracy.t_tests import one_sided
-from simstudy.stats.accuracy.tails import hypergeometric_tail, over_root, roundings
+from simstudy.stats.accuracy.tails import (
+    difference_of_products,
+    hypergeometric_tail,
+    over_root,
+    roundings,
+)
 from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion
 from simstudy.stats.classifier.trial import upper_tail
 from simstudy.stats.integer_search import least_count
@@ -60,6 +66,7 @@ Count = Int[np.ndarray, "..."]
 
 
 # ---------------------------------------------------------------- p-values
+@reading()
 def p_values(
     test: str,
     successes_reference: ArrayLike,
@@ -96,15 +103,23 @@ def p_values(
 
 
 def _z_pooled(x: Count, y: Count, n: Count, m: Count) -> Real:
-    """By whole numbers as far as possible, so that equal z are equal in floating point too."""
-    successes, trials = x + y, n + m
-    squared = successes * (trials - successes) * (n * m / trials)
-    return np.asarray(special.ndtr(over_root(y * n - x * m, squared)))
+    """By whole numbers as far as doubles hold them, so that equal z are equal in floats too."""
+    successes, failures, first, second = _as_floats(x + y, n + m - x - y, n, m)
+    squared = successes * failures * (first * second / (first + second))
+    return np.asarray(special.ndtr(over_root(difference_of_products(y, n, x, m), squared)))
 
 
 def _z_unpooled(x: Count, y: Count, n: Count, m: Count) -> Real:
-    variance = x * (n - x) / n**3 + y * (m - y) / m**3
-    return np.asarray(special.ndtr(over_root((y * n - x * m) / (n * m), variance)))
+    """Cubes of three million trials are beyond int64: products are those of doubles."""
+    right, wrong, right_now, wrong_now, first, second = _as_floats(x, n - x, y, m - y, n, m)
+    of_reference = right * wrong / (first * first * first)
+    variance = of_reference + right_now * wrong_now / (second * second * second)
+    difference = difference_of_products(y, n, x, m) / (first * second)
+    return np.asarray(special.ndtr(over_root(difference, variance)))
+
+
+def _as_floats(*counts: Count) -> list[Real]:
+    return [np.asarray(count, np.float64) for count in counts]
 
 
 def _fisher(x: Count, y: Count, n: Count, m: Count) -> Real:
@@ -150,6 +165,7 @@ def _refuse_too_many(test: str, n: int, m: int) -> None:
 
 
 # ---------------------------------------------------------------- critical counts
+@reading("n", "n_check", "alpha")
 def critical_counts(test: str, n: int, n_check: int, alpha: float) -> Critical:
     """The largest count of the check that fails, for each count of the reference.
 
@@ -259,6 +275,7 @@ def _first(holds: Callable[[int], bool], n: int) -> int:
     return int(found)
 
 
+@reading("n", "n_check", "alpha", "sigma")
 def known_sigma_critical_counts(
     n: int, n_check: int, alpha: float, sigma: float, *, strictly: bool = False
 ) -> Critical:
@@ -276,6 +293,7 @@ def known_sigma_critical_counts(
     return _largest_failing(n, n_check, lambda _, y: fails(y / n_check, gamma, strictly=strictly))
 
 
+@reading("n", "n_check", "alpha")
 def t_critical_counts(n: int, n_check: int, alpha: float, *, pooled: bool = False) -> Critical:
     """As `critical_counts`, of the t test that takes 0 and 1 for measurements.
 
@@ -306,6 +324,7 @@ def _t_p_value(x: Count, y: Count, n: int, m: int, pooled: bool) -> Real:
 
 
 # ---------------------------------------------------------------- what a list of counts does
+@reading("n", "n_check")
 def rejection_probability(
     critical: Critical, n: int, n_check: int, p_reference: Numbers, p_check: Numbers
 ) -> Any:
@@ -332,6 +351,7 @@ def rejection_probability(
     return plain(rates.reshape(first.shape))
 
 
+@reading("n_check")
 def rejection_probability_given(
     critical: Critical, count_reference: ArrayLike, n_check: int, p_check: Numbers
 ) -> Any:
@@ -344,6 +364,7 @@ def rejection_probability_given(
     return upper_tail(n_check - failing, n_check, 1 - np.asarray(p_check))
 
 
+@reading("n", "n_check")
 def size(critical: Critical, n: int, n_check: int) -> float:
     """The largest rejection probability where both have the same success probability.
 
