@@ -43,7 +43,7 @@ METHOD_WORDS = {
     "z_sigma_large": "z, 1.25 σ",
     "z_pilot_32": "z, σ of a pilot of 32",
     "z_pilot_256": "z, σ of a pilot of 256",
-    "t": "t",
+    "t": "Student's t (pooled)",
     "paired_z": "paired z",
     "paired_t": "paired t",
 }
@@ -114,7 +114,7 @@ def saving_figure(result: Result) -> ggplot:
     figure = measure_curves(
         rows.drop(columns="n"), x="correlation", y="rejection_rate", color="method",
         panel="scores", nominal=1 - result.plan.scenarios[0].beta, exact=False,
-        colors=_colors(PAIRED),
+        colors=_colors(PAIRED), apart=False,
     )  # fmt: skip
     sizes = dict(sorted(zip(rows["correlation"], rows["n"], strict=True)))
     said = ", ".join(f"{n} at {rho:g}" for rho, n in sizes.items())
@@ -195,7 +195,7 @@ def _by_rate(
     figure = measure_curves(
         rows.drop(columns="detectable_at"), x=x, y="rejection_rate", color="method",
         panel="scores", rows="rate", nominal="asked", exact=exact, log_x=log_x,
-        colors=_colors(methods),
+        colors=_colors(methods), apart=log_x,
     )  # fmt: skip
     return figure + p9.facet_grid(rows="rows", cols="panel", scales="free_y")
 

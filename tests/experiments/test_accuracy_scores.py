@@ -5,7 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.accuracy_scores.claims import CLAIMS, STRINGENT, Rates, near
+from experiments.accuracy_scores.claims import (
+    CLAIMS,
+    RARE,
+    STRINGENT,
+    Rates,
+    margin_about,
+    near,
+)
 from experiments.accuracy_scores.figures import SCORES, saved_from
 from experiments.accuracy_scores.study import Config, study
 from simstudy.dgps.prompts import GaussianScores
@@ -82,6 +89,15 @@ def test_near_is_within_the_margin_with_all_of_chance():
     assert near(some_rates(0.05, 0.060, n_rep=10**6), trials, alpha, margin).value == 0
     with pytest.raises(LookupError, match=r"furthest of 2: 0.0510 for 0.0500, normal, n = 64"):
         near(some_rates(0.05, 0.051, n_rep=1000), trials, alpha, margin)
+
+
+def test_the_margin_is_by_the_size_of_what_is_said():
+    """A level of 0.002 is none of 0.0001: what is rare is not near what is twenty times as often."""
+    known, alpha = np.array([0.25, 0.01, 1e-4]), np.full(3, 0.05)
+    np.testing.assert_allclose(margin_about(known, alpha), [0.025, 0.005, RARE - 1e-4])
+    trial, few = [ScoreCheck(GaussianScores(), n=32)], known[2:]
+    found = some_rates(0.002, n_rep=400_000)
+    assert near(found, trial, few, margin_about(few, alpha[2:])).value == 0
 
 
 def test_the_sizes_that_save_prompts_are_those_of_the_formula():
