@@ -15,6 +15,7 @@ from simstudy.dgps.prompts import (
     ScoreDistribution,
 )
 from simstudy.figures import caption, captions, colors_of, in_order, measure_curves, with_labels
+from simstudy.figures.curves import LINES
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.stats.accuracy.design import (
@@ -73,7 +74,13 @@ def pairing_figure(result: Result) -> ggplot:
     words = p9.labs(caption=caption(NORMAL_THEORY, _without_lines(figure)))
     title = f"correlation of the two scores of a prompt, n = {n}"
     size = captions.titles(x=title, y="share of checks that fail", size=(11, 6.4))
-    return figure + size + words + _at_correlations(rows)
+    return figure + size + words + _at_correlations(rows) + _lines_of_normal_theory()
+
+
+def _lines_of_normal_theory() -> object:
+    """The key of the lines, which are exact for normal scores alone."""
+    words = ["normal theory", "simulated"]
+    return p9.scale_linetype_manual(values=LINES, breaks=list(LINES), labels=words, name=" ")
 
 
 def _normal_theory(rows: pd.DataFrame, n: int, about: ScoreCheck) -> pd.DataFrame:
@@ -178,7 +185,8 @@ def saved_from(result: Result) -> int:
 
 def _middle_n(result: Result) -> int:
     """The n that has been saved from, where there is one with its own effect; else the largest."""
-    sizes = {each.n for each in result.plan.scenarios if each.detectable_at == each.n}
+    paired = (each for each in result.plan.scenarios if each.correlation > 0)
+    sizes = {each.n for each in paired if each.detectable_at == each.n}
     wanted = saved_from(result)
     return wanted if wanted in sizes else max(sizes)
 

@@ -116,7 +116,8 @@ class PerplexityScores:
     mean
         Of the scores. A worse run has every score larger by the same factor.
     spread
-        Standard deviation of their logs; 1 gives a skewness of 6.
+        Standard deviation of their logs; 1 gives a skewness of 6.2, and of 5.5 where the law is cut
+        to 16384 prompts.
     """
 
     mean: float = 20.0

@@ -92,7 +92,7 @@ def test_near_is_within_the_margin_with_all_of_chance():
 
 
 def test_the_margin_is_by_the_size_of_what_is_said():
-    """A level of 0.002 is none of 0.0001: what is rare is not near what is twenty times as often."""
+    """A level of 0.002 is not near one of 0.0001."""
     known, alpha = np.array([0.25, 0.01, 1e-4]), np.full(3, 0.05)
     np.testing.assert_allclose(margin_about(known, alpha), [0.025, 0.005, RARE - 1e-4])
     trial, few = [ScoreCheck(GaussianScores(), n=32)], known[2:]
@@ -125,6 +125,14 @@ def test_figures_say_what_they_lack():
     )
     with pytest.raises(LookupError, match="paired tests with fewer prompts"):
         saved_from(none_saved)
+
+
+def test_pairs_are_drawn_at_an_n_that_was_swept():
+    """What paired tests save from is another n here, of which only one correlation was drawn."""
+    swept = Config(**SMALL | {"saved_from": 512}, scores=["normal"])
+    result = study(swept).run(100, workers=INLINE)
+    rows = result.figures["pairing"](result).data
+    assert set(rows["correlation"]) == {0, 0.8}
 
 
 def test_claims_have_names_of_their_own():
