@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from simstudy.dgps.prompts import (
     ScoreDistribution,
 )
 from simstudy.figures import caption, captions, colors_of, in_order, measure_curves, with_labels
-from simstudy.figures.curves import LINES
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.stats.accuracy.design import (
@@ -71,16 +71,17 @@ def pairing_figure(result: Result) -> ggplot:
     rows = rows[rows["n"] == n]
     theory = _normal_theory(rows, n, result.plan.scenarios[0])
     figure = _by_rate(rows, "correlation", PAIRED, exact=theory)
+    _name_lines(figure)
     words = p9.labs(caption=caption(NORMAL_THEORY, _without_lines(figure)))
     title = f"correlation of the two scores of a prompt, n = {n}"
     size = captions.titles(x=title, y="share of checks that fail", size=(11, 6.4))
-    return figure + size + words + _at_correlations(rows) + _lines_of_normal_theory()
+    return figure + size + words + _at_correlations(rows)
 
 
-def _lines_of_normal_theory() -> object:
-    """The key of the lines, which are exact for normal scores alone."""
-    words = ["normal theory", "simulated"]
-    return p9.scale_linetype_manual(values=LINES, breaks=list(LINES), labels=words, name=" ")
+def _name_lines(figure: ggplot) -> None:
+    """Words for the key of the lines, which are exact for normal scores alone."""
+    lines: Any = figure.scales.get_scales("linetype")
+    lines.labels = ["normal theory", "simulated"]
 
 
 def _normal_theory(rows: pd.DataFrame, n: int, about: ScoreCheck) -> pd.DataFrame:

@@ -131,8 +131,9 @@ def test_pairs_are_drawn_at_an_n_that_was_swept():
     """What paired tests save from is another n here, of which only one correlation was drawn."""
     swept = Config(**SMALL | {"saved_from": 512}, scores=["normal"])
     result = study(swept).run(100, workers=INLINE)
-    rows = result.figures["pairing"](result).data
-    assert set(rows["correlation"]) == {0, 0.8}
+    drawn = result.figures["pairing"](result)
+    assert set(drawn.data["x"]) == {0, 0.8}
+    assert drawn.scales.get_scales("linetype").labels[0] == "normal theory"
 
 
 def test_claims_have_names_of_their_own():
