@@ -485,8 +485,8 @@ def _check_population(correlation: float, n_prompts: int) -> None:
     if n_prompts > MOST_PROMPTS:
         raise DesignError(
             f"n_prompts={n_prompts} is more than the {MOST_PROMPTS} that an index of 16 bits tells "
-            "apart. Use at most as many: moments are then those of the population, which a heavy "
-            "tail's law has larger."
+            "apart. Use fewer: tested is a population and not the law that it is made from, "
+            "of which it lacks the far tail."
         )
     check_pairing(correlation)
 

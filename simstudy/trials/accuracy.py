@@ -156,8 +156,8 @@ class AccuracyCheck:
         _ = self.chance  # refuses accuracies and correlations that cannot be
 
     def _refuse_too_large_an_effect(self) -> None:
-        worse = self.effect * self.theta
-        if 0 < self.accuracy < 1 and self.effect and not 0 < self.accuracy - worse < 1:
+        possible = not self.effect or 0 < self.accuracy - self.effect * self.theta < 1
+        if 0 < self.accuracy < 1 and not possible:
             raise DesignError(
                 f"n={self.n} prompts have a θ of {self.theta:.3g}, and effect={self.effect:g} of "
                 f"it leaves of accuracy={self.accuracy:g} no accuracy between 0 and 1. Use more "
