@@ -25,7 +25,7 @@ from simstudy.trials.accuracy import (
 METHOD_WORDS = {
     "document": "z, σ = 1/2 (document)",
     "known": "z, true σ",
-    "estimated": "t, σ estimated",
+    "estimated": "Welch's t, σ estimated",
     "fisher": "Fisher",
     "fisher_mid_p": "Fisher, mid-p",
     "boschloo": "Boschloo",
@@ -402,15 +402,15 @@ def lattice_figure(result: Result) -> ggplot:
     """The document's test by n: failing at the threshold or below it, as computed or rounded."""
     chosen = like(result, correlation=0.0, quantile=0.0, accuracy=0.5)
     rows = _rows(chosen, result, AT_OR_BELOW)
-    sizes = np.geomspace(rows["n"].min(), rows["n"].max(), 60).round().astype(int)
+    sizes = range(int(rows["n"].min()), int(rows["n"].max()) + 1)
     cells = {each.effect: each for each in chosen}.values()
-    finer = pd.concat(_at_or_below(replace(each, n=int(n))) for each in cells for n in set(sizes))
+    finer = pd.concat(_at_or_below(replace(each, n=n)) for each in cells for n in sizes)
     finer = _with_words(finer, AT_OR_BELOW, result).drop(columns="effect").sort_values("n")
     figure = _panels(rows, finer, x="n", methods=AT_OR_BELOW, log_x=True)
     return figure + captions.titles(
         "Accuracy 1/2. As computed, γ never falls on a number of right answers: to fail at it or "
         "only below is the same. Rounded to such a number, it is not. "
-        f"{captions.BARS} Solid lines: exact, at {len(set(sizes))} of the n. Dashed: asked for.",
+        f"{captions.BARS} Solid lines: exact, at every n. Dashed: asked for.",
         captions.replicates_in_words(rows),
         x="prompts n (log scale)",
         y=SHARE,

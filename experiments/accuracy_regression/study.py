@@ -14,8 +14,8 @@ Data         Right and wrong answers of a reference and a check. Different promp
 Estimands    The share of checks that fail where nothing has changed, and where the model is worse
              by the document's own detectable effect θ(n).
 Methods      The document's z test with σ = 1/2, failing at the threshold or strictly below, as
-             computed or rounded to a whole number of answers; with the true σ; the t test; the
-             pooled z; Fisher's exact test, its mid-p and Boschloo's; and of prompts lost and
+             computed or rounded to a whole number of answers; with the true σ; Welch's t test;
+             the pooled z; Fisher's exact test, its mid-p and Boschloo's; and of prompts lost and
              gained: McNemar's exact test, its mid-p, the paired z and t, which hold for different
              prompts too, paired at random.
 Performance  The share that fails, beside its exact value by enumeration, and the spread of the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ METHOD_WORDS = {
     "z_sigma_large": "z, 1.25 σ",
     "z_pilot_32": "z, σ of a pilot of 32",
     "z_pilot_256": "z, σ of a pilot of 256",
-    "t": "t",
+    "t": "Student's t (pooled)",
     "paired_z": "paired z",
     "paired_t": "paired t",
 }
@@ -70,10 +71,17 @@ def pairing_figure(result: Result) -> ggplot:
     rows = rows[rows["n"] == n]
     theory = _normal_theory(rows, n, result.plan.scenarios[0])
     figure = _by_rate(rows, "correlation", PAIRED, exact=theory)
+    _name_lines(figure)
     words = p9.labs(caption=caption(NORMAL_THEORY, _without_lines(figure)))
     title = f"correlation of the two scores of a prompt, n = {n}"
     size = captions.titles(x=title, y="share of checks that fail", size=(11, 6.4))
     return figure + size + words + _at_correlations(rows)
+
+
+def _name_lines(figure: ggplot) -> None:
+    """Words for the key of the lines, which are exact for normal scores alone."""
+    lines: Any = figure.scales.get_scales("linetype")
+    lines.labels = ["normal theory", "simulated"]
 
 
 def _normal_theory(rows: pd.DataFrame, n: int, about: ScoreCheck) -> pd.DataFrame:
@@ -114,7 +122,7 @@ def saving_figure(result: Result) -> ggplot:
     figure = measure_curves(
         rows.drop(columns="n"), x="correlation", y="rejection_rate", color="method",
         panel="scores", nominal=1 - result.plan.scenarios[0].beta, exact=False,
-        colors=_colors(PAIRED),
+        colors=_colors(PAIRED), apart=False,
     )  # fmt: skip
     sizes = dict(sorted(zip(rows["correlation"], rows["n"], strict=True)))
     said = ", ".join(f"{n} at {rho:g}" for rho, n in sizes.items())
@@ -178,7 +186,8 @@ def saved_from(result: Result) -> int:
 
 def _middle_n(result: Result) -> int:
     """The n that has been saved from, where there is one with its own effect; else the largest."""
-    sizes = {each.n for each in result.plan.scenarios if each.detectable_at == each.n}
+    paired = (each for each in result.plan.scenarios if each.correlation > 0)
+    sizes = {each.n for each in paired if each.detectable_at == each.n}
     wanted = saved_from(result)
     return wanted if wanted in sizes else max(sizes)
 
@@ -195,7 +204,7 @@ def _by_rate(
     figure = measure_curves(
         rows.drop(columns="detectable_at"), x=x, y="rejection_rate", color="method",
         panel="scores", rows="rate", nominal="asked", exact=exact, log_x=log_x,
-        colors=_colors(methods),
+        colors=_colors(methods), apart=log_x,
     )  # fmt: skip
     return figure + p9.facet_grid(rows="rows", cols="panel", scales="free_y")
 

@@ -27,6 +27,7 @@ from simstudy.stats.accuracy.prompts import (
     rejection,
     rejection_given,
 )
+from simstudy.stats.arguments import check_count
 
 LARGEST_SIGMA = 0.5  # standard deviation of a score of 0 or 1 at an accuracy of one half
 
@@ -46,7 +47,8 @@ BY_RIGHT = (
 
 The document's z test with σ = 1/2 fails a check at its threshold or, `document_strict`, strictly
 below; `rounded` and `rounded_strict` do so with the threshold rounded to a number of right answers.
-`known` has the reference's true σ, `estimated` is the t test.
+`known` has the reference's true σ, `estimated` is Welch's t test, each run with a variance of its
+own; not Student's, which pools them.
 """
 
 BY_LOST = ("mcnemar", "mcnemar_mid_p", "paired_z", "paired_t")
@@ -144,7 +146,23 @@ class AccuracyCheck:
                 f"quantile={self.quantile:g} is not in [0, 1), so no reference lies there. Give "
                 "0.5 for a typical one, or 0 to draw a new one in each replicate."
             )
+        check_count("n", self.n, least=1, meaning="an accuracy")
+        if self.correlation >= 1:
+            raise DesignError(
+                f"correlation={self.correlation:g} leaves no difference between two answers to one "
+                "prompt to test. Use one below 1."
+            )
+        self._refuse_too_large_an_effect()
         _ = self.chance  # refuses accuracies and correlations that cannot be
+
+    def _refuse_too_large_an_effect(self) -> None:
+        possible = not self.effect or 0 < self.accuracy - self.effect * self.theta < 1
+        if 0 < self.accuracy < 1 and not possible:
+            raise DesignError(
+                f"n={self.n} prompts have a θ of {self.theta:.3g}, and effect={self.effect:g} of "
+                f"it leaves of accuracy={self.accuracy:g} no accuracy between 0 and 1. Use more "
+                "prompts or a smaller effect."
+            )
 
     @property
     def theta(self) -> float:

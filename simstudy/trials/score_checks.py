@@ -16,6 +16,7 @@ from simstudy.dgps.prompts import (
     GaussianScores,
     Population,
     ScoreDistribution,
+    check_pairing,
     draw_pairs,
     draw_run,
     midpoint_scores,
@@ -36,6 +37,8 @@ PILOTS = {"z_pilot_32": 32, "z_pilot_256": 256}
 """Scores of a pilot run whose standard deviation a z test takes for σ."""
 
 METHODS = (*SIGMA_FACTORS, *PILOTS, "t", "paired_z", "paired_t")
+"""All tests. `t` is Student's, with the variance pooled over both runs; not Welch's."""
+
 MISLED = {name.replace("z_pilot", "misled_by"): n_pilot for name, n_pilot in PILOTS.items()}
 LIBERAL = 0.5  # share of alpha by which a pilot may move the level: Bradley's (1978) limits
 
@@ -94,6 +97,7 @@ class ScoreCheck:
     def __post_init__(self) -> None:
         check_count("n", self.n, least=2, meaning="the spread of a run")
         check_count("detectable_at", self.detectable_at, least=0, meaning="an effect")
+        check_pairing(self.correlation)
         if not 0 < self.alpha < 0.5:
             raise DesignError(
                 f"alpha={self.alpha:g} puts the threshold where nothing is worse, so checks that "
@@ -145,10 +149,11 @@ class ScoreCheck:
         if self.reference is None:
             return 0.0
         sign = 1.0 if self.scores.lower_is_better else -1.0
-        truth = float(midpoint_scores(self.scores, self.n_prompts).mean())
+        scores = midpoint_scores(self.scores, self.n_prompts)
+        truth, least = float(scores.mean()), float(scores[0])
         better = float(special.ndtri(self.reference)) * self.sigma / np.sqrt(self.n)
         step, recorded = self.scores.step / self.n, truth - sign * better
-        recorded = round(recorded / step) * step if step else recorded
+        recorded = least + round((recorded - least) / step) * step if step else recorded
         return float(sign * (truth - recorded))
 
     @property

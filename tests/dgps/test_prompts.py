@@ -238,6 +238,24 @@ def test_own_scores_of_right_and_wrong_become_worse_as_binary_ones_do():
     np.testing.assert_array_equal(found.check, known.check)
 
 
+@pytest.mark.parametrize(
+    ("scores", "step"),
+    [
+        ([0, 1, 1, 0], 1.0),
+        ([0.1, 0.4, 0.8], 0.1),
+        ([1 / 3, 1, 2 / 3, 1 / 4], 1 / 12),  # from the least: 1/12, 3/4, 5/12
+        ([np.pi, 3 * np.pi, 6 * np.pi], np.pi),
+        ([-2.5, 7.5, 2.5], 5.0),
+        ([0, 1, np.sqrt(2)], 0.0),
+        (OWN, 0.0),
+        ([0.3, 0.3], 0.0),
+    ],
+)
+def test_own_scores_have_the_step_of_their_lattice(scores, step):
+    mine = EmpiricalScores(Data.array(np.array(scores, float), name="scores"))
+    assert mine.step == pytest.approx(step, rel=1e-12)
+
+
 def test_two_runs_of_ones_own_are_their_population():
     x, y = np.array([1.0, 0.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0, 1.0])
     made = own_population(x, y)

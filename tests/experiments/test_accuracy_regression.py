@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from experiments.accuracy_regression import claims
 from experiments.accuracy_regression.figures import (
@@ -64,25 +65,29 @@ def test_claims_of_the_document_say_nothing_at_other_levels():
 def test_the_claim_on_alpha_fails_of_a_reference_that_is_kept(published):
     alpha = next(claim for claim in claims.CLAIMS if claim.name == "alpha")
     kept = partial(claims.failing, choose=partial(claims.of_one_reference, quantile=0.975))
-    found = claims.settled(published, kept, alpha.published, alpha.rounding)
+    found = claims.settled(kept(published), alpha.published, alpha.rounding)
     assert alpha.verdict(found) == "differs"
 
 
-@pytest.mark.parametrize(
-    ("found", "decided"),
-    [
-        (Reproduced(0.05, 0.001), True),  # within, with all of chance
-        (Reproduced(0.05, 0.002), False),  # within, and chance reaches out
-        (Reproduced(0.06, 0.002), False),  # outside, and chance reaches in
-        (Reproduced(0.07, 0.002), True),  # outside, with all of chance
-    ],
-)
-def test_a_verdict_that_chance_could_turn_is_none(found, decided):
-    if decided:
-        assert claims.settled(None, lambda _: found, 0.05, 0.005) == found
-        return
-    with pytest.raises(LookupError, match="replicates enough to decide"):
-        claims.settled(None, lambda _: found, 0.05, 0.005)
+def test_two_replicates_decide_no_variance():
+    """Their influence-function error is 0, whatever they are."""
+    result = study(Config(**CLAIMED)).run(2, workers=INLINE)
+    assert claims._squared_spread(result, claims.one_half(result)).mcse > 0
+    found = result.claims.set_index("claim")["verdict"]
+    assert (found[["spread", "sigma", "spread on the same prompts"]] == "no data").all()
+
+
+def test_the_variance_on_the_same_prompts_is_less_by_their_correlation(published):
+    found = claims._variance(published, claims.of_same_prompts)
+    assert abs(found.value - 0.4) < 4 * found.mcse
+    assert found.detail == "exactly 0.4000"
+
+
+def test_a_twentieth_of_the_variance_moves_the_level_by_less_than_half_a_percent():
+    larger = stats.norm.cdf(stats.norm.ppf(0.05) / np.sqrt(1 + claims.TWENTIETH)) - 0.05
+    smaller = 0.05 - stats.norm.cdf(stats.norm.ppf(0.05) / np.sqrt(1 - claims.TWENTIETH))
+    assert 0 < larger < claims.PERCENT
+    assert 0 < smaller < claims.PERCENT
 
 
 def enumerated(shift: float, n_rep: int = 200_000) -> Reproduced:

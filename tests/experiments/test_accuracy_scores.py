@@ -5,7 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.accuracy_scores.claims import CLAIMS, STRINGENT, Rates, near
+from experiments.accuracy_scores.claims import (
+    CLAIMS,
+    RARE,
+    STRINGENT,
+    Rates,
+    margin_about,
+    near,
+)
 from experiments.accuracy_scores.figures import SCORES, saved_from
 from experiments.accuracy_scores.study import Config, study
 from simstudy.dgps.prompts import GaussianScores
@@ -84,6 +91,15 @@ def test_near_is_within_the_margin_with_all_of_chance():
         near(some_rates(0.05, 0.051, n_rep=1000), trials, alpha, margin)
 
 
+def test_the_margin_is_by_the_size_of_what_is_said():
+    """A level of 0.002 is not near one of 0.0001."""
+    known, alpha = np.array([0.25, 0.01, 1e-4]), np.full(3, 0.05)
+    np.testing.assert_allclose(margin_about(known, alpha), [0.025, 0.005, RARE - 1e-4])
+    trial, few = [ScoreCheck(GaussianScores(), n=32)], known[2:]
+    found = some_rates(0.002, n_rep=400_000)
+    assert near(found, trial, few, margin_about(few, alpha[2:])).value == 0
+
+
 def test_the_sizes_that_save_prompts_are_those_of_the_formula():
     declared = study(Config(saved_from=512, n=[32]))
     sizes = {
@@ -109,6 +125,15 @@ def test_figures_say_what_they_lack():
     )
     with pytest.raises(LookupError, match="paired tests with fewer prompts"):
         saved_from(none_saved)
+
+
+def test_pairs_are_drawn_at_an_n_that_was_swept():
+    """What paired tests save from is another n here, of which only one correlation was drawn."""
+    swept = Config(**SMALL | {"saved_from": 512}, scores=["normal"])
+    result = study(swept).run(100, workers=INLINE)
+    drawn = result.figures["pairing"](result)
+    assert set(drawn.data["x"]) == {0, 0.8}
+    assert drawn.scales.get_scales("linetype").labels[0] == "normal theory"
 
 
 def test_claims_have_names_of_their_own():

@@ -219,13 +219,22 @@ def test_the_effect_is_in_units_of_the_documents():
 
 
 def test_more_effect_than_there_is_accuracy_is_refused():
-    with pytest.raises(DesignError, match=r"check_accuracy=-0\.0108\d* is not inside"):
+    with pytest.raises(DesignError, match=r"n=\d+ prompts have a θ of .* no accuracy between"):
         AccuracyCheck(n=32, accuracy=0.3, effect=1)
 
 
 def test_answers_that_cannot_agree_so_much_are_refused():
     with pytest.raises(DesignError, match=r"correlation=0\.9 is none that"):
         AccuracyCheck(n=32, accuracy=0.9, effect=1, correlation=0.9)
+
+
+def test_what_leaves_nothing_to_test_is_refused_when_it_is_built():
+    with pytest.raises(DesignError, match=r"n=8 prompts have a θ of 0\.622, and effect=1 of it le"):
+        AccuracyCheck(n=8, effect=1)
+    with pytest.raises(DesignError, match=r"n=0 is not a whole number of at least 1, so an accur"):
+        AccuracyCheck(n=0)
+    with pytest.raises(DesignError, match=r"correlation=1 leaves no difference between two answ"):
+        AccuracyCheck(n=32, correlation=1.0)
 
 
 @pytest.mark.parametrize("quantile", [-0.1, 1.0])

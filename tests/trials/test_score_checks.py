@@ -125,6 +125,15 @@ def test_a_reference_on_record_is_a_mean_that_a_run_can_have():
     assert normal.luck == pytest.approx(stats.norm.ppf(0.95))
 
 
+def test_own_scores_have_the_references_of_the_population_that_they_are():
+    right = EmpiricalScores(Data.array(np.repeat([0.0, 1.0], [200, 800]), name="right"))
+    fixed = {"n": 32, "same_prompts": False, "reference": 0.95}
+    mine, known = ScoreCheck(right, **fixed), ScoreCheck(BinaryScores(mean=0.8), **fixed)
+    assert mine.luck == known.luck
+    shifted = EmpiricalScores(Data.array(np.repeat([0.3, 1.3], [200, 800]), name="shifted"))
+    assert ScoreCheck(shifted, **fixed).luck == pytest.approx(known.luck)
+
+
 def test_runs_that_do_not_differ_pass_though_nothing_spreads():
     alike = EmpiricalScores(Data.array(np.array([0.3] * 999 + [0.7]), name="nearly constant"))
     trial = ScoreCheck(alike, n=4, correlation=0.9, n_prompts=1000)
@@ -302,6 +311,7 @@ def test_a_population_has_the_pairs_of_its_distribution():
         ({"n": 1}, r"n=1 is not a whole number of at least 2, so the spread of a run"),
         ({"n": 8, "alpha": 0.6}, r"alpha=0.6 puts the threshold where nothing is worse"),
         ({"n": 8, "beta": 1.5}, r"beta=1.5"),
+        ({"n": 8, "correlation": 1.0}, r"correlation=1 leaves no difference between two runs"),
         ({"n": 8, "reference": 0.5}, r"reference=0.5 fixes the mean of a run and not its prompts"),
         ({"n": 8, "reference": 2.0, "same_prompts": False}, r"reference=2 is not a proportion"),
         ({"n": 8, "detectable_at": 2}, r"mean=-0.\d+ is not a proportion"),
