@@ -42,6 +42,7 @@ def test_the_document_trains_on_338_and_tests_on_168():
 
 REFUSED = [
     ({"epochs": [2, 1]}, r"epochs=\[2,1\] is not ascending, .*: use epochs=\[1,2\]"),
+    ({"target": "foo"}, "target=foo: friedman has its own response"),
     ({"n_boot": [4, 4]}, r"n_boot=\[4,4\] is not ascending"),
     ({"data": "diabetes"}, "predictor truth: nobody knows the distribution behind diabetes#"),
     (
@@ -55,6 +56,12 @@ REFUSED = [
 def test_settings_that_do_not_go_together_are_refused(settings, why):
     with pytest.raises(ConfigError, match=why):
         built(**settings)
+
+
+def test_the_log_of_what_has_none_is_refused_before_drawing(tmp_path):
+    (tmp_path / "gains.csv").write_text("x,y\n" + "\n".join(f"{i},{i - 2}" for i in range(90)))
+    with pytest.raises(ConfigError, match=r"response=log: 3 of 90 responses .* no logarithm"):
+        built(data=str(tmp_path / "gains.csv"), target="y", response=["log"], predictors=["net_5"])
 
 
 def test_data_that_are_not_here_are_refused(monkeypatch, tmp_path):
