@@ -128,8 +128,8 @@ def later_ranks(n: int, ratio: float) -> Int[np.ndarray, " n"]:
             f"ratio={ratio:g} would give a prediction the rate of one with a smaller p-value, and "
             "the correction is the other way. Use at least 1: 1.6 as printed, or EXACT_RATIO."
         )
-    later: Int[np.ndarray, " n"] = np.floor(ratio * np.arange(1, n + 1) + 0.5).astype(np.int64)
-    return later
+    later = np.floor(ratio * np.arange(1, n + 1) + 0.5)
+    return np.minimum(later, n + 1.0).astype(np.int64)  # as far above n as need be, and no farther
 
 
 def checked(p: ArrayLike) -> PValues:
