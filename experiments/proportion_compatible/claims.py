@@ -102,19 +102,20 @@ def _exact_means(result: Result) -> Reproduced:
 def _suffice(result: Result) -> Reproduced:
     """Whether the better of the two has a smaller error than Storey's estimate everywhere."""
     trials = scenarios(result, lambda trial: independent(trial) and trial.spread == 1)
-    z, larger = [], []
+    z, larger, limit = [], [], chance_limit(len(trials))
     for trial in trials:
         best = min(
             (_rmse(result, trial, name) for name in SUFFICES), key=lambda row: row["estimate"]
         )
         storey = _rmse(result, trial, "storey")
         gap = storey["estimate"] - best["estimate"]
-        z.append(gap / np.hypot(storey["mcse"], best["mcse"]))
-        if gap < 0:
+        error = np.hypot(storey["mcse"], best["mcse"])
+        z.append(gap / error if error else np.sign(gap) * np.inf if gap else 0.0)
+        if z[-1] < -limit:
             where = f"(share {trial.null_share:g}, shift {trial.shift:g})"
             larger.append(f"{best['estimate']:.3f} for {storey['estimate']:.3f} {where}")
-    detail = f"larger in {len(larger)} of {len(z)} settings: {first_few(larger)}"
-    return decided(z, chance_limit(len(z)), detail)
+    detail = f"larger beyond chance in {len(larger)} of {len(z)} settings: {first_few(larger)}"
+    return decided(z, limit, detail)
 
 
 def _rmse(result: Result, trial: Proportion, estimator: str) -> Any:
