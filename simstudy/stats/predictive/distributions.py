@@ -240,14 +240,15 @@ class Custom:
         return np.asarray(center + above - over_half_line(lambda u: self.cdf(center - u), scale))
 
     def quantile(self, probability: ArrayLike) -> Values:
-        """By bisection, elementwise."""
+        """By bisection, elementwise; NaN where the distribution function is NaN."""
         wanted = _checked(probability)
         low, high = self._bracket(wanted)
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             below = self.cdf(middle) < wanted
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray((low + high) / 2)
+        found = np.asarray((low + high) / 2)
+        return np.where(np.isnan(self.cdf(found)), np.nan, found)
 
     def crps(self, y: ArrayLike) -> Values:
         """Of the median, and from there on the integral of 2 F - 1: by quadrature.

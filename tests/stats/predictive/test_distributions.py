@@ -133,6 +133,12 @@ def test_heavy_tails_have_no_finite_score():
     assert StudentT(0.0, 1.0, [1.0, 0.4]).crps(0.0).tolist() == [np.inf, np.inf]
 
 
+def test_a_distribution_function_that_is_missing_has_no_quantile():
+    found = Custom(stats.norm([0.0, np.nan], 1.0).cdf).quantile(0.5)
+    assert found[0] == pytest.approx(0, abs=1e-9)
+    assert np.isnan(found[1])
+
+
 def test_a_missing_parameter_costs_its_prediction_alone():
     found = Normal([0.0, np.nan], [1.0, 1.0]).log_cdf(0.3)
     assert np.isnan(found).tolist() == [False, True]
