@@ -129,7 +129,8 @@ def later_ranks(n: int, ratio: float) -> Int[np.ndarray, " n"]:
             "the correction is the other way. Use at least 1: 1.6 as printed, or EXACT_RATIO."
         )
     later = np.floor(ratio * np.arange(1, n + 1) + 0.5)
-    return np.minimum(later, n + 1.0).astype(np.int64)  # as far above n as need be, and no farther
+    # As far above n as need be, and no farther: whole numbers have an end.
+    return np.asarray(np.minimum(later, n + 1.0).astype(np.int64))
 
 
 def checked(p: ArrayLike) -> PValues:
