@@ -86,7 +86,14 @@ def measure_figure(result: Result, measure: str) -> ggplot:
         rows="compatible",
         nominal=first.level if measure == "coverage" else None,
     )
-    return figure + captions.titles(size=(6.4, 10))
+    return figure + captions.titles(
+        captions.BARS,
+        f"{first.level:.0%} percentile intervals of {first.n_boot} resamples, lists of "
+        f"{first.n_prediction} p-values.",
+        *([captions.dashed("coverage asked for")] if measure == "coverage" else []),
+        *captions.notes(rows),
+        size=(6.4, 10),
+    )
 
 
 # ---------------------------------------------------------------- claims

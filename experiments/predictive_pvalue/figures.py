@@ -129,17 +129,21 @@ def _n_rep(result: Result) -> int:
 
 def _cell_in_words(result: Result) -> str:
     cell, scenario = published_cell(result), first_scenario(result)
-    response = "log of the response" if scenario.response == "log" else "response"
     return (
-        f"{_source_in_words(scenario)}, {response}; {cell['epochs']} epochs, "
+        f"{_predicted_in_words(scenario)}; {cell['epochs']} epochs, "
         f"{cell['n_boot_models']} bootstrap models, normal distributions about the trained model's "
         "prediction (example 3)."
     )
 
 
 def _source_in_words(scenario: Predictions) -> str:
-    is_table = isinstance(scenario.source, TableRows)
-    return f"Data {scenario.source}" if is_table else "Friedman's function"
+    source = scenario.source
+    return f"Data {source.data.name}" if isinstance(source, TableRows) else "Friedman's function"
+
+
+def _predicted_in_words(scenario: Predictions) -> str:
+    response = "log of the response" if scenario.response == "log" else "response"
+    return f"{_source_in_words(scenario)}, {response}"
 
 
 # ---------------------------------------------------------------- how far the numbers move
@@ -217,6 +221,7 @@ def figure_distributions(result: Result) -> ggplot:
         + captions.titles(
             captions.BARS,
             captions.dashed("every prediction compatible; coverage asked for"),
+            f"{_predicted_in_words(first_scenario(result))}, in whose units CRPS and RMSE are; "
             f"{cell['epochs']} epochs, {cell['n_boot_models']} bootstrap models.",
             f"{_n_rep(result)} replicates.",
             SPLIT,
@@ -262,6 +267,7 @@ def figure_training(result: Result) -> ggplot:
     return figure + captions.titles(
         captions.BARS,
         captions.dashed("coverage asked for"),
+        f"{_predicted_in_words(first_scenario(result))}.",
         "Normal distributions about the trained model's prediction (example 3).",
         f"{_n_rep(result)} replicates.",
         SPLIT,

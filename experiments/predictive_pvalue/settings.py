@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from experiments.predictive_pvalue.figures import FIGURES
 from simstudy.claims import Claim
 from simstudy.data.named import NAMED, regression_data
@@ -11,6 +13,7 @@ from simstudy.design import grid
 from simstudy.dgps.friedman import Friedman
 from simstudy.errors import ConfigError
 from simstudy.options import option
+from simstudy.shapes import Float
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.stats.networks.ensemble import TRAINERS
 from simstudy.study import Study
@@ -119,6 +122,11 @@ def prediction_study(name: str, config: Options, claims: Sequence[Claim]) -> Stu
 def source_of(config: Options) -> Source:
     """Where observations come from, checked against the numbers asked for."""
     if config.data == FRIEDMAN:
+        if config.target is not None:
+            raise ConfigError(
+                f"target={config.target}: {FRIEDMAN} has its own response, so the run would leave "
+                "this one out. Leave target out, or give a file as data=path/to.csv."
+            )
         return Friedman()
     data = regression_data(config.data, config.target)
     n_rows, n_asked = len(data.array()), config.n_train + config.n_test
@@ -128,7 +136,18 @@ def source_of(config: Options) -> Source:
             f"data={config.data} has {n_rows}: use fewer of either, such as "
             f"n_train={2 * n_rows // 3} n_test={n_rows - 2 * n_rows // 3}"
         )
+    _refuse_log_of(data.array()[:, -1], config)
     return TableRows(data)
+
+
+def _refuse_log_of(response: Float[np.ndarray, " row"], config: Options) -> None:
+    n_without = int((response <= 0).sum())
+    if "log" in config.response and n_without:
+        raise ConfigError(
+            f"response=log: {n_without} of {len(response)} responses of data={config.data} are 0 "
+            "or less and have no logarithm, so splits would have none either. Use a response "
+            f"other than log ({', '.join(name for name in RESPONSES if name != 'log')})."
+        )
 
 
 def ascending(name: str, values: Sequence[int]) -> tuple[int, ...]:

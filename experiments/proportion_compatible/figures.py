@@ -94,8 +94,17 @@ def size_figure(result: Result) -> ggplot:
         log_x=True,
         colors=colors_of(WORDS.values()),
     )
+    shifts = ", ".join(f"{shift:g}" for shift in sorted(set(at)))
     return figure + captions.titles(
-        x="predictions", y=TITLES["rmse"], size=(10, 6.2), legend_on_top=True
+        captions.BARS,
+        f"Incompatible predictions are shifted by {shifts} predictive standard deviations."
+        if shifts
+        else "",
+        *captions.notes(rows),
+        x="predictions",
+        y=TITLES["rmse"],
+        size=(10, 6.2),
+        legend_on_top=True,
     )
 
 

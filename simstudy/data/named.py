@@ -11,10 +11,13 @@ raises the value of houses; scikit-learn took the data out for that. They are fe
 asks for them, and no part of this package.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Sequence
+from lzma import LZMAError
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -29,6 +32,9 @@ Table = Float[np.ndarray, "row column"]
 
 OFFLINE = "data=diabetes and data=friedman need no download, and data=path/to.csv target=COLUMN"
 PATIENCE = 20.0  # seconds for each address
+
+UNREADABLE = (ValueError, OSError, EOFError, ImportError, StudyError, BadZipFile, LZMAError)
+"""What a broken file, or a compression that this machine cannot read, is reported as."""
 
 BOSTON_SHAPE = (506, 14)
 BOSTON_SHA256 = "3f290d4cc104404b603bdf63a4befbb45902730c9c718ec5d69ab387fac1a41b"
@@ -75,19 +81,38 @@ def regression_data(named: str, target: str | None = None) -> Data:
 
 # ---------------------------------------------------------------- files
 def _from_file(path: Path, target: str | None) -> Table:
-    if not path.is_file():
+    if not _is_file(path):
         raise NotHereError(
             f"data={path} is not there, so there is nothing to predict. Give the path of a table "
             f"from the folder that the run starts in; {OFFLINE} are the other choices."
         )
     try:
         frame = Data.file(path).frame()
-    except (ValueError, OSError) as error:
+    except UNREADABLE as error:
         raise ConfigError(
             f"data={path} cannot be read as a table: {describe(error)}. Give a file of columns "
             f"with their names in the first line; {OFFLINE} are the other choices."
         ) from None
+    _refuse_nameless(frame, path)
     return _numbers(frame, path, _checked_target(frame, path, target))
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is there; what is no path, or may not be looked at, is not."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _refuse_nameless(frame: "pd.DataFrame", path: Path) -> None:
+    nameless = [str(name) for name in frame if re.fullmatch(r"(Unnamed: \d+)?", str(name))]
+    if nameless:
+        raise ConfigError(
+            f"{len(nameless)} of {len(frame.columns)} columns of {path.name} have no name, as the "
+            "row numbers that DataFrame.to_csv writes, and they would be features. Write the file "
+            "with index=False, or give each column a name."
+        )
 
 
 def _checked_target(frame: "pd.DataFrame", path: Path, target: str | None) -> str:
@@ -143,10 +168,11 @@ def diabetes() -> Table:
 def boston() -> Table:
     """Median values of houses in 506 tracts by 13 features: from the user's cache, or fetched."""
     kept = boston_cache()
-    if kept.is_file():
+    if _is_file(kept):
         return _checked_boston(Data.file(kept).bytes(), str(kept))
     content = fetched(BOSTON_SOURCES, kept)
-    write_bytes(kept, content)
+    with contextlib.suppress(OSError):  # without a copy, the next run fetches it anew
+        write_bytes(kept, content)
     return parsed_boston(content)
 
 
@@ -212,8 +238,10 @@ def parsed_boston(content: bytes) -> Table:
         numbers = np.array(tokens, dtype=float)
     except ValueError:
         return np.empty((0, BOSTON_SHAPE[1]))
-    rows = len(numbers) // BOSTON_SHAPE[1]
-    return numbers[: rows * BOSTON_SHAPE[1]].reshape(rows, BOSTON_SHAPE[1])
+    n_column = BOSTON_SHAPE[1]
+    if len(numbers) % n_column:  # numbers too many or too few: rows would be a guess
+        return np.empty((0, n_column))
+    return numbers.reshape(-1, n_column)
 
 
 NAMED: dict[str, Callable[[], Table]] = {"boston": boston, "diabetes": diabetes}

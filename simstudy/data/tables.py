@@ -1,5 +1,6 @@
 """Files read as tables and arrays, by their endings."""
 
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -29,9 +30,19 @@ def reader_of_tables(place: str) -> "partial[pd.DataFrame]":
 
 
 def _csv(file: BinaryIO, **options: Any) -> "pd.DataFrame":
+    """A table whose first column is a column, unless `index_col` says something else."""
     import pandas as pd
 
-    table = pd.read_csv(file, **options)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Length of header", pd.errors.ParserWarning)
+        try:
+            table = pd.read_csv(file, **{"index_col": False, **options})
+        except pd.errors.ParserWarning as warning:
+            raise StudyError(
+                f"rows have more values than the header has names ({warning}), so that a column "
+                "would be lost. Give each column a name, or say with index_col which ones are "
+                "labels of rows."
+            ) from None
     if not isinstance(table, pd.DataFrame):
         raise StudyError(
             f"with {', '.join(options)} pandas.read_csv gives a {type(table).__name__}, which "

@@ -97,6 +97,23 @@ def test_what_was_fetched_and_is_something_else_is_not_kept(standing_in, monkeyp
     assert not boston_cache().exists()
 
 
+def test_a_cache_that_cannot_be_written_does_not_cost_the_run(standing_in, monkeypatch):
+    source = standing_in / "served.txt"
+    source.write_bytes(as_csv(TABLE))
+    monkeypatch.setattr(named, "BOSTON_SOURCES", (source.as_uri(),))
+    boston_cache().mkdir(parents=True)
+    assert boston().shape == TABLE.shape
+    boston_cache().rmdir()
+    boston_cache().parent.rmdir()
+    boston_cache().parent.write_text("a file where the folder should be")
+    assert boston().shape == TABLE.shape
+
+
+@pytest.mark.parametrize("n_more", [1, 13])
+def test_numbers_that_fill_no_row_are_refused(n_more):
+    assert parsed_boston(as_csv(TABLE) + b"\n" + b"1,2\n"[:2] * n_more).shape == (0, 14)
+
+
 def test_without_a_source_the_other_choices_are_named(standing_in, monkeypatch):
     monkeypatch.setattr(named, "BOSTON_SOURCES", ("file:///nowhere/at/all",))
     with pytest.raises(NotHereError) as refused:
@@ -151,6 +168,8 @@ REFUSED = {
     "x,y\na,2\n": [("y", "columns x of data.csv hold no numbers")],
     "x,y\n1,2\n,3\n4,inf\n": [("y", "2 of 3 rows of data.csv have missing or infinite values")],
     "y\n1\n": [("y", "target=y, and of data.csv one column has to be the response and the others")],
+    "a,b\n1,2,3\n4,5,6\n": [("b", "rows have more values than the header has names")],
+    ",x,y\n0,1,2\n1,3,5\n": [("y", "1 of 3 columns of data.csv have no name, as the row numbers")],
     "": [("y", "cannot be read as a table: EmptyDataError")],
 }
 
@@ -162,6 +181,15 @@ REFUSED = {
 def test_a_malformed_file_is_refused_in_one_line(tmp_path, text, target, why):
     with pytest.raises(ConfigError, match=why) as refused:
         regression_data(csv(tmp_path, text), target)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("ending", ["gz", "zip", "xz", "bz2", "zst"])
+def test_a_broken_archive_is_refused_in_one_line(tmp_path, ending):
+    path = tmp_path / f"data.csv.{ending}"
+    path.write_bytes(gzip.compress(b"x,y\n1,2\n" * 50)[:-12] if ending == "gz" else b"no archive")
+    with pytest.raises(ConfigError, match="cannot be read as a table") as refused:
+        regression_data(str(path), "y")
     assert "\n" not in str(refused.value)
 
 

@@ -126,6 +126,14 @@ def test_options_are_passed_on_and_kept_apart(csv):
         part.frame(chunksize=2)
 
 
+def test_no_column_is_taken_for_labels_of_rows_unasked(tmp_path):
+    path = tmp_path / "ragged.csv"
+    path.write_text("a,b\n1,2,3\n4,5,6\n")
+    with pytest.raises(StudyError, match=r"more values than the header has names .* index_col"):
+        Data.file(path).frame()
+    assert Data.file(path).frame(index_col=0).index.tolist() == [1, 4]
+
+
 def test_bytes_and_text(csv):
     assert Data.file(csv).bytes() == csv.read_bytes()
     assert Data.file(csv).text() == csv.read_text()

@@ -9,6 +9,7 @@ import pytest
 from experiments import predictive_pvalue_diabetes, predictive_pvalue_friedman
 from experiments.predictive_pvalue import claims
 from experiments.predictive_pvalue.settings import Options, prediction_study
+from simstudy.claims import Reproduced, check_claims
 from simstudy.errors import ConfigError, NotHereError
 from simstudy.trials.predictions import Networks, Regressor, TrueNulls
 
@@ -41,6 +42,7 @@ def test_the_document_trains_on_338_and_tests_on_168():
 
 REFUSED = [
     ({"epochs": [2, 1]}, r"epochs=\[2,1\] is not ascending, .*: use epochs=\[1,2\]"),
+    ({"target": "foo"}, "target=foo: friedman has its own response"),
     ({"n_boot": [4, 4]}, r"n_boot=\[4,4\] is not ascending"),
     ({"data": "diabetes"}, "predictor truth: nobody knows the distribution behind diabetes#"),
     (
@@ -54,6 +56,12 @@ REFUSED = [
 def test_settings_that_do_not_go_together_are_refused(settings, why):
     with pytest.raises(ConfigError, match=why):
         built(**settings)
+
+
+def test_the_log_of_what_has_none_is_refused_before_drawing(tmp_path):
+    (tmp_path / "gains.csv").write_text("x,y\n" + "\n".join(f"{i},{i - 2}" for i in range(90)))
+    with pytest.raises(ConfigError, match=r"response=log: 3 of 90 responses .* no logarithm"):
+        built(data=str(tmp_path / "gains.csv"), target="y", response=["log"], predictors=["net_5"])
 
 
 def test_data_that_are_not_here_are_refused(monkeypatch, tmp_path):
@@ -86,7 +94,34 @@ IN_ORDER, REVERSED, OTHER = [1, 2, 3], [3, 2, 1], [2, 1, 3]
 
 def claim(name, result):
     (named,) = (c for c in claims.CLAIMS + claims.CONTROLS if c.name == name)
-    return named.reproduce(result)
+    return named.reproduce.keywords["reproduce"](result)
+
+
+def verdict(name, result):
+    (row,) = check_claims(
+        [c for c in claims.CLAIMS + claims.CONTROLS + claims.OF_TRUTH if c.name == name], result
+    ).to_dict("records")
+    return row["verdict"]
+
+
+def test_two_replicates_do_not_reproduce_a_share():
+    few = result_of(rfdr=[IN_ORDER] * 2, rmse=[REVERSED] * 2, log10_p=[[-6, -7, -8]] * 2)
+    assert verdict("best predicts best", few) == "no data"
+    assert verdict("joint null", few) == "no data"
+
+
+def test_many_replicates_decide_a_share():
+    many = result_of(rfdr=[IN_ORDER] * 40, rmse=[OTHER, REVERSED] * 20, log10_p=[[-6, -7, -8]] * 40)
+    assert verdict("best predicts best", many) == "differs"
+    assert verdict("joint null", many) == "reproduced"
+
+
+def test_a_mean_of_two_replicates_is_not_told_from_theory():
+    found = Reproduced(claims.OF_UNIFORM - 0.4, 0.1, n_rep=2)
+    with pytest.raises(LookupError, match="replicates enough to decide"):
+        claims._derived(None, lambda _: found, claims.OF_UNIFORM)
+    enough = found._replace(n_rep=1000)
+    assert claims._derived(None, lambda _: enough, claims.OF_UNIFORM) == enough
 
 
 def test_the_order_is_that_of_every_replicate():

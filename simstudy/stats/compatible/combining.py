@@ -72,7 +72,7 @@ def harmonic_mean(log_p: LogP) -> PerReplicate:
     1/p of a uniform p is in the domain of attraction of the stable law with index 1, so that the
     mean of n of them is of that law, with location log n + 1 - γ + log(π/2) and scale π/2, for
     large n, and nearly so under dependence. The plain harmonic mean is too small to be a p-value by
-    that location.
+    that location. Of a few p-values it is an approximation, whose level is not exact.
 
     References
     ----------

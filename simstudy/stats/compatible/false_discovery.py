@@ -128,13 +128,16 @@ def later_ranks(n: int, ratio: float) -> Int[np.ndarray, " n"]:
             f"ratio={ratio:g} would give a prediction the rate of one with a smaller p-value, and "
             "the correction is the other way. Use at least 1: 1.6 as printed, or EXACT_RATIO."
         )
-    later: Int[np.ndarray, " n"] = np.floor(ratio * np.arange(1, n + 1) + 0.5).astype(np.int64)
-    return later
+    later = np.floor(ratio * np.arange(1, n + 1) + 0.5)
+    # As far above n as need be, and no farther: whole numbers have an end.
+    return np.asarray(np.minimum(later, n + 1.0).astype(np.int64))
 
 
 def checked(p: ArrayLike) -> PValues:
-    """p-values as floats; NaN passes."""
-    values = np.asarray(p, float)
+    """p-values as floats; NaN passes, and what is masked is NaN."""
+    values = (
+        np.ma.filled(np.ma.asarray(p, float), np.nan) if np.ma.isMA(p) else np.asarray(p, float)
+    )
     if values.ndim == 0 or values.shape[-1] == 0:
         raise DesignError(
             f"p has shape {values.shape}, so there is no list of p-values. Give one for each "

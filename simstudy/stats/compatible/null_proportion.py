@@ -44,7 +44,8 @@ def cfdr_proportion(p: PValues, *, order: str = "nfdr", clipped: bool = False) -
     from simstudy.stats.compatible import _kernels as kernels
 
     check_choice("order", order, ORDERS)
-    harmonic = harmonic_numbers(np.shape(p)[-1])
+    p = checked(p)
+    harmonic = harmonic_numbers(p.shape[-1])
     return _of_ascending(p, kernels.corrected_means, order == "nfdr", clipped, harmonic)
 
 
@@ -56,13 +57,14 @@ def rfdr_proportion(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_R
     from simstudy.stats.compatible import _kernels as kernels
 
     check_choice("order", order, ORDERS)
-    later = later_ranks(np.shape(p)[-1], ratio)
+    p = checked(p)
+    later = later_ranks(p.shape[-1], ratio)
     return _of_ascending(p, kernels.reranked_means, order == "nfdr", later)
 
 
 def _of_ascending(p: PValues, kernel: Callable[..., None], *settings: Any) -> Shares:
     """What a kernel makes of each list, in ascending order with NaN at the end."""
-    p = np.sort(checked(p), axis=-1)
+    p = np.sort(p, axis=-1)
     rows = p.reshape(-1, p.shape[-1])
     found = np.empty(len(rows))
     kernel(rows, *settings, found)
@@ -114,7 +116,8 @@ def storey_bootstrap(p: PValues, *, reference: float = 0.0) -> Shares:
     ----------
     Storey, Taylor & Siegmund (2004), J. R. Statist. Soc. B 66, 187-205, section 6.
     """
-    n, found = np.shape(p)[-1], _by_threshold(p, LAMBDAS)
+    p = checked(p)
+    n, found = p.shape[-1], _by_threshold(p, LAMBDAS)
     share = found * (1 - LAMBDAS)  # of p-values above
     variance = share * (1 - share) / (n * (1 - LAMBDAS) ** 2)
     low = np.quantile(found, reference, axis=-1) if reference else found.min(axis=-1)
@@ -221,7 +224,7 @@ def langaas(p: PValues) -> Shares:
     """
     from simstudy.stats.compatible import _kernels as kernels
 
-    return _of_ascending(p, kernels.convex_shares, TOLERANCE)
+    return _of_ascending(checked(p), kernels.convex_shares, TOLERANCE)
 
 
 ESTIMATORS: Mapping[str, Callable[[PValues], Shares]] = {

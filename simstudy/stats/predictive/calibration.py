@@ -42,8 +42,10 @@ def covers(distribution: Predictive, y: ArrayLike, *, level: ArrayLike) -> Bool[
 
 
 def coverage(distribution: Predictive, y: ArrayLike, *, level: float) -> PerReplicate:
-    """Share of predictions whose central interval of that level holds the value."""
-    return np.asarray(covers(distribution, y, level=level).mean(axis=-1))
+    """Share of predictions whose central interval of that level holds the value; NaN with NaN."""
+    held = covers(distribution, y, level=level)
+    unknown = np.isnan(log_p_value(distribution, y)).any(axis=-1)
+    return np.where(unknown, np.nan, held.mean(axis=-1))
 
 
 def mean_crps(distribution: Predictive, y: ArrayLike) -> PerReplicate:

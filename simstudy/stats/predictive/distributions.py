@@ -22,6 +22,7 @@ from simstudy.stats.predictive.tails import log_student_below
 Values = Float[np.ndarray, "..."]
 Parameter = Any  # given as whatever makes an array of floats, which it is from then on
 EPS = float(np.finfo(float).eps)
+FAR = 1e150  # its square is still a double
 DOUBLINGS = 1000  # of a bracket: from 1 to as far as doubles reach
 HALVINGS = 120  # of a bracket: to the last bit of what lies in it, unless that is next to 0
 
@@ -124,10 +125,11 @@ class StudentT:
         """Jordan, Krüger & Lerch (2019), J. Stat. Softw. 90(12), appendix; infinite for df <= 1."""
         z, df = self._standardised(y), self.df
         log_height = -special.betaln(0.5, df / 2) - 0.5 * np.log(df)
-        density = np.exp(log_height - (df + 1) / 2 * np.log1p(z**2 / df))
+        near = np.clip(z, -FAR, FAR)  # farther out, what depends on it is nothing beside z
+        density = np.exp(log_height - (df + 1) / 2 * np.log1p(near**2 / df))
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = np.exp(special.betaln(0.5, df - 0.5) - 2 * special.betaln(0.5, df / 2))
-            bend = 2 * density * (df + z**2) / (df - 1) - 2 * np.sqrt(df) / (df - 1) * spread
+            bend = 2 * density * (df + near**2) / (df - 1) - 2 * np.sqrt(df) / (df - 1) * spread
         found = z * (1 - 2 * special.stdtr(df, -z)) + bend
         return np.asarray(self.scale * np.where(df > 1, found, np.inf))
 
@@ -137,16 +139,18 @@ class StudentT:
 
 @dataclass(frozen=True, eq=False)
 class Empirical:
-    """The distribution of some draws, each with the same weight; ties count half (mid-rank).
+    """The distribution of some draws, each with the same weight; without the value among them, ties
+    count half (mid-rank).
 
     Parameters
     ----------
     draws
         (..., boot): draws of each prediction on the last axis, in the units of the values.
     with_value
-        Whether the value asked about counts as one more draw, as in a permutation test. Then its
-        rank among all of them is uniform where it comes from the same distribution, and no
-        p-value is 0. Without, a value beyond all draws has the log p-value -inf.
+        Whether the value asked about counts as one more draw, as in a permutation test. It counts
+        whole in both tails, and so do draws that are equal to it: where it comes from the same
+        distribution, a p-value is at most α with a probability of at most α, and never 0. The tails
+        then add up to more than 1. Without, a value beyond all draws has the log p-value -inf.
     """
 
     draws: Float[np.ndarray, "... boot"]
@@ -172,9 +176,10 @@ class Empirical:
         return self._log_share(-np.asarray(y, float)[..., np.newaxis], -self.draws)
 
     def _log_share(self, y: Values, draws: Values) -> Values:
-        """Of draws below, and half of those equal."""
+        """Of draws below, and half of those equal: all of them with the value among the draws."""
         n_draw, own = draws.shape[-1], float(self.with_value)
-        count = (draws < y).sum(axis=-1) + 0.5 * ((draws == y).sum(axis=-1) + own)
+        tied = 1.0 if self.with_value else 0.5
+        count = (draws < y).sum(axis=-1) + tied * (draws == y).sum(axis=-1) + own
         with np.errstate(divide="ignore"):
             share = np.log(count / (n_draw + own))
         return np.where(np.isnan(y[..., 0] + draws.sum(axis=-1)), np.nan, share)
@@ -235,14 +240,15 @@ class Custom:
         return np.asarray(center + above - over_half_line(lambda u: self.cdf(center - u), scale))
 
     def quantile(self, probability: ArrayLike) -> Values:
-        """By bisection, elementwise."""
+        """By bisection, elementwise; NaN where the distribution function is NaN."""
         wanted = _checked(probability)
         low, high = self._bracket(wanted)
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             below = self.cdf(middle) < wanted
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray((low + high) / 2)
+        found = np.asarray((low + high) / 2)
+        return np.where(np.isnan(self.cdf(found)), np.nan, found)
 
     def crps(self, y: ArrayLike) -> Values:
         """Of the median, and from there on the integral of 2 F - 1: by quadrature.

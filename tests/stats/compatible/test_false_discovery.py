@@ -12,6 +12,7 @@ from simstudy.stats.compatible.false_discovery import (
     nfdr,
     rfdr,
 )
+from simstudy.stats.compatible.null_proportion import rfdr_proportion
 from tests.stats.compatible import plain
 from tests.support import assert_within_mcse, replicates_to_catch
 
@@ -155,3 +156,9 @@ def test_an_unknown_order_and_a_ratio_below_1_are_refused():
         cfdr(HAND, order="rank")
     with pytest.raises(DesignError, match=r"ratio=0.5 would give a prediction the rate"):
         rfdr(HAND, ratio=0.5)
+
+
+def test_a_ratio_beyond_every_rank_leaves_all_at_1():
+    p = np.linspace(0.01, 0.3, 12)
+    assert rfdr(p, ratio=1e18).tolist() == [1.0] * 12
+    assert rfdr_proportion(p, ratio=1e300) == 1.0

@@ -180,3 +180,16 @@ def test_means_for_uniform_p_values_are_exact():
     assert_within_mcse(found, known, mcse)
     with pytest.raises(AssertionError, match="suspect the code"):  # order by NFDR is another law
         assert_within_mcse([ESTIMATORS["cfdr"](p).mean()], known[:1], mcse)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_single_number_is_no_list(name):
+    with pytest.raises(DesignError, match="there is no list of p-values"):
+        ESTIMATORS[name](np.float64(0.3))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_what_is_masked_is_missing(name):
+    masked = np.ma.masked_array([[0.1, 0.5, 0.9], [0.2, 0.4, 0.8]], mask=[[0, 1, 0], [0, 0, 0]])
+    found = ESTIMATORS[name](masked)
+    assert np.isnan(found).tolist() == [True, False]

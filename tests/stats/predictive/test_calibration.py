@@ -50,3 +50,8 @@ def test_many_draws_score_as_their_law():
 def test_a_level_in_percent_is_refused():
     with pytest.raises(DesignError, match="level=90 is not a proportion"):
         coverage(MODEL, Y, level=90)
+
+
+def test_coverage_is_unknown_where_a_value_is_missing():
+    found = coverage(Normal(0.0, 1.0), np.array([[0.1, np.nan], [0.1, 9.0]]), level=0.9)
+    np.testing.assert_array_equal(found, [np.nan, 0.5])

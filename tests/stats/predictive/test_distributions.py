@@ -102,8 +102,41 @@ def test_no_spread_is_a_point():
     np.testing.assert_allclose(point.crps([0.0, 1.0, 3.0]), [1, 0, 2])
 
 
+@pytest.mark.parametrize("df", [1e8, 1e10, 1e14, 1e18])
+@pytest.mark.parametrize("t", [-40.0, -100.0, -1e4])
+def test_far_tails_of_many_degrees_of_freedom(df, t):
+    """Against the integral of the density beyond t, in units of its fall there."""
+    with mpmath.workdps(60):
+        at, n = mpmath.mpf(t), mpmath.mpf(df)
+        log_height = mpmath.loggamma((n + 1) / 2) - mpmath.loggamma(n / 2)
+        log_density = log_height - mpmath.log(n * mpmath.pi) / 2
+
+        def beside(u):
+            ratio = (1 + (at - u / abs(at)) ** 2 / n) / (1 + at**2 / n)
+            return mpmath.exp(-(n + 1) / 2 * mpmath.log(ratio)) / abs(at)
+
+        beyond = mpmath.log(mpmath.quad(beside, [0, 1, 5, 20, 80, 200]))
+        exact = float(log_density - (n + 1) / 2 * mpmath.log(1 + at**2 / n) + beyond)
+    assert float(StudentT(0.0, 1.0, df).log_cdf(t)) == pytest.approx(exact, rel=1e-13, abs=2e-9)
+
+
+def test_infinitely_many_degrees_of_freedom_are_nearly_there():
+    found = StudentT(0.0, 1.0, [1e20, 1e300]).log_cdf(-40.0)
+    np.testing.assert_allclose(found, stats.norm.logcdf(-40.0), rtol=1e-12)
+
+
+def test_the_score_of_a_value_far_out_is_its_distance():
+    assert float(StudentT(0.0, 1.0, 4.0).crps(1e155)) == pytest.approx(1e155)
+
+
 def test_heavy_tails_have_no_finite_score():
     assert StudentT(0.0, 1.0, [1.0, 0.4]).crps(0.0).tolist() == [np.inf, np.inf]
+
+
+def test_a_distribution_function_that_is_missing_has_no_quantile():
+    found = Custom(stats.norm([0.0, np.nan], 1.0).cdf).quantile(0.5)
+    assert found[0] == pytest.approx(0, abs=1e-9)
+    assert np.isnan(found[1])
 
 
 def test_a_missing_parameter_costs_its_prediction_alone():
@@ -119,11 +152,16 @@ DRAWS = np.array([3.0, 1.0, 1.0, 2.0])
     ("y", "below"), [(0.0, 0), (1.0, 1), (1.5, 2), (2.0, 2.5), (3.0, 3.5), (9.0, 4)]
 )
 def test_ties_of_draws_count_half(y, below):
-    plain, own = Empirical(DRAWS), Empirical(DRAWS, with_value=True)
+    plain = Empirical(DRAWS)
     assert np.exp(plain.log_cdf(y)) == pytest.approx(below / 4)
     assert np.exp(plain.log_sf(y)) == pytest.approx(1 - below / 4)
-    assert np.exp(own.log_cdf(y)) == pytest.approx((below + 0.5) / 5)
-    assert np.exp(own.log_sf(y)) == pytest.approx(1 - (below + 0.5) / 5)
+
+
+@pytest.mark.parametrize("y", [0.0, 1.0, 1.5, 2.0, 3.0, 9.0])
+def test_a_value_among_the_draws_counts_whole_as_in_a_permutation_test(y):
+    own, pooled = Empirical(DRAWS, with_value=True), [*DRAWS, y]
+    assert np.exp(own.log_cdf(y)) == pytest.approx(sum(draw <= y for draw in pooled) / 5)
+    assert np.exp(own.log_sf(y)) == pytest.approx(sum(draw >= y for draw in pooled) / 5)
 
 
 def test_draws_have_the_mean_score_and_quantiles_of_plain_loops():

@@ -71,11 +71,11 @@ def test_those_of_a_model_a_tenth_too_narrow_are_not():
 
 
 def test_a_rank_among_draws_is_uniform_with_the_value_among_them():
-    """p is twice (rank - 1/2) / 20 of the nearer end: 1/20, 3/20, ... 19/20, each with 1/10."""
+    """p is twice rank / 20 from the nearer end: 2/20, 4/20, ... 20/20, each with 1/10."""
     rng, n_draw = np.random.default_rng(2), 19
     draws = rng.normal(size=(N, n_draw))
     p = p_value(Empirical(draws, with_value=True), rng.normal(size=N))
     places, counts = np.unique(np.round(p * 20), return_counts=True)
-    assert places.tolist() == list(range(1, 21, 2))
+    assert places.tolist() == list(range(2, 21, 2))
     limit = critical_z(10) * np.sqrt(0.1 * 0.9 * N)
     assert np.abs(counts - N / 10).max() < limit
