@@ -25,6 +25,8 @@ CHECKED = [
     for folder in ("stats", "dgps")
     for path in sorted((PACKAGE / folder).rglob("*.py"))
     if not path.name.startswith("_") and path.parent.name != "compiled"
+    # it wraps functions, and a checker of the wrapper would hide from fingerprints what it does
+    if path.stem != "reading"
 ]
 
 
