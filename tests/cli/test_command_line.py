@@ -125,7 +125,8 @@ WORKS = "nearest that works:"
         ),
         (
             "shard=4/3",
-            f"shard=4/3: allowed is i/N with whole numbers 1 <= i <= N; {WORKS} shard=3/3",
+            "shard=4/3: allowed is i/N with whole numbers 1 <= i <= N, or auto in a job of an "
+            f"array; {WORKS} shard=3/3",
         ),
         (
             "keep=all",
