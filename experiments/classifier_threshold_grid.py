@@ -19,6 +19,8 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
+import numpy as np
+
 from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.dgps.scores import (
@@ -30,11 +32,13 @@ from simstudy.dgps.scores import (
 )
 from simstudy.figures import (
     caption,
+    captions,
     colors_of,
     in_order,
     measure_curves,
     nested_loop_plot,
     rows_like,
+    theme,
     trade_off_plot,
     with_labels,
 )
@@ -86,7 +90,7 @@ def study(config: Config) -> Study:
 # ---------------------------------------------------------------- figures
 SHOWN = {
     "percentile": "percentile",
-    "normal": "normal",
+    "normal": "normal bootstrap",
     "bca strict": "BCa, ties left out",
     "bca mid": "BCa, ties by half",
     "umbrella": "umbrella",
@@ -100,6 +104,10 @@ SCORES_IN_WORDS = dict(
 )
 NUMBERS = ["estimate", "lower", "upper", "exact"]
 SURE = "Where no score is safe the umbrella calls everybody positive: coverage and sensitivity 1."
+COST = (
+    "Higher is dearer, by more false alarms; lower is better only where coverage is what was asked."
+)
+BOOTSTRAPS = [SHOWN[name] for name in ("percentile", "normal", "bca strict", "bca mid")]
 
 
 def shown_rows(result: Result, words: dict[str, str] = SHOWN) -> pd.DataFrame:
@@ -115,29 +123,65 @@ def less(rows: pd.DataFrame, aim: str) -> pd.DataFrame:
 
 
 def figure_coverage(result: Result) -> ggplot:
-    """Coverage by n, target and scores, at the first confidence."""
+    """Coverage by n, target and scores, at the first confidence, as far below it as above."""
     confidence = result.plan.scenarios[0].confidence
-    return _curves(result, shown_rows(result), "coverage", confidence) + p9.labs(
-        y=f"coverage, {confidence:.0%} asked"
+    low = max(round(2 * confidence - 1, 9), 0.0)  # a share of 60% is not beneath 0.6
+    figure = _curves(result, shown_rows(result), "coverage", confidence, "the confidence asked for")
+    return (
+        figure
+        + p9.coord_cartesian(ylim=(low, 1))
+        + captions.titles(
+            figure.labels.caption,
+            beneath(figure.data, low),
+            y=f"coverage, {confidence:.0%} asked",
+        )
+    )
+
+
+def beneath(drawn: pd.DataFrame, low: float) -> str:
+    """How many points an axis that starts at `low` has no room for, and how far down they are."""
+    less = drawn["estimate"][drawn["estimate"] < low]
+    if less.empty:
+        return ""
+    return (
+        f"Beneath the axis, under {low:.0%}: {len(less)} of {len(drawn)} points, "
+        f"down to {less.min():.0%}."
     )
 
 
 def figure_efficiency(result: Result) -> ggplot:
     """What safety costs: how far the mean true sensitivity is above its target."""
     rows = less(shown_rows(result), "sensitivity")
-    return _curves(result, rows, "mean_sensitivity", 0.0) + p9.labs(
-        y="mean true sensitivity minus target"
+    figure = _curves(result, rows, "mean_sensitivity", 0.0, "a mean equal to the target")
+    return figure + captions.titles(
+        figure.labels.caption, COST, y="mean true sensitivity minus target"
     )
 
 
-def _curves(result: Result, rows: pd.DataFrame, measure: str, nominal: float) -> ggplot:
+def _curves(
+    result: Result, rows: pd.DataFrame, measure: str, nominal: float, dashed: str
+) -> ggplot:
     figure = measure_curves(
-        rows_like(rows, result.plan.scenarios[0], "confidence"), x="n_obs", y=measure,
-        color="method", panel="sensitivity", rows="scores", nominal=nominal, log_x=True,
-        colors=COLORS,
+        four_to_a_panel(rows_like(rows, result.plan.scenarios[0], "confidence")), x="n_obs",
+        y=measure, color="method", panel="sensitivity", rows="family", nominal=nominal,
+        dashed=dashed, log_x=True, colors=COLORS,
     )  # fmt: skip
-    says = caption(figure.labels.caption, SURE)
-    return figure + p9.labs(x="positive cases n", caption=says) + p9.theme(figure_size=(10, 9))
+    return figure + captions.titles(
+        "Rows: the law of the scores, and whether the methods are bootstraps of the quantile.",
+        figure.labels.caption,
+        SURE,
+        x="positive cases n",
+        size=(theme.FULL_WIDTH, theme.TALLEST),
+    )
+
+
+def four_to_a_panel(rows: pd.DataFrame) -> pd.DataFrame:
+    """Scores and kind of method as one column: bootstraps of the quantile apart from the others."""
+    scores = rows["scores"].cat.categories
+    kinds = np.where(rows["method"].isin(BOOTSTRAPS), "bootstraps", "others")
+    family = [f"{score},\n{kind}" for score, kind in zip(rows["scores"], kinds, strict=True)]
+    order = [f"{score},\n{kind}" for score in scores for kind in ("bootstraps", "others")]
+    return rows.assign(family=pd.Categorical(family, order, ordered=True)).drop(columns="scores")
 
 
 def figure_trade_off(result: Result) -> ggplot:
@@ -148,16 +192,18 @@ def figure_trade_off(result: Result) -> ggplot:
     figure = trade_off_plot(
         rows, x="coverage", y="mean_sensitivity", color="method", panel="scores", colors=COLORS,
         nominal={"coverage": near.confidence, "mean_sensitivity": near.sensitivity},
+        dashed="upright, the confidence asked for; level, the target of the sensitivity",
     )  # fmt: skip
     says = (
         f"n = {near.n_obs}, target {near.sensitivity:.0%}, {near.confidence:.0%} confidence asked. "
-        "On the upright dashed line, lower is better."
+        "Good is on the upright dashed line or to its right, and there as low as can be: a mean "
+        "above the target is paid for with false alarms."
     )
     return (
         figure
         + p9.labs(y="mean true sensitivity", caption=caption(says, figure.labels.caption))
         + p9.facet_wrap("panel", nrow=2)
-        + p9.theme(figure_size=(8.6, 6.6))
+        + p9.theme(figure_size=(theme.FULL_WIDTH, 6.2))
     )
 
 
@@ -165,10 +211,11 @@ def figure_nested_loop(result: Result) -> ggplot:
     """Coverage error of four methods in all scenarios at once."""
     few = {m: SHOWN[m] for m in ("bca strict", "bca mid", "umbrella", "umbrella interpolated")}
     rows = less(shown_rows(result, few), "confidence")
-    error = "coverage minus confidence"
+    error, n = "coverage minus confidence", "positive cases n"
+    named = rows.assign(measure=rows["measure"].replace("coverage", error))
     figure = nested_loop_plot(
-        rows.assign(measure=rows["measure"].replace("coverage", error)), y=error, color="method",
-        nominal=0.0, factors=("scores", "confidence", "sensitivity", "n_obs"),
+        named.rename(columns={"n_obs": n}), y=error, color="method", nominal=0.0, colors=COLORS,
+        factors=("scores", "confidence", "sensitivity", n),
     )  # fmt: skip
-    colors = {"values": COLORS, "name": "method"}
-    return figure + p9.scale_color_manual(**colors) + p9.scale_fill_manual(**colors)
+    sure = " and ".join(f"{1 - level:.2g}" for level in sorted(rows["confidence"].unique()))
+    return figure + captions.titles(figure.labels.caption, SURE, f"So the levels at {sure}.")

@@ -23,12 +23,14 @@ import numpy as np
 
 from experiments.proportion_compatible.figures import ORDERED_WORDS, WORDS
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, chance_limit, decided
+from simstudy.claims import Claim, Reproduced, Rival, chance_limit, decided
 from simstudy.design import grid
-from simstudy.figures import captions, dots_plot, in_order
+from simstudy.figures import captions, dots_plot, in_order, theme
 from simstudy.lazy.plotnine import ggplot
+from simstudy.lazy.scipy import special
 from simstudy.options import option, published
 from simstudy.plan import factors_of
+from simstudy.shapes import Float
 from simstudy.study import Study
 from simstudy.trials.proportions import INTERVAL_MEASURES, INTERVAL_METHODS, ProportionInterval
 
@@ -92,29 +94,43 @@ def measure_figure(result: Result, measure: str) -> ggplot:
         f"{first.n_prediction} p-values.",
         *([captions.dashed("coverage asked for")] if measure == "coverage" else []),
         *captions.notes(rows),
-        size=(6.4, 10),
+        size=(theme.FULL_WIDTH, theme.TALLEST),
     )
 
 
 # ---------------------------------------------------------------- claims
-def _cover(result: Result, estimators: Sequence[str], *, at_least: bool) -> Reproduced:
+def _cover(
+    result: Result, estimators: Sequence[str], *, at_least: bool, dependent: bool = False
+) -> Reproduced:
     """Whether coverage is at least nominal, or below it, for all of some estimators.
 
-    Of independent p-values of which some are not compatible.
+    Of p-values of which some are not compatible, independent or with a common factor.
     """
-    trials = [t for t in result.plan.scenarios if t.correlation == 0 and t.null_share < 1]
+    trials = [t for t in result.plan.scenarios if bool(t.correlation) == dependent]
+    trials = [t for t in trials if t.null_share < 1]
     if not trials:
-        raise LookupError("independent p-values with a share below 1")
+        raise LookupError("p-values of this dependence with a share below 1")
     z, said = [], []
     for name in estimators:
         rows = [result.value("coverage", estimator=name, **factors_of(t)) for t in trials]
-        found = np.array([row["estimate"] for row in rows])
-        level = trials[0].level
-        error = np.sqrt(level * (1 - level) / np.array([row["n_rep"] for row in rows]))
-        z += list((found - level) / error * (1 if at_least else -1))
+        found, n_rep = (np.array([row[what] for row in rows]) for what in ("estimate", "n_rep"))
+        z += list(_deviation(found, n_rep, trials[0].level) * (1 if at_least else -1))
         said.append(f"{name} {', '.join(f'{share:.3f}' for share in found)}")
     shares = ", ".join(f"{trial.null_share:g}" for trial in trials)
     return decided(z, chance_limit(len(z)), f"{'; '.join(said)} at shares {shares}")
+
+
+def _deviation(
+    share: Float[np.ndarray, " trial"], n_rep: Float[np.ndarray, " trial"], level: float
+) -> Float[np.ndarray, " trial"]:
+    """How far a share is from its expectation, in standard errors, by the exact binomial tail.
+
+    Three replicates are never far from 0.9: a normal law of their share has 0 of 3 beyond chance.
+    """
+    hits = np.rint(share * n_rep)
+    below = special.ndtri(special.bdtr(hits, n_rep, level))
+    above = -special.ndtri(special.betainc(np.maximum(hits, 1), n_rep - hits + 1, level))
+    return np.where(share < level, np.minimum(below, 0.0), np.where(hits, above, 0.0))
 
 
 CLAIMS = (
@@ -125,6 +141,10 @@ CLAIMS = (
         "derived: the variance of a sum given the numbers of both kinds is below that of a sample",
         partial(_cover, estimators=("storey",), at_least=True),
         published=True,
+        rival=Rival(
+            "with a common factor",
+            partial(_cover, estimators=("storey",), at_least=True, dependent=True),
+        ),
         note="Of Storey's estimate; its variance without the numbers is larger by the square of "
         "the difference of both kinds' means, times share and rest.",
     ),
@@ -134,5 +154,8 @@ CLAIMS = (
         "derived: resampling does not know of a bias",
         partial(_cover, estimators=CORRECTED, at_least=False),
         published=True,
+        rival=Rival(
+            "about Storey's estimate", partial(_cover, estimators=("storey",), at_least=False)
+        ),
     ),
 )

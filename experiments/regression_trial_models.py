@@ -7,12 +7,13 @@ Data         Twenty normal features: a linear signal in normal noise, a curved s
 Estimands    The true metric of each fitted model, from 10000 fresh observations.
 Methods      Least squares, ridge, random forest and gradient boosting, each tried by MSE, MAE,
              RMSE and R²; bootstrap standard errors studentized or not.
-Performance  Power, type-I error and share of false nulls by size of the test sample. At 1000
-             replicates the MCSE is 0.8 points of the share, 1.3 of power, and about 2.7 of
+Performance  Power, type-I error and share of false nulls by size of the test sample. At 3000
+             replicates the MCSE is 0.5 points of the share, 0.8 of power, and about 1.6 of
              type-I error, which has few true nulls.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from simstudy.analysis.result import Result
@@ -94,17 +95,13 @@ def study(config: Config) -> Study:
 
 
 # ---------------------------------------------------------------- claims
-NEAR = 0.03  # "just as well": three points of a share, beyond chance
+NEAR = 0.02  # two points of a share, as of a power that is given in whole points
+SHARES = ("null_is_false", "power", "type_1_error")
 
 
-def _light_tails(result: Result) -> Reproduced:
-    dgps = (DGPS["linear"], DGPS["curved"])
-    return keeps_the_design(result, ("null_is_false", "power"), within=NEAR, dgps=dgps)
-
-
-def _heavy_tails(result: Result) -> Reproduced:
-    dgps = (DGPS["heavy_tails"],)
-    return keeps_the_design(result, ("null_is_false", "power"), within=NEAR, dgps=dgps)
+def _keeps(result: Result, names: tuple[str, ...]) -> Reproduced:
+    dgps = tuple(DGPS[name] for name in names)
+    return keeps_the_design(result, SHARES, within=NEAR, dgps=dgps)
 
 
 CLAIMS = (
@@ -112,16 +109,18 @@ CLAIMS = (
         "any model and metric",
         "The trial works for any model and any performance metric",
         "introduction and section 4",
-        _light_tails,
+        partial(_keeps, names=("linear", "curved")),
         published=True,
-        note="For errors with light tails, at the largest test sample; smaller ones lose some "
-        "points of the share of false nulls, by MSE and RMSE.",
+        expected="differs",
+        note="For errors with light tails, and any size of the test sample: not where a signal is "
+        "missed, which makes errors skewed. By MSE and RMSE up to 9 points of the share of false "
+        "nulls are lost at 50 test observations, and some at 200. The model hardly matters.",
     ),
     Claim(
         "any distribution",
         "The results are independent of the model and of the metric",
         "section 4",
-        _heavy_tails,
+        partial(_keeps, names=("heavy_tails",)),
         published=True,
         expected="differs",
         note="By MSE, RMSE and R² not where the noise is heavy-tailed: a squared error without a "

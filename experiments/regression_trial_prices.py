@@ -9,8 +9,8 @@ Data         Prices: the exponential of a linear signal in normal noise, whose l
 Estimands    The true metric of each fitted model, from 10000 fresh observations.
 Methods      A random forest, and least squares of the log price, each tried by MAE, MAPE, Tweedie
              deviance of power 1.5, and R²; bootstrap standard errors studentized or not.
-Performance  Power, type-I error and share of false nulls by size of the test sample. At 1000
-             replicates the MCSE is 0.8 points of the share, 1.3 of power, and about 2.7 of
+Performance  Power, type-I error and share of false nulls by size of the test sample. At 3000
+             replicates the MCSE is 0.5 points of the share, 0.8 of power, and about 1.6 of
              type-I error, which has few true nulls.
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 
 from experiments import regression_trial_models as plain
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, of_row
+from simstudy.claims import Claim, Reproduced, Rival, cautious_binomial_error
 from simstudy.dgps.prices import Prices
 from simstudy.lazy.scipy import special
 from simstudy.options import option, published
@@ -78,11 +78,15 @@ def _forest(result: Result, spread: float, n_test: int) -> Reproduced:
     cell |= {"model": "random_forest", "method": "studentized"}
     power = result.value("power", **cell)
     detail = f"power {power['estimate']:.3f} ± {2 * power['mcse']:.3f}; n_test={n_test}"
-    return of_row(result.value("null_is_false", **cell), detail)
+    row = result.value("null_is_false", **cell)
+    error = max(row["mcse"], float(cautious_binomial_error(row["estimate"], row["n_rep"])))
+    return Reproduced(row["estimate"], error, detail, row["n_rep"])
 
 
 NOMINAL = float(special.ndtr(1.5))  # share of false nulls at k = 1.5
-NEAR = 0.02  # granted to "just as well"
+# "Just as well": three points, and not the two of `regression_trial_models`, which 3,000 forests do
+# not tell from chance.
+NEAR = 0.03
 CLAIMS = (
     Claim(
         "forest and deviance",
@@ -91,7 +95,8 @@ CLAIMS = (
         "section 4",
         partial(_forest, spread=0.25, n_test=200),
         published=NOMINAL,
-        tolerance=NEAR,
+        difference=NEAR,
+        rival=Rival("skewed prices", partial(_forest, spread=1.0, n_test=50)),
     ),
     Claim(
         "forest and deviance, skewed",
@@ -99,7 +104,7 @@ CLAIMS = (
         "section 4",
         partial(_forest, spread=1.0, n_test=50),
         published=NOMINAL,
-        tolerance=NEAR,
+        difference=NEAR,
         expected="differs",
         note="Skewness, which the document names as a limit, costs points of the share of false "
         "nulls, and the studentized adjustment repairs only part of them.",

@@ -15,15 +15,19 @@ _reads.install()
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
-    from simstudy.claims import Claim, Reproduced
+    from simstudy.claims import Claim, Reproduced, Rival
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, together
+    from simstudy.elsewhere.frames import from_file, from_frame
     from simstudy.engine.failures import by_method
     from simstudy.engine.replicates import each_replicate
     from simstudy.engine.workers import Workers
     from simstudy.identity.streams import Streams
     from simstudy.options import option, published
+    from simstudy.stored.folder import load
     from simstudy.study import Study
+
+__version__ = "0.1.0"
 
 __all__ = [
     "Claim",
@@ -31,12 +35,16 @@ __all__ = [
     "Data",
     "Reproduced",
     "Result",
+    "Rival",
     "Streams",
     "Study",
     "Workers",
     "by_method",
     "each_replicate",
+    "from_file",
+    "from_frame",
     "grid",
+    "load",
     "option",
     "published",
     "together",
@@ -44,14 +52,16 @@ __all__ = [
 
 _HOMES = {
     "analysis.result": ("Result",),
-    "claims": ("Claim", "Reproduced"),
+    "claims": ("Claim", "Reproduced", "Rival"),
     "data.parts": ("Data",),
     "design": ("Columns", "grid", "together"),
+    "elsewhere.frames": ("from_file", "from_frame"),
     "engine.failures": ("by_method",),
     "engine.replicates": ("each_replicate",),
     "engine.workers": ("Workers",),
     "identity.streams": ("Streams",),
     "options": ("option", "published"),
+    "stored.folder": ("load",),
     "study": ("Study",),
 }
 

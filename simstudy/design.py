@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkabl
 
 import numpy as np
 
-from simstudy.errors import DesignError, nearest
+from simstudy.errors import DesignError, in_one_line, nearest
 from simstudy.identity.names import identity, parts_of, short_hash, typed
 from simstudy.identity.streams import Streams
+from simstudy.in_short import factors_in_short, scenarios_in_short
 
 Columns = Mapping[str, np.ndarray]
 """What a block computes, by name: each `(rep,)`, `(rep, *axes)`, or a scalar of the scenario."""
@@ -90,12 +91,19 @@ def together(**factors: Sequence[Any]) -> Linked:
     return Linked(tuple(factors), tuple(zip(*factors.values(), strict=True)))
 
 
+class Grid(list[AnyScenario]):
+    """Scenarios, which show how many they are and what their factors are; else a list."""
+
+    def __repr__(self) -> str:
+        return f"<{scenarios_in_short(self)}: {factors_in_short(self)}>" if self else "[]"
+
+
 def grid(
     scenario: Callable[..., AnyScenario],
     *linked: Linked,
     where: Callable[[AnyScenario], bool] | None = None,
     **factors: Any,
-) -> list[AnyScenario]:
+) -> Grid[AnyScenario]:
     """Every combination of the factors' values, the last factor moving fastest.
 
     Parameters
@@ -115,6 +123,7 @@ def grid(
         For an unknown or missing factor, an empty list of values, a scenario that comes twice,
         or nothing left.
     """
+    _refuse_values_without_a_name(scenario, linked)
     crossed = [*linked, *(Linked((name,), _column(name, value)) for name, value in factors.items())]
     names = [name for link in crossed for name in link.names]
     _check_factors(scenario, names)
@@ -126,7 +135,21 @@ def grid(
     if not kept:
         raise DesignError(f"the grid of {_name(scenario)} is empty: no combination was kept.")
     refuse_twins(kept)
-    return kept
+    return Grid(kept)
+
+
+def _refuse_values_without_a_name(scenario: object, given: Sequence[object]) -> None:
+    for value in given:
+        if not isinstance(value, Linked):
+            raise DesignError(
+                f"grid was given {_in_short(value)} for no factor. Write grid({_name(scenario)}, "
+                "n=[5, 10]), with the factor's name before its values, or together(...) for "
+                "factors that move together."
+            )
+
+
+def _in_short(value: object) -> str:
+    return in_one_line(repr(value))
 
 
 def _name(scenario: object) -> str:
@@ -142,6 +165,12 @@ def _column(name: str, value: Any) -> tuple[tuple[Any, ...], ...]:
 
 
 def _check_factors(scenario: Callable[..., Scenario], names: Sequence[str]) -> None:
+    if is_dataclass(scenario) and not isinstance(scenario, type):
+        raise DesignError(
+            f"grid was given the scenario {_in_short(scenario)} and not its class, so there is "
+            f"nothing to vary. Write grid({type(scenario).__name__}, ...) with values for its "
+            "factors, or give the study a list of scenarios."
+        )
     if not is_dataclass(scenario):
         raise DesignError(
             f"{_name(scenario)} is not a dataclass, so its factors cannot be named. "

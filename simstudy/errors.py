@@ -4,10 +4,14 @@ Every message says what is wrong (with the value), why it matters, and what to d
 """
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 MOST_SAID = 5  # findings that one line has room for
+ROOM_FOR_ITS_CUT = 100  # letters: a text that was cut is not cut again
+DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # of Unicode's UAX 9
+LONGEST_SAID = 2000  # letters of a message: what is longer is data, repeated in every replicate
 
 
 class SimstudyError(Exception):
@@ -26,8 +30,52 @@ class NotHereError(ConfigError):
     """A study needs data or a library that this machine does not have at the moment."""
 
 
+class BrokenExperimentError(ConfigError):
+    """A file among the experiments cannot be imported, or declares no study: others may be run."""
+
+
 class StudyError(SimstudyError):
     """A study's own code breaks the contract between a study and the engine."""
+
+
+class UnsendableError(StudyError):
+    """A study holds something that lives in one process only, and cannot be sent to another."""
+
+
+class AlwaysFailsError(StudyError):
+    """Every replicate of a first block failed in one way: the study is wrong, and not its data.
+
+    Parameters
+    ----------
+    frames
+        Where the error was raised, a line for each call, the innermost last.
+    """
+
+    def __init__(self, text: str, frames: Sequence[str] = ()) -> None:
+        super().__init__(text)
+        self.frames = tuple(frames)
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...]]]:
+        return type(self), (str(self), self.frames)
+
+
+class TooFewReplicatesError(StudyError, LookupError):
+    """A statement that neither holds nor fails beyond what chance explains.
+
+    Parameters
+    ----------
+    found
+        What was found, in words.
+    times
+        How many times the replicates would decide it, if what was found is so; at least 1.
+    """
+
+    def __init__(self, found: str, times: float) -> None:
+        super().__init__(f"too few replicates to tell ({found})")
+        self.found, self.times = found, times
+
+    def __reduce__(self) -> tuple[type, tuple[str, float]]:
+        return type(self), (self.found, self.times)
 
 
 class StoreError(SimstudyError):
@@ -36,6 +84,13 @@ class StoreError(SimstudyError):
 
 class DiskFullError(StoreError):
     """There is no room for the next block; what is finished is kept."""
+
+
+class UnreachableError(SimstudyError):
+    """A store beyond this machine is not there, refuses, or does not answer.
+
+    It says nothing of the files that lie there, which may be whole.
+    """
 
 
 class StaleCodeError(SimstudyError):
@@ -56,22 +111,66 @@ class UnreadableTaskError(SimstudyError):
     """A worker could not load what it was sent: its code has gone, or cannot be sent at all."""
 
 
+class TableError(SimstudyError):
+    """A table says of itself what cannot be, or is none."""
+
+
 class FigureError(SimstudyError):
     """A figure would hide, average or overplot what it was given."""
 
 
 # ---------------------------------------------------------------- words for them
 def describe(error: BaseException) -> str:
-    """An exception in one line."""
-    text = " ".join(str(error).split())
+    """An exception in one line, which files and terminals can hold."""
+    text = in_one_line(_said_by(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _said_by(error: BaseException) -> str:
+    try:
+        return str(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as own:  # whatever a class of a user's own does, as to end the program
+        return f"(its text cannot be had: str of it raised {type(own).__name__})"
+
+
+def in_one_line(text: str) -> str:
+    """A text as a message: its spaces single, its letters to be seen, its length bounded."""
+    said = _visible(writable(" ".join(text.split())))
+    if len(said) > LONGEST_SAID + ROOM_FOR_ITS_CUT:
+        return f"{said[:LONGEST_SAID]} [cut: {len(text):,} letters]"
+    return said
+
+
+def _visible(text: str) -> str:
+    """A text with escapes for letters that command a terminal, or turn the direction of a line."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter.encode("unicode_escape").decode("ascii") if _commands(letter) else letter
+        for letter in text
+    )
+
+
+def _commands(letter: str) -> bool:
+    """Whether it is a control character, or one that orders the letters around it."""
+    return unicodedata.category(letter) == "Cc" or unicodedata.bidirectional(letter) in DIRECTIONS
+
+
+def writable(text: str) -> str:
+    """A text with lone surrogates, which no file can hold, as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` or the list of what there is."""
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean '{close[0]}'?" if close else f"there is: {', '.join(known) or 'nothing'}"
+    in_any_case = {each.lower(): each for each in reversed(known)}
+    close = difflib.get_close_matches(name.lower(), in_any_case, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean '{in_any_case[close[0]]}'?"
+    return f"there is: {', '.join(known) or 'nothing'}"
 
 
 def first_few(found: Sequence[str]) -> str:

@@ -3,13 +3,22 @@
 import dataclasses
 import difflib
 import math
-import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from simstudy.annotations import (
+    KIND_NAMES,
+    REFUSED,
+    Annotated,
+    as_kind,
+    is_number,
+    number_meant,
+    read_annotation,
+    shown,
+)
 from simstudy.errors import ConfigError, describe, nearest
 
 C = TypeVar("C")
@@ -57,28 +66,39 @@ class Option:
         ]
         return " and ".join(filter(None, bounds))
 
-    def nearest(self, value: Any, kind: Any, published: Any) -> Any:
+    def nearest(self, value: Any, kind: type, published: Any) -> Any:
         """A value that works, as near to `value` as there is; the published one if none is near.
 
         None, where that one would be refused as well.
         """
-        near = self._near(value, kind, published)
-        exact = None if near is None else _as_kind(near, kind)
-        return exact if exact is not None and self.allows(exact) else None
+        exact = as_kind(self._near(value, kind, published), kind)
+        return exact if exact is not REFUSED and self.allows(exact) else None
 
-    def _near(self, value: Any, kind: Any, published: Any) -> Any:
+    def _near(self, value: Any, kind: type, published: Any) -> Any:
         if kind is bool:
             return IN_OTHER_WORDS.get(str(value).lower(), published)
-        if kind is str and self.one_of:
-            close = difflib.get_close_matches(str(value), self.one_of, n=1)
-            return close[0] if close else published or self.one_of[0]
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-            number = kind(round(value)) if kind is int else value
-            known = [n for n in (number, self.at_least, self.at_most) if n is not None]
-            near = sorted(filter(self.allows, known), key=lambda candidate: abs(candidate - value))
-            return near[0] if near else published
-        works = published is not None and _as_kind(published, kind) is not None
-        return published if works else self.at_least
+        if kind is str:
+            return self._near_text(value, published)
+        number = number_meant(value)
+        if is_number(number) and not math.isnan(number):
+            return self._near_number(number, kind, published)
+        return self.at_least if as_kind(published, kind) is REFUSED else published
+
+    def _near_text(self, value: Any, published: Any) -> Any:
+        if not self.one_of:
+            return shown(value) if isinstance(value, int | float) else None
+        close = difflib.get_close_matches(str(value), self.one_of, n=1)
+        return close[0] if close else published or self.one_of[0]
+
+    def _near_number(self, value: float, kind: type, published: Any) -> Any:
+        if math.isinf(value):
+            bound = self.at_most if value > 0 else self.at_least
+            return published if bound is None else bound
+        number = round(value) if kind is int else value
+        known: list[Any] = [number, self.at_least, self.at_most, published]
+        known = list(filter(is_number, known))
+        near = sorted(filter(self.allows, known), key=lambda candidate: abs(candidate - value))
+        return near[0] if near else published
 
 
 def option(
@@ -93,7 +113,9 @@ def option(
 ) -> Any:
     """A field of a config dataclass, with its help and range.
 
-    Without `default` the value comes from the experiment's file under `conf/` (`published`).
+    Without `default` the value comes from the experiment's file under `conf/` (`published`). The
+    field is annotated int, float, bool or str, a list of these, or any of these | None; of several
+    types the first is what a setting has to be.
     """
     about = {"option": Option(help, at_least, above, at_most, below, one_of)}
     if isinstance(default, list):
@@ -131,7 +153,7 @@ def _published_values(experiment_file: Path) -> dict[str, Any]:
     named = experiment_file.parent if is_folder else experiment_file
     path = named.parents[1] / "conf" / "experiment" / f"{named.stem}.yaml"
     try:
-        values = yaml.safe_load(path.read_text()) or {}
+        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except FileNotFoundError:
         raise ConfigError(
             f"{experiment_file.name} takes its published values from {path}, which is not there. "
@@ -203,43 +225,46 @@ def _default(declared: "dataclasses.Field[Any]") -> Any:
 
 
 def _checked(name: str, value: Any, hint: Any, about: Option, default: Any) -> Any:
-    if typing.get_origin(hint) is list:
-        return _checked_list(name, value, typing.get_args(hint)[0], about, default)
-    allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    if value is None and type(None) in allowed:
+    allowed = read_annotation(name, hint)
+    if value is None and allowed.may_be_none:
         return None
-    kind = _kinds(hint)[0]
-    exact = _as_kind(value, kind)
-    if exact is None or not about.allows(exact):
-        raise ConfigError(_refusal(name, value, kind, about, default))
+    if allowed.is_list:
+        return _checked_list(name, value, allowed, about, default)
+    exact = _exact(value, allowed.kind, about)
+    if exact is REFUSED:
+        raise ConfigError(_refusal(name, value, allowed, about, default))
     return exact
 
 
-def _checked_list(name: str, value: Any, kind: Any, about: Option, default: Any) -> list[Any]:
-    values = list(value) if isinstance(value, list | tuple) else [value]
+def _checked_list(
+    name: str, value: Any, allowed: Annotated, about: Option, default: Any
+) -> list[Any]:
+    values = _members(value)
     if not values:
+        such_as = f", such as {name}={shown(default)}" if default else ""
         raise ConfigError(
-            f"{name}=[]: an empty list leaves nothing to simulate; allowed: one value or more, "
-            f"such as {name}={_shown(default)}"
+            f"{name}=[]: an empty list leaves nothing to simulate; allowed: one value or more"
+            + such_as
         )
-    made = []
-    for member in values:
-        exact = _as_kind(member, kind)
-        if exact is None or not about.allows(exact):
-            raise ConfigError(_refusal(name, value, kind, about, default, culprit=member))
-        made.append(exact)
+    made = [_exact_member(member, allowed, about) for member in values]
+    if REFUSED in made:
+        raise ConfigError(_refusal(name, value, allowed, about, default))
     return made
 
 
-def _as_kind(value: Any, kind: Any) -> Any:
-    """The value as its declared type, or None where it is of another."""
-    if kind is bool or kind is str:
-        return value if isinstance(value, kind) else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if kind is float:
-        return float(value)
-    return int(value) if math.isfinite(value) and float(value).is_integer() else None
+def _members(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _exact_member(value: Any, allowed: Annotated, about: Option) -> Any:
+    is_fine = value is None and allowed.member_may_be_none
+    return None if is_fine else _exact(value, allowed.kind, about)
+
+
+def _exact(value: Any, kind: type, about: Option) -> Any:
+    """The value as its declared type, or REFUSED where it is of another, or out of range."""
+    exact = as_kind(value, kind)
+    return exact if exact is REFUSED or about.allows(exact) else REFUSED
 
 
 def in_words(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
@@ -253,47 +278,40 @@ def in_words(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple[st
     hints = typing.get_type_hints(cls)
     told = []
     for declared in fields(cls):
-        about = declared.metadata.get("option", Option(""))
-        value = (values or {}).get(declared.name, _default(declared))
-        allowed = _allowed(_kinds(hints[declared.name])[0], about)
-        said = "; ".join(filter(None, [about.help, allowed]))
-        told.append((declared.name, said if value is None else f"{said} ({_shown(value)})"))
+        about, name = declared.metadata.get("option"), declared.name
+        said = _told(about, read_annotation(name, hints[name])) if about else ""
+        value = (values or {}).get(name, _default(declared))
+        told.append((name, f"{said} ({shown(value)})".lstrip()))
     return told
 
 
-def _kinds(hint: Any) -> list[Any]:
-    """The types that a value may have, but for None; of a list, those of its members."""
-    if typing.get_origin(hint) is list:
-        hint = typing.get_args(hint)[0]
-    members = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    return [kind for kind in members if kind is not type(None)]
+def _told(about: Option, allowed: Annotated) -> str:
+    each = "one or more, each " if allowed.is_list else ""
+    return "; ".join(filter(None, [about.help, each + _allowed(allowed, about)]))
 
 
-def _allowed(kind: Any, about: Option) -> str:
-    return " ".join(filter(None, [KIND_NAMES.get(kind, ""), about.range]))
+def _allowed(allowed: Annotated, about: Option) -> str:
+    return f"{KIND_NAMES[allowed.kind]} {about.range}".rstrip()
 
 
-KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+def _refusal(name: str, value: Any, allowed: Annotated, about: Option, default: Any) -> str:
+    if allowed.is_list:
+        works = _nearest_list(_members(value), allowed, about, default)
+    else:
+        works = about.nearest(value, allowed.kind, default)
+    hint = "" if works is None else f"; nearest that works: {name}={shown(works)}"
+    return f"{name}={shown(value)}: allowed is {_allowed(allowed, about)} ({about.help}){hint}"
 
 
-def _refusal(
-    name: str, value: Any, kind: Any, about: Option, default: Any, culprit: Any = None
-) -> str:
-    many = isinstance(default, list)
-    wrong = culprit if many else value
-    near = about.nearest(wrong, kind, default[0] if many and default else default)
-    if many:
-        values = value if isinstance(value, list) else [value]
-        near = [near if member is wrong else member for member in values]
-    allowed = _allowed(kind, about)
-    works = None not in near if many else near is not None
-    hint = f"; nearest that works: {name}={_shown(near)}" if works else ""
-    return f"{name}={_shown(value)}: allowed is {allowed} ({about.help}){hint}"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return "[" + ",".join(map(_shown, value)) + "]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _nearest_list(
+    values: list[Any], allowed: Annotated, about: Option, default: Any
+) -> list[Any] | None:
+    """The list with every member that is refused replaced, or None where one cannot be."""
+    first = default[0] if isinstance(default, list) and default else None
+    made = [_exact_member(value, allowed, about) for value in values]
+    near = [
+        about.nearest(value, allowed.kind, first) if exact is REFUSED else exact
+        for value, exact in zip(values, made, strict=True)
+    ]
+    replaced = [value for value, exact in zip(near, made, strict=True) if exact is REFUSED]
+    return None if None in replaced else near

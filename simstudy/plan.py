@@ -83,6 +83,12 @@ def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
     return {name: _shown(value) for name, value in values}
 
 
+def number_factors(drawn: OfSomeClass) -> dict[str, float]:
+    """The factors of a scenario that are numbers: measures read them as constants."""
+    factors = factors_of(scenario_behind(drawn))
+    return {name: float(v) for name, v in factors.items() if isinstance(v, bool | int | float)}
+
+
 def _shown(value: object) -> PlainFactor:
     if isinstance(value, np.generic):
         number: PlainFactor = value.item()
@@ -129,6 +135,14 @@ class Plan:
         others are made of what is stored.
     keep_vectors
         Whether vectors are stored, or only what is derived of them.
+    max_failed
+        The largest share of what is drawn that may fail; None refuses mistakes of the study only.
+    reads
+        Names of the columns that each measure reads, by its name.
+    named
+        Columns that settings of the study name, by setting, where every scenario has them.
+    n_analysed
+        Of a block, how many replicates are analysed where a method goes one by one; 0 for all.
     """
 
     name: str
@@ -144,6 +158,10 @@ class Plan:
     derived: tuple[Derived, ...] = ()
     at_drawing: tuple[str, ...] = ()
     keep_vectors: bool = True
+    max_failed: float | None = None
+    reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    n_analysed: int = 0
+    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def keys(self) -> dict[str, OfSomeClass]:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.precision import forecast, grown_until_precise
-from simstudy.analysis.result import Figure, Result
+from simstudy.analysis.early import refuse_what_cannot_be_taken
+from simstudy.analysis.precision import (
+    forecast,
+    grown_until_precise,
+    seed_of_pilot,
+    sizes_by_pilot,
+)
+from simstudy.analysis.result import Figure, MakesTable, Result
 from simstudy.analysis.targets import read_targets
 from simstudy.claims import Claim
 from simstudy.data.parts import data_parts
@@ -18,43 +25,68 @@ from simstudy.design import Scenario, refuse_twins
 from simstudy.engine.block import Address, replicate_at
 from simstudy.engine.declarations import (
     check_axes,
+    check_block_size,
+    check_claim_names,
+    check_common,
     check_derived,
     check_drawing,
+    check_factors,
+    check_figures,
     check_mappings,
+    check_max_failed,
     check_measures,
     check_methods,
+    check_names,
     check_policy,
+    check_readings,
     check_study_name,
+    check_tables,
     check_vectors,
     factor_names_of,
 )
 from simstudy.engine.derived import columns_behind
 from simstudy.engine.drawing import Drawing
+from simstudy.engine.kinds import check_lists
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.progress import Progress, Silent
 from simstudy.engine.refusals import (
+    LOOKS,
+    PILOT,
+    check_block_seconds,
+    check_budget,
     check_keep,
     check_n_rep,
+    check_precision,
     check_redraw,
     check_retry,
     check_seed,
     check_shard,
+    check_stop_by,
 )
-from simstudy.engine.workers import Workers
-from simstudy.errors import StoreError, StudyError
+from simstudy.engine.replicates import EachReplicate
+from simstudy.engine.warning import OutOfTime, time_budget
+from simstudy.engine.workers import Workers, refuse_no_workers
+from simstudy.errors import StudyError
+from simstudy.in_short import names_in_short, shown
 from simstudy.lazy.pandas import pd
-from simstudy.measures import Measure
+from simstudy.measures import Measure, Setting
 from simstudy.plan import Derived, Method, Plan
+from simstudy.remote.paths import RemotePath, place_of
+from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.disk import trouble_in_words
-from simstudy.store.home import Home
+from simstudy.store.home import Home, nothing_to_look_at
 from simstudy.store.layout import Keep, KeepReplicates
 from simstudy.store.moments import KeepMoments, streamable
 from simstudy.store.owner import Owner
+from simstudy.store.remarks import remembered
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
+
+
+PILOT_REP = 10_000  # replicates that tell an MCSE to a hundredth of itself
 
 
 @dataclass(frozen=True)
@@ -96,6 +128,12 @@ class Study:
         Replicates in each scenario where nobody says otherwise: the published number.
     figures
         By the names the document gives them, functions of the result.
+    tables
+        By name, functions of the result that return a `simstudy.tables.Table`. There is one called
+        `summary` unless the study has its own of that name.
+    readings
+        By factor, what values mean that are not what they say, such as
+        `{"n_boot": {0: "∞"}}`: tables for readers have these words, data the values.
     claims
         What the document states.
     common
@@ -107,6 +145,15 @@ class Study:
         measures; `abort` stops the run; `impute_worst` records it and counts it as `worst`.
     worst
         For `impute_worst`, by column, the value that counts most against a method.
+    block_seconds
+        How long drawing a block may take: one that takes longer has failed. None is as long as
+        it takes. No number depends on it, and who runs the study may say otherwise.
+    max_failed
+        The largest share of a scenario's replicates that may fail (where there are methods: of
+        each one's), from 0 to 1; beyond it the run stops. Failures up to there are recorded. None
+        records any number of them, but takes an error that all replicates of a first block have
+        in common for a mistake in the study, stops and shows it; 1 records those as well, as for
+        a method that cannot work in some of the scenarios.
 
     Notes
     -----
@@ -186,24 +233,66 @@ class Study:
     vectors: Mapping[str, int | str] = field(default_factory=dict)
     keep_vectors: bool = True
     derived: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    block_seconds: float | None = None
+    max_failed: float | None = None
+    tables: Mapping[str, MakesTable] = field(default_factory=dict)
+    readings: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_mappings(methods=self.methods, vectors=self.vectors, derived=self.derived)
-        check_methods(self.methods, self.methods_axis, self.axes)
         check_study_name(self.name)
+        self._check_kinds()
+        check_methods(self.methods, self.methods_axis, self.axes)
         check_axes(self.all_axes, factor_names_of(self.scenarios))
-        if self.block_size < 1:
-            raise StudyError(f"block_size={self.block_size}: a block holds at least 1 replicate.")
+        check_factors(factor_names_of(self.scenarios), self.measures)
+        check_block_size(self.block_size)
         check_n_rep(self.n_rep)
         check_policy(self.on_failure, self.worst)
+        check_block_seconds(self.block_seconds)
+        check_max_failed(self.max_failed)
+        check_names(may_be_missing=self.may_be_missing, worst=self.worst)
         if not self.scenarios:
             raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
         refuse_twins(self.scenarios)
+        check_common(self.common, factor_names_of(self.scenarios))
+        check_readings(self.readings, factor_names_of(self.scenarios))
         check_drawing(self.scenarios, self.methods)
         check_vectors(self.vectors, self.scenarios)
         taken = {*self.vectors, *self.all_axes, *factor_names_of(self.scenarios)}
         check_derived(self.derived, taken)
         check_measures(self.measures, self.vectors)
+        self._measures_within(1)
+        check_claim_names([claim.name for claim in self.claims])
+
+    def __repr__(self) -> str:
+        """In a few lines; `study.scenarios` and the other attributes have all of it."""
+        return shown(
+            f"Study {self.name}",
+            self.scenarios,
+            f"methods: {names_in_short(self.methods)}" * bool(self.methods),
+            f"measures: {names_in_short(measure.name for measure in self.measures)}",
+            f"{self.n_rep:,} replicates of each scenario, in blocks of {self.block_size:,}",
+        )
+
+    def _check_kinds(self) -> None:
+        """Refuse what is not of the kind that all that follows takes it for."""
+        check_mappings(
+            methods=self.methods,
+            vectors=self.vectors,
+            derived=self.derived,
+            axes=self.axes,
+            figures=self.figures,
+            tables=self.tables,
+            readings=self.readings,
+            worst=self.worst,
+        )
+        check_names(**{f"axes[{axis!r}]": labels for axis, labels in self.axes.items()})
+        check_lists(
+            scenarios=(self.scenarios, Scenario, "TwoSample(20, 5)"),
+            measures=(self.measures, Measure, "mean('x')"),
+            claims=(self.claims, Claim, "Claim(...)"),
+        )
+        check_figures(self.figures)
+        check_tables(self.tables)
 
     @property
     def all_axes(self) -> dict[str, tuple[str, ...]]:
@@ -211,7 +300,18 @@ class Study:
         own = {self.methods_axis: tuple(self.methods)} if self.methods else {}
         return own | {axis: tuple(labels) for axis, labels in self.axes.items()}
 
-    def plan(self, seed: int = 1, keep: str = "replicates") -> Plan:
+    def _measures_within(self, seed: int) -> tuple[Measure, ...]:
+        """The measures that know the names of the axes, and the seed of what they draw."""
+        setting = Setting(self.all_axes, self.name, seed)
+        return tuple(measure.within(setting) for measure in self.measures)
+
+    def analysed_of(self, n_rep: int, *, whole_blocks: bool) -> int:
+        """How many replicates of a block are analysed by methods that go one by one; 0 for all."""
+        one_by_one = any(isinstance(method, EachReplicate) for method in self.methods.values())
+        is_part = one_by_one and not whole_blocks and n_rep < self.block_size
+        return n_rep if is_part else 0
+
+    def plan(self, seed: int = 1, keep: str = "replicates", n_analysed: int = 0) -> Plan:
         """What is to be drawn, without how much of it."""
         check_seed(seed)
         derived = tuple(Derived(name, function) for name, function in self.derived.items())
@@ -221,8 +321,8 @@ class Study:
             scenarios=tuple(self.scenarios),
             axes=self.all_axes,
             block_size=self.block_size,
-            common=self.common,
-            may_be_missing=self.may_be_missing,
+            common=tuple(self.common),
+            may_be_missing=tuple(self.may_be_missing),
             on_failure=self.on_failure,
             methods=tuple(
                 Method(name, function, self.methods_axis) for name, function in self.methods.items()
@@ -231,7 +331,17 @@ class Study:
             derived=derived,
             at_drawing=self._at_drawing(derived, keep),
             keep_vectors=self.keep_vectors,
+            max_failed=self.max_failed,
+            reads={measure.name: tuple(measure.reads) for measure in self.measures},
+            n_analysed=n_analysed,
+            named=self._named(),
         )
+
+    def _named(self) -> dict[str, tuple[str, ...]]:
+        """Columns that settings name; those of several classes may have others each."""
+        if len({type(scenario) for scenario in self.scenarios}) > 1:
+            return {}
+        return {"may_be_missing": tuple(self.may_be_missing), "worst": tuple(self.worst)}
 
     def _at_drawing(self, derived: Sequence[Derived], keep: str) -> tuple[str, ...]:
         """Derived columns that are made while all that they read is at hand."""
@@ -245,16 +355,21 @@ class Study:
         n_rep: int | None = None,
         seed: int = 1,
         *,
-        out: str | os.PathLike[str] | None = None,
+        out: str | os.PathLike[str] | RemotePath | None = None,
         workers: Workers | None = None,
         keep: str = "replicates",
         shard: tuple[int, int] | None = None,
+        weights: Mapping[str, float] | None = None,
         restart: bool = False,
         retry: str | None = None,
         redraw: str | Collection[str] = (),
         precision: Mapping[str, Any] | None = None,
         max_rep: int = 1_000_000,
+        stop_by: str = LOOKS,
+        budget: float | None = None,
         progress: Progress | None = None,
+        whole_blocks: bool = True,
+        explain: bool = True,
     ) -> Result:
         """Draw what is missing, and give the result.
 
@@ -265,12 +380,16 @@ class Study:
         seed
             Another seed is another sequence.
         out
-            Folder under which the study keeps its own; None keeps the blocks in a temporary
-            folder, for as long as the result lives.
+            Folder under which the study keeps its own, or the URL of one, such as
+            `s3://bucket/folder`; None keeps the blocks in a temporary folder, for as long as the
+            result lives.
         keep
             `replicates`, or `summary`: only moments of whole blocks, for very long runs.
         shard
             `(i, n)`: compute only the i-th of n shares of the blocks.
+        weights
+            What a block costs, by scenario key, so that shares take equally long; the same for
+            all of them, since it decides which blocks are whose. None takes all for equal.
         restart
             Delete what the folder holds of this study first.
         retry
@@ -283,38 +402,116 @@ class Study:
             Monte Carlo standard errors to reach, by measure: `{"power": 0.005}`, or `"2%"` of the
             estimate. Each scenario then runs on, from `n_rep` up to `max_rep` replicates, until
             it has them: still the first so many of the same sequence.
+        stop_by
+            How it is known that a scenario has them. `looks`: by its own error, which stops it
+            where that happens to look small, so that rates of rare outcomes come out low by
+            about one hit. `pilot`: by that of a pilot of other random numbers, as long as `n_rep`
+            or `PILOT_REP`, which is kept beside the blocks; this biases nothing.
+        budget
+            Seconds after which no more blocks are begun. The result then has as many replicates of
+            each scenario as all of them have (or, where a precision decides, as each has), and
+            says in `n_left` how many blocks are missing: running again goes on.
+        whole_blocks
+            False, where a try of fewer replicates than a block has is to be over soon: methods
+            that go one by one (`each_replicate`) then analyse these and no others. They are the
+            very same, but kept as something else than a run's, which has whole blocks.
+        explain
+            Whether the folder is to say without this code what it holds (`simstudy.load`):
+            scenarios, summary, failures and a manifest. What was published there stays as it is.
 
         Raises
         ------
         ConfigError, StoreError
             Where a setting makes no sense, or the folder cannot be used.
+        OutOfTime
+            Where the budget is spent before every scenario has a block.
         """
         n_rep = self.n_rep if n_rep is None else n_rep
+        check_budget(budget)
         check_n_rep(n_rep)
         check_keep(keep, n_rep, self.block_size)
         check_retry(retry)
         redraw = check_redraw(redraw, self.methods)
-        check_shard(shard, precision or {})
+        refuse_no_workers(workers)
+        check_precision(precision)
+        check_stop_by(stop_by, precision)
+        check_shard(shard, precision or {}, weights)
         targets = read_targets(precision or {}, self.measures)
-        plan = self.plan(seed, keep)
-        home = partial(Home.open, plan.drawn, out, restart=restart, redraw=redraw)
-        work = self._begun(plan, home, keep, workers or Workers(), progress or Silent())
+        whole_blocks = whole_blocks or bool(precision) or keep != "replicates"
+        plan = self.plan(seed, keep, self.analysed_of(n_rep, whole_blocks=whole_blocks))
+        home = partial(
+            Home.open, plan.drawn, out, restart=restart, redraw=redraw, at_once=shard is None
+        )
+        workers = (workers or Workers()).limited(self.block_seconds)
+        work = self._begun(plan, home, keep, workers, progress or Silent())
+        work.weights = weights
+        work.check = partial(self._check_early, plan, work.home, work.keep)
         sizes: Mapping[str, int] = dict.fromkeys(plan.keys, int(n_rep))
+        pilot, n_left = None, 0
         result_of = partial(self._result, plan, work.home, work.outcome, work.keep)
-        with trouble_in_words(work.home.store.files):
-            if retry:
-                work.redraw_failures(plan.drawn_sizes(sizes))
-            work.draw(plan.drawn_sizes(sizes), shard)
-            sizes = grown_until_precise(
-                sizes,
-                targets,
-                result_of,
-                lambda larger: work.draw(plan.drawn_sizes(larger)),
-                ceiling=max_rep,
-            )
+        with trouble_in_words(work.home.store.files), time_budget(budget) as is_spent:
+            if stop_by == PILOT:
+                pilot = self._pilot(n_rep, seed, out, workers, keep, progress)
+                asked = sizes_by_pilot(pilot, targets, least=int(n_rep), ceiling=max_rep)
+                sizes = dict(zip(plan.keys, asked, strict=True))
+            try:
+                if retry:
+                    work.redraw_failures(plan.drawn_sizes(sizes))
+                work.draw(plan.drawn_sizes(sizes), shard)
+                sizes = grown_until_precise(
+                    sizes,
+                    () if pilot else targets,
+                    result_of,
+                    lambda larger: work.draw(plan.drawn_sizes(larger)),
+                    ceiling=max_rep,
+                )
+            except OutOfTime as stop:
+                there = blocks_of_each(plan, work.home.store)
+                if shard is not None or not is_spent() or not min(there.values()):
+                    raise
+                n_left = stop.n_left
+                n_each = there if targets else dict.fromkeys(there, min(there.values()))
+                sizes = {key: n * self.block_size for key, n in n_each.items()}
             if shard is None:
-                compact(work.home.store)
-        return replace(result_of(sizes), targets=targets)
+                compact(work.home.store, n_threads=work.workers.count)
+        work.close()
+        if progress is None:
+            for text in work.outcome.noticed:
+                warnings.warn(text, stacklevel=2)
+        n_pilot = max(pilot.n_rep.values()) if pilot else 0
+        result = replace(result_of(sizes), targets=targets, n_pilot=n_pilot, n_left=n_left)
+        if explain and shard is None and result.folder is not None:
+            from simstudy.output.explained import explain_folder
+
+            explain_folder(result)
+        return result
+
+    def _pilot(
+        self,
+        n_rep: int,
+        seed: int,
+        out: str | os.PathLike[str] | RemotePath | None,
+        workers: Workers,
+        keep: str,
+        progress: Progress | None,
+    ) -> Result:
+        """Replicates that tell how large errors are, and are none of the run's own."""
+        beside = None if out is None else place_of(out) / self.name / PILOT
+        size = self._pilot_rep(n_rep)
+        size += -size % self.block_size
+        return self.run(
+            size,
+            seed_of_pilot(seed),
+            out=beside,
+            workers=workers,
+            keep=keep,
+            progress=progress,
+            explain=False,
+        )
+
+    def _pilot_rep(self, n_rep: int) -> int:
+        """No more than two blocks or some thousands, so that a pilot is no run."""
+        return min(n_rep, max(2 * self.block_size, PILOT_REP))
 
     def _begun(
         self,
@@ -344,8 +541,23 @@ class Study:
     def kept(self, keep: str) -> Keep:
         """What is kept of blocks: `replicates`, or as `summary` the moments of the measures."""
         if keep == "summary":
-            return KeepMoments(streamable(self.measures), self.worst)
+            measures = self._measures_within(1)  # moments are of measures that draw nothing
+            return KeepMoments(streamable(measures), self.worst)
         return KeepReplicates()
+
+    def _check_early(self, plan: Plan, home: Home, keep: Keep, store: Store) -> bool:
+        """Take the measures of a first block, where a store has one; moments are made of them."""
+        there = (key for key, each in plan.drawn_keys.items() if all(map(store.n_blocks, each)))
+        key = next(there, None)
+        if key is None or isinstance(keep, KeepMoments):
+            return key is not None
+        first = plan.only([plan.keys[key]])
+        size = plan.n_analysed or plan.block_size
+        with closing(store):
+            refuse_what_cannot_be_taken(
+                self._result(first, replace(home, store=store), Outcome(), keep, {key: size})
+            )
+        return True
 
     def _result(
         self, plan: Plan, home: Home, outcome: Outcome, keep: Keep, sizes: Mapping[str, int]
@@ -354,8 +566,10 @@ class Study:
             plan=plan,
             store=home.store,
             n_rep=dict(sizes),
-            declared=self.measures,
+            declared=self._measures_within(plan.seed),
             figures=self.figures,
+            tables=self.tables,
+            readings=self.readings,
             claimed=self.claims,
             worst=self.worst,
             moments_only=isinstance(keep, KeepMoments),
@@ -365,50 +579,79 @@ class Study:
         )
 
     def look(
-        self, n_rep: int | None = None, seed: int = 1, *, out: str | os.PathLike[str]
+        self,
+        n_rep: int | None = None,
+        seed: int = 1,
+        *,
+        out: str | os.PathLike[str] | RemotePath,
+        keep: str = "replicates",
+        whole_blocks: bool = True,
     ) -> Result:
         """The result of the blocks that are there, of a run that may still be going on.
 
         Blocks are drawn breadth first, so this is the whole study with fewer replicates. A
         scenario without any block is left out.
+
+        Parameters
+        ----------
+        keep
+            What that run keeps of its blocks.
+
+        Raises
+        ------
+        StoreError
+            Where there is none.
         """
-        plan = self.plan(seed)
         most = self.n_rep if n_rep is None else n_rep
         check_n_rep(most)
-        if not (Path(out) / plan.name).exists():
-            raise StoreError(
-                f"{Path(out) / plan.name} holds no block of this study yet: nothing to look at."
-            )
-        keep = KeepReplicates()
-        home = Home.open(plan.drawn, out, ownership_of(plan).owner, keep)
-        blocks = {
-            key: min(home.store.n_blocks(drawn) for drawn in of_each_method)
-            for key, of_each_method in plan.drawn_keys.items()
-        }
+        check_keep(keep, most, self.block_size)
+        whole_blocks = whole_blocks or keep != "replicates"
+        n_analysed = self.analysed_of(most, whole_blocks=whole_blocks)
+        plan, kept = self.plan(seed, keep, n_analysed), self.kept(keep)
+        folder = place_of(out) / self.name
+        if not (folder / kept.folder).exists():
+            raise nothing_to_look_at(folder, keep)
+        owner = ownership_of(plan, kept.measures, self.worst).owner
+        home = Home.open(plan.drawn, out, owner, kept)
+        blocks = blocks_of_each(plan, home.store)
         there = {key: min(n * self.block_size, most) for key, n in blocks.items()}
         begun = plan.only(scenario for key, scenario in plan.keys.items() if there[key])
         if not begun.scenarios:
-            raise StoreError(
-                f"{home.path} holds no block of this study yet, with its replicates: nothing to "
-                "look at."
-            )
+            raise nothing_to_look_at(folder, keep)
         sizes = {key: there[key] for key in begun.keys}
-        result = self._result(begun, home, Outcome(), keep, sizes)
+        known = list(remembered(folder / kept.folder, owner).values())
+        result = self._result(begun, home, Outcome(noticed=known), kept, sizes)
         return replace(result, design=tuple(plan.drawn.keys))
 
     def forecast(
-        self, precision: Mapping[str, Any], n_rep: int | None = None, seed: int = 1
+        self,
+        precision: Mapping[str, Any],
+        n_rep: int | None = None,
+        seed: int = 1,
+        *,
+        stop_by: str = LOOKS,
     ) -> pd.DataFrame:
         """What a precision will cost, scenario by scenario, from a pilot that is not kept.
+
+        Parameters
+        ----------
+        n_rep
+            Of the pilot, in each scenario; no more than two blocks or some thousands are drawn,
+            since a pilot as long as the run would say what it costs after it has cost it.
+        stop_by
+            What will end a scenario, as for `run`; the cost of its own pilot is not in it.
 
         Returns
         -------
         DataFrame
-            `n_rep`, `seconds` on one core, and `bytes` of each scenario.
+            `n_rep` in whole blocks, how many of them are `needed`, `seconds` on one core, and
+            `bytes` of each scenario.
         """
+        check_precision(precision)
         targets = read_targets(precision, self.measures)
-        pilot = self.run(n_rep or 2 * self.block_size, seed, workers=Workers("inline", 1))
-        return forecast(pilot, targets)
+        size = self._pilot_rep(n_rep or 2 * self.block_size)
+        pilot = self.run(size, seed, workers=Workers("inline", 1))
+        return forecast(pilot, targets, stop_by)
 
     def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:
         """The value of a factor at which a measure reaches a target, by simulation alone.
@@ -420,12 +663,25 @@ class Study:
 
         return solve(self, scenario, factor, **question)
 
-    def replay(self, address: Address, seed: int = 1) -> dict[str, Any]:
+    def replay(self, address: Address | str, seed: int = 1) -> dict[str, Any]:
         """One replicate drawn again with its whole block; an error in it is raised, not recorded.
+
+        Parameters
+        ----------
+        address
+            As tables of failures have it, or made of such a text.
 
         Returns
         -------
         dict
             The replicate's columns: a value, or an array over the axes.
         """
-        return replicate_at(self.plan(seed), address)
+        return replicate_at(self.plan(seed), Address.parse(str(address)))
+
+
+def blocks_of_each(plan: Plan, store: Store) -> dict[str, int]:
+    """By scenario key, the blocks from the first on that all methods have."""
+    return {
+        key: min(store.n_blocks(drawn) for drawn in of_each_method)
+        for key, of_each_method in plan.drawn_keys.items()
+    }

@@ -1,14 +1,19 @@
 """Files that are there whole or not at all."""
 
+import contextlib
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from io import BufferedRandom
 from pathlib import Path
 from typing import Any
 
-BEING_WRITTEN = ".writing-"  # begins the name of a file that is not whole yet
+from simstudy.remote.paths import BEING_WRITTEN, Place, RemotePath
+from simstudy.who_lives import is_there, machine
+
+ABANDONED_SECONDS = 86_400.0  # a file that is not whole after them has no writer left
 
 
 def write_whole(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
@@ -27,7 +32,9 @@ def write_whole(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
     Path
         Where the file lies.
     """
-    handle, temporary = tempfile.mkstemp(prefix=BEING_WRITTEN, dir=folder)
+    who = f"{BEING_WRITTEN}{machine()}-{os.getpid()}-"
+    handle, temporary = tempfile.mkstemp(prefix=who, dir=folder)
+    _own.add(temporary)
     try:
         with os.fdopen(handle, "w+b") as file:
             target = folder / fill(file)
@@ -39,7 +46,44 @@ def write_whole(folder: Path, fill: Callable[[BufferedRandom], str]) -> Path:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+    finally:
+        _own.discard(temporary)
     return target
+
+
+_own: set[str] = set()  # what this process is writing
+
+
+def forget_own() -> None:
+    """Take away what this process is writing: it ends now."""
+    for temporary in list(_own):
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+
+
+def forget_unfinished(folder: Place, older_than: float = ABANDONED_SECONDS) -> None:
+    """Take away what processes of this machine that have gone had begun to write.
+
+    Beyond this machine there is nothing half written.
+
+    Parameters
+    ----------
+    older_than
+        Seconds after which a file has no writer left, wherever that may have been.
+    """
+    begun = [] if isinstance(folder, RemotePath) else folder.glob(f"{BEING_WRITTEN}*")
+    for path in begun:
+        with contextlib.suppress(OSError):
+            is_old = time.time() - path.stat().st_mtime > older_than
+            if is_old or not _has_writer(path.name):
+                path.unlink()
+
+
+def _has_writer(name: str) -> bool:
+    """Whether whoever writes a file may be there: on another machine nobody here can say."""
+    where, _, rest = name.removeprefix(BEING_WRITTEN).partition("-")
+    process = rest.partition("-")[0]
+    return where != machine() or not process.isdecimal() or is_there(int(process))
 
 
 def _sync_folder(folder: Path) -> None:
@@ -50,25 +94,28 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file, in a folder that is made if it is not there."""
+def write_bytes(path: Place, content: bytes) -> None:
+    """Write a file, in a folder that is made if it is not there; or put it whole into a store."""
 
     def fill(file: BufferedRandom) -> str:
         file.write(content)
         return path.name
 
+    if isinstance(path, RemotePath):
+        path.write_bytes(content)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path.parent, fill)
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
+def write_json(path: Place, content: Mapping[str, Any]) -> None:
     """Write an object; what JSON does not know is written as its `str`."""
     write_bytes(path, (json.dumps(content, indent=2, default=str) + "\n").encode())
 
 
-def read_json(path: Path) -> dict[str, Any] | None:
+def read_json(path: Place) -> dict[str, Any] | None:
     """The file's object; None where there is no such file or it is damaged."""
     try:
-        return dict(json.loads(path.read_text()))
+        return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None

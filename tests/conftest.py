@@ -4,10 +4,14 @@ Kernels are compiled and check nothing at run time; in every other module of the
 data-generating processes the shapes that the annotations of functions state hold on each call.
 """
 
+import fcntl
+import os
 import signal
 import sys
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +22,7 @@ from beartype import beartype
 from jaxtyping import AbstractArray, install_import_hook
 
 from simstudy.data import named
+from tests import hangs, sharing_out
 
 PACKAGE = Path(__file__).parents[1] / "simstudy"
 CHECKED = [
@@ -25,8 +30,6 @@ CHECKED = [
     for folder in ("stats", "dgps")
     for path in sorted((PACKAGE / folder).rglob("*.py"))
     if not path.name.startswith("_") and path.parent.name != "compiled"
-    # it wraps functions, and a checker of the wrapper would hide from fingerprints what it does
-    if path.stem != "reading"
 ]
 
 
@@ -47,7 +50,9 @@ def shapes_checked(function: Callable[..., Any]) -> Any:
     hints = function.__annotations__
     stated = {name: or_scalar(hint) for name, hint in hints.items() if has_shape(hint)}
     function.__annotations__ = stated
-    return beartype(function)
+    checked = beartype(function)
+    function.__annotations__ = hints  # whoever reads arguments by annotation needs all of them
+    return checked
 
 
 checker: Any = ModuleType("simstudy_shapes")  # the hook wants a function that it can import
@@ -56,10 +61,51 @@ sys.modules[checker.__name__] = checker
 install_import_hook(CHECKED, f"{checker.__name__}.shapes_checked")
 
 
+# ---------------------------------------------------------------- workers of pytest
+def is_worker() -> bool:
+    """Whether other processes run tests of this session too."""
+    return "PYTEST_XDIST_WORKER" in os.environ
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not is_worker():
+        config.pluginmanager.register(hangs.Watch())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return sharing_out.by_unit(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if is_worker():
+        items[:] = sharing_out.long_ones_first(items)
+
+
+# ---------------------------------------------------------------- what tests share
+@dataclass(frozen=True)
+class SmokeRuns:
+    """Where every experiment runs at smoke scale, once for all tests and workers of a session."""
+
+    folder: Path
+
+    @contextmanager
+    def alone(self, experiments: Sequence[str]) -> Iterator[Path]:
+        """Have no other worker run these experiments meanwhile."""
+        with ExitStack() as files:
+            for name in experiments:
+                path = self.folder.with_name(f"{self.folder.name}.{name}")
+                fcntl.flock(files.enter_context(path.open("w")), fcntl.LOCK_EX)
+            yield self.folder
+
+
 @pytest.fixture(scope="session")
-def smoke_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where every experiment runs at smoke scale, once for all tests that look at it."""
-    return tmp_path_factory.mktemp("smoke")
+def smoke_runs(tmp_path_factory: pytest.TempPathFactory) -> SmokeRuns:
+    """Blocks that the sweep over all experiments drew are those that their contracts look at."""
+    here = tmp_path_factory.getbasetemp()
+    folder = (here.parent if is_worker() else here) / "smoke"
+    folder.mkdir(exist_ok=True)
+    return SmokeRuns(folder)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -79,3 +125,24 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     handler = signal.getsignal(signal.SIGINT)
     yield
     signal.signal(signal.SIGINT, handler)
+
+
+def _experiments_loaded() -> dict[str, ModuleType]:
+    return {name: sys.modules[name] for name in sys.modules if name.split(".")[0] == "experiments"}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _experiments_of_this_project() -> Iterator[None]:
+    """Projects that tests lay out have experiments too: none stays loaded, or is found later.
+
+    This project's are the same modules again, which other tests have imported from.
+    """
+    paths, own = list(sys.path), _experiments_loaded()
+    yield
+    sys.path[:] = paths
+    here = str(Path(__file__).parents[1])
+    for name, module in _experiments_loaded().items():
+        file = getattr(module, "__file__", None) or here
+        if not file.startswith(here):
+            del sys.modules[name]
+    sys.modules.update(own)

@@ -1,6 +1,7 @@
 """Published against reproduced: what is near, what is not, and what was never there."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -10,19 +11,24 @@ from simstudy.claims import (
     CLOSE_Z,
     Claim,
     Reproduced,
+    Rival,
+    against_expectation,
     average,
     binomial_error,
     cautious_binomial_error,
     chance_limit,
+    chance_reach,
     check_claims,
     decided,
-    largest_deviation,
+    matches,
     of_row,
-    settled,
     share,
-    shown,
+    shares_match,
+    shares_reach,
+    shown_beside,
 )
-from simstudy.errors import StudyError
+from simstudy.claims.table import shown
+from simstudy.errors import StudyError, TooFewReplicatesError
 
 
 def claim(published=0.8, reproduce=lambda _: Reproduced(0.8), **changes):
@@ -30,29 +36,137 @@ def claim(published=0.8, reproduce=lambda _: Reproduced(0.8), **changes):
     return Claim(reproduce=reproduce, published=published, **{**about, **changes})
 
 
+WITHIN = {"difference": 0.01}
+
+
 @pytest.mark.parametrize(
     ("changes", "ours", "verdict"),
     [
+        # exact facts are exact
         ({}, Reproduced(0.8), "reproduced"),
         ({}, Reproduced(0.8001), "differs"),
-        ({}, Reproduced(0.8 + 2.9e-3, 1e-3), "reproduced"),
-        ({}, Reproduced(0.8 + 3.1e-3, 1e-3), "differs"),
-        ({"published_mcse": 1e-3}, Reproduced(0.8 + 2.9e-3), "reproduced"),
-        ({"published_mcse": 3e-3}, Reproduced(0.8 + 14.9e-3, 4e-3), "reproduced"),
-        ({"published_mcse": 3e-3}, Reproduced(0.8 + 15.1e-3, 4e-3), "differs"),
         ({"rounding": 0.005}, Reproduced(0.8049), "reproduced"),
         ({"rounding": 0.005}, Reproduced(0.8051), "differs"),
         ({"rounding": 0.005}, Reproduced(0.805), "reproduced"),
         ({"tolerance": 0.02}, Reproduced(0.7801), "reproduced"),
         ({"rounding": 0.005, "tolerance": 0.02}, Reproduced(0.7749), "differs"),
+        # an interval inside what is allowed, outside of it, or across its end
+        (WITHIN, Reproduced(0.8, 3.3e-3), "reproduced"),
+        (WITHIN, Reproduced(0.8, 3.4e-3), "too few replicates"),
+        (WITHIN, Reproduced(0.805, 1.6e-3), "reproduced"),
+        (WITHIN, Reproduced(0.805, 1.7e-3), "too few replicates"),
+        (WITHIN, Reproduced(0.815, 1.7e-3), "too few replicates"),
+        (WITHIN, Reproduced(0.815, 1.6e-3), "differs"),
+        (WITHIN, Reproduced(0.785, 1.6e-3), "differs"),
+        ({}, Reproduced(0.8, 1e-9), "too few replicates"),  # what has an error needs room for it
+        # Student's t of three degrees of freedom reaches further; one replicate, anywhere
+        (WITHIN, Reproduced(0.8, 3e-3, n_rep=4), "too few replicates"),
+        (WITHIN, Reproduced(0.8, 1e-4, n_rep=4), "reproduced"),
+        (WITHIN, Reproduced(0.8, 0.0, n_rep=1), "too few replicates"),
+        # the document's own error excuses, and never reproduces
+        ({"published_mcse": 0.01}, Reproduced(0.8), "reproduced"),
+        ({"published_mcse": 0.01}, Reproduced(0.8299), "too few replicates"),
+        ({"published_mcse": 0.01}, Reproduced(0.8301), "differs"),
+        (WITHIN | {"published_mcse": 3e-3}, Reproduced(0.8 + 0.0249, 4e-3), "too few replicates"),
+        (WITHIN | {"published_mcse": 3e-3}, Reproduced(0.8 + 0.0251, 4e-3), "differs"),
         ({}, Reproduced(math.nan), "no data"),
         ({}, Reproduced(math.inf), "no data"),
-        ({}, Reproduced(0.8, math.nan), "no data"),
+        ({}, Reproduced(0.8, math.nan), "too few replicates"),
+        (WITHIN, Reproduced(math.nan, math.nan, n_rep=1), "too few replicates"),
     ],
 )
 def test_verdicts(changes, ours, verdict):
     assert CLOSE_Z == 3
     assert claim(**changes).verdict(ours) == verdict
+
+
+@pytest.mark.parametrize("true_value", [0.8, 0.805, 0.809, 0.811, 0.82, 0.9])
+@pytest.mark.parametrize("published_mcse", [0.0, 0.004])
+def test_no_verdict_is_easier_with_fewer_replicates(true_value, published_mcse):
+    """What was decided stays so with a smaller error, and no smaller error decides otherwise."""
+    ours = claim(**WITHIN, published_mcse=published_mcse)
+    errors = [0.1 / 2**halvings for halvings in range(20)]
+    verdicts = [ours.verdict(Reproduced(true_value, error)) for error in errors]
+    first = next((i for i, verdict in enumerate(verdicts) if verdict != "too few replicates"), 20)
+    assert len(set(verdicts[first:])) <= 1, verdicts
+    assert "reproduced" not in verdicts or abs(true_value - 0.8) <= 0.01
+
+
+@pytest.mark.parametrize(
+    ("value", "published_mcse"), [(0.805, 0.0), (0.802, 0.01), (0.82, 0.0), (0.82, 0.003)]
+)
+def test_the_number_of_replicates_that_would_do(value, published_mcse):
+    """With so many times the replicates there is a verdict, and with 5% fewer there is none."""
+    ours = claim(**WITHIN, published_mcse=published_mcse)
+    error = 5e-3
+    times = ours.times_needed(Reproduced(value, error))
+    assert times > 1
+    given = [Reproduced(value, error / math.sqrt(times * share)) for share in (0.95, 1.0001)]
+    assert ours.verdict(given[0]) == "too few replicates"
+    assert ours.verdict(given[1]) != "too few replicates"
+
+
+def test_where_no_number_of_replicates_would_do():
+    beyond = claim(**WITHIN, published_mcse=0.01)
+    assert beyond.times_needed(Reproduced(0.82, 1e-3)) == math.inf  # the document has too few
+    (row,) = check_claims([claim(0.8, lambda _: Reproduced(0.8, 1e-3))], None).to_dict("records")
+    assert row["verdict"] == "too few replicates"
+    assert row["detail"] == "how many would decide cannot be said"
+
+
+class Drawn:
+    n_rep = {"a": 1000, "b": 2000}  # noqa: RUF012
+
+
+def test_too_few_replicates_are_said_with_the_number_that_would_do():
+    ours = Reproduced(0.805, 5e-3, "of two")
+    table = check_claims([claim(reproduce=lambda _: ours, **WITHIN)], Drawn())
+    assert table["verdict"].tolist() == ["too few replicates"]
+    assert table["reproduced"].tolist() == [0.805]
+    # 3 errors of 0.005 within 0.005: nine times as many, and twice that to be likely
+    assert table["detail"][0] == "of two; about 36,000 replicates would decide; here are 2,000"
+
+
+def test_a_statement_with_too_few_replicates_says_how_many_would_do():
+    def undecided(_):
+        return decided(0.01, 0.02, "0.01 above")
+
+    table = check_claims([claim(True, undecided)], Drawn())
+    assert table["verdict"].tolist() == ["too few replicates"]
+    assert table["detail"][0] == "0.01 above; about 16,000 replicates would decide; here are 2,000"
+    nowhere = check_claims([claim(True, undecided)], None)
+    assert nowhere["detail"][0] == "0.01 above; about 8 times as many would decide"
+
+
+# ---------------------------------------------------------------- rivals
+def test_a_claim_is_tried_with_its_rival():
+    rival = Rival("the vanilla bootstrap", lambda _: Reproduced(0.7, 1e-3))
+    table = check_claims([claim(rival=rival, **WITHIN), claim()], None)
+    assert table["rival"].tolist() == ["the vanilla bootstrap (0.7): differs", ""]
+
+
+def test_a_rival_that_cannot_be_tried_says_why():
+    def absent(_):
+        raise LookupError("k=9")
+
+    table = check_claims([claim(rival=Rival("k = 9", absent))], None)
+    assert table["rival"].tolist() == ["k = 9: no data (not in this run: k=9)"]
+    assert table["verdict"].tolist() == ["reproduced"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected", "said"),
+    [
+        ("reproduced", "reproduced", "as expected"),
+        ("differs", "differs", "as derived"),
+        ("differs", "reproduced", "unexpected"),
+        ("reproduced", "differs", "unexpected"),
+        ("too few replicates", "reproduced", ""),
+        ("no data", "differs", ""),
+    ],
+)
+def test_a_verdict_against_what_was_expected(verdict, expected, said):
+    assert against_expectation(verdict, expected) == said
 
 
 def test_a_statement_holds_or_fails():
@@ -64,12 +178,15 @@ def test_a_statement_holds_or_fails():
 
 def test_a_table_of_claims():
     ours = Reproduced(0.7, 0.01, "of 5 nulls")
-    table = check_claims([claim(reproduce=lambda _: ours, expected="differs", note="why")], None)
+    table = check_claims(
+        [claim(reproduce=lambda _: ours, expected="differs", note="why", **WITHIN)], None
+    )
     (row,) = table.to_dict("records")
     assert row == {
         "claim": "power", "statement": "Power is 0.8", "source": "table 1", "kind": "number",
-        "published": 0.8, "reproduced": 0.7, "mcse": 0.01, "verdict": "differs",
-        "expected": "differs", "detail": "of 5 nulls", "note": "why",
+        "published": 0.8, "reproduced": 0.7, "mcse": 0.01, "allowed": 0.01,
+        "verdict": "differs", "expected": "differs", "rival": "",
+        "detail": "of 5 nulls", "note": "why",
     }  # fmt: skip
 
 
@@ -79,7 +196,7 @@ def test_no_claims_are_an_empty_table_with_all_columns():
     assert {"claim", "verdict", "expected"} <= set(table)
 
 
-@pytest.mark.parametrize("error", [LookupError("k=9"), KeyError("k"), StudyError("no column")])
+@pytest.mark.parametrize("error", [LookupError("k=9"), StudyError("no column")])
 def test_what_a_smaller_run_leaves_out_is_no_data(error):
     def absent(_):
         raise error
@@ -88,6 +205,15 @@ def test_what_a_smaller_run_leaves_out_is_no_data(error):
     assert row["verdict"] == "no data"
     assert row["detail"] == f"not in this run: {error}"
     assert math.isnan(row["reproduced"])
+
+
+@pytest.mark.parametrize("error", [KeyError("covrage"), IndexError("out of bounds")])
+def test_a_mistake_in_a_claim_does_not_pass_for_a_smaller_run(error):
+    def mistaken(_):
+        raise error
+
+    (row,) = check_claims([claim(reproduce=mistaken)], None).to_dict("records")
+    assert row["detail"] == f"could not be computed: {type(error).__name__}: {error}"
 
 
 def test_a_claim_that_breaks_costs_no_other_and_says_so():
@@ -107,13 +233,28 @@ def test_a_plain_number_is_a_value_without_an_error_of_its_own(value):
     assert (row["reproduced"], row["mcse"], row["verdict"]) == (float(value), 0.0, "reproduced")
 
 
+@pytest.mark.parametrize(
+    ("published", "ours", "texts"),
+    [
+        (0.8, 0.8, ("0.8", "0.8")),
+        (0.93319, 0.93322, ("0.93319", "0.93322")),
+        (0.9, 0.900000004, ("0.9", "0.900000004")),
+        (0.5, 0.5 + 1e-15, ("0.5", "0.5")),
+        (0.5, math.nan, ("0.5", "–")),
+    ],
+)
+def test_what_differs_does_not_look_alike(published, ours, texts):
+    assert shown_beside("number", published, ours) == texts
+
+
 @pytest.mark.parametrize("value", [None, "0.8", (0.8, 0.1)])
 def test_what_is_no_number_is_said_in_one_line(value):
     (row,) = check_claims([claim(reproduce=lambda _: value)], None).to_dict("records")
     assert row["verdict"] == "no data"
     assert row["detail"] == (
-        f"could not be computed: TypeError: the claim 'power' gave {type(value).__name__}, which "
-        "is no number to hold against the published one: return Reproduced(value, mcse)."
+        f"could not be computed: TypeError: the claim 'power' gave value={value!r}, a "
+        f"{type(value).__name__}, which is no number to hold against the published one: return "
+        "Reproduced(value, mcse)."
     )
 
 
@@ -152,10 +293,49 @@ def test_a_limit_of_nothing_is_refused(n, rate):
         chance_limit(n, false_alarm=rate)
 
 
-def test_the_largest_deviation_is_held_against_chance():
-    fine = largest_deviation([0.50, 0.62], 0.5, 0.03)
-    assert fine == Reproduced(1.0, detail="largest deviation 4.00 MCSE")
-    assert largest_deviation([0.50, 0.63], 0.5, 0.03).value == 0
+def test_chance_reaches_further_where_errors_are_estimates():
+    reach = chance_reach(0.1, [1, 3, 50, 10**9], 4)
+    below = stats.norm.sf(chance_limit(4))
+    assert reach[0] == math.inf
+    np.testing.assert_allclose(reach[1:3], 0.1 * stats.t.isf(below, [2, 49]))
+    assert reach[3] == pytest.approx(0.1 * chance_limit(4))
+
+
+def test_matching_theory_is_being_within_a_margin_of_it_chance_included():
+    reach = chance_limit(2)
+    found = [0.50, 0.52]
+    assert reach * 0.01 < 0.05
+    fine = matches(found, 0.5, 0.01, margin=0.02 + reach * 0.01 + 1e-9)
+    assert fine.value == 1
+    assert fine.detail == "largest of 2 deviations 0.0200 of 0.06056 allowed (2.00 MCSE)"
+    with pytest.raises(TooFewReplicatesError):
+        matches(found, 0.5, 0.01, margin=0.02 + reach * 0.01 - 1e-9)
+    assert matches(found, 0.5, 0.001, margin=0.01).value == 0
+    assert matches([0.5, 0.5], 0.5, 0.0, margin=1e-9).value == 1
+
+
+def test_each_deviation_has_its_own_margin():
+    assert matches([0.5, 0.6], 0.5, 1e-4, margin=[0.01, 0.2]).value == 1
+    assert matches([0.5, 0.6], 0.5, 1e-4, margin=[0.2, 0.01]).value == 0
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+@pytest.mark.parametrize(
+    ("excess", "reach"),
+    [([0.2, 0.1], [0.3, 0.3]), ([0.2, -0.1], [0.3, 0.3]), ([-0.2, -0.1], [0.3, 0.3]), ([0.1], 0.3)],
+)
+def test_the_replicates_that_would_decide_a_statement(excess, reach, everywhere):
+    with pytest.raises(TooFewReplicatesError) as caught:
+        decided(excess, reach, "said", everywhere=everywhere)
+    times = caught.value.times
+    decided(excess, np.asarray(reach) / np.sqrt(times * 1.0001), "said", everywhere=everywhere)
+    with pytest.raises(TooFewReplicatesError):
+        decided(excess, np.asarray(reach) / np.sqrt(times * 0.99), "said", everywhere=everywhere)
+
+
+def test_too_few_replicates_reach_another_process_whole():
+    error = pickle.loads(pickle.dumps(TooFewReplicatesError("0.01 above", 4.0)))
+    assert (str(error), error.times) == ("too few replicates to tell (0.01 above)", 4.0)
 
 
 def test_everywhere_asks_for_all_cells_and_otherwise_one_is_enough():
@@ -178,33 +358,12 @@ def test_a_statement_holds_where_each_case_says_so(errors, value):
 def test_too_few_replicates_decide_nothing(errors):
     limit = chance_limit(len(errors))
     assert np.abs(errors).min() < limit
-    with pytest.raises(LookupError, match=r"replicates enough to decide \(said\)"):
+    with pytest.raises(LookupError, match=r"too few replicates to tell \(said\)"):
         decided(errors, limit, "said")
 
 
-@pytest.mark.parametrize(
-    ("value", "error", "n_rep", "is_settled"),
-    [
-        (0.051, 0.001, math.inf, True),  # within, with all of chance
-        (0.05, 0.002, math.inf, False),  # within, and chance reaches out
-        (0.06, 0.002, math.inf, False),  # outside, and chance reaches in
-        (0.07, 0.002, math.inf, True),  # outside, with all of chance
-        (0.07, 0.002, 4, False),  # Student's t of three degrees of freedom reaches further
-        (1.0, 0.0, 1, False),  # one replicate says nothing of its error
-    ],
-)
-def test_a_number_that_chance_could_turn_has_no_verdict(value, error, n_rep, is_settled):
-    found = Reproduced(value, error, n_rep=n_rep)
-    if is_settled:
-        assert settled(found, 0.05, 0.005) == found
-        return
-    with pytest.raises(LookupError, match="replicates enough to decide"):
-        settled(found, 0.05, 0.005)
-
-
 def test_two_hits_of_two_settle_nothing():
-    with pytest.raises(LookupError, match="replicates enough to decide"):
-        settled(share([True, True]), 1.0)
+    assert claim(1.0, difference=0.01).verdict(share([True, True])) == "too few replicates"
 
 
 def test_a_share_of_none_or_all_has_an_error():
@@ -225,10 +384,113 @@ def test_a_share_and_an_average_have_the_errors_of_a_loop():
     assert average(values) == (pytest.approx(mean), pytest.approx(error), "", 3)
 
 
-def test_a_share_of_nothing_is_no_data():
-    (row,) = check_claims([claim(reproduce=lambda _: share([]))], None).to_dict("records")
-    assert row["verdict"] == "no data"
+def test_equal_values_have_no_error_whatever_rounding_says_of_their_spread():
+    values = np.full(1000, 0.94)
+    assert values.std() > 0, "of floating-point numbers"
+    assert average(values).mcse == 0
+
+
+@pytest.mark.parametrize("given", [[], [math.nan]])
+@pytest.mark.parametrize("of", [share, average])
+def test_a_share_or_mean_of_nothing_has_too_few_replicates(of, given):
+    (row,) = check_claims([claim(reproduce=lambda _: of(given))], None).to_dict("records")
+    assert row["verdict"] == "too few replicates"
+
+
+def test_what_failed_is_no_hit_and_no_value():
+    assert share([math.nan, 1, 0, 0, 1, math.nan])[::3] == (0.5, 4)
+    assert average([math.nan, 1.0, 2.0, 6.0]) == average([1.0, 2.0, 6.0])
+
+
+# ---------------------------------------------------------------- little is known of little
+@pytest.mark.parametrize("n", [2, 10, 100, 500])
+@pytest.mark.parametrize("published", [0.0, 0.02, 0.5])
+def test_replicates_that_are_all_alike_decide_nothing_while_they_are_few(n, published):
+    ours = claim(published, difference=0.005)
+    for found in (Reproduced(0.0, 0.0, n_rep=n), average(np.zeros(n))):
+        assert ours.verdict(found) == "too few replicates"
+    assert ours.verdict(average(np.zeros(100_000))) == ("differs", "reproduced")[published == 0]
+    with pytest.raises(TooFewReplicatesError):
+        matches(0.0, published, 0.0, margin=0.005, n_rep=n)
+
+
+@pytest.mark.parametrize(("p", "n"), [(0.05, 100), (0.01, 500), (0.2, 20), (0.001, 10_000)])
+def test_a_true_share_is_wrongly_refuted_no_more_often_than_chance_allows(p, n):
+    """Exactly, over all numbers of hits; either side of three errors has 0.13%."""
+    hits = np.arange(n + 1)
+    ours = claim(p)
+    verdicts = [
+        ours.verdict(share(np.arange(n) < x)) for x in hits[stats.binom.pmf(hits, n, p) > 1e-9]
+    ]
+    mass = stats.binom.pmf(hits, n, p)
+    wrong = mass[mass > 1e-9][np.array(verdicts) == "differs"].sum()
+    assert wrong < 2 * stats.norm.sf(3)
+
+
+def test_shares_with_rare_hits_are_held_to_exact_intervals():
+    """One hit where three in ten thousand are expected is ten errors, and no refutation."""
+    with pytest.raises(TooFewReplicatesError):
+        shares_match([0.5, 0.0], [3e-4, 0.5], 2, margin=0.02)
+    assert shares_match([0.05, 0.9], [0.051, 0.9], 100_000, margin=0.01).value == 1
+    assert shares_match([0.05, 0.9], [0.08, 0.9], 100_000, margin=0.01).value == 0
+    low, high = shares_reach(0.03, 1000)
+    tail = 1e-4 / 2
+    assert stats.binom.sf(29, 1000, low) == pytest.approx(tail)
+    assert stats.binom.cdf(30, 1000, high) == pytest.approx(tail)
+
+
+# ---------------------------------------------------------------- exact facts, and nothing at all
+def test_exact_facts_need_no_margin():
+    assert matches(1.0, 1.0, 0.0, margin=0.0).value == 1
+    assert matches(0.1 + 0.2, 0.3, 0.0, margin=0.0).value == 1
+    assert matches(0.3001, 0.3, 0.0, margin=0.0).value == 0
+    assert decided(0.0, 0.0, "is not above 0").value == 0
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_what_is_said_of_no_cell_is_no_data(everywhere):
+    with pytest.raises(LookupError, match="a cell that the statement is about"):
+        decided([], [], "said", everywhere=everywhere)
+    with pytest.raises(LookupError, match="a cell that the statement is about"):
+        matches([], [], [], margin=1.0)
+
+
+# ---------------------------------------------------------------- what is no claim
+@pytest.mark.parametrize("name", ["rounding", "published_mcse", "tolerance", "difference"])
+@pytest.mark.parametrize("value", [-0.1, math.nan, math.inf, "0.1", None])
+def test_allowances_are_numbers_of_0_or_more(name, value):
+    with pytest.raises(StudyError, match=rf"has {name}=.*, with which no verdict means anything"):
+        claim(**{name: value})
+
+
+def test_a_statement_has_no_allowance():
+    with pytest.raises(StudyError, match=r"is a statement and has difference=0\.1: it holds"):
+        claim(True, difference=0.1)
+
+
+@pytest.mark.parametrize("published", [math.nan, math.inf, "0.5", None])
+def test_what_is_published_is_a_number(published):
+    with pytest.raises(StudyError, match="which nothing can be held against"):
+        claim(published)
+
+
+@pytest.mark.parametrize(
+    "ours",
+    [
+        Reproduced(np.array([0.5, 0.5])), Reproduced(None), Reproduced("x"), Reproduced(0.8, None),
+        Reproduced(0.8, -0.1), Reproduced(0.8, 0.1, detail=3),
+    ],
+)  # fmt: skip
+def test_what_is_no_reproduced_number_costs_no_other_claim(ours):
+    rival = Rival("a rival", lambda _: ours)
+    table = check_claims([claim(reproduce=lambda _: ours), claim(rival=rival)], None)
+    assert table["verdict"].tolist() == ["no data", "reproduced"]
+    assert table["detail"][0].startswith("could not be computed: TypeError: the claim 'power' gave")
+    assert table["rival"][1].startswith("a rival: no data (could not be computed")
 
 
 def test_a_row_of_the_summary_is_a_reproduced_number():
-    assert of_row({"estimate": 0.8, "mcse": 0.01}, "why") == Reproduced(0.8, 0.01, "why")
+    row = {"estimate": 0.8, "mcse": 0.01}
+    assert of_row(row, "why") == Reproduced(0.8, 0.01, "why")
+    assert of_row(row | {"n_rep": 50}) == Reproduced(0.8, 0.01, "", 50)
+    assert of_row(row | {"n_rep": 50, "n_given": 3}) == Reproduced(0.8, 0.01, "", 3)

@@ -26,9 +26,10 @@ class TestExperiments(ExperimentContracts):
 
     @pytest.fixture(scope="class")
     @classmethod
-    def results(cls, smoke_folder):
+    def results(cls, smoke_runs, experiment):
         """The folder into which the sweep over all experiments may have drawn already."""
-        return smoke_folder
+        with smoke_runs.alone([experiment]) as folder:
+            yield folder
 
 
 @pytest.mark.parametrize("name", experiment_names(ROOT))
@@ -151,7 +152,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simstudy import Claim, Study, grid, option
+from simstudy import Claim, Rival, Study, grid, option
 from simstudy.figures import measure_curves
 from simstudy.measures import bias, rejection_rate
 
@@ -190,16 +191,37 @@ def study(config):
     )
 '''
 
+RETURNED = '    return measure_curves(result.summary, x="n_obs", y="bias")'
+
+
+def with_layer(layer: str) -> tuple[str, str, str]:
+    """The flaw of a figure with a layer more, made as the figure is drawn and not before."""
+    drawn = f"    import plotnine as p9\n{RETURNED} + p9.{layer}"
+    return RETURNED, drawn, "test_its_figures_are_drawn_from_what_is_stored"
+
+
+def claims(declared):
+    """A change that gives the study a claim."""
+    before = "        figures="
+    return before, f'        claims=[Claim("c", "s", "t", {declared})],\n{before}'
+
+
 FLAWS = {
     "sound": (),
-    "sound_claim": (
-        '        figures=', '        claims=[Claim("c", "s", "t", lambda result: 1.0, 1)],\n'
-        '        figures=',
-    ),
+    "sound_claim": claims('lambda result: 1.0, 1, rival=Rival("r", lambda result: 2.0)'),
+    "sound_claim_that_differs": claims('lambda result: 2.0, 1, expected="differs"'),
     "claim_raises": (
-        '        figures=', '        claims=[Claim("c", "s", "t", lambda result: 1 / 0, 1)],\n'
-        '        figures=',
+        *claims('lambda result: 1 / 0, 1, rival=Rival("r", lambda result: 2.0)'),
         "test_every_claim_has_a_verdict",
+    ),
+    "claim_without_rival": (*claims("lambda result: 1.0, 1"), "test_every_claim_can_fall"),
+    "claim_that_its_rival_meets": (
+        *claims('lambda result: 1.0, 1, difference=2.0, rival=Rival("r", lambda result: 2.0)'),
+        "test_every_claim_can_fall",
+    ),
+    "rival_raises": (
+        *claims('lambda result: 1.0, 1, rival=Rival("r", lambda result: 1 / 0)'),
+        "test_every_claim_can_fall",
     ),
     "sound_with_failures": (
         '"above": x > 0}',
@@ -227,11 +249,13 @@ FLAWS = {
         '        return {"estimate": x',
         '        x = x + SEEN.setdefault("first", self.n_obs) / 1e9\n        return {"estimate": x',
         "test_a_fresh_process_draws_the_same",
+        "test_the_first_replicates_of_a_long_run_are_the_short_run",
     ),
     "process_id": (
         '        return {"estimate": x',
         '        import os\n        x = x + os.getpid() / 1e12\n        return {"estimate": x',
         "test_a_fresh_process_draws_the_same",
+        "test_the_first_replicates_of_a_long_run_are_the_short_run",
     ),
     "wrong_bias": ('"bias": 0.0', '"bias": 0.1', "test_its_exact_values_are_kept"),
     "figure_draws": (
@@ -280,6 +304,15 @@ FLAWS = {
         "    from pathlib import Path\n    list(Path(__file__).parent.iterdir())\n"
         "    return measure_curves(",
         "test_its_figures_are_drawn_from_what_is_stored",
+    ),
+    "figure_jitters": with_layer(
+        'geom_jitter(p9.aes("n_obs", "estimate"), result.summary, inherit_aes=False)'
+    ),
+    "figure_reads_late": with_layer(
+        "geom_blank(data=lambda frame: frame[: len(open(__file__).readline())])"
+    ),
+    "figure_runs_late": with_layer(
+        "geom_blank(data=lambda frame: frame[: len(study(Config()).run(50).n_rep)])"
     ),
     "own_generator": (
         'streams("data")', "np.random.default_rng(5)",

@@ -1,6 +1,7 @@
 """Grids: every combination once, in order, and nothing that was not meant."""
 
 import itertools
+import pickle
 import time
 from dataclasses import dataclass, field, make_dataclass
 
@@ -87,12 +88,26 @@ class Plain:
         (lambda: grid(Trial, k=[1, 1.0]), r"Trial\(k=1\) is in the grid twice"),
         (lambda: grid(Trial, k=[1], n_obs=[10, 10]), r"Trial\(k=1\) is in the grid twice"),
         (lambda: together(k=[1, 2], n_obs=[1]), "one to one, but the lengths differ.*'k': 2"),
+        (lambda: grid(Trial(1)), r"given the scenario Trial\(k=1.*not its class.*grid\(Trial, "),
+        (lambda: grid(Trial, 5), r"given 5 for no factor\. Write grid\(Trial, n=\[5, 10\]\)"),
+        (lambda: grid(Trial, {"k": [1]}), r"given {'k': \[1\]} for no factor"),
         (lambda: grid(Plain, k=[1]), "Plain is not a dataclass.*Put @dataclass"),
     ],
 )
 def test_refuses(make, says):
     with pytest.raises(DesignError, match=says):
         make()
+
+
+def test_a_grid_is_shown_in_one_line_and_is_a_list():
+    made = grid(Trial, k=range(9), n_obs=[10, 20], dgp=Normal(0.25))
+    assert repr(made) == (
+        "<18 scenarios of Trial: k = 0, 1, 2, 3, 4, ... (9 values); n_obs = 10, 20; "
+        "dgp = Normal(mean=0.25); tail = left>"
+    )
+    assert made == list(made)
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert isinstance(made + made[:1], list)
 
 
 def test_a_factor_that_is_not_for_the_constructor_is_not_asked_for():

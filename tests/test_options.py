@@ -1,13 +1,15 @@
 """Settings: typed, in range, and refused in one line that says what would work."""
 
 import textwrap
-from dataclasses import dataclass, field
+import typing
+from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
 
 import pytest
 
+from simstudy.annotations import shown
 from simstudy.errors import ConfigError
-from simstudy.options import Option, build, check, option, published
+from simstudy.options import Option, build, check, in_words, option, published
 
 ALPHA = {"above": 0, "below": 1}
 
@@ -21,6 +23,7 @@ class Settings:
     draws: str = option("what is drawn", default="raw", one_of=("raw", "sufficient"))
     n_jobs: int | None = option("workers", at_least=1)
     figures: bool = option("draw them", default=True)
+    title: str | None = option("on top")
     loose: dict = field(default_factory=dict)
 
 
@@ -45,6 +48,7 @@ def refusal(**values) -> str:
         ({"n_jobs": None}, None),
         ({"n_jobs": 4}, 4),
         ({"figures": False}, False),
+        ({"title": "1"}, "1"),
     ],
     ids=str,
 )
@@ -104,6 +108,34 @@ def test_good_values_come_out_as_their_declared_type(given, is_now):
             "figures=yes: allowed is true or false (draw them); nearest that works: figures=true",
         ),
         ({"n_ob": 3}, "n_ob is not a setting; did you mean 'n_obs'?"),
+        (
+            {"n_obs": "5"},
+            "n_obs='5': allowed is a whole number at least 1 (observations); "
+            "nearest that works: n_obs=5",
+        ),
+        (
+            {"figures": "true"},
+            "figures='true': allowed is true or false (draw them); nearest that works: "
+            "figures=true",
+        ),
+        (
+            {"sizes": ["10", 0, 7, "many"]},
+            "sizes=['10',0,7,many]: allowed is a whole number at least 1 (sample sizes); "
+            "nearest that works: sizes=[10,1,7,10]",
+        ),
+        (
+            {"k": float("inf")},
+            "k=inf: allowed is a number at least -30 and at most 30 (standard errors); "
+            "nearest that works: k=30",
+        ),
+        (
+            {"alpha": [0]},
+            "alpha=[0]: allowed is a number above 0 and below 1 (size of the test); "
+            "nearest that works: alpha=[0.05]",
+        ),
+        ({"N_OBS": 3}, "N_OBS is not a setting; did you mean 'n_obs'?"),
+        ({"title": 1}, "title=1: allowed is text (on top); nearest that works: title='1'"),
+        ({"title": {}}, "title={}: allowed is text (on top)"),
     ],
     ids=str,
 )  # fmt: skip
@@ -139,6 +171,65 @@ def test_what_is_said_to_work_does_or_brings_the_next_refusal_nearer(given, name
         else:
             return
     pytest.fail(f"{given} is still refused")
+
+
+@dataclass
+class Annotations:
+    """Every way to say what a setting may be."""
+
+    limits: list[float | None] = option("upper limits", default=[1.0], above=0)
+    sizes: list[int] | None = option("sample sizes", at_least=1)
+    n_jobs: typing.Optional[int] = option("workers", at_least=1)  # noqa: UP045
+    mixed: int | str = option("of several types the first", default=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "is_now"),
+    [
+        ({"limits": [2, None]}, [2.0, None]),
+        ({"limits": None}, [None]),
+        ({"sizes": None}, None),
+        ({"sizes": [3]}, [3]),
+        ({"n_jobs": None}, None),
+        ({"n_jobs": 2.0}, 2),
+    ],
+    ids=str,
+)
+def test_none_may_stand_where_the_annotation_says_so(given, is_now):
+    (name,) = given
+    assert getattr(build(Annotations, given), name) == is_now
+
+
+def test_a_member_that_may_be_none_is_held_against_its_type_otherwise():
+    for given, text in (
+        ({"limits": [None, -1]}, "limits=[null,-1]: allowed is a number above 0 (upper limits); "
+         "nearest that works: limits=[null,1]"),
+        ({"sizes": [None]}, "sizes=[null]: allowed is a whole number at least 1 (sample sizes)"),
+        ({"sizes": []}, "sizes=[]: an empty list leaves nothing to simulate; allowed: one value "
+         "or more"),
+        ({"mixed": "a"}, "mixed=a: allowed is a whole number"),
+    ):  # fmt: skip
+        with pytest.raises(ConfigError) as error:
+            build(Annotations, given)
+        assert str(error.value).startswith(text)
+
+
+@pytest.mark.parametrize("hint", [dict, tuple[int, ...], typing.Any, list[list[int]], complex])
+def test_an_annotation_that_no_setting_can_be_held_against_is_named(hint):
+    config = make_dataclass("Config", [("odd", hint, option("a help", default=1))])
+    said = r"^the option odd is annotated .*: write int, float, bool or str, a list of these"
+    with pytest.raises(ConfigError, match=said):
+        check(config())
+    with pytest.raises(ConfigError, match=said):
+        in_words(config)
+
+
+def test_a_value_is_written_so_that_it_is_read_as_what_it_is():
+    for value, text in (
+        (None, "null"), (True, "true"), (0.5, "0.5"), ("a/b", "a/b"), ("1e3", "'1e3'"),
+        ("null", "'null'"), ("", "''"), ("a,b", "'a,b'"), (["1", 1], "['1',1]"),
+    ):  # fmt: skip
+        assert shown(value) == text
 
 
 def test_the_prefix_of_the_command_line_is_in_key_and_advice():

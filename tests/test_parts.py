@@ -32,7 +32,6 @@ def test_the_examples_run_in_order(tmp_path, monkeypatch):
     for code in examples():
         exec(compile(code, "docs/parts.md", "exec"), vars(module))
     assert len(examples()) > 8
-    assert (tmp_path / "results" / "location" / "cells.parquet").exists()
 
 
 @pytest.mark.parametrize("protocol", [Backend, Files], ids=lambda protocol: protocol.__name__)
@@ -46,10 +45,3 @@ def test_a_protocol_is_shown_as_it_is(protocol):
     for name, parameters in said.items():
         expected = list(inspect.signature(asked[name]).parameters)
         assert re.findall(r"(?:^|, )\*?(\w+)", parameters.split("[")[0]) == expected
-
-
-@pytest.mark.parametrize("language", ["py", "sql", "r"])
-def test_other_readers_name_the_files_that_the_example_wrote(language):
-    (shown,) = blocks(language)
-    for name in ("location/", "replicates", "scenarios.parquet", "cells.parquet"):
-        assert name in shown

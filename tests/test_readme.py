@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
+from simstudy.cli.batch import batch_script
 from simstudy.cli.compose import read_requests
+from simstudy.cli.overrides import readable
 from simstudy.cli.project import Project
-from simstudy.cli.verbs import VERBS, is_word, open_key, split_verb
+from simstudy.cli.summarize_file import names_file, read_arguments
+from simstudy.cli.verbs import VERBS, is_word, split_verb
 from tests.cli.projects import contracts, write
 from tests.support import command_line
 
@@ -93,8 +96,12 @@ def test_every_command_of_the_readme_is_accepted(monkeypatch):
     project = Project(ROOT, "python run.py")
     for arguments in commands():
         verb, rest = split_verb(project, arguments)
-        if verb not in ("apply", "list", "new", "status"):
-            overrides = [open_key(text) for text in rest if not is_word(text)]
+        if verb == "batch":
+            assert batch_script(project, rest[: rest.index(">")] if ">" in rest else rest)
+        elif verb == "summarize" and names_file(rest):
+            assert read_arguments(rest)
+        elif verb not in ("apply", "list", "new", "status"):
+            overrides = readable([text for text in rest if not is_word(text)], project)
             assert read_requests(overrides, project), arguments
 
 

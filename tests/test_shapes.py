@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from simstudy import shapes
-from simstudy.stats.models.risk import folded_normal_mean
+from simstudy.stats.classifier.bootstrap_bounds import corrected_level
 from tests.test_imports import imported_by
 
 
@@ -15,13 +15,13 @@ def test_here_they_are_those_of_jaxtyping(name):
 
 
 def test_here_arrays_of_other_shapes_are_refused():
-    with pytest.raises(jaxtyping.TypeCheckError, match="shape"):
-        folded_normal_mean(np.zeros(3), np.ones(1))
+    with pytest.raises(jaxtyping.TypeCheckError, match="rep=3"):
+        corrected_level(np.zeros(3), np.ones(1), 0.1)
 
 
 def test_in_a_run_nothing_is_checked():
     code = (
         "import numpy as np; from simstudy.stats.models.risk import folded_normal_mean as mean; "
-        "assert mean.__annotations__['return'] is np.ndarray; mean(np.zeros(3), np.ones(1))"
+        "assert mean.__annotations__['return'].__origin__ is np.ndarray; mean([0.0], [1])"
     )
     assert imported_by(code, ("jaxtyping",)) == []

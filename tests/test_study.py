@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from simstudy.claims import Claim
 from simstudy.design import grid, scenario_key
 from simstudy.engine.block import Address
 from simstudy.engine.refusals import check_n_rep
@@ -36,13 +37,64 @@ SCENARIOS = grid(toy.Mean, n_obs=[3])
         ({"axes": {"method": ("a,b",)}}, r"axis labels \['a,b'\] name columns: leave out brackets"),
         ({"axes": {"method": ("a[",)}}, "leave out brackets and commas"),
         ({"on_failure": "ignore"}, "on_failure='ignore': say"),
+        ({"claims": [Claim("c", "s", "t", float, 1)] * 2}, "two claims are named 'c': tables"),
         ({"measures": [mean("x"), mean("x")]}, "two measures are named 'mean"),
+        ({"axes": {"k": (1, 2)}}, r"axes\['k'\]=\(1, 2\) is no collection of names: give a tuple"),
+        ({"axes": {"k": "ab"}}, r"axes\['k'\]='ab' is no collection of .*axes\['k'\]=\('ab',\)"),
+        ({"axes": ("m",)}, r"axes=\('m',\) has no names: give a dict"),
+        (
+            {"measures": mean("x")},
+            r"measures is a Measure, and no list: put it into brackets.* measures=\[mean\('x'\)\]",
+        ),
+        ({"measures": [mean]}, r"function mean, .* makes one: call it, as in \[mean\('column'\)\]"),
+        ({"measures": mean}, r"measures is the function mean, which is no Measure but makes one"),
+        ({"measures": ["tail_miss"]}, "name 'tail_miss' in it.*'truth', side='side'"),
+        ({"measures": ["coverge"]}, r"has 'coverge' in it, which is no Measure: .*\[mean\('x'\)\]"),
+        ({"measures": "bias"}, r"measures is 'bias', and no list: give one, such as \[mean"),
+        ({"scenarios": SCENARIOS[0]}, r"scenarios is a Scenario, and no list.*=\[Mean\("),
+        ({"scenarios": [toy.Mean]}, r"the class Mean, which is no Scenario .*grid\(Mean, \.\.\.\)"),
+        ({"scenarios": toy.Mean}, r"scenarios is the class Mean, which is no Scenario but makes"),
+        ({"scenarios": "Mean"}, "scenarios is 'Mean', and no list: give one, such as"),
+        ({"name": 5}, "the study's name is 5, and a folder is named by it: give a text"),
+        ({"name": SCENARIOS, "scenarios": "a"}, "name is <.* of Mean.*scenarios after it"),
+        ({"measures": None}, "measures is None, and no list: give one, such as"),
+        ({"claims": ["a"]}, "claims has 'a' in it, which is no Claim"),
+        ({"figures": [1]}, r"figures=\[1\] has no names: give a dict"),
+        ({"figures": {"a": 1}}, "figure 'a' is 1: give under a name a function of the result"),
+        ({"block_size": "10"}, "block_size='10': a block holds a whole number of replicates"),
+        ({"block_size": 2.5}, r"block_size=2\.5: a block holds a whole number of replicates"),
+        ({"common": "n_obs"}, r"common='n_obs' is no collection of names: .*common=\('n_obs',\)"),
+        ({"readings": {"n_ops": {0: "∞"}}}, "readings names 'n_ops', .* did you mean 'n_obs'"),
+        ({"readings": {"n_obs": "∞"}}, r"readings\['n_obs'\] is '∞': tables show a text in the"),
+        ({"readings": {"n_obs": {0: 1}}}, r"readings\['n_obs'\] is {0: 1}: tables show a text"),
+        ({"common": ("n_ops",)}, "common names 'n_ops', which is no factor .*did you mean 'n_obs'"),
+        ({"may_be_missing": "x"}, r"may_be_missing='x' is no collection of names.*=\('x',\)"),
+        ({"worst": "x"}, "worst='x' has no names: give a dict"),
     ],
     ids=lambda value: value if isinstance(value, str) else ",".join(value),
 )
 def test_a_study_refuses(changes, says):
     with pytest.raises(StudyError, match=says):
         Study(**{"name": "toy", "scenarios": SCENARIOS, **changes})
+
+
+def test_a_refusal_of_a_kind_is_one_bounded_line():
+    with pytest.raises(StudyError) as refused:
+        Study("toy", "a\n" * 5000)
+    assert len(str(refused.value).splitlines()) == 1
+    assert len(str(refused.value)) < 2300
+
+
+def test_a_study_is_shown_in_a_few_lines():
+    lines = repr(toy.study(range(3, 40))).splitlines()
+    assert lines[:2] == [
+        "Study toy: 37 scenarios of Mean",
+        "  n_obs = 3, 4, 5, 6, 7, ... (37 values); truth = 0.0",
+    ]
+    assert lines[2:] == [
+        "  measures: bias, coverage, empirical_se",
+        "  200 replicates of each scenario, in blocks of 50",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -89,6 +141,12 @@ def test_a_seed_is_the_same_number_of_any_kind():
         ({"keep": "all"}, "keep='all': there is replicates, summary"),
         ({"keep": "summary", "n_rep": 70}, "only whole blocks of 50 .* works: n_rep=100"),
         ({"n_rep": 0}, "n_rep=0: allowed is a whole number at least 1"),
+        ({"workers": 2}, r"workers=2: say Workers\(n_jobs=2\) for two of them"),
+        ({"precision": 0.1}, r"precision=0\.1: nobody says of which measure: give a dict"),
+        ({"shard": "1/2"}, r"shard='1/2': allowed is \(i, n\), two whole numbers with 1 <= i <= n"),
+        ({"weights": 3}, "weights=3: give a dict with what a block costs by scenario key"),
+        ({"shard": (0, 0)}, r"shard=\(0, 0\): allowed is \(i, n\), two whole numbers"),
+        ({"shard": (3, 2)}, r"shard=\(3, 2\): allowed is \(i, n\), two whole numbers"),
     ],
     ids=str,
 )
@@ -102,6 +160,8 @@ def test_a_run_refuses(asked, says):
     [
         ({"backend": "gpu"}, "backend=gpu: no such backend.*there is: auto, dask, inline, loky"),
         ({"n_jobs": 0}, "n_jobs=0: work needs at least one worker"),
+        ({"n_jobs": True}, "n_jobs=True: workers are counted in whole numbers"),
+        ({"n_jobs": 2.5}, r"n_jobs=2\.5: workers are counted in whole numbers"),
     ],
     ids=str,
 )
@@ -263,8 +323,14 @@ def test_a_failed_replicate_raises_again_under_replay():
     assert len(failures) > 1
     for address, error in zip(failures["address"], failures["error"], strict=True):
         with pytest.raises(ArithmeticError) as raised:
-            study.replay(Address.parse(address))
+            study.replay(address)
         assert error == f"ArithmeticError: {raised.value}"
+
+
+@pytest.mark.parametrize("address", ["here", 5])
+def test_an_address_that_is_none(address):
+    with pytest.raises(StudyError, match=f"'{address}' is not the address of a replicate"):
+        toy.study((3,)).replay(address)
 
 
 def test_an_address_of_another_study_is_refused():

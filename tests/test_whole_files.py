@@ -6,7 +6,15 @@ import stat
 
 import pytest
 
-from simstudy.whole_files import read_json, write_bytes, write_json, write_whole
+from simstudy.remote.paths import BEING_WRITTEN
+from simstudy.whole_files import (
+    forget_own,
+    forget_unfinished,
+    read_json,
+    write_bytes,
+    write_json,
+    write_whole,
+)
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -73,3 +81,40 @@ def test_a_name_may_follow_from_the_content(tmp_path):
     assert write_whole(tmp_path, fill) == tmp_path / "abc"
     assert (tmp_path / "abc").read_bytes() == b"abc"
     assert (tmp_path / "abc").stat().st_mode & 0o777 == 0o644
+
+
+# ---------------------------------------------------------------- left behind
+def test_what_a_process_that_has_gone_left_half_written_is_taken_away(tmp_path):
+    child = os.fork()
+    if not child:
+        write_whole(tmp_path, lambda _: os._exit(9))
+    os.waitpid(child, 0)
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(BEING_WRITTEN)
+    forget_unfinished(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_somebody_may_still_write_is_left_alone(tmp_path):
+    elsewhere = tmp_path / f"{BEING_WRITTEN}00000000-1-x"
+    elsewhere.touch()
+
+    def fill(_):
+        forget_unfinished(tmp_path)
+        return "whole"
+
+    write_whole(tmp_path, fill)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [elsewhere.name, "whole"]
+    os.utime(elsewhere, (0, 0))
+    forget_unfinished(tmp_path)
+    assert not elsewhere.exists()
+
+
+def test_a_process_that_ends_now_takes_away_what_it_writes(tmp_path):
+    def fill(_):
+        forget_own()
+        assert list(tmp_path.iterdir()) == []
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path, fill)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from simstudy.analysis.result import Result
-from simstudy.figures import captions, colors_of, in_order, measure_curves, rows_like, theme
+from simstudy.figures import (
+    captions,
+    colors_of,
+    in_order,
+    measure_curves,
+    palette,
+    rows_like,
+    theme,
+)
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.shapes import Float, Int
@@ -38,7 +47,7 @@ METHOD_WORDS = {
     "mcnemar_mid_p": "McNemar, mid-p",
     "paired_z": "paired z",
 }
-COLORS = colors_of(METHOD_WORDS.values())
+COLORS = colors_of(METHOD_WORDS.values()) | {METHOD_WORDS["mcnemar_mid_p"]: palette.GREEN}
 SIGMAS = ("document", "known", "estimated")
 EXACT_TESTS = ("estimated", "fisher", "fisher_mid_p", "boschloo", "z_pooled")
 AT_OR_BELOW = ("document", "rounded", "rounded_strict")
@@ -47,6 +56,7 @@ POINTS = 100.0  # of accuracy, the document's scale
 TARGETS = (10.0, 5.0, 2.0, 1.0)  # effects to be detected, in points
 FIRST_SIZE = 32  # from which the document doubles
 SHARE = "share of checks that fail"
+WIDE = 1.7  # of a line that another of 0.7 lies on
 
 
 # ---------------------------------------------------------------- what is drawn
@@ -160,9 +170,11 @@ def hypotheses_figure(result: Result) -> ggplot:
         + p9.geom_vline(xintercept=gamma, linetype="dashed", color=theme.INK)
         + p9.annotate("segment", x=-theta, xend=0, y=1.06 * top, yend=1.06 * top, color=theme.INK,
                       arrow=p9.arrow(ends="both", length=0.08))
+        + p9.annotate("segment", x=gamma - 0.6 * error, xend=gamma - 0.25 * error, y=0.165 * top,
+                      yend=0.06 * top, color=theme.INK, size=0.4)
         + _words(_marks(gamma, theta, error, top, first))
         + p9.scale_color_manual(values=[theme.BLUE, theme.VERMILLION], name=" ")
-        + p9.scale_y_continuous(limits=(0, 1.16 * top), breaks=[])
+        + p9.scale_y_continuous(limits=(0, 1.24 * top), breaks=[])
         + theme.theme_study()
         + captions.titles(
             f"A drawing of the document's formulas, in which nothing is simulated: α = "
@@ -170,8 +182,7 @@ def hypotheses_figure(result: Result) -> ggplot:
             "Vermillion area: β. Dashed: the threshold γ.",
             x="check less reference, points of accuracy",
             y="density",
-            size=(7.6, 4.2),
-            legend_on_top=True,
+            size=(theme.FULL_WIDTH, 4.2),
         )
     )  # fmt: skip
 
@@ -189,9 +200,9 @@ def _marks(
     return pd.DataFrame(
         [
             (gamma + 0.08 * error, 1.11 * top, f"θ = {theta:.2f}"),
-            (gamma + 0.08 * error, 0.99 * top, f"γ - x̄ = {gamma:.2f}"),
-            (gamma - 1.5 * error, 0.1 * top, f"α = {about.alpha:g}"),
-            (gamma + 0.08 * error, 0.1 * top, f"β = {about.beta:g}"),
+            (gamma + 0.08 * error, 1.19 * top, f"γ − x̄ = −{abs(gamma):.2f}"),
+            (gamma - 1.4 * error, 0.2 * top, f"α = {about.alpha:g}"),
+            (gamma + 0.08 * error, 0.05 * top, f"β = {about.beta:g}"),
         ],
         columns=["x", "density", "words"],
     )
@@ -221,7 +232,7 @@ def sizes_figure(result: Result) -> ggplot:
                        nudge_x=0.06, color=theme.INK)
         + p9.scale_x_log10(breaks=[32, 128, 512, 2048, 8192, 32768],
                            labels=["32", "128", "512", "2,048", "8,192", "32,768"],
-                           expand=(0.02, 0, 0.36, 0))
+                           expand=(0.02, 0, 0.46, 0))
         + p9.scale_y_log10(breaks=[1, 2, 5, 10, 20, 30], labels=["1", "2", "5", "10", "20", "30"])
         + theme.theme_study()
         + captions.titles(
@@ -231,7 +242,7 @@ def sizes_figure(result: Result) -> ggplot:
             "number that doubling takes.",
             x="prompts n of the reference, and of the check (log scale)",
             y="detectable effect θ, points of accuracy (log scale)",
-            size=(7.6, 4.6),
+            size=(theme.FULL_WIDTH, 4.6),
         )
     )  # fmt: skip
 
@@ -262,14 +273,14 @@ def reference_figure(result: Result) -> ggplot:
     finer = _with_words(finer, ["document"], result)
     figure = _panels(rows, finer.drop(columns="effect"), x="luck", panel="n", methods=["document"])
     said = captions.titles(
-        "Accuracy 1/2, where σ = 1/2 is true. Blue: exact, by enumeration. Vermillion: the normal "
-        "approximation Φ(√2 Φ⁻¹(α) + δ), and with θ in it. "
+        "Accuracy 1/2, where σ = 1/2 is true. Solid, blue: exact, by enumeration. Dashes and dots, "
+        "vermillion: the normal approximation Φ(√2 Φ⁻¹(α) + δ), and with θ in it. "
         f"{captions.BARS} Dashed: asked for. In the panels: the simulated average over references "
         "(one Monte Carlo standard error).",
         captions.replicates_in_words(rows),
         x="luck of the reference δ: its distance above the truth, in its own standard errors",
         y=SHARE,
-        size=(8.6, 6.2),
+        size=(theme.FULL_WIDTH, 6.2),
     )
     own = _formula_and_averages(result, kept)
     return figure + own + said + p9.theme(legend_position="none")
@@ -278,17 +289,43 @@ def reference_figure(result: Result) -> ggplot:
 def _formula_and_averages(result: Result, kept: Sequence[AccuracyCheck]) -> list[Any]:
     """The normal approximation as a line, and in words what references average to."""
     cells = _each_n_and_effect(kept)
-    formula = pd.concat(_by_formula(check) for check in cells)
+    formula = pd.concat(_by_formula(check, np.linspace(-3, 3, 121)) for check in cells)
     average = pd.concat(_averages(result, check) for check in cells)
     formula, average = (
         _as_panels(_with_words(rows, ["document"], result)) for rows in (formula, average)
     )
     line, words = p9.aes("luck", "exact"), p9.aes("luck", "estimate", label="words")
-    corner = {"ha": "left", "va": "top", "size": 8, "color": theme.INK}
+    corner = {"va": "top", "size": 8, "color": theme.INK, "inherit_aes": False}
     return [
-        p9.geom_line(line, formula, inherit_aes=False, color=theme.VERMILLION, size=0.6),
-        p9.geom_text(words, average, inherit_aes=False, **corner),
+        p9.geom_line(
+            line, formula, inherit_aes=False, color=theme.VERMILLION, size=0.7, linetype="dashdot"
+        ),
+        p9.geom_text(words, average[average["effect"] == 0], ha="left", **corner),
+        p9.geom_text(words, average[average["effect"] != 0], ha="right", **corner),
+        *_beside_curves(cells, result),
     ]
+
+
+def _beside_curves(cells: Sequence[AccuracyCheck], result: Result) -> list[Any]:
+    """Both curves named where they are furthest apart: the upper on its left, the other right."""
+    exact = pd.concat(map(_given_each_count, cells), ignore_index=True)
+    formula = pd.concat(_by_formula(each, _lucks(exact, each)) for each in cells)
+    gap = exact["exact"] - formula["exact"].to_numpy()
+    at = int(gap.abs().argmax())
+    names = ["exact", "normal approximation"][:: 1 if gap[at] > 0 else -1]
+    heights = sorted([exact["exact"][at], exact["exact"][at] - gap[at]], reverse=True)
+    place = pd.concat([exact.loc[[at]]] * 2).assign(words=names, exact=heights)
+    place = _as_panels(_with_words(place, ["document"], result))
+    look = {"size": 8, "color": theme.INK, "inherit_aes": False}
+    label = p9.aes("luck", "exact", label="words")
+    return [
+        p9.geom_text(label, place[:1], ha="right", nudge_x=-0.15, **look),
+        p9.geom_text(label, place[1:], ha="left", va="top", nudge_x=0.15, nudge_y=-0.02, **look),
+    ]
+
+
+def _lucks(rows: pd.DataFrame, about: AccuracyCheck) -> Float[np.ndarray, " luck"]:
+    return rows.loc[(rows["n"] == about.n) & (rows["effect"] == about.effect), "luck"].to_numpy()
 
 
 def _each_n_and_effect(scenarios: Iterable[AccuracyCheck]) -> list[AccuracyCheck]:
@@ -306,9 +343,8 @@ def _given_each_count(about: AccuracyCheck) -> pd.DataFrame:
                          "method": "document"})  # fmt: skip
 
 
-def _by_formula(about: AccuracyCheck) -> pd.DataFrame:
+def _by_formula(about: AccuracyCheck, luck: Float[np.ndarray, " luck"]) -> pd.DataFrame:
     """The normal approximation; an effect moves it as luck does."""
-    luck = np.linspace(-3, 3, 121)
     shift = about.effect * about.theta * np.sqrt(about.n) / LARGEST_SIGMA
     share = design.level_given_reference(about.alpha, luck + shift)
     return pd.DataFrame({"n": about.n, "effect": about.effect, "luck": luck, "exact": share,
@@ -316,14 +352,14 @@ def _by_formula(about: AccuracyCheck) -> pd.DataFrame:
 
 
 def _averages(result: Result, about: AccuracyCheck) -> pd.DataFrame:
-    """Words for the share averaged over references, under the upper edge of its panel."""
+    """Words for the share averaged over references, in the corner that no curve comes to."""
     factors = {"n": about.n, "accuracy": about.accuracy, "effect": about.effect}
     row = result.value(
         "rejection_rate", method="document", correlation=0.0, quantile=0.0, **factors
     )
     words = f"average over references\n{row['estimate']:.4f} ({row['mcse']:.4f})"
-    top = 1.0 if about.effect else 0.5
-    return pd.DataFrame([{"n": about.n, "effect": about.effect, "luck": -3.0, "estimate": top,
+    luck, top = (3.0, 0.25) if about.effect else (-3.0, 0.5)
+    return pd.DataFrame([{"n": about.n, "effect": about.effect, "luck": luck, "estimate": top,
                           "words": words, "method": "document"}])  # fmt: skip
 
 
@@ -353,8 +389,7 @@ def pairing_figure(result: Result) -> ggplot:
         captions.replicates_in_words(rows),
         x="correlation of the two scores of a prompt",
         y=SHARE,
-        size=(8.6, 6.4),
-        legend_on_top=True,
+        size=(theme.FULL_WIDTH, 6.4),
     )
 
 
@@ -392,8 +427,7 @@ def _by_accuracy(result: Result, methods: Sequence[str], n_place: int, says: str
         captions.replicates_in_words(rows),
         x="true accuracy of the reference",
         y=SHARE,
-        size=(9.6, 6.2),
-        legend_on_top=True,
+        size=(theme.FULL_WIDTH, 6.2),
     )
 
 
@@ -407,16 +441,28 @@ def lattice_figure(result: Result) -> ggplot:
     finer = pd.concat(_at_or_below(replace(each, n=n)) for each in cells for n in sizes)
     finer = _with_words(finer, AT_OR_BELOW, result).drop(columns="effect").sort_values("n")
     figure = _panels(rows, finer, x="n", methods=AT_OR_BELOW, log_x=True)
-    return figure + captions.titles(
-        "Accuracy 1/2. As computed, γ never falls on a number of right answers: to fail at it or "
-        "only below is the same. Rounded to such a number, it is not. "
+    return _document_beneath(figure, finer) + captions.titles(
+        "Accuracy 1/2. As computed, γ never falls on a number of right answers, so checks that "
+        "fail at γ and checks that fail only below it are the same. Once γ is rounded to a number "
+        "of right answers they differ. Wide blue line: the document's γ, as computed; at each n "
+        "one of the others lies on it. "
         f"{captions.BARS} Solid lines: exact, at every n. Dashed: asked for.",
         captions.replicates_in_words(rows),
         x="prompts n (log scale)",
         y=SHARE,
-        size=(7.6, 6.0),
-        legend_on_top=True,
+        size=(theme.FULL_WIDTH, 6.0),
     )
+
+
+def _document_beneath(figure: ggplot, finer: pd.DataFrame) -> ggplot:
+    """The figure with a wide line below all others: the document's, which they would cover."""
+    lines = finer[finer["method"] == METHOD_WORDS["document"]].assign(
+        rows=lambda at: at["question"]
+    )
+    beneath = deepcopy(figure)
+    wide = {"color": COLORS[METHOD_WORDS["document"]], "size": WIDE, "inherit_aes": False}
+    beneath.layers.insert(0, p9.geom_line(p9.aes("n", "exact"), lines, **wide).to_layer())
+    return beneath
 
 
 def _at_or_below(about: AccuracyCheck) -> pd.DataFrame:
@@ -460,7 +506,7 @@ def savings_figure(result: Result) -> ggplot:
             "exact power of McNemar's test, mid-p. Nothing is simulated.",
             x="correlation of the two scores of a prompt",
             y="prompts n",
-            size=(7.6, 3.9),
+            size=(theme.FULL_WIDTH, 3.9),
         )
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,15 @@ from simstudy.dgps.prompts import (
     PerplexityScores,
     ScoreDistribution,
 )
-from simstudy.figures import caption, captions, colors_of, in_order, measure_curves, with_labels
+from simstudy.figures import (
+    caption,
+    captions,
+    colors_of,
+    in_order,
+    measure_curves,
+    theme,
+    with_labels,
+)
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.stats.accuracy.design import (
@@ -59,9 +66,11 @@ def sigma_figure(result: Result) -> ggplot:
     """Type-I error and power by n and distribution, for each treatment of σ."""
     rows = _redrawn(result, SIGMA)
     rows = rows[rows["correlation"] == 0]
-    size = "scores in each run, n"
+    size = "scores in each run, n (log scale)"
     figure = _by_rate(rows, "n", SIGMA, log_x=True)
-    return figure + captions.titles(x=size, y="share of checks that fail", size=(11, 6.4))
+    return figure + captions.titles(
+        x=size, y="share of checks that fail", size=(theme.FULL_WIDTH, 6.4)
+    )
 
 
 def pairing_figure(result: Result) -> ggplot:
@@ -70,18 +79,15 @@ def pairing_figure(result: Result) -> ggplot:
     rows = _redrawn(result, PAIRED)
     rows = rows[rows["n"] == n]
     theory = _normal_theory(rows, n, result.plan.scenarios[0])
-    figure = _by_rate(rows, "correlation", PAIRED, exact=theory)
-    _name_lines(figure)
-    words = p9.labs(caption=caption(NORMAL_THEORY, _without_lines(figure)))
+    figure = _by_rate(rows, "correlation", PAIRED, exact=theory, joined=False)
+    hidden = (
+        "At correlation 0 z hides paired z, and Student's t paired t; where z and t agree, z hides "
+        "Student's t, and paired z paired t."
+    )
+    words = p9.labs(caption=caption(NORMAL_THEORY, _without_lines(figure), hidden))
     title = f"correlation of the two scores of a prompt, n = {n}"
-    size = captions.titles(x=title, y="share of checks that fail", size=(11, 6.4))
+    size = captions.titles(x=title, y="share of checks that fail", size=(theme.FULL_WIDTH, 6.4))
     return figure + size + words + _at_correlations(rows)
-
-
-def _name_lines(figure: ggplot) -> None:
-    """Words for the key of the lines, which are exact for normal scores alone."""
-    lines: Any = figure.scales.get_scales("linetype")
-    lines.labels = ["normal theory", "simulated"]
 
 
 def _normal_theory(rows: pd.DataFrame, n: int, about: ScoreCheck) -> pd.DataFrame:
@@ -109,7 +115,8 @@ def _normal_theory(rows: pd.DataFrame, n: int, about: ScoreCheck) -> pd.DataFram
 
 def _at_correlations(rows: pd.DataFrame) -> object:
     places = sorted(rows["correlation"].unique())
-    return p9.scale_x_continuous(breaks=places, labels=[f"{place:g}" for place in places])
+    upright = p9.theme(axis_text_x=p9.element_text(angle=90))  # 0.8 and 0.95 would touch
+    return [p9.scale_x_continuous(breaks=places, labels=[f"{at:g}" for at in places]), upright]
 
 
 def saving_figure(result: Result) -> ggplot:
@@ -129,7 +136,7 @@ def saving_figure(result: Result) -> ggplot:
     effect = f"The effect is that which z detects on {n_full} other prompts; n is {said}."
     title = "correlation; n is (1 − correlation) times as large"
     words = p9.labs(caption=caption(figure.labels.caption, effect))
-    size = captions.titles(x=title, y="power", size=(11, 5))
+    size = captions.titles(x=title, y="power", size=(theme.FULL_WIDTH, 5))
     return figure + size + words + _at_correlations(rows)
 
 
@@ -147,7 +154,9 @@ def reference_figure(result: Result) -> ggplot:
     )  # fmt: skip
     title = "reference better than the truth by so many of its standard errors"
     words = p9.labs(caption=caption(NORMAL_THEORY, _without_lines(figure)))
-    size = captions.titles(x=title, y="type-I error of z, given the reference", size=(9, 4.6))
+    size = captions.titles(
+        x=title, y="type-I error of z, given the reference", size=(theme.FULL_WIDTH, 4.6)
+    )
     return figure + size + words
 
 
@@ -199,12 +208,13 @@ def _by_rate(
     *,
     exact: bool | pd.DataFrame = True,
     log_x: bool = False,
+    joined: bool = True,
 ) -> ggplot:
     """Both error rates over a factor, a panel for each distribution."""
     figure = measure_curves(
         rows.drop(columns="detectable_at"), x=x, y="rejection_rate", color="method",
         panel="scores", rows="rate", nominal="asked", exact=exact, log_x=log_x,
-        colors=_colors(methods), apart=log_x,
+        joined=joined, colors=_colors(methods), apart=log_x,
     )  # fmt: skip
     return figure + p9.facet_grid(rows="rows", cols="panel", scales="free_y")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.classifier_threshold.figures import LABELS, by_resamples
+from experiments.classifier_threshold.figures import LABELS, TIES, by_resamples
 from simstudy.analysis.result import Result
 from simstudy.claims import binomial_error
-from simstudy.figures import caption, dots_plot, in_order, theme
+from simstudy.figures import caption, captions, colors_of, dots_plot, in_order, theme
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.shapes import Float
@@ -35,10 +35,14 @@ def figure_power(result: Result) -> ggplot:
         color="resamples", nominal=aims, published=said,
     )  # fmt: skip
     says = f"{scenario.n_trial} positive cases in the trial, {scenario.n_obs} in the test set."
-    return figure + p9.labs(caption=caption(says, figure.labels.caption))
+    only = "Rows without a cross are not in the document."
+    return figure + p9.labs(caption=caption(says, figure.labels.caption, only, TIES))
 
 
 SHOWN = ("empirical", "percentile", "bca strict", "tolerance", "umbrella")
+LINETYPES = ("solid", "dashed", "dashdot", "dotted", (0, (6, 1, 1, 1, 1, 1)))
+KEY = "threshold (share with\nless than the power asked)"
+COLORS = colors_of(LABELS[name] for name in SHOWN)
 
 
 def figure_given_threshold(result: Result) -> ggplot:
@@ -49,6 +53,7 @@ def figure_given_threshold(result: Result) -> ggplot:
     words = {m: f"{LABELS[m]} ({(of[m] < scenario.power).mean():.0%})" for m in SHOWN}
     curves = pd.concat(_share_below(values).assign(method=m) for m, values in of.items())
     curves["method"] = in_order(curves["method"], words)
+    colors = {words[m]: color for m, color in zip(SHOWN, COLORS.values(), strict=True)}
     fixed = float(power_at_sensitivities(scenario.critical, scenario.n_trial, scenario.sensitivity))
     return (
         p9.ggplot(curves, p9.aes(x="power", y="share", color="method", fill="method"))
@@ -56,20 +61,22 @@ def figure_given_threshold(result: Result) -> ggplot:
         + p9.geom_vline(xintercept=fixed, color=theme.INK, linetype="dotted")
         + p9.geom_ribbon(p9.aes(ymin="lower", ymax="upper"), alpha=0.15, color="none",
                          show_legend=False)
-        + p9.geom_line(size=0.8)
-        + theme.scale_color_study(name="threshold (below the power asked)")
-        + theme.scale_fill_study(name="threshold (below the power asked)")
+        + p9.geom_line(p9.aes(linetype="method"), size=0.8)
+        + p9.scale_linetype_manual(LINETYPES, name=KEY)
+        + p9.scale_color_manual(colors, name=KEY)
+        + p9.scale_fill_manual(colors, name=KEY)
         + p9.coord_cartesian(xlim=(0, 1), ylim=(0, 1))
         + p9.labs(
             x="power of the trial, given its threshold",
             y="share of test sets with less",
             caption=caption(
-                f"{len(power):,} test sets of {scenario.n_obs}; bands: 2 MCSE. Dashed: the power "
-                f"asked for. Dotted: the exact power with the true threshold, {fixed:.3f}.",
+                f"{len(power):,} test sets of {scenario.n_obs}. {captions.BANDS} Upright, "
+                "dashed: the power asked for; dotted: the exact power with the true threshold, "
+                f"{fixed:.3f}.",
             ),
         )
         + theme.theme_study()
-        + p9.theme(figure_size=(8.2, 4.6))
+        + p9.theme(figure_size=(theme.FULL_WIDTH, 3.8), legend_position="right")
     )  # fmt: skip
 
 

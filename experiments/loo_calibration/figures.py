@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from experiments.loo_calibration.claims import MANY
 from experiments.loo_r2.figures import middle_sd
 from simstudy.analysis.result import Result
-from simstudy.figures import captions, colors_of, heat_map_plot, in_order, measure_curves
+from simstudy.figures import captions, colors_of, heat_map_plot, in_order, measure_curves, theme
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.trials.leave_one_out import LEVEL
@@ -68,11 +71,28 @@ def _few_features(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure_relative_error(result: Result) -> ggplot:
-    """Relative error of the standard error by n, against both of its targets."""
+    """Relative error of the standard error by n, against both of its targets.
+
+    Few and many observations each have a scale: by n = 100 what is left is a tenth and less.
+    """
     rows = _few_features(_middle(ordinary(result)))
     rows = rows[rows["measure"].isin(TARGETS)]
-    rows = rows.assign(target=in_order(rows["measure"], TARGETS), measure="relative_error")
-    return _curves(rows, "relative_error", **AGAINST_N, y=RELATIVE) + _says(rows, NO_ERROR)
+    rows = rows.assign(target=_targets_by_size(rows), measure="relative_error")
+    figure = _curves(rows, "relative_error", **AGAINST_N, y=RELATIVE)
+    own = p9.facet_grid(rows="rows", cols="panel", scales="free_y")
+    size = p9.theme(figure_size=(theme.FULL_WIDTH, 2.0 + 1.4 * rows["target"].nunique()))
+    return figure + own + size + _says(rows, NO_ERROR, OWN_SCALE)
+
+
+def _targets_by_size(rows: pd.DataFrame) -> Any:
+    """By target, and by whether observations are few or many."""
+    words = {
+        (measure, many): f"{target},\nn {'≥' if many else '<'} {MANY}"
+        for measure, target in TARGETS.items()
+        for many in (False, True)
+    }
+    there = list(zip(rows["measure"], rows["n"] >= MANY, strict=True))
+    return in_order(there, {level: said for level, said in words.items() if level in there})
 
 
 def figure_coverage(result: Result) -> ggplot:
@@ -109,7 +129,9 @@ def figure_high_p(result: Result) -> ggplot:
 
 AGAINST_N: dict[str, Any] = {"x": "n", "title": "observations n", "nominal": 0.0}
 RELATIVE = "relative error of the standard error"
+PERCENT = "relative error, %"
 NO_ERROR = captions.dashed("no error")
+OWN_SCALE = "Each row of panels has a scale of its own."
 
 
 def _curves(
@@ -120,8 +142,14 @@ def _curves(
         rows, x=x, y=measure, color="method", panel="utility", rows="target", nominal=nominal,
         log_x=True, colors=COLORS,
     )  # fmt: skip
+    places = sorted(rows[x].unique())
+    every_place = p9.scale_x_log10(
+        breaks=places, labels=[f"{place:,g}" for place in places], minor_breaks=[]
+    )
     turned = p9.theme(axis_text_x=p9.element_text(angle=90))
-    return figure + captions.titles(size=(8.8, 5.4), legend_on_top=True, x=title, y=y) + turned
+    return (
+        figure + captions.titles(size=(theme.FULL_WIDTH, 5.0), x=title, y=y) + every_place + turned
+    )
 
 
 def _says(rows: pd.DataFrame, *more: str) -> list[Any]:
@@ -132,7 +160,12 @@ def _says(rows: pd.DataFrame, *more: str) -> list[Any]:
     ]
     unknown = "Of elpd the value on new data is not known." * ("elpd" not in _with_truth(rows))
     return captions.titles(
-        captions.BARS, *more, f"{', '.join(only)}.", captions.replicates_in_words(rows), unknown
+        captions.BARS,
+        captions.JOINS,
+        *more,
+        f"{', '.join(only)}.",
+        captions.replicates_in_words(rows),
+        unknown,
     )
 
 
@@ -150,14 +183,32 @@ def figure_table(result: Result) -> ggplot:
     """Relative error of both standard errors of R² in every cell, with its Monte Carlo error."""
     rows = pd.concat([ordinary(result), _in_words(_of(result, "wide"), "model")])
     rows = rows[(rows["utility"] == UTILITIES["r2_variance"]) & rows["measure"].isin(TARGETS)]
-    rows = rows.assign(
-        heading=_headings(rows), cell=_cells(rows), measure="relative_error", σ=rows["noise_sd"]
-    )
+    rows = rows.sort_values(["n", "p"], kind="stable")
+    rows = rows.assign(heading=_headings(rows), cell=_cells(rows), σ=rows["noise_sd"])
     figure = heat_map_plot(
-        rows.drop(columns=["n", "p", "noise_sd", "method"]),
-        measure="relative_error", x="σ", y="cell", panel="heading", center=0.0,
+        _in_percent(rows).drop(columns=["n", "p", "noise_sd", "method"]), measure=PERCENT, x="σ",
+        y="cell", panel="heading", center=0.0, digits="digits",
     )  # fmt: skip
-    return figure + captions.titles(y="observations n, features p", size=(9.4, 9.4))
+    return figure + captions.titles(
+        "Utility: R², one less the variance of the errors over that of the responses.",
+        figure.labels.caption,
+        _of_wide_prior(result),
+        y="observations n, features p",
+        size=(theme.FULL_WIDTH, theme.TALLEST),
+    )
+
+
+def _in_percent(rows: pd.DataFrame) -> pd.DataFrame:
+    """The numbers times 100, with the decimals that their error needs: of 9.5 and more none."""
+    numbers = {name: 100 * rows[name] for name in ("estimate", "mcse", "lower", "upper")}
+    digits = np.where(numbers["mcse"] < 9.5, 1, 0)
+    return rows.assign(measure=PERCENT, digits=digits, **numbers)
+
+
+def _of_wide_prior(result: Result) -> str:
+    """Which rows of the table have a prior that the others do not."""
+    wide = sorted({s.n_obs for s in result.plan.scenarios if s.prior == "wide"})
+    return f"Rows of n = {', '.join(map(str, wide))}: wide prior." if wide else ""
 
 
 def _headings(rows: pd.DataFrame) -> Any:
@@ -171,6 +222,6 @@ def _headings(rows: pd.DataFrame) -> Any:
 
 
 def _cells(rows: pd.DataFrame) -> Any:
-    """From the fewest observations at the top, many features last."""
+    """From the fewest observations at the top, and of these from the fewest features."""
     cell = [f"{n}, {p}" for n, p in zip(rows["n"], rows["p"], strict=True)]
     return pd.Categorical(cell, list(dict.fromkeys(cell))[::-1], ordered=True)

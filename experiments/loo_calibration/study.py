@@ -27,6 +27,7 @@ from experiments.loo_calibration.figures import (
     figure_relative_error,
     figure_table,
 )
+from experiments.loo_calibration.tables import table_of_approximations
 from simstudy.options import published
 from simstudy.study import Study
 from simstudy.trials.leave_one_out import MAY_BE_MISSING, MEASURES, OTHERS, axes
@@ -55,5 +56,6 @@ def study(config: Config) -> Study:
             "high_p": figure_high_p,
             "table": figure_table,
         },
+        tables={"approximations": table_of_approximations},
         claims=CLAIMS,
     )

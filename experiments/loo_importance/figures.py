@@ -5,11 +5,11 @@ from __future__ import annotations
 from experiments.loo_r2.cells import standard_errors, values
 from experiments.loo_r2.figures import COLOR, X, Y, agreement, in_features, not_drawn
 from simstudy.analysis.result import Result
-from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves
-from simstudy.figures.agreement import mean_in_words
+from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves, theme
+from simstudy.figures.agreement import mean_in_words, panels_in_words
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot
-from simstudy.trials.leave_one_out import K_LIMIT, ImportanceSampling
+from simstudy.trials.leave_one_out import K_LIMIT, LEVEL, ImportanceSampling
 
 ANSWERS = {"exact": "exact leave-one-out", "importance": "importance sampling"}
 COLORS = colors_of(ANSWERS.values())
@@ -34,17 +34,17 @@ def figure_answers(result: Result) -> ggplot:
         panel="panel",
         color="share of bad k",
         color_limits=(0, 1),
-        say=lambda rows: mean_in_words(rows["y"] - rows["x"], "+.3f"),
+        say=lambda rows: mean_in_words(rows["y"] - rows["x"]),
+        at_most=MAX_POINTS,
     )
     return figure + captions.titles(
         captions.dashed("equality"),
         f"Bad is a Pareto k above {K_LIMIT:g}. In the panels: mean difference.",
         captions.PLUS_MINUS,
         f"n\u00a0=\u00a0{wide(result)[0].n_obs}, wide prior.",
-        f"At most {MAX_POINTS} data sets in a panel.",
+        panels_in_words(len(drawn) // len(wide(result)), MAX_POINTS),
         x="R² by exact leave-one-out",
         y="R² by importance sampling",
-        size=(8.8, 3.6),
     )
 
 
@@ -56,9 +56,7 @@ def _answers(result: Result, scenario: ImportanceSampling) -> pd.DataFrame:
         for answer in ANSWERS
     }
     share = result.columns(scenario, "share_bad_k")["share_bad_k"]
-    return pd.DataFrame({**by_answer, "share of bad k": share, "p": scenario.n_feature}).head(
-        MAX_POINTS
-    )
+    return pd.DataFrame({**by_answer, "share of bad k": share, "p": scenario.n_feature})
 
 
 def figure_simres(result: Result) -> ggplot:
@@ -73,7 +71,7 @@ def figure_simres(result: Result) -> ggplot:
     )
     return agreement(drawn, rows="rows", log=True) + captions.titles(
         f"n = {drawn['n_obs'].iloc[0]}, wide prior, the first 100 data sets of each p.",
-        captions.dashed("equality"), COLOR, not_drawn(drawn), x=X, y=Y, size=(8.8, 5.2),
+        captions.dashed("equality"), COLOR, not_drawn(drawn), x=X, y=Y,
     )  # fmt: skip
 
 
@@ -93,7 +91,6 @@ def figure_k(result: Result) -> ggplot:
         f"Means over the observations of a data set, at most {MAX_POINTS} data sets of each p.",
         x="leverage, at the posterior mean of σ",
         y="Pareto k",
-        size=(8.8, 4.0),
     )
 
 
@@ -118,9 +115,10 @@ def figure_bias(result: Result) -> ggplot:
             answer=in_order(rows["answer"], ANSWERS), measure=in_order(rows["measure"], words)
         ),
         x="n_feature", y=tuple(words.values()), color="answer", panel="measure",
-        nominal={"bias of R²": 0.0, "coverage of its interval": 0.95}, log_x=True, colors=COLORS,
+        nominal={"bias of R²": 0.0, "coverage of its interval": LEVEL}, log_x=True, colors=COLORS,
+        dashed=f"no bias on the left, the level asked for on the right ({LEVEL:.0%})",
     )  # fmt: skip
     return figure + captions.titles(
-        x=f"features p (n = {wide(result)[0].n_obs}, wide prior)", y="", size=(8.4, 4.2),
-        legend_on_top=True,
+        x=f"features p (n = {wide(result)[0].n_obs}, wide prior)", y="",
+        size=(theme.FULL_WIDTH, 3.6),
     )  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -17,41 +18,46 @@ from experiments.loo_r2.cells import (
 from experiments.loo_r2.figures import few_observations, many_features, ordinary
 from simstudy.analysis.result import Result
 from simstudy.claims import (
-    CLOSE_Z,
     Claim,
     Reproduced,
+    Rival,
     average,
     binomial_error,
-    chance_limit,
+    chance_reach,
     decided,
 )
+from simstudy.claims.chance import reach_of
 from simstudy.lazy.pandas import pd
+from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
-from simstudy.trials.leave_one_out import LeaveOneOut
+from simstudy.trials.leave_one_out import LEVEL, LeaveOneOut
 
 RIGHT, PUBLISHED = "r2_variance", "r2_published"
 OVERFITTED = (50, 100)  # features, of 50 observations
-RESOLUTION = float(1 / np.sqrt(2 * 4000))  # relative, of one of the document's bootstraps: 1.1%
+A_TENTH = 0.1  # of a parting
+IN_R2 = 0.005  # half a unit of the second digit in which R² is quoted
+Choose = Callable[[Result], Sequence[LeaveOneOut]]
 
 
-def resolved(found: Reproduced, tolerance: float) -> Reproduced:
-    """The same, where its Monte Carlo error lies within the tolerance.
+def moves_coverage(points: float) -> float:
+    """By what share a standard error is too small where its 95% interval loses so much coverage."""
+    covers = np.array([LEVEL - points, LEVEL])
+    reaches = special.ndtri((1 + covers) / 2)
+    return float(1 - reaches[0] / reaches[1])
 
-    Else chance would make room for a value that is off, and the claim be easier with fewer
-    replicates.
-    """
-    if CLOSE_Z * found.mcse > tolerance:
-        raise LookupError(
-            f"replicates enough: {CLOSE_Z:g} Monte Carlo standard errors are "
-            f"{CLOSE_Z * found.mcse:.3f}, and {tolerance:.3f} is to be told from 0"
-        )
-    return found
+
+A_POINT = moves_coverage(0.01)  # 4.0%: coverages are quoted in whole per cents
+
+
+def reach(found: Reproduced) -> float:
+    """How far chance reaches on either side of what was found."""
+    return reach_of(found.mcse, found.n_rep)
 
 
 # ---------------------------------------------------------------- many observations
-def _agree(result: Result) -> Reproduced:
+def _agree(result: Result, of: Choose = ordinary) -> Reproduced:
     """Mean of Taylor over bootstrap as published, all cells together."""
-    scenarios = ordinary(result)
+    scenarios = of(result)
     drawn = standard_errors(result, scenarios)
     mean = average(log_ratios(drawn))
     said = [f"n = {n}: {ratio_in_words(log_ratios(rows))}" for n, rows in drawn.groupby("n_obs")]
@@ -59,8 +65,8 @@ def _agree(result: Result) -> Reproduced:
     least = (f"{np.exp(log_ratios(d).min()):.2f}" for d in (drawn, right))
     detail = "smallest ratio {} as published and {} of the right form".format(*least)
     ratio = float(np.exp(mean.value))
-    found = Reproduced(ratio, ratio * mean.mcse, f"{', '.join(said)}; {detail}")
-    return resolved(found, RESOLUTION)
+    said_of_all = f"{', '.join(said)}; {detail}"
+    return Reproduced(ratio, ratio * mean.mcse, said_of_all, mean.n_rep)
 
 
 # ---------------------------------------------------------------- few observations
@@ -100,13 +106,13 @@ def _in_both(rows: pd.DataFrame, form: str) -> str:
     return f"{said[0]} where R² is small, {said[1]} elsewhere"
 
 
-def _low_r2(result: Result) -> Reproduced:
-    """Whether the ratio of the two is another where R² is small, beyond chance."""
+def _low_r2(result: Result, form: str = PUBLISHED) -> Reproduced:
+    """Whether Taylor's standard error is larger beside the bootstrap's where R² is small."""
     rows = _few(result)
-    gap = average(_parting(rows, PUBLISHED))
-    z = gap.value / gap.mcse
-    detail = f"Taylor over bootstrap: {_in_both(rows, PUBLISHED)} (z {z:.1f})"
-    return Reproduced(float(abs(z) > chance_limit()), detail=detail)
+    gap = average(_parting(rows, form))
+    fewer = int(rows["small"].value_counts().min())  # what the error hangs on
+    detail = f"Taylor over bootstrap: {_in_both(rows, form)}"
+    return decided(gap.value - A_POINT, reach_of(gap.mcse, fewer), detail)
 
 
 def _left_by_right_form(result: Result) -> Reproduced:
@@ -114,21 +120,21 @@ def _left_by_right_form(result: Result) -> Reproduced:
     rows = _few(result)
     published, right = (_parting(rows, form) for form in (PUBLISHED, RIGHT))
     left = right.mean() / published.mean()
-    mcse = average((right - left * published) / published.mean()).mcse
-    return Reproduced(float(left), mcse, f"Taylor over bootstrap: {_in_both(rows, RIGHT)}")
+    error = average((right - left * published) / published.mean())
+    said = f"Taylor over bootstrap: {_in_both(rows, RIGHT)}"
+    return Reproduced(float(left), error.mcse, said, error.n_rep)
 
 
-def _disperses(result: Result) -> Reproduced:
-    """Whether log ratios scatter more with few observations than with many, beyond chance."""
-    few, many = (
-        log_ratios(standard_errors(result, scenarios))
-        for scenarios in (few_observations(result), ordinary(result))
-    )
-    squares = [average((logs - logs.mean()) ** 2) for logs in (few, many)]
-    z = (squares[0].value - squares[1].value) / np.hypot(squares[0].mcse, squares[1].mcse)
+def _disperses(
+    result: Result, more: Choose = few_observations, less: Choose = ordinary
+) -> Reproduced:
+    """Whether log ratios scatter more in some scenarios than in others."""
+    logs = [log_ratios(standard_errors(result, choose(result))) for choose in (more, less)]
+    squares = [average((each - each.mean()) ** 2) for each in logs]
+    excess = squares[0].value - squares[1].value
     said = [f"{np.sqrt(square.value):.3f}" for square in squares]
-    detail = f"scatter of the log ratio {said[0]} at low n, {said[1]} at large n (z {z:.1f})"
-    return Reproduced(float(z > chance_limit()), detail=detail)
+    detail = f"scatter of the log ratio {said[0]}, and {said[1]} with others"
+    return decided(excess, math.hypot(*map(reach, squares)), detail)
 
 
 # ---------------------------------------------------------------- many features
@@ -145,19 +151,22 @@ def downward(result: Result, scenarios: Sequence[LeaveOneOut], **where: str) -> 
 
     By the share of data sets below the diagonal of the figure: more than half, beyond chance.
     """
-    said, z = [], []
+    said, excess, errors, sizes = [], [], [], []
     for scenario in scenarios:
         logs, right = (
             log_ratios(standard_errors(result, [scenario], form, **where))
             for form in (PUBLISHED, RIGHT)
         )
         below = float((logs < 0).mean())
-        z.append((below - 0.5) / float(binomial_error(0.5, len(logs))))
+        excess.append(below - 0.5)
+        errors.append(float(binomial_error(0.5, len(logs))))
+        sizes.append(len(logs))
         said.append(
             f"p = {scenario.n_feature}: {below:.0%} of data sets below the diagonal, Taylor over "
             f"bootstrap {ratio_in_words(logs)} as published, {ratio_in_words(right)} right"
         )
-    return decided(z, chance_limit(len(z)), "; ".join(said))
+    reach = chance_reach(errors, sizes, len(errors))
+    return decided(excess, reach, "; ".join(said))
 
 
 def _downward(result: Result) -> Reproduced:
@@ -177,7 +186,7 @@ def close_to_one(result: Result, n_feature: int, **where: str) -> Reproduced:
         f"mean R² {_with_error(estimate)}, from {estimate.min():.2f} to {estimate.max():.2f}; "
         f"on new data {_with_error(truth)}"
     )
-    return decided([beyond.value], chance_limit() * beyond.mcse, detail)
+    return decided(beyond.value, reach(beyond), detail)
 
 
 def _with_error(found: Float[np.ndarray, " rep"]) -> str:
@@ -205,9 +214,10 @@ CLAIMS = (
         "figure simres",
         _agree,
         published=1.0,
-        tolerance=RESOLUTION,
-        note="Drawn and not stated. A bootstrap of 4000 draws knows its own standard error to "
-        "1/√8000, so the two cannot be told apart more finely. Off the diagonal are data sets "
+        difference=A_POINT,
+        rival=Rival("5 and 10 observations", partial(_agree, of=few_observations)),
+        note="Drawn and not stated. What is called a difference would cost a 95% interval one "
+        "point of its coverage. Off the diagonal are data sets "
         "whose R² is near 0 (one feature with a coefficient near 0): the misplaced parenthesis "
         "puts a floor of about √2/n under the bootstrap's standard error. Without it they lie on "
         "the diagonal too.",
@@ -218,6 +228,10 @@ CLAIMS = (
         "section 5, figure simres_low_n",
         _disperses,
         published=True,
+        rival=Rival(
+            "many observations beside few",
+            partial(_disperses, more=ordinary, less=few_observations),
+        ),
     ),
     Claim(
         "low n",
@@ -225,8 +239,9 @@ CLAIMS = (
         "section 5, figure simres_low_n",
         _low_r2,
         published=True,
-        note="Small is below one standard error. Upwards: where R² is below -1 the draws are "
-        "clipped, and the bootstrap's standard error goes to 0.",
+        rival=Rival("the right form of the bootstrap", partial(_low_r2, form=RIGHT)),
+        note="Small is below one standard error. Upwards, of which the text says nothing: where R² "
+        "is below -1 the draws are clipped, and the bootstrap's standard error goes to 0.",
     ),
     Claim(
         "low n, right form",
@@ -234,6 +249,7 @@ CLAIMS = (
         "section 5, figure simres_low_n",
         _left_by_right_form,
         published=1.0,
+        difference=A_TENTH,
         expected="differs",
         note="Share of the parting (in logs) that is left when the bootstrap, and nothing of "
         "Taylor's formula, is mended: all of it, if the formula were the cause. What parts them is "
@@ -269,6 +285,7 @@ CLAIMS = (
         "equations of R²",
         _one_definition,
         published=0.0,
+        difference=IN_R2,
         expected="differs",
         note="The difference of the two. Leave-one-out errors do not have mean zero, so it is the "
         "square of that mean over the variance of y.",

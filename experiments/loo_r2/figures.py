@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.loo_r2.cells import FORMS, ratio_in_words, standard_errors
 from simstudy.analysis.result import Result
-from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves
+from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves, theme
 from simstudy.figures.agreement import undrawn_in_words
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot
@@ -24,7 +24,8 @@ EXACT = "Leave-one-out is exact."
 PUBLISHED = (
     "The bootstrap is that of the software: parenthesis misplaced, draws clipped to [-1, 1]."
 )
-PAGE = (7.4, 9.4)  # inches: what a journal's page holds above a legend
+PAGE = (6.5, 9.0)  # inches: what a journal's page holds above a legend
+FLAT = 0.6  # height over width of panels, where so many rows of squares have no room for words
 MIDDLE = 1.0  # of the document's σ
 FEW = 20  # observations below which a sample is small here
 UTILITIES = {
@@ -59,9 +60,8 @@ def _some(scenarios: list[LeaveOneOut]) -> list[LeaveOneOut]:
 def figure_simres(result: Result) -> ggplot:
     """Many observations: one panel for each n, σ and p."""
     drawn = in_panels(standard_errors(result, ordinary(result)))
-    return agreement(drawn, rows="rows", log=True, ticks=powers_of_ten) + captions.titles(
-        *_says(), not_drawn(drawn), x=X, y=Y, size=PAGE, legend_on_top=True
-    )
+    figure = agreement(drawn, rows="rows", log=True, ticks=powers_of_ten, flat=FLAT)
+    return figure + captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=PAGE)
 
 
 def powers_of_ten(limits: tuple[float, float]) -> list[float]:
@@ -80,7 +80,7 @@ def agreement(drawn: pd.DataFrame, **options: Any) -> ggplot:
     """Standard errors by both methods, by column `panel`, coloured by R² from -1 to 1."""
     return agreement_plot(
         drawn.rename(columns={"R2": "R²"}), x="bootstrap", y="taylor", panel="panel", color="R²",
-        color_limits=(-1, 1), say=_ratio, **options,
+        color_limits=(-1, 1), say=_ratio, right=True, low=True, **options,
     )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def figure_simres_low_n(result: Result) -> ggplot:
     """Few observations; on logarithmic axes, for standard errors differ by powers of ten."""
     drawn = in_panels(standard_errors(result, few_observations(result)))
     return agreement(drawn, rows="rows", log=True) + captions.titles(
-        *_says(), not_drawn(drawn), x=X, y=Y, size=PAGE, legend_on_top=True
+        *_says(), not_drawn(drawn), x=X, y=Y, size=PAGE
     )
 
 
@@ -117,7 +117,7 @@ def figure_simres_high_p_n50(result: Result) -> ggplot:
     drawn = drawn.assign(panel=in_features(drawn))
     return agreement(drawn, log=True) + captions.titles(
         f"n = {drawn['n_obs'].iloc[0]}, coefficients N(0, 10²) by their prior.",
-        *_says(), x=X, y=Y, size=(8.4, 4.0),
+        *_says(), x=X, y=Y,
     )  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def figure_forms(result: Result) -> ggplot:
     )
     return agreement(drawn, rows="rows", log=True) + captions.titles(
         *_says("All p and σ together; the formula's side is the same in every column."),
-        not_drawn(drawn), x=X, y=Y, size=PAGE, legend_on_top=True,
+        not_drawn(drawn), x=X, y=Y, size=PAGE,
     )  # fmt: skip
 
 
@@ -170,13 +170,13 @@ def figure_ratio(result: Result) -> ggplot:
     )
     return figure + captions.titles(
         captions.BARS,
-        "Solid lines: √((n + 1)/(n - 1)), exact for means, and the scatter of a bootstrap of "
+        "Solid lines: √((n + 1)/(n − 1)), exact for means, and the scatter of a bootstrap of "
         f"{first.n_draw:,} draws, 1/√(2 · {first.n_draw:,}), to first order.",
         f"σ\u00a0=\u00a0{sigma:g}.",
+        *captions.notes(figure.data),
         x="observations n",
         y="",
-        size=(8.8, 5.6),
-        legend_on_top=True,
+        size=(theme.FULL_WIDTH, 5.0),
     )
 
 

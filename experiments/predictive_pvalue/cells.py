@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.result import Result
-from simstudy.trials.predictions import Predictions
+from simstudy.figures.frame import rows_like
+from simstudy.lazy.pandas import pd
+from simstudy.trials.predictions import Predictions, TableRows
 
 NETWORKS = ("net_10", "net_8", "net_5")
 METHOD_WORDS = {
@@ -25,6 +27,23 @@ DISTRIBUTION_WORDS = {
     "centered_noise": "example 3 with residual noise",
     "fitted_noise": "example 2 with residual noise",
 }
+
+SHARES = {
+    "mean_log10_p": "log₁₀ of Fisher's\ncombined p-value",
+    "mean_cfdr": "mean CFDR,\nas printed",
+    "mean_cfdr_clipped": "mean CFDR,\nclipped at 1",
+    "mean_rfdr": "mean RFDR",
+    "mean_storey": "Storey's share",
+    "mean_langaas": "Langaas's share",
+    "mean_coverage": "coverage of\n90% intervals",
+    "mean_crps": "CRPS",
+    "mean_rmse": "RMSE",
+}
+NAMES = (
+    "CFDR, RFDR: corrected and re-ranked false discovery rates, whose means the document takes for "
+    "shares of compatible predictions."
+)
+SPLIT = "Replicates are splits of the data, or samples, with a training of their own."
 
 
 def first_scenario(result: Result) -> Predictions:
@@ -62,3 +81,25 @@ def networks_drawn(result: Result) -> dict[str, str]:
     if not found:
         raise LookupError("a network")
     return found
+
+
+def first_rows(result: Result) -> pd.DataFrame:
+    """Rows of the summary of the first scenario."""
+    rows = result.summary
+    return rows_like(rows, first_scenario(result), "response") if "response" in rows else rows
+
+
+def n_replicates(result: Result) -> int:
+    """The most replicates that a scenario has."""
+    return max(result.n_rep.values())
+
+
+def _source_in_words(scenario: Predictions) -> str:
+    source = scenario.source
+    return f"Data {source.data.name}" if isinstance(source, TableRows) else "Friedman's function"
+
+
+def predicted_in_words(scenario: Predictions) -> str:
+    """The data, and what is predicted of their response."""
+    response = "log of the response" if scenario.response == "log" else "response"
+    return f"{_source_in_words(scenario)}, {response}"

@@ -7,47 +7,37 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from experiments.predictive_pvalue.cells import (
-    DISTRIBUTION_WORDS,
+    NAMES,
+    SHARES,
+    SPLIT,
+    first_rows,
     first_scenario,
     methods_drawn,
+    n_replicates,
     networks_drawn,
+    predicted_in_words,
     published_cell,
     values,
 )
+from experiments.predictive_pvalue.distributions import figure_distributions
 from simstudy.analysis.result import Result
 from simstudy.claims import average
 from simstudy.figures import (
     captions,
-    colors_of,
-    dots_plot,
     in_order,
     measure_curves,
     theme_study,
 )
-from simstudy.figures.frame import rows_like
 from simstudy.figures.theme import BLUE, INK, MUTED, panel_sizes
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.trials.predictions import Predictions, TableRows
+from simstudy.tables.rounding import to_decimals, with_error
 
 PALE = "#BBBBBB"
 THREE = {"log10_p": "log₁₀ p", "cfdr": "CFDR", "rfdr": "RFDR"}
 """The document's measures, as figure 1 names them."""
 
-SHARES = {
-    "mean_log10_p": "log₁₀ of Fisher's\ncombined p-value",
-    "mean_cfdr": "mean CFDR,\nas printed",
-    "mean_cfdr_clipped": "mean CFDR,\nclipped at 1",
-    "mean_rfdr": "mean RFDR",
-    "mean_storey": "Storey's share",
-    "mean_langaas": "Langaas's share",
-    "mean_coverage": "coverage of\n90% intervals",
-    "mean_crps": "CRPS",
-    "mean_rmse": "RMSE",
-}
 OF_TRAINING = ("mean_log10_p", "mean_cfdr", "mean_rfdr", "mean_storey", "mean_coverage")
-COMPATIBLE = 1.0  # what a share of compatible predictions is held against
-SPLIT = "Replicates are splits of the data, or samples, with a training of their own."
 
 
 # ---------------------------------------------------------------- figure 1
@@ -73,8 +63,9 @@ def figure_1(result: Result) -> ggplot:
             "over all,",
             captions.PLUS_MINUS,
             captions.dashed("uniform p-values"),
+            NAMES,
             _cell_in_words(result),
-            f"{_n_rep(result)} replicates.",
+            f"{n_replicates(result)} replicates.",
             SPLIT,
             x="predictive p-value", y="share of p-values up to this one",
         )
@@ -118,32 +109,18 @@ def _labels(result: Result) -> pd.DataFrame:
 def _measured(result: Result, method: str) -> Iterable[str]:
     for column, words in THREE.items():
         found = values(result, first_scenario(result), column, method=method)
-        mean, digits = average(found), 1 if column == "log10_p" else 2
-        of_all = f"{mean.value:.{digits}f} ± {2 * mean.mcse:.{digits}f}"
-        yield f"{words}: {found[0]:.{digits}f}; {of_all}".replace("-", "−")
-
-
-def _n_rep(result: Result) -> int:
-    return max(result.n_rep.values())
+        mean, first = average(found), to_decimals(found[0], 1 if column == "log10_p" else 2)
+        of_all = with_error(mean.value, 2 * mean.mcse)
+        yield f"{words}: {first}; {of_all.value} ± {of_all.error}".replace("-", "−")
 
 
 def _cell_in_words(result: Result) -> str:
     cell, scenario = published_cell(result), first_scenario(result)
     return (
-        f"{_predicted_in_words(scenario)}; {cell['epochs']} epochs, "
+        f"{predicted_in_words(scenario)}; {cell['epochs']} epochs, "
         f"{cell['n_boot_models']} bootstrap models, normal distributions about the trained model's "
         "prediction (example 3)."
     )
-
-
-def _source_in_words(scenario: Predictions) -> str:
-    source = scenario.source
-    return f"Data {source.data.name}" if isinstance(source, TableRows) else "Friedman's function"
-
-
-def _predicted_in_words(scenario: Predictions) -> str:
-    response = "log of the response" if scenario.response == "log" else "response"
-    return f"{_source_in_words(scenario)}, {response}"
 
 
 # ---------------------------------------------------------------- how far the numbers move
@@ -173,8 +150,9 @@ def figure_splits(result: Result) -> ggplot:
         + panel_sizes(3, 1, legend=False)
         + captions.titles(
             "Grey: replicates, joined by a line. Blue: means, with 2 Monte Carlo standard errors.",
+            NAMES,
             _cell_in_words(result),
-            f"{_n_rep(result)} replicates.",
+            f"{n_replicates(result)} replicates.",
             SPLIT,
             x="", y="", size=(8.6, 4.0),
         )
@@ -189,61 +167,11 @@ def _by_replicate(result: Result, methods: dict[str, str]) -> Iterable[pd.DataFr
             yield pd.DataFrame(told).assign(method=words, measure=measure)
 
 
-# ---------------------------------------------------------------- what the distribution does
-def figure_distributions(result: Result) -> ggplot:
-    """All measures by method and kind of predictive distribution."""
-    cell = published_cell(result)
-    rows = _first(result)
-    rows = rows[(rows["epochs"] == cell["epochs"])]
-    rows = rows[(rows["n_boot_models"] == cell["n_boot_models"])]
-    rows = rows[rows["measure"].isin(list(SHARES)) & rows["estimate"].notna()]
-    rows = rows.assign(
-        measure=in_order(rows["measure"], SHARES),
-        method=in_order(rows["method"], methods_drawn(result)),
-        distribution=in_order(rows["distribution"], DISTRIBUTION_WORDS),
-    )
-    figure = dots_plot(
-        rows.rename(columns={"distribution": "predictive distribution"}),
-        measure=tuple(SHARES.values()),
-        y="method",
-        color="predictive distribution",
-        nominal={
-            **{SHARES[f"mean_{name}"]: COMPATIBLE for name in COMPATIBLE_SHARES},
-            SHARES["mean_coverage"]: 0.9,
-        },
-        colors=colors_of(DISTRIBUTION_WORDS.values()),
-    )
-    return (
-        figure
-        + p9.facet_wrap("panel", scales="free_x", ncol=3)
-        + p9.theme(panel_spacing_x=0.03)  # so that ends of two scales do not touch
-        + p9.guides(color=p9.guide_legend(ncol=2), shape=p9.guide_legend(ncol=2))
-        + captions.titles(
-            captions.BARS,
-            captions.dashed("every prediction compatible; coverage asked for"),
-            f"{_predicted_in_words(first_scenario(result))}, in whose units CRPS and RMSE are; "
-            f"{cell['epochs']} epochs, {cell['n_boot_models']} bootstrap models.",
-            f"{_n_rep(result)} replicates.",
-            SPLIT,
-            x="", y="", size=(9.6, 8.4), legend_on_top=True,
-        )
-    )  # fmt: skip
-
-
-COMPATIBLE_SHARES = ("cfdr", "cfdr_clipped", "rfdr", "storey", "langaas")
-
-
-def _first(result: Result) -> pd.DataFrame:
-    """Rows of the summary of the first scenario."""
-    rows = result.summary
-    return rows_like(rows, first_scenario(result), "response") if "response" in rows else rows
-
-
 # ---------------------------------------------------------------- what training does
 def figure_training(result: Result) -> ggplot:
     """Measures of networks by epochs, for each number of bootstrap models."""
     networks = networks_drawn(result)
-    rows = _first(result)
+    rows = first_rows(result)
     rows = rows[(rows["distribution"] == "centered") & rows["method"].isin(list(networks))]
     rows = rows[rows["measure"].isin(OF_TRAINING)]
     sizes = result.plan.axes["n_boot_models"]
@@ -266,12 +194,13 @@ def figure_training(result: Result) -> ggplot:
     )
     return figure + captions.titles(
         captions.BARS,
+        captions.JOINS,
         captions.dashed("coverage asked for"),
-        f"{_predicted_in_words(first_scenario(result))}.",
+        f"{predicted_in_words(first_scenario(result))}.",
         "Normal distributions about the trained model's prediction (example 3).",
-        f"{_n_rep(result)} replicates.",
+        f"{n_replicates(result)} replicates.",
         SPLIT,
-        x="passes over the training data", y="", size=(8.4, 9.6), legend_on_top=True,
+        x="passes over the training data", y="", size=(8.4, 9.6),
     )  # fmt: skip
 
 

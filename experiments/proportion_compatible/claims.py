@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from experiments.proportion_compatible.figures import FISHER, without_noise
+from experiments.proportion_compatible.figures import FISHER, MEASURED
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, average, chance_limit, decided, settled
+from simstudy.claims import (
+    Claim,
+    Reproduced,
+    Rival,
+    average,
+    chance_limit,
+    chance_reach,
+    decided,
+    matches,
+)
 from simstudy.errors import first_few
-from simstudy.lazy.scipy import special
+from simstudy.lazy.pandas import pd
 from simstudy.plan import factors_of
 from simstudy.shapes import Float
 from simstudy.stats.compatible.false_discovery import PRINTED_RATIO, later_ranks
@@ -21,17 +30,20 @@ from simstudy.trials.proportions import Proportion
 DOCUMENT_N = 168
 SUFFICES = ("cfdr_clipped", "rfdr")
 FLOOR, FLOOR_ROUNDING = 63 / DOCUMENT_N, 0.0005
+FAR = 6  # predictive standard deviations: no prediction passes for compatible
 NOISY = 2.0  # variance 1 + 3: residual noise √3 times as wide as what the distributions hold
+HUNDREDTH = 0.01  # of a share; of what is beyond 1, of its own size
+FAR_FROM_0 = 0.05  # a share that nobody would call none
 
 
 # ---------------------------------------------------------------- what was found
-def scenarios(result: Result, keep: Callable[[Proportion], bool]) -> list[Proportion]:
-    """Those with the document's number of predictions; LookupError where there are none."""
-    found = [
-        trial for trial in result.plan.scenarios if trial.n_prediction == DOCUMENT_N and keep(trial)
-    ]
+def scenarios(
+    result: Result, keep: Callable[[Proportion], bool], n: int = DOCUMENT_N
+) -> list[Proportion]:
+    """Those with this number of predictions; LookupError where there are none."""
+    found = [trial for trial in result.plan.scenarios if trial.n_prediction == n and keep(trial)]
     if not found:
-        raise LookupError(f"lists of {DOCUMENT_N} p-values as this statement needs them")
+        raise LookupError(f"lists of {n} p-values as this statement needs them")
     return found
 
 
@@ -51,96 +63,122 @@ def estimates(result: Result, trial: Proportion, estimator: str) -> Float[np.nda
 
 
 # ---------------------------------------------------------------- statements
-def _of_a_perfect_model(
-    result: Result, estimator: str, published: float = 1.0, rounding: float = 0.0
-) -> Reproduced:
+def _of_a_perfect_model(result: Result, estimator: str, n: int = DOCUMENT_N) -> Reproduced:
+    (trial,) = scenarios(result, perfect, n)
+    return average(estimates(result, trial, estimator))
+
+
+def _floor(result: Result, estimator: str = "rfdr") -> Reproduced:
+    """The mean where no prediction is compatible; where a list is below the floor, that list."""
+    (trial,) = scenarios(
+        result, lambda trial: independent(trial) and trial.null_share == 0 and trial.shift >= FAR
+    )
+    found = estimates(result, trial, estimator)
+    beyond = int((later_ranks(DOCUMENT_N, PRINTED_RATIO) > DOCUMENT_N).sum())
+    detail = f"least of all lists {found.min():.4f}; {beyond} of {DOCUMENT_N} ranks have no later"
+    if found.min() < FLOOR - FLOOR_ROUNDING:
+        return Reproduced(float(found.min()), detail=detail)
+    return average(found, detail)
+
+
+def _orders_differ(result: Result, pair: Sequence[str] = ("cfdr", "cfdr_by_p")) -> Reproduced:
+    """CFDR of a perfect model, by NFDR less by p, paired: apart by more than a hundredth."""
     (trial,) = scenarios(result, perfect)
-    return settled(average(estimates(result, trial, estimator)), published, rounding)
-
-
-def _floor(result: Result) -> Reproduced:
-    """The least RFDR of all lists: below the floor it refutes it, above it says nothing."""
-    trials = scenarios(result, lambda _: True)
-    least = min(float(estimates(result, trial, "rfdr").min()) for trial in trials)
-    later = later_ranks(DOCUMENT_N, PRINTED_RATIO)
-    beyond = int((later > DOCUMENT_N).sum())
-    if least > FLOOR + FLOOR_ROUNDING:
-        raise LookupError(f"a list at the floor, and the least RFDR of these is {least:.4g}")
-    return Reproduced(least, detail=f"{beyond} of {DOCUMENT_N} ranks have no later one")
-
-
-def _orders_differ(result: Result) -> Reproduced:
-    """Printed CFDR of a perfect model, by NFDR less by p, paired."""
-    (trial,) = scenarios(result, perfect)
-    first, second = (estimates(result, trial, name) for name in ("cfdr", "cfdr_by_p"))
+    first, second = (estimates(result, trial, name) for name in pair)
     gap = average(first - second)
     said = f"mean difference {gap.value:.4f} ± {2 * gap.mcse:.4f}"
     detail = f"{said}, in {(first != second).mean():.0%} of lists"
-    return decided([gap.value], chance_limit() * gap.mcse, detail)
+    return decided(abs(gap.value) - HUNDREDTH, chance_reach(gap.mcse, gap.n_rep), detail)
 
 
-def _exact_means(result: Result) -> Reproduced:
+def _exact_means(result: Result, instead: Mapping[str, str] | None = None) -> Reproduced:
     """Biases of all estimators that theory knows, in all independent scenarios.
 
-    What is beyond the normal's limit and within that of Student's t decides nothing: the errors
-    themselves are estimates.
+    With others' estimates `instead` of some, by name, held against what is known of these.
     """
     rows = result.summary
-    rows = rows[(rows["measure"] == "bias") & rows["exact"].notna() & (rows["mcse"] > 0)]
-    if rows.empty:
+    known = rows[(rows["measure"] == "bias") & rows["exact"].notna() & (rows["mcse"] > 0)]
+    if known.empty:
         raise LookupError("independent p-values")
-    z = np.abs(rows["estimate"] - rows["exact"]) / rows["mcse"]
-    said = f"largest of {len(rows)} deviations {z.max():.2f} MCSE"
-    least = chance_limit(len(z))
-    if (z < least).all():
-        return Reproduced(1.0, detail=said)
-    if (z < -special.stdtrit(rows["n_rep"] - 1, special.ndtr(-least))).all():
-        raise LookupError(f"replicates enough to decide ({said})")
-    return Reproduced(0.0, detail=said)
+    found = _of_others(rows, known, instead) if instead else known
+    size = np.maximum(np.abs(known["exact"] + known["null_share"]), 1)
+    error = chance_reach(found["mcse"], found["n_rep"], len(found)) / chance_limit(len(found))
+    return matches(found["estimate"].to_numpy(), known["exact"], error, margin=HUNDREDTH * size)
+
+
+def _of_others(rows: pd.DataFrame, known: pd.DataFrame, instead: Mapping[str, str]) -> pd.DataFrame:
+    """Rows of the same scenarios and measure, of other estimators where named."""
+    keys = [*factors_of(Proportion()), "measure", "estimator"]
+    wanted = known[keys].assign(estimator=known["estimator"].astype(str).replace(instead))
+    return wanted.merge(rows.assign(estimator=rows["estimator"].astype(str)), on=keys, how="left")
 
 
 def _suffice(result: Result) -> Reproduced:
-    """Whether the better of the two has a smaller error than Storey's estimate everywhere."""
+    """Whether one of the two has a smaller error than Storey's estimate in every setting."""
     trials = scenarios(result, lambda trial: independent(trial) and trial.spread == 1)
-    z, larger, limit = [], [], chance_limit(len(trials))
-    for trial in trials:
-        best = min(
-            (_rmse(result, trial, name) for name in SUFFICES), key=lambda row: row["estimate"]
-        )
-        storey = _rmse(result, trial, "storey")
-        gap = storey["estimate"] - best["estimate"]
-        error = np.hypot(storey["mcse"], best["mcse"])
-        z.append(gap / error if error else np.sign(gap) * np.inf if gap else 0.0)
-        if z[-1] < -limit:
-            where = f"(share {trial.null_share:g}, shift {trial.shift:g})"
-            larger.append(f"{best['estimate']:.3f} for {storey['estimate']:.3f} {where}")
-    detail = f"larger beyond chance in {len(larger)} of {len(z)} settings: {first_few(larger)}"
-    return decided(z, limit, detail)
+    n_compared = len(trials) * len(SUFFICES)
+    gaps = np.array([_errors_below_storey(result, trial, n_compared) for trial in trials])
+    reach = gaps[:, 1]
+    least, most = (gaps[:, 0] - reach).max(axis=1), (gaps[:, 0] + reach).max(axis=1)
+    larger = [
+        f"share {trial.null_share:g}, shift {trial.shift:g}"
+        for trial, high in zip(trials, most, strict=True)
+        if high < 0
+    ]
+    detail = f"larger beyond chance in {len(larger)} of {len(trials)} settings: {first_few(larger)}"
+    return decided((least + most) / 2, (most - least) / 2, detail)
+
+
+def _errors_below_storey(
+    result: Result, trial: Proportion, n_compared: int
+) -> Float[np.ndarray, "2 estimator"]:
+    """By how much each of the two has a smaller error than Storey's, and how far chance reaches."""
+    storey, *both = (_rmse(result, trial, name) for name in ("storey", *SUFFICES))
+    gaps = [storey["estimate"] - row["estimate"] for row in both]
+    errors = [np.hypot(storey["mcse"], row["mcse"]) for row in both]
+    return np.array([gaps, chance_reach(errors, storey["n_rep"], n_compared)])
 
 
 def _rmse(result: Result, trial: Proportion, estimator: str) -> Any:
     return result.value("rmse", estimator=estimator, **factors_of(trial))
 
 
-def _noise_lowers(result: Result, names: Sequence[str]) -> Reproduced:
-    """Whether each step to a wider spread lowers each of the measures, beyond chance."""
-    rows = without_noise(result).sort_values("spread")
-    z, said = [], []
+def _noise_lowers(result: Result, names: Sequence[str], of: str = "") -> Reproduced:
+    """Whether each step to a wider spread lowers each of the measures, beyond chance.
+
+    Or another measure `of` the same estimators.
+    """
+    falls, reach, said = [], [], []
     for name in names:
-        mine = rows[rows["measure"] == name]
-        errors = np.hypot(mine["mcse"].to_numpy()[1:], mine["mcse"].to_numpy()[:-1])
-        z += list(-np.diff(mine["estimate"]) / errors)
-        said.append(f"{name} {', '.join(f'{value:.3g}' for value in mine['estimate'])}")
-    if not z:
+        estimator, measure = MEASURED[name]
+        found, errors, n_rep = _by_spread(result, estimator, of or measure)
+        falls += list(-np.diff(found))
+        of_steps = np.hypot(errors[1:], errors[:-1])
+        reach += list(chance_reach(of_steps, n_rep, len(names) * len(of_steps)))
+        said.append(f"{name} {', '.join(f'{value:.3g}' for value in found)}")
+    return decided(falls, reach, f"{'; '.join(said)} with ever wider residual noise")
+
+
+def _by_spread(result: Result, estimator: str, measure: str) -> tuple[Any, Any, int]:
+    """A measure from where distributions are right to where they are far too narrow.
+
+    With its errors, and the replicates of each.
+    """
+    right, *wrong = scenarios(
+        result, lambda trial: independent(trial) and (trial.null_share == 1 or trial.spread > 1)
+    )
+    if not wrong:
         raise LookupError("predictive distributions without residual noise")
-    spreads = ", ".join(f"{value:g}" for value in sorted(set(rows["spread"])))
-    detail = f"{'; '.join(said)} at spreads {spreads}"
-    return decided(z, chance_limit(len(z)), detail)
+    trials = [right, *sorted(wrong, key=lambda trial: trial.spread)]
+    rows = [result.value(measure, estimator=estimator, **factors_of(trial)) for trial in trials]
+    truths = [trial.null_share if measure == "bias" else 0 for trial in trials]
+    found = np.array([row["estimate"] for row in rows]) + truths
+    return found, np.array([row["mcse"] for row in rows]), min(row["n_rep"] for row in rows)
 
 
 def _without_noise(result: Result, estimator: str) -> Reproduced:
     (trial,) = scenarios(result, lambda trial: trial.spread == NOISY)
-    return settled(average(estimates(result, trial, estimator)), 0.0)
+    return average(estimates(result, trial, estimator))
 
 
 SECTION = "section 4.2"
@@ -155,30 +193,35 @@ CLAIMS = (
             SECTION,
             partial(_of_a_perfect_model, estimator=estimator),
             published=1.0,
-            expected="differs",
+            difference=HUNDREDTH,
+            rival=rival,
+            expected="differs" if rival is None else "reproduced",
             note=note,
         )
-        for estimator, words, note in (
+        for estimator, words, rival, note in (
             (
                 "cfdr",
                 "CFDR as printed",
+                None,
                 "Harmonic numbers carry it beyond 1, so the distance from 1 says nothing.",
             ),
             (
                 "cfdr_clipped",
                 "CFDR clipped at 1",
-                "Close, from below: what is clipped at 1 cannot be 1 on average.",
+                Rival("the RFDR", partial(_of_a_perfect_model, estimator="rfdr")),
+                "To within a hundredth, from below: what is clipped at 1 cannot be 1 on average.",
             ),
-            ("rfdr", "RFDR", "Close, from below: what is clipped at 1 cannot be 1 on average."),
+            ("rfdr", "RFDR", None, "97%, from below: a mean of rates of at most 1."),
         )
     ),
     Claim(
         "printed CFDR",
         f"{PERFECT}, the mean CFDR as printed is about 4.6",
         DERIVED,
-        partial(_of_a_perfect_model, estimator="cfdr", published=4.6, rounding=0.05),
+        partial(_of_a_perfect_model, estimator="cfdr"),
         published=4.6,
         rounding=0.05,
+        rival=Rival("of 50 predictions", partial(_of_a_perfect_model, estimator="cfdr", n=50)),
         note="In the order of p it is 4.55, from theory.",
     ),
     Claim(
@@ -188,8 +231,9 @@ CLAIMS = (
         _floor,
         published=FLOOR,
         rounding=FLOOR_ROUNDING,
-        note="Ranks above 105 have no later rank and are given 1. The value is the least of all "
-        "lists.",
+        rival=Rival("the clipped CFDR", partial(_floor, estimator="cfdr_clipped")),
+        note="Ranks above 105 have no later rank and are given 1. The value is the mean where all "
+        "predictions are six standard deviations away, and no list is below it.",
     ),
     Claim(
         "orders differ",
@@ -197,7 +241,11 @@ CLAIMS = (
         DERIVED,
         _orders_differ,
         published=True,
-        note="Harmonic numbers go with the ranks: ascending rates make the largest sum.",
+        rival=Rival(
+            "both clipped", partial(_orders_differ, pair=("cfdr_clipped", "cfdr_by_p_clipped"))
+        ),
+        note="By more than a hundredth. Harmonic numbers go with the ranks: ascending rates make "
+        "the largest sum.",
     ),
     Claim(
         "exact means",
@@ -205,6 +253,11 @@ CLAIMS = (
         DERIVED,
         _exact_means,
         published=True,
+        rival=Rival(
+            "the smoother for Storey's estimate",
+            partial(_exact_means, instead={"storey": "storey_smoother"}),
+        ),
+        note="To within a hundredth of a share, or of a mean beyond 1.",
     ),
     Claim(
         "two simpler approaches suffice",
@@ -222,6 +275,10 @@ CLAIMS = (
         "sections 2 and 5.3",
         partial(_noise_lowers, names=(FISHER, "CFDR clipped", "RFDR")),
         published=True,
+        rival=Rival(
+            "standard deviations of the shares",
+            partial(_noise_lowers, names=("CFDR clipped", "RFDR"), of="empirical_se"),
+        ),
         note="The document's example 3 lacks it: its distributions hold the spread of the trained "
         "function alone.",
     ),
@@ -231,6 +288,10 @@ CLAIMS = (
         "sections 2 and 5.3",
         partial(_noise_lowers, names=("CFDR as printed",)),
         published=True,
+        rival=Rival(
+            "its standard deviation",
+            partial(_noise_lowers, names=("CFDR as printed",), of="empirical_se"),
+        ),
     ),
     *(
         Claim(
@@ -239,6 +300,7 @@ CLAIMS = (
             SECTION,
             partial(_without_noise, estimator=estimator),
             published=0.0,
+            difference=FAR_FROM_0,
             expected="differs",
             note="Distributions half as wide as they should be: p-values of what is not compatible "
             "are seldom small enough to show it, one by one.",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from simstudy.analysis.result import Figure, Result
-from simstudy.figures import captions, colors_of, in_order, measure_curves
+from simstudy.figures import captions, colors_of, in_order, measure_curves, theme
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot
 
@@ -36,8 +36,10 @@ TITLES = {
 SHARE = "share of compatible predictions"
 SHIFT = (
     "Shift: mean score of the others, in predictive standard deviations. Points of one share are "
-    "set apart."
+    "set apart, and with them their theory."
 )
+CORRELATION = "ρ: correlation of any two scores that depend on each other."
+TUNED = "λ: the p-value above which Storey's estimator takes all for compatible."
 
 
 def estimators_figure(result: Result, measure: str) -> ggplot:
@@ -51,13 +53,12 @@ def estimators_figure(result: Result, measure: str) -> ggplot:
         panel="shift",
         rows="dependence",
         nominal=0 if measure == "bias" else None,
+        dashed="no bias",
         colors=colors_of(WORDS.values()),
+        apart=0.5,  # shares end at 0 and 1, and eight marks would reach far beyond
     )
-    unbiased = [captions.dashed("no bias")] * (measure == "bias")
-    said = _said(rows, measure, SHIFT, *unbiased)
-    return figure + captions.titles(
-        *said, x=SHARE, y=TITLES[measure], size=(10, 8.5), legend_on_top=True
-    )
+    said = (figure.labels.caption, f"Lists of {_n(result)} p-values. {SHIFT} {CORRELATION} {TUNED}")
+    return figure + captions.titles(*said, x=SHARE, y=TITLES[measure], size=(theme.FULL_WIDTH, 7.6))
 
 
 def orders_figure(result: Result) -> ggplot:
@@ -71,12 +72,12 @@ def orders_figure(result: Result) -> ggplot:
         color="estimator",
         panel="shift",
         nominal=0,
+        dashed="no bias",
         colors=colors_of(ORDERED_WORDS.values()),
     )
-    said = _said(rows, "bias", SHIFT, captions.dashed("no bias"))
-    return figure + captions.titles(
-        *said, x=SHARE, y=TITLES["bias"], size=(10, 4.8), legend_on_top=True
-    )
+    hidden = "Where two orders agree, one point hides the other."
+    said = (figure.labels.caption, f"Lists of {_n(result)} p-values. {SHIFT} {hidden}")
+    return figure + captions.titles(*said, x=SHARE, y=TITLES["bias"], size=(theme.FULL_WIDTH, 4.4))
 
 
 def size_figure(result: Result) -> ggplot:
@@ -96,15 +97,14 @@ def size_figure(result: Result) -> ggplot:
     )
     shifts = ", ".join(f"{shift:g}" for shift in sorted(set(at)))
     return figure + captions.titles(
-        captions.BARS,
+        figure.labels.caption,
         f"Incompatible predictions are shifted by {shifts} predictive standard deviations."
         if shifts
         else "",
-        *captions.notes(rows),
+        TUNED,
         x="predictions",
         y=TITLES["rmse"],
-        size=(10, 6.2),
-        legend_on_top=True,
+        size=(theme.FULL_WIDTH, 5.4),
     )
 
 
@@ -119,17 +119,16 @@ def residual_noise_figure(result: Result) -> ggplot:
         exact=False,
     )
     return figure + captions.titles(
-        captions.BARS,
+        figure.labels.caption,
         "At 1 distributions are right, as with the residual noise in them, and all predictions are "
         "compatible; beyond it is left out, and none is.",
-        *captions.notes(rows),
         x="standard deviation of an observation, in predictive standard deviations",
         y="mean over lists",
-        size=(10, 3.8),
+        size=(theme.FULL_WIDTH, 4.6),
     )
 
 
-FISHER = "Fisher, log10 p"
+FISHER = "Fisher, log₁₀ p"
 MEASURED = {
     FISHER: ("rfdr", "mean_log10_p"),
     "CFDR as printed": ("cfdr", "bias"),
@@ -177,13 +176,6 @@ def _dependence(correlation: float, n_together: int) -> str:
     if not correlation:
         return "independent"
     return f"ρ = {correlation:g}, {f'groups of {n_together}' if n_together else 'all together'}"
-
-
-def _said(rows: pd.DataFrame, measure: str, *sentences: str) -> list[str]:
-    """A caption with what is particular to the figure in it."""
-    drawn = rows[rows["measure"] == measure]
-    theory = [captions.LINES] * bool(drawn["exact"].notna().any())
-    return [captions.BARS, *theory, *sentences, *captions.notes(drawn)]
 
 
 def _n(result: Result) -> int:

@@ -17,6 +17,7 @@ from simstudy.figures import (
     mean_in_words,
     theme,
 )
+from simstudy.figures.agreement import panels_in_words
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.lazy.scipy import special
@@ -37,10 +38,16 @@ MAX_POINTS = 2500  # replicates drawn as points: more would only cover each othe
 def figure_3a(result: Result) -> ggplot:
     """Second-stage z-scores by metric and truth of the null, with their conditional law."""
     trial: RegressionTrial = result.plan.scenarios[0]
-    data = result.columns(trial, "z", "null_is_false")
-    z, is_false = data["z"][:, 0], data["null_is_false"][:, 0].astype(bool)  # studentized
+    data = result.columns(trial, "z", "null_is_false", "null_is_false_printed")
+    z = data["z"][:, 0]  # studentized
+    is_false, printed = (
+        data[name][:, 0].astype(bool) for name in ("null_is_false", "null_is_false_printed")
+    )
     bars = pd.concat(
-        _bars(z[is_false[:, at] == state, at], trial, state).assign(metric=metric)
+        _bars(z[is_false[:, at] == state, at], trial, state).assign(
+            metric=metric,
+            said=_rates(z[:, at], is_false[:, at] == state, printed[:, at] == state, trial, state),
+        )
         for at, metric in enumerate(METRICS)
         for state in STATES
     )
@@ -61,13 +68,15 @@ def figure_3a(result: Result) -> ggplot:
         figure
         + p9.scale_fill_manual(DECISIONS, name="decision")
         + captions.titles(
+            f"Studentized, k = {trial.k:g}, n = {trial.n_test:,}, α = {trial.alpha:g}.",
             captions.dashed("critical value"),
             captions.STEPS,
-            "Theory is that of normal means with a known variance. In the panels: share that "
-            "rejects, with its 95% Wilson interval.",
+            "Theory is that of normal means with a known variance. Whether the null is true is "
+            "told by the true risk. In the panels: share that rejects, with its 95% Wilson "
+            "interval, by the true risk and by the risk as the document prints it, without the "
+            "fitted intercept.",
             y=f"replicates (of {len(z):,})",
-            size=(8.2, 5.8),
-            legend_on_top=True,
+            size=(theme.FULL_WIDTH, 5.6),
         )
     )
 
@@ -81,17 +90,29 @@ def _bars(z: Float[np.ndarray, " rep"], trial: RegressionTrial, state: bool) -> 
     decision = np.where(edges[1:] <= limit + BIN / 4, *DECISIONS)
     bars["decision"] = pd.Categorical(decision, list(DECISIONS), ordered=True)
     seen: pd.DataFrame = bars[(bars["count"] > 0) | (bars["upper"] > 1)]
-    return seen.assign(state=state, said=_rejects(z < limit, trial, state))
+    return seen.assign(state=state)
 
 
-def _rejects(reject: Float[np.ndarray, " rep"], trial: RegressionTrial, state: bool) -> str:
-    n, share = len(reject), float(reject.mean()) if len(reject) else np.nan
-    bounds = intervals.wilson(np.array(share), np.array(n), level=0.95)
+def _rates(
+    z: Float[np.ndarray, " rep"],
+    true_risk: Float[np.ndarray, " rep"],
+    printed_risk: Float[np.ndarray, " rep"],
+    trial: RegressionTrial,
+    state: bool,
+) -> str:
+    """The share that rejects where the null is in this state, by either risk."""
+    reject = z < trial.design.critical_value
     theory = trial.design.achieved_power if state else trial.alpha
     return (
-        f"{'power' if state else 'type-I error'} {100 * share:.1f}%\n({100 * bounds.lower:.1f} to "
-        f"{100 * bounds.upper:.1f}; design {100 * theory:.1f})\nn = {n:,}"
+        f"{'power' if state else 'type-I error'}; design {100 * theory:.1f}%\n"
+        f"true risk {_rejects(reject[true_risk])}\nas printed {_rejects(reject[printed_risk])}"
     )
+
+
+def _rejects(reject: Float[np.ndarray, " rep"]) -> str:
+    n, share = len(reject), float(reject.mean()) if len(reject) else np.nan
+    lower, upper = intervals.wilson(np.array(share), np.array(n), level=0.95)
+    return f"{100 * share:.1f}% ({100 * lower:.1f} to {100 * upper:.1f})\n  of {n:,}"
 
 
 def figure_3b(result: Result) -> ggplot:
@@ -100,8 +121,8 @@ def figure_3b(result: Result) -> ggplot:
     drawn = pd.concat(
         pd.DataFrame(
             {
-                "estimate": data[f"sd_{sample}"][:MAX_POINTS, at, 0],
-                "truth": data["sd_true"][:MAX_POINTS, 0, 0],
+                "estimate": data[f"sd_{sample}"][:, at, 0],
+                "truth": data["sd_true"][:, 0, 0],
                 "sample": sample,
                 "method": method,
             }
@@ -110,39 +131,47 @@ def figure_3b(result: Result) -> ggplot:
         for at, method in enumerate(METHODS)
     )
     figure = agreement_plot(
-        drawn, x="estimate", y="truth", panel="sample", rows="method", say=_ratio, right=True
+        drawn,
+        x="estimate",
+        y="truth",
+        panel="sample",
+        rows="method",
+        colors=COLORS,
+        say=_ratio,
+        at_most=MAX_POINTS,
     )
-    n_drawn = min(len(data["sd_true"]), MAX_POINTS)
     return figure + captions.titles(
         captions.dashed("equality"),
         f"In the panels: estimate / truth. {captions.PLUS_MINUS}",
-        f"The first {n_drawn:,} replicates are drawn.",
+        panels_in_words(len(data["sd_true"]), MAX_POINTS),
         x="estimated standard deviation of a squared error",
         y="true standard deviation",
-        size=(8, 6.2),
+        size=(theme.FULL_WIDTH, 6.6),
     )
 
 
 def _ratio(rows: pd.DataFrame) -> str:
     ratio = rows["x"] / rows["y"]
-    return f"median {ratio.median():.3f}, mean {mean_in_words(ratio, '.3f')}"
+    return f"median {ratio.median():.3f}, mean {mean_in_words(ratio, signed=False)}"
 
 
 def figure_3c(result: Result) -> ggplot:
     """Distribution of the studentized quantiles by metric and sample."""
     trial: RegressionTrial = result.plan.scenarios[0]
+    reach = studentized_reach(result, trial, "reach")
     figure = density_plot(
-        studentized_reach(result, trial, "reach"), x="reach", color="sample", panel="metric"
+        reach, x="reach", color="sample", panel="metric", colors=colors_of(SAMPLES)
     )
+    n_rep = len(reach) // (len(SAMPLES) * len(METRICS))
     return (
         figure
         + p9.geom_vline(xintercept=trial.k, linetype="dashed", color=theme.INK)
         + captions.titles(
+            figure.labels.caption,
             captions.dashed(f"k = {trial.k:g}, which the vanilla bootstrap takes"),
-            f"Dotted: medians. {captions.BANDS} Right of k the standard error is adjusted upwards.",
+            f"Right of k the standard error is adjusted upwards. {n_rep:,} replicates.",
             x="minus the studentized quantile, in standard errors",
-            size=(8.4, 3.9),
-            legend_on_top=True,
+            size=(theme.FULL_WIDTH, 3.6),
         )
     )
 
@@ -160,7 +189,7 @@ def studentized_reach(result: Result, trial: RegressionTrial, name: str) -> pd.D
 
 
 PANELS = {"null_is_false": "null is false", "power": "power", "type_1_error": "type-I error"}
-TRUTHS = {"": "true risk", "_printed": "risk without\nthe intercept"}
+TRUTHS = {"": "true risk", "_printed": "as printed, without\nthe intercept"}
 
 
 def figure_methods(result: Result) -> ggplot:
@@ -181,6 +210,7 @@ def figure_methods(result: Result) -> ggplot:
         captions.dashed("design, for normal means with a known variance"),
         "All points share their replicates, so that differences are known better than the bars "
         "suggest.",
+        *captions.notes(drawn.data),
         x="share of replicates",
         y="what is taken as the truth",
     )

@@ -11,14 +11,15 @@ Estimands    The risk of the fitted model: of its squared and of its absolute er
 Methods      Bootstrap standard errors, adjusted by the studentized quantile or not (vanilla).
 Performance  Power, type-I error and share of false nulls, with the true risk and with the printed
              formula that leaves out the fitted intercept; relative error of the standard errors.
-             At 5000 replicates the MCSE is 0.6 points of power and 1.1 of type-I error, and half
-             a point in the share of false nulls is 1.4 MCSE: compared on common data it is 5.
+             At 200000 replicates the MCSE is 0.09 points of power, 0.18 of type-I error and 0.06
+             of the share of false nulls; on common data, a difference of methods has less.
 """
 
 from dataclasses import dataclass
 
 from experiments.regression_trial.claims import CLAIMS
 from experiments.regression_trial.figures import figure_3a, figure_3b, figure_3c, figure_methods
+from experiments.regression_trial.tables import table_of_coverage
 from simstudy.design import grid
 from simstudy.dgps.linear import LinearModel
 from simstudy.options import option, published
@@ -66,5 +67,6 @@ def study(config: Config) -> Study:
         block_size=100,
         n_rep=config.n_rep,
         figures={"3A": figure_3a, "3B": figure_3b, "3C": figure_3c, "methods": figure_methods},
+        tables={"coverage": table_of_coverage},
         claims=CLAIMS,
     )

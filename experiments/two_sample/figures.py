@@ -7,7 +7,7 @@ from functools import partial
 
 from simstudy.analysis.result import Result
 from simstudy.dgps.location import Gamma, Gaussian, LocationDgp, Lognormal, StudentT
-from simstudy.figures import captions, colors_of, in_order, measure_curves, with_labels
+from simstudy.figures import captions, colors_of, in_order, measure_curves, theme, with_labels
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 
@@ -19,7 +19,7 @@ DGPS: dict[str, LocationDgp] = {
 }
 WORDS = {
     "normal": "normal",
-    "student_t": "Student t, 5 df",
+    "student_t": "t, 5 df",
     "exponential": "exponential",
     "lognormal": "lognormal",
 }
@@ -30,11 +30,16 @@ METHOD_WORDS = {
     "bootstrap_t": "bootstrap t",
     "plain_permutation": "plain permutation",
     "trimmed_t": "trimmed t",
-    "student": "Student t",
+    "student": "Student's t",
 }
 FOUR = ("welch", "rank_sum", "permutation", "bootstrap_t")
 SHUFFLED = ("student", "plain_permutation", "permutation")
 COLORS = colors_of(METHOD_WORDS.values())
+SAYS = {
+    "type_1_error": "Null: equal means.",
+    "coverage": "Covered: the difference of means, which is 0.",
+}
+OWN_SCALES = "Each row of panels has its own scale."
 RATIO = "variance of the first sample over that of the second"
 
 
@@ -71,8 +76,11 @@ def _panels(
     )
     # A row of panels has its own scale: beside what ranks do to skewed data, nothing else shows.
     own_scales = p9.facet_grid(rows="rows", cols="panel", scales="free_y")
-    said = captions.titles(x=RATIO, y=title, size=(9, 10), legend_on_top=True)
-    return figure + own_scales + said
+    said = captions.titles(
+        SAYS[measure], figure.labels.caption, OWN_SCALES,
+        x=RATIO, y=title, size=(theme.FULL_WIDTH, 8.6),
+    )  # fmt: skip
+    return figure + own_scales + said + p9.theme(panel_spacing_y=0.02)  # ends of scales apart
 
 
 def power_figure(result: Result, *, n_total: int, share: float) -> ggplot:
@@ -95,9 +103,13 @@ def power_figure(result: Result, *, n_total: int, share: float) -> ggplot:
         log_x=True,
         colors=_colors(METHOD_WORDS),
     )
+    effect = rows.loc[rows["measure"] == "power", "effect"].iloc[0]
     return figure + captions.titles(
-        x=RATIO, y="share that rejects", size=(11, 6.2), legend_on_top=True
-    )
+        f"{rows['allocation'].iloc[0]}. {SAYS['type_1_error']} Power: means differ by {effect:g} "
+        "standard errors of their difference.",
+        figure.labels.caption,
+        x=RATIO, y="share that rejects", size=(theme.FULL_WIDTH, 5.0),
+    )  # fmt: skip
 
 
 def _readable(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from experiments.two_stage.trials import grid_of
 from simstudy.analysis.result import Result
 from simstudy.figures import captions, colors_of, in_order, measure_curves, rows_like, theme
+from simstudy.figures.palette import STROKES
+from simstudy.figures.panels import words_in_panels
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.lazy.scipy import special
@@ -18,14 +21,15 @@ from simstudy.trials.two_stage import TwoStage
 PP_K = (0, 0.5, 1, 1.5, 2)  # panels of the document's figure 1
 PP_N2 = (100, 300, 500)
 PP_POINTS = 200  # of each empirical distribution that are drawn
-SPARSE = 20  # replicates under which a bin says next to nothing
+SPARSE = 20  # replicates under which a bin says next to nothing, and is left out
+LAWS = dict(zip(("conditional", "unconditional"), STROKES, strict=False))
 Statistics = Float[np.ndarray, " rep"]
 
 
 def statistics_by_state(result: Result) -> list[tuple[TwoStage, Statistics, bool]]:
     """The sorted statistics of each trial of figure 1, where the null is true and where false."""
     found = []
-    for trial in sorted(result.plan.scenarios, key=lambda trial: (trial.n2, trial.k)):
+    for trial in sorted(grid_of(result), key=lambda trial: (trial.n2, trial.k)):
         if trial.k in PP_K and trial.n2 in PP_N2:
             data = result.columns(trial, "s2", "null_is_false")
             for state in (False, True):
@@ -38,31 +42,35 @@ def statistics_by_state(result: Result) -> list[tuple[TwoStage, Statistics, bool
 
 def figure_1(result: Result) -> ggplot:
     """P-P plot: conditional and unconditional p-values of the statistic, by state of the null."""
-    drawn = pd.concat([_pp(*cell) for cell in statistics_by_state(result)], ignore_index=True)
+    cells = statistics_by_state(result)
+    n_drawn = [len(s2) for _, s2, _ in cells]
+    drawn = pd.concat([_pp(*cell) for cell in cells], ignore_index=True)
     drawn["row"] = pd.Categorical(drawn["row"], drawn["row"].unique())
     scales = theme.color_scales(
-        pd.Categorical(drawn["law"]).categories.to_series().astype("category"),
+        pd.Categorical(drawn["law"], list(LAWS)).categories.to_series().astype("category"),
         "p-value",
         is_quantity=False,
-        colors=colors_of(("conditional", "unconditional")),
+        colors=colors_of(LAWS),
     )
+    strokes = p9.scale_linetype_manual(LAWS, name="p-value", limits=list(LAWS))
     ticks = {"breaks": [0, 0.5, 1], "labels": ["0", "0.5", "1"]}
     return (
         p9.ggplot(drawn, p9.aes(x="theoretical", y="empirical", color="law"))
         + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color=theme.MUTED)
         + p9.geom_ribbon(p9.aes(ymin="lower", ymax="upper", fill="law"), alpha=0.15, color="none")
-        + p9.geom_line(size=0.9)
+        + p9.geom_line(p9.aes(linetype="law"), size=0.9)
         + p9.facet_grid("row", "column")
-        + [*scales[:2], p9.scale_x_continuous(**ticks), p9.scale_y_continuous(**ticks)]
+        + [*scales[:2], strokes, p9.scale_x_continuous(**ticks), p9.scale_y_continuous(**ticks)]
         + p9.coord_fixed(xlim=(0, 1), ylim=(0, 1))
         + theme.theme_study()
-        + p9.theme(legend_position="top", panel_spacing=0.02)
+        + p9.theme(panel_spacing=0.015)
         + captions.titles(
             captions.dashed("equality"),
-            f"{captions.BANDS} Few replicates have a true null when k is large.",
+            f"{captions.BANDS} {min(n_drawn):,} to {max(n_drawn):,} replicates behind a curve: few "
+            f"have a true null when k is large. n1 = {cells[0][0].n1:,}.",
             x="theoretical probability",
             y="empirical probability",
-            size=(9.5, 11),
+            size=(theme.FULL_WIDTH, 8.4),
         )
     )
 
@@ -100,7 +108,9 @@ def figure_1b(result: Result) -> ggplot:
         joined=False,
         apart=False,
     )
-    return figure + captions.titles(x=N2, y="", size=(9, 4.2))
+    return figure + captions.titles(
+        figure.labels.caption, _setting(rows), x=N2, y="", size=(theme.FULL_WIDTH, 3.7)
+    )
 
 
 N2 = "second-stage sample size n2"
@@ -125,7 +135,7 @@ def _design_curves(result: Result) -> pd.DataFrame:
 
 def swept(result: Result) -> tuple[list[float], list[int]]:
     """The values of k and of n2, in order."""
-    trials = result.plan.scenarios
+    trials = grid_of(result)
     return sorted({trial.k for trial in trials}), sorted({trial.n2 for trial in trials})
 
 
@@ -135,9 +145,35 @@ def figure_1c(result: Result) -> ggplot:
     rows = _of_first(result)
     rows = rows[rows["measure"].isin(named)]
     rows = rows.assign(measure=in_order(rows["measure"], named))
-    figure = measure_curves(rows, x="n2", y=tuple(named.values()), panel="k", rows="measure")
-    breaks = p9.scale_x_continuous(breaks=[250, 500, 750])
-    return figure + breaks + captions.titles(x=N2, y="", size=(11, 5))
+    figure = measure_curves(
+        rows, x="n2", y=tuple(named.values()), panel="k", rows="measure", joined=False
+    )
+    return (
+        figure
+        + words_in_panels(figure.data, _replicates)
+        + p9.scale_x_continuous(breaks=[250, 750])
+        + captions.titles(
+            captions.BARS,
+            captions.LINES,
+            f"n: the fewest replicates behind a point. Of {int(rows['n_rep'].max()):,}, power has "
+            "those in which the null is false, and the type-I error the others.",
+            _setting(rows),
+            x=N2,
+            y="",
+            size=(theme.FULL_WIDTH, 4.4),
+        )
+    )
+
+
+def _setting(rows: pd.DataFrame) -> str:
+    """What all points share: the size of the test, and of the first stage."""
+    first = rows.iloc[0]
+    return f"α = {first['alpha']:g}, n1 = {first['n1']:,}."
+
+
+def _replicates(rows: pd.DataFrame) -> str:
+    """The fewest replicates behind a point of a panel: they differ little, and six digits fit."""
+    return f"n ≥ {rows['n_given'].fillna(rows['n_rep']).min():,.0f}"
 
 
 def figure_boundary(result: Result) -> ggplot:
@@ -147,9 +183,10 @@ def figure_boundary(result: Result) -> ggplot:
     the truth the null is true as well, and the test rejects far more often.
     """
     n2 = min(swept(result)[1], key=lambda size: abs(size - 400))
-    chosen = [trial for trial in result.plan.scenarios if trial.n2 == n2 and trial.k <= 2]
+    chosen = [trial for trial in grid_of(result) if trial.n2 == n2 and trial.k <= 2]
+    bins = pd.concat([_binned_rejections(result, trial) for trial in chosen])
     figure = measure_curves(
-        pd.concat([_binned_rejections(result, trial) for trial in chosen]),
+        bins,
         x="distance",
         y="rejects",
         color="k",
@@ -163,13 +200,15 @@ def figure_boundary(result: Result) -> ggplot:
         + p9.geom_vline(xintercept=0, color=theme.MUTED)
         + p9.scale_y_continuous(limits=(0, 1))
         + captions.titles(
-            f"n1 = {chosen[0].n1}, n2 = {n2}. Points: bins of a quarter, without those of fewer "
-            f"than {SPARSE} replicates. {captions.BARS} {captions.LINES}",
-            captions.dashed("the size, which is the average over the left side"),
+            f"n1 = {chosen[0].n1}, n2 = {n2}. Points: bins of a quarter, of {bins['n'].min():,} to "
+            f"{bins['n'].max():,} replicates. {captions.BARS} {captions.LINES}",
+            captions.dashed(
+                f"the size {chosen[0].alpha:g}, which is the average over the left side"
+            ),
             x="bound minus truth, in standard errors of the first mean\n"
             "(null true on the left, false on the right)",
             y="probability of rejecting",
-            size=(7.5, 4.8),
+            size=(theme.FULL_WIDTH, 4.6),
         )
     )
 

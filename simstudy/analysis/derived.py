@@ -10,13 +10,14 @@ from simstudy.engine.derived import behind, derived_column, optional, read_by
 from simstudy.engine.ownership import derived_owner
 from simstudy.engine.parameters import said_by
 from simstudy.errors import StoreError
-from simstudy.plan import Derived, Plan, scenario_behind
+from simstudy.plan import Derived, Plan, number_factors, scenario_behind
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, stored_names
 from simstudy.store.compaction import compact
-from simstudy.store.files import DERIVED, Files
+from simstudy.store.files import Files
 from simstudy.store.header import Group
 from simstudy.store.layout import ERROR, stored_column
+from simstudy.store.naming import DERIVED
 from simstudy.store.write import write_blocks
 
 ROWS_AT_ONCE = 1 << 20  # of a file that is written: 8 MB of numbers
@@ -54,10 +55,17 @@ class DerivedColumns:
         """Columns of what is drawn, stored and derived: `(rep,)` or `(rep, *axes)`."""
         later = self.names
         wanted = [name for name in names if name in later]
-        stored = [name for name in names if name not in later]
+        given = {name: np.full(n_rep, value) for name, value in self._factors(key, names).items()}
+        stored = [name for name in names if name not in later and name not in given]
         read = self._read(key, n_rep, stored, holes=holes)
         made = {name: self._read_derived(key, n_rep, name) for name in wanted}
-        return {name: (read | made)[name] for name in names}
+        return {name: (read | made | given)[name] for name in names}
+
+    def _factors(self, key: str, names: Sequence[str]) -> dict[str, float]:
+        """Factors among some names, where no column has the name."""
+        taken = self.known() if set(names) & set(number_factors(self.plan.keys[key])) else set()
+        factors = number_factors(self.plan.keys[key])
+        return {n: factors[n] for n in names if n in factors and n not in taken}
 
     def _read(
         self, key: str, n_rep: int, names: Sequence[str], *, holes: bool

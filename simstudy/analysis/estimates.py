@@ -4,6 +4,7 @@ Scenarios are read in the order of the files, many at a time; a measure whose ce
 own takes those that were read together side by side, as further cells.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,14 +14,18 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.analysis.assembly import Rows, stacked_estimates
+from simstudy.analysis.side_by_side import side_by_side
 from simstudy.design import Scenario
+from simstudy.engine.workers import available_cores
 from simstudy.errors import StudyError
-from simstudy.measures import Estimates, Measure, MomentMeasure
-from simstudy.plan import Plan
+from simstudy.measures import Estimates, Measure, MomentMeasure, Moments
+from simstudy.plan import Plan, number_factors
 from simstudy.store.batches import Batch, read_each
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, has_nulls, stored_names
-from simstudy.store.moments import cells_known, merged_moments, spread_over
+from simstudy.store.layout import CONVERGED, ERROR
+from simstudy.store.moments import merged_moments, moment_columns, spread_over
+from simstudy.store.texts import WHOLE, said
 
 Columns = Mapping[str, np.ndarray]
 Prepare = Callable[[Columns], Columns]
@@ -67,7 +72,9 @@ class FromRows:
     @cached_property
     def _by_cell(self) -> list[Measure]:
         """Measures that do not care what lies beside a cell: other methods, other scenarios."""
-        later = self._rows.derived.names
+        known = self.store.column_names()
+        factors = {name for each in self.plan.scenarios for name in number_factors(each)}
+        later = self._rows.derived.names | (factors - known)
         if self.prepare is not None:
             return []
         return [m for m in self.measures if m.by_cell and not later.intersection(m.reads)]
@@ -89,9 +96,10 @@ class FromRows:
     def _of_cells(self) -> Found:
         names = stored_names(names_read(self._by_cell))
         sizes = self.plan.drawn_sizes({key: self.n_rep[key] for key in self.plan.keys})
+        batches = read_each(self.store, sizes, names)
         found: Found = {}
-        for batch in read_each(self.store, sizes, names):
-            found |= self._of_batch(batch)
+        for some in side_by_side(self._of_batch, batches, available_cores()):
+            found |= some
         return found
 
     def _of_batch(self, batch: Batch) -> Found:
@@ -150,10 +158,15 @@ def _with_scenarios_last(column: np.ndarray, size: tuple[int, int], n_axes: int)
 
 @dataclass
 class FromMoments:
-    """Estimates from the moments of whole blocks."""
+    """Estimates from the moments of whole blocks.
+
+    The blocks of a scenario are merged as they are read, so that memory has to hold those of one
+    scenario, or of several short ones, whatever the number of scenarios.
+    """
 
     plan: Plan
     store: Store
+    measures: Sequence[Measure]
     n_rep: Mapping[str, int]
     level: float = 0.95
 
@@ -164,13 +177,41 @@ class FromMoments:
         return stacked_estimates(each) if self.plan.methods else each[0]
 
     def _of_drawn(self, key: str, measure: MomentMeasure) -> Estimates:
-        merged = merged_moments(measure.name, self._tables[key])
+        if measure.reads == (CONVERGED,):
+            return measure.from_moments(self._without_error(key), level=self.level)
+        merged = self._merged[key, measure.name]
         if self.plan.drawn.axes and np.ndim(merged.n) == 0:
-            merged = spread_over(merged, cells_known(measure.name, self._tables.values()))
+            merged = spread_over(merged, self._cells_of(measure.name))
         return measure.from_moments(merged, level=self.level)
 
     @cached_property
-    def _tables(self) -> dict[str, pa.Table]:
+    def _merged(self) -> dict[tuple[str, str], Moments]:
+        """All blocks of what was drawn as one, by its key and the measure's name."""
+        names = [measure.name for measure in self.measures if measure.reads != (CONVERGED,)]
         sizes = {key: self.n_rep[key] // self.plan.block_size for key in self.plan.keys}
-        batches = read_each(self.store, self.plan.drawn_sizes(sizes))
-        return {key: table for batch in batches for key, table in batch.each()}
+        columns = [column for name in names for column in moment_columns(name)]
+        return {
+            (key, name): merged_moments(name, table)
+            for batch in read_each(self.store, self.plan.drawn_sizes(sizes), columns)
+            for key, table in batch.each()
+            for name in names
+        }
+
+    def _without_error(self, key: str) -> Moments:
+        """Of whether replicates went without an error, in each cell: which the errors tell."""
+        axes = self.plan.drawn.axes
+        shape = tuple(len(labels) for labels in axes.values())
+        n_rep = self.plan.drawn_sizes(self.n_rep)[key]
+        failed: list[set[int]] = [set() for _ in range(math.prod(shape))]
+        for at in said(self.store, key, n_rep, self.plan.block_size, ERROR):
+            for cell in failed if at.cell == WHOLE else [failed[at.cell]]:
+                cell.add(at.rep)
+        n = np.full(shape, n_rep)
+        share = 1 - np.reshape([len(each) for each in failed], shape) / n
+        squares = (n * share * (1 - share))[np.newaxis, np.newaxis]
+        return Moments(n, np.zeros_like(n), share[np.newaxis], squares, ())
+
+    def _cells_of(self, name: str) -> tuple[int, ...]:
+        """The cells of a measure where any are known: one that only failed does not know them."""
+        shapes = (np.shape(merged.n) for (_, of), merged in self._merged.items() if of == name)
+        return next(filter(None, shapes), ())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,14 @@ from simstudy.analysis.summary import factor_names
 from simstudy.design import Scenario
 from simstudy.engine.block import Address
 from simstudy.lazy.pandas import pd
-from simstudy.plan import Plan, factors_of
+from simstudy.plan import Plan, factors_of, scenario_behind
 from simstudy.store.batches import read_each
 from simstudy.store.blocks import Store
-from simstudy.store.columns import errors_in, texts_of
-from simstudy.store.layout import CELL_ERROR, ERROR, has_text
+from simstudy.store.columns import errors_in
+from simstudy.store.layout import ERROR, WARNING
+from simstudy.store.texts import WHOLE, Said, said, stored_texts
+
+BETWEEN_WARNINGS = re.compile(r"; (?=\w*Warning: )")  # of one replicate, each after its class
 
 
 # ---------------------------------------------------------------- replicates
@@ -42,7 +47,9 @@ def _tidy(
     with_axes = any(column.ndim > 1 for column in columns.values())
     cells = list(plan.cells()) if with_axes else [()]
     n_rows = len(rep) * len(cells)
-    frame: dict[str, Any] = {name: [value] * n_rows for name, value in factors.items()}
+    frame: dict[str, Any] = {
+        _name_of_factor(name, value, columns): [value] * n_rows for name, value in factors.items()
+    }
     frame["rep"] = np.repeat(rep, len(cells))
     if with_axes:
         labels = np.array(cells, dtype=object)
@@ -53,13 +60,20 @@ def _tidy(
     return pd.DataFrame(frame)
 
 
-# ---------------------------------------------------------------- failures
+def _name_of_factor(name: str, value: Any, columns: Mapping[str, np.ndarray]) -> str:
+    """Its own, unless a column has that name and other values: both are to be seen."""
+    is_hidden = name in columns and not np.all(columns[name] == value)
+    return f"{name} (factor)" if is_hidden else name
+
+
+# ---------------------------------------------------------------- failures, warnings
 def any_failure(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> bool:
     """Whether any of these replicates failed, whatever else is stored beside them."""
-    names = store.column_names() & {ERROR, CELL_ERROR}
+    names = store.column_names() & stored_texts(ERROR)
     if not names:
         return False
-    sizes = {key: n_rep[key] for key in plan.keys}
+    size = plan.block_size if store.rows_per_block < plan.block_size else 1
+    sizes = {key: n_rep[key] // size for key in plan.keys}
     return any(errors_in(batch.table) for batch in read_each(store, sizes, sorted(names)))
 
 
@@ -70,25 +84,58 @@ def no_failures() -> pd.DataFrame:
 
 def failure_frame(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> pd.DataFrame:
     """One row per failed replicate and cell, with its error and its address."""
+    cells = [*plan.cells()]
     found = [
-        row
+        factors_of(scenario)
+        | {"block": at.rep // plan.block_size, "rep": at.rep}
+        | dict(zip(plan.axes, _labels(plan, cells, at), strict=True))
+        | {ERROR: at.text, "address": str(Address(key, at.rep))}
         for key, scenario in plan.keys.items()
-        for row in _failures_of(plan, store, key, scenario, n_rep[key])
+        for at in said(store, key, n_rep[key], plan.block_size, ERROR)
     ]
     names = [*factor_names(plan), "block", "rep", *plan.axes, ERROR, "address"]
     return pd.DataFrame(found, columns=names)
 
 
-def _failures_of(
-    plan: Plan, store: Store, key: str, scenario: Scenario, n_rep: int
-) -> Iterator[dict[str, Any]]:
-    table = store.read(key, n_rep, [ERROR, CELL_ERROR])
-    whole = [("",) * len(plan.axes)]  # an error of the replicate is in no cell of its own
-    labels_of = {ERROR: whole, CELL_ERROR: list(plan.cells())}
-    for name in table.column_names:
-        texts = texts_of(table, name).reshape(len(table), -1)
-        for rep, cell in np.argwhere(has_text(texts)).tolist():
-            place = {"block": rep // plan.block_size, "rep": rep}
-            labels = dict(zip(plan.axes, labels_of[name][cell], strict=True))
-            error = {ERROR: texts[rep, cell], "address": str(Address(key, rep))}
-            yield factors_of(scenario) | place | labels | error
+def _labels(plan: Plan, cells: Sequence[tuple[str, ...]], at: Said) -> tuple[str, ...]:
+    """Of the cell of what was said; of a whole replicate, none."""
+    return ("",) * len(plan.axes) if at.cell == WHOLE else cells[at.cell]
+
+
+def warning_counts(
+    plan: Plan, store: Store, n_rep: Mapping[str, int], axes: Sequence[str]
+) -> pd.DataFrame:
+    """How many replicates warned of what, by cell of the axes: the most frequent first.
+
+    Returns
+    -------
+    DataFrame
+        The axes, `warning`, `replicates`, in how many `scenarios`, and an `address`.
+    """
+    names = [*axes, WARNING, "replicates", "scenarios", "address"]
+    if not store.column_names() & stored_texts(WARNING):
+        return pd.DataFrame(columns=names)
+    cells, counts = [*plan.cells()], dict[tuple[str, ...], _Count]()
+    for key, scenario in plan.keys.items():
+        factors = factors_of(scenario)
+        for at in said(store, key, n_rep[key], plan.block_size, WARNING):
+            labels = dict(zip(plan.axes, _labels(plan, cells, at), strict=True))
+            where = [str((factors | labels)[axis]) for axis in axes]
+            for text in dict.fromkeys(BETWEEN_WARNINGS.split(at.text)):
+                counts.setdefault((*where, text), _Count(Address(key, at.rep))).add(scenario)
+    rows = [
+        (*place, count.n, len(count.scenarios), str(count.first)) for place, count in counts.items()
+    ]
+    frame = pd.DataFrame(rows, columns=names)
+    return frame.sort_values("replicates", ascending=False, kind="stable", ignore_index=True)
+
+
+@dataclass
+class _Count:
+    first: Address
+    n: int = 0
+    scenarios: set[int] = field(default_factory=set)  # by their places in memory
+
+    def add(self, drawn: Scenario) -> None:
+        self.n += 1
+        self.scenarios.add(id(scenario_behind(drawn)))

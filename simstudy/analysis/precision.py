@@ -1,12 +1,21 @@
-"""How many replicates: enough for a Monte Carlo error that was asked for, and no more."""
+"""How many replicates: enough for a Monte Carlo error that was asked for, and no more.
+
+By looks, a scenario runs on until its own error is small enough. It then stops where the error
+happens to look small, and estimates whose error grows with them come out low: a rate by about one
+hit of those that it was stopped with, (1 - p) / n. By a pilot of other random numbers, the size is
+fixed before the first replicate is drawn, so nothing is biased. It costs the pilot, and what makes
+up for the pilot's luck: its errors are taken at the upper end of what they may be.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 
 from simstudy.analysis.result import Result
-from simstudy.analysis.targets import Target
+from simstudy.analysis.targets import Target, with_unlucky_errors
+from simstudy.engine.refusals import LOOKS, PILOT
 from simstudy.identity.names import identity
 from simstudy.lazy.pandas import pd
 
@@ -14,10 +23,24 @@ MARGIN = 1.05  # the MCSE is an estimate itself: ask for a little more than it s
 FASTEST_GROWTH = 4.0  # of a scenario in one round, while its MCSE rests on few replicates
 
 
-def shortfalls(result: Result, targets: Sequence[Target]) -> dict[str, float]:
-    """By scenario key, how many times too large the worst error still is; 1 or less is enough."""
+def shortfalls(
+    result: Result, targets: Sequence[Target], *, cautious: bool = False
+) -> dict[str, float]:
+    """By scenario key, how many times too large the worst error still is; 1 or less is enough.
+
+    Parameters
+    ----------
+    cautious
+        Whether errors are taken as large as chance may have hidden them.
+    """
     chosen = {target.measure for target in targets}
-    estimates = result.estimates([measure for measure in result.measures if measure.name in chosen])
+    measures = {each.name: each for each in result.measures if each.name in chosen}
+    estimates = result.estimates(list(measures.values()))
+    if cautious:
+        estimates = {
+            (key, name): with_unlucky_errors(found, measures[name], result.level)
+            for (key, name), found in estimates.items()
+        }
     return {
         key: max(
             target.shortfall(estimates[key, target.measure], result.level) for target in targets
@@ -39,7 +62,7 @@ def next_sizes(
 def _next_size(n: int, short: float, block_size: int, ceiling: int) -> int:
     if short <= 1:
         return n
-    growth = min(MARGIN * short**2, FASTEST_GROWTH)
+    growth = min(MARGIN * short * short, FASTEST_GROWTH)  # a power would raise what overflows
     blocks = max(math.ceil(n * growth / block_size), n // block_size + 1)
     return min(blocks * block_size, ceiling)
 
@@ -74,6 +97,36 @@ def grown_until_precise(
     return sizes
 
 
+def seed_of_pilot(seed: int) -> int:
+    """Names random numbers that no run of this seed uses, so that a pilot tells it nothing."""
+    digest = hashlib.sha256(f"pilot of seed {seed}".encode()).digest()
+    return int.from_bytes(digest[:7], "big")
+
+
+def sizes_by_pilot(
+    pilot: Result, targets: Sequence[Target], *, least: int, ceiling: int
+) -> list[int]:
+    """Replicates of each scenario, in order, by what a pilot says of its error: whole blocks."""
+    sizes = (
+        _whole_blocks(_needed(n, short), pilot.plan.block_size)
+        for n, short in _with_shortfall(pilot, targets, cautious=True)
+    )
+    return [int(max(least, min(size, ceiling))) for size in sizes]
+
+
+def _with_shortfall(
+    pilot: Result, targets: Sequence[Target], *, cautious: bool
+) -> list[tuple[int, float]]:
+    """Each scenario's replicates, and how many times too large its error is."""
+    short = shortfalls(pilot, targets, cautious=cautious)
+    return [(pilot.n_rep[key], short[key]) for key in pilot.plan.keys]
+
+
+def _needed(n: int, short: float) -> float:
+    """Replicates with which an error is small enough that is so many times too large with n."""
+    return n * MARGIN * short * short
+
+
 def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
     """What each scenario took, and whether it was enough."""
     short = shortfalls(result, targets)
@@ -84,19 +137,25 @@ def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def forecast(pilot: Result, targets: Sequence[Target]) -> pd.DataFrame:
-    """From a pilot: the replicates, seconds (on one core) and bytes that the targets will need."""
-    short = shortfalls(pilot, targets)
-    seconds = _seconds_per_block(pilot)
+def forecast(pilot: Result, targets: Sequence[Target], stop_by: str = LOOKS) -> pd.DataFrame:
+    """From a pilot: the replicates, seconds (on one core) and bytes that the targets will need.
+
+    `n_rep` is what is drawn, whole blocks; `needed` is how many of these the targets take.
+    """
+    by_scenario = _with_shortfall(pilot, targets, cautious=stop_by == PILOT)
+    seconds = seconds_of_a_block(pilot)
     size = pilot.plan.block_size
     bytes_per_rep = pilot.store.n_bytes / sum(pilot.n_rep.values())
     rows = []
-    for key, scenario in pilot.plan.keys.items():
-        n_rep = _forecast_size(pilot.n_rep[key], short[key], size)
+    each = zip(pilot.plan.keys.items(), by_scenario, strict=True)
+    for (key, scenario), (n, short) in each:
+        needed = max(_needed(n, short), size)
+        n_rep = _whole_blocks(needed, size)
         rows.append(
             {
                 "scenario": identity(scenario),
                 "n_rep": n_rep,
+                "needed": needed,
                 "seconds": n_rep / size * seconds[key],
                 "bytes": n_rep * bytes_per_rep,
             }
@@ -104,7 +163,7 @@ def forecast(pilot: Result, targets: Sequence[Target]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _seconds_per_block(pilot: Result) -> dict[str, float]:
+def seconds_of_a_block(pilot: Result) -> dict[str, float]:
     """By scenario key, of a block's data and of all methods."""
     known = pilot.outcome.seconds_per_block
     return {
@@ -114,7 +173,6 @@ def _seconds_per_block(pilot: Result) -> dict[str, float]:
     }
 
 
-def _forecast_size(n: int, short: float, block_size: int) -> float:
-    if not math.isfinite(short):
-        return math.inf
-    return math.ceil(max(n * MARGIN * short**2, block_size) / block_size) * block_size
+def _whole_blocks(n: float, block_size: int) -> float:
+    """Replicates of the blocks that hold so many."""
+    return math.ceil(n / block_size) * block_size if math.isfinite(n) else math.inf

@@ -7,7 +7,6 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,23 +14,36 @@ import numpy as np
 from simstudy.analysis.assembly import Rows, seconds_by_method
 from simstudy.analysis.comparisons import Comparisons
 from simstudy.analysis.estimates import Estimator, FromMoments, FromRows, Prepare
-from simstudy.analysis.frames import any_failure, failure_frame, no_failures, replicate_frame
+from simstudy.analysis.frames import (
+    any_failure,
+    failure_frame,
+    no_failures,
+    replicate_frame,
+    warning_counts,
+)
+from simstudy.analysis.looks import with_anytime_limits
 from simstudy.analysis.lookup import scenario_with
 from simstudy.analysis.summary import MEASURE, factor_names, summarize
 from simstudy.analysis.targets import Target
 from simstudy.claims import Claim, check_claims
 from simstudy.design import Scenario, scenario_key
 from simstudy.engine.outcome import Outcome
-from simstudy.errors import FigureError, StudyError, nearest
+from simstudy.errors import FigureError, StudyError, TableError, nearest
+from simstudy.in_short import names_in_short, shown
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Estimates, Measure, all_methods, convergence_rate
 from simstudy.measures.contrasts import Scale
 from simstudy.plan import Plan
+from simstudy.remote.paths import Place
 from simstudy.store.blocks import Store
-from simstudy.store.columns import CONVERGED, imputed
-from simstudy.store.layout import ERROR
+from simstudy.store.columns import imputed
+from simstudy.store.layout import CONVERGED, ERROR
+from simstudy.tables.summary import summary_table
+from simstudy.tables.table import Table
 
 Figure = Callable[["Result"], Any]
+MakesTable = Callable[["Result"], Table]
+SUMMARY = "summary"  # the table that every study has
 
 
 @dataclass
@@ -46,6 +58,8 @@ class Result:
         One row per scenario, replicate, and cell of the axes.
     failures
         One row per failed replicate and cell, with its error and its address.
+    warnings
+        One row per text of a warning and cell of the axes, with the number of replicates.
     claims
         One row per claim of the document.
 
@@ -57,6 +71,8 @@ class Result:
         Replicates used of each scenario, by its key.
     moments_only
         Whether only moments of blocks were kept (`keep="summary"`).
+    given
+        What gives the result again, where its replicates were not drawn here but given; else empty.
     """
 
     plan: Plan
@@ -68,11 +84,29 @@ class Result:
     worst: Mapping[str, float] = field(default_factory=dict)
     moments_only: bool = False
     level: float = 0.95
-    folder: Path | None = None
+    folder: Place | None = None
     outcome: Outcome = field(default_factory=Outcome)
     targets: Sequence[Target] = ()
+    n_left: int = 0  # blocks that a time budget has left undrawn
+    n_pilot: int = 0  # replicates of each scenario in the pilot that fixed how many there are
     design: tuple[str, ...] = ()  # keys of all scenarios of the study, where some are left out
     keep_alive: object = field(default=None, repr=False)
+    tables: Mapping[str, MakesTable] = field(default_factory=dict)
+    readings: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    given: str = ""
+
+    def __repr__(self) -> str:
+        """In a few lines; the attributes have all of it."""
+        least, most = min(self.n_rep.values()), max(self.n_rep.values())
+        each = f"{least:,}" + f" to {most:,}" * (most > least)
+        return shown(
+            f"Result of {self.plan.name}",
+            self.plan.scenarios,
+            "; ".join(f"{axis}: {names_in_short(at)}" for axis, at in self.plan.axes.items()),
+            f"measures: {names_in_short(measure.name for measure in self.declared)}",
+            f"{each} replicates of each scenario, {self.n_failed or 'none'} failed; seed "
+            f"{self.plan.seed}",
+        )
 
     @cached_property
     def summary(self) -> pd.DataFrame:
@@ -93,14 +127,14 @@ class Result:
     def measures(self) -> Sequence[Measure]:
         """The study's measures, and the convergence rate where any replicate failed."""
         names = {measure.name for measure in self.declared}
-        if self.moments_only or not self.any_failed or "convergence_rate" in names:
+        if not self.any_failed or "convergence_rate" in names:
             return self.declared
         return [*self.declared, convergence_rate(CONVERGED)]
 
     @cached_property
     def any_failed(self) -> bool:
         """Whether any of this result's replicates failed, whatever else is stored beside them."""
-        return not self.moments_only and any_failure(self.plan.drawn, self.store, self.drawn_sizes)
+        return any_failure(self.plan.drawn, self.store, self.drawn_sizes)
 
     @property
     def drawn_sizes(self) -> dict[str, int]:
@@ -120,6 +154,26 @@ class Result:
             for key, scenario in self.plan.keys.items()
             for measure in measures
         }
+
+    def anytime(self, measure: str, *, planned: float | None = None) -> pd.DataFrame:
+        """A measure's summary, with limits that hold however often somebody looks.
+
+        Parameters
+        ----------
+        measure
+            The name of a share, or of a mean of one value per replicate.
+        planned
+            Of means, the replicates at which limits are to be closest together: the same number at
+            every look.
+
+        Raises
+        ------
+        StudyError
+            For a measure that is neither, and for a mean without `planned`.
+        """
+        known = self._measure(measure)
+        rows = self.summary[self.summary[MEASURE] == known.name]
+        return with_anytime_limits(rows, known, self.level, planned)
 
     def contrast(
         self, measure: str, *, axis: str, first: str, second: str, scale: Scale = "difference"
@@ -162,7 +216,7 @@ class Result:
 
     def _estimator(self, measures: Sequence[Measure], prepare: Prepare | None = None) -> Estimator:
         if self.moments_only:
-            return FromMoments(self.plan, self.store, self.n_rep, self.level)
+            return FromMoments(self.plan, self.store, measures, self.n_rep, self.level)
         if prepare is None and self.worst:
             prepare = functools.partial(imputed, worst=self.worst)
         return FromRows(self.plan, self.store, measures, self.n_rep, prepare, self.level)
@@ -173,13 +227,10 @@ class Result:
 
     @cached_property
     def n_failed(self) -> int:
-        """Replicates that failed, in any cell; of moments, the most that any measure misses."""
-        if not self.moments_only and not self.any_failed:
+        """Replicates that failed, in any cell."""
+        if not self.any_failed:
             return 0
-        if not self.moments_only:
-            return len(self.failures[[*factor_names(self.plan), "rep"]].drop_duplicates())
-        by_scenario = self.summary.groupby(factor_names(self.plan), dropna=False, sort=False)
-        return int(by_scenario["n_failed"].max().sum())
+        return len(self.failures[[*factor_names(self.plan), "rep"]].drop_duplicates())
 
     @property
     def replicates(self) -> pd.DataFrame:
@@ -223,6 +274,15 @@ class Result:
             )
         return self.figures[name](self)
 
+    def table(self, name: str) -> Table:
+        """A table of the study by its name; that of the summary is there in every study."""
+        if name == SUMMARY and name not in self.tables:
+            return summary_table(self.summary, self.plan.name, self.readings)
+        if name not in self.tables:
+            known = {SUMMARY, *self.tables}
+            raise TableError(f"no table {name!r} in {self.plan.name}; {nearest(name, known)}")
+        return self.tables[name](self)
+
     def scenario(self, **where: Any) -> Any:
         """The one scenario of this run with these factors.
 
@@ -258,6 +318,11 @@ class Result:
         found = failure_frame(self.plan.drawn, self.store, self.drawn_sizes)
         names = [*factor_names(self.plan), "block", "rep", *self.plan.axes, ERROR, "address"]
         return found[names]
+
+    @cached_property
+    def warnings(self) -> pd.DataFrame:
+        """How many replicates warned of what, by method and other axes."""
+        return warning_counts(self.plan.drawn, self.store, self.drawn_sizes, [*self.plan.axes])
 
     def _frame(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
         self._known_key(scenario)

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.annotations import shown
 from simstudy.errors import ConfigError, nearest
+from simstudy.lazy.scipy import special
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import critical_value
 
@@ -43,6 +45,23 @@ class Target:
         return float(np.where(np.isnan(ratio), math.inf, ratio).max())
 
 
+def with_unlucky_errors(found: Estimates, measure: Measure, level: float) -> Estimates:
+    """The estimates with errors as large as chance may have hidden them, at this level.
+
+    Of a share, the error at that end of its interval which is nearest to one half; of anything
+    else, the upper limit of a standard deviation of normal values, by chi-squared.
+    """
+    n = found.n_given.astype(float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if measure.bounds == "wilson":
+            worst = np.clip(0.5, found.lower, found.upper)
+            error = np.sqrt(worst * (1 - worst) / n)
+        else:
+            few = special.chdtri(n - 1, (1 + level) / 2)  # passed with this probability
+            error = found.mcse * np.sqrt((n - 1) / few)
+    return found._replace(mcse=np.fmax(error, found.mcse))
+
+
 def read_targets(wanted: Mapping[str, Any], measures: Sequence[Measure]) -> tuple[Target, ...]:
     """Targets from what a user writes: `{"power": 0.005}`, or `"2%"` of the estimate.
 
@@ -65,8 +84,9 @@ def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
     except ValueError:
         number = math.nan
     if not (math.isfinite(number) and number > 0):
+        given = value if isinstance(value, str) else shown(value)
         raise ConfigError(
-            f"precision.{name}={value}: allowed is a Monte Carlo standard error above 0, or a "
+            f"precision.{name}={given}: allowed is a Monte Carlo standard error above 0, or a "
             f"share of the estimate such as 2%; nearest that works: precision.{name}=0.005"
         )
     return Target(name, number, relative)

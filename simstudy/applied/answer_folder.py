@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from io import BytesIO
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from simstudy.applied.score_files import Answered
 from simstudy.applied.task_files import AnsweredTasks
 from simstudy.errors import ConfigError, FigureError
 from simstudy.lazy.pandas import pd
+from simstudy.remote.paths import Place, place_of
 from simstudy.whole_files import write_bytes, write_json
 
 FIGURE = "sampling"
@@ -20,7 +20,7 @@ FIGURE = "sampling"
 class Written(NamedTuple):
     """Where files were written, and why a figure was not; empty where it was, or there is none."""
 
-    folder: Path
+    folder: Place
     no_figure: str = ""
 
 
@@ -32,7 +32,7 @@ def write_check(answered: Answered, settings: Any) -> Written:
     ConfigError
         Where the folder cannot be written to.
     """
-    check, folder = answered.check, Path(settings.out)
+    check, folder = answered.check, place_of(settings.out)
     record = {**check.record, "notes": "; ".join(check.notes)}
 
     def write() -> Written:
@@ -54,7 +54,7 @@ def write_table(answered: AnsweredTasks, settings: Any, text: str) -> Written:
     ConfigError
         Where the folder cannot be written to.
     """
-    folder = Path(settings.out)
+    folder = place_of(settings.out)
 
     def write() -> Written:
         _write_text(folder, f"{text}\n")
@@ -67,7 +67,7 @@ def write_table(answered: AnsweredTasks, settings: Any, text: str) -> Written:
     return _written(write, folder)
 
 
-def _written(write: Callable[[], Written], folder: Path) -> Written:
+def _written(write: Callable[[], Written], folder: Place) -> Written:
     try:
         return write()
     except FileExistsError:
@@ -82,7 +82,7 @@ def _written(write: Callable[[], Written], folder: Path) -> Written:
         ) from None
 
 
-def _write_figure(draw: Callable[[], Any], folder: Path) -> str:
+def _write_figure(draw: Callable[[], Any], folder: Place) -> str:
     """Why there is no figure, and then none of an earlier answer either; else empty."""
     from simstudy.figures.save import save_figure
 
@@ -95,18 +95,18 @@ def _write_figure(draw: Callable[[], Any], folder: Path) -> str:
     return ""
 
 
-def _write_text(folder: Path, text: str) -> None:
+def _write_text(folder: Place, text: str) -> None:
     write_bytes(folder / "answer.txt", text.encode())
 
 
-def _write_parquet(folder: Path, table: pd.DataFrame) -> None:
+def _write_parquet(folder: Place, table: pd.DataFrame) -> None:
     content = BytesIO()
     table.to_parquet(content, index=False)
     write_bytes(folder / "answer.parquet", content.getvalue())
 
 
 def _write_json(
-    folder: Path, answer: Mapping[str, Any], answered: Answered | AnsweredTasks, settings: Any
+    folder: Place, answer: Mapping[str, Any], answered: Answered | AnsweredTasks, settings: Any
 ) -> None:
     """Last: where it is, all is."""
     from simstudy.output.environment import environment

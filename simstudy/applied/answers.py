@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from simstudy.lazy.scipy import stats
 
 
 @dataclass(frozen=True)
-class OfAnswers:
+class OfAnswers(ABC):
     """A test of counts; effects are shares of answers here, times what a right answer scores.
 
     Parameters
@@ -30,22 +31,22 @@ class OfAnswers:
         return self.test
 
     @property
+    @abstractmethod
     def largest_effect(self) -> float:
         """By how much worse, as a share, any candidate can be."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def most_sized(self) -> int:
         """Scores of each model up to which `n_needed` is exact; beyond, by the normal formula."""
-        raise NotImplementedError
 
+    @abstractmethod
     def power_of_share(self, effect: float) -> float:
         """Chance that a candidate fails of which so many fewer answers are right, as a share."""
-        raise NotImplementedError
 
+    @abstractmethod
     def variance(self, effect: float) -> float:
         """Of the difference of the shares, where that is the effect."""
-        raise NotImplementedError
 
     def power(self, effect: float) -> float:
         return self.power_of_share(self.share(effect)) if effect == effect else math.nan

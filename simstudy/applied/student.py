@@ -1,5 +1,6 @@
 """Tests by Student's t: the spread is learnt from the scores."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StudentT:
+class StudentT(ABC):
     """What the t tests have in common; each says its spread."""
 
     scores: Scores
@@ -36,12 +37,13 @@ class StudentT:
         return "t"
 
     @property
+    @abstractmethod
     def words(self) -> str:
-        raise NotImplementedError
+        """What is compared, for a reader."""
 
+    @abstractmethod
     def spread(self, n: Any = None) -> Spread:
         """With the sizes that were given, or with n scores of each model and these variances."""
-        raise NotImplementedError
 
     @cached_property
     def _here(self) -> Spread:

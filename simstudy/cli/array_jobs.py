@@ -36,6 +36,15 @@ SCHEDULERS = (
     Scheduler("Torque", "PBS_ARRAYID"),
 )
 
+JOBS = {
+    "Slurm array": ("SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID"),
+    "Slurm": ("SLURM_JOB_ID", ""),
+    "PBS": ("PBS_JOBID", ""),  # which has the index in it
+    "LSF": ("LSB_JOBID", "LSB_JOBINDEX"),
+    "SGE": ("JOB_ID", "SGE_TASK_ID"),
+}
+"""Where batch systems say which job this is, and which of its array: names of variables."""
+
 
 def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) -> tuple[int, int]:
     """Which share this job has, of how many.
@@ -64,6 +73,15 @@ def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) 
     return indices.index(index) + 1, len(indices)
 
 
+def job_in_words(environment: Mapping[str, str]) -> str:
+    """The job of a batch system that this process is, as its user would name it; empty: none."""
+    for name, (job, index) in JOBS.items():
+        if environment.get(job):
+            array = environment.get(index, "")
+            return f"{name} {environment[job]}" + f"_{array}" * array.isdecimal()
+    return ""
+
+
 def _whose_job(environment: Mapping[str, str]) -> Scheduler:
     for scheduler in SCHEDULERS:
         index = environment.get(scheduler.index, "")
@@ -83,13 +101,22 @@ def _indices(scheduler: Scheduler, environment: Mapping[str, str]) -> range:
         text = environment.get(name, "")
         return int(text) if text.isdecimal() else default
 
-    last = number(scheduler.last)
-    if not last:
+    if not environment.get(scheduler.last, "").isdecimal():
         raise ConfigError(
             f"shard=auto: {scheduler.name} does not say how many jobs this array has. Say it, for "
             "an array from 1 to N: shard=auto/N."
         )
-    indices = range(number(scheduler.first, 1), last + 1, number(scheduler.step, 1))
+    first, last, step = (
+        number(scheduler.first, 1),
+        number(scheduler.last),
+        number(scheduler.step, 1),
+    )
+    if first > last or step < 1:
+        raise ConfigError(
+            f"shard=auto: {scheduler.name} says that this array goes from {first} to {last} in "
+            f"steps of {step}, which is none. Say how many shares there are: shard=auto/N."
+        )
+    indices = range(first, last + 1, step)
     if number(scheduler.count, len(indices)) != len(indices):
         raise ConfigError(
             f"shard=auto: this array has gaps between {indices[0]} and {last}, so nobody knows of "

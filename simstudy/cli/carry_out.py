@@ -5,11 +5,26 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from simstudy.cli.endings import FAILED, again, interrupted, refuse
+from simstudy.cli import stops
+from simstudy.cli.endings import FAILED, OUT_OF_TIME, again, interrupted, refuse
 from simstudy.cli.project import Project
 from simstudy.cli.request import Request
-from simstudy.cli.settings import read_shard
-from simstudy.errors import DiskFullError, SimstudyError
+from simstudy.cli.settings import PILOT, read_seconds, read_shard
+from simstudy.cli.shares import (
+    RecordedProgress,
+    clear_shares,
+    keep_costs,
+    read_costs,
+    this_share,
+)
+from simstudy.engine.progress import Progress
+from simstudy.errors import DiskFullError, SimstudyError, describe
+
+ENDED = (
+    "the study's own code ended the program ({}) after its blocks were drawn, in a measure, a "
+    "derived column, a claim or a scenario's exact(), so nothing was published. Raise an exception "
+    "there."
+)
 
 
 def carry_out(request: Request, project: Project, overrides: Sequence[str]) -> int:
@@ -21,7 +36,10 @@ def carry_out(request: Request, project: Project, overrides: Sequence[str]) -> i
         What the user typed, for the command that goes on after an interruption.
     """
     try:
-        return _chosen(request)(request)
+        with stops.raising():
+            return _chosen(request)(request)
+    except SystemExit as ending:  # a study's figures and claims are code of a user's own
+        return refuse(SimstudyError(ENDED.format(describe(ending))))
     except KeyboardInterrupt as stop:
         return interrupted(stop, again(project, overrides))
     except DiskFullError as error:
@@ -32,37 +50,122 @@ def carry_out(request: Request, project: Project, overrides: Sequence[str]) -> i
 
 def _chosen(request: Request) -> Callable[[Request], int]:
     settings = request.settings
-    if settings.replay:
+    if settings.replay is not None:
         return replay
     if settings.plan:
         return plan
-    return summarize if settings.summarize else run
+    if settings.summarize:
+        return summarize
+    if settings.shard == PILOT:
+        return run_pilot
+    return run_share if settings.shard else run
 
 
 def run(request: Request) -> int:
     """Compute what is missing; publish it, unless it stands there already."""
     from simstudy.engine.progress import Bar
+
+    refuse_replacing_results(request)
+    with Bar(request.name, shown=request.settings.progress) as bar:
+        result = draw(request, bar)
+    if not result.n_left:
+        clear_shares(request.folder, request.settings.seed, request.n_rep)
+    status = publish_result(request, result)
+    if not result.n_left:
+        return status
+    print(
+        f"budget={request.settings.budget} is spent, and {result.n_left:,} blocks are to go. To go "
+        f"on: {again(request.project, request.overrides)}"
+    )
+    return status or OUT_OF_TIME
+
+
+def draw(request: Request, progress: Progress, **share: Any) -> Any:
+    """What is missing, or a share of it; the result of all that is stored."""
     from simstudy.engine.workers import Workers
 
     settings = request.settings
-    workers = Workers(settings.backend, settings.n_jobs, request.backend_options)
+    told = request.backend_options
+    return request.study.run(
+        request.n_drawn,
+        settings.seed,
+        out=request.out,
+        workers=Workers(settings.backend, settings.n_jobs, told, settings.block_seconds),
+        keep=settings.keep,
+        restart=settings.restart,
+        retry=settings.retry,
+        redraw=settings.redraw or (),
+        precision=settings.precision,
+        max_rep=settings.max_rep,
+        stop_by=settings.stop_by,
+        budget=read_seconds(settings.budget),
+        progress=_NoticingStops(progress),
+        whole_blocks=request.whole_blocks,
+        explain=False,  # what is published says more
+        **share,
+    )
+
+
+class _NoticingStops:
+    """Progress that raises a stop which came where no exception gets through.
+
+    Libraries that are imported while a run goes on may swallow whatever is raised meanwhile.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._progress, name)
+
+    def advance(self, n_rep: int) -> None:
+        """Some more replicates are there."""
+        stops.swallowed()
+        self._progress.advance(n_rep)
+
+
+# ---------------------------------------------------------------- shares of a study
+def run_share(request: Request) -> int:
+    """Compute a share of the blocks, and publish nothing."""
+    from simstudy.engine.progress import Bar
+
     refuse_replacing_results(request)
-    with Bar(request.name, shown=settings.progress) as bar:
-        result = request.study.run(
-            request.n_rep,
-            settings.seed,
-            out=request.out,
-            workers=workers,
-            keep=settings.keep,
-            shard=read_shard(settings.shard),
-            restart=settings.restart,
-            retry=settings.retry,
-            redraw=settings.redraw or (),
-            precision=settings.precision,
-            max_rep=settings.max_rep,
-            progress=bar,
-        )
-    return end_of_shard(request, result) if settings.shard else publish_result(request, result)
+    shard = read_shard(request.settings.shard) or (1, 1)
+    record = this_share(shard, request.settings.seed, request.n_rep)
+    with Bar(request.name, shown=request.settings.progress) as bar:
+        noted = RecordedProgress(bar, record, request.folder)
+        result = draw(request, noted, shard=shard, weights=read_costs(request.folder))
+    done = result.outcome
+    noted.end(done.n_blocks, done.n_failed)
+    print(
+        f"shard {shard[0]}/{shard[1]}: {done.n_blocks} blocks computed; "
+        "run without shard=... to summarise"
+    )
+    return FAILED if done.n_failed else 0
+
+
+def run_pilot(request: Request) -> int:
+    """Compute the first blocks of every scenario, and note what they cost."""
+    from simstudy.analysis.precision import seconds_of_a_block
+    from simstudy.engine.progress import Bar
+
+    refuse_replacing_results(request)
+    with Bar(request.name, shown=request.settings.progress) as bar:
+        result = draw(request, bar)
+    measured = {key: cost for key, cost in seconds_of_a_block(result).items() if cost > 0}
+    keep_costs(request.folder, measured)
+    print(f"pilot: {result.outcome.n_blocks} blocks computed; {_costs_in_words(request)}")
+    return FAILED if result.outcome.n_failed else 0
+
+
+def _costs_in_words(request: Request) -> str:
+    costs = read_costs(request.folder).values()
+    if not costs:
+        return "none was timed, so shares are cut as if all blocks cost the same"
+    return (
+        f"a block takes {min(costs):.3g} to {max(costs):.3g} s, and shares are cut by that from "
+        "now on"
+    )
 
 
 def refuse_replacing_results(request: Request) -> None:
@@ -76,36 +179,41 @@ def refuse_replacing_results(request: Request) -> None:
         refuse_replacing(request.folder, request.record, plan, size)
 
 
-def end_of_shard(request: Request, result: Any) -> int:
-    """Say what a share of the blocks came to."""
-    index, n_shares = read_shard(request.settings.shard) or (1, 1)
-    n_blocks = result.outcome.n_blocks
-    print(
-        f"shard {index}/{n_shares}: {n_blocks} blocks computed; run without shard=... to summarise"
-    )
-    return FAILED if result.outcome.n_failed else 0
-
-
 def summarize(request: Request) -> int:
     """Publish what the blocks say that are there by now."""
-    look = request.study.look(request.n_rep, request.settings.seed, out=request.out)
+    settings = request.settings
+    look = request.study.look(
+        request.n_rep,
+        settings.seed,
+        out=request.out,
+        keep=settings.keep,
+        whole_blocks=request.whole_blocks,
+    )
     return publish_result(request, look)
 
 
 def publish_result(request: Request, result: Any) -> int:
     """Write summary, figures, claims and report, and say what was found."""
+    stops.swallowed()
+    with stops.at_once():  # what is written is whole or not there
+        return _published(request, result)
+
+
+def _published(request: Request, result: Any) -> int:
     from simstudy.output.folder import publish
     from simstudy.output.origin import is_current
-    from simstudy.output.terminal import print_closing
-    from simstudy.output.wording import size_in_words
+    from simstudy.output.wording import seen_from_here, size_in_words
 
     for name in result.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
     file, settings = request.module.__file__, request.settings
     wanted = {"figures": settings.figures, "report": settings.report}
     if is_current(result, request.record, file, **wanted, sources=request.sources):
-        print(f"nothing to do: {result.folder} holds {size_in_words(result)}, and its figures")
+        where = seen_from_here(result.folder)
+        print(f"nothing to do: {where} holds {size_in_words(result)}, and its figures")
         return FAILED if (result.folder / "failures.parquet").exists() else 0
+    from simstudy.output.terminal import print_closing  # where there is something to print
+
     made = publish(
         result,
         about=request.module.__doc__ or "",
@@ -116,7 +224,7 @@ def publish_result(request: Request, result: Any) -> int:
         replace=settings.restart or settings.replace,
     )
     print_closing(result, made, partial(_replay_command, request))
-    return FAILED if result.n_failed or made.not_drawn else 0
+    return FAILED if result.n_failed or made.failed else 0
 
 
 def _replay_command(request: Request, address: str) -> str:
@@ -130,9 +238,10 @@ def plan(request: Request) -> int:
     if settings.precision:
         from simstudy.output.terminal import print_cost
 
-        cost = request.study.forecast(settings.precision, settings.n_rep, settings.seed)
+        asked = settings.precision, settings.n_rep, settings.seed
+        cost = request.study.forecast(*asked, stop_by=settings.stop_by)
         print_cost(cost)
-        n_over = int((cost["n_rep"] > settings.max_rep).sum())
+        n_over = int((cost["needed"] > settings.max_rep).sum())
         if n_over:
             print(
                 f"max_rep={settings.max_rep} ends {n_over} of these scenarios before they are so "

@@ -3,37 +3,33 @@
 Hydra takes the first file of a name that it finds: a project's `conf/` comes before the package's.
 """
 
-import functools
 import itertools
-import re
-import shlex
+import math
 import sys
-import tempfile
-import typing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
-import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob
 from hydra.core.plugins import Plugins
-from hydra.errors import HydraException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
-from simstudy.cli.endings import refuse
+from simstudy.cli.endings import DEFECT, refuse
 from simstudy.cli.experiments import experiment_files, in_own_code, load_experiment
-from simstudy.cli.flags import SEVERAL, flags_first
+from simstudy.cli.flags import flags_first
+from simstudy.cli.launching import Statuses, losses_said, refuse_launcher, sweep_folder
+from simstudy.cli.overrides import GROUPS, is_flag, is_multirun, options_of
 from simstudy.cli.project import PACKAGE_CONF, Project
+from simstudy.cli.refusals import CONFIG, in_one_line, options, trouble_in
 from simstudy.cli.request import Request, read_request
-from simstudy.errors import ConfigError, NotHereError, SimstudyError, describe, nearest
+from simstudy.errors import BrokenExperimentError, ConfigError, NotHereError, nearest
 
-CONFIG = "simstudy"
-FLAGS_OF_A_SWEEP = (*SEVERAL, "hydra.mode=MULTIRUN")
+MOST_RUNS = 10_000  # of a sweep: each is composed, and held in memory, before the first begins
 
 
 class ProjectFirst(SearchPathPlugin):  # type: ignore[misc]
@@ -56,7 +52,8 @@ def look_into(project: Project) -> None:
 def read_requests(overrides: Sequence[str], project: Project) -> list[Request]:
     """Compose every point of the sweep once, so that a mistake is one line and not a traceback.
 
-    What this machine has no data or library for is left out of a sweep, as long as any is left.
+    What this machine has no data or library for, and files that are no experiments, are left out
+    of a sweep, as long as any is left.
     """
     known = experiment_files(project.root)
     look_into(project)
@@ -65,82 +62,101 @@ def read_requests(overrides: Sequence[str], project: Project) -> list[Request]:
     requests, absent = [], None
     with initialize_config_dir(str(PACKAGE_CONF), version_base=None):
         for point in sweep_points(overrides, project):
-            offer_defaults(point, project, known)
+            offer_defaults(point, project, known, lenient=is_multirun(overrides))
             try:
                 cfg = compose(CONFIG, overrides=point, return_hydra_config=True)
             except Exception as error:  # Hydra, OmegaConf and ANTLR each raise their own
                 raise in_one_line(error, point, project) from None
+            refuse_launcher(cfg.hydra.launcher, is_sweep=is_multirun(overrides))
             try:
                 requests.append(read_request(cfg, cfg.hydra, project))
-            except NotHereError as error:
+            except (NotHereError, BrokenExperimentError) as error:
                 absent = error
     if absent and not (requests and is_multirun(overrides)):
         raise absent
     return requests
 
 
+def refuse_one_folder(requests: Sequence[Request]) -> None:
+    """Refuse a sweep whose later runs would be refused: a folder holds results of one making."""
+    first: dict[str, Request] = {}
+    for request in requests:
+        before, settings = first.setdefault(str(request.folder), request), request.settings
+        is_alike = (before.settings.seed, before.record) == (settings.seed, request.record)
+        if not (is_alike or settings.replace or settings.restart or settings.plan):
+            raise ConfigError(
+                f"{' '.join(before.overrides)} and {' '.join(request.overrides)} would both stand "
+                f"in {request.folder}, which holds the results of one of them. Give each run a "
+                "folder of its own, with what differs in its name, as in 'out=results/${seed}'."
+            )
+
+
 def call_hydra(
-    overrides: Sequence[str], project: Project, carry_out: Callable[[Request], int], last: set[int]
+    overrides: Sequence[str],
+    requests: Sequence[Request],
+    carry_out: Callable[[Request], int],
+    last: frozenset[int],
 ) -> int:
     """Let Hydra compose, sweep and launch; the highest status of all jobs.
 
     Parameters
     ----------
+    requests
+        What it will come to, composed before.
     last
         Statuses after which no other job is begun.
     """
     import hydra
 
-    statuses: list[int] = []
+    raised = list[OSError]()
+    project, elsewhere = requests[0].project, requests[0].elsewhere
+    with sweep_folder(overrides, elsewhere=elsewhere) as (folder, ours):
+        statuses = Statuses(folder)
 
-    @hydra.main(version_base=None, config_path=str(PACKAGE_CONF), config_name=CONFIG)  # type: ignore[untyped-decorator]
-    def job(cfg: Any) -> int:
-        from hydra.core.hydra_config import HydraConfig
+        @hydra.main(version_base=None, config_path=str(PACKAGE_CONF), config_name=CONFIG)  # type: ignore[untyped-decorator]
+        def job(cfg: Any) -> int:
+            from hydra.core.hydra_config import HydraConfig
 
-        if statuses and statuses[-1] in last:
-            return statuses[-1]
-        try:
-            status = carry_out(read_request(cfg, HydraConfig.get(), project))
-        except NotHereError as error:  # the others go on
-            status = refuse(error)
-        statuses.append(status)
-        return status
+            if not elsewhere and (raised or last.intersection(statuses.all())):
+                return 0
+            told = HydraConfig.get()
+            try:
+                status = carry_out(read_request(cfg, told, project))
+            except (NotHereError, BrokenExperimentError) as error:  # the others go on
+                status = refuse(error)
+            except OSError as error:  # such as nobody reading on: Hydra would say how it came to it
+                raised.append(error)
+                status = DEFECT
+            statuses.keep(told.job.get("num", 0), status)
+            return status
 
-    with tempfile.TemporaryDirectory() as sweep:  # for Hydra's multirun.yaml, which nobody reads
-        ours = [f"hydra.sweep.dir={sweep}"] if is_sweep(overrides) else []
         sys.argv = [str(project.root / "run.py"), *flags_first(overrides), *ours]
-        job()
-    return max(statuses, default=0)
-
-
-def is_sweep(overrides: Sequence[str]) -> bool:
-    """Whether this is a multirun that leaves the sweep's folder to us."""
-    given = any(text.startswith("hydra.sweep.dir=") for text in overrides)
-    return is_multirun(overrides) and not given
-
-
-def is_multirun(overrides: Sequence[str]) -> bool:
-    """Whether several runs were asked for."""
-    return any(text in FLAGS_OF_A_SWEEP for text in overrides)
+        if elsewhere:
+            print(f"{len(requests)} jobs are handed on; what they say: {folder}", file=sys.stderr)
+        with losses_said(folder, elsewhere=elsewhere):
+            job()
+        if raised:
+            raise raised[0]
+        return statuses.worst(len(requests) if elsewhere else 0)
 
 
 def is_plain(overrides: Sequence[str]) -> bool:
     """Whether this is one run that sets nothing of Hydra's, which then has only to compose it."""
-    return not any(
-        text.startswith("-") or text.lstrip("+~").startswith("hydra") for text in overrides
-    )
+    return not any(is_flag(text) or text.lstrip("+~").startswith("hydra") for text in overrides)
 
 
 def sweep_points(overrides: Sequence[str], project: Project) -> Iterator[list[str]]:
     """The overrides of each job of a sweep; of the only job, where nothing is swept."""
-    texts = [text for text in overrides if not text.startswith("-")]
-    try:
-        parsed = OverridesParser.create().parse_overrides(texts)
-    except HydraException:
-        raise unreadable(texts) from None
+    texts = [text for text in overrides if not is_flag(text)]
+    parsed = OverridesParser.create().parse_overrides(texts)
     if not is_multirun(overrides):
         refuse_sweep(parsed, project)
-    values = (choices(override, project) for override in parsed)
+    values = [choices(override, project) for override in parsed]
+    if math.prod(map(len, values)) > MOST_RUNS:
+        raise ConfigError(
+            f"{' '.join(texts)} asks for more than {MOST_RUNS:,} runs, the most of one sweep: give "
+            "fewer values, or write them in brackets for one run with all of them"
+        )
     yield from map(list, itertools.product(*values))
 
 
@@ -161,35 +177,8 @@ def refuse_sweep(parsed: Sequence[Any], project: Project) -> None:
 def takes_a_list(key: str, parsed: Sequence[Any], project: Project) -> bool:
     """Whether an experiment's option has several values in one run; no other setting does."""
     group, _, name = key.lstrip("+").partition(".")
-    chosen = [other.value() for other in parsed if other.key_or_group == "experiment"]
-    if group != "experiment" or not name or not chosen:
-        return False
-    config = load_experiment(str(chosen[-1]), project.root).Config
-    return typing.get_origin(typing.get_type_hints(config).get(name)) is list
-
-
-def unreadable(texts: Sequence[str]) -> ConfigError:
-    """The first override that Hydra's grammar has no reading for, and how to write it."""
-    parser = OverridesParser.create()
-    for text in texts:
-        try:
-            parser.parse_override(text)
-        except HydraException as error:
-            return ConfigError(f"cannot read {text}: {_way_to_write(text, error)}")
-    return ConfigError(f"cannot read {' '.join(texts)}: quote the values")
-
-
-def _way_to_write(text: str, error: Exception) -> str:
-    key, sign, value = text.partition("=")
-    if not sign:
-        return "a setting is written NAME=VALUE"
-    if value.startswith("~"):
-        return f"write the folder in full, {key}={Path(value).expanduser()}"
-    if value and value[0] not in "[{" and not set("'\"\\") & set(value):
-        quoted = f"""{key}="{value}\""""
-        return f"quote the value, and the whole for the shell: {shlex.quote(quoted)}"
-    first = next(iter(str(error).splitlines()), type(error).__name__)
-    return f"{first}; brackets and quotes have to be closed"
+    options = options_of(parsed, project) if group == "experiment" and name else {}
+    return name in options and options[name].is_list
 
 
 def choices(override: Any, project: Project) -> list[str]:
@@ -204,99 +193,63 @@ def choices(override: Any, project: Project) -> list[str]:
             raise ConfigError(
                 f"{override.input_line} matches nothing; there is: {', '.join(known) or 'nothing'}"
             )
+    elif override.is_interval_sweep():
+        raise ConfigError(
+            f"{override.input_line} has no values to run one by one: say them, as in "
+            f"{override.get_key_element()}=1,2"
+        )
     else:
-        names = list(override.sweep_string_iterator())
+        names = list(itertools.islice(override.sweep_string_iterator(), MOST_RUNS + 1))
     return [f"{override.get_key_element()}={name}" for name in names]
 
 
-def options(group: str, project: Project) -> list[str]:
-    """The names in a config group: the project's and the package's."""
-    own = experiment_files(project.root) if group == "experiment" else ()
-    return sorted({*project.options(group), *own})
+def offer_defaults(
+    point: Sequence[str], project: Project, known: dict[str, Path], *, lenient: bool
+) -> None:
+    """Give Hydra what stands in no file: defaults of an experiment, a backend by its place.
+
+    Parameters
+    ----------
+    lenient
+        Whether a broken experiment has none, since it is refused when it is read, and others go on.
+
+    Raises
+    ------
+    ConfigError
+        For a group's file that there is not.
+    """
+    for override in OverridesParser.create().parse_overrides(list(point)):
+        group, name = override.key_or_group, override.value()
+        if group not in GROUPS or override.is_delete():
+            continue
+        if not isinstance(name, str) or not name or "${" in name:
+            given = override.input_line.lstrip("+")
+            raise ConfigError(f"{given}: name one; there is: {', '.join(options(group, project))}")
+        if "/" in name and group != "experiment":
+            known_names = options(group, project)
+            raise ConfigError(f"{group}={name}: no such {group}; {nearest(name, known_names)}")
+        if group == "experiment":
+            _offer_experiment(name, project, known, lenient=lenient)
+        elif group == "backend" and ":" in name:
+            ConfigStore.instance().store(group=group, name=name, node={"name": name})
 
 
-def offer_defaults(point: Sequence[str], project: Project, known: dict[str, Path]) -> None:
-    """Give Hydra the defaults of an experiment that has no published values under `conf/`."""
-    for text in point:
-        group, _, value = text.partition("=")
-        name = _bare(value)
-        if group.lstrip("+") == "experiment" and name and name not in known:
-            raise ConfigError(f"{text}: no such experiment; {nearest(name, known)}")
-        published = project.conf / "experiment" / f"{name}.yaml"
-        if group == "experiment" and name in known and not published.exists():
-            module = load_experiment(name, project.root)
-            with in_own_code(module, "Config", project.root):
-                defaults = asdict(module.Config())
-            ConfigStore.instance().store(group="experiment", name=name, node=defaults)
+def _offer_experiment(
+    name: str, project: Project, known: dict[str, Path], *, lenient: bool
+) -> None:
+    if name not in known:
+        raise ConfigError(f"experiment={name}: no such experiment; {nearest(name, known)}")
+    if not (project.conf / "experiment" / f"{name}.yaml").exists():
+        defaults = _defaults_of(name, project, lenient=lenient)
+        ConfigStore.instance().store(group="experiment", name=name, node=defaults)
 
 
-def _bare(value: str) -> str:
-    """A value without the quotes that Hydra's grammar may need."""
-    return value.strip("'\"")
-
-
-# ---------------------------------------------------------------- refusals
-def in_one_line(error: Exception, overrides: Sequence[str], project: Project) -> Exception:
-    """Hydra's refusal as ours: the key, the value, and the nearest thing that works."""
-    if isinstance(error, SimstudyError):
-        return error
-    if isinstance(error, RecursionError):
-        return ConfigError(f"the defaults in {project.conf}/config.yaml lead back to themselves")
-    text = str(error)
-    group = re.search(r"Could not find '([\w/]+)/([^/']+)'", text)
-    if group:
-        kind, name = group.groups()
-        own = project.conf / kind / f"{name}.yaml"
-        if own.is_dir():
-            return ConfigError(trouble_in(own))
-        known = options(kind, project)
-        return ConfigError(f"{kind}={name}: no such {kind}; {nearest(name, known)}")
-    if isinstance(error, yaml.YAMLError | OSError | UnicodeDecodeError):
-        return ConfigError(trouble_with_files(overrides, project) or describe(error))
-    if "must specify" in text.lower():
-        return ConfigError(
-            f"no experiment given: {project.runs} experiment=NAME; "
-            f"there is: {', '.join(options('experiment', project)) or 'nothing'}"
-        )
-    key = re.search(r"Could not (?:override|append|delete)[^']*'([^']+)'", text)
-    if key:
-        return ConfigError(unknown_key(key.group(1), overrides))
-    first = next(iter(text.splitlines()), type(error).__name__)
-    return ConfigError(f"cannot read {' '.join(overrides)}: {first}")
-
-
-def unknown_key(key: str, overrides: Sequence[str]) -> str:
-    """A key that is not in the config, and the nearest that is."""
-    *parents, last = key.split(".")
-    experiment = [text for text in overrides if text.startswith("experiment=")]
-    composed = compose(CONFIG, overrides=experiment)
-    node = functools.reduce(_child, parents, composed)
-    if not parents and last in _child(composed, "experiment"):
-        return f"{key} is not a setting; did you mean 'experiment.{key}'?"
-    where = f" of {'.'.join(parents)}" if parents else ""
-    return f"{key} is not a setting{where}; {nearest(last, map(str, node))}"
-
-
-def trouble_with_files(overrides: Sequence[str], project: Project) -> str:
-    """What is wrong with a project's config files, those first that the overrides choose."""
-    chosen = {_bare(text.partition("=")[2]) for text in overrides}
-    files = sorted(project.conf.rglob("*.yaml"), key=lambda path: (path.stem not in chosen, path))
-    return next(filter(None, map(trouble_in, files)), "")
-
-
-def trouble_in(path: Path) -> str:
-    """What keeps a file from being a config, with its line; empty, where nothing does."""
+def _defaults_of(name: str, project: Project, *, lenient: bool) -> dict[str, Any]:
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        return f"{path}{line}, is no YAML: {error.problem}"
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        return f"{path} cannot be read: {describe(error)}"
-    if values is None or isinstance(values, dict):
-        return ""
-    return f"{path} holds {values!r}: write settings, each as NAME: VALUE"
-
-
-def _child(node: Any, name: str) -> Any:
-    return node.get(name, {}) if name in node else {}
+        module = load_experiment(name, project.root)
+    except BrokenExperimentError:
+        if lenient:
+            return {}
+        raise
+    with in_own_code(module, "Config", project.root):
+        return asdict(module.Config())

@@ -7,28 +7,40 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from simstudy.cli import stops
 from simstudy.cli.project import Project
+from simstudy.cli.standard_streams import complain
+from simstudy.engine.warning import OutOfTime, forget_warning, warn
+from simstudy.errors import AlwaysFailsError
+from simstudy.remote.urls import without_passwords
 
-DEFECT, REFUSED, FAILED, INTERRUPTED, TERMINATED = 1, 2, 3, 130, 143
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, which schedulers send before they kill."""
+DEFECT, REFUSED, FAILED, OUT_OF_TIME = 1, 2, 3, 75
+STOPPED = frozenset({OUT_OF_TIME, *(stops.BY_SIGNAL + number for number in stops.STOPS)})
 
 
 def refuse(error: BaseException) -> int:
     """Say in one line what is wrong."""
-    print(" ".join(str(error).split()), file=sys.stderr)
+    complain(without_passwords(" ".join(str(error).split())))
+    for frame in error.frames if isinstance(error, AlwaysFailsError) else ():
+        complain(f"  {frame}")
     return REFUSED
 
 
 def interrupted(stop: KeyboardInterrupt, command: str) -> int:
     """Say how to go on: with a command."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
-    print(f"interrupted; every finished block is kept. To go on: {command}", file=sys.stderr)
-    return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
+    command = without_passwords(command)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
+    if isinstance(stop, OutOfTime):
+        print(
+            f"out of time: what was begun is finished and kept, and {stop.n_left:,} blocks are to "
+            f"go. To go on: {command}",
+            file=sys.stderr,
+        )
+        return OUT_OF_TIME
+    print(stops.interruption(command), file=sys.stderr)
+    return stops.status_of(stop)
 
 
 def again(project: Project, overrides: Sequence[str]) -> str:
@@ -38,34 +50,21 @@ def again(project: Project, overrides: Sequence[str]) -> str:
 
 
 @contextlib.contextmanager
-def termination_interrupts() -> Iterator[None]:
-    """SIGTERM ends a run as Ctrl-C does: workers are stopped, and what is finished is kept."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only there may a program say what a signal does
+def warnings_heard() -> Iterator[None]:
+    """SIGUSR1, which a batch system can be told to send ahead of a time limit, ends a run early.
+
+    What is under way is finished first: that may be a block of an hour.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not (is_main and hasattr(signal, "SIGUSR1")):  # there is none on Windows
+        yield
         return
-
-    def terminate(*_: Any) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not cut this short
-        raise Terminated
-
-    before = signal.signal(signal.SIGTERM, terminate)
+    before = signal.signal(signal.SIGUSR1, lambda *_: warn())
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextlib.contextmanager
-def interrupts_given_back() -> Iterator[None]:
-    """Leave Ctrl-C to do what it did before: a program that calls this one may go on."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGUSR1, before)
+        forget_warning()
 
 
 @contextlib.contextmanager

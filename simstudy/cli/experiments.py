@@ -10,7 +10,13 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from types import ModuleType
 
-from simstudy.errors import ConfigError, SimstudyError, describe, nearest
+from simstudy.errors import (
+    BrokenExperimentError,
+    ConfigError,
+    SimstudyError,
+    describe,
+    nearest,
+)
 
 FOLDER = "experiments"
 STUDY = "study"  # the file of a folder that declares `Config` and `study`
@@ -69,7 +75,8 @@ def load_experiment(name: str, root: Path) -> ModuleType:
     Raises
     ------
     ConfigError
-        Where there is none of this name, importing it raises, or it declares no study.
+        Where there is none of this name; `BrokenExperimentError` where importing it raises, or it
+        declares no study.
     """
     files = experiment_files(root)
     if name not in files:
@@ -84,18 +91,18 @@ def _refuse_undeclared(module: ModuleType, path: Path, root: Path) -> None:
     """Refuse a file without `Config` and `study`, or with something else of these names."""
     for needed in ("Config", "study"):
         if not hasattr(module, needed):
-            raise ConfigError(
+            raise BrokenExperimentError(
                 f"{path.relative_to(root)} has no {needed}: an experiment declares Config, "
                 "a dataclass of its options, and study(config), which gives the Study. Begin the "
                 "name of a file that is no experiment with _."
             )
     if not (isinstance(module.Config, type) and is_dataclass(module.Config)):
-        raise ConfigError(
+        raise BrokenExperimentError(
             f"Config of {path.relative_to(root)} is no dataclass: write @dataclass above it, so "
             "that its options can be set."
         )
     if not callable(module.study):
-        raise ConfigError(
+        raise BrokenExperimentError(
             f"study of {path.relative_to(root)} is no function: write study(config), which gives "
             "the Study."
         )
@@ -107,10 +114,10 @@ def _imported(name: str, path: Path, root: Path) -> ModuleType:
     try:
         _refuse_hidden(importlib.import_module(FOLDER), root)
         return importlib.import_module(f"{FOLDER}.{name}" + (f".{STUDY}" if is_folder else ""))
-    except SimstudyError:
+    except (SimstudyError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:  # whatever a user's file does while it is imported
-        raise ConfigError(
+    except BaseException as error:  # whatever a user's file does while it is imported
+        raise BrokenExperimentError(
             f"experiment={name} cannot be imported: {_place(error, path, root)} raised "
             f"{describe(error)}. Mend that line, then run this again."
         ) from error

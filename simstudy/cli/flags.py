@@ -9,6 +9,15 @@ VERSION = "--version"
 SEVERAL = ("-m", "--multirun")
 SHOWN = ("--cfg", "-c")  # Hydra prints the composed config instead of a run
 PARTS = ("job", "hydra", "all")
+COMPLETION = ("--shell-completion", "-sc")
+WHOSE_VALUE_FOLLOWS = {**dict.fromkeys(SHOWN, "--cfg"), **dict.fromkeys(COMPLETION, COMPLETION[0])}
+TOLD = {
+    "-h, --help": "this; beside a verb or an experiment, what belongs to it",
+    "-m, --multirun": "several runs, one for each value of the settings that have several",
+    "-c, --cfg job": "shows the settings of a run, composed, and runs nothing",
+    "-sc install=bash": 'completion: eval "$(simstudy -sc install=bash)"',
+    "--version": "which simstudy this is",
+}
 
 
 def read_flags(arguments: Sequence[str]) -> list[str]:
@@ -36,17 +45,21 @@ def _is_flag(text: str) -> bool:
 
 
 def _joined(arguments: Sequence[str]) -> Iterator[str]:
-    """`--cfg job` as `--cfg=job`."""
+    """`--cfg job` as `--cfg=job`, `-sc install=bash` as `--shell-completion=install=bash`."""
     rest = iter(arguments)
     for text in rest:
-        yield f"--cfg={next(rest, '')}" if text in SHOWN else text
+        name, sign, value = text.partition("=")
+        if name not in WHOSE_VALUE_FOLLOWS:
+            yield text
+        else:
+            yield f"{WHOSE_VALUE_FOLLOWS[name]}={value if sign else next(rest, '')}"
 
 
 def _known(text: str) -> str:
     if not _is_flag(text) or text in (*HELP, VERSION, *SEVERAL):
         return text
     name, _, value = text.partition("=")
-    if name in SHOWN and value in PARTS:
+    if name == COMPLETION[0] or (name in SHOWN and value in PARTS):
         return text
     if name in SHOWN:
         raise ConfigError(f"{text}: what it shows is one of {', '.join(PARTS)}; say --cfg=job")
@@ -57,4 +70,4 @@ def _meant(text: str) -> str:
     bare = text.lstrip("-")
     if "=" in bare:
         return f"a setting has no dashes: did you mean '{bare}'?"
-    return f"there is: {', '.join((*HELP, VERSION, *SEVERAL, '--cfg=job'))}"
+    return f"there is: {', '.join(TOLD)}"

@@ -22,6 +22,7 @@ class Scale:
     times: float | None = option("times the published replicates", above=0, at_most=1e9)
     n_rep: int | None = option("replicates in each scenario", at_least=1)
     out: str | None = option("folder of the results")
+    whole_blocks: bool = option("whether slow methods analyse whole blocks", default=True)
 
 
 @dataclass
@@ -87,7 +88,7 @@ def _of_the_package(group: str, name: str) -> dict[str, Any]:
     import yaml
 
     path = PACKAGE_CONF / group / f"{name}.yaml"
-    return dict(yaml.safe_load(path.read_text())) if path.is_file() else {}
+    return dict(yaml.safe_load(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 
 
 def _built(cls: type[C], values: Mapping[str, Any], group: str, name: str, project: Project) -> C:

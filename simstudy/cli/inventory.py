@@ -1,41 +1,55 @@
 """What is stored of a study, and what a run would still draw; nothing is drawn to find out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from simstudy.cli.found import Found, find_blocks
+from simstudy.cli.gaps import gaps_in_words
 from simstudy.cli.project import Project
 from simstudy.cli.request import Request
 from simstudy.cli.settings import read_shard
 from simstudy.errors import NotHereError, SimstudyError
+from simstudy.remote.paths import Place
 
 HEADER = f"{'experiment':28} {'blocks':>15} {'failed':>7} {'missing':>8}  published"
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """Blocks of a study, by what has become of them.
+    """Blocks of a study, or of its shard, by what has become of them.
 
     Parameters
     ----------
-    wanted
-        Blocks of the whole study, or of its shard.
-    stored
-        Those of them that are there, and drawn by the code and settings of this study.
-    failed
-        Those of the stored ones in which any replicate failed.
+    whole
+        All blocks of the study.
+    found
+        Those of them that were asked for.
     to_draw
-        Blocks that a run would draw now.
+        How many a run would draw now.
     seconds_per_block
         What a block took the run that last drew any, with its workers; None if that is not known.
     """
 
-    wanted: int
-    stored: int
-    failed: int
+    whole: Found
+    found: Found
     to_draw: int
     seconds_per_block: float | None
+
+    @property
+    def wanted(self) -> int:
+        """Blocks in all."""
+        return len(self.found.every)
+
+    @property
+    def stored(self) -> int:
+        """Those of them that are there."""
+        return self.wanted - len(self.found.missing)
+
+    @property
+    def failed(self) -> int:
+        """Those of the stored ones in which any replicate failed."""
+        return len(self.found.failed)
 
 
 def take_inventory(request: Request) -> Inventory:
@@ -46,43 +60,29 @@ def take_inventory(request: Request) -> Inventory:
     StoreError
         Where a run would refuse the folder.
     """
-    from simstudy.engine.jobs import Job, failed_jobs, in_shard, missing_jobs
-    from simstudy.engine.ownership import ownership_of
-    from simstudy.engine.refusals import check_redraw
-    from simstudy.store.home import Home
-
-    settings, study = request.settings, request.study
-    plan, kept = study.plan(settings.seed).drawn, study.kept(settings.keep)
-    owner = ownership_of(plan, kept.measures, study.worst).owner
-    redraw = check_redraw(settings.redraw or (), study.methods)
-    home = Home.open(plan, _existing_out(request), owner, kept, redraw=redraw)
-    blocks = dict.fromkeys(plan.keys, plan.n_blocks(request.n_rep))
-    every = [Job(plan.keys[key], block, key) for key, n in blocks.items() for block in range(n)]
-    shard = read_shard(settings.shard) or (1, 1)
-    jobs = (every, missing_jobs(plan, blocks, home.store), failed_jobs(plan, blocks, home.store))
-    wanted, missing, failed = (len(in_shard(plan, some, shard)) for some in jobs)
-    again = failed if settings.retry else 0
-    return Inventory(wanted, wanted - missing, failed, missing + again, _pace(request.folder))
+    whole, shard = find_blocks(request), read_shard(request.settings.shard)
+    found = whole.in_shard(shard) if shard else whole
+    again = len(found.failed) if request.settings.retry else 0
+    return Inventory(whole, found, len(found.missing) + again, _pace(request.folder))
 
 
-def _existing_out(request: Request) -> str | None:
-    """The folder that a run would look into; None, for an empty one, where it would make one."""
-    kept = request.study.kept(request.settings.keep)
-    is_there = (request.folder / kept.folder).is_dir()
-    return request.out if is_there and not request.settings.restart else None
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
+def _manifest(folder: Place) -> dict[str, Any]:
     from simstudy.store.manifest import MANIFEST
     from simstudy.whole_files import read_json
 
     return read_json(folder / MANIFEST) or {}
 
 
-def _pace(folder: Path) -> float | None:
+def _pace(folder: Place) -> float | None:
     manifest = _manifest(folder)
-    seconds, n_blocks = manifest.get("wall_seconds"), manifest.get("blocks_computed")
+    seconds, n_blocks = (_number(manifest, what) for what in ("wall_seconds", "blocks_computed"))
     return seconds / n_blocks if seconds and n_blocks else None
+
+
+def _number(manifest: Mapping[str, Any], what: str) -> float:
+    """A number that a manifest says; 0 where it says none, or something else."""
+    said = manifest.get(what)
+    return said if isinstance(said, int | float) else 0
 
 
 # ---------------------------------------------------------------- a plan
@@ -92,7 +92,7 @@ def plan_in_words(request: Request, found: Inventory) -> str:
     shard = f" (shard {request.settings.shard})" if request.settings.shard else ""
     return "\n".join(
         (
-            f"{study.name}: {len(study.scenarios):,} scenarios, {request.n_rep:,} replicates in "
+            f"{study.name}: {len(study.scenarios):,} scenarios, {request.n_drawn:,} replicates in "
             f"each, drawn in blocks of {size:,}",
             f"blocks   {found.wanted:,}{shard}: {found.stored:,} stored ({found.failed:,} with "
             f"failures), {found.wanted - found.stored:,} missing",
@@ -114,18 +114,20 @@ def _time_in_words(found: Inventory) -> str:
 def _outputs(request: Request) -> str:
     """What a run with these settings writes there."""
     study, settings = request.study, request.settings
+    tables = f"{len(study.tables)} tables" if study.tables else ""
     figures = f"{len(study.figures)} figures" if settings.figures and study.figures else ""
-    said = [f"summary of {len(study.measures)} measures", f"{len(study.claims)} claims", figures]
-    return ", ".join(filter(None, [*said, "report" if settings.report else ""]))
+    said = [f"summary of {len(study.measures)} measures", f"{len(study.claims)} claims", tables]
+    return ", ".join(filter(None, [*said, figures, "report" if settings.report else ""]))
 
 
 # ---------------------------------------------------------------- status
 class StatusLine(NamedTuple):
-    """An experiment's line in the table of all."""
+    """An experiment's line in the table of all, and what there is to say of it alone."""
 
     text: str
     any_failed: bool = False
     is_refused: bool = False
+    details: str = ""
 
 
 def status_lines(project: Project, overrides: Sequence[str]) -> list[StatusLine]:
@@ -155,15 +157,16 @@ def _status_line(request: Request) -> StatusLine:
     counts = f"{found.stored:,} of {found.wanted:,}"
     missing, published = found.wanted - found.stored, _published(request.folder)
     text = f"{request.name:28} {counts:>15} {found.failed:7,} {missing:8,}  {published}"
-    failed = found.failed or _manifest(request.folder).get("failed_replicates", 0)
-    return StatusLine(text, any_failed=bool(failed))
+    failed = found.failed or _number(_manifest(request.folder), "failed_replicates")
+    return StatusLine(text, any_failed=bool(failed), details=gaps_in_words(request, found.whole))
 
 
-def _published(folder: Path) -> str:
+def _published(folder: Place) -> str:
     """What outputs the folder holds, as its manifest says."""
     manifest = _manifest(folder)
     if not manifest:
         return "nothing"
-    n_rep, n_failed = manifest.get("replicates", 0), manifest.get("failed_replicates", 0)
+    counts = ("replicates", "failed_replicates", "scenarios")
+    n_rep, n_failed, n_scenarios = (_number(manifest, what) for what in counts)
     failed = f", {n_failed:,} of them failed" if n_failed else ""
-    return f"{n_rep:,} replicates in {manifest.get('scenarios', 0):,} scenarios{failed}"
+    return f"{n_rep:,} replicates in {n_scenarios:,} scenarios{failed}"

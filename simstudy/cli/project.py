@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from simstudy.cli.stops import OF_A_SCRIPT, PROGRAM
 from simstudy.errors import ConfigError
 
 PACKAGE_CONF = Path(__file__).parent / "conf"  # what a project's own goes ahead of
-PROGRAM, OF_A_SCRIPT = "simstudy", "python run.py"
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,9 @@ class Project:
     def of(cls, script: str | None) -> "Project":
         """The folder of a project's `run.py`, wherever one stands; without it, the current one."""
         try:
+            here = Path.cwd()  # which Hydra asks for, too, wherever the project is
             if script is None:
-                return cls(Path.cwd(), PROGRAM)
+                return cls(here, PROGRAM)
             return cls(Path(script).resolve().parent, OF_A_SCRIPT)
         except FileNotFoundError:
             raise ConfigError(

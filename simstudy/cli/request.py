@@ -10,13 +10,17 @@ from omegaconf.errors import OmegaConfBaseException
 
 from simstudy.cli.experiments import in_own_code, load_experiment
 from simstudy.cli.groups import Scale, read_backend, read_scale
+from simstudy.cli.launching import runs_elsewhere
 from simstudy.cli.project import Project
-from simstudy.cli.settings import Settings, refuse_contradictions
+from simstudy.cli.settings import PILOT, Settings, refuse_contradictions, refuse_low_ceiling
+from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.identity.source_files import sources_digest
 from simstudy.options import build
+from simstudy.remote.paths import Place, place_of
+from simstudy.remote.urls import is_in_this_process
 
-MOST_BLOCKS = 10_000_000  # each is listed in memory: this many take about a gigabyte
+MOST_BLOCKS = 200_000_000  # of each some bytes are kept: this many take about a gigabyte
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,10 @@ class Request:
         Where it was asked for, and what a user typed for this one, without the others of a sweep.
     backend_options
         What the backend is told beside the number of workers.
+    whole_blocks
+        Whether methods that go one by one analyse whole blocks, or what is asked for.
+    elsewhere
+        Whether the jobs of its sweep run in other processes, maybe on other machines.
     """
 
     name: str
@@ -56,18 +64,28 @@ class Request:
     project: Project
     overrides: tuple[str, ...]
     backend_options: Mapping[str, Any] = field(default_factory=dict)
+    whole_blocks: bool = True
+    elsewhere: bool = False
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> Place:
         """Where its results belong."""
-        return Path(self.out) / str(self.study.name)
+        return place_of(self.out) / str(self.study.name)
+
+    @property
+    def n_drawn(self) -> int:
+        """Replicates in each scenario that a run draws: of a pilot, two blocks."""
+        size = 2 * self.study.block_size  # the first may have to compile
+        return min(size, self.n_rep) if self.settings.shard == PILOT else self.n_rep
 
     @property
     def record(self) -> dict[str, Any]:
         """What made the numbers, for the manifest: not how they were computed."""
         made_by = {"experiment": self.name, **asdict(self.config), "keep": self.settings.keep}
-        targets = self.settings.precision
-        return made_by | ({"precision": targets} if targets else {})
+        if not self.settings.precision:
+            return made_by
+        decided = {"precision": self.settings.precision, "stop_by": self.settings.stop_by}
+        return made_by | decided | {"at_least": self.n_rep}
 
 
 def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
@@ -88,15 +106,23 @@ def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
     plain["shard"] = str(shard).lower() if isinstance(shard, int) else shard  # 3 forgets its /N
     settings = build(Settings, plain | {"backend": backend})
     refuse_contradictions(settings)
+    _refuse_untold_backend(settings, told)
     study = _study_of(module, config, project.root)
     n_rep = settings.n_rep or replicates_at(scale, study.n_rep)
     _refuse_absurd(study, n_rep)
+    refuse_low_ceiling(settings, n_rep)
     out = settings.out or str(scale.out)
+    _refuse_no_folder(place_of(out) / str(study.name), out)
+    if settings.shard:
+        refuse_own_memory(out, f"shard={settings.shard}")
     sources = sources_digest(module.__file__)  # now that they are loaded: they may be edited later
     overrides = tuple(hydra.overrides.task)
+    elsewhere = runs_elsewhere(hydra.launcher)
     return Request(
-        name, module, config, study, settings, n_rep, out, sources, project, overrides, told
-    )
+        name, module, config, study, settings, n_rep, out, sources, project, overrides, told,
+        scale.whole_blocks or bool(settings.precision) or settings.keep != "replicates",
+        elsewhere,
+    )  # fmt: skip
 
 
 def replicates_at(scale: Scale, published: int) -> int:
@@ -108,14 +134,52 @@ def replicates_at(scale: Scale, published: int) -> int:
 
 
 def _refuse_absurd(study: Any, n_rep: int) -> None:
-    """Refuse more blocks than can be listed in memory, before anything tries."""
+    """Refuse more blocks than memory has room to tell apart, before anything tries."""
     n_blocks = -(-n_rep // study.block_size) * len(study.scenarios)
     if n_blocks > MOST_BLOCKS:
         raise ConfigError(
             f"n_rep={n_rep} is {n_blocks:,} blocks of {study.block_size} replicates in all "
             f"{len(study.scenarios)} scenarios, and {MOST_BLOCKS:,} are the most that a run can "
-            "list. Ask for fewer replicates, or give the Study a larger block_size."
+            "keep account of. Ask for fewer replicates, or give the Study a larger block_size."
         )
+
+
+def _refuse_untold_backend(settings: Settings, told: Mapping[str, Any]) -> None:
+    """Refuse what a backend cannot be told before it is asked to draw anything."""
+    if told or ":" in settings.backend:
+        from simstudy.engine.backends.choice import maker_of
+
+        maker_of(Workers(settings.backend, settings.n_jobs, told))
+
+
+def refuse_own_memory(out: str, asked: str) -> None:
+    """Refuse a place that no other process sees, where several are to share it.
+
+    Parameters
+    ----------
+    asked
+        What has them share it.
+    """
+    if is_in_this_process(out):
+        raise ConfigError(
+            f"out={out} with {asked}: what one process keeps in its memory no other one sees, and "
+            "it ends with it, so there would be nothing to join. Give a folder that all see."
+        )
+
+
+def _refuse_no_folder(folder: Place, out: str) -> None:
+    """Refuse what no file system takes for a folder, such as a name of 300 letters."""
+    if not isinstance(folder, Path):
+        return  # its store says what is wrong with it
+    try:
+        folder.stat()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return  # it is made, or its store says what is in the way
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(
+            f"out={out} cannot be the folder of the results: {reason}. Choose another out=..."
+        ) from None
 
 
 def _plain(cfg: Any) -> dict[str, Any]:

@@ -1,14 +1,19 @@
 """What the command line sets, beyond the experiment's own factors."""
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from simstudy.annotations import shown
 from simstudy.cli.array_jobs import share_of_array
+from simstudy.engine.refusals import LOOKS, STOPS_BY, check_stop_by
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
 from simstudy.options import option
+
+PILOT = "pilot"  # of the shares: the first blocks of every scenario
 
 
 @dataclass
@@ -21,10 +26,12 @@ class Settings:
     backend: str = option(
         f"where blocks are computed: {', '.join(BACKENDS)}, or module:Class", default="auto"
     )
+    block_seconds: float | None = option("how long drawing a block may take", above=0)
     out: str | None = option("folder of the results")
     keep: str = option("what is stored", default="replicates", one_of=("replicates", "summary"))
     shard: str | None = option(
-        "i/N: the i-th of N shares of the blocks; auto, or auto/N: that of an array's job"
+        "i/N: the i-th of N shares of the blocks; auto, or auto/N: that of an array's job; pilot: "
+        "the first blocks of each scenario, by whose time shares are then cut"
     )
     restart: bool = option("delete this study's stored blocks first", default=False)
     replace: bool = option("publish over the results of other settings", default=False)
@@ -33,6 +40,13 @@ class Settings:
     precision: dict[str, Any] = field(default_factory=dict)
     max_rep: int = option(
         "most replicates in a scenario, where precision decides", default=1_000_000, at_least=1
+    )
+    budget: str | None = option("time after which no more is begun: 90s, 30m, 2h, 1.5d")
+    stop_by: str = option(
+        "what ends a scenario, where precision decides: looks at its own error, or a pilot, which "
+        "biases nothing",
+        default=LOOKS,
+        one_of=STOPS_BY,
     )
     plan: bool = option("only say what a run would do, or a precision cost", default=False)
     summarize: bool = option("only summarise the blocks that are there", default=False)
@@ -53,11 +67,17 @@ def refuse_contradictions(settings: Settings) -> None:
     """
     if not isinstance(settings.precision, Mapping):
         raise ConfigError(
-            f"precision={settings.precision}: name the measure whose Monte Carlo error that is, as "
-            f"in precision.MEASURE={settings.precision}"
+            f"precision={shown(settings.precision)}: name the measure whose Monte Carlo error that "
+            "is, as in precision.MEASURE=0.005"
         )
-    if settings.out == "":
-        raise ConfigError("out= is empty, and names the folder of the results; write out=results")
+    _refuse_folder(settings.out)
+    check_stop_by(settings.stop_by, settings.precision)
+    read_seconds(settings.budget)
+    if settings.shard == PILOT and settings.precision:
+        raise ConfigError(
+            "shard=pilot with precision: a pilot draws two blocks of each scenario, however "
+            "precise they are. Run it without precision, then the shares with a fixed n_rep."
+        )
     if read_shard(settings.shard) and settings.restart:
         raise ConfigError(
             f"restart=true with shard={settings.shard}: every share would delete the blocks of the "
@@ -66,15 +86,73 @@ def refuse_contradictions(settings: Settings) -> None:
         )
 
 
+def _refuse_folder(out: str | None) -> None:
+    """Refuse a name that would make a folder nobody means."""
+    if out is None:
+        return
+    if not out.strip():
+        raise ConfigError("out= is empty, and names the folder of the results; write out=results")
+    if out.startswith("~"):
+        full = os.path.expanduser(out)  # as it was, where nobody knows of a home
+        such_as = full if full != out else "/home/me/results"
+        raise ConfigError(
+            f"out={out}: no shell has put the folder of the user in the place of ~; write the "
+            f"folder in full, out={shown(such_as)}"
+        )
+
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def read_seconds(text: str | None) -> float | None:
+    """`90s`, `30m`, `2h` or `1.5d` in seconds, which a number without a unit is; None stays None.
+
+    Raises
+    ------
+    ConfigError
+        Where it is no time above 0.
+    """
+    if text is None:
+        return None
+    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
+    try:
+        seconds = float(number) * UNITS[unit]
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise ConfigError(
+            f"budget={text}: allowed is a time above 0 in seconds, or with s, m, h or d for a "
+            "unit; nearest that works: budget=2h"
+        )
+    return seconds
+
+
+def refuse_low_ceiling(settings: Settings, n_rep: int) -> None:
+    """Refuse a most that is less than a run begins with, where a precision decides.
+
+    Raises
+    ------
+    ConfigError
+        Saying both, and which to change.
+    """
+    if settings.precision and settings.max_rep < n_rep:
+        raise ConfigError(
+            f"max_rep={settings.max_rep} is less than the {n_rep:,} replicates that every scenario "
+            f"begins with: raise it, or begin with fewer, n_rep={settings.max_rep}"
+        )
+
+
 def read_shard(text: str | None) -> tuple[int, int] | None:
     """`3/100` as (3, 100); `auto`, or `auto/100`, as the scheduler of an array job says.
+
+    None where all blocks are meant, or, by `pilot`, the first of all.
 
     Raises
     ------
     ConfigError
         Where it is not two whole numbers with 1 <= i <= N.
     """
-    if text is None:
+    if text in (None, PILOT):
         return None
     index, slash, total = text.partition("/")
     if index == "auto" and (total.isdecimal() and int(total) > 0 if slash else True):

@@ -4,13 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from simstudy.cli.endings import FAILED, INTERRUPTED, REFUSED, TERMINATED, no_garbage
+from simstudy.annotations import shown
+from simstudy.cli.endings import FAILED, REFUSED, STOPPED, no_garbage
 from simstudy.cli.experiments import FOLDER, experiment_names
 from simstudy.cli.project import Project
 from simstudy.errors import ConfigError, SimstudyError, nearest
 
 if TYPE_CHECKING:
     from simstudy.cli.inventory import StatusLine
+    from simstudy.cli.request import Request
 
 SIGNS_OF_AN_OVERRIDE = ("-", "+", "~")  # beside the = that most have
 
@@ -51,7 +53,7 @@ def split_verb(project: Project, arguments: Sequence[str]) -> tuple[str, list[st
     word, *rest = arguments
     if word in VERBS:
         return word, rest
-    raise ConfigError(f"{word} is no verb; {_meant(project, word)}")
+    raise ConfigError(f"{shown(word)} is no verb; {_meant(project, word)}")
 
 
 def is_word(argument: str) -> bool:
@@ -71,26 +73,34 @@ def run(asked: Asked) -> int:
     """Carry out a study, or a sweep of them."""
     refuse_words(asked)
     refuse_deletions(asked)
-    overrides = [open_key(text) for text in asked.arguments]
     with no_garbage(to_the_end=asked.is_program):
         from simstudy.cli.carry_out import carry_out
-        from simstudy.cli.compose import call_hydra, is_plain, read_requests
+        from simstudy.cli.compose import (
+            call_hydra,
+            is_plain,
+            read_requests,
+            refuse_one_folder,
+        )
+        from simstudy.cli.overrides import is_multirun, readable
 
+        overrides = readable(asked.arguments, asked.project)
         requests = read_requests(overrides, asked.project)
+        refuse_one_folder(requests)
     if is_plain(overrides):
         return carry_out(requests[0], asked.project, overrides)
-    return call_hydra(
-        overrides,
-        asked.project,
-        lambda request: carry_out(request, asked.project, overrides),
-        last={INTERRUPTED, TERMINATED},
-    )
+
+    def one_of_several(request: "Request") -> int:
+        if is_multirun(overrides):
+            print(f"-- {' '.join(request.overrides)}", flush=True)
+        return carry_out(request, asked.project, overrides)
+
+    return call_hydra(overrides, requests, one_of_several, last=STOPPED)
 
 
 def refuse_deletions(asked: Asked) -> None:
     """Refuse `~NAME`, which Hydra reads as taking a setting away."""
     for text in asked.arguments:
-        if text.startswith("~") and not text.startswith("~hydra"):
+        if text.startswith("~"):
             raise ConfigError(
                 f"{text} takes a setting away, and a run needs them all: leave it out for what it "
                 f"is by itself, or say {text.lstrip('~').partition('=')[0]}=VALUE"
@@ -115,15 +125,7 @@ def refuse_words(asked: Asked) -> None:
                 f"else, as in {VERBS[word].usage}"
             )
         meant = f"experiment={word}" if word in known else f"{word}=VALUE"
-        raise ConfigError(f"{word} is no setting; did you mean '{meant}'?")
-
-
-OPEN = ("precision.", "backend.")  # groups of keys that the config does not list
-
-
-def open_key(argument: str) -> str:
-    """`precision.MEASURE=...`, or a backend's own, as Hydra writes a key that it does not know."""
-    return f"++{argument}" if argument.startswith(OPEN) else argument
+        raise ConfigError(f"{shown(word)} is no setting; did you mean '{meant}'?")
 
 
 def with_setting(asked: Asked, setting: str) -> int:
@@ -137,7 +139,11 @@ def plan(asked: Asked) -> int:
 
 
 def summarize(asked: Asked) -> int:
-    """Publish what is there by now."""
+    """Publish what is there by now: of an experiment's blocks, or of a file from elsewhere."""
+    from simstudy.cli.summarize_file import names_file, summarize_file
+
+    if names_file(asked.arguments):
+        return summarize_file(asked.arguments)
     return with_setting(asked, "summarize=true")
 
 
@@ -159,14 +165,14 @@ def replay(asked: Asked) -> int:
 def status(asked: Asked) -> int:
     """Say what is done, failed and missing; of every experiment, if none is named."""
     from simstudy.cli.inventory import HEADER, status_lines
+    from simstudy.cli.overrides import readable
 
     refuse_words(asked)
-    given = [open_key(text) for text in asked.arguments]
-    if any(text.startswith("experiment=") for text in given):
-        lines = status_lines(asked.project, given)
-    else:
-        lines = _status_of_all(asked.project, given)
-    print("\n".join([HEADER, *(line.text for line in lines)]))
+    given = readable(asked.arguments, asked.project)
+    is_named = any(text.startswith("experiment=") for text in given)
+    lines = status_lines(asked.project, given) if is_named else _status_of_all(asked.project, given)
+    details = [line.details for line in lines if is_named and line.details]
+    print("\n".join([HEADER, *(line.text for line in lines), *details]))
     if any(line.is_refused for line in lines):
         return REFUSED
     return FAILED if any(line.any_failed for line in lines) else 0
@@ -212,6 +218,16 @@ def new(asked: Asked) -> int:
     return 0
 
 
+def batch(asked: Asked) -> int:
+    """Print a script for a cluster."""
+    from simstudy.cli.batch import batch_script
+
+    refuse_words(asked)
+    refuse_deletions(asked)
+    print(batch_script(asked.project, asked.arguments), end="")
+    return 0
+
+
 def apply(asked: Asked) -> int:
     """Answer a question about a user's own file."""
     from simstudy.cli.apply import apply_to_file
@@ -244,12 +260,18 @@ VERBS = {
     "summarize": Verb(
         summarize,
         "simstudy summarize experiment=NAME [SETTING=VALUE ...]",
-        "an early look: publish the blocks that are there, of a run still going on",
+        "an early look: publish the blocks that are there, of a run still going on; "
+        "with FILE in place of experiment=NAME, results of other software",
     ),
     "replay": Verb(
         replay,
         "simstudy replay ADDRESS experiment=NAME [debug=true] [SETTING=VALUE ...]",
         "draw one replicate again, by its address in failures.parquet, raising its error",
+    ),
+    "batch": Verb(
+        batch,
+        "simstudy batch experiment=NAME shares=N [time=1:00:00] [SETTING=VALUE ...] > NAME.sh",
+        "a script that runs a study on Slurm, as an array of shares and a job that joins them",
     ),
     "list": Verb(list_experiments, "simstudy list", "the experiments of this project"),
     "apply": Verb(

@@ -30,7 +30,6 @@ from simstudy.data.readers import importing_module, reader_of
 from simstudy.data.unowned import AnyPath, is_unowned, note_written, was_written
 
 _ACCESS = os.O_RDONLY | os.O_WRONLY | os.O_RDWR
-_ANEW = os.O_CREAT | os.O_TRUNC
 
 
 class _Here(threading.local):
@@ -112,9 +111,9 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 def _opened(frame: FrameType, path: AnyPath | int, _mode: object, flags: int) -> None:
     if isinstance(path, int):
         return
-    if flags & _ANEW or flags & _ACCESS == os.O_WRONLY:
+    if flags & os.O_TRUNC or (flags & os.O_CREAT and not os.path.exists(path)):
         note_written(path)
-    else:
+    elif not flags & os.O_CREAT and flags & _ACCESS != os.O_WRONLY:  # who makes a file, writes
         _read(frame, path)
 
 
@@ -129,6 +128,11 @@ def _connected(frame: FrameType, database: AnyPath) -> None:
         note_written(name)
 
 
+def _made_folder(_frame: FrameType, path: AnyPath, *_: object) -> None:
+    if not os.path.exists(path):  # one that was there already may hold what others wrote
+        note_written(path)
+
+
 def _renamed(_frame: FrameType, source: AnyPath, target: AnyPath, *_: object) -> None:
     if was_written(source):
         note_written(target)
@@ -137,7 +141,7 @@ def _renamed(_frame: FrameType, source: AnyPath, target: AnyPath, *_: object) ->
 _HANDLERS: dict[str, Callable[..., None]] = {
     "open": _opened,
     "sqlite3.connect": _connected,
-    "os.mkdir": lambda _frame, path, *_: note_written(path),
+    "os.mkdir": _made_folder,
     "os.rename": _renamed,
 }
 

@@ -46,6 +46,11 @@ def note_written(path: AnyPath) -> None:
         _ours.add(full)
 
 
+def written_here() -> tuple[str, ...]:
+    """What this process made in the temporary folder."""
+    return tuple(_ours)
+
+
 def was_written(path: AnyPath) -> bool:
     """Whether this process wrote that very file."""
     return _real(path) in _ours

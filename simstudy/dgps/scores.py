@@ -18,6 +18,9 @@ from simstudy.shapes import Float
 from simstudy.stats.arguments import Numbers, check_count, check_proportion
 
 Real = Float[np.ndarray, "..."]
+MOST_TIED = 1e-7
+"""Share of continuous scores that may be tied by rounding: one in ten million, of which no study
+here draws enough to tell a coverage or a sensitivity from theory's."""
 LATTICE_SLACK = 1e-9
 """Share of a step by which a threshold may miss a lattice point through rounding."""
 
@@ -116,6 +119,19 @@ class SkewedScores(ContinuousScores):
             raise DesignError(
                 f"SkewedScores(skewness={self.skewness:g}) has no gamma shape, which is "
                 "4/skewness². Give a skewness other than 0, or use NormalScores."
+            )
+        self._refuse_ties()
+
+    def _refuse_ties(self) -> None:
+        """Of so small a shape many gammas are below the rounding of the least score."""
+        least = abs(float(self._place(0.0)))
+        resolved = np.spacing(least) / self.sd * np.sqrt(self.shape) + np.spacing(self.shape)
+        tied = float(special.gammainc(self.shape, resolved))
+        if tied > MOST_TIED:
+            raise DesignError(
+                f"SkewedScores(skewness={self.skewness:g}) rounds a share of {tied:.2g} of its "
+                f"scores to its end, {least:g} in size, so they are tied where theory takes them "
+                "for different. Give a skewness nearer 0."
             )
 
     @property

@@ -24,6 +24,8 @@ class Assignment:
         What workers are held to: their code must be this process's. None holds them to nothing.
     rank
         Above that of stored blocks which these replace.
+    block_seconds
+        How long drawing a block may take; None is as long as it takes.
     """
 
     plan: Plan
@@ -31,6 +33,7 @@ class Assignment:
     keep: Keep
     ownership: Ownership | None = None
     rank: int = 0
+    block_seconds: float | None = None
 
     def task(self, jobs: Sequence[Job]) -> Task:
         """Some of the run's blocks, with what the scenarios of these need."""
@@ -45,6 +48,7 @@ class Assignment:
             witnesses=self.ownership.witnesses if self.ownership else (),
             expected=self.expected,
             beside=tuple(self._stored_beside(jobs)),
+            block_seconds=self.block_seconds,
         )
 
     def _stored_beside(self, jobs: Sequence[Job]) -> Iterator[tuple[str, Returned]]:

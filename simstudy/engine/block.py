@@ -1,9 +1,9 @@
 """One block: drawn, or recorded as failed; and one replicate of it, drawn again."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -12,13 +12,24 @@ from simstudy.data.reads import watching
 from simstudy.design import OfSomeClass, Scenario
 from simstudy.engine.columns import checked_columns, count_failed
 from simstudy.engine.derived import reduced
-from simstudy.engine.failures import is_machine_trouble, raising, reason
+from simstudy.engine.exits import exits_raise
+from simstudy.engine.failures import (
+    always_fails,
+    is_machine_trouble,
+    naming_axes,
+    raising,
+    reason,
+    refusing_hopeless,
+)
 from simstudy.engine.methods import Data, LastData, analysed, checked_data, without_truth_values
+from simstudy.engine.noticing import notice_streams, watching_generators
 from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
-from simstudy.errors import ConfigError, StudyError
+from simstudy.engine.time_limits import OverTimeError, hears_signals
+from simstudy.errors import AlwaysFailsError, ConfigError, StudyError, describe
 from simstudy.identity.names import identity
 from simstudy.plan import Analysed, Plan
 from simstudy.store.layout import ERROR, Block
+from simstudy.swallowed import Swallowed, listening_to_errors
 
 
 class Address(NamedTuple):
@@ -45,24 +56,47 @@ def draw_block(plan: Plan, scenario: Scenario, index: int, last: LastData | None
     """Simulate one block; an exception becomes rows with its text, so the rest can go on.
 
     Columns that are not what a study may return are no failure of a replicate but a mistake in the
-    study, the same in every block: that is raised.
+    study, the same in every block: that is raised. So is an error that all replicates of the first
+    block have in common, unless the study says how many may fail.
 
     Parameters
     ----------
     last
         Has the data of the last block, if another method of the same has just been drawn.
     """
+    is_first = index == 0 and plan.max_failed is None
     try:
-        columns = reduced(plan, scenario, simulate_columns(plan, scenario, index, last))
+        with refusing_hopeless(plan.block_size if is_first else None):
+            columns = reduced(plan, scenario, simulate_columns(plan, scenario, index, last))
+    except AlwaysFailsError as error:
+        raise AlwaysFailsError(f"{scenario!r}: {error}", error.frames) from error.__cause__
     except StudyError as error:
         raise StudyError(f"{scenario!r}: {error}") from error
-    except (Exception, SystemExit) as error:  # a method may not end the run, nor its status
+    except OverTimeError:
+        raise
+    except BaseException as error:  # a method may not end the run, nor its status
+        if isinstance(error, KeyboardInterrupt) and hears_signals():
+            raise  # nobody knows whether it is a user's Ctrl-C
         if plan.on_failure == "abort":
-            raise
+            _raise_as_exception(error, scenario)
         machine = is_machine_trouble(error)
+        if is_first and not machine:
+            raise always_fails(plan.block_size, error, f"{scenario!r}: ") from error
         return failed_block(plan, scenario, index, reason(error), machine=machine)
     key = plan.key_of(scenario)
-    return Block(scenario, index, columns, count_failed(columns.get(ERROR)), key)
+    errors = columns.get(ERROR)
+    n_failed = count_failed(errors if errors is None else errors[: plan.n_analysed or None])
+    return Block(scenario, index, columns, n_failed, key)
+
+
+def _raise_as_exception(error: BaseException, scenario: Scenario) -> NoReturn:
+    """Let an error through; `sys.exit` would end the program with a status of its own."""
+    if isinstance(error, Exception):
+        raise error
+    raise StudyError(
+        f"{scenario!r}: drawing a block raised {describe(error)}, which ends a program instead of "
+        "saying what is wrong. Raise an exception there."
+    ) from error
 
 
 def failed_block(
@@ -77,7 +111,8 @@ def simulate_columns(
     plan: Plan, scenario: Scenario, index: int, last: LastData | None = None
 ) -> dict[str, np.ndarray]:
     """What a block returns, from `simulate` or a method: each `()`, `(rep,)` or `(rep, *axes)`."""
-    raw = _simulated(plan, scenario, index, last)
+    with naming_axes(plan.axes):
+        raw = _simulated(plan, scenario, index, last)
     if isinstance(scenario, Analysed):
         return without_truth_values(checked_columns(plan, scenario, raw, "it"))
     return checked_columns(plan, scenario, raw)
@@ -99,27 +134,55 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
         )
     index, row = divmod(address.rep, plan.block_size)
     draw = partial(simulate_columns, plan, plan.keys[address.key], index)
-    with raising(row), one_thread_each():
-        columns = drawn_with_one_thread(draw)
+    told: list[Swallowed]
+    with (
+        raising(row, plan.block_size),
+        one_thread_each(),
+        exits_raise(),
+        listening_to_errors() as told,
+    ):
+        try:
+            columns = drawn_with_one_thread(draw)
+        except (SystemExit, GeneratorExit) as error:
+            _raise_as_exception(error, plan.keys[address.key])
+    _raise_swallowed(columns, row, told)
     return {name: c[row] if c.ndim else c[()] for name, c in columns.items()}
+
+
+def _raise_swallowed(
+    columns: Mapping[str, np.ndarray], row: int, told: Sequence[Swallowed]
+) -> None:
+    """Raise the error of which a replicate has only the text, where anybody told of it."""
+    if ERROR not in columns:
+        return
+    its_own_first = sorted(told, key=lambda pair: pair[0] != row)
+    for text in filter(None, np.ravel(columns[ERROR][row])):
+        for _, error in its_own_first:
+            if text in (describe(error), reason(error)):
+                raise error
 
 
 def _simulated(plan: Plan, scenario: OfSomeClass, index: int, last: LastData | None) -> Any:
     """What `simulate` or a method returns, or raises."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     if not isinstance(scenario, Analysed):
-        return _declared(plan, scenario, partial(scenario.simulate, streams, n_rep), "simulate")
+        simulate = partial(scenario.simulate, streams, n_rep)
+        made = _declared(plan, scenario, simulate, "simulate")
+        notice_streams(scenario, streams, made, n_rep)
+        return made
     draw = partial(drawn_with_one_thread, partial(_drawn_data, plan, scenario.scenario, index))
     data = last(scenario.scenario, index, draw) if last else draw()
-    return _declared(
-        plan, scenario, partial(analysed, scenario, data, streams, n_rep, plan.vectors), "it"
-    )
+    given = (scenario, data, streams, n_rep, plan.vectors, plan.n_analysed)
+    return _declared(plan, scenario, partial(analysed, *given), "it")
 
 
 def _drawn_data(plan: Plan, scenario: OfSomeClass, index: int) -> Data:
     """What `draw` returns, or raises: with one thread, so that it need not be drawn again."""
-    draw = partial(scenario.draw, plan.streams(scenario, index), plan.block_size)
-    return checked_data(scenario, _declared(plan, scenario, draw, "draw"), plan.block_size)
+    streams, n_rep = plan.streams(scenario, index), plan.block_size
+    draw = partial(scenario.draw, streams, n_rep)
+    data = checked_data(scenario, _declared(plan, scenario, draw, "draw"), n_rep)
+    notice_streams(scenario, streams, data, n_rep)
+    return data
 
 
 def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], who: str) -> Any:
@@ -127,7 +190,11 @@ def _declared(plan: Plan, scenario: Scenario, work: Callable[[], Any], who: str)
     for data in data_parts(scenario):
         data.check()
     before = plan.identity_of(scenario)
-    with watching() as undeclared, np.errstate():  # which a study may set for itself alone
+    with (
+        watching() as undeclared,
+        watching_generators(),
+        np.errstate(),
+    ):  # which a study may set for itself alone
         try:
             return work()
         finally:

@@ -1,14 +1,20 @@
 """What `simulate` returned, checked: columns of full shape, with what is missing named."""
 
-from collections.abc import Collection, Mapping
+import itertools
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from simstudy.design import OfSomeClass
-from simstudy.errors import StudyError, nearest
-from simstudy.plan import Plan
-from simstudy.store.layout import ERROR, RESERVED, has_text
+from simstudy.errors import StudyError, in_one_line, nearest, writable
+from simstudy.masks import refuse_inexact, unmasked
+from simstudy.plan import Plan, number_factors
+from simstudy.store.layout import CONVERGED, ERROR, RESERVED, WARNING, Block, has_text
+
+OWN = (*RESERVED, CONVERGED)
 
 
 def checked_columns(
@@ -27,6 +33,31 @@ def checked_columns(
         for name, value in raw.items()
     }
     return _with_missing_named(plan, columns)
+
+
+def refuse_unread(plan: Plan, scenario: OfSomeClass, columns: Mapping[str, np.ndarray]) -> None:
+    """Refuse a measure that reads what a block that came back does not have, and a setting of it.
+
+    In the first block, before anything is stored. A factor that is a number is read as a constant.
+    """
+    if set(columns) <= {ERROR, WARNING}:
+        return
+    derived = (each.name for each in plan.derived)
+    known = {*columns, *derived, *number_factors(scenario), CONVERGED}
+    for measure, names in plan.reads.items():
+        for name in names:
+            if name not in known:
+                raise StudyError(
+                    f"measure {measure!r} reads column {name!r}, which is neither returned nor a "
+                    f"factor that is a number, so it could never be taken; {nearest(name, known)}"
+                )
+    for setting, names in plan.named.items():
+        for name in names:
+            if name not in (known | set(plan.vectors)):
+                raise StudyError(
+                    f"{setting} names column {name!r}, which is neither returned nor derived, so "
+                    f"it would say nothing of any; {nearest(name, columns)}"
+                )
 
 
 def _refuse_absent(vectors: Collection[str], raw: Mapping[str, Any], who: str) -> None:
@@ -52,7 +83,7 @@ def checked_column(
 
 
 def _refuse_name(plan: Plan, name: Any, who: str) -> None:
-    is_own = not isinstance(name, str) or not name or name in RESERVED or set(name) & set("[],")
+    is_own = not isinstance(name, str) or not name or name in OWN or set(name) & set("[],")
     if is_own:
         raise StudyError(
             f"{who} returned a column {name!r}, a name that is the engine's own. Rename it."
@@ -65,19 +96,28 @@ def _refuse_name(plan: Plan, name: Any, who: str) -> None:
 
 
 def _own_array(name: str, value: Any) -> np.ndarray:
-    """A copy, so that whoever goes on writing into what was returned changes nothing stored.
-
-    What a mask hides is missing.
-    """
-    if isinstance(value, np.ma.MaskedArray):
-        value = np.ma.filled(value.astype(float), np.nan)
-    array = np.array(value)
+    """A copy, so that whoever goes on writing into what was returned changes nothing stored."""
+    array = np.array(unmasked(value, name))
     if array.dtype.kind in "iuf":
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.kind in "UO":
+        array = _writable_texts(name, array)
+    refuse_inexact(name, array)
     if not _may_be_stored(name, array):
         what = "text, and None where nothing failed" if name == ERROR else _STORED
         raise StudyError(f"column {name!r} holds {array.dtype}: return {what}.")
     return array
+
+
+def _writable_texts(name: str, array: np.ndarray) -> np.ndarray:
+    """Texts as a file can hold them; what went wrong, in a line, and an empty one says nothing."""
+    said = in_one_line if name in (ERROR, WARNING) else writable
+    made = [said(text) if isinstance(text, str) else text for text in array.flat]
+    if name in (ERROR, WARNING):
+        made = [None if text == "" else text for text in made]
+    if made == array.ravel().tolist():
+        return array
+    return np.array([*made, None], dtype=object)[:-1].reshape(array.shape)
 
 
 _STORED = "booleans, integers, floats or text"
@@ -113,23 +153,42 @@ def _vector(plan: Plan, name: str, array: np.ndarray, length: int) -> np.ndarray
 
 def _of_full_shape(plan: Plan, name: str, array: np.ndarray) -> np.ndarray:
     full = (plan.block_size, *plan.shape)
-    target = full if array.ndim > 1 else full[:1]
-    if array.shape == target:
+    if array.shape in (full, full[:1]):
         return array
-    if not _fits(array, target):
+    wide = _with_all_axes(name, array, plan) if 1 < array.ndim < len(full) else array
+    if not _fits(wide, full):
         axes = ", ".join(f"{axis}: {len(labels)}" for axis, labels in plan.axes.items())
         raise StudyError(
             f"column {name!r} has shape {array.shape}; with n_rep={plan.block_size} it must be "
             f"{full[:1]}" + (f" or {full} (axes {axes})" if axes else "") + "."
         )
-    return np.broadcast_to(array, target)
+    return np.broadcast_to(wide, full)
 
 
-def _fits(array: np.ndarray, target: tuple[int, ...]) -> bool:
-    """One value for each replicate; an axis of size 1 holds for all of its positions."""
-    if array.ndim != len(target) or len(array) != target[0]:
+def _fits(array: np.ndarray, full: tuple[int, ...]) -> bool:
+    """An axis of size 1 holds for all of its positions, that of the replicates for all of these."""
+    if array.ndim != len(full) or array.ndim == 1:
         return False
-    return all(n in (1, wanted) for n, wanted in zip(array.shape, target, strict=True))
+    return all(n in (1, wanted) for n, wanted in zip(array.shape, full, strict=True))
+
+
+def _with_all_axes(name: str, array: np.ndarray, plan: Plan) -> np.ndarray:
+    """A column with some of the axes, told by their sizes, holds for all places of the others."""
+    sizes = [n for n in array.shape[1:] if n != 1]
+    found = [
+        chosen
+        for chosen in itertools.combinations(range(len(plan.shape)), len(sizes))
+        if [plan.shape[at] for at in chosen] == sizes
+    ]
+    if len(found) > 1:
+        axes = list(plan.axes)
+        either = " or ".join(", ".join(axes[at] for at in chosen) for chosen in found)
+        raise StudyError(
+            f"column {name!r} has shape {array.shape}, whose axes could be {either}, which are of "
+            "one size: say which, with an axis of size 1 (np.newaxis) for each that it lacks."
+        )
+    wide = [n if found and at in found[0] else 1 for at, n in enumerate(plan.shape)]
+    return array.reshape(len(array), *wide) if found else array
 
 
 def _is_text(array: np.ndarray) -> bool:
@@ -163,3 +222,60 @@ def count_failed(errors: np.ndarray | None) -> int:
     if errors is None:
         return 0
     return int(has_text(errors).reshape(len(errors), -1).any(axis=1).sum())
+
+
+# ---------------------------------------------------------------- one value for a whole block
+Constant = tuple[str, str, tuple[Any, ...]]
+"""The key of what is drawn, a column's name, and its value for all replicates of a block, by cell.
+"""
+
+SAME = float(np.sqrt(np.finfo(float).eps))  # half of the digits: constants, computed here and there
+
+
+@dataclass
+class Constants:
+    """What blocks say once for all of their replicates; no block may say otherwise."""
+
+    _said: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict, repr=False)
+
+    def refuse_others(self, constants: Iterable[Constant]) -> None:
+        """Look at some more.
+
+        Raises
+        ------
+        StudyError
+            Where one has another value than a block before had.
+        """
+        for key, name, values in constants:
+            before = self._said.setdefault((key, name), values)
+            for first, other in zip(before, values, strict=False):
+                if not agree(first, other):
+                    raise StudyError(
+                        f"column {name!r} is one value for all replicates of a block, {first!r} in "
+                        f"one block and {other!r} in another, so it is no constant, and would "
+                        "count as if each replicate had found it. Return a value for each "
+                        "replicate, as x.mean(axis=1) does where x.mean() is one for all, or "
+                        "np.full(n_rep, value) where the block does share it."
+                    )
+
+
+def agree(first: Any, other: Any) -> bool:
+    """Whether two values can be one constant: NaN says nothing, and last digits are a machine's."""
+    if first == other or first is None or other is None:
+        return True
+    if isinstance(first, str) or isinstance(other, str):
+        return False
+    missing = math.isnan(first) or math.isnan(other)
+    return missing or math.isclose(first, other, rel_tol=SAME)
+
+
+def constants_among(plan: Plan, blocks: Iterable[Block]) -> frozenset[Constant]:
+    """Columns that have one value for a block, which is something else than one replicate."""
+    if plan.block_size == 1:
+        return frozenset()
+    return frozenset(
+        (block.key, name, tuple((column[0] if column.ndim else column).ravel().tolist()))
+        for block in blocks
+        for name, column in block.columns.items()
+        if name not in (ERROR, WARNING) and not (column.ndim and column.strides[0])
+    )

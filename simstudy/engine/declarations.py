@@ -6,20 +6,25 @@ from typing import Any
 
 from simstudy.design import Scenario
 from simstudy.engine.refusals import is_whole
-from simstudy.errors import StudyError, nearest
+from simstudy.errors import StudyError, in_one_line, nearest
 from simstudy.measures import Measure
-from simstudy.store.layout import ERROR, RESERVED
+from simstudy.store.layout import CONVERGED, ERROR, RESERVED, WARNING
 
-OWN_NAMES = (*RESERVED, ERROR, "warning", "converged", "block", "address", "measure", "data")
-SUMMARY = ("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "reason")
+OWN_NAMES = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", "data")
+SUMMARY = ("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "n_given", "reason")
 MARKS = set("[],/")  # in names of columns and addresses
 LONGEST = 60  # letters of a name
 ON_FAILURE = ("record", "abort", "impute_worst")
 
 
 # ---------------------------------------------------------------- names and policies
-def check_study_name(name: str) -> None:
+def check_study_name(name: Any) -> None:
     """Refuse a name that is none of a folder."""
+    if not isinstance(name, str):
+        raise StudyError(
+            f"the study's name is {in_one_line(repr(name))}, and a folder is named by it: give a "
+            "text of letters, digits, '-' and '_' first, and scenarios after it."
+        )
     if not name or not all(letter.isalnum() or letter in "-_" for letter in name):
         raise StudyError(f"study name {name!r} names a folder: use letters, digits, '-' and '_'.")
 
@@ -31,6 +36,74 @@ def check_mappings(**declared: Any) -> None:
             raise StudyError(
                 f"{what}={value!r} has no names: give a dict, with each under the name that tables "
                 "are to have for it."
+            )
+
+
+def check_names(**declared: Any) -> None:
+    """Refuse what is to be several names and is none, or one text, which counts by its letters."""
+    for what, value in declared.items():
+        are_names = isinstance(value, Collection) and not isinstance(value, str | bytes)
+        if not are_names or not all(isinstance(name, str) for name in value):
+            near = f"({value!r},)" if isinstance(value, str) else "('x',)"
+            raise StudyError(
+                f"{what}={value!r} is no collection of names: give a tuple of texts, such as "
+                f"{what}={near}."
+            )
+
+
+def check_figures(figures: Mapping[Any, Any]) -> None:
+    """Refuse a figure that nobody could draw."""
+    for name, function in figures.items():
+        if not isinstance(name, str) or not callable(function):
+            raise StudyError(
+                f"figure {name!r} is {function!r}: give under a name a function of the result "
+                "that returns a plot."
+            )
+
+
+def check_tables(tables: Mapping[Any, Any]) -> None:
+    """Refuse a table that nobody could make."""
+    for name, function in tables.items():
+        if not isinstance(name, str) or not callable(function):
+            raise StudyError(
+                f"table {name!r} is {function!r}: give under a name a function of the result that "
+                "returns a simstudy.tables.Table."
+            )
+
+
+def check_block_size(size: Any) -> None:
+    """Refuse a number of replicates that no block holds."""
+    if not is_whole(size):
+        raise StudyError(
+            f"block_size={size!r}: a block holds a whole number of replicates, such as 1000."
+        )
+    if size < 1:
+        raise StudyError(f"block_size={size}: a block holds at least 1 replicate.")
+
+
+def check_common(common: Sequence[str], factors: Collection[str]) -> None:
+    """Refuse to share random numbers over what no scenario has."""
+    check_names(common=common)
+    for name in common:
+        if name not in factors:
+            raise StudyError(
+                f"common names {name!r}, which is no factor of the scenarios, so nothing would "
+                f"share random numbers for it; {nearest(name, factors)}"
+            )
+
+
+def check_readings(readings: Mapping[str, Any], factors: Collection[str]) -> None:
+    """Refuse words for the values of what is no factor, and what are no words."""
+    for name, words in readings.items():
+        if name not in factors:
+            raise StudyError(
+                f"readings names {name!r}, which is no factor of the scenarios, so no table would "
+                f"show its words; {nearest(name, factors)}"
+            )
+        if not isinstance(words, Mapping) or not all(isinstance(w, str) for w in words.values()):
+            raise StudyError(
+                f"readings[{name!r}] is {words!r}: tables show a text in the place of a value, so "
+                'give what each value means, such as {0: "∞"}.'
             )
 
 
@@ -58,6 +131,22 @@ def check_axes(axes: Mapping[str, Sequence[str]], factors: Collection[str]) -> N
         raise StudyError(f"axis labels {labels} name columns: leave out brackets and commas.")
 
 
+def check_factors(factors: Collection[str], measures: Sequence[Measure]) -> None:
+    """Refuse a factor of whose name a table has another column."""
+    own = {axis for measure in measures for axis in measure.axes}
+    for name in sorted(factors):
+        if name in (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", *SUMMARY):
+            raise StudyError(
+                f"a factor is named {name!r}, which is the name of a column that tables of "
+                "replicates, failures or measures have anyway: rename the scenarios' field."
+            )
+        if name in own:
+            raise StudyError(
+                f"{name!r} is a factor of the scenarios and an axis of a measure, and the summary "
+                "has one column for it: rename one of the two."
+            )
+
+
 def factor_names_of(scenarios: Sequence[Scenario]) -> set[str]:
     """Names of the factors of any scenario."""
     kinds = {type(scenario) for scenario in scenarios}
@@ -72,6 +161,16 @@ def check_policy(on_failure: str, worst: Mapping[str, float]) -> None:
         raise StudyError(
             f"on_failure={on_failure!r} with worst={dict(worst)}: 'impute_worst' needs the worst "
             "value of each column that measures read, and nothing else does."
+        )
+
+
+def check_max_failed(share: Any) -> None:
+    """Refuse a limit of failures that is no share of the replicates."""
+    is_share = isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1
+    if share is not None and not is_share:
+        raise StudyError(
+            f"max_failed={share!r}: say which share of the replicates may fail before the run "
+            "stops, from 0 to 1, such as 0.05."
         )
 
 
@@ -90,6 +189,16 @@ def check_measures(measures: Sequence[Measure], vectors: Collection[str]) -> Non
 
 
 # ---------------------------------------------------------------- methods
+def check_claim_names(names: Sequence[str]) -> None:
+    """Refuse two claims of one name."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise StudyError(
+            f"two claims are named {twice[0]!r}: tables, pages and tests would take one for the "
+            "other. Name each as no other is."
+        )
+
+
 def check_methods(methods: Mapping[Any, Any], axis: str, axes: Collection[str]) -> None:
     """Refuse methods that have no usable name or cannot be called, and an axis given twice."""
     for name, function in methods.items():

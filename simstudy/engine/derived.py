@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import OfSomeClass
-from simstudy.engine.columns import checked_column
+from simstudy.engine.columns import agree, checked_column
+from simstudy.engine.noticing import watching_generators
 from simstudy.engine.parameters import given, parameters_of, said_by
 from simstudy.errors import StudyError, describe, nearest
 from simstudy.plan import Derived, Plan, scenario_behind
@@ -60,14 +61,38 @@ def derived_column(
     unknown = partial(_unknown, derived, known)
     arguments = given(what, derived.function, known, unknown)
     try:
-        value = derived.function(**arguments)
+        with watching_generators():
+            value = derived.function(**arguments)
     except StudyError:
         raise
     except (Exception, SystemExit) as error:  # whatever a user's function may raise
         raise StudyError(f"{what} of {scenario!r}: {describe(error)}") from error
     column = checked_column(plan, derived.name, value, what)
+    if column.ndim == 0:
+        _refuse_summary(what, derived, arguments, columns, column)
     column = np.broadcast_to(column, plan.block_size) if column.ndim == 0 else column
     return _without_failures(column, columns)
+
+
+def _refuse_summary(
+    what: str, derived: Derived, arguments: Mapping[str, Any], columns: Columns, made: np.ndarray
+) -> None:
+    """Refuse one value for all replicates that is another where there are fewer of them."""
+    few = {
+        name: value[: -(-len(value) // 2)] if name in columns else value
+        for name, value in arguments.items()
+    }
+    try:
+        of_few = np.asarray(derived.function(**few))
+    except Exception:  # it may count on the size of a block
+        return
+    if of_few.ndim == 0 and not agree(made.item(), of_few.item()):
+        raise StudyError(
+            f"{what} is one value for all replicates, {made.item()!r} of a block and "
+            f"{of_few.item()!r} of half of it, so it is no constant: return a value for each "
+            "replicate, as x.mean(axis=-1) does where x.mean() is one for all, or "
+            "np.full(len(x), value) where the block does share it."
+        )
 
 
 def _as_floats(columns: Columns) -> dict[str, np.ndarray]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import Scenario
+from simstudy.engine.pace import analysing
 from simstudy.engine.parameters import factors_by_name, given, said_by
 from simstudy.engine.replicates import EachReplicate
 from simstudy.errors import StudyError, nearest
@@ -145,9 +146,19 @@ class LastData:
 
 # ---------------------------------------------------------------- what a method is given
 def analysed(
-    drawn: Analysed, data: Data, streams: Streams, n_rep: int, vectors: Collection[str] = ()
+    drawn: Analysed,
+    data: Data,
+    streams: Streams,
+    n_rep: int,
+    vectors: Collection[str] = (),
+    n_analysed: int = 0,
 ) -> Any:
     """What a method returns of a block: columns by name, to be checked.
+
+    Parameters
+    ----------
+    n_analysed
+        How many of the first replicates a method is given that goes one by one; 0 for all.
 
     Raises
     ------
@@ -158,7 +169,8 @@ def analysed(
     if isinstance(function, EachReplicate):
         own = {"rng": streams.of_replicate}
         data = _given(drawn.method, function.analyse, scenario, data, own)
-        return function.columns(data, n_rep, vectors)
+        with analysing(n_analysed, n_rep):
+            return function.columns(data, n_rep, vectors)
     return function(**_given(drawn.method, function, scenario, data, {"streams": streams}))
 
 

@@ -15,7 +15,9 @@ class Outcome:
 
     `seconds_per_block` is the least time to draw a block of each scenario, by key: the first one
     may have paid for compiling. Where there are methods, a method's key has what it took itself,
-    and the scenario's key what its data took.
+    and the scenario's key what its data took. `drew_here` is whether any block was drawn in this
+    process, which may then have changed what it uses. `noticed` says what a reader of the numbers
+    has to know: random numbers that nobody addressed, blocks that take too long.
     """
 
     n_blocks: int = 0
@@ -23,6 +25,8 @@ class Outcome:
     seconds: float = 0.0
     failures: list[tuple[Address, str]] = field(default_factory=list)
     seconds_per_block: dict[str, float] = field(default_factory=dict)
+    drew_here: bool = False
+    noticed: list[str] = field(default_factory=list)
 
     def count(self, receipt: Receipt) -> None:
         """Add a finished task."""
@@ -41,6 +45,7 @@ class Outcome:
         self.n_failed += other.n_failed
         self.seconds += other.seconds
         self.failures += other.failures
+        self.drew_here |= other.drew_here
         self._keep_least(other.seconds_per_block)
         return self
 

@@ -24,6 +24,9 @@ from simstudy.store.owner import Owner
 LAYOUT = 3  # of the rows of a block; one more where the same columns would be stored otherwise
 ENGINE = (Streams, Plan, checked_columns)  # code of ours between a scenario and its columns
 CARRIERS = (
+    "simstudy.masks",
+    "simstudy.engine.noticing",
+    "simstudy.engine.pace",
     "simstudy.engine.failures",
     "simstudy.engine.columns",
     "simstudy.engine.derived",
@@ -36,6 +39,9 @@ CARRIERS = (
     "simstudy.store.columns",
     "simstudy.store.moments",
     "simstudy.store.header",
+    "simstudy.store.naming",
+    "simstudy.store.texts",
+    "simstudy.store.types",
     "simstudy.store.write",
     "simstudy.whole_files",
 )
@@ -226,7 +232,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "axes": {axis: list(labels) for axis, labels in plan.axes.items()},
         "may_be_missing": sorted(plan.may_be_missing),
         "layout": LAYOUT,
-    }
+    } | ({"n_analysed": plan.n_analysed} if plan.n_analysed else {})
 
 
 def _moments_made_by(

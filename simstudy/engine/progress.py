@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from rich import progress as rich_progress
 
 LINE_SECONDS = 10.0  # between lines where there is no terminal
+BAR_SECONDS = 0.2  # between looks at a block under way, where there is one
 
 
 class Progress(Protocol):
@@ -68,7 +69,7 @@ class Bar:
         from rich.console import Console
 
         self._rich = rich_progress.Progress(
-            rich_progress.TextColumn("{task.description}"),
+            rich_progress.TextColumn("{task.description}", markup=False),
             rich_progress.BarColumn(),
             rich_progress.TextColumn("{task.percentage:>3.0f}%  {task.fields[rate]}  left"),
             rich_progress.TimeRemainingColumn(),
@@ -89,9 +90,21 @@ class Bar:
             share = f"{self.done:,} of {self.total:,} replicates"
             self._line(f"{self.title}: {share}, {self.rate(now)}, {left:.0f} s left")
 
+    def within(self, done: int, of: int) -> None:
+        """Replicates done of a block that goes on one by one."""
+        now = time.monotonic()
+        if self._rich is not None:
+            if now - self.last_line > BAR_SECONDS:
+                self.last_line = now
+                at = f"{done:,} of {of:,} in this block"
+                self._rich.update(self._rich.task_ids[0], rate=at)
+        elif self.shown and now - self.last_line > LINE_SECONDS:
+            self.last_line = now
+            self._line(f"{self.title}: {done:,} of the {of:,} replicates of a block")
+
     def note(self, text: str) -> None:
         if self._rich is not None:
-            self._rich.console.print(text)
+            self._rich.console.print(text, markup=False)
         else:
             self._line(text)
 

@@ -8,6 +8,7 @@ from typing import Any
 from simstudy.errors import ConfigError, nearest
 
 KEEPS = ("replicates", "summary")
+STOPS_BY = LOOKS, PILOT = "looks", "pilot"  # what ends a scenario: its own error, or a pilot's
 
 
 def check_keep(keep: str, n_rep: int, block_size: int) -> None:
@@ -22,12 +23,98 @@ def check_keep(keep: str, n_rep: int, block_size: int) -> None:
         )
 
 
-def check_shard(shard: tuple[int, int] | None, precision: Mapping[str, Any]) -> None:
-    """Refuse a share of a run whose size is decided as it goes."""
+def check_block_seconds(seconds: Any) -> None:
+    """Refuse a time in which no block could be drawn, and what is no time."""
+    if seconds is None:
+        return
+    is_number = isinstance(seconds, numbers.Real) and not isinstance(seconds, bool)
+    if not is_number or not 0 < seconds < math.inf:
+        raise ConfigError(
+            f"block_seconds={seconds!r}: drawing a block takes some time, so every block would "
+            "fail. Give a number above 0, in seconds, or None for as long as it takes."
+        )
+
+
+def check_shard(
+    shard: tuple[int, int] | None,
+    precision: Mapping[str, Any],
+    weights: Mapping[str, float] | None = None,
+) -> None:
+    """Refuse what is no share, one of a run whose size is decided as it goes, and no costs."""
+    if shard is not None and not _is_share(shard):
+        raise ConfigError(
+            f"shard={shard!r}: allowed is (i, n), two whole numbers with 1 <= i <= n, for the "
+            "i-th of n shares; nearest that works: shard=(1, 2)"
+        )
+    if weights is not None and not isinstance(weights, Mapping):
+        raise ConfigError(
+            f"weights={weights!r}: give a dict with what a block costs by scenario key, or leave "
+            "it out where all cost the same."
+        )
+    for key, weight in (weights or {}).items():
+        if not (math.isfinite(weight) and weight > 0):
+            raise ConfigError(
+                f"weights: a block of scenario {key} costs {weight:g}, and shares are cut by what "
+                "blocks cost. Give a number above 0, or leave the scenario out."
+            )
     if shard and precision:
         raise ConfigError(
             "shard with precision: a shard cannot know when the whole study is precise enough. "
             "Run the shards with a fixed n_rep, then precision=... without shard."
+        )
+
+
+def _is_share(shard: Any) -> bool:
+    if not isinstance(shard, tuple | list) or len(shard) != 2 or not all(map(is_whole, shard)):
+        return False
+    return bool(1 <= shard[0] <= shard[1])
+
+
+def check_precision(precision: Any) -> None:
+    """Refuse an error of which nobody says what it is the error of."""
+    if precision is not None and not isinstance(precision, Mapping):
+        raise ConfigError(
+            f"precision={precision!r}: nobody says of which measure: give a dict, such as "
+            "precision={'power': 0.005}"
+        )
+
+
+def check_budget(budget: Any) -> None:
+    """Refuse what is no time that a run could take."""
+    is_time = isinstance(budget, numbers.Real) and not isinstance(budget, bool)
+    if budget is not None and not (is_time and 0 < budget < math.inf):
+        raise ConfigError(
+            f"budget={budget!r}: a run takes some time, so nothing would be drawn. Give seconds "
+            "above 0, or None for as long as it takes."
+        )
+
+
+def check_stop_by(stop_by: Any, precision: Any) -> None:
+    """Refuse anything but `looks` and `pilot`, and a pilot where no error is asked for."""
+    if stop_by not in STOPS_BY:
+        raise ConfigError(
+            f"stop_by={stop_by}: allowed is looks, where each scenario runs on until its own error "
+            "is small enough, or pilot, which fixes how many replicates there are before the "
+            "first; nearest that works: stop_by=pilot"
+        )
+    if stop_by == PILOT and not precision:
+        raise ConfigError(
+            "stop_by=pilot without precision: a pilot finds out how many replicates an error "
+            "takes, and none is asked for. Give one, as in precision.MEASURE=0.005"
+        )
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Refuse a number of workers that is none."""
+    if n_jobs is not None and not is_whole(n_jobs):
+        raise ConfigError(
+            f"n_jobs={n_jobs!r}: workers are counted in whole numbers. Give 1 or more, or leave it "
+            "out to use every core."
+        )
+    if n_jobs is not None and n_jobs < 1:
+        raise ConfigError(
+            f"n_jobs={n_jobs}: work needs at least one worker. "
+            "Give 1 or more, or leave it out to use every core."
         )
 
 

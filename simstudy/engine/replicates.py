@@ -1,5 +1,6 @@
 """Methods that analyse replicates one by one: what one returns is a row, and so is its failure."""
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -7,9 +8,18 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from simstudy.engine.failures import lets_through, reason
+from simstudy.engine.failures import (
+    lets_through,
+    mark_of,
+    reason,
+    refuse_hopeless,
+    refusing_hopeless,
+)
+from simstudy.engine.pace import NOT_ANALYSED, analysing, tell, wanted_of
 from simstudy.engine.thread_warnings import warnings_of_this_thread
 from simstudy.errors import StudyError
+from simstudy.masks import refuse_inexact, unmasked
+from simstudy.swallowed import swallowed
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,7 @@ class EachReplicate:
             own row; constants; and as `rng` a function from a row to its generator.
         """
         calls = (partial(self._analyse_row, given, row) for row in range(n_rep))
-        return _columns_of(calls, self.returns, vectors)
+        return _columns_of(calls, n_rep, self.returns, vectors)
 
     def _analyse_row(self, given: Mapping[str, Any], row: int) -> Any:
         replicate = {name: _of_row(value, row) for name, value in given.items() if name != "rng"}
@@ -108,7 +118,7 @@ def each_replicate(
     if not data:
         return EachReplicate(analyse, names)
     calls = (partial(analyse, *(part[row] for part in data)) for row in range(len(data[0])))
-    return _columns_of(calls, names, vectors)
+    return _columns_of(calls, len(data[0]), names, vectors)
 
 
 class _Row(NamedTuple):
@@ -117,6 +127,8 @@ class _Row(NamedTuple):
     numbers: dict[str, np.ndarray] | None  # None where it failed
     error: str | None = None
     warning: str | None = None
+    cause: Exception | None = None  # of the first replicate's error
+    mark: tuple[type, str, int] | None = None  # what errors of one cause share
 
 
 Known = Mapping[str, tuple[int, ...]]
@@ -124,18 +136,34 @@ Known = Mapping[str, tuple[int, ...]]
 
 
 def _columns_of(
-    calls: Iterable[Callable[[], Any]], names: Sequence[str] | None, vectors: Collection[str]
+    calls: Iterable[Callable[[], Any]],
+    n_rep: int,
+    names: Sequence[str] | None,
+    vectors: Collection[str],
 ) -> dict[str, np.ndarray]:
     """Columns `(rep,)`, or `(rep, value)` of vectors, from a call for each replicate."""
     rows: list[_Row] = []
     known: Known = {}
-    for at, call in enumerate(calls):
-        rows.append(_attempt_replicate(call, names, known, vectors, at))
+    for at, call in enumerate(itertools.islice(calls, wanted_of(n_rep))):
+        rows.append(_attempt_replicate(call, names, known, vectors, at, n_rep))
+        tell(len(rows), wanted_of(n_rep))
         if not known and rows[-1].numbers:
             known = {name: value.shape for name, value in rows[-1].numbers.items()}
+    _refuse_hopeless(rows, n_rep)
+    rows += [_Row(None, NOT_ANALYSED)] * (n_rep - len(rows))
     columns = known or dict.fromkeys(names or (), ())
     values = {name: _column(rows, name, shape) for name, shape in columns.items()}
     return values | _texts({"error": [r.error for r in rows], "warning": [r.warning for r in rows]})
+
+
+def _refuse_hopeless(rows: Sequence[_Row], n_rep: int) -> None:
+    """Raise an error that all replicates have in common, in the first block of a study.
+
+    In common is where it was raised, and its type: its text may name the replicate's data.
+    """
+    cause = rows[0].cause if rows else None
+    if cause is not None and len({row.mark for row in rows}) == 1:
+        refuse_hopeless(n_rep, cause)
 
 
 def _column(rows: Sequence[_Row], name: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -159,6 +187,7 @@ def _attempt_replicate(
     known: Known,
     vectors: Collection[str],
     at: int,
+    n_rep: int,
 ) -> _Row:
     """One replicate.
 
@@ -166,17 +195,20 @@ def _attempt_replicate(
     ----------
     names
         Of the columns, as the study says; `known` are those of the replicates before.
+    at, n_rep
+        Which replicate it is, of how many.
     """
     try:
-        with warnings_of_this_thread() as said:
+        with warnings_of_this_thread() as said, refusing_hopeless(None), analysing(0, 0):
             values = call()
         numbers = _numbers(_by_name(values, names or tuple(known)), names, known, vectors)
     except NamelessError:
         raise
     except Exception as error:
-        if lets_through(at, error):
+        if lets_through(at, n_rep, error):
             raise
-        return _Row(None, reason(error))
+        swallowed(error, at)
+        return _Row(None, reason(error), cause=None if at else error, mark=mark_of(error))
     return _Row(numbers, None, "; ".join(dict.fromkeys(said)) or None)
 
 
@@ -216,15 +248,20 @@ def _numbers(
 
 
 def _number(values: Mapping[str, Any], name: str) -> np.ndarray:
-    value = np.asarray(values[name])
+    value = unmasked(values[name], name)
     if value.size != 1:
         raise StudyError(f"{name} has shape {value.shape}, not one number per replicate")
-    return np.asarray(float(value.item()))
+    number = value.item()
+    if isinstance(number, str | bytes):
+        raise StudyError(f"{name} is the text {number!r}, not one number per replicate")
+    refuse_inexact(name, value)
+    return np.asarray(float(number))
 
 
 def _vector(values: Mapping[str, Any], name: str, before: tuple[int, ...] | None) -> np.ndarray:
     """The numbers of a vector, which has as many in every replicate."""
-    value = np.asarray(values[name])
+    value = unmasked(values[name], name)
+    refuse_inexact(name, value)
     if value.ndim != 1 or value.dtype.kind not in "biuf":
         raise StudyError(
             f"{name} holds {value.dtype} of shape {value.shape}, not one row of numbers"

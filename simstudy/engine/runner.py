@@ -1,46 +1,62 @@
 """Jobs through a backend to the store; what happens when a worker dies.
 
-The first blocks run in this process, which measures what a block costs; only then is it decided
-how many go into a task and whether starting worker processes pays.
+The first blocks are drawn in a copy of this process, made by fork, which measures what a block
+costs; only then is it decided how many go into a task and whether starting worker processes pays.
+Where no copy is safe they are drawn in this process, which leaves a note of what it draws.
 """
 
 import itertools
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import cached_property
 from typing import cast
 
 from simstudy.engine.assignment import Assignment
+from simstudy.engine.backends.apart import LocalApart
 from simstudy.engine.backends.choice import backend_of
-from simstudy.engine.backends.inline import Inline
-from simstudy.engine.backends.processes import OneProcess
+from simstudy.engine.backends.forked import forked, forks_safely
+from simstudy.engine.backends.here import compute_here
+from simstudy.engine.backends.processes import OneProcess, are_left
 from simstudy.engine.backends.protocol import Backend, Place, WorkerDiedError
-from simstudy.engine.jobs import Job, end_of_task, still_missing
+from simstudy.engine.gathering import Gathering
+from simstudy.engine.jobs import Job, Waiting, still_missing
+from simstudy.engine.journal import cut_short, forget
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import Ownership
+from simstudy.engine.pace import telling
+from simstudy.engine.portions import Portions
 from simstudy.engine.progress import Progress, Silent
 from simstudy.engine.quarantine import receipts_apart
-from simstudy.engine.tasks import Receipt, Task
+from simstudy.engine.tasks import Receipt, Task, compute
 from simstudy.engine.threads import one_thread_each
-from simstudy.engine.workers import Workers
+from simstudy.engine.warning import OutOfTime, is_warned, stop_if_warned
+from simstudy.engine.watch import Watch
+from simstudy.engine.workers import ELSEWHERE, IN_THIS_PROCESS, Workers
 from simstudy.errors import StaleCodeError, StoreError, UnreadableTaskError, first_few
 from simstudy.identity.fingerprint import changes
-from simstudy.store.compaction import compact
 from simstudy.store.disk import trouble_in_words
+from simstudy.store.objects import Objects, refuse_sending
+from simstudy.whole_files import ABANDONED_SECONDS
 
-TASK_SECONDS = 0.25  # of work in a task: what a kill can lose, and 1000 times its overhead
+TASK_SECONDS = 0.25  # of work in a task of a short run: 1000 times what it costs to hand it out
 INLINE_SECONDS = 1.0  # of work left below which starting workers does not pay
+UNFINISHED = (
+    "an earlier run ended while {} blocks were drawn in its process: they are drawn apart, in case "
+    "one of them ended it"
+)
 FILES_BEFORE_COMPACTION = 400  # loose files: few enough to list and verify in a moment
 
 
 def run_jobs(
     assignment: Assignment,
-    jobs: Sequence[Job],
+    jobs: Collection[Job],
     *,
     workers: Workers,
     progress: Progress | None = None,
-    careful: Sequence[Job] = (),
+    careful: Collection[Job] = (),
+    is_share: bool = False,
+    watch: Watch | None = None,
 ) -> Outcome:
     """Compute and store blocks; whatever stops it, what was finished stays.
 
@@ -48,25 +64,43 @@ def run_jobs(
     ----------
     careful
         Blocks that the machine made fail before, done last and in a process of their own.
+    is_share
+        Whether these are a share of a study, which leaves few files for those who join them.
+    watch
+        Looks at each task that is finished, and may stop the run.
 
     Raises
     ------
     StoreError
         Where the results cannot be written (a full disk, say), or the code was edited under the
         run, so that workers would draw something else.
+    OutOfTime
+        Where this process was warned that its time is nearly up; what was begun is finished then.
     """
-    runner = Runner(assignment, workers, progress or Silent())
+    if workers.backend in ELSEWHERE and isinstance(assignment.store.files, Objects):
+        refuse_sending(assignment.store.files.place)
+    runner = Runner(assignment, workers, progress or Silent(), watch)
     runner.progress.begin((len(jobs) + len(careful)) * assignment.plan.block_size)
     start = time.perf_counter()
-    with trouble_in_words(assignment.store.files), one_thread_each():
+    within = telling(getattr(progress, "within", None))
+    with trouble_in_words(assignment.store.files), one_thread_each(), within:
         try:
             with closing(runner):
-                runner.run(list(jobs))
+                runner.run(jobs)
                 runner.run_one_by_one(careful)
+                stop_if_warned(len(jobs) + len(careful) - runner.outcome.n_blocks)
+                if is_share:
+                    runner.gathering.finish()
+        except OutOfTime as stop:
+            runner.outcome.seconds = time.perf_counter() - start
+            stop.outcome = runner.outcome
+            raise
         except StaleCodeError as stale:
             raise _edited(assignment.ownership, stale) from None
         except UnreadableTaskError as error:
             raise _unreadable(error) from None
+        finally:
+            assignment.store.files.forget_unfinished(ABANDONED_SECONDS)
     runner.outcome.seconds = time.perf_counter() - start
     return runner.outcome
 
@@ -74,13 +108,23 @@ def run_jobs(
 class Runner:
     """Hands out jobs as tasks whose size follows what blocks turn out to cost."""
 
-    def __init__(self, assignment: Assignment, workers: Workers, progress: Progress) -> None:
+    def __init__(
+        self,
+        assignment: Assignment,
+        workers: Workers,
+        progress: Progress,
+        watch: Watch | None = None,
+    ) -> None:
         self.assignment, self.workers, self.progress = assignment, workers, progress
+        self.watch = watch or Watch(assignment.plan, progress)
         self.outcome = Outcome()
-        self.seconds_per_block = 0.0
-        self.n_loose = assignment.store.n_files
-        self.n_workers, self.task_seconds = workers.count, TASK_SECONDS
+        self.portions = Portions(workers.count, TASK_SECONDS)
+        draws_here = workers.backend == "inline" or workers.count == 1
+        self.gathering = Gathering(assignment.store, FILES_BEFORE_COMPACTION, beside=not draws_here)
+        self.under_way: dict[tuple[str, int], Job] = {}
+        self.n_deaths = 0
         self._open = ExitStack()
+        self._open.enter_context(self.gathering)
 
     def close(self) -> None:
         """Let go of workers that were begun for this run alone."""
@@ -91,94 +135,143 @@ class Runner:
         """Where tasks go that do not stay here; begun when the first one goes, and closed last."""
         backend = backend_of(self.workers, self.assignment.expected)
         self._open.callback(getattr(backend, "close", lambda: None))
-        self.n_workers = getattr(backend, "n_workers", self.n_workers)
-        self.task_seconds = max(TASK_SECONDS, getattr(backend, "task_seconds", 0.0))
+        self.portions.n_workers = getattr(backend, "n_workers", self.workers.count)
+        self.portions.least_seconds = max(TASK_SECONDS, getattr(backend, "task_seconds", 0.0))
         return backend
 
     # ---------------------------------------------------------------- the ways
-    def run(self, jobs: list[Job]) -> None:
-        """Do all of the jobs, where the workers say."""
+    def run(self, jobs: Collection[Job]) -> None:
+        """Do all of the jobs, where the workers say; last those that an earlier run died of."""
+        files = self.assignment.store.files
+        suspected = cut_short(files, self.assignment.expected)
+        suspects = [job for job in jobs if (job.key, job.block) in suspected] if suspected else []
+        self.run_unsuspected(Waiting(jobs, without=suspects))
+        if suspects and not is_warned():
+            self.progress.note(UNFINISHED.format(len(suspects)))
+            self.run_apart([self.assignment.task(suspects)])
+        forget(files)
+
+    def run_unsuspected(self, jobs: Waiting) -> None:
+        """Do jobs that nobody has died of."""
         if self.workers.backend in ("auto", "inline"):
-            jobs = self.run_here(jobs)
-        if jobs:
+            self.run_here(jobs)
+        if jobs.left and not is_warned():
             self.run_in_workers(self.backend, jobs)
 
-    def run_here(self, jobs: list[Job]) -> list[Job]:
-        """Work in this process until workers would pay; what is left then."""
-        may_leave = self.workers.backend == "auto" and self.workers.count > 1
-        for n_tasks, receipt in enumerate(Inline().receipts(self.tasks(jobs)), start=1):
-            self.count(receipt)
-            n_done = self.outcome.n_blocks
-            pays = self.seconds_per_block * (len(jobs) - n_done) > INLINE_SECONDS
-            if may_leave and pays and n_tasks > 1:
-                return jobs[n_done:]
-        return []
+    def run_here(self, jobs: Waiting) -> None:
+        """Work in this process, or in a copy of it, until workers would pay."""
+        while jobs.left and not self.better_in_workers():
+            may_die = self.workers.backend == "auto" and forks_safely()
+            self.outcome.drew_here |= not may_die
+            try:
+                for receipt in self.drawn_in_a_copy(jobs) if may_die else self.drawn_here(jobs):
+                    self.count(receipt)
+                return
+            except WorkerDiedError:
+                self.note_death(jobs.left)
+                self.run_apart(itertools.islice(self.tasks(jobs), 1))
 
-    def run_in_workers(self, backend: Backend, jobs: list[Job]) -> None:
+    def better_in_workers(self) -> bool:
+        """Whether this process could be lost, and workers are there or have to be."""
+        if self.workers.backend != "auto" or forks_safely():
+            return False
+        may_kill = self.n_deaths > 0 or self.assignment.rank > 0  # failed blocks, drawn again
+        return may_kill or are_left(self.workers.count, self.assignment.expected)
+
+    def drawn_in_a_copy(self, jobs: Waiting) -> Iterator[Receipt]:
+        """Receipts of the first tasks, which a copy of this process takes from a copy of the jobs.
+
+        The same are then taken here; where the copy dies, the next task is the one it died of.
+        """
+        for receipt in forked(self.learning(self.drawn_here(jobs, compute))):
+            jobs.take(len(receipt.done))
+            yield receipt
+
+    def learning(self, receipts: Iterable[Receipt]) -> Iterator[Receipt]:
+        """The same, each learned from where nobody counts it."""
+        for receipt in receipts:
+            self.portions.learn_from(receipt)
+            yield receipt
+
+    def drawn_here(
+        self, jobs: Waiting, work: Callable[[Task], Receipt] = compute_here
+    ) -> Iterator[Receipt]:
+        """Receipts of the first tasks, until workers would pay; nothing is counted."""
+        may_leave = self.workers.backend == "auto" and self.workers.count > 1
+        for n_tasks, receipt in enumerate(map(work, self.tasks(jobs)), start=1):
+            yield receipt
+            pays = self.portions.seconds_per_block * jobs.left > INLINE_SECONDS
+            if may_leave and pays and n_tasks > 1:
+                return
+
+    def run_in_workers(self, backend: Backend, jobs: Waiting) -> None:
         """Where a worker dies, find the block that kills and go on with the rest."""
-        while jobs:
+        self.outcome.drew_here |= self.workers.backend not in ELSEWHERE
+        while jobs.left:
             try:
                 for receipt in backend.receipts(self.tasks(jobs)):
                     self.count(receipt)
                 return
             except WorkerDiedError as died:
-                jobs = still_missing(jobs, self.assignment.store)
-                self.progress.note(f"a worker died; {len(jobs)} blocks to go")
-                jobs = self.run_suspects(jobs, died.suspects)
+                missing = self.missing_under_way()
+                self.note_death(len(missing) + jobs.left)
+                self.run_suspects(missing, jobs, died.suspects)
 
-    def run_suspects(self, jobs: list[Job], known: Sequence[Task]) -> list[Job]:
-        """Do the tasks that may have been under way, away from others; the rest is returned."""
-        suspects = known or itertools.islice(self.tasks(jobs), 2 * self.n_workers)
-        done = self.run_apart(suspects)
-        return [job for job in jobs if (job.key, job.block) not in done]
+    def note_death(self, n_left: int) -> None:
+        """A process has died under its task; so many blocks are left."""
+        self.n_deaths += 1
+        self.progress.note(f"a worker died; {n_left} blocks to go")
 
-    def run_one_by_one(self, jobs: Sequence[Job]) -> None:
+    def missing_under_way(self) -> list[Job]:
+        """Blocks that somebody had when a process died, and that nobody wrote."""
+        self.gathering.wait()
+        jobs = list(self.under_way.values())
+        self.under_way.clear()
+        if self.assignment.rank:  # what is there already is what they are to replace
+            return jobs
+        return still_missing(jobs, self.assignment.store)
+
+    def run_suspects(self, missing: list[Job], jobs: Waiting, known: Sequence[Task]) -> None:
+        """Do the tasks that may have been under way, away from others; the rest goes on waiting."""
+        accused = {(job.key, job.block) for task in known for job in task.jobs}
+        jobs.put_back([job for job in missing if (job.key, job.block) not in accused])
+        self.run_apart(known or itertools.islice(self.tasks(jobs), 2 * self.portions.n_workers))
+
+    def run_one_by_one(self, jobs: Collection[Job]) -> None:
         """Do blocks of which one may kill its process."""
         if jobs:
-            self.run_apart(self.assignment.task([job]) for job in jobs)
+            unless_warned = itertools.takewhile(lambda _: not is_warned(), jobs)
+            self.run_apart(self.assignment.task([job]) for job in unless_warned)
 
-    def run_apart(self, tasks: Iterable[Task]) -> set[tuple[str, int]]:
-        """Do tasks where they may kill; keys and numbers of the blocks that are done."""
-        done: set[tuple[str, int]] = set()
+    def run_apart(self, tasks: Iterable[Task]) -> None:
+        """Do tasks where they may kill."""
         with self.place_apart() as apart:
             for task in tasks:
                 for receipt in receipts_apart(task, apart):
                     self.count(receipt)
-                    done.update(receipt.done)
-        return done
 
     def place_apart(self) -> Place:
         """The backend's own place for tasks that may kill, or a process of this machine's."""
-        is_here = self.workers.backend in ("auto", "inline")
-        make = OneProcess if is_here else getattr(self.backend, "apart", OneProcess)
+        is_here = self.workers.backend in IN_THIS_PROCESS
+        make = LocalApart if is_here else getattr(self.backend, "apart", OneProcess)
         return cast(Place, make())
 
-    # ---------------------------------------------------------------- sizes and counts
-    def tasks(self, jobs: list[Job]) -> Iterator[Task]:
+    # ---------------------------------------------------------------- tasks and receipts
+    def tasks(self, jobs: Waiting) -> Iterator[Task]:
         """All jobs in order, as tasks whose size is decided when they are asked for."""
-        at = 0
-        while at < len(jobs):
-            end = end_of_task(jobs, at + self.blocks_per_task(len(jobs) - at))
-            yield self.assignment.task(jobs[at:end])
-            at = end
-
-    def blocks_per_task(self, n_left: int) -> int:
-        """About a quarter of a second's worth, and enough tasks for every worker."""
-        if not self.seconds_per_block:
-            return 1
-        by_time = int(self.task_seconds / self.seconds_per_block)
-        by_share = -(-n_left // (4 * self.n_workers))
-        return max(1, min(by_time, by_share))
+        while not is_warned() and (some := jobs.take(self.portions.n_blocks(jobs.left))):
+            self.under_way |= {(job.key, job.block): job for job in some}
+            yield self.assignment.task(some)
 
     def count(self, receipt: Receipt) -> None:
-        """Note a finished task; the cost of a block is that of the latest (the first compiles)."""
+        """Note a finished task."""
         self.outcome.count(receipt)
-        self.seconds_per_block = receipt.seconds / len(receipt.done)
+        self.portions.learn_from(receipt)
+        for done in receipt.done:
+            self.under_way.pop(done, None)
         self.progress.advance(len(receipt.done) * self.assignment.plan.block_size)
-        self.n_loose += 1
-        if self.n_loose > FILES_BEFORE_COMPACTION:
-            compact(self.assignment.store, recent_only=True)
-            self.n_loose = self.assignment.store.n_files
+        self.watch.count(receipt)
+        self.gathering.note(receipt.files)
 
 
 def _edited(ownership: Ownership | None, stale: StaleCodeError) -> StoreError:

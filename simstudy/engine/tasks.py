@@ -12,14 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstudy.engine.block import Address, draw_block, failed_block
+from simstudy.engine.columns import Constant, Constants, constants_among, refuse_unread
 from simstudy.engine.failures import is_machine_trouble
 from simstudy.engine.jobs import Job
-from simstudy.engine.methods import LastData, Returned, column_over, refuse_other_columns
+from simstudy.engine.methods import TEXTS, LastData, Returned, column_over, refuse_other_columns
+from simstudy.engine.noticing import Looking, Noticed
 from simstudy.engine.threads import drawn_with_one_thread
-from simstudy.errors import describe
+from simstudy.engine.time_limits import OverTimeError, at_most, over_time
+from simstudy.errors import StudyError, describe
 from simstudy.plan import Analysed, Plan, method_of, scenario_behind
 from simstudy.store.files import Files
-from simstudy.store.header import TENTATIVE, Group
+from simstudy.store.header import TENTATIVE, joined_groups
 from simstudy.store.layout import ERROR, Block, Keep, has_text
 from simstudy.store.owner import NOBODY, Owner
 from simstudy.store.write import write_blocks
@@ -31,6 +34,7 @@ class Task(NamedTuple):
     `witnesses` are fingerprinted by the worker, which draws nothing where its code is not the
     `expected` one: it imports for itself, from files that may have been edited meanwhile. `beside`
     has by scenario key a method that is stored already, and the columns that all have to return.
+    `block_seconds` is how long drawing one of them may take, if not for ever.
     """
 
     plan: Plan
@@ -42,6 +46,7 @@ class Task(NamedTuple):
     witnesses: tuple[tuple[Any, ...], ...] = ()
     expected: str = ""
     beside: tuple[tuple[str, Returned], ...] = ()
+    block_seconds: float | None = None
 
     def each_block(self) -> "list[Task]":
         """The same as tasks of one block."""
@@ -62,19 +67,39 @@ class Receipt(NamedTuple):
     first_failure: tuple[Address, str] | None
     seconds_each: tuple[float, ...]  # of drawing each block, without writing or a method's data
     seconds_of_data: tuple[tuple[str, float], ...] = ()  # by scenario key, of each block's data
+    n_bytes: int = 0  # of the rows, in memory
+    files: tuple[str, ...] = ()  # names of those that were written
+    failed_each: tuple[int, ...] = ()  # replicates of each block that failed
+    noticed: tuple[Noticed, ...] = ()  # of the first blocks of what is drawn
+    texts: frozenset[tuple[str, bool]] = frozenset()  # columns, and whether they hold text
+    constants: frozenset[Constant] = frozenset()  # columns with one value for a whole block
 
 
 # ---------------------------------------------------------------- the work
 def compute(task: Task) -> Receipt:
     """Draw the blocks of a task and write them as one file."""
     blocks, seconds = [], _Seconds()
-    last = LastData(time.perf_counter)
+    last, looking, begun = LastData(time.perf_counter), Looking(), time.perf_counter()
     for job in task.jobs:
         start, before = time.perf_counter(), last.seconds
-        blocks.append(_drawn_block(task.plan, job, last))
+        with looking.at(job.block, start - begun) as heard:
+            blocks.append(_drawn_block(task, job, last))
         seconds.add(task.plan, job, time.perf_counter() - start, last.seconds - before)
+        looking.note(job.key, job.block, blocks[-1].columns, heard)
     _refuse_other_columns(task, blocks)
-    return _write_all(task, blocks, seconds)
+    _refuse_unread(task, blocks)
+    constants = constants_among(task.plan, blocks)
+    Constants().refuse_others(constants)
+    receipt = _write_all(task, blocks, seconds)
+    return receipt._replace(
+        noticed=tuple(looking.seen), texts=_texts_among(blocks), constants=constants
+    )
+
+
+def _texts_among(blocks: Sequence[Block]) -> frozenset[tuple[str, bool]]:
+    """Columns of values with whether they hold text: of one name there has to be one."""
+    columns = (column for block in blocks for column in block.columns.items())
+    return frozenset((name, c.dtype.kind in "UO") for name, c in columns if name not in TEXTS)
 
 
 @dataclass
@@ -107,6 +132,15 @@ def _refuse_other_columns(task: Task, blocks: Sequence[Block]) -> None:
         refuse_other_columns(of_one_block)
 
 
+def _refuse_unread(task: Task, blocks: Sequence[Block]) -> None:
+    """What measures read is there: refused in the first block, before anything is stored."""
+    for block in blocks:
+        try:
+            refuse_unread(task.plan, block.scenario, block.columns)
+        except StudyError as error:
+            raise StudyError(f"{block.scenario!r}: {error}") from None
+
+
 def _returned(plan: Plan, block: Block) -> Returned:
     columns = tuple(
         column_over(
@@ -120,10 +154,15 @@ def _returned(plan: Plan, block: Block) -> Returned:
     return method_of(block.scenario), columns
 
 
-def _drawn_block(plan: Plan, job: Job, last: LastData) -> Block:
+def _drawn_block(task: Task, job: Job, last: LastData) -> Block:
     """A block; where not even its threads can be looked at, the machine has run out."""
+    plan, limit = task.plan, task.block_seconds
+    draw = partial(draw_block, plan, job.scenario, job.block, last)
     try:
-        return drawn_with_one_thread(partial(draw_block, plan, job.scenario, job.block, last))
+        with at_most(limit, f"block {job.block} of {job.scenario!r}"):
+            return drawn_with_one_thread(draw)
+    except OverTimeError:
+        return failed_block(plan, job.scenario, job.block, over_time(limit or 0.0))
     except OSError as error:
         if not is_machine_trouble(error):
             raise
@@ -142,22 +181,39 @@ def record_failed(task: Task, reason: str, *, machine: bool) -> Receipt:
 def _write_all(task: Task, blocks: Sequence[Block], seconds: _Seconds) -> Receipt:
     """Blocks that the machine made fail go into a file of their own, to be drawn again."""
     start = time.perf_counter()
-    pairs = list(zip(task.jobs, blocks, strict=True))
+    written: list[_Written] = []
     for by_machine in (False, True):
-        some = [(job, block) for job, block in pairs if block.machine == by_machine]
+        some = [block for block in blocks if block.machine == by_machine]
         if some:
-            _write_file(task, some, rank=TENTATIVE if by_machine else task.rank)
+            written.append(_write_file(task, some, rank=TENTATIVE if by_machine else task.rank))
     n_failed = sum(block.n_failed for block in blocks)
-    failure = _first_failure(task, blocks) if n_failed else None
-    total = seconds.total + time.perf_counter() - start
-    done = tuple((job.key, job.block) for job in task.jobs)
-    return Receipt(done, total, n_failed, failure, tuple(seconds.each), tuple(seconds.of_data))
+    return Receipt(
+        done=tuple((job.key, job.block) for job in task.jobs),
+        seconds=seconds.total + time.perf_counter() - start,
+        n_failed=n_failed,
+        first_failure=_first_failure(task, blocks) if n_failed else None,
+        seconds_each=tuple(seconds.each),
+        seconds_of_data=tuple(seconds.of_data),
+        n_bytes=sum(file.n_bytes for file in written),
+        files=tuple(file.name for file in written),
+        failed_each=tuple(block.n_failed for block in blocks),
+    )
 
 
-def _write_file(task: Task, some: Sequence[tuple[Job, Block]], *, rank: int) -> None:
-    groups = [Group(job.key, job.block, 1) for job, _ in some]
-    table = task.keep(task.plan, [block for _, block in some])
-    write_blocks(task.files, groups, table, owner=task.owner, rank=rank)
+class _Written(NamedTuple):
+    """A file, and how large its rows are in memory."""
+
+    name: str
+    n_bytes: int
+
+
+def _write_file(task: Task, some: Sequence[Block], *, rank: int) -> _Written:
+    """Write blocks scenario by scenario, so that they are few groups."""
+    in_order = sorted(some, key=lambda block: (block.key, block.number))
+    table = task.keep(task.plan, in_order)
+    groups = joined_groups((block.key, block.number) for block in in_order)
+    name = write_blocks(task.files, groups, table, owner=task.owner, rank=rank)
+    return _Written(name, int(table.nbytes))
 
 
 def _first_failure(task: Task, blocks: Sequence[Block]) -> tuple[Address, str] | None:

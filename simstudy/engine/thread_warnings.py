@@ -20,6 +20,7 @@ class _Ear(threading.local):
 
 
 _ear = _Ear()
+_GARBAGE_HERE: Any = ("ignore", _ear, ResourceWarning, None, 0)
 _ALWAYS_HERE: Any = ("always", _ear, Warning, None, 0)
 _show_elsewhere: Callable[..., Any] = warnings.showwarning
 
@@ -33,6 +34,9 @@ def warnings_of_this_thread() -> Iterator[list[str]]:
     are the same objects each time: where another thread puts back what it found there, it does
     not bring back the list of a replicate that is done. One thing is out of reach: what another
     thread silences by a `catch_warnings` of its own is silent here too while that lasts.
+
+    Files that somebody left open are warned of when garbage is collected, in whichever thread that
+    happens to be: that says nothing of a replicate, and no two runs would have it of the same one.
     """
     global _show_elsewhere
     said: list[str] = []
@@ -41,7 +45,8 @@ def warnings_of_this_thread() -> Iterator[list[str]]:
             _show_elsewhere = warnings.showwarning
         warnings.showwarning = _hear
         filters: Any = warnings.filters
-        filters[:] = [_ALWAYS_HERE, *(other for other in filters if other is not _ALWAYS_HERE)]
+        ours = (_GARBAGE_HERE, _ALWAYS_HERE)
+        filters[:] = [*ours, *(other for other in filters if other not in ours)]
         around, _ear.said = _ear.said, said
         try:
             yield said

@@ -2,13 +2,16 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from simstudy.engine.allocation import cores_of_job
+from simstudy.engine.refusals import check_block_seconds, check_n_jobs
 from simstudy.errors import ConfigError, nearest
 
 BACKENDS = ("auto", "loky", "threads", "inline", "dask")
-ELSEWHERE = ("loky", "dask")  # backends that draw nothing in this process
+IN_THIS_PROCESS = ("auto", "inline", "threads")  # backends that draw some or all blocks here
+ELSEWHERE = ("auto", "loky", "dask")  # those that send to other processes what they send
 
 
 @dataclass(frozen=True)
@@ -18,32 +21,46 @@ class Workers:
     Parameters
     ----------
     backend
-        `auto` (in this process while that is the fastest, then loky), `loky` (processes),
-        `threads`, `inline` (this process), `dask` (a cluster), or a backend of your own as
-        `module:Class`.
+        `auto` (in a copy of this process while that is the fastest, then loky), `loky`
+        (processes), `threads`, `inline` (this process, where a debugger sees them), `dask` (a
+        cluster), or a backend of your own as `module:Class`.
     n_jobs
-        Workers; None means one per core that this process may use (`SLURM_CPUS_PER_TASK` where
-        Slurm set it).
+        Workers; None means one per core that this process may use, or that the job of a batch
+        system has.
     options
         What the backend is told beside, by the names of its own parameters.
+    block_seconds
+        How long drawing a block may take, after which it has failed; None leaves that to the
+        study.
     """
 
     backend: str = "auto"
     n_jobs: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    block_seconds: float | None = None
 
     def __post_init__(self) -> None:
         refuse_unknown_backend(self.backend)
-        if self.n_jobs is not None and self.n_jobs < 1:
-            raise ConfigError(
-                f"n_jobs={self.n_jobs}: work needs at least one worker. "
-                "Give 1 or more, or leave it out to use every core."
-            )
+        check_n_jobs(self.n_jobs)
+        check_block_seconds(self.block_seconds)
+
+    def limited(self, block_seconds: float | None) -> "Workers":
+        """The same, with a limit where none is given."""
+        return self if self.block_seconds else replace(self, block_seconds=block_seconds)
 
     @property
     def count(self) -> int:
         """Workers to use."""
         return self.n_jobs or available_cores()
+
+
+def refuse_no_workers(workers: object) -> None:
+    """Refuse what does not say how blocks are computed."""
+    if workers is not None and not isinstance(workers, Workers):
+        raise ConfigError(
+            f"workers={workers!r}: say Workers(n_jobs=2) for two of them, or leave it out to use "
+            "every core."
+        )
 
 
 def refuse_unknown_backend(name: str) -> None:
@@ -59,8 +76,6 @@ def refuse_unknown_backend(name: str) -> None:
 
 def available_cores() -> int:
     """Cores that this process may use."""
-    slurm = os.environ.get("SLURM_CPUS_PER_TASK", "")
-    if slurm.isdecimal():
-        return int(slurm)
     affinity = getattr(os, "sched_getaffinity", None)  # Linux only
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
+    seen = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return cores_of_job(os.environ) or seen

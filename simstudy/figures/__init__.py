@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from simstudy.figures.heat_map import heat_map_plot
     from simstudy.figures.histogram import counts_with_law, law_histogram
     from simstudy.figures.nested_loop import nested_loop_plot
+    from simstudy.figures.ranks import rank_plot
+    from simstudy.figures.raw import errors_plot, estimates_plot
     from simstudy.figures.save import SavedFigure, save_figure
     from simstudy.figures.theme import (
         colors_of,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         theme_study,
     )
     from simstudy.figures.trade_off import trade_off_plot
+    from simstudy.figures.zip import zip_plot
 
 _NAMES = {
     "agreement": ("agreement_plot", "mean_in_words"),
@@ -40,6 +43,8 @@ _NAMES = {
     "heat_map": ("heat_map_plot",),
     "histogram": ("counts_with_law", "law_histogram"),
     "nested_loop": ("nested_loop_plot",),
+    "ranks": ("rank_plot",),
+    "raw": ("errors_plot", "estimates_plot"),
     "save": ("SavedFigure", "save_figure"),
     "theme": (
         "colors_of",
@@ -51,6 +56,7 @@ _NAMES = {
         "theme_study",
     ),
     "trade_off": ("trade_off_plot",),
+    "zip": ("zip_plot",),
 }  # by module
 
 __all__ = [
@@ -61,6 +67,8 @@ __all__ = [
     "counts_with_law",
     "density_plot",
     "dots_plot",
+    "errors_plot",
+    "estimates_plot",
     "heat_map_plot",
     "in_order",
     "kernel_density",
@@ -68,6 +76,7 @@ __all__ = [
     "mean_in_words",
     "measure_curves",
     "nested_loop_plot",
+    "rank_plot",
     "rows_like",
     "save_figure",
     "scale_color_sequential",
@@ -78,6 +87,7 @@ __all__ = [
     "theme_study",
     "trade_off_plot",
     "with_labels",
+    "zip_plot",
 ]
 
 __getattr__, __dir__ = exports(__name__, _NAMES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,22 @@ import numpy as np
 from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.frame import in_words, need_columns
-from simstudy.figures.panels import facets, with_panels, words_in_panels
-from simstudy.figures.theme import BLUE, INK, scale_color_sequential, theme_study
+from simstudy.figures.panels import (
+    by_panel,
+    facets,
+    square_panels,
+    square_side,
+    with_panels,
+    words_in_panels,
+)
+from simstudy.figures.theme import BLUE, INK, LETTER, scale_color_sequential, theme_study
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.tables.rounding import with_error
 
 TINY = 1e-300  # where a bar on a logarithmic axis ends that would go on below 0
+GAP = 1.5  # letters, between two labels of an axis
+BETWEEN = 0.065  # inches, half of what is left free between two panels
 SEES_THROUGH = 2_000  # points in a panel from which on they are drawn lighter
 
 
@@ -29,11 +39,15 @@ def agreement_plot(
     error_x: str | None = None,
     color: str | None = None,
     color_limits: tuple[float, float] | None = None,
+    colors: Mapping[str, str] | None = None,
     log: bool = False,
     ticks: Callable[[tuple[float, float]], list[float]] | None = None,
     say: Callable[[pd.DataFrame], str] | None = None,
     right: bool = False,
+    low: bool = False,
+    flat: float = 1.0,
     scales: str = "fixed",
+    at_most: int | None = None,
 ) -> ggplot:
     """One column against another, a point for each replicate, equality as a dashed line.
 
@@ -51,22 +65,33 @@ def agreement_plot(
         Column of a quantity that colours the points, from dark to light.
     color_limits
         Its values at the ends of the colours; unless given, those of the rows.
+    colors
+        Of points without a `color`, that of each level of `rows`.
     log
         Whether both axes are logarithmic; rows without two positive values are then not drawn.
     ticks
         Of logarithmic axes, from their limits, both as powers of ten; unless given, `decades`.
     say
-        What a panel says of its rows, which have the columns `x` and `y`; unless given, the mean
-        difference of `y` from `x`, with two Monte Carlo standard errors.
+        What a panel says of all its rows, which have the columns `x` and `y`; unless given, the
+        mean of `y` less `x`, with two Monte Carlo standard errors.
     right
-        Whether it says so in the right upper corner and not in the left.
+        Whether it says so at the right and not at the left.
+    low
+        Whether it says so at the bottom, where no room is made, and not at the top.
+    flat
+        Height of panels over their width, where so many rows of squares would be too small.
     scales
         "fixed" or "free", as plotnine has them.
+    at_most
+        Rows of a panel that are drawn, the first of them, where more would only cover each other.
+        What panels say is of all, and the caption says how many there are of each.
 
     Returns
     -------
     ggplot
-        Rows without a finite value of both are counted beneath and not drawn.
+        Square panels, unless `flat`, whose two axes have the same limits, so that equality is the
+        diagonal. Rows
+        without a finite value of both are counted beneath and not drawn.
     """
     mapped = {"panel": panel, "rows": rows}
     need_columns(replicates, [x, y, error_x, color, *mapped.values()])
@@ -77,30 +102,57 @@ def agreement_plot(
         drawn = drawn.assign(left=drawn["x"] - half, right=drawn["x"] + half)
     if color is not None:
         drawn = drawn.assign(color=replicates[color].astype(float))
-    drawn = _complete(drawn, log)
+    whole = _complete(drawn, log)
+    drawn = _first(whole, at_most)
+    corner = {"right": right, "low": low}
+    side = square_side(drawn, legend=color is not None) / flat if scales == "fixed" else None
     return (
         p9.ggplot(drawn, p9.aes("x", "y"))
         + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color=INK, size=0.5)
         + _bars(drawn)
-        + _points(drawn, color, color_limits)
-        + _axes_and_words(drawn, say or _difference, right, (ticks or decades) if log else None)
+        + _points(drawn, color, color_limits, colors)
+        + _corners(drawn, scales)
+        + _axes_and_words(
+            whole, say or _difference, corner, (ticks or decades) if log else None, side
+        )
         + theme_study()
         + facets(drawn, scales=scales, legend=color is not None)
-        + p9.labs(x=in_words(x), y=in_words(y), caption=_says(len(replicates), drawn))
+        + square_panels(drawn, legend=color is not None)
+        + p9.theme(legend_position="right", aspect_ratio=flat)
+        + p9.labs(x=in_words(x), y=in_words(y), caption=_says(len(replicates), whole, at_most))
     )
 
 
-def mean_in_words(values: Any, form: str = "+.4f") -> str:
-    """The mean of one value per replicate, with two Monte Carlo standard errors: "+0.12 ± 0.01"."""
+def mean_in_words(values: Any, *, signed: bool = True, unit: str = "") -> str:
+    """The mean of one value per replicate, with two Monte Carlo standard errors: "+0.12 ± 0.01".
+
+    Parameters
+    ----------
+    values
+        One per replicate; missing ones are left out.
+    signed
+        Whether a positive mean has its sign, as differences do.
+    unit
+        What stands behind the mean, such as "%".
+    """
     there = np.asarray(values, float)
     there = there[~np.isnan(there)]
     half = 2 * there.std(ddof=1) / np.sqrt(len(there)) if len(there) > 1 else np.nan
     mean = there.mean() if len(there) else np.nan
-    return f"{mean:{form}} ± {half:{form.lstrip('+')}}"
+    found = with_error(float(mean), float(half))
+    sign = "+" * int(signed and mean > 0)
+    return f"{sign}{found.value}{unit} ± {found.error or 'unknown'}"
 
 
 def _difference(rows: pd.DataFrame) -> str:
-    return f"mean difference {mean_in_words(rows['y'] - rows['x'], '+.3g')}"
+    return f"mean difference {mean_in_words(rows['y'] - rows['x'])}"
+
+
+def _first(whole: pd.DataFrame, at_most: int | None) -> pd.DataFrame:
+    """So many rows of each panel, from the top."""
+    if at_most is None:
+        return whole
+    return pd.concat([rows.head(at_most) for _, rows in by_panel(whole)])
 
 
 def _complete(both: pd.DataFrame, log: bool) -> pd.DataFrame:
@@ -117,21 +169,74 @@ def _complete(both: pd.DataFrame, log: bool) -> pd.DataFrame:
     return kept.assign(**{name: np.log10(kept[name].clip(lower=TINY)) for name in logged})
 
 
+def _corners(drawn: pd.DataFrame, scales: str) -> Any:
+    """Unseen points at both ends of the diagonal: of each panel, or of all with shared axes."""
+    parts = by_panel(drawn)
+    if scales == "fixed":
+        parts = [(where, drawn) for where, _ in parts]
+    ends = [{**where, "x": at, "y": at} for where, rows in parts for at in _ends(rows)]
+    kinds = {role: drawn[role].dtype for role in ("panel", "rows") if role in drawn}
+    return p9.geom_blank(p9.aes("x", "y"), pd.DataFrame(ends).astype(kinds), inherit_aes=False)
+
+
+def _ends(rows: pd.DataFrame) -> tuple[float, float]:
+    values = rows[[name for name in ("x", "y", "left", "right") if name in rows]]
+    return float(values.min().min()), float(values.max().max())
+
+
 def _axes_and_words(
     drawn: pd.DataFrame,
     say: Callable[[pd.DataFrame], str],
-    right: bool,
+    corner: dict[str, bool],
     breaks: Callable[[tuple[float, float]], list[float]] | None,
+    side: float | None,
 ) -> list[Any]:
+    """Both axes and what panels say; `side` is how wide they are, if all are alike."""
     if breaks is None:
-        return words_in_panels(drawn, say, right=right)
+        words = words_in_panels(drawn, say, **corner)
+        return [*words, p9.scale_x_continuous(expand=words[-1].expand)]
 
     def say_of(rows: pd.DataFrame) -> str:
         return say(rows.assign(x=10 ** rows["x"], y=10 ** rows["y"]))
 
-    ticks = {"breaks": breaks, "labels": lambda places: [f"{10**at:.3g}" for at in places]}
-    words = words_in_panels(drawn, say_of, right=right, **ticks)
-    return [*words, p9.scale_x_continuous(**ticks)]
+    words = words_in_panels(drawn, say_of, **corner, breaks=breaks, labels=_of_powers)
+    low, high = _ends(drawn)
+    below, _, above, _ = words[-1].expand
+    edges = low - below * (high - low), high + above * (high - low)
+
+    def across(powers: Sequence[float]) -> list[str]:
+        return _of_powers(powers) if side is None or low == high else _apart(powers, edges, side)
+
+    return [*words, p9.scale_x_continuous(expand=words[-1].expand, breaks=breaks, labels=across)]
+
+
+def _of_powers(powers: Sequence[float]) -> list[str]:
+    """Numbers by their logarithms."""
+    return [f"{10**power:.3g}" for power in powers]
+
+
+def _apart(powers: Sequence[float], edges: tuple[float, float], side: float) -> list[str]:
+    """The same, every second or every so many only where more would touch.
+
+    Parameters
+    ----------
+    powers
+        Logarithms, in order.
+    edges
+        Those of a panel. A label that goes further beyond them than half-way to the next panel
+        would touch that one's, and is left out.
+    side
+        Of the panel, in inches.
+    """
+    words, at = _of_powers(powers), np.asarray(powers, float)
+    half = (np.array([len(word) for word in words]) + GAP) * LETTER / 2
+    starts, ends = ((at - edges[0]) * side / (edges[1] - edges[0]) + way * half for way in (-1, 1))
+    fits = np.flatnonzero((starts >= -BETWEEN) & (ends <= side + BETWEEN))
+    kept = next(
+        (fits[::every] for every in range(1, len(fits))
+         if (starts[fits[every::every]] >= ends[fits[:-every:every]]).all()), fits[:1],
+    )  # fmt: skip
+    return [word if i in kept else "" for i, word in enumerate(words)]
 
 
 def decades(limits: tuple[float, float]) -> list[float]:
@@ -152,11 +257,17 @@ def _bars(drawn: pd.DataFrame) -> list[Any]:
 
 
 def _points(
-    drawn: pd.DataFrame, color: str | None, limits: tuple[float, float] | None
+    drawn: pd.DataFrame,
+    color: str | None,
+    limits: tuple[float, float] | None,
+    colors: Mapping[str, str] | None,
 ) -> list[Any]:
-    alpha = 0.5 if len(drawn) < SEES_THROUGH else 0.25
+    look = {"size": 1.2, "stroke": 0, "alpha": 0.5 if len(drawn) < SEES_THROUGH else 0.25}
+    if color is None and colors is not None:
+        by_row = p9.scale_color_manual(colors, limits=list(drawn["rows"].cat.categories))
+        return [p9.geom_point(p9.aes(color="rows"), show_legend=False, **look), by_row]
     if color is None:
-        return [p9.geom_point(size=1.2, stroke=0, alpha=alpha, color=BLUE)]
+        return [p9.geom_point(color=BLUE, **look)]
     points = p9.geom_point(p9.aes(color="color"), size=1.2, stroke=0, alpha=0.8)
     return [points, scale_color_sequential(name=in_words(color), limits=limits)]
 
@@ -166,11 +277,20 @@ def undrawn_in_words(n_lost: int, n_all: int) -> str:
     return f"Not drawn, without a value of both: {n_lost:,} of {n_all:,}." * (n_lost > 0)
 
 
-def _says(n_all: int, drawn: pd.DataFrame) -> str:
-    lost = n_all - len(drawn)
+def panels_in_words(n_all: int, at_most: int | None) -> str:
+    """How many rows a panel speaks of, and how many of them are its points."""
+    of_all = f"Panels speak of {n_all:,} replicates"
+    is_all = at_most is None or n_all <= at_most
+    return f"{of_all}." if is_all else f"{of_all}; points: the first {at_most:,}."
+
+
+def _says(n_all: int, whole: pd.DataFrame, at_most: int | None) -> str:
+    lost = n_all - len(whole)
+    sizes = {len(rows) for _, rows in by_panel(whole)}
     return captions.caption(
         captions.dashed("equality"),
-        "Bars: 2 standard errors." * ("left" in drawn),
+        "Bars: 2 standard errors." * ("left" in whole),
         f"In the panels, {captions.PLUS_MINUS}",
+        panels_in_words(max(sizes), at_most) * (len(sizes) == 1),
         undrawn_in_words(lost, n_all),
     )

@@ -4,7 +4,8 @@ Points are simulated, and bars and bands around them are 95% Monte Carlo interva
 shares, else two MCSE or the normal interval). Solid lines, upright marks and steps are exact
 theory. Dashed lines are what the rest is held against: the level asked for, equality, the truth.
 Crosses are what a document prints, on a grey bar for the error of its own replicates. "a ± b" is an
-estimate with two MCSE, "a (b)" one with one.
+estimate with two MCSE, "a (b)" one with one. Dotted lines only join points, whether there is theory
+or not.
 """
 
 from __future__ import annotations
@@ -17,11 +18,17 @@ import numpy as np
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9
 
-WIDTH = 82  # characters that fit under the narrowest figure, 5.8 inches, at 8 points
+PER_INCH = 18  # characters of a caption, at 7.2 points
+WIDTH = 116  # characters that fit under a figure of 6.5 inches
 
-BARS = "Bars: 95% Monte Carlo intervals."
+BARS = (
+    "Bars: 95% Monte Carlo intervals, for what infinitely many replicates would give; one that is "
+    "not seen is smaller than its point."
+)
+SHADED = "Shaded: 95% Monte Carlo intervals, for what infinitely many replicates would give."
 BANDS = "Bands: 2 Monte Carlo standard errors."
 LINES = "Solid lines: exact theory."
+JOINS = "Dotted lines only join points."
 LEVEL_MARKS = "Level marks: exact theory."
 UPRIGHT = "Upright marks: exact theory."
 STEPS = "Vermillion: counts by theory, with 2 standard deviations of a count."
@@ -35,6 +42,11 @@ def caption(*sentences: str) -> str:
     return "\n".join(textwrap.wrap(" ".join(s for s in sentences if s), WIDTH))
 
 
+def wrapped_to(inches: float, text: str) -> str:
+    """A caption's text in the lines that a figure of this width has room for."""
+    return "\n".join(textwrap.wrap(text, max(int(PER_INCH * inches) - 1, 20)))
+
+
 def dashed(what: str = "the level asked for") -> str:
     """The sentence on dashed lines."""
     return f"Dashed: {what}."
@@ -46,12 +58,38 @@ def notes(rows: pd.DataFrame) -> list[str]:
 
 
 def replicates_in_words(rows: pd.DataFrame) -> str:
-    """How many replicates stand behind a point, where the summary says so."""
-    counts = rows["n_rep"].dropna()
+    """How many replicates stand behind a point, by measure where that differs."""
+    counts = _counts(rows).dropna()
     if counts.empty:
         return ""
+    if counts.nunique() == 1:
+        return f"{int(counts.iloc[0]):,} replicates per point."
+    by_measure = _ranges_by_measure(counts, rows)
+    return f"Replicates per point: {by_measure or _range(counts)}."
+
+
+def _counts(rows: pd.DataFrame) -> pd.Series:
+    """Replicates behind each row: of a share within a condition, those that meet it."""
+    return rows["n_given"].fillna(rows["n_rep"]) if "n_given" in rows else rows["n_rep"]
+
+
+def _ranges_by_measure(counts: pd.Series, rows: pd.DataFrame) -> str:
+    """Each measure with its range; nothing where there is one measure only."""
+    measures = rows.loc[counts.index, "measure"].astype(str) if "measure" in rows else counts * 0
+    named = counts.groupby(measures, sort=False)
+    if named.ngroups < 2:
+        return ""
+    return "; ".join(f"{in_words(str(name))} {_range(found)}" for name, found in named)
+
+
+def _range(counts: pd.Series) -> str:
     low, high = int(counts.min()), int(counts.max())
-    return f"{low:,} replicates per point." if low == high else f"{low:,} to {high:,} replicates."
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def in_words(name: str) -> str:
+    """A column's or measure's name for a reader: underscores become spaces."""
+    return name.replace("_", " ")
 
 
 def failures_in_words(rows: pd.DataFrame) -> str:
@@ -85,7 +123,6 @@ def titles(
     x: str | None = None,
     y: str | None = None,
     size: tuple[float, float] | None = None,
-    legend_on_top: bool = False,
 ) -> list[Any]:
     """What a study says of its figure, to be added to it.
 
@@ -97,11 +134,8 @@ def titles(
         Titles of the axes.
     size
         Width and height in inches.
-    legend_on_top
-        Whether the legend stands above the panels.
     """
     words = {"x": x, "y": y, "caption": caption(*says) or None}
     layers = [p9.labs(**{name: text for name, text in words.items() if text is not None})]
     layers += [p9.theme(figure_size=size)] * (size is not None)
-    on_top = {"legend_position": "top", "legend_box_spacing": 0.01}
-    return layers + [p9.theme(**on_top)] * legend_on_top
+    return layers

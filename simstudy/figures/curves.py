@@ -21,12 +21,14 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.panels import facets, turned_labels, with_panels
-from simstudy.figures.theme import INK, MUTED, color_scales, theme_study
+from simstudy.figures.panels import facets, with_panels
+from simstudy.figures.theme import BLUE, INK, MUTED, color_scales, theme_study
+from simstudy.figures.theory import same_panels, theory_of
+from simstudy.figures.x_axis import check_log, x_scale
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 
-LINES = {"exact": "solid", "simulated": "dotted"}
+LEAST_OF_A_LINE = 5  # places of theory between which it can be read off a line
 
 
 def measure_curves(
@@ -38,11 +40,12 @@ def measure_curves(
     panel: str | None = None,
     rows: str | None = None,
     nominal: float | str | Mapping[str, float] | None = None,
+    dashed: str = "the level asked for",
     exact: bool | pd.DataFrame = True,
     log_x: bool = False,
     colors: Mapping[str, str] | None = None,
     joined: bool = True,
-    apart: bool = True,
+    apart: float = True,
 ) -> ggplot:
     """Measures over a factor, each point with its Monte Carlo interval, theory as solid lines.
 
@@ -60,8 +63,10 @@ def measure_curves(
         Columns mapped to colour and mark, to panels, and to rows of panels.
     nominal
         Level to draw as a dashed line, the column that holds it, or one for each measure by name.
+    dashed
+        What that line is, in words.
     exact
-        Whether to draw the column `exact` as a solid line, with simulation dotted. Or a frame of
+        Whether to draw the column `exact` as a solid line. Or a frame of
         theory on a finer grid: columns `x`, those mapped, and `exact`, in the units of the measure.
         Without the column of `color` it holds for all colours. Of several measures it may have one
         that is known without simulation: a panel of its own.
@@ -70,10 +75,11 @@ def measure_curves(
     colors
         A colour for each level of `color`, in words, the same in all figures of a study.
     joined
-        Whether a dotted line joins the points where there is theory, and a thin one where not.
+        Whether a dotted line joins the points; not where points stand on the theory's own line.
     apart
-        Whether points of several colours at one `x` are set apart, so that none covers another;
-        without, they stand on their theory's lines.
+        Whether points of several colours at one `x` are set apart, so that none covers another,
+        and their theory's lines with them, so that a point is never beside its line. Or in how
+        much of the room that there is: 0.5 sets them apart by half.
 
     Returns
     -------
@@ -86,23 +92,24 @@ def measure_curves(
     need_columns(summary, [x, *mapped.values(), nominal if isinstance(nominal, str) else None])
     found = rows_of(summary, measures)
     if log_x:
-        _check_log(found[x])
+        check_log(found[x])
     refuse_hidden(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
     drawn = _drawn(found, x, mapped)
-    theory, drawn = _same_panels(_theory(exact, drawn, x, mapped), drawn, mapped)
+    theory, drawn = same_panels(theory_of(exact, drawn, x, mapped), drawn, mapped)
     width = _dodge_width(drawn, log_x)
-    place = p9.position_dodge(width=width, preserve="single") if apart else "identity"
+    drawn, theory = (_beside(rows, width * apart, log_x) for rows in (drawn, theory))
+    place = _aside_of_categories(drawn, width * apart)
     return (
         p9.ggplot(drawable(drawn), _position(drawn))
         + _nominal(nominal, drawn, found)
         + _lines(drawn, theory, place, joined)
-        + _points(place)
+        + _points(place, "color" in drawn)
         + _scales(drawn, found, mapped["color"], log_x, colors)
-        + facets(drawn, scales=_free(mapped), legend="color" in drawn or not theory.empty)
+        + facets(drawn, scales=_free(mapped), legend="color" in drawn)
         + p9.labs(
             x=in_words(x),
             y=_title(measures),
-            caption=caption(*_says(drawn, theory, nominal), *notes(drawn)),
+            caption=caption(*_says(drawn, theory, joined), _dashed(nominal, dashed), *notes(drawn)),
         )
     )
 
@@ -122,7 +129,17 @@ def _with_measure_mapped(
 
 
 def _drawn(found: pd.DataFrame, x: str, mapped: dict[str, str | None]) -> pd.DataFrame:
-    keep = ["measure", "estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed"]
+    keep = [
+        "measure",
+        "estimate",
+        "mcse",
+        "lower",
+        "upper",
+        "exact",
+        "n_rep",
+        "n_failed",
+        "n_given",
+    ]
     drawn = with_interval(found)[keep].assign(x=as_axis(found[x]))
     return with_panels(drawn, found, mapped)
 
@@ -130,84 +147,38 @@ def _drawn(found: pd.DataFrame, x: str, mapped: dict[str, str | None]) -> pd.Dat
 def _position(drawn: pd.DataFrame) -> Any:
     colored = {"color": "color", "shape": "color"} if "color" in drawn else {}
     group = {"group": "color"} if "color" in drawn else {"group": 1}
-    return p9.aes(x="x", y="estimate", **colored, **group)
+    return p9.aes(x="place", y="estimate", **colored, **group)
 
 
 # ---------------------------------------------------------------- theory
-def _theory(
-    exact: bool | pd.DataFrame, drawn: pd.DataFrame, x: str, mapped: dict[str, str | None]
-) -> pd.DataFrame:
-    """Rows of the theory's line; none where there is no theory or it is not asked for."""
-    if isinstance(exact, pd.DataFrame):
-        return _finer_theory(exact, drawn, x, mapped)
-    return drawn[drawn["exact"].notna() & exact]
-
-
-def _finer_theory(
-    exact: pd.DataFrame, drawn: pd.DataFrame, x: str, mapped: dict[str, str | None]
-) -> pd.DataFrame:
-    known = {role: c for role, c in mapped.items() if role != "color" or c in exact.columns}
-    need_columns(exact, [x, "exact", *known.values()])
-    refuse_hidden(exact, {"x": x, **known}, [str(c) for c in exact.columns if c != "exact"])
-    line = with_panels(pd.DataFrame({"x": exact[x], "exact": exact["exact"]}), exact, known)
-    for role, column in known.items():
-        if column is not None and column != "measure":
-            line[role] = _same_levels(line[role], drawn[role], column)
-    return line
-
-
-def _same_panels(
-    theory: pd.DataFrame, drawn: pd.DataFrame, mapped: dict[str, str | None]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both with the panels of all measures, of which some are known without simulation."""
-    role = next((role for role, column in mapped.items() if column == "measure"), None)
-    if role is None or role not in theory:
-        return theory, drawn
-    both = [*drawn[role].cat.categories, *theory[role].cat.categories]
-    levels = list(dict.fromkeys(both))
-    return (
-        theory.assign(**{role: theory[role].cat.set_categories(levels)}),
-        drawn.assign(**{role: drawn[role].cat.set_categories(levels)}),
-    )
-
-
-def _same_levels(levels: pd.Series, drawn: pd.Series, column: str) -> pd.Series:
-    strange = [c for c in levels.cat.categories if c not in drawn.cat.categories]
-    if strange:
-        raise FigureError(
-            f"The theory has {column} at {', '.join(strange)}, where nothing was simulated, so it "
-            "would be a line without its points. Leave those rows out of `exact`."
-        )
-    return levels.cat.set_categories(drawn.cat.categories)
-
-
 def _lines(drawn: pd.DataFrame, theory: pd.DataFrame, apart: Any, joined: bool) -> list[Any]:
-    """Lines through what is simulated and what is exact, told apart by their dashes.
+    """Dotted lines through what is simulated, solid ones through what is exact.
 
-    Only quantities are joined. Theory at a category, or at a single place, is a short level mark.
+    Only quantities are joined. Theory at categories, or at few places, is short level marks: a
+    line would say what it is between them.
     """
+    dotted = {"linetype": "dotted", "size": 0.5, "position": apart, "show_legend": False}
+    plain = {} if "color" in drawn else {"color": BLUE}
     simulated, _ = _joined(drawable(drawn))
-    if theory.empty:
-        return [p9.geom_line(simulated, size=0.5, alpha=0.6, position=apart)] * joined
-    line, marks = _joined(theory)
-    if not joined:
-        return [*_exact_line(line, {}), *_level_marks(marks, apart)]
-    dotted = simulated.assign(line="simulated")
+    line, marks = _joined(theory, LEAST_OF_A_LINE) if not theory.empty else (theory, theory)
     return [
-        p9.geom_line(p9.aes(linetype="line"), dotted, size=0.4, position=apart),
-        *_exact_line(line, {"linetype": "line"}),
-        *_level_marks(marks, apart),
-        p9.scale_linetype_manual(values=LINES, breaks=list(LINES), name=" "),
+        *[p9.geom_line(simulated, **dotted, **plain)] * (joined and not simulated.empty),
+        *(_exact_line(line, drawn) if not line.empty else []),
+        *(_level_marks(marks, apart) if not marks.empty else []),
     ]
 
 
-def _exact_line(line: pd.DataFrame, named: Mapping[str, str]) -> list[Any]:
-    """In the colours of what it belongs to, or in ink where it is for all."""
-    drawn, look = line.assign(line="exact"), {"size": 0.7, "inherit_aes": False}
-    if "color" in line:
-        place = p9.aes(x="x", y="exact", color="color", group="color", **named)
-        return [p9.geom_line(place, drawn, **look)]
-    return [p9.geom_line(p9.aes(x="x", y="exact", **named), drawn, color=INK, **look)]
+def _exact_line(line: pd.DataFrame, drawn: pd.DataFrame) -> list[Any]:
+    """In the colours of what it belongs to, or in ink where it is for all.
+
+    The key has the line only where each colour has one: a key shows the marks it stands for.
+    """
+    look = {"size": 0.7, "inherit_aes": False}
+    if "color" not in line:
+        return [p9.geom_line(p9.aes(x="place", y="exact"), line, color=INK, **look)]
+    for_all = set(line["color"]) >= set(drawn["color"])
+    place = p9.aes(x="place", y="exact", color="color", group="color")
+    return [p9.geom_line(place, line, show_legend=for_all, **look)]
 
 
 def _level_marks(marks: pd.DataFrame, apart: Any) -> list[Any]:
@@ -215,24 +186,43 @@ def _level_marks(marks: pd.DataFrame, apart: Any) -> list[Any]:
     return [p9.geom_point(at, marks, shape="_", size=3.4, position=apart, show_legend=False)]
 
 
-def _joined(points: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The points that a line can join, and those that stand alone."""
+def _joined(points: pd.DataFrame, least: int = 2) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The points that a line can join, at least so many places, and those that stand alone."""
     if not is_number(points["x"]):
         return points.iloc[:0], points
     group = [role for role in ("color", "panel", "rows") if role in points]
     together = points.groupby(group, observed=True)["x"] if group else points["x"]
     n_places = together.transform("nunique") if group else together.nunique()
-    alone = pd.Series(n_places < 2, index=points.index)
+    alone = pd.Series(n_places < least, index=points.index)
     return points[~alone], points[alone]
 
 
 # ---------------------------------------------------------------- simulation
-def _points(apart: Any) -> list[Any]:
+def _points(apart: Any, colored: bool) -> list[Any]:
     bars = p9.aes(ymin="lower", ymax="upper")
+    plain = {} if colored else {"color": BLUE}
     return [
-        p9.geom_linerange(bars, size=0.6, position=apart, show_legend=False, na_rm=True),
-        p9.geom_point(size=1.8, position=apart, stroke=0.3),
+        p9.geom_linerange(bars, size=0.6, position=apart, show_legend=False, na_rm=True, **plain),
+        p9.geom_point(size=1.8, position=apart, stroke=0.3, **plain),
     ]
+
+
+def _beside(rows: pd.DataFrame, width: float, log_x: bool) -> pd.DataFrame:
+    """The rows with `place`: where they stand, colours side by side within `width` of a quantity's
+    `x` (in powers of ten on a logarithmic axis).
+    """
+    if not is_number(rows["x"]) or "color" not in rows:
+        return rows.assign(place=rows["x"])
+    n_colors = len(rows["color"].cat.categories)
+    turn = (rows["color"].cat.codes - (n_colors - 1) / 2) / n_colors
+    moved = rows["x"] * 10 ** (width * turn) if log_x else rows["x"] + width * turn
+    return rows.assign(place=moved)
+
+
+def _aside_of_categories(drawn: pd.DataFrame, width: float) -> Any:
+    if is_number(drawn["x"]) or not width:
+        return "identity"
+    return p9.position_dodge(width=width, preserve="single")
 
 
 def _dodge_width(drawn: pd.DataFrame, log_x: bool) -> float:
@@ -282,30 +272,7 @@ def _scales(
     if color is not None:
         is_quantity = is_number(found[color])
         by_color = color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors)
-    return [theme_study(), *by_color, *_x_scale(drawn, log_x)]
-
-
-def _x_scale(drawn: pd.DataFrame, log_x: bool) -> list[Any]:
-    x = drawn["x"]
-    if not is_number(x):
-        return turned_labels(x, alone="panel" not in drawn)
-    if not log_x:
-        return []
-    places = sorted(x.unique())
-    if len(places) > 8:
-        return [p9.scale_x_log10()]
-    # between one place and itself there are no minor breaks, and none could be computed
-    between: dict[str, Any] = {"minor_breaks": []} if len(places) == 1 else {}
-    labels = [f"{place:,g}" for place in places]
-    return [p9.scale_x_log10(breaks=places, labels=labels, **between)]
-
-
-def _check_log(x: pd.Series) -> None:
-    if is_number(x) and (x <= 0).any():
-        raise FigureError(
-            f"log_x=True with x={x.min():g}: there is no place for it on a logarithmic axis, so "
-            "the point would vanish. Leave log_x out, or filter those rows."
-        )
+    return [theme_study(), *by_color, *x_scale(drawn, log_x)]
 
 
 def _free(mapped: Mapping[str, str | None]) -> str:
@@ -316,11 +283,16 @@ def _title(measures: Sequence[str]) -> str:
     return in_words(measures[0]) if len(measures) == 1 else "estimate"
 
 
-def _says(drawn: pd.DataFrame, theory: pd.DataFrame, nominal: object) -> list[str]:
-    line, marks = _joined(theory) if not theory.empty else (theory, theory)
+def _says(drawn: pd.DataFrame, theory: pd.DataFrame, joined: bool) -> list[str]:
+    simulated, _ = _joined(drawable(drawn))
+    line, marks = _joined(theory, LEAST_OF_A_LINE) if not theory.empty else (theory, theory)
     return [
         captions.BARS * bool(drawn["lower"].notna().any()),
         captions.LINES * (not line.empty),
         captions.LEVEL_MARKS * (not marks.empty),
-        captions.dashed() * (nominal is not None),
+        captions.JOINS * (joined and not simulated.empty),
     ]
+
+
+def _dashed(nominal: object, what: str) -> str:
+    return captions.dashed(what) if nominal is not None else ""

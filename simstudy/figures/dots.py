@@ -21,12 +21,23 @@ from simstudy.figures.frame import (
     with_interval,
 )
 from simstudy.figures.panels import facets, with_panels
-from simstudy.figures.theme import BLUE, INK, MUTED, color_scales, theme_study
+from simstudy.figures.theme import (
+    BLUE,
+    FULL_WIDTH,
+    INK,
+    MUTED,
+    TALLEST,
+    WORDS_SIZE,
+    color_scales,
+    theme_study,
+)
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures import intervals
+from simstudy.tables.rounding import with_error
 
-APART = 0.4  # of a row, between the first and the last colour
+ROOM = 1.5  # from the last dot of a row to the next row, in gaps between dots of one row
+EDGE = 0.45  # of a row, beyond the middle of the first and the last: as far as eight dots reach
 GREY = "#BBBBBB"
 
 
@@ -84,7 +95,7 @@ def dots_plot(
         + _printed(published, drawn, mapped)
         + _dots(drawn)
         + _exact(drawn)
-        + _figures(drawn, in_figures)
+        + (_figures(drawn) if in_figures else [_few_ticks()])
         + _scales(drawn, found, color, colors)
         + facets(drawn, scales="free_x" if len(measures) > 1 else "fixed", legend=bool(color))
         + _size(drawn)
@@ -115,9 +126,9 @@ def _aside(drawn: pd.DataFrame) -> Any:
     if "color" not in drawn:
         return 0.0
     where = [role for role in ("panel", "rows", "y") if role in drawn]
-    n_there = drawn.groupby(where, observed=True)["y"].transform("size")
-    n_colors = max(len(drawn["color"].cat.categories) - 1, 1)
-    return (drawn["color"].cat.codes / n_colors - 0.5) * APART * (n_there > 1)
+    there = drawn["color"].cat.codes.groupby([drawn[role] for role in where], observed=True)
+    n_there, turn = there.transform("size"), there.rank() - 1
+    return (turn - (n_there - 1) / 2) / (n_there - 1 + ROOM)
 
 
 def _levels(nominal: float | Mapping[str, float] | None, drawn: pd.DataFrame) -> pd.DataFrame:
@@ -185,16 +196,23 @@ def _exact(drawn: pd.DataFrame) -> list[Any]:
     return [mark] * (not known.empty)
 
 
-def _figures(drawn: pd.DataFrame, in_figures: bool) -> list[Any]:
-    if not in_figures:
-        return []
-    words = [f"{e:.3f} ({m:.3f})" for e, m in zip(drawn["estimate"], drawn["mcse"], strict=True)]
+def _few_ticks() -> Any:
+    """So few that those of neighbouring panels do not touch."""
+    from matplotlib.ticker import MaxNLocator
+
+    return p9.scale_x_continuous(breaks=lambda limits: list(MaxNLocator(4).tick_values(*limits)))
+
+
+def _figures(drawn: pd.DataFrame) -> list[Any]:
+    pairs = zip(drawn["estimate"], drawn["mcse"], strict=True)
+    rounded = [with_error(estimate, mcse) for estimate, mcse in pairs]
+    words = [f"{found.value} ({found.error})" if found.error else found.value for found in rounded]
     last = float(drawn[["upper", "exact"]].max().max())
     span = last - float(drawn[["lower", "exact"]].min().min())
     label = {"label": "words", **({"color": "color"} if "color" in drawn else {})}
     text = p9.geom_text(
-        p9.aes(**label), drawn.assign(words=words), x=last + 0.04 * span, ha="left", size=7.5,
-        show_legend=False,
+        p9.aes(**label), drawn.assign(words=words), x=last + 0.04 * span, ha="left",
+        size=WORDS_SIZE, show_legend=False,
     )  # fmt: skip
     return [text, p9.scale_x_continuous(breaks=_breaks_up_to(last), expand=(0.05, 0, 0.3, 0))]
 
@@ -222,24 +240,20 @@ def _scales(
         is_quantity = is_number(found[color])
         by_color = color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors)
     heights = p9.scale_y_continuous(
-        breaks=list(range(len(names))), labels=names, limits=(-0.4, len(names) - 0.6)
+        breaks=list(range(len(names))), labels=names, limits=(-EDGE, len(names) - 1 + EDGE)
     )
     return [
         theme_study(),
         *by_color,
         heights,
-        p9.theme(legend_position="top", legend_box_spacing=0.01),
     ]
 
 
 def _size(drawn: pd.DataFrame) -> Any:
-    """Rows a third of an inch apart; in inches."""
-    n_columns, n_rows = (
-        len(drawn[role].cat.categories) if role in drawn else 1 for role in ("panel", "rows")
-    )
-    n_levels = len(drawn["y"].cat.categories)
-    width, height = 3.2 * n_columns + 2.0, n_rows * (0.36 * n_levels + 0.5) + 1.4
-    return p9.theme(figure_size=(min(max(width, 6.4), 14.0), min(max(height, 3.4), 24.0)))
+    """Rows a third of an inch apart, less where a page has no room; in inches."""
+    n_rows = len(drawn["rows"].cat.categories) if "rows" in drawn else 1
+    height = n_rows * (0.33 * len(drawn["y"].cat.categories) + 0.4) + 1.2
+    return p9.theme(figure_size=(FULL_WIDTH, min(max(height, 2.8), TALLEST)))
 
 
 def _says(

@@ -15,10 +15,14 @@ import numpy as np
 
 from simstudy.errors import FigureError, nearest
 from simstudy.figures.captions import caption as caption
+from simstudy.figures.captions import in_words as in_words
 from simstudy.lazy.pandas import pd
 from simstudy.plan import factors_of as shown_factors
 
-MEASURED = ("measure", "estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "reason")
+MEASURED = (
+    *("measure", "estimate", "mcse", "lower", "upper"),
+    *("exact", "n_rep", "n_failed", "n_given", "reason"),
+)
 
 
 # ---------------------------------------------------------------- what is there, by name
@@ -227,11 +231,6 @@ def as_axis(values: pd.Series) -> pd.Series:
     values = values.infer_objects()
     finite = is_number(values) and bool(np.isfinite(values.to_numpy(float)).all())
     return values if finite else labelled(values)
-
-
-def in_words(name: str) -> str:
-    """A column's or measure's name for a reader: underscores become spaces."""
-    return name.replace("_", " ")
 
 
 # ---------------------------------------------------------------- Monte Carlo error

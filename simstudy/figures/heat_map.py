@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,20 +18,26 @@ from simstudy.figures.frame import (
     refuse_hidden,
     rows_of,
 )
-from simstudy.figures.panels import facets, with_panels
+from simstudy.figures.panels import facets, panel_grid, with_panels
 from simstudy.figures.theme import (
     BLUE,
+    FULL_WIDTH,
     INK,
+    LETTER,
     SEQUENTIAL,
+    TALLEST,
     VERMILLION,
+    WORDS_SIZE,
     scale_fill_sequential,
     theme_study,
 )
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.shapes import Float
+from simstudy.shapes import Float, Int
+from simstudy.tables.rounding import to_decimals
 
-CELL = (0.64, 0.48)  # inches
+CELL = 0.36  # inches, the height of two lines
+BESIDE_CELLS = 2.2  # inches of a page's width: the labels of rows, and the bar of colours
 DIVERGING = (VERMILLION, "#FFFFFF", BLUE)
 DARK = 0.19  # luminance under which white text has more contrast than black
 
@@ -44,7 +51,7 @@ def heat_map_plot(
     panel: str | None = None,
     rows: str | None = None,
     center: float | None = None,
-    digits: int | None = None,
+    digits: int | str | None = None,
 ) -> ggplot:
     """One measure as coloured cells that also say their estimate and, if it has one, its MCSE.
 
@@ -62,27 +69,29 @@ def heat_map_plot(
         Value drawn white, such as the nominal coverage: blue above, vermillion below. Without it,
         colours go from dark to light.
     digits
-        Decimals; unless given, as many as the leading digits of the typical MCSE need.
+        Decimals, or the column that holds those of each cell; unless given, as many as two digits
+        of the typical MCSE need, one less where cells have no room for them.
 
     Returns
     -------
     ggplot
         A scenario that was run and has no finite estimate says so with a dash; one that was not
-        run stays blank.
+        run stays blank, which the caption says. Where cells are too many for their numbers at the
+        width of a page, they say their estimates only, or nothing.
     """
     mapped = {"panel": panel, "rows": rows}
     need_columns(summary, [x, y, *mapped.values()])
     found = rows_of(summary, [measure])
     refuse_hidden(found, {"x": x, "y": y, **mapped}, factors_of(summary))
-    decimals = digits if digits is not None else decimals_for(found["mcse"].to_numpy(float))
+    decimals = _decimals(found, digits)
     cells = with_panels(found, found, mapped).assign(x=labelled(found[x]), y=labelled(found[y]))
-    drawn = cells.assign(words=_words(cells, decimals), ink=_ink(cells, center))
+    drawn = cells.assign(words=_words_with_room(cells, decimals), ink=_ink(cells, center))
     return (
         p9.ggplot(drawn, p9.aes("x", "y"))
         + p9.geom_tile(p9.aes(fill="estimate"), drawable(drawn), color="white", size=0.6)
-        + p9.geom_text(p9.aes(label="words", color="ink"), size=7.5, show_legend=False)
+        + p9.geom_text(p9.aes(label="words", color="ink"), size=WORDS_SIZE, show_legend=False)
         + [p9.scale_color_identity(), _fill(center, in_words(measure))]
-        + [theme_study(), p9.theme(panel_grid_major=p9.element_blank())]
+        + [theme_study(), p9.theme(panel_grid_major=p9.element_blank(), legend_position="right")]
         + _turned(drawn)
         + facets(drawn)
         + _size(drawn)
@@ -91,23 +100,46 @@ def heat_map_plot(
 
 
 def decimals_for(mcse: Float[np.ndarray, " cell"]) -> int:
-    """Decimals, up to 6, that show the median positive MCSE to one digit, or two if below 3."""
+    """Decimals, up to 6, that show the median positive MCSE to two digits, as in tables."""
     positive = mcse[np.isfinite(mcse) & (mcse > 0)]
     if positive.size == 0:
         return 3
-    return int(np.clip(np.ceil(-np.log10(np.median(positive) / 3)), 0, 6))
+    return int(np.clip(np.ceil(-np.log10(np.median(positive))) + 1, 0, 6))
 
 
-def _words(cells: pd.DataFrame, decimals: int) -> list[str]:
-    pairs = zip(cells["estimate"], cells["mcse"], strict=True)
-    return [_cell(float(estimate), float(mcse), decimals) for estimate, mcse in pairs]
+def _decimals(found: pd.DataFrame, digits: int | str | None) -> Int[np.ndarray, " cell"]:
+    """Those of each cell."""
+    if isinstance(digits, str):
+        return found[digits].to_numpy(int)
+    common = decimals_for(found["mcse"].to_numpy(float)) if digits is None else digits
+    return np.full(len(found), common)
+
+
+def _words_with_room(cells: pd.DataFrame, decimals: Int[np.ndarray, " cell"]) -> list[str]:
+    """As much as a cell has room for: estimate and MCSE, the estimate, or nothing."""
+    inches = (FULL_WIDTH - BESIDE_CELLS) / panel_grid(cells)[0] / len(cells["x"].cat.categories)
+    either = [_words(cells, places) for places in (decimals, np.maximum(decimals - 1, 0))]
+    if _wanted_height(cells) > TALLEST:  # no room for two lines
+        either = [[word.replace("\n", " ") for word in words] for words in either]
+    estimates = [[word.split()[0] for word in words] for words in either]
+    return next((w for w in [*either, *estimates] if _widest(w) <= inches), [""] * len(cells))
+
+
+def _widest(words: list[str]) -> float:
+    """Of the lines of all words, in inches."""
+    return max(len(line) for word in words for line in word.split("\n")) * LETTER
+
+
+def _words(cells: pd.DataFrame, decimals: Int[np.ndarray, " cell"]) -> list[str]:
+    rows = zip(cells["estimate"], cells["mcse"], decimals, strict=True)
+    return [_cell(float(estimate), float(mcse), int(places)) for estimate, mcse, places in rows]
 
 
 def _cell(estimate: float, mcse: float, decimals: int) -> str:
     if not np.isfinite(estimate):
         return "–"
-    error = f"\n({mcse:.{decimals}f})" if np.isfinite(mcse) else ""
-    return f"{estimate:.{decimals}f}{error}"
+    error = f"\n({to_decimals(mcse, decimals)})" if np.isfinite(mcse) else ""
+    return f"{to_decimals(estimate, decimals)}{error}"
 
 
 def _ink(cells: pd.DataFrame, center: float | None) -> list[str]:
@@ -154,22 +186,23 @@ def _turned(drawn: pd.DataFrame) -> list[Any]:
 
 
 def _size(drawn: pd.DataFrame) -> Any:
-    """Cells large enough for their numbers, however many there are; in inches."""
-    n_x, n_y = (len(drawn[axis].cat.categories) for axis in ("x", "y"))
-    n_panel, n_rows = (
-        len(drawn[role].cat.categories) if role in drawn else 1 for role in ("panel", "rows")
-    )
-    across, down = (n_panel, n_rows) if "rows" in drawn or n_panel <= 4 else (4, -(-n_panel // 4))
-    width = across * (CELL[0] * n_x + 0.2) + 2.3
-    height = down * (CELL[1] * n_y + 0.4) + 1.1
-    return p9.theme(figure_size=(min(max(width, 5.8), 20.0), min(max(height, 2.8), 20.0)))
+    """Cells high enough for two lines, as far as a page allows; in inches."""
+    return p9.theme(figure_size=(FULL_WIDTH, min(max(_wanted_height(drawn), 2.8), TALLEST)))
+
+
+def _wanted_height(drawn: pd.DataFrame) -> float:
+    """Of a figure whose cells have room for two lines; in inches."""
+    return panel_grid(drawn)[1] * (CELL * len(drawn["y"].cat.categories) + 0.4) + 1.4
 
 
 def _says(drawn: pd.DataFrame) -> str:
     missing = int((~np.isfinite(drawn["estimate"].to_numpy(float))).sum())
+    roles = [role for role in ("x", "y", "panel", "rows") if role in drawn]
+    n_blank = math.prod(len(drawn[role].cat.categories) for role in roles) - len(drawn)
     return caption(
-        captions.PARENTHESES * bool(np.isfinite(drawn["mcse"]).any()),
+        captions.PARENTHESES * bool(drawn["words"].str.contains("(", regex=False).any()),
         replicates_in_words(drawn),
         failures_in_words(drawn),
         f"Dashes: {missing} of {len(drawn)} estimates are not finite." * (missing > 0),
+        "Blank: not run." * (n_blank > 0),
     )

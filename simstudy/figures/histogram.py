@@ -10,13 +10,12 @@ import numpy as np
 from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.frame import in_words, need_columns
+from simstudy.figures.palette import PALE
 from simstudy.figures.panels import facets, with_panels, words_in_panels
 from simstudy.figures.theme import VERMILLION, theme_study
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.shapes import Float
-
-PALE = "#BCCDDC"  # bars stand behind the law
 
 
 def counts_with_law(
@@ -94,6 +93,7 @@ def law_histogram(
     need_columns(bars, ["left", "right", "count", "expected", fill, *mapped.values()])
     drawn = with_panels(bars, bars, {**mapped, "fill": fill})
     ends, colored = {"xmin": "left", "xmax": "right", "ymin": 0, "ymax": "count"}, {}
+    counts: dict[str, Any] = {"labels": lambda ticks: [f"{tick:,g}" for tick in ticks]}
     look: dict[str, Any] = {"color": "white", "size": 0.3}
     if fill is None:
         look["fill"] = PALE
@@ -104,8 +104,8 @@ def law_histogram(
         + p9.geom_rect(p9.aes(**ends, **colored), **look)
         + _law(drawn)
         + ([] if dashed is None else [p9.geom_vline(xintercept=dashed, linetype="dashed")])
-        + ([p9.scale_y_continuous(expand=(0, 0, 0.06, 0))] if say is None else [])
-        + (words_in_panels(drawn, say) if say is not None else [])
+        + ([p9.scale_y_continuous(expand=(0, 0, 0.06, 0), **counts)] if say is None else [])
+        + (words_in_panels(drawn, say, **counts) if say is not None else [])
         + theme_study()
         + facets(drawn, scales=scales, legend=False)
         + p9.labs(x=in_words(x), y="count", caption=captions.STEPS)

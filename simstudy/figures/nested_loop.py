@@ -7,13 +7,13 @@ have a place.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from simstudy.errors import FigureError
-from simstudy.figures.captions import caption, notes
+from simstudy.figures.captions import SHADED, caption, dashed, notes
 from simstudy.figures.frame import (
     drawable,
     factors_of,
@@ -25,12 +25,22 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.theme import BLUE, INK, MUTED, color_scales, theme_study
+from simstudy.figures.theme import (
+    BLUE,
+    FULL_WIDTH,
+    INK,
+    MUTED,
+    WORDS_SIZE,
+    color_scales,
+    stroke_scale,
+    theme_study,
+)
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 
 BAND = 0.07  # height of a factor's steps, as a share of the measure's range
-CROWDED = 150  # scenarios from which on lines are thinner
+CROWDED = 80  # scenarios from which on lines are thinner
+NAMED = 12  # levels that are all named
 GAP = 0.09  # room above each, for its name and levels
 
 
@@ -42,6 +52,7 @@ def nested_loop_plot(
     factors: Sequence[str] | None = None,
     nominal: float | None = None,
     exact: bool = True,
+    colors: Mapping[str, str] | None = None,
 ) -> ggplot:
     """One measure over all scenarios, as steps with their Monte Carlo interval.
 
@@ -60,12 +71,15 @@ def nested_loop_plot(
         Level to draw as a dashed line.
     exact
         Whether to draw the column `exact` as dotted steps.
+    colors
+        A colour for each level of `color`, the same in all figures of a study.
 
     Returns
     -------
     ggplot
-        A line breaks where a scenario lacks that colour's result. Refused: scenarios that the
-        factors do not tell apart.
+        Colours differ by their strokes too, and are drawn in the order of the key, so that of
+        two that agree both are seen. A line breaks where a scenario lacks that colour's result.
+        Refused: scenarios that the factors do not tell apart.
     """
     need_columns(summary, [color, *(factors or [])])
     found = rows_of(summary, [y])
@@ -85,9 +99,9 @@ def nested_loop_plot(
         + _measure(drawable(drawn), "color" in drawn)
         + _theory(drawn, exact)
         + _factor_steps(steps)
-        + _scales(drawn, found, color, _span(drawn, nominal, exact))
-        + _size(drawn, len(ordered))
-        + p9.labs(x=_x_title(drawn, ordered), y=in_words(y), caption=_says(drawn, exact))
+        + _scales(drawn, found, color, colors, _span(drawn, nominal, exact))
+        + _size(len(ordered))
+        + p9.labs(x=_x_title(drawn, ordered), y=in_words(y), caption=_says(drawn, exact, nominal))
     )
 
 
@@ -120,14 +134,17 @@ def staircase(drawn: pd.DataFrame, value: str) -> pd.DataFrame:
     by = rows.groupby("color", observed=True)["scenario"] if "color" in rows else rows["scenario"]
     rows = rows.assign(broken=(by.diff() != 1).astype(int))
     by = rows.groupby("color", observed=True)["broken"] if "color" in rows else rows["broken"]
-    rows = rows.assign(run=by.cumsum().astype(str) + _own(rows))
+    rows = rows.assign(run=_turn(rows) + by.cumsum().astype(str))
     ends = [rows.assign(x=rows["scenario"] + side, side=side) for side in (-0.5, 0.5)]
     both = pd.concat(ends).sort_values(["scenario", "side"], kind="stable")
     return both.assign(y=both[value])
 
 
-def _own(rows: pd.DataFrame) -> pd.Series:
-    return "/" + rows["color"].astype(str) if "color" in rows else pd.Series("", index=rows.index)
+def _turn(rows: pd.DataFrame) -> pd.Series:
+    """Of each row the place of its colour in the key, as words that are sorted in that order."""
+    if "color" not in rows:
+        return pd.Series("", index=rows.index)
+    return rows["color"].cat.codes.map("{:04d}/".format)
 
 
 def _measure(rows: pd.DataFrame, colored: bool) -> list[Any]:
@@ -140,7 +157,7 @@ def _measure(rows: pd.DataFrame, colored: bool) -> list[Any]:
     if colored:
         return [
             p9.geom_rect(p9.aes(**corners, fill="color"), box, alpha=0.18, show_legend=False),
-            p9.geom_path(p9.aes(**place, color="color"), steps, size=size),
+            p9.geom_path(p9.aes(**place, color="color", linetype="color"), steps, size=size),
         ]
     return [
         p9.geom_rect(p9.aes(**corners), box, alpha=0.18, fill=BLUE),
@@ -154,7 +171,8 @@ def _theory(drawn: pd.DataFrame, exact: bool) -> list[Any]:
     place = {"x": "x", "y": "y", "group": "run"}
     colors = {"color": "color"} if "color" in drawn else {}
     steps = staircase(drawn, "exact")
-    return [p9.geom_path(p9.aes(**place, **colors), steps, size=0.6, linetype="dotted")]
+    dotted = {"size": 0.6, "linetype": "dotted", "show_legend": False}
+    return [p9.geom_path(p9.aes(**place, **colors), steps, **dotted)]
 
 
 def _nominal(nominal: float | None) -> list[Any]:
@@ -187,10 +205,17 @@ def _band(scenarios: pd.DataFrame, i: int, name: str, span: tuple[float, float])
     levels = scenarios[f"factor_{i}"].cat
     raised = levels.codes / max(len(levels.categories) - 1, 1)
     rows = scenarios[["scenario"]].assign(level=floor + raised * BAND * height)
-    words = f"{in_words(name)}: {', '.join(levels.categories)}"
+    words = f"{in_words(name)}: {_named(list(levels.categories))}"
     return staircase(rows, "level").assign(
         factor=name, words=words, run=name, name_at=floor + (BAND + 0.015) * height
     )
+
+
+def _named(levels: list[str]) -> str:
+    """All levels of a factor, or the first and the last where a line has no room for all."""
+    if len(levels) <= NAMED:
+        return ", ".join(levels)
+    return f"{levels[0]}, {levels[1]}, ..., {levels[-1]} ({len(levels)} levels)"
 
 
 def _factor_steps(steps: pd.DataFrame) -> list[Any]:
@@ -202,34 +227,41 @@ def _factor_steps(steps: pd.DataFrame) -> list[Any]:
             names,
             ha="left",
             va="bottom",
-            size=7.5,
+            size=WORDS_SIZE,
             color=INK,
         ),
     ]
 
 
 def _scales(
-    drawn: pd.DataFrame, found: pd.DataFrame, color: str | None, span: tuple[float, float]
+    drawn: pd.DataFrame,
+    found: pd.DataFrame,
+    color: str | None,
+    colors: Mapping[str, str] | None,
+    span: tuple[float, float],
 ) -> list[Any]:
     from matplotlib.ticker import MaxNLocator
 
     ticks = [t for t in MaxNLocator(6).tick_values(*span) if span[0] <= t <= span[1]]
-    colors = (
-        color_scales(drawn["color"], color, is_quantity=is_number(found[color])) if color else []
-    )
+    by_color: list[Any] = []
+    if color is not None:
+        is_quantity = is_number(found[color])
+        by_color = [
+            *color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors),
+            stroke_scale(drawn["color"], color),
+        ]
     return [
         theme_study(),
-        *colors,
+        *by_color,
         p9.scale_y_continuous(breaks=ticks),
         p9.theme(panel_grid_major_x=p9.element_blank(), axis_text_x=p9.element_blank()),
         p9.theme(axis_ticks_major_x=p9.element_blank()),
     ]
 
 
-def _size(drawn: pd.DataFrame, n_factors: int) -> Any:
-    """Wider with the number of scenarios, taller with that of factors; in inches."""
-    width = float(np.clip(6.0 + 0.018 * drawn["scenario"].nunique(), 8.2, 14.0))
-    return p9.theme(figure_size=(width, 4.0 + 0.45 * n_factors))
+def _size(n_factors: int) -> Any:
+    """Taller with the number of factors; in inches."""
+    return p9.theme(figure_size=(FULL_WIDTH, 3.6 + 0.45 * n_factors))
 
 
 def _x_title(drawn: pd.DataFrame, factors: Sequence[str]) -> str:
@@ -237,10 +269,15 @@ def _x_title(drawn: pd.DataFrame, factors: Sequence[str]) -> str:
     return f"{drawn['scenario'].nunique()} scenarios, ordered by {names}"
 
 
-def _says(drawn: pd.DataFrame, exact: bool) -> str:
+def _says(drawn: pd.DataFrame, exact: bool, nominal: float | None) -> str:
     theory = exact and bool(drawn["exact"].notna().any())
+    several = "color" in drawn and len(drawn["color"].cat.categories) > 1
     return caption(
-        "Shaded: Monte Carlo interval of each estimate.",
+        SHADED,
+        "Where lines agree, the last of them in the key is on top, others show in its gaps."
+        * several,
         "Dotted: exact theory." * theory,
+        dashed() * (nominal is not None),
+        "Beneath, each factor's level in each scenario, the lowest step the first that is named.",
         *notes(drawn),
     )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from simstudy.figures.frame import in_words, labelled
-from simstudy.figures.theme import INK, panel_sizes
+from simstudy.figures.theme import FULL_WIDTH, INK, LETTER, TALLEST, WORDS_SIZE, panel_sizes
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9
 
-WRAP_AT = 4  # panels side by side
-ROOM_FOR_LABELS = {"alone": 60, "among": 32}  # characters along a panel's horizontal axis
+WRAP_AT = 3  # panels side by side
+ROOM_FOR_LABELS = {"alone": 70, "among": 24}  # characters along a panel's horizontal axis
 
 
 def with_panels(
@@ -59,9 +60,46 @@ def facets(drawn: pd.DataFrame, *, scales: str = "fixed", legend: bool = True) -
 def _wrapped(n_panel: int, scales: str, legend: bool) -> list[Any]:
     if n_panel == 0:
         return [panel_sizes(legend=legend)]
-    n_columns = n_panel if n_panel <= WRAP_AT else math.ceil(n_panel / math.ceil(n_panel / WRAP_AT))
+    n_columns = _wrapped_columns(n_panel)
     size = panel_sizes(n_columns, math.ceil(n_panel / n_columns), legend=legend)
     return [p9.facet_wrap("panel", ncol=n_columns, scales=scales), size]
+
+
+def _wrapped_columns(n_panel: int) -> int:
+    return n_panel if n_panel <= WRAP_AT else math.ceil(n_panel / math.ceil(n_panel / WRAP_AT))
+
+
+def panel_grid(drawn: pd.DataFrame) -> tuple[int, int]:
+    """Panels side by side, and one below another, as `facets` lays them out."""
+    n_panel, n_rows = (max(_n_levels(drawn, role), 1) for role in ("panel", "rows"))
+    if "rows" in drawn:
+        return n_panel, n_rows
+    n_columns = _wrapped_columns(n_panel)
+    return n_columns, math.ceil(n_panel / n_columns)
+
+
+def square_panels(drawn: pd.DataFrame, *, legend: bool) -> Any:
+    """Square panels, and the height of figure in which they fill a page's width; in inches."""
+    _, n_rows = panel_grid(drawn)
+    side = _side(drawn, legend)
+    height = n_rows * (side + _strip(drawn)) + 1.2
+    return p9.theme(aspect_ratio=1, figure_size=(FULL_WIDTH, min(max(height, 2.6), TALLEST)))
+
+
+def square_side(drawn: pd.DataFrame, *, legend: bool) -> float:
+    """Side of the square panels, as a page's width and its height allow; in inches."""
+    _, n_rows = panel_grid(drawn)
+    return min(_side(drawn, legend), (TALLEST - 1.2) / n_rows - _strip(drawn))
+
+
+def _side(drawn: pd.DataFrame, legend: bool) -> float:
+    """Side of square panels that fill a page's width, and are not too large; in inches."""
+    return min((FULL_WIDTH - 0.9 - 1.1 * legend) / panel_grid(drawn)[0], 3.6)
+
+
+def _strip(drawn: pd.DataFrame) -> float:
+    """Height of what is said above each panel, where rows of them do not share it; in inches."""
+    return 0.25 * ("rows" not in drawn)
 
 
 def turned_labels(x: pd.Series, *, alone: bool) -> list[Any]:
@@ -82,22 +120,49 @@ def by_panel(drawn: pd.DataFrame) -> list[tuple[dict[str, Any], pd.DataFrame]]:
 
 
 def words_in_panels(
-    drawn: pd.DataFrame, say: Callable[[pd.DataFrame], str], *, right: bool = False, **scale: Any
+    drawn: pd.DataFrame,
+    say: Callable[[pd.DataFrame], str],
+    *,
+    right: bool = False,
+    low: bool = False,
+    **scale: Any,
 ) -> list[Any]:
-    """What `say` makes of each panel's rows, in its upper corner, with room made above the rows.
+    """What `say` makes of each panel's rows, in a corner of it: the left upper one unless told.
 
-    `scale` goes to the scale of the vertical axis.
+    Above the rows room is made for it; a lower corner has to be free. Lines longer than a panel is
+    wide are wrapped. `scale` goes to the scale of the vertical axis.
     """
-    said = pd.DataFrame([where | {"said": say(rows)} for where, rows in by_panel(drawn)])
-    kinds = {role: drawn[role].dtype for role in ("panel", "rows") if role in drawn}
-    place = said.astype(kinds).assign(x=np.inf if right else -np.inf, y=np.inf)
+    n_letters = _letters_across(drawn)
+    said = pd.DataFrame(
+        [where | {"said": _wrapped_words(say(rows), n_letters)} for where, rows in by_panel(drawn)]
+    )
     n_lines = 1 + max(text.count("\n") for text in said["said"])
+    above = 0.05 if low else 0.04 + 0.07 * n_lines
+    kinds = {role: drawn[role].dtype for role in ("panel", "rows") if role in drawn}
+    words = _in_corner(said.astype(kinds), right, low)
+    return [words, p9.scale_y_continuous(expand=(0.05, 0, above, 0), **scale)]
+
+
+def _in_corner(said: pd.DataFrame, right: bool, low: bool) -> Any:
+    """The words of each panel, two letters from its side."""
     inset = said["said"].str.replace("^|\n", r"\g<0>" if right else r"\g<0>  ", regex=True)
-    words = p9.geom_text(
-        p9.aes("x", "y", label="said"), place.assign(said=inset + "  " * right), size=8,
-        ha="right" if right else "left", va="top", color=INK, inherit_aes=False,
+    place = said.assign(
+        said=inset + "  " * right, x=np.inf if right else -np.inf, y=-np.inf if low else np.inf
+    )
+    return p9.geom_text(
+        p9.aes("x", "y", label="said"), place, size=WORDS_SIZE, ha="right" if right else "left",
+        va="bottom" if low else "top", color=INK, inherit_aes=False,
     )  # fmt: skip
-    return [words, p9.scale_y_continuous(expand=(0.05, 0, 0.04 + 0.07 * n_lines, 0), **scale)]
+
+
+def _letters_across(drawn: pd.DataFrame) -> int:
+    """Letters that a panel has room for, beside two at its edge."""
+    return int((FULL_WIDTH - 0.9) / panel_grid(drawn)[0] / LETTER) - 2
+
+
+def _wrapped_words(text: str, n_letters: int) -> str:
+    lines = text.split("\n")
+    return "\n".join(textwrap.fill(line, n_letters, break_long_words=False) for line in lines)
 
 
 def _n_levels(drawn: pd.DataFrame, role: str) -> int:

@@ -11,6 +11,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from simstudy.errors import FigureError
+from simstudy.figures.captions import wrapped_to
+from simstudy.figures.page_edge import with_caption_at_edge
+from simstudy.figures.signs import with_minus_signs
+from simstudy.figures.theme import FULL_WIDTH, TALLEST
+from simstudy.remote.paths import Place, place_of
 from simstudy.whole_files import write_bytes
 
 MAX_VECTOR_BYTES: Final = 400_000  # of one SVG's marks; the densest of the others become pixels
@@ -26,11 +31,18 @@ METADATA: Final = {"png": {"Software": None}, "svg": {"Date": None, "Creator": N
 class SavedFigure(NamedTuple):
     """Where a figure was written."""
 
-    png: Path
-    svg: Path
+    png: Place
+    svg: Place
 
 
-def save_figure(figure: Any, folder: str | Path, name: str, *, dpi: int = 200) -> SavedFigure:
+def save_figure(
+    figure: Any,
+    folder: str | Place,
+    name: str,
+    *,
+    dpi: int = 200,
+    size: tuple[float, float] | None = None,
+) -> SavedFigure:
     """Write `<name>.png` and `<name>.svg`, byte for byte the same for the same figure.
 
     Parameters
@@ -45,6 +57,10 @@ def save_figure(figure: Any, folder: str | Path, name: str, *, dpi: int = 200) -
         Pixels per inch of the PNG, and of what is too dense for an SVG: once marks would take more
         than 400 kB (about 500 points or 2,500 segments), the densest layers are pixels within it,
         none left out. Text, axes and the other layers stay vectors.
+    size
+        Width and height of a ggplot in inches, such as (3.4, 3) for one of two columns; unless
+        given, its own. Neither is larger than a page's text, 6.5 by 9. Text keeps its size in
+        points, and the caption is wrapped to the width.
 
     Returns
     -------
@@ -56,8 +72,9 @@ def save_figure(figure: Any, folder: str | Path, name: str, *, dpi: int = 200) -
             f"{name!r} is no file name for a figure: it has to be one name, without a folder, so "
             "that the figure lands where the report looks for it. Give the folder as `folder`."
         )
-    paths = SavedFigure(*(Path(folder) / f"{name}.{ending}" for ending in METADATA))
-    for path, content in zip(paths, _rendered(figure, dpi), strict=True):
+    paths = SavedFigure(*(place_of(folder) / f"{name}.{ending}" for ending in METADATA))
+    sized = figure if size is None else printed(figure, size)
+    for path, content in zip(paths, _rendered(sized, dpi), strict=True):
         write_bytes(path, content)
     return paths
 
@@ -95,7 +112,23 @@ def _drawn(figure: Any, dpi: int) -> Any:
     from simstudy.lazy.plotnine import p9
 
     plot = copy.deepcopy(figure)  # drawing leaves its traces on a plot
-    return (plot + p9.theme(dpi=dpi) if isinstance(plot, p9.ggplot) else plot).draw()
+    if not isinstance(plot, p9.ggplot):
+        return with_minus_signs(plot.draw())
+    plot = printed(plot) + p9.theme(dpi=dpi)
+    return with_minus_signs(with_caption_at_edge(plot.draw(), plot))
+
+
+def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
+    """A ggplot at the size at which it is printed, with its caption in lines of that width."""
+    from simstudy.lazy.plotnine import p9
+
+    width, height = _within_a_page(*(size or plot.theme.getp("figure_size")))
+    said = plot.labels.get("caption", None) or ""
+    return plot + p9.theme(figure_size=(width, height)) + p9.labs(caption=wrapped_to(width, said))
+
+
+def _within_a_page(width: float, height: float) -> tuple[float, float]:
+    return min(width, FULL_WIDTH), min(height, TALLEST)
 
 
 def _bytes(drawn: Any, ending: str, dpi: int) -> bytes:

@@ -1,7 +1,6 @@
 """One look for every figure: readable in print, light, and the same to colour-blind readers.
 
-The discrete palette is that of Okabe and Ito (2008), "Color universal design", in an order that
-puts the hues with the strongest contrast on white first. Quantities are coloured by cividis, whose
+Names are coloured from `palette`. Quantities are coloured by cividis, whose
 lightness grows evenly (Nuñez, Anderton & Renslow 2018, PLOS ONE 13(7), e0199239).
 """
 
@@ -13,30 +12,28 @@ from typing import Any, Final
 
 from simstudy.errors import FigureError, nearest
 from simstudy.figures.frame import in_words
+from simstudy.figures.palette import BLUE as BLUE
+from simstudy.figures.palette import MARKS, OKABE_ITO, SHAPES, SHARED, STROKES
+from simstudy.figures.palette import VERMILLION as VERMILLION
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9
 
-OKABE_ITO: Final = (
-    "#0072B2",  # blue
-    "#D55E00",  # vermillion
-    "#009E73",  # bluish green
-    "#CC79A7",  # reddish purple
-    "#56B4E9",  # sky blue
-    "#E69F00",  # orange
-    "#000000",
-    "#8C7B00",  # yellow, darkened: the original #F0E442 vanishes on white
-)
-BLUE, VERMILLION = OKABE_ITO[:2]
 INK: Final = "#222222"
 MUTED: Final = "#666666"
-SHAPES: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 SEQUENTIAL: Final = "cividis"
-PANEL_SIZE: Final = (2.9, 2.4)  # inches, when there are several
-WIDEST: Final = 11.0  # inches
+FULL_WIDTH: Final = 6.5  # inches: the text of a page, and the width of every figure
+COLUMN_WIDTH: Final = 3.4  # inches: one of two columns
+TALLEST: Final = 9.0  # inches: what a page leaves above a caption
+BASE_SIZE: Final = 9.0  # points
+WORDS_SIZE: Final = 7.2  # points: of words among the marks
+KEY: Final = 0.4  # inches: a mark in a key, with what is left free around it
+LETTER: Final = 0.055  # inches: the width of a digit on an axis or among the marks
 
 
-def theme_study(base_size: float = 10) -> Any:
-    """Paper-ready theme: white, light grid, text from 8 points up at the default size.
+def theme_study(base_size: float = BASE_SIZE) -> Any:
+    """Paper-ready theme: white, light grid, text from 7 points up at the default size.
+
+    Figures are made at the width at which they are printed, so a point here is one on paper.
 
     Parameters
     ----------
@@ -57,18 +54,26 @@ def theme_study(base_size: float = 10) -> Any:
         legend_text=p9.element_text(size=0.88 * base_size),
         plot_caption_position="plot",
         plot_caption=p9.element_text(size=0.8 * base_size, color=MUTED, ha="left"),
-        figure_size=(6.4, 4.2),
+        panel_spacing_x=0.02,
+        legend_position="top",
+        legend_box_spacing=0.01,
+        legend_key_size=14,
+        figure_size=(FULL_WIDTH, 3.9),
         dpi=100,
     )
 
 
 def panel_sizes(n_columns: int = 1, n_rows: int = 1, *, legend: bool = True) -> Any:
-    """A figure size, as a theme, that keeps panels readable; in inches."""
-    room = 1.3 if legend else 0.6
+    """A figure size, as a theme, that keeps panels readable at the width of a page; in inches.
+
+    Panels are four fifths as high as they are wide, and never so low that their ticks touch.
+    """
+    room = 1.3 if legend else 1.0  # for titles, the legend on top, and what is said beneath
     if n_columns * n_rows == 1:
-        return p9.theme(figure_size=(5.2 + room, 4.2))
-    width, height = PANEL_SIZE[0] * n_columns + 0.6 + room, PANEL_SIZE[1] * n_rows + 1.1
-    return p9.theme(figure_size=(min(max(width, 5.8), WIDEST), min(max(height, 3.4), 14.0)))
+        return p9.theme(figure_size=(FULL_WIDTH, 2.6 + room))
+    across = (FULL_WIDTH - 0.8) / n_columns
+    down = min(max(0.8 * across, 1.2), 2.4)
+    return p9.theme(figure_size=(FULL_WIDTH, min(max(down * n_rows + room, 2.8), TALLEST)))
 
 
 # ---------------------------------------------------------------- scales
@@ -112,10 +117,16 @@ def level_colors(n_levels: int, *, is_quantity: bool) -> list[str]:
 def colors_of(names: Iterable[str]) -> dict[str, str]:
     """A colour for each of a study's methods, by name: the same one in all of its figures.
 
-    Beyond eight names colours come again: those two methods cannot stand in one figure, which
-    `color_scales` refuses.
+    Names that `palette.SHARED` knows have their colour there, in every study; the others get what
+    these leave. Beyond eight names colours come again: those two methods cannot stand in one
+    figure, which `color_scales` refuses.
     """
-    return dict(zip(dict.fromkeys(names), itertools.cycle(OKABE_ITO)))
+    distinct = list(dict.fromkeys(names))
+    known = {name: SHARED[name] for name in distinct if name in SHARED}
+    free = [color for color in OKABE_ITO if color not in known.values()] or OKABE_ITO
+    others = (name for name in distinct if name not in known)
+    found = known | dict(zip(others, itertools.cycle(free)))
+    return {name: found[name] for name in distinct}
 
 
 def color_scales(
@@ -144,15 +155,33 @@ def color_scales(
     names = [str(name) for name in levels.cat.categories]
     if colors is not None:
         _check_colors(names, colors)
-        places = {name: place for place, name in enumerate(colors)}
-        return _level_scales({n: colors[n] for n in names}, [places[n] for n in names], column)
+        return _level_scales({name: colors[name] for name in names}, column)
     if len(names) > len(OKABE_ITO) and not is_quantity:
         raise FigureError(
             f"color={column!r} has {len(names)} levels, and no more than {len(OKABE_ITO)} colours "
             "can be told apart by every reader. Put that factor on panels, or filter it."
         )
     palette = level_colors(len(names), is_quantity=is_quantity)
-    return _level_scales(dict(zip(names, palette, strict=True)), range(len(names)), column)
+    marks = SHAPES[: len(names)] if len(names) <= len(SHAPES) else None
+    return _level_scales(dict(zip(names, palette, strict=True)), column, marks)
+
+
+def stroke_scale(levels: pd.Series, column: str) -> Any:
+    """Strokes that tell lines apart where colours do not: in grey print, and one on another.
+
+    Parameters
+    ----------
+    levels
+        The column that is drawn, as words. More of them than there are strokes are all solid.
+    column
+        Its name: a key shows these strokes in the colours that `color_scales` gives.
+    """
+    names = [str(name) for name in levels.cat.categories]
+    strokes = STROKES if len(names) <= len(STROKES) else STROKES[:1] * len(names)
+    key = p9.guide_legend(ncol=_key_columns(in_words(column), names))
+    return p9.scale_linetype_manual(
+        dict(zip(names, strokes, strict=False)), name=in_words(column), limits=names, guide=key
+    )
 
 
 def _check_colors(names: Sequence[str], colors: Mapping[str, str]) -> None:
@@ -172,15 +201,34 @@ def _check_colors(names: Sequence[str], colors: Mapping[str, str]) -> None:
         )
 
 
-def _level_scales(colors: Mapping[str, str], places: Iterable[int], column: str) -> list[Any]:
-    """Scales by name; shapes go with the place in the study's table as colours do."""
-    marks = [SHAPES[place % len(SHAPES)] for place in places]
-    if len(set(marks)) < len(marks):
-        marks = ["o"] * len(marks)
+def _level_scales(
+    colors: Mapping[str, str], column: str, marks: Sequence[str] | None = None
+) -> list[Any]:
+    """Scales by name; a mark goes with its colour, so that both say the same method everywhere."""
+    found = marks or [MARKS.get(color, "o") for color in colors.values()]
+    if len(set(found)) < len(found):
+        found = ["o"] * len(colors)
     title, names = in_words(column), list(colors)
-    shapes = dict(zip(names, marks, strict=True))
+    n_columns = _key_columns(title, names)
+
+    def key() -> dict[str, Any]:
+        """A guide for each scale: of one that two share, the key has only what one of them says."""
+        return {"limits": names, "name": title, "guide": p9.guide_legend(ncol=n_columns)}
+
+    shapes = dict(zip(names, found, strict=True))
     return [
-        p9.scale_color_manual(values=dict(colors), limits=names, name=title),
-        p9.scale_fill_manual(values=dict(colors), limits=names, name=title),
-        p9.scale_shape_manual(values=shapes, limits=names, name=title),
+        p9.scale_color_manual(values=dict(colors), **key()),
+        p9.scale_fill_manual(values=dict(colors), **key()),
+        p9.scale_shape_manual(values=shapes, **key()),
     ]
+
+
+def _key_columns(title: str, names: Sequence[str]) -> int:
+    """The most columns in which a key above the panels is no wider than the page."""
+    room = FULL_WIDTH - 0.4 - LETTER * len(title)
+    for n_columns in range(len(names), 1, -1):
+        n_rows = -(-len(names) // n_columns)
+        columns = [names[start : start + n_rows] for start in range(0, len(names), n_rows)]
+        if sum(KEY + LETTER * max(map(len, column)) for column in columns) <= room:
+            return len(columns)
+    return 1

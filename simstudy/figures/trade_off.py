@@ -35,6 +35,7 @@ def trade_off_plot(
     panel: str | None = None,
     rows: str | None = None,
     nominal: Mapping[str, float] | None = None,
+    dashed: str = "the level asked for",
     colors: Mapping[str, str] | None = None,
 ) -> ggplot:
     """One measure against another, a point for each method on a cross of both their intervals.
@@ -50,6 +51,8 @@ def trade_off_plot(
         Columns mapped to colour and mark, to panels, and to rows of panels.
     nominal
         Levels to draw as dashed lines, by measure: upright for `x`, level for `y`.
+    dashed
+        What these are, in words.
     colors
         A colour for each level of `color`, in words, the same in all figures of a study.
 
@@ -73,7 +76,7 @@ def trade_off_plot(
         + p9.labs(
             x=in_words(x),
             y=in_words(y),
-            caption=caption(captions.BARS, captions.dashed() * bool(nominal), *notes(found)),
+            caption=caption(captions.BARS, captions.dashed(dashed) * bool(nominal), *notes(found)),
         )
     )
 

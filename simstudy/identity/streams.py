@@ -40,6 +40,12 @@ class Streams:
     block: int
     method: str = ""
     _open: dict[str, np.random.Generator] = field(default_factory=dict, repr=False, compare=False)
+    _alone: set[str] = field(default_factory=set, repr=False, compare=False)
+
+    @property
+    def asked(self) -> bool:
+        """Whether any random numbers were asked for."""
+        return bool(self._open or self._alone)
 
     def __call__(self, purpose: str) -> np.random.Generator:
         if purpose not in self._open:
@@ -48,6 +54,7 @@ class Streams:
 
     def of_replicate(self, row: int) -> np.random.Generator:
         """A generator for one replicate of the block alone: what others draw never moves it."""
+        self._alone.add("replicate")
         return generator(*self._address, "replicate", row)
 
     @property

@@ -1,21 +1,99 @@
 """Performance measures, each with the Monte Carlo standard error of its estimate.
 
+Estimates
+    bias                          mean of estimate - truth
+    relative_bias                 mean of (estimate - truth)/truth
+    standardised_bias             bias over the empirical SE
+    median_bias                   median of estimate - truth
+    mse                           mean squared error
+    rmse                          its root
+    mae                           mean absolute error
+    variance                      variance of estimates over replicates
+    empirical_se                  its root
+    relative_precision            variance of a reference method over a method's, less one
+    correlation                   of two columns
+    outlier_rate                  share far from the median, in robust standard deviations
+
+Standard errors and intervals
+    model_se                      root of the mean squared standard error
+    relative_error_model_se       model SE over empirical SE, less one
+    coverage                      share of intervals that hold the truth
+    coverage_at                   the same from standard errors, at one level or several
+    bias_eliminated_coverage      share of intervals that hold the mean estimate
+    bias_eliminated_coverage_at   the same from standard errors, at one level or several
+    tail_miss                     share of intervals on one side of the truth
+    interval_width                mean of upper - lower
+    interval_score                width, and a fine for each miss
+
+Tests
+    rejection_rate                share that rejects, of all or of those in a condition
+    rejection_rate_at             the same from p-values, at one level or several
+    non_rejection_rate            share that does not reject
+    power                         rejection rate where the null is false
+    power_at                      the same from estimates and standard errors
+    type_1_error                  rejection rate where the null is true
+    type_s_rate                   share of significant estimates with the wrong sign
+    exaggeration                  how much too large significant estimates are
+    sensitivity                   power, by a column that says where there is an effect
+    specificity                   share of the others that does not reject
+    positive_predictive_value     share of rejections with an effect
+    negative_predictive_value     share of the others without one
+    positive_likelihood_ratio     rejection rate with an effect over that without
+    negative_likelihood_ratio     the same of not rejecting
+    area_under_curve              how well a score tells effects from none
+
+Any column
+    mean                          mean of a column
+    median                        median of a column
+    quantile                      quantile of a column
+    proportion                    share of replicates with an event
+    convergence_rate              share of replicates that did not fail
+    run_time                      mean of a column of seconds
+    bootstrapped                  any function of columns, its error by resampling replicates
+    MomentMeasure                 any smooth function of means of columns
+
+Comparing, and what to do about failures
+    paired                        two methods or scenarios on common random numbers
+    paired_methods                the same, by places on an axis
+    unpaired                      two scenarios on independent replicates
+    complete_case                 each cell with the replicates that did not fail in it
+    all_methods                   only replicates in which no method failed
+    impute_worst                  a failure as the worst value
+
+What measures are made of
+    Measure, OutlierRate, Setting, Estimates, Influence, Moments, Columns, Operand, Interval
+    centred, ratio, variance_of, wilson
+
 A measure reads replicate columns and returns, for each cell of their axes, an estimate, its MCSE,
 an interval, and how many replicates were used and failed. It is made by a factory such as
 `bias("estimate", truth=0.0)`, knows the influence of every replicate, and can therefore be
 contrasted between methods on common data.
 """
 
+from simstudy.measures.association import area_under_curve, correlation
+from simstudy.measures.bias_eliminated import (
+    bias_eliminated_coverage,
+    bias_eliminated_coverage_at,
+)
+from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.measures.columns import Columns, Operand
 from simstudy.measures.contrasts import paired, paired_methods, unpaired
-from simstudy.measures.core import Estimates, Influence, Measure
+from simstudy.measures.core import Estimates, Influence, Measure, Setting
 from simstudy.measures.coverage import (
-    bias_eliminated_coverage,
     coverage,
     coverage_at,
     interval_score,
     interval_width,
     tail_miss,
+)
+from simstudy.measures.diagnosis import (
+    negative_likelihood_ratio,
+    negative_predictive_value,
+    non_rejection_rate,
+    positive_likelihood_ratio,
+    positive_predictive_value,
+    sensitivity,
+    specificity,
 )
 from simstudy.measures.estimation import (
     bias,
@@ -26,7 +104,6 @@ from simstudy.measures.estimation import (
     mse,
     relative_bias,
     relative_error_model_se,
-    relative_precision,
     rmse,
     run_time,
     standardised_bias,
@@ -35,12 +112,15 @@ from simstudy.measures.estimation import (
 from simstudy.measures.failures import all_methods, complete_case, impute_worst
 from simstudy.measures.intervals import Interval, wilson
 from simstudy.measures.moments import MomentMeasure, Moments, centred, ratio, variance_of
+from simstudy.measures.outlying import OutlierRate, outlier_rate
 from simstudy.measures.proportions import proportion
-from simstudy.measures.quantiles import median, quantile
+from simstudy.measures.quantiles import median, median_bias, quantile
+from simstudy.measures.relative_precision import relative_precision
 from simstudy.measures.testing import (
     convergence_rate,
     exaggeration,
     power,
+    power_at,
     rejection_rate,
     rejection_rate_at,
     type_1_error,
@@ -56,12 +136,18 @@ __all__ = [
     "MomentMeasure",
     "Moments",
     "Operand",
+    "OutlierRate",
+    "Setting",
     "all_methods",
+    "area_under_curve",
     "bias",
     "bias_eliminated_coverage",
+    "bias_eliminated_coverage_at",
+    "bootstrapped",
     "centred",
     "complete_case",
     "convergence_rate",
+    "correlation",
     "coverage",
     "coverage_at",
     "empirical_se",
@@ -72,11 +158,19 @@ __all__ = [
     "mae",
     "mean",
     "median",
+    "median_bias",
     "model_se",
     "mse",
+    "negative_likelihood_ratio",
+    "negative_predictive_value",
+    "non_rejection_rate",
+    "outlier_rate",
     "paired",
     "paired_methods",
+    "positive_likelihood_ratio",
+    "positive_predictive_value",
     "power",
+    "power_at",
     "proportion",
     "quantile",
     "ratio",
@@ -87,6 +181,8 @@ __all__ = [
     "relative_precision",
     "rmse",
     "run_time",
+    "sensitivity",
+    "specificity",
     "standardised_bias",
     "tail_miss",
     "type_1_error",

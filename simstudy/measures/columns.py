@@ -2,15 +2,18 @@
 
 A column has the shape (rep,) or (rep, *axes); axes are matched from the left, so a column without
 the later axes, with an axis of size 1, or with no axis at all (a constant of the scenario, such
-as a truth) holds for every value of those axes. NaN says that the replicate failed.
+as a truth) holds for every value of those axes. NaN says that the replicate failed, and so does a
+mask.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.errors import DesignError, StudyError
+from simstudy.errors import DesignError, StudyError, in_one_line
+from simstudy.masks import unmasked
 from simstudy.shapes import Bool, Float, Int
 
 Columns = Mapping[str, np.ndarray]
@@ -33,15 +36,30 @@ class Sample(NamedTuple):
         return np.asarray(len(self.used) - self.n)
 
 
-def names_in(*operands: Operand | None) -> tuple[str, ...]:
-    """The operands that are columns, each once, in order."""
+def names_in(*operands: Operand, df: Operand | None = None) -> tuple[str, ...]:
+    """The operands that are columns, each once, in order; what is no number either is refused.
+
+    `df`, degrees of freedom, may be None, which says that there are none.
+    """
+    operands = operands if df is None else (*operands, df)
+    for given in operands:
+        if not isinstance(given, str):
+            _refuse_no_number(given)
     return tuple(dict.fromkeys(x for x in operands if isinstance(x, str)))
+
+
+def _refuse_no_number(given: object) -> None:
+    if isinstance(given, bool | np.bool_) or not isinstance(given, Real):
+        raise DesignError(
+            f"{in_one_line(repr(given))} is neither the name of a column nor a number, so nothing "
+            "can be compared with it. Give a column's name, or one number."
+        )
 
 
 def operand(columns: Columns, name_or_number: Operand) -> np.ndarray:
     """The column of that name, or the number as an array without axes, to be calculated with."""
     if isinstance(name_or_number, str):
-        return np.asarray(columns[name_or_number], dtype=float)
+        return unmasked(columns[name_or_number], name_or_number).astype(float, copy=False)
     return np.asarray(name_or_number, dtype=float)
 
 
@@ -59,7 +77,7 @@ def pick(columns: Columns, names: Sequence[str], *, measure: str) -> dict[str, n
 
 def _numeric(name: str, column: np.ndarray) -> np.ndarray:
     """Flags as they are, numbers as doubles: narrower ones would wrap, or round in the sums."""
-    array = np.asarray(column)
+    array = unmasked(column, name)
     if array.dtype.kind not in "biuf":
         raise StudyError(
             f"column {name!r} holds {array.dtype}, of which no mean can be taken. Return bool, "

@@ -11,7 +11,14 @@ import numpy as np
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns
-from simstudy.measures.core import Estimates, Influence, Measure, explain, standard_error
+from simstudy.measures.core import (
+    Estimates,
+    Influence,
+    Measure,
+    explain,
+    standard_error,
+    whole_trials,
+)
 from simstudy.measures.moments import ratio
 from simstudy.shapes import Float
 
@@ -139,4 +146,5 @@ def _weight(estimate: np.ndarray, scale: Scale) -> Float[np.ndarray, " *cells"]:
 def _report(joint: Influence, mcse: np.ndarray, level: float) -> Estimates:
     lower, upper = intervals.normal(joint.estimate, mcse, level=level)
     reason = explain(joint, mcse, undefined="the second estimate is zero or not defined")
-    return Estimates(joint.estimate, mcse, lower, upper, joint.n_rep, joint.n_failed, reason)
+    counts = joint.n_rep, joint.n_failed, whole_trials(joint)
+    return Estimates(joint.estimate, mcse, lower, upper, *counts, reason)

@@ -6,7 +6,7 @@ influence values subtracted first.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -25,6 +25,8 @@ class Influence(NamedTuple):
     `psi` is NaN where a replicate was not used and has mean zero over the others. `trials` is the
     denominator of a proportion: `n_rep`, or for a conditional proportion the number of replicates
     in the condition. `n_rep` replicates were used, `n_failed` were not; together they are all.
+    `n_given` is how many of them the estimate is a share or a mean of, where that is not `trials`:
+    a share whose replicates are not independent has the trials of an independent one as uncertain.
     """
 
     estimate: Float[np.ndarray, " *cells"]
@@ -32,12 +34,15 @@ class Influence(NamedTuple):
     n_rep: Int[np.ndarray, " *cells"]
     n_failed: Int[np.ndarray, " *cells"]
     trials: Float[np.ndarray, " *cells"]
+    n_given: Int[np.ndarray, " *cells"] | None = None
 
 
 class Estimates(NamedTuple):
     """A measure in each cell with its Monte Carlo error.
 
-    `reason` says why an estimate or its error is not a finite number; it is empty elsewhere.
+    `n_given` is the number of replicates that the estimate is a share or a mean of: those in its
+    condition, or all `n_rep` that were used where it has none. `reason` says why an estimate or its
+    error is not a finite number; it is empty elsewhere.
     """
 
     estimate: Float[np.ndarray, " *cells"]
@@ -46,7 +51,16 @@ class Estimates(NamedTuple):
     upper: Float[np.ndarray, " *cells"]
     n_rep: Int[np.ndarray, " *cells"]
     n_failed: Int[np.ndarray, " *cells"]
+    n_given: Int[np.ndarray, " *cells"]
     reason: Shaped[np.ndarray, " *cells"]
+
+
+class Setting(NamedTuple):
+    """What a study knows and columns do not: names of places on its axes, and its seed."""
+
+    axes: Mapping[str, Sequence[str]]
+    study: str
+    seed: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,6 +107,10 @@ class Measure(ABC):
         influence = self.influence(columns)
         return self.report(influence, standard_error(influence, ddof=self.ddof), level=level)
 
+    def within(self, _setting: Setting) -> "Measure":
+        """The measure as a study takes it; another one where it was told names, or draws."""
+        return self
+
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         """Which replicates the measure can use, in each cell."""
         return self.sample(columns).used
@@ -107,8 +125,10 @@ class Measure(ABC):
         """Add the interval to estimate and MCSE, and the reason where there is no number."""
         limits = self.interval(influence, mcse, level=level)
         reason = explain(influence, mcse, undefined=self.undefined)
-        n_rep, n_failed = influence.n_rep, influence.n_failed
-        return Estimates(influence.estimate, mcse, *limits, n_rep, n_failed, reason)
+        if self.bounds == "wilson":
+            mcse = never_certain(influence, mcse)
+        n_rep, n_failed, n_given = influence.n_rep, influence.n_failed, whole_trials(influence)
+        return Estimates(influence.estimate, mcse, *limits, n_rep, n_failed, n_given, reason)
 
     def interval(
         self, influence: Influence, mcse: np.ndarray, *, level: float
@@ -144,6 +164,25 @@ def root_mean(
     with np.errstate(divide="ignore", invalid="ignore"):
         mcse = np.sqrt(squares / (n - ddof) / n)
     return np.where((np.asarray(trials) < 2) | undefined, np.nan, mcse)
+
+
+def never_certain(influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, " *cells"]:
+    """The error of a share, which is not 0 where no replicate, or every one, had the event.
+
+    It is then as if one replicate more had gone either way; its interval is no point either.
+    """
+    share, n = np.asarray(influence.estimate, float), np.asarray(influence.trials, float)
+    at_end = np.isfinite(mcse) & ((share == 0) | (share == 1))
+    with np.errstate(all="ignore"):
+        cautious = intervals.cautious_binomial_error(share, n)
+    return np.asarray(np.where(at_end, cautious, mcse))
+
+
+def whole_trials(influence: Influence) -> Int[np.ndarray, " *cells"]:
+    """Replicates in the condition, as a count."""
+    if influence.n_given is not None:
+        return influence.n_given
+    return np.asarray(np.rint(np.nan_to_num(influence.trials)), dtype=np.int64)
 
 
 def explain(

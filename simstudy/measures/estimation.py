@@ -6,11 +6,9 @@ gives theirs.
 """
 
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 
-from simstudy.errors import DesignError, StudyError
 from simstudy.measures.columns import (
     Columns,
     Operand,
@@ -29,8 +27,8 @@ from simstudy.measures.moments import (
     ratio,
     variance_of,
 )
+from simstudy.measures.ways import Mcse, refuse_other_ways
 
-Mcse = Literal["influence", "normal"]
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of estimate - truth, and truth
 
 
@@ -99,7 +97,7 @@ def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) ->
         by_cell=True,
         name=name,
         reads=(estimate,),
-        terms=lambda columns: _two_powers(columns, estimate),
+        terms=lambda columns: two_powers(columns, estimate),
         value=lambda means, n: variance_of(means[0], means[1], n),
         centred_columns=(estimate,),
         around={estimate: around},
@@ -129,7 +127,7 @@ def empirical_se(
         by_cell=True,
         name=name,
         reads=(estimate,),
-        terms=lambda columns: _two_powers(columns, estimate),
+        terms=lambda columns: two_powers(columns, estimate),
         value=_spread,
         centred_columns=(estimate,),
         around={estimate: around},
@@ -151,7 +149,7 @@ def standardised_bias(
         reads=names_in(estimate, truth),
         terms=lambda columns: (
             columns[estimate] - operand(columns, truth),
-            *_two_powers(columns, estimate),
+            *two_powers(columns, estimate),
         ),
         value=lambda means, n: ratio(means[0], _spread(means[1:], n)),
         centred_columns=(estimate,),
@@ -195,75 +193,13 @@ def relative_error_model_se(
         by_cell=True,
         name=name,
         reads=(estimate, se),
-        terms=lambda columns: (*_two_powers(columns, estimate), _squared_se(columns, se)),
+        terms=lambda columns: (*two_powers(columns, estimate), _squared_se(columns, se)),
         value=_relative_error,
         centred_columns=(estimate,),
         around={estimate: around},
         formula=_formula(mcse, _normal_relative_error),
         undefined="the estimates have no spread",
     )
-
-
-def relative_precision(
-    estimate: str,
-    *,
-    axis: int = 0,
-    reference: int = 0,
-    name: str = "relative_precision",
-    mcse: Mcse = "influence",
-    around: Operand = 0.0,
-) -> MomentMeasure:
-    """Variance of a reference method over that of each method, less one: a gain as a proportion.
-
-    Replicates in which the method or the reference failed are not used: the comparison is paired.
-
-    Parameters
-    ----------
-    estimate
-        Column of estimates, of shape (rep, *axes).
-    axis
-        The axis of methods, counted without the replicate axis.
-    reference
-        Index of the reference method along it.
-    mcse
-        "influence", or "normal": 2 (SE_ref/SE)^2 sqrt((1 - r^2)/(n - 1)), with r the correlation
-        of the two methods' estimates (Morris et al.).
-    around
-        Matters to block-wise moments only: a number, or a constant column, near the mean.
-    """
-    other = f"reference {estimate}"
-
-    def derive(columns: Columns) -> Columns:
-        column = columns[estimate]
-        return {estimate: column, other: reference_of(column, axis=axis, reference=reference)}
-
-    return MomentMeasure(
-        name=name,
-        reads=(estimate,),
-        derive=derive,
-        terms=lambda columns: (*_two_powers(columns, estimate), *_two_powers(columns, other)),
-        value=_precision_gain,
-        centred_columns=(estimate, other),
-        around={estimate: around, other: around},
-        formula=_formula(mcse, _normal_precision_gain),
-        undefined="the estimates of this method have no spread",
-    )
-
-
-def reference_of(column: np.ndarray, *, axis: int, reference: int) -> np.ndarray:
-    """One method's values, with an axis of size 1 in place of the axis of methods."""
-    if not 0 <= axis < column.ndim - 1:
-        raise StudyError(
-            f"axis={axis} is not an axis of columns of shape {column.shape}, so there are no "
-            "methods to compare. Count axes from 0, without the replicate axis."
-        )
-    size = column.shape[axis + 1]
-    if not 0 <= reference < size:
-        raise StudyError(
-            f"method {reference} is not on axis {axis}, which has {size}, so there is nothing to "
-            f"compare with. Use an index from 0 to {size - 1}."
-        )
-    return np.take(column, [reference], axis=axis + 1)
 
 
 def _mean_of_error(name: str, estimate: str, truth: Operand, loss: Loss) -> MomentMeasure:
@@ -279,7 +215,8 @@ def _root(means: Means, _n: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(means[0]))
 
 
-def _two_powers(columns: Columns, name: str) -> tuple[np.ndarray, np.ndarray]:
+def two_powers(columns: Columns, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """A centred column and its squares: the terms of a variance."""
     x = columns[centred(name)]
     return x, x * x
 
@@ -290,11 +227,6 @@ def _spread(means: Means, n: np.ndarray) -> np.ndarray:
 
 def _relative_error(means: Means, n: np.ndarray) -> np.ndarray:
     return np.asarray(ratio(np.sqrt(means[2]), _spread(means[:2], n)) - 1)
-
-
-def _precision_gain(means: Means, n: np.ndarray) -> np.ndarray:
-    own, reference = variance_of(means[0], means[1], n), variance_of(means[2], means[3], n)
-    return np.asarray(ratio(reference, own) - 1)
 
 
 def _squared_se(columns: Columns, se: str) -> np.ndarray:
@@ -310,11 +242,7 @@ def _zero_truth(name: str) -> str:
 
 
 def _formula(mcse: Mcse, normal: Formula) -> Formula | None:
-    if mcse not in ("influence", "normal"):
-        raise DesignError(
-            f"mcse={mcse!r} is not a way to compute a Monte Carlo error. Use 'influence', which "
-            "assumes no distribution, or 'normal' for the formulas of Morris et al. (2019)."
-        )
+    refuse_other_ways(mcse)
     return normal if mcse == "normal" else None
 
 
@@ -327,9 +255,3 @@ def _normal_relative_error(means: Means, covariance: np.ndarray, n: np.ndarray) 
     from_model = covariance[2, 2] / (4 * n * model_variance**2)
     from_empirical = 1 / (2 * (n - 1.0))
     return np.asarray((1 + _relative_error(means, n)) * np.sqrt(from_model + from_empirical))
-
-
-def _normal_precision_gain(means: Means, covariance: np.ndarray, n: np.ndarray) -> np.ndarray:
-    correlation2 = covariance[0, 2] ** 2 / (covariance[0, 0] * covariance[2, 2])
-    unexplained = np.maximum(1 - correlation2, 0.0)
-    return np.asarray(2 * (1 + _precision_gain(means, n)) * np.sqrt(unexplained / (n - 1.0)))

@@ -7,6 +7,7 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
+from simstudy.stats.arguments import ROUNDING
 
 Number = float | np.ndarray
 
@@ -20,9 +21,9 @@ class Interval(NamedTuple):
 
 def critical_value(level: float) -> float:
     """Two-sided standard normal quantile; `level` is the coverage of the interval, in (0, 1)."""
-    if not 0 < level < 1:
+    if isinstance(level, str) or not 0 < level < 1:
         raise DesignError(
-            f"level={level:g} is not a coverage an interval can have. Use a proportion between "
+            f"level={level!r} is not a coverage an interval can have. Use a proportion between "
             "0 and 1, such as 0.95."
         )
     return float(special.ndtri((1 + level) / 2))
@@ -34,13 +35,22 @@ def normal(estimate: Any, mcse: Any, *, level: float) -> Interval:
     return Interval(np.asarray(estimate - half_width), np.asarray(estimate + half_width))
 
 
+def cautious_binomial_error(share: Any, n: Any) -> Any:
+    """Monte Carlo error of a share of n replicates, as if one more had gone either way.
+
+    So 0 of n is not without error.
+    """
+    cautious = (np.asarray(share, float) * n + 1) / (np.asarray(n, float) + 2)
+    return np.sqrt(cautious * (1 - cautious) / n)
+
+
 def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
     """Score interval of a proportion: never of zero width, and never outside [0, 1].
 
     Parameters
     ----------
     proportion
-        Share of successes, in [0, 1]; NaN gives NaN.
+        Share of successes, in [0, 1], else refused; NaN gives NaN.
     trials
         Number of trials behind each proportion, not necessarily whole; 0 gives NaN.
     level
@@ -51,6 +61,7 @@ def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
     Wilson (1927), J. Am. Stat. Assoc. 22, 209-212.
     """
     proportion, trials = np.asarray(proportion, float), np.asarray(trials, float)
+    _refuse_no_share(proportion)
     z2 = critical_value(level) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         center = (proportion + z2 / (2 * trials)) / (1 + z2 / trials)
@@ -60,3 +71,13 @@ def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
     upper = np.where(proportion == 1, 1.0, center + half_width)
     known = trials > 0
     return Interval(np.where(known, lower, np.nan), np.where(known, upper, np.nan))
+
+
+def _refuse_no_share(proportion: np.ndarray) -> None:
+    """Beyond [0, 1] by more than the rounding of a quotient of means."""
+    outside = (proportion < -ROUNDING) | (proportion > 1 + ROUNDING)
+    if outside.any():
+        raise DesignError(
+            f"proportion={proportion[outside].flat[0]:g} is no share of successes, so it has no "
+            "interval. Give successes over trials, from 0 to 1."
+        )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from simstudy.errors import DesignError
+from simstudy.errors import DesignError, in_one_line
 from simstudy.measures.columns import Columns, refuse_where
 from simstudy.measures.moments import MomentMeasure, only, share
 
@@ -82,6 +82,11 @@ def flags(columns: Columns, name: str) -> np.ndarray:
 
 def probabilities(values: float | Sequence[float], *, what: str, use: str) -> np.ndarray:
     """One number in (0, 1), or a row of them, as an array; anything else is refused."""
+    if np.asarray(values).dtype.kind not in "iuf":
+        raise DesignError(
+            f"{what}={in_one_line(repr(values))} is no number, so nothing can be compared with it. "
+            f"Use for example {what}={use}."
+        )
     found = np.asarray(values, dtype=float)
     wrong = found[~((found > 0) & (found < 1))]
     if wrong.size or not found.size or found.ndim > 1:

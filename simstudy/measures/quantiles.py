@@ -6,7 +6,7 @@ import numpy as np
 
 from simstudy.lazy.scipy import special
 from simstudy.measures import intervals
-from simstudy.measures.columns import Columns, total
+from simstudy.measures.columns import Columns, Operand, Sample, names_in, operand, total
 from simstudy.measures.core import Estimates, Influence, Measure
 from simstudy.measures.proportions import probabilities
 from simstudy.shapes import Bool
@@ -41,6 +41,11 @@ def median(column: str, *, name: str | None = None) -> Measure:
     return quantile(column, 0.5, name=name or f"median_{column}")
 
 
+def median_bias(estimate: str, truth: Operand, *, name: str = "median_bias") -> Measure:
+    """Median of estimate - truth, in their units; `quantile` says what its errors rest on."""
+    return _Quantile(name=name, reads=names_in(estimate, truth), p=0.5, truth=truth)
+
+
 def _name(column: str, probability: float) -> str:
     return f"quantile_{probability:g}_{column}"
 
@@ -48,17 +53,17 @@ def _name(column: str, probability: float) -> str:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Quantile(Measure):
     p: float
+    truth: Operand | None = None
 
     def influence(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
     ) -> Influence:
         data = self.sample(columns, keep=keep)
-        (x,) = data.columns.values()
-        x = np.where(data.used, x, np.nan)
+        x = self._values(data)
         ordered, n = np.sort(x, axis=0), data.n
-        estimate = _at(ordered, n, self.p)
+        estimate = quantile_at(ordered, n, self.p)
         with np.errstate(all="ignore"):
-            psi = _sparsity(ordered, n, self.p) * np.where(
+            psi = sparsity(ordered, n, self.p) * np.where(
                 np.isnan(x), np.nan, self.p - (x <= estimate)
             )
             psi = psi - total(np.where(np.isnan(psi), 0.0, psi)) / n
@@ -67,14 +72,22 @@ class _Quantile(Measure):
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         report = super().estimate(columns, level=level)
         data = self.sample(columns)
-        (x,) = data.columns.values()
-        ordered = np.sort(np.where(data.used, x, np.nan), axis=0)
+        ordered = np.sort(self._values(data), axis=0)
         sd = np.sqrt(self.p * (1 - self.p) / np.maximum(data.n, 1))
         lower, upper = intervals.normal(self.p, sd, level=level)
-        return report._replace(lower=_at(ordered, data.n, lower), upper=_at(ordered, data.n, upper))
+        return report._replace(
+            lower=quantile_at(ordered, data.n, lower), upper=quantile_at(ordered, data.n, upper)
+        )
+
+    def _values(self, data: Sample) -> np.ndarray:
+        """Of the column, or its distance from the truth; NaN where not used."""
+        x = data.columns[self.reads[0]]
+        if self.truth is not None:
+            x = x - operand(data.columns, self.truth)
+        return np.where(data.used, x, np.nan)
 
 
-def _at(ordered: np.ndarray, n: np.ndarray, p: np.ndarray | float) -> np.ndarray:
+def quantile_at(ordered: np.ndarray, n: np.ndarray, p: np.ndarray | float) -> np.ndarray:
     """Quantile of ascending values (NaN last), `n` of them in each cell; p is cut to [0, 1]."""
     place = np.broadcast_to(np.maximum(n - 1, 0) * np.clip(p, 0.0, 1.0), n.shape)
     rank = np.floor(place).astype(np.intp)
@@ -84,7 +97,7 @@ def _at(ordered: np.ndarray, n: np.ndarray, p: np.ndarray | float) -> np.ndarray
     return np.asarray(np.where(place > rank, low + (place - rank) * step, low))
 
 
-def _sparsity(ordered: np.ndarray, n: np.ndarray, p: float) -> np.ndarray:
+def sparsity(ordered: np.ndarray, n: np.ndarray, p: float) -> np.ndarray:
     """One over the density at the quantile, from two quantiles on either side.
 
     The difference is taken against normal scores and not against p: exact for normal values of
@@ -92,7 +105,7 @@ def _sparsity(ordered: np.ndarray, n: np.ndarray, p: float) -> np.ndarray:
     """
     half, edge = _bandwidth(n, p), 0.5 / np.maximum(n, 1)
     below, above = np.maximum(p - half, edge), np.minimum(p + half, 1 - edge)
-    slope = (_at(ordered, n, above) - _at(ordered, n, below)) / (
+    slope = (quantile_at(ordered, n, above) - quantile_at(ordered, n, below)) / (
         special.ndtri(above) - special.ndtri(below)
     )
     z = special.ndtri(p)

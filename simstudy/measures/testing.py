@@ -1,6 +1,7 @@
 """How good a test is: power and type-I error, plain or conditional, and what significance costs.
 
-A p-value rejects when it is strictly below alpha.
+A p-value rejects when it is at most alpha, as the statistics' own tests have it; one that equals
+alpha but for rounding is at most alpha.
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,15 @@ from simstudy.measures.columns import (
     Operand,
     names_in,
     operand,
+    refuse_negative_se,
     refuse_where,
     refuse_zero_column,
     refuse_zero_number,
 )
+from simstudy.measures.critical import critical_values, refuse_df
 from simstudy.measures.moments import MomentMeasure, only, share
 from simstudy.measures.proportions import against, flags, own_axis, probabilities, proportion
+from simstudy.stats.arguments import ROUNDING
 
 
 def rejection_rate(
@@ -58,7 +62,7 @@ def rejection_rate_at(
     given: str | None = None,
     name: str = "rejection_rate",
 ) -> MomentMeasure:
-    """Share of p-values strictly below alpha.
+    """Share of p-values that are at most alpha, roundings aside.
 
     Parameters
     ----------
@@ -73,9 +77,54 @@ def rejection_rate_at(
 
     def rejected(columns: Columns) -> np.ndarray:
         _refuse_no_probability(columns[p_value], p_value)
-        return np.asarray(against(columns[p_value], alphas) < alphas)
+        return np.asarray(against(columns[p_value], alphas) <= alphas * (1 + ROUNDING))
 
     reads, axes = names_in(p_value), own_axis("alpha", alphas)
+    return proportion(name, reads, rejected, given=given, axes=axes, by_cell=True)
+
+
+def power_at(
+    estimate: str,
+    se: str,
+    *,
+    null: Operand = 0.0,
+    alpha: float | Sequence[float] = 0.05,
+    df: Operand | None = None,
+    given: str | None = None,
+    name: str = "power",
+) -> MomentMeasure:
+    """Share of replicates whose two-sided Wald interval of level 1 - alpha leaves the null out.
+
+    So it is one less `coverage_at` of the null, and with a standard error of 0 every estimate
+    but the null itself rejects.
+
+    Parameters
+    ----------
+    estimate, se
+        Columns of estimates and of their standard errors, which may not be negative.
+    null
+        The value tested: a column or a number.
+    alpha
+        Significance level in (0, 1); several of them add an axis "alpha" to the result.
+    df
+        Degrees of freedom of Student's t, a column or a number; None for the normal.
+    given
+        As in `rejection_rate`.
+
+    References
+    ----------
+    Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
+    """
+    alphas = probabilities(alpha, what="alpha", use="0.05")
+    refuse_df(df)
+
+    def rejected(columns: Columns) -> np.ndarray:
+        refuse_negative_se(columns, se)
+        distance = np.abs(columns[estimate] - operand(columns, null))
+        half_width = -critical_values(columns, alphas / 2, df) * against(columns[se], alphas)
+        return np.asarray(against(distance, alphas) > half_width)
+
+    reads, axes = names_in(estimate, se, null, df=df), own_axis("alpha", alphas)
     return proportion(name, reads, rejected, given=given, axes=axes, by_cell=True)
 
 

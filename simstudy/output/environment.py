@@ -47,11 +47,18 @@ def environment(
     loose = sorted({path.name for path in by_root.pop(None, [])})[:MOST_NAMED]
     states = [_git_state(root, paths) for root, paths in by_root.items() if root]
     return {
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "versions": library_versions() | dict(libraries or {}),
+        **program(libraries or {}),
         "git": [state for state in states if state],
         **({"untracked_files": loose} if loose else {}),
+    }
+
+
+def program(libraries: Mapping[str, str]) -> dict[str, Any]:
+    """Versions, and the kind of machine."""
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "versions": library_versions() | dict(libraries),
     }
 
 

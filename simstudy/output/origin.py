@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from simstudy.analysis.result import Result
 from simstudy.identity.source_files import experiment_libraries, sources_digest
 from simstudy.output.environment import library_versions
+from simstudy.remote.paths import Place, name_below
 from simstudy.store.manifest import MANIFEST, listed_files
+from simstudy.tables.save import ENDINGS
 from simstudy.whole_files import read_json
 
 REPORT = "report.html"
+FIGURES, TABLES = "figures", "tables"  # folders
 CELLS = "cells.parquet"  # of a study with axes
-ALWAYS = ("summary.parquet", "claims.parquet", "scenarios.parquet")
+SCENARIOS = "scenarios.parquet"
+ALWAYS = ("summary.parquet", "claims.parquet", SCENARIOS)
 
 
 def figure_files(name: str) -> list[str]:
     """The files of a figure, below the results folder."""
-    return [f"figures/{name}.{kind}" for kind in ("png", "svg")]
+    return [f"{FIGURES}/{name}.{kind}" for kind in ("png", "svg")]
+
+
+def table_files(name: str) -> list[str]:
+    """The files of a table, below the results folder."""
+    return [f"{TABLES}/{name}.{kind}" for kind in ENDINGS]
 
 
 def origin_of(
@@ -65,7 +73,7 @@ def is_current(
         return False
     if said_origin(manifest) != as_json(origin_of(result, config, module_file, sources)):
         return False
-    if figures and manifest.get("figures_failed"):
+    if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
         return False
     listed = listed_files(manifest)
     wanted = _wanted_files(result, manifest, figures=figures, report=report)
@@ -78,10 +86,15 @@ def _wanted_files(
     """The files that this result would have, figures only where they could be drawn."""
     drawn = set(result.figures) - set(manifest.get("figures_not_drawn", {}))
     of_figures = [file for name in drawn for file in figure_files(name)]
-    tables = [
-        name for name in listed_files(manifest) if "/" not in name and name.endswith(".parquet")
-    ]
-    return [*ALWAYS, *tables, *(of_figures if figures else []), *([REPORT] if report else [])]
+    made = set(result.tables) - set(manifest.get("tables_not_made", {}))
+    of_tables = [file for name in made for file in table_files(name)]
+    always = [*ALWAYS, *filter(_is_always_made, listed_files(manifest)), *of_tables]
+    return [*always, *(of_figures if figures else []), *([REPORT] if report else [])]
+
+
+def _is_always_made(name: str) -> bool:
+    """Whether it is a frame or a table, which no setting leaves out."""
+    return name.startswith(f"{TABLES}/") or ("/" not in name and name.endswith(".parquet"))
 
 
 def said_origin(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,10 +109,15 @@ def as_json(content: Mapping[str, Any]) -> Any:
     return json.loads(json.dumps(content, default=str))
 
 
-def file_hash(path: Path) -> str:
+def file_hash(path: Place) -> str:
     """Of a file's bytes; empty where there is none."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()[:32]
     except OSError:
         return ""
+
+
+def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:
+    """By their names below a folder, the hashes of files."""
+    return {name_below(folder, path): file_hash(path) for path in sorted(set(files))}

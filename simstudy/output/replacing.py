@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from simstudy.errors import StoreError
 from simstudy.identity.names import short_hash
 from simstudy.output.origin import as_json
 from simstudy.plan import Plan
+from simstudy.remote.paths import Place
 from simstudy.store.guard import WAYS_ON, refuse_foreign
 from simstudy.store.manifest import MANIFEST
 from simstudy.whole_files import read_json
 
+SIZES = ("precision", "stop_by", "at_least")  # of what is drawn, and no part of its numbers
 LONGEST_VALUE = 60  # characters of a setting that a refusal shows, and of a folder's name
 
 
@@ -33,7 +34,7 @@ def design_of(keys: Iterable[str]) -> str:
 
 
 def refuse_replacing(
-    folder: Path,
+    folder: Place,
     config: Mapping[str, Any],
     plan: Plan,
     n_rep: int | Mapping[str, int] | None,
@@ -56,9 +57,9 @@ def refuse_replacing(
     """
     refuse_foreign(plan.name, folder)
     manifest = read_json(folder / MANIFEST)
-    if manifest is None:
+    if manifest is None or is_unpublished(manifest):
         return
-    changes = _other_settings(manifest, {**config, "seed": plan.seed}) + _fewer(manifest, n_rep)
+    changes = _other_settings(manifest, {**config, "seed": plan.seed}) + fewer(manifest, n_rep)
     now = design_of(design or plan.drawn.keys)
     if not changes and manifest.get("design", now) != now:
         what = "scenarios or methods" if plan.methods else "scenarios"
@@ -75,16 +76,22 @@ def refuse_replacing(
         )
 
 
+def is_unpublished(manifest: Mapping[str, Any]) -> bool:
+    """Whether a run itself wrote it, and nobody has published its results."""
+    return manifest.get("published") is False
+
+
 def _other_settings(manifest: Mapping[str, Any], now: Mapping[str, Any]) -> list[_Change]:
     config = manifest.get("config")
     then = {**(config if isinstance(config, dict) else {}), "seed": manifest.get("seed")}
     wanted = as_json(now)
-    names = [name for name in {**then, **wanted} if name != "precision"]  # that is a size
+    names = [name for name in {**then, **wanted} if name not in SIZES]
     changes = (_Change(name, then.get(name), wanted.get(name)) for name in names)
     return [change for change in changes if change.before != change.now]
 
 
-def _fewer(manifest: Mapping[str, Any], n_rep: int | Mapping[str, int] | None) -> list[_Change]:
+def fewer(manifest: Mapping[str, Any], n_rep: int | Mapping[str, int] | None) -> list[_Change]:
+    """Of a longer run, how long it was."""
     then = manifest.get("replicates_per_scenario")
     if n_rep is None or not isinstance(then, int | dict):
         return []

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 from simstudy.analysis.overview import overview
 from simstudy.analysis.result import Result
-from simstudy.claims import shown
+from simstudy.claims import (
+    AS_EXPECTED,
+    DIFFERS,
+    NO_DATA,
+    REPRODUCED,
+    TOO_FEW,
+    against_expectation,
+    shown_beside,
+)
 from simstudy.lazy.pandas import pd
+from simstudy.output.console import new_console, new_table
 from simstudy.output.folder import Published
-from simstudy.output.wording import number, precision_in_words, work_in_words
+from simstudy.output.wording import (
+    number,
+    outliers_in_words,
+    precision_in_words,
+    seen_from_here,
+    work_in_words,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-EXPECTED = {
-    ("differs", "reproduced"): " (unexpected)",
-    ("reproduced", "differs"): " (unexpected)",
-    ("differs", "differs"): " (as derived)",
-}
-MARKS = {"reproduced": "green", "differs": "red", "no data": "yellow"}
+WARNINGS_SHOWN = 5  # texts: the table has them all
+MARKS = {REPRODUCED: "green", DIFFERS: "red", TOO_FEW: "yellow", NO_DATA: "yellow"}
 
 
 def print_closing(
@@ -34,71 +45,83 @@ def print_closing(
     replay
         The command that draws the replicate of an address again; None says it in Python.
     """
-    console = _console()
+    from rich.text import Text
+
+    console = new_console()
     console.print(_found_table(result))
     if len(result.claims):
         console.print(_claims_table(result.claims))
+        absent = result.claims[result.claims["verdict"] == NO_DATA]
+        for row in absent.to_dict("records"):
+            console.print(Text(f"{row['claim']}: {row['detail']}"), soft_wrap=True)
     if result.targets:
         console.print(precision_in_words(result))
     for name, why in made.not_drawn.items():
-        console.print(f"figure {name} was not drawn: {why}")
+        console.print(f"figure {name} was not drawn: {why}", markup=False)
+    for name, why in made.tables.not_made.items():
+        console.print(f"table {name} was not made: {why}", markup=False)
+    for text in outliers_in_words(result):
+        console.print("[yellow]outliers[/]:", Text(text), soft_wrap=True)
+    for text in result.outcome.noticed:
+        console.print("[yellow]warning[/]:", Text(text), soft_wrap=True)
+    if len(result.warnings):
+        _print_warnings(console, result.warnings, result.plan.axes)
     if len(result.failures):
         _print_failures(console, result, replay or _in_python(result))
     elif result.n_failed:
-        console.print(f"[red]{result.n_failed:,} replicates failed[/]; keep=replicates tells why")
-    console.print(f"{work_in_words(result)} {_files_in_words(made)}: {made.folder}")
+        console.print(
+            f"[red]{result.n_failed:,} replicates failed[/]; an earlier version drew them"
+        )
+    where = seen_from_here(made.folder)
+    console.print(f"{work_in_words(result)} {_files_in_words(made)}: {where}", markup=False)
 
 
 def print_cost(cost: pd.DataFrame) -> None:
     """What a precision will cost, scenario by scenario and in all."""
-    table = _new_table(["scenario", "replicates", "seconds on one core", "MB"])
-    for row in cost.to_dict("records"):
-        table.add_row(row["scenario"], *_cost_cells(row["n_rep"], row["seconds"], row["bytes"]))
-    table.add_section()
-    in_all = cost[["n_rep", "seconds", "bytes"]].sum()
-    table.add_row("in all", *_cost_cells(*in_all))
-    _console().print(table)
+    from rich.markup import escape
+
+    rows = [
+        (escape(row["scenario"]), *_cost_cells(row["n_rep"], row["seconds"], row["bytes"]))
+        for row in cost.to_dict("records")
+    ]
+    in_all = _cost_cells(*cost[["n_rep", "seconds", "bytes"]].sum())
+    names = ["scenario", "replicates", "seconds on one core", "MB"]
+    table = new_table(names, [*rows, ("in all", *in_all)])
+    table.rows[-2].end_section = True
+    new_console().print(table)
 
 
 def _cost_cells(n_rep: float, seconds: float, n_bytes: float) -> tuple[str, str, str]:
     return f"{n_rep:,.0f}", f"{seconds:,.1f}", f"{n_bytes / 1e6:,.1f}"
 
 
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(highlight=False)
-
-
 def _found_table(result: Result) -> Table:
     """Each measure's range over the scenarios, its error, and its distance from theory."""
+    from rich.markup import escape
+
     names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
-    table = _new_table(names)
+    rows = []
     for row in overview(result.summary, result.measures).to_dict("records"):
         numbers = (row[name] for name in ("least", "greatest", "largest_mcse", "worst_z"))
-        table.add_row(row["measure"], str(row["rows"]), *map(number, numbers))
-    return table
+        rows.append((escape(row["measure"]), str(row["rows"]), *map(number, numbers)))
+    return new_table(names, rows)
 
 
 def _claims_table(claims: pd.DataFrame) -> Table:
-    table = _new_table(["claim", "published", "reproduced", "MCSE", "verdict"])
-    for row in claims.to_dict("records"):
-        values = (shown(row["kind"], row[name]) for name in ("published", "reproduced"))
-        expected = EXPECTED.get((row["verdict"], row["expected"]), "")
-        verdict = f"[{MARKS[row['verdict']]}]{row['verdict']}{expected}[/]"
-        table.add_row(row["claim"], *values, number(row["mcse"]), verdict)
-    return table
+    names = ["claim", "published", "reproduced", "MCSE", "verdict"]
+    return new_table(names, [_claim_cells(row) for row in claims.to_dict("records")])
 
 
-def _new_table(names: Sequence[str]) -> Table:
-    """The first column is text, the others are numbers."""
-    from rich import box
-    from rich.table import Table
+def _claim_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
+    """A claim's row; a statement holds or does not, and has no error."""
+    from rich.markup import escape
 
-    table = Table(box=box.SIMPLE_HEAD)
-    for place, name in enumerate(names):
-        table.add_column(name, justify="right" if place else "left")
-    return table
+    published, reproduced = shown_beside(row["kind"], row["published"], row["reproduced"])
+    error = "" if row["kind"] == "statement" else number(row["mcse"])
+    foreseen = against_expectation(row["verdict"], row["expected"])
+    said = f" ({foreseen})" if foreseen not in ("", AS_EXPECTED) else ""
+    verdict = f"[{MARKS[row['verdict']]}]{row['verdict']}{said}[/]"
+    return escape(row["claim"]), published, reproduced, error, verdict
 
 
 def _in_python(result: Result) -> Callable[[str], str]:
@@ -107,18 +130,38 @@ def _in_python(result: Result) -> Callable[[str], str]:
 
 
 def _print_failures(console: Console, result: Result, replay: Callable[[str], str]) -> None:
+    from rich.text import Text
+
     failures = result.failures
     first = failures.iloc[0]
     n_failed = failures["address"].nunique()
-    console.print(
-        f"[red]{n_failed:,} replicates failed[/] (failures.parquet); the first: {first['error']}"
-    )
+    said = f"[red]{n_failed:,} replicates failed[/] (failures.parquet); the first:"
+    console.print(said, Text(str(first["error"])))
+    if result.given:  # nobody here knows how to draw it
+        return
     again = f"see it happen: {replay(first['address'])}"
     console.print(again, markup=False, soft_wrap=True)  # to be copied whole, brackets and all
 
 
+def _print_warnings(console: Console, counts: pd.DataFrame, axes: Collection[str]) -> None:
+    """How many replicates warned of what, the most frequent first."""
+    from rich.text import Text
+
+    n_warned = int(counts["replicates"].sum())
+    console.print(f"[yellow]{n_warned:,} warnings[/] of replicates (warnings.parquet):")
+    for row in counts.head(WARNINGS_SHOWN).to_dict("records"):
+        where = ", ".join(f"{axis} {row[axis]}" for axis in axes if row[axis])
+        line = f"  {row['replicates']:,} in {row['scenarios']:,} scenarios: {row['warning']}"
+        console.print(Text(f"{line} ({where})" if where else line))
+    if len(counts) > WARNINGS_SHOWN:
+        console.print(f"  and {len(counts) - WARNINGS_SHOWN:,} other texts")
+
+
 def _files_in_words(made: Published) -> str:
     n_figures = sum(path.suffix == ".png" for path in made.files)
-    said = ["summary", "claims"] + [f"{n_figures} figures"] * bool(n_figures)
+    figures = f"{n_figures} figure{'s' * (n_figures > 1)}"
+    n_tables = sum(path.suffix == ".tex" for path in made.files)
+    tables = f"{n_tables} table{'s' * (n_tables > 1)}"
+    said = ["summary", "claims"] + [tables] * bool(n_tables) + [figures] * bool(n_figures)
     said += ["report"] * any(path.name == "report.html" for path in made.files)
     return ", ".join(said[:-1]) + f" and {said[-1]}"

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
+from pathlib import Path
 
-from simstudy.analysis.precision import spent
+from simstudy.analysis.precision import shortfalls, spent
 from simstudy.analysis.result import Result
+from simstudy.analysis.summary import MEASURE, factor_names
+from simstudy.lazy.pandas import pd
+from simstudy.measures import OutlierRate
+from simstudy.remote.paths import Place
 
 
 def number(value: float | None) -> str:
     """Four significant digits; a dash for what is not there."""
-    return "–" if value is None or math.isnan(value) else f"{value:.4g}"
+    return "–" if value is None or math.isnan(value) else f"{value + 0.0:.4g}"  # no zero has a sign
+
+
+def seen_from_here(folder: Place) -> str:
+    """A folder as it is found from the working directory, if it lies below that."""
+    if isinstance(folder, Path):
+        with suppress(ValueError, OSError):  # elsewhere, or there is no working directory
+            return str(folder.relative_to(Path.cwd()))
+    return str(folder)
 
 
 def size_in_words(result: Result) -> str:
@@ -18,6 +32,8 @@ def size_in_words(result: Result) -> str:
     n_scenarios = len(result.plan.scenarios)
     least, most = min(result.n_rep.values()), max(result.n_rep.values())
     each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    if n_scenarios == 1:
+        return f"{each} replicates of one scenario"
     return f"{each} replicates in each of {n_scenarios:,} scenarios"
 
 
@@ -25,8 +41,10 @@ def work_in_words(result: Result) -> str:
     """The same, with what of it was drawn by this run."""
     n_rep, outcome = sum(result.n_rep.values()), result.outcome
     drawn = outcome.n_blocks * result.plan.block_size
-    text = f"{size_in_words(result)}, {n_rep:,} in all"
-    return f"{text} ({drawn:,} drawn now, {outcome.seconds:.1f} s)."
+    in_all = f", {n_rep:,} in all" * (len(result.plan.scenarios) > 1)
+    if result.given:
+        return f"{size_in_words(result)}{in_all} (given, not drawn)."
+    return f"{size_in_words(result)}{in_all} ({drawn:,} drawn now, {outcome.seconds:.1f} s)."
 
 
 def precision_in_words(result: Result) -> str:
@@ -35,6 +53,41 @@ def precision_in_words(result: Result) -> str:
     n_short = int((~taken["reached"]).sum())
     uniform = int(taken["n_rep"].max()) * len(taken)
     text = f"precision reached in {len(taken) - n_short:,} of {len(taken):,} scenarios"
+    if result.n_pilot:
+        worst = max(shortfalls(result, result.targets).values())
+        share = f"{text}, by a pilot of {result.n_pilot:,} replicates"
+        return f"{share}; the largest error is {worst:.3g} times what was asked for"
     if n_short:
         return f"{text}; the others stopped at max_rep: raise it to go on"
     return f"{text}; the same number everywhere would have taken {uniform:,} replicates"
+
+
+def outliers_in_words(result: Result) -> list[str]:
+    """What lies far out, by each measure that looks for it; empty where nothing does."""
+    looking = [measure for measure in result.measures if isinstance(measure, OutlierRate)]
+    return [said for measure in looking for said in _of_one_column(result, measure)]
+
+
+def _of_one_column(result: Result, measure: OutlierRate) -> list[str]:
+    rows = result.summary[result.summary[MEASURE] == measure.name]
+    counts = (rows["estimate"] * rows["n_rep"]).fillna(0).round().astype(int)
+    unknown = int((rows["estimate"].isna() & (rows["n_rep"] > 0)).sum())
+    said = [_counted(result, measure, rows, counts)] * bool(counts.any())
+    if unknown:
+        said.append(
+            f"whether values of {measure.reads[0]} lie far out is not known in {unknown:,} of "
+            f"{len(rows):,} cells, where half of them or more are equal."
+        )
+    return said
+
+
+def _counted(result: Result, measure: OutlierRate, rows: pd.DataFrame, counts: pd.Series) -> str:
+    known = [*factor_names(result.plan), *result.plan.axes]
+    most = rows.iloc[int(counts.to_numpy().argmax())]
+    where = ", ".join(f"{name} {most[name]}" for name in known if most.notna()[name])
+    return (
+        f"{counts.sum():,} of {rows['n_rep'].sum():,} values of {measure.reads[0]} lie more than "
+        f"{measure.beyond:g} robust standard deviations from their median, in "
+        f"{(counts > 0).sum():,} of {len(rows):,} cells; most of them ({counts.max():,}) at "
+        f"{where}. They are in every measure."
+    )

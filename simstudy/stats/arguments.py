@@ -1,6 +1,6 @@
 """Arguments that statistics of scores and counts share: checked, and read as they are meant."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,11 @@ from simstudy.shapes import Float
 
 Numbers = float | np.ndarray
 """One number, or an array of them: such arguments broadcast."""
+ROUNDING = 1e-12
+"""Relative slack of comparisons of a binomial tail, so that equality of decimals survives rounding:
+tails that agree so far are ties."""
+Fractional = Annotated[float | np.ndarray, "need not be whole"]
+"""The same, of what counts elsewhere."""
 
 
 def check_proportion(name: str, value: ArrayLike, meaning: str) -> None:
@@ -40,6 +45,26 @@ def check_count(name: str, value: ArrayLike, *, least: int, meaning: str) -> Non
         raise DesignError(
             f"{name}={values[outside].flat[0]:g} is not a whole number of at least {least}, so "
             f"{meaning} is not defined. Give {name} >= {least}."
+        )
+
+
+def check_word(name: str, value: int) -> None:
+    """Refuse what is no word of 64 bits, as streams are told apart by."""
+    if not 0 <= value < 2**64:
+        raise DesignError(
+            f"{name} is below 0 or takes more than 64 bits, so no stream has it. Give {name} from "
+            "0 to 2**64 - 1: a word of a generator's."
+        )
+
+
+def check_size(name: str, value: ArrayLike, meaning: str, *, unit: str = "") -> None:
+    """Refuse what is not above 0 or not finite, naming the first offender; it need not be whole."""
+    values = np.atleast_1d(np.asarray(value, dtype=float))
+    bad = ~((values > 0) & np.isfinite(values))
+    if bad.any():
+        raise DesignError(
+            f"{name}={values[bad].flat[0]:g} is not positive and finite, so {meaning} is not "
+            f"defined. Give {name} > 0{unit}."
         )
 
 
@@ -75,3 +100,19 @@ def complement(proportion: ArrayLike) -> Any:
     between two, and an equality between decimals into an inequality.
     """
     return np.round(1.0 - np.asarray(proportion, dtype=float), 15)[()]
+
+
+def complement_of(name: str, proportion: float) -> float:
+    """The same of one proportion between 0 and 1; refused where nothing is left of it."""
+    rest = float(complement(proportion))
+    if not 0 < rest < 1:
+        raise DesignError(
+            f"{name}={proportion!r} is within 1e-15 of 0 or 1, where 1 - {name} is not told from "
+            f"1 or 0. Give {name} further from them."
+        )
+    return rest
+
+
+def plain(value: Any) -> Any:
+    """A number where there are no axes, the array elsewhere."""
+    return np.asarray(value)[()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from simstudy.store.files import Files, files_at
 from simstudy.store.header import TENTATIVE, Header, verified_header
 from simstudy.store.owner import NOBODY, Owner
 from simstudy.store.places import Piece, Place, highest, pieces_until, places_in
+from simstudy.store.types import below_each_other
 
 LOOKS = 5  # at files that another run gathers meanwhile, before a read gives up
 PAUSE_SECONDS = 0.05  # between two of them
@@ -71,6 +72,8 @@ class Store:
         Rows of every block: the block size, or 1 where only summaries of blocks are kept.
     owner
         Whose blocks these are; those of anyone else are left alone.
+    among
+        Names of the only files to look at; None means all that are there.
 
     Attributes
     ----------
@@ -89,6 +92,7 @@ class Store:
     place: Path | Files
     rows_per_block: int
     owner: Owner = NOBODY
+    among: Collection[str] | None = None
     damaged: list[str] = field(default_factory=list)
     others: dict[str, list[Owner]] = field(default_factory=dict, repr=False)
     places: dict[str, list[Place]] = field(default_factory=dict, repr=False)
@@ -108,22 +112,34 @@ class Store:
     def scan(self) -> None:
         """Read what is there; set aside what is damaged, under `_damaged/`."""
         self.close()
-        names = self.files.names()
-        self.headers = {name: self.headers[name] for name in names if name in self.headers}
-        self.places, self.others, self.own = {}, {}, set()
-        for name in names:
-            for place in self._checked_places(name):
-                self.places.setdefault(place.group.key, []).append(place)
+        for _ in range(LOOKS):
+            if self._saw_all():
+                break
+            time.sleep(PAUSE_SECONDS)  # another run gathers what was listed: its file is new
         for key, places in self.places.items():
             self.places[key] = highest(places, self.rows_per_block)
+
+    def _saw_all(self) -> bool:
+        """Look at what is listed; gives whether all of it was still there."""
+        names = [name for name in self.files.names() if self.among is None or name in self.among]
+        self.headers = {name: self.headers[name] for name in names if name in self.headers}
+        self.places, self.others, self.own = {}, {}, set()
+        n_gone = 0
+        for name in names:
+            try:
+                for place in self._checked_places(name):
+                    self.places.setdefault(place.group.key, []).append(place)
+            except FileNotFoundError:
+                n_gone += 1
+        return not n_gone
 
     def _checked_places(self, name: str) -> list[Place]:
         try:
             if name not in self.headers:
                 self.headers[name] = verified_header(self.files, name)
             return self._places_of_ours(name)
-        except FileNotFoundError:  # compacted by another run since it was listed
-            return []
+        except FileNotFoundError:  # which is nothing odd: another run has compacted
+            raise
         except OSError as error:  # which says nothing about what it holds
             raise StoreError(
                 f"cannot read {name} in {self.files}: {error.strerror or error}. It may hold "
@@ -232,23 +248,42 @@ class Store:
         """A scenario's first rows, in order of replicate; columns not stored are left out."""
         for _ in range(LOOKS):
             try:
-                return self._read(key, n_rows, columns)
+                pieces = self._pieces(key, n_rows)
+                tables = [self._rows_of(piece, columns) for piece in pieces]
+                return below_each_other(tables).slice(0, n_rows)
             except FileNotFoundError:  # another run has compacted: look again
                 time.sleep(PAUSE_SECONDS)
                 self.scan()
         raise keep_changing(self)
 
-    def _read(self, key: str, n_rows: int, columns: Sequence[str] | None) -> pa.Table:
+    def read_in_parts(
+        self, key: str, n_rows: int, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.Table]:
+        """The same rows, some whole blocks at a time, of which each fits into memory."""
+        first, n_blocks = 0, -(-n_rows // self.rows_per_block)
+        for _ in range(LOOKS):
+            try:
+                for piece in self._pieces(key, n_rows, first):
+                    yield self._rows_of(piece, columns)
+                    first = piece.place.group.first + piece.end
+            except FileNotFoundError:
+                time.sleep(PAUSE_SECONDS)
+                self.scan()
+            if first >= n_blocks:
+                return
+        raise keep_changing(self)
+
+    def _pieces(self, key: str, n_rows: int, first: int = 0) -> list[Piece]:
+        """Where the blocks of a scenario's first rows lie, from some block on."""
         n_blocks = -(-n_rows // self.rows_per_block)
-        pieces = list(pieces_until(self.places.get(key, []), n_blocks))
-        at = pieces[-1].place.group.first + pieces[-1].end if pieces else 0
+        pieces = list(pieces_until(self.places.get(key, []), n_blocks, first))
+        at = pieces[-1].place.group.first + pieces[-1].end if pieces else first
         if at < n_blocks:
             raise StoreError(f"block {at} of scenario {key} is not in {self.files}.")
-        tables = [
-            self.cut(self.row_group(piece.place.file, piece.place.row_group, columns), piece)
-            for piece in pieces
-        ]
-        return pa.concat_tables(tables, promote_options="permissive").slice(0, n_rows)
+        return pieces
+
+    def _rows_of(self, piece: Piece, columns: Sequence[str] | None) -> pa.Table:
+        return self.cut(self.row_group(piece.place.file, piece.place.row_group, columns), piece)
 
     def opened(self, name: str) -> RowGroups:
         """A file; it stays open until another is asked for, since opening takes in all it says."""

@@ -12,6 +12,7 @@ from simstudy.measures import impute_worst
 from simstudy.plan import Plan
 from simstudy.store.layout import (
     CELL_ERROR,
+    CONVERGED,
     ERROR,
     RESERVED,
     Block,
@@ -19,8 +20,6 @@ from simstudy.store.layout import (
     has_text,
     void_cells,
 )
-
-CONVERGED = "converged"  # a column that the engine makes: 1, or NaN where a cell failed
 
 
 # ---------------------------------------------------------------- from the store
@@ -61,7 +60,7 @@ def _read_back(
     if name in table.column_names:
         return _of_stored(plan, table.column(name), is_vector=name in plan.vectors)
     if _nothing_came_back(table):
-        return np.full(len(table), np.nan)
+        return np.full((len(table), *plan.shape), np.nan)
     raise StudyError(
         f"a measure reads column {name!r}, which simulate did not return; "
         + nearest(name, simulated_columns(known() if known else table.column_names))
@@ -173,7 +172,8 @@ def has_nulls(table: pa.Table) -> bool:
 # ---------------------------------------------------------------- what went wrong
 def errors_in(table: pa.Table) -> bool:
     """Whether any row of a table with errors tells of one."""
-    return any(_has_any(table.column(n)) for n in (ERROR, CELL_ERROR) if n in table.column_names)
+    names = (ERROR, CELL_ERROR, f"{ERROR}.text")
+    return any(_has_any(table.column(name)) for name in names if name in table.column_names)
 
 
 def _has_any(column: pa.ChunkedArray) -> bool:

@@ -1,62 +1,89 @@
-"""Many small files to one, and nothing lost on the way.
+"""Many small files to few, and nothing lost on the way.
 
-A source is deleted only after everything in it stands, synced, in the new file; so any number of
+A source is deleted only after everything in it stands, synced, in a new file; so any number of
 runs may compact at once, and a crash leaves duplicates, never a gap.
 """
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-from simstudy.store.blocks import Store
-from simstudy.store.header import Group, metadata_for
-from simstudy.store.places import Piece, Place
-from simstudy.store.write import in_one_piece, joint_schema, rows_together, write_tables
+from simstudy.store.blocks import RowGroups, Store
+from simstudy.store.header import metadata_for
+from simstudy.store.places import Place
+from simstudy.store.turns import turn_at
+from simstudy.store.volumes import Chunk, Volume, chunk_length, one_volume, volumes
+from simstudy.store.write import in_one_piece, joint_schema, write_tables
+from simstudy.whole_files import ABANDONED_SECONDS
 
-ROWS_PER_GROUP = 1 << 17  # of one value, in a compacted row group: fast to read, small in memory
-BYTES_AT_HAND = 100_000_000  # of shared row groups kept in memory during a compaction
-LEAVE_ALONE_BYTES = 1 << 30  # a compacted file of this size is not rewritten
-STALE_SECONDS = 86_400.0  # a temporary file of this age has no writer left
-
-
-class _Chunk(NamedTuple):
-    """A group as it will be written, and the pieces that it is made of."""
-
-    group: Group
-    pieces: list[Piece]
+BYTES_AT_HAND = 100_000_000  # of row groups that several chunks share, kept while files are made
+OPEN_AT_ONCE = 256  # files, by all threads together
+SMALL_BYTES = 1 << 26  # a file that is larger is not rewritten while a run goes on
 
 
-def compact(store: Store, *, recent_only: bool = False) -> None:
-    """Gather all blocks into one file, scenario by scenario; delete the files it replaces.
+def compact(store: Store, *, n_threads: int = 1) -> None:
+    """Lay all blocks out in files that depend on nothing but the blocks; delete what they replace.
+
+    Files that are already as they are to be stay.
 
     Parameters
     ----------
-    recent_only
-        Leave alone what is larger than all smaller files together: over a long run every
-        block is then rewritten a number of times that grows as the logarithm of their number.
+    n_threads
+        Files that are made at once; which has no part in what they hold.
     """
+    with turn_at(store.files, alone=True, wait=True):
+        _lay_out(store, n_threads)
+
+
+def _lay_out(store: Store, n_threads: int) -> None:
     store.scan()
-    sources = _sources(store.sizes(), recent_only=recent_only)
-    if len(sources) < 2 and (recent_only or _is_compact(store, sources)):
+    sources = set(store.sizes())
+    if not sources & store.files_in_use:
         return
-    try:
-        target = _merge(store, sources)
-    except FileNotFoundError:  # another run is compacting the same files
+    common = _Common.of(store, sources)
+    there: set[str] = set()
+    lacking: list[Volume] = []
+    for volume in volumes(store.places, sources, common.step):
+        name = common.stands(volume, sources)
+        there.update([name] if name else [])
+        lacking += [] if name else [volume]
+    _replace(common, sources - there, lacking, n_threads)
+
+
+def gather(store: Store, *, wait: bool = False) -> int:
+    """Make one file of a store's small ones, while a run goes on; gives how many are small then.
+
+    Left alone is what is larger than all smaller files together: over a long run every block is
+    then rewritten a number of times that grows as the logarithm of their number.
+
+    Parameters
+    ----------
+    store
+        Of files that nobody but this run, or one that draws the same, has written.
+    wait
+        Whether to wait while somebody lays the whole folder out; else nothing is done then.
+    """
+    with turn_at(store.files, alone=False, wait=wait) as is_ours:
         store.scan()
+        sizes = {name: size for name, size in store.sizes().items() if size < SMALL_BYTES}
+        sources = _recent(sizes)
+        if not is_ours or len(sources) < 2:
+            return len(sizes)
+        _make_one(store, sources)
+    return len(sizes) - len(sources) + 1
+
+
+def _make_one(store: Store, sources: set[str]) -> None:
+    """Gather what the sources hold in one file; that may be nothing, where others hold it too."""
+    if not sources & store.files_in_use:
         return
-    store.close()  # some systems keep a file that is open
-    for name in sources - {target}:
-        store.files.delete(name)
-    store.files.forget_unfinished(STALE_SECONDS)
-    store.scan()
-
-
-def _sources(sizes: Mapping[str, int], *, recent_only: bool) -> set[str]:
-    chosen = _recent(sizes) if recent_only else set(sizes)
-    return {name for name in chosen if sizes[name] < LEAVE_ALONE_BYTES}
+    common = _Common.of(store, sources)
+    volume = one_volume(store.places, sources, common.step)
+    _replace(common, sources, [volume] if volume else [], 1)
 
 
 def _recent(sizes: Mapping[str, int]) -> set[str]:
@@ -67,107 +94,125 @@ def _recent(sizes: Mapping[str, int]) -> set[str]:
     return set(names[: last + 1])
 
 
-def _is_compact(store: Store, sources: set[str]) -> bool:
-    """Whether a lone file has its groups as a compaction would lay them out."""
-    made = [chunk.group for chunk in _chunks(store, sources)]
-    return all(made == store.headers[name].groups for name in sources)
+def _replace(common: "_Common", sources: set[str], made: Sequence[Volume], n_threads: int) -> None:
+    """Write files, and then delete their sources."""
+    if not sources:
+        return
+    store, n_threads = common.store, max(1, min(n_threads, len(made)))
+    store.close()  # some systems keep a file that is open
+    try:
+        with ThreadPoolExecutor(n_threads) as threads:
+            targets = set(threads.map(lambda volume: _write(common, volume, n_threads), made))
+    except FileNotFoundError:  # another run is compacting the same files
+        store.scan()
+        return
+    for name in sources - targets:
+        store.files.delete(name)
+    store.files.forget_unfinished(ABANDONED_SECONDS)
+    store.among = None if store.among is None else {*store.among, *targets}
+    store.scan()
 
 
-def _merge(store: Store, sources: set[str]) -> str | None:
-    """The file that replaces the sources; None where other files hold all that they do."""
-    chunks = list(_chunks(store, sources))
-    if not chunks:
-        return None
-    files = sorted({piece.place.file for chunk in chunks for piece in chunk.pieces})
-    headers = [store.headers[path] for path in files]
-    said = metadata_for(
-        [chunk.group for chunk in chunks],
-        store.owner,
-        rank=max(header.rank for header in headers),
-        width=max(header.width for header in headers),
-    )
-    schema = joint_schema(header.schema for header in headers).with_metadata(said)
-    read = _Reader(store)
-    return write_tables(store.files, schema, (_gathered(store, c, read) for c in chunks))
+@dataclass(frozen=True)
+class _Common:
+    """What the files of a compaction have in common, whatever each of them holds.
+
+    Parameters
+    ----------
+    schema
+        All columns of any of their sources.
+    width
+        The most values that a row of any source has in a column.
+    """
+
+    store: Store
+    schema: pa.Schema
+    rank: int
+    width: int
+
+    @classmethod
+    def of(cls, store: Store, sources: Collection[str]) -> "_Common":
+        """Of the sources that hold any block."""
+        headers = [store.headers[name] for name in store.files_in_use.intersection(sources)]
+        distinct = {header.schema: None for header in headers}
+        return cls(
+            store,
+            joint_schema(distinct),
+            rank=max(header.rank for header in headers),
+            width=max(header.width for header in headers),
+        )
+
+    @property
+    def step(self) -> int:
+        """Blocks of a chunk."""
+        return chunk_length(self.width, self.store.rows_per_block)
+
+    def stands(self, volume: Volume, sources: Collection[str]) -> str | None:
+        """The name of a source that is just what a file with these chunks would be."""
+        name = volume[0].pieces[0].place.file
+        header = self.store.headers[name]
+        is_alike = (header.rank, header.width) == (self.rank, self.width)
+        as_planned = header.groups == [chunk.group for chunk in volume]
+        is_final = is_alike and as_planned and header.schema.equals(self.schema)
+        return name if is_final and name in sources else None
 
 
-def _gathered(store: Store, chunk: _Chunk, read: "_Reader") -> pa.Table:
+def _write(common: _Common, volume: Volume, n_threads: int) -> str:
+    groups = [chunk.group for chunk in volume]
+    said = metadata_for(groups, common.store.owner, common.rank, common.width)
+    read = _Reader(common.store, n_threads)
+    try:
+        tables = (_gathered(chunk, read) for chunk in volume)
+        return write_tables(common.store.files, common.schema.with_metadata(said), tables)
+    finally:
+        read.close()
+
+
+def _gathered(chunk: Chunk, read: "_Reader") -> pa.Table:
     """The blocks of a chunk."""
-    return in_one_piece([store.cut(read(piece.place), piece) for piece in chunk.pieces])
+    return in_one_piece([read.store.cut(read(piece.place), piece) for piece in chunk.pieces])
 
 
 class _Reader:
-    """Row groups of a store; those that several groups share are remembered for a while."""
+    """Row groups of a store, for one thread; those read last are remembered, and files kept open.
 
-    def __init__(self, store: Store) -> None:
+    Parameters
+    ----------
+    n_threads
+        That share what memory and open files there are.
+    """
+
+    def __init__(self, store: Store, n_threads: int) -> None:
         self.store = store
+        self.most_bytes, self.most_open = BYTES_AT_HAND // n_threads, OPEN_AT_ONCE // n_threads
         self.tables: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
+        self.files: OrderedDict[str, RowGroups] = OrderedDict()
         self.n_bytes = 0
 
     def __call__(self, place: Place) -> pa.Table:
         at = place.file, place.row_group
-        if not self._is_shared(place):
-            return self.store.row_group(*at)
         if at in self.tables:
             self.tables.move_to_end(at)
         else:
-            self._remember(at, self.store.row_group(*at))
+            self._remember(at, self._opened(place.file).read(place.row_group, None))
         return self.tables[at]
 
-    def _is_shared(self, place: Place) -> bool:
-        width = self.store.headers[place.file].width
-        return place.group.n * self.store.rows_per_block < rows_together(width)
+    def close(self) -> None:
+        """Nothing more is read."""
+        while self.files:
+            self.files.popitem()[1].close()
+
+    def _opened(self, name: str) -> RowGroups:
+        if name not in self.files:
+            if len(self.files) >= self.most_open:
+                self.files.popitem(last=False)[1].close()
+            self.files[name] = RowGroups.of(self.store.files, name, self.store.headers.get(name))
+        self.files.move_to_end(name)
+        return self.files[name]
 
     def _remember(self, at: tuple[str, int], table: pa.Table) -> None:
         self.tables[at] = table
         self.n_bytes += table.nbytes
-        while self.n_bytes > BYTES_AT_HAND and len(self.tables) > 1:
+        while self.n_bytes > self.most_bytes and len(self.tables) > 1:
             _, oldest = self.tables.popitem(last=False)
             self.n_bytes -= oldest.nbytes
-
-
-# ---------------------------------------------------------------- the new layout
-def _chunks(store: Store, sources: set[str]) -> Iterator[_Chunk]:
-    """New groups, aligned so that they do not depend on the files they come from."""
-    width = max((store.headers[path].width for path in sources), default=1)
-    step = max(1, ROWS_PER_GROUP // width // store.rows_per_block)
-    for key in sorted(store.places):
-        blocks = list(_each_block(store.places[key], sources))
-        for start, end in itertools.pairwise(_cuts([block for _, block in blocks], step)):
-            yield _chunk(key, blocks[start:end])
-
-
-def _cuts(blocks: list[int], step: int) -> list[int]:
-    """Where chunks begin in a list of blocks, and its end: at gaps, and at multiples of a step."""
-    begins = [
-        at
-        for at, block in enumerate(blocks)
-        if at == 0 or block % step == 0 or block != blocks[at - 1] + 1
-    ]
-    return [*begins, len(blocks)]
-
-
-def _chunk(key: str, blocks: list[tuple[Place, int]]) -> _Chunk:
-    pieces: list[Piece] = []
-    for place, block in blocks:
-        _extend(pieces, place, block - place.group.first)
-    return _Chunk(Group(key, blocks[0][1], len(blocks)), pieces)
-
-
-def _extend(pieces: list[Piece], place: Place, offset: int) -> None:
-    """Add one block to some pieces, growing the last where it goes on."""
-    last = pieces[-1] if pieces else None
-    if last and last.place is place and last.end == offset:
-        pieces[-1] = last._replace(end=offset + 1)
-    else:
-        pieces.append(Piece(place, offset, offset + 1))
-
-
-def _each_block(places: list[Place], sources: set[str]) -> Iterator[tuple[Place, int]]:
-    """Blocks that lie in the sources, each once; what another file holds before is left there."""
-    done = -1
-    for place in places:
-        start, end = max(place.group.first, done + 1), place.group.end
-        if place.file in sources:
-            yield from ((place, block) for block in range(start, end))
-        done = max(done, end - 1)

@@ -7,11 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from simstudy.errors import DiskFullError, StoreError
+from simstudy.remote.paths import RemotePath
+from simstudy.temporary import lacks_temporary_folder, no_temporary_folder
 
 
 @contextlib.contextmanager
 def trouble_in_words(place: object) -> Iterator[None]:
-    """Within it, a disk that is full or must not be written is refused in one line."""
+    """Within it, a disk that is full, must not be written or has gone is refused in one line.
+
+    Parameters
+    ----------
+    place
+        What is written to: as text it is a folder's path, or a place beyond this machine.
+    """
     try:
         yield
     except OSError as error:
@@ -19,28 +27,56 @@ def trouble_in_words(place: object) -> Iterator[None]:
 
 
 def _in_words(error: OSError, place: object) -> Exception:
+    if lacks_temporary_folder(error):
+        return no_temporary_folder(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFullError(
             f"the disk that holds {place} is full. Every finished block is kept; free some space "
             "and run the same command again to go on."
         )
+    if error.errno == errno.EFBIG:
+        return StoreError(
+            f"cannot write to {place}: a file would be larger than this process or that disk "
+            "allows. Every finished block is kept; raise the limit (ulimit -f unlimited) and run "
+            "the same command again to go on."
+        )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return StoreError(f"cannot write to {place}: {error.strerror}. Choose another out=...")
+    if isinstance(error, FileNotFoundError) and _has_gone(str(place)):
+        return StoreError(
+            f"{place} has gone while this run wrote to it: it was deleted or moved. Put it back, "
+            "or run the same command again to draw it anew."
+        )
     return error
 
 
+def _has_gone(place: str) -> bool:
+    """Whether a folder is not there; a place beyond this machine has a URL."""
+    return "://" not in place and not Path(place).is_dir()
+
+
 @contextlib.contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Within it, no other process that asks for the same is at work in a folder."""
+def alone_in(folder: Path | RemotePath) -> Iterator[None]:
+    """Within it, no other process that asks for the same is at work in a folder.
+
+    Where nothing can be locked (a store beyond this machine, some file systems, Windows) two may
+    be: then the manifest that is written last has hashes that tell of a mixture.
+    """
+    handle = None if isinstance(folder, RemotePath) else _locked(folder)
     try:
-        import fcntl
-    except ImportError:  # not on Windows: the manifest's hashes still tell of a mixture
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
+
+
+def _locked(folder: Path) -> int | None:
+    """A folder opened and locked, for as long as it is open; None where there are no locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    with contextlib.suppress(OSError):  # a file system without locks
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    return handle

@@ -1,7 +1,6 @@
 """Where files of blocks lie: a folder, or anything else that keeps whole files by name."""
 
 import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import BufferedRandom
@@ -10,17 +9,18 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from simstudy.whole_files import BEING_WRITTEN, write_whole
-
-DAMAGED = "_damaged"  # folder of what was set aside
-DERIVED = "derived"  # folder of what was made of the blocks
+from simstudy.errors import StoreError
+from simstudy.remote.paths import RemotePath, place_of
+from simstudy.store.naming import DAMAGED, ENDING, OTHER_BYTES, is_named_by_content
+from simstudy.store.objects import Objects
+from simstudy.whole_files import forget_unfinished, write_whole
 
 
 class Files(Protocol):
     """Files of blocks, each there whole or not at all, found by name.
 
-    A store asks for no more than this, so that an object store can take a folder's place. What is
-    sent to workers holds one, which must therefore be picklable.
+    A store asks for no more than this: a folder, or what is reached by URL. What is sent to workers
+    holds one, which must therefore be picklable.
     """
 
     def __str__(self) -> str:
@@ -31,6 +31,15 @@ class Files(Protocol):
 
     def open(self, name: str) -> pa.NativeFile:
         """A file to read; FileNotFoundError where it has gone."""
+
+    def open_checked(self, name: str) -> pa.NativeFile:
+        """A file to learn what it says of itself; a StoreError where its bytes are not its name's.
+
+        Where reading costs a network's time, `open` may find out instead.
+        """
+
+    def open_end(self, name: str) -> pa.NativeFile:
+        """A file to learn what it says of itself, damaged or not."""
 
     def size(self, name: str) -> int:
         """Its bytes; FileNotFoundError where it has gone."""
@@ -51,7 +60,7 @@ class Files(Protocol):
         """Put a file where `names` does not see it, if it is still there."""
 
     def forget_unfinished(self, older_than: float) -> None:
-        """Take away what was begun so many seconds ago and never finished."""
+        """Take away what was begun and never finished: so many seconds ago, or by the dead."""
 
     def below(self, *names: str) -> "Files":
         """Other files, which belong to these and are found by names."""
@@ -74,10 +83,21 @@ class Folder:
         return str(self.path)
 
     def names(self) -> list[str]:
-        return sorted(path.name for path in self.path.glob("*.parquet"))
+        return sorted(path.name for path in self.path.glob(f"*{ENDING}"))
 
     def open(self, name: str) -> pa.NativeFile:
         return pa.OSFile(str(self.path / name), "rb")
+
+    def open_end(self, name: str) -> pa.NativeFile:
+        return self.open(name)
+
+    def open_checked(self, name: str) -> pa.NativeFile:
+        file = self.open(name)
+        if not is_named_by_content(file, name):
+            file.close()
+            raise StoreError(OTHER_BYTES)
+        file.seek(0)
+        return file
 
     def size(self, name: str) -> int:
         return (self.path / name).stat().st_size
@@ -100,17 +120,19 @@ class Folder:
         return Folder(self.path.joinpath(*names))
 
     def forget_unfinished(self, older_than: float) -> None:
-        for path in self.path.glob(f"{BEING_WRITTEN}*"):
-            try:
-                if time.time() - path.stat().st_mtime > older_than:
-                    path.unlink()
-            except FileNotFoundError:
-                continue
+        forget_unfinished(self.path, older_than)
 
 
-def files_at(place: Any) -> Files:
-    """The files of a folder that is named by its path, or those that are given."""
-    if isinstance(place, str | os.PathLike):
-        return Folder(Path(place))
-    files: Files = place
-    return files
+def files_at(place: Any, *, at_once: bool = True) -> Files:
+    """The files of a place that is named by its path or URL, or those that are given.
+
+    Parameters
+    ----------
+    at_once
+        Whether files beyond this machine are checked as they are found, or as they are read.
+    """
+    if not isinstance(place, str | os.PathLike | RemotePath):
+        files: Files = place
+        return files
+    named = place_of(place)
+    return Objects(named, at_once) if isinstance(named, RemotePath) else Folder(named)

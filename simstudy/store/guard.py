@@ -1,10 +1,10 @@
 """Whose results a folder holds: refused where they are another's."""
 
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 from simstudy.errors import StoreError, first_few
 from simstudy.plan import Plan, method_of, scenario_behind
+from simstudy.remote.paths import Place
 from simstudy.store.blocks import Store
 from simstudy.store.manifest import MANIFEST
 from simstudy.whole_files import read_json
@@ -12,7 +12,7 @@ from simstudy.whole_files import read_json
 WAYS_ON = "Keep both with another out=..., or start over with restart=true."
 
 
-def refuse_foreign(study: str, folder: Path) -> None:
+def refuse_foreign(study: str, folder: Place) -> None:
     """Refuse a folder whose manifest names another study, or that is no folder."""
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder} is a file, not a folder for results. Choose another out=...")
@@ -25,7 +25,7 @@ def refuse_foreign(study: str, folder: Path) -> None:
 
 
 def refuse_other_blocks(
-    plan: Plan, folder: Path, store: Store, redraw: Collection[str] = ()
+    plan: Plan, folder: Place, store: Store, redraw: Collection[str] = ()
 ) -> None:
     """Refuse to go on where a scenario has blocks of other owners and none of this one.
 
@@ -69,7 +69,7 @@ def _others_stand(plan: Plan, store: Store, key: str) -> bool:
     return any(store.n_blocks(other) for other in beside)
 
 
-def _method_changed(folder: Path, method: str, least: Sequence[str]) -> StoreError:
+def _method_changed(folder: Place, method: str, least: Sequence[str]) -> StoreError:
     return StoreError(
         f"method {method} changed: {first_few(least)}. Its replicates in {folder} "
         "cannot be mixed with new ones; those of other methods are as they were. Draw it alone "

@@ -1,17 +1,14 @@
 """What a file of blocks says of itself: which blocks, whose, and what they outrank."""
 
-import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from io import BufferedRandom
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simstudy.errors import StoreError
 from simstudy.store.files import Files
 from simstudy.store.owner import Owner
 
@@ -19,7 +16,6 @@ GROUPS_KEY = b"simstudy.groups"
 OWNER_KEY = b"simstudy.owner"
 RANK_KEY = b"simstudy.rank"
 WIDTH_KEY = b"simstudy.width"
-READ_AT_ONCE = 1 << 20  # bytes
 TENTATIVE = -1  # rank of blocks that failed by the machine's fault: kept until they are drawn
 
 
@@ -34,6 +30,18 @@ class Group(NamedTuple):
     def end(self) -> int:
         """The block after the last."""
         return self.first + self.n
+
+
+def joined_groups(blocks: Iterable[tuple[str, int]]) -> list[Group]:
+    """Keys and numbers of blocks, in order, as groups of those that follow each other."""
+    groups: list[Group] = []
+    for key, number in blocks:
+        last = groups[-1] if groups else None
+        if last and (last.key, last.end) == (key, number):
+            groups[-1] = Group(key, last.first, last.n + 1)
+        else:
+            groups.append(Group(key, number, 1))
+    return groups
 
 
 @dataclass(frozen=True)
@@ -85,15 +93,6 @@ def metadata_for(groups: Sequence[Group], owner: Owner, rank: int, width: int) -
     return {GROUPS_KEY: listed, OWNER_KEY: whose, RANK_KEY: str(rank), WIDTH_KEY: str(width)}
 
 
-def name_by_content(file: BufferedRandom | pa.NativeFile) -> str:
-    """The hash of a file's bytes, without an ending: 32 hexadecimal digits."""
-    file.seek(0)
-    whole = hashlib.sha256()
-    while piece := file.read(READ_AT_ONCE):
-        whole.update(piece)
-    return whole.hexdigest()[:32]
-
-
 def verified_header(files: Files, name: str) -> Header:
     """What a file says, whose bytes are the ones that were written.
 
@@ -102,10 +101,7 @@ def verified_header(files: Files, name: str) -> Header:
     StoreError
         Where its name is not that of its bytes.
     """
-    with files.open(name) as file:
-        if f"{name_by_content(file)}.parquet" != name:
-            raise StoreError("its bytes are not the ones that were written")
-        file.seek(0)
+    with files.open_checked(name) as file:
         parquet = pq.read_metadata(file)
     said = parquet.metadata or {}
     return Header(parquet, _owner_said(said), int(said.get(RANK_KEY, b"0")))
@@ -114,7 +110,7 @@ def verified_header(files: Files, name: str) -> Header:
 def owner_in(files: Files, name: str) -> Owner:
     """Whose blocks a file holds, as it says; of a damaged file, nobody known."""
     try:
-        with files.open(name) as file:
+        with files.open_end(name) as file:
             return _owner_said(pq.read_metadata(file).metadata or {})
     except (OSError, ValueError, pa.ArrowException):
         return Owner.read("")

@@ -6,6 +6,7 @@ columns as one with four. A vector is a list of the length that its scenario say
 list of such lists.
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +18,13 @@ import pyarrow as pa
 from simstudy.design import Scenario
 from simstudy.measures import MomentMeasure
 from simstudy.plan import Plan
+from simstudy.store.types import below_each_other
 
 ERROR = "error"  # of a whole replicate
 CELL_ERROR = "error_in_cell"  # of its cells, as a list
 SCENARIO, REP = "scenario", "rep"  # whose row it is, and which
+WARNING = "warning"  # what a method that did return warned of, be it only NaN: this says why
+CONVERGED = "converged"  # a column that the engine makes: 1, or NaN where a cell failed
 RESERVED = (SCENARIO, REP, CELL_ERROR)
 
 
@@ -68,25 +72,39 @@ class KeepReplicates:
         return plan.block_size
 
     def __call__(self, plan: Plan, blocks: Sequence[Block]) -> pa.Table:
-        tables = [_rows_of_block(plan, block) for block in blocks]
-        return pa.concat_tables(tables, promote_options="permissive")
+        tables = [_rows(plan, list(run)) for _, run in itertools.groupby(blocks, key=_likeness)]
+        return below_each_other(tables)
 
 
-def _rows_of_block(plan: Plan, block: Block) -> pa.Table:
-    size = plan.block_size
-    rep = np.arange(block.number * size, (block.number + 1) * size, dtype=np.int64)
-    key = pa.repeat(pa.scalar(block.key), size)
-    arrays: dict[str, Any] = {"scenario": key, "rep": rep}
-    failed = failed_cells(block.columns)
-    for name, array in block.columns.items():
-        full = np.broadcast_to(array, (size, *array.shape[1:]))
+def _likeness(block: Block) -> tuple[Any, ...]:
+    """What blocks share that can be made rows of together; one with failures is alone."""
+    alone = block.number if ERROR in block.columns else -1
+    columns = ((name, c.dtype, c.shape[1:], c.ndim) for name, c in block.columns.items())
+    return block.key, alone, *columns
+
+
+def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
+    """The rows of blocks of one scenario, with columns of the same types and shapes."""
+    size, columns = plan.block_size, blocks[0].columns
+    first = np.array([block.number for block in blocks], dtype=np.int64) * size
+    rep = np.add.outer(first, np.arange(size, dtype=np.int64)).ravel()
+    arrays: dict[str, Any] = {SCENARIO: pa.repeat(pa.scalar(blocks[0].key), len(rep)), REP: rep}
+    failed = failed_cells(columns)
+    for name in columns:
+        full = _values_of_blocks([block.columns[name] for block in blocks], size)
         if name == ERROR:
             arrays[ERROR if full.ndim == 1 else CELL_ERROR] = stored_column(full)
             continue
         n_inner = int(name in plan.vectors)
-        void = void_cells(full, failed, n_inner=n_inner)
+        void = void_cells(full, failed, n_inner=n_inner) if name != WARNING else None
         arrays[name] = stored_column(full, void, n_inner=n_inner)
     return pa.table(arrays)
+
+
+def _values_of_blocks(columns: Sequence[np.ndarray], size: int) -> np.ndarray:
+    """A column of several blocks; one value, or one for all replicates, is said of each."""
+    full = [np.broadcast_to(column, (size, *column.shape[1:])) for column in columns]
+    return full[0] if len(full) == 1 else np.concatenate(full)
 
 
 def stored_column(

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from simstudy.remote.paths import Place
 from simstudy.whole_files import read_json, write_json
 
 MANIFEST = "manifest.json"
@@ -17,7 +18,7 @@ def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
     return {name: names[name] for name in inside}
 
 
-def mark_outdated(folder: Path) -> None:
+def mark_outdated(folder: Place) -> None:
     """Have outputs made again, whatever stops the run: what they were made from is changing."""
     manifest = read_json(folder / MANIFEST)
     if manifest is not None:

@@ -3,7 +3,7 @@
 A million replicates then cost as much disk as a thousand.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -13,9 +13,10 @@ import pyarrow as pa
 from simstudy.errors import StudyError
 from simstudy.lazy.pyarrow import pc
 from simstudy.measures import Measure, MomentMeasure, Moments
-from simstudy.plan import Plan
+from simstudy.plan import Plan, number_factors
 from simstudy.store.columns import imputed, with_failures_missing
 from simstudy.store.layout import ERROR, Block
+from simstudy.store.texts import texts_of_block
 
 N_FAILED = "n_failed"  # ends the name of a stored column that counts failures
 
@@ -40,17 +41,20 @@ class KeepMoments:
         return 1
 
     def __call__(self, plan: Plan, blocks: Sequence[Block]) -> pa.Table:
-        rows = [self._row(plan, block) for block in blocks]
-        lists = {name: _lists([row[name] for row in rows]) for name in rows[0]}
+        rows = [self._row(plan, block) | texts_of_block(block) for block in blocks]
+        names = dict.fromkeys(name for row in rows for name in row)
+        lists = {name: _lists([row.get(name) for row in rows]) for name in names}
         keys = [block.key for block in blocks]
         return pa.table({"scenario": keys, "rep": [block.number for block in blocks], **lists})
 
     def _row(self, plan: Plan, block: Block) -> dict[str, np.ndarray]:
         came_back = with_failures_missing(block, plan.vectors)
-        columns = dict(imputed(came_back or self._nothing(block), self.worst))
+        given = {name: np.asarray(value) for name, value in number_factors(block.scenario).items()}
+        known = {**given, **came_back} if came_back else self._nothing(block)
+        columns = dict(imputed(known, self.worst))
         row: dict[str, np.ndarray] = {}
         for measure in self.measures:
-            moments = measure.moments(columns)
+            moments = measure.moments(_with_replicates(columns, measure.reads, plan.block_size))
             row |= _moments_row(measure.name, moments if came_back else moments._replace(centre=()))
         return row
 
@@ -58,6 +62,15 @@ class KeepMoments:
         """Columns of a block that failed as a whole: NaN, in every cell."""
         names = dict.fromkeys(name for measure in self.measures for name in measure.reads)
         return dict.fromkeys(names, np.full(len(block.columns[ERROR]), np.nan))
+
+
+def _with_replicates(
+    columns: Mapping[str, np.ndarray], names: Sequence[str], n_rep: int
+) -> Mapping[str, np.ndarray]:
+    """Constants, where a measure reads nothing else, as what each replicate has."""
+    if any(np.ndim(columns.get(name, 0.0)) for name in names):
+        return columns
+    return {**columns, **{n: np.broadcast_to(columns[n], n_rep) for n in names if n in columns}}
 
 
 def streamable(measures: Sequence[Measure]) -> tuple[MomentMeasure, ...]:
@@ -88,10 +101,18 @@ def shape_column(name: str) -> str:
     return f"{name}.shape"
 
 
-def _lists(rows: Sequence[np.ndarray]) -> pa.Array:
-    """A column with one list for each row."""
-    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int32)
-    return pa.ListArray.from_arrays(offsets, np.concatenate(rows))
+def moment_columns(name: str) -> list[str]:
+    """The stored columns with a measure's moments."""
+    return [*(f"{name}.{part}" for part in Moments._fields), shape_column(name)]
+
+
+def _lists(rows: Sequence[np.ndarray | None]) -> pa.Array:
+    """A column with one list for each row; null where a row has none."""
+    there = [row for row in rows if row is not None]
+    lengths = [0 if row is None else len(row) for row in rows]
+    offsets = np.cumsum([0, *lengths], dtype=np.int32)
+    mask = pa.array([row is None for row in rows]) if len(there) < len(rows) else None
+    return pa.ListArray.from_arrays(offsets, pa.array(np.concatenate(there)), mask=mask)
 
 
 # ---------------------------------------------------------------- reading
@@ -163,15 +184,6 @@ def spread_over(moments: Moments, cells: tuple[int, ...]) -> Moments:
         return np.asarray(np.multiply.outer(part, np.ones(cells, np.asarray(part).dtype)))
 
     return Moments(wide(n), wide(n_failed), wide(mean), wide(comoment), centre)
-
-
-def cells_known(name: str, tables: Iterable[pa.Table]) -> tuple[int, ...]:
-    """The cells of a measure in the first table that knows them: one that only failed does not."""
-    for table in tables:
-        _, *cells = _longest(table.column(shape_column(name)))
-        if cells:
-            return tuple(cells)
-    return ()
 
 
 def _longest(column: pa.ChunkedArray) -> list[int]:

@@ -79,9 +79,9 @@ def _from_the_top(place: Place) -> int:
     return -place.rank
 
 
-def pieces_until(places: list[Place], n_blocks: int) -> Iterator[Piece]:
-    """A scenario's first blocks, each once and in order, as far as there is no gap."""
-    at = 0
+def pieces_until(places: list[Place], n_blocks: int, first: int = 0) -> Iterator[Piece]:
+    """A scenario's blocks from some block on, each once and in order, until there is a gap."""
+    at = first
     for place in places:
         end = min(place.group.end, n_blocks)
         if place.group.first <= at < end:

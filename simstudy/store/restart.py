@@ -1,20 +1,21 @@
 """A study's folder emptied of what the study made."""
 
-from pathlib import Path
-
 from simstudy.errors import StoreError
-from simstudy.store.files import DAMAGED, DERIVED, Folder
+from simstudy.remote.paths import Place
+from simstudy.store.files import files_at
 from simstudy.store.header import owner_in
 from simstudy.store.layout import KeepReplicates
 from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.store.moments import KeepMoments
+from simstudy.store.naming import DAMAGED, DERIVED, ENDING
 from simstudy.store.owner import UNKNOWN
+from simstudy.store.remarks import files_of
 from simstudy.whole_files import read_json
 
 KINDS = (KeepReplicates.folder, KeepMoments.folder)
 
 
-def start_over(study: str, folder: Path) -> None:
+def start_over(study: str, folder: Place) -> None:
     """Delete a study's blocks from its results folder, and the outputs that were made of them.
 
     Whatever else lies there is left alone: notes, figures of others, blocks of other studies.
@@ -27,19 +28,22 @@ def start_over(study: str, folder: Path) -> None:
     for kind in KINDS:
         if not (folder / kind).is_dir():
             continue
-        files = Folder(folder / kind)
+        files = files_at(folder / kind, at_once=False)
         for name in files.names():
             if owner_in(files, name).settings.get("study", study) in (study, UNKNOWN):
-                _delete(files.path / name)
+                _delete(folder / kind / name)
+        for remark in files_of(folder / kind):
+            _delete(remark)
         for beside in (DAMAGED, DERIVED):
-            for path in sorted((files.path / beside).rglob("*.parquet")):
+            found: list[Place] = [*(folder / kind / beside).rglob(f"*{ENDING}")]
+            for path in found:
                 _delete(path)
     for name in listed_files(read_json(folder / MANIFEST) or {}):
         _delete(folder / name)
     _delete(folder / MANIFEST)
 
 
-def _delete(path: Path) -> None:
+def _delete(path: Place) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:

@@ -35,8 +35,14 @@ def _install_listing() -> None:
     sys.addaudithook(_note_listing)
 
 
+def made_alone(result: Result, name: str) -> Any:
+    """A figure that is not drawn yet, made where nothing but the result may be used."""
+    with _only_what_is_stored(name, {type(each) for each in result.plan.scenarios}):
+        return result.figure(name)
+
+
 def drawn_alone(result: Result, name: str, folder: Path) -> tuple[bytes, bytes]:
-    """A figure's files, drawn where nothing but the result may be used."""
+    """A figure's files, made and drawn where nothing but the result may be used."""
     with _only_what_is_stored(name, {type(each) for each in result.plan.scenarios}):
         save_figure(result.figure(name), folder, name)
     return saved(folder, name)

@@ -8,6 +8,7 @@ from typing import Any
 from simstudy.analysis.result import Result
 from simstudy.cli import main
 from simstudy.study import Study
+from simstudy.testing.drawings import Drawings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,10 +20,11 @@ class Smoke:
     study: Study
     folder: Path
     status: int
+    drawings: Drawings  # of the run
 
     def result(self, n_rep: int) -> Result:
         """What is stored of each scenario, of at most so many replicates; nothing is drawn."""
-        return self.study.look(n_rep, out=self.folder.parent)
+        return self.study.look(n_rep, out=self.folder.parent, whole_blocks=False)
 
     @property
     def n_rep(self) -> int:

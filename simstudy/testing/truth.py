@@ -39,7 +39,7 @@ def enough_for_truth(smoke: Smoke) -> Result:
     published = -(-study.n_rep // study.block_size)
     n_blocks = min(published, TRUTH_BLOCKS // len(study.scenarios))
     if n_blocks < 2 or not any(hasattr(each, "exact") for each in study.scenarios):
-        return smoke.result(study.block_size)
+        return smoke.result(smoke.n_rep)
     return study.run(n_blocks * study.block_size, workers=Workers("inline", 1))
 
 
@@ -70,7 +70,7 @@ def comparisons(result: Result, study: Study) -> Iterator[Comparison]:
     """Every value that `exact()` of a scenario declares and an estimate can be held against."""
     for scenario in result.plan.scenarios:
         declared = scenario.exact() if hasattr(scenario, "exact") else {}
-        for measure in study.measures:
+        for measure in result.declared:
             if measure.name in declared:
                 columns = imputed(result.columns(scenario, *measure.reads), study.worst)
                 yield from _compared(measure, columns, declared[measure.name], identity(scenario))

@@ -6,15 +6,16 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from simstudy.analysis.result import Result
-from simstudy.claims import CLOSE_Z, Claim, Reproduced
+from simstudy.claims import Claim, Reproduced, matches
 from simstudy.design import grid
 from simstudy.errors import ConfigError
-from simstudy.figures import measure_curves
+from simstudy.figures import captions, measure_curves
 from simstudy.figures.frame import in_words, with_labels
-from simstudy.figures.theme import colors_of
+from simstudy.figures.theme import FULL_WIDTH, TALLEST, colors_of
 from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import p9
 from simstudy.lazy.scipy import special
 from simstudy.measures import rejection_rate
 from simstudy.plan import factors_of
@@ -32,6 +33,11 @@ MEASURES = (
     rejection_rate("null_is_false", name="null_is_false"),
 )
 TITLES = {"null_is_false": "null is false", "power": "power", "type_1_error": "type-I error"}
+DESIGN = {
+    "null_is_false": "Φ(k), the share for normal means with a known variance",
+    "power": "the power of the design",
+    "type_1_error": "the size of the design",
+}
 
 
 def model_trial_study(
@@ -159,9 +165,13 @@ def design_levels(trial: ModelTrial) -> dict[str, float]:
 
 # ---------------------------------------------------------------- figures
 def trial_figure(result: Result, measure: str, labels: Mapping[RegressionDgp, str]) -> ggplot:
-    """A share by test size, model, metric and data, studentized, with its design value dashed."""
-    rows = in_readers_words(result, labels)
-    rows = rows[rows["method"] == "studentized"]
+    """A share by test size, model, metric and data, studentized, with its design value dashed.
+
+    The root of the MSE decides as the MSE does but for its curvature, so it has no rows beside it.
+    """
+    every = in_readers_words(result, labels)
+    every = every[every["method"] == "studentized"]
+    rows = without_repetition(every)
     trial: ModelTrial = result.plan.scenarios[0]
     figure = measure_curves(
         rows,
@@ -170,14 +180,49 @@ def trial_figure(result: Result, measure: str, labels: Mapping[RegressionDgp, st
         color="model",
         panel="data",
         rows="metric",
-        nominal=design_levels(trial)[measure],
+        nominal=(level := design_levels(trial)[measure]),
         exact=False,
         log_x=True,
+        joined=(joined := _is_joined(rows, measure)),
         colors=colors_of(map(in_words, result.plan.axes["model"])),
     )
     n_metric, n_data = rows["metric"].nunique(), rows["data"].nunique()
-    size = p9.theme(figure_size=(2.7 * n_data + 2.2, 1.55 * n_metric + 1.3))
-    return figure + p9.labs(x="test observations", y=TITLES[measure]) + size
+    return figure + captions.titles(
+        f"Studentized bootstrap, {_sizes_in_words(trial)}.",
+        captions.BARS,
+        captions.JOINS * joined,
+        captions.dashed(f"{DESIGN[measure]}, {level:.3g}"),
+        repetition_in_words(every, measure),
+        *captions.notes(figure.data),
+        x="test observations",
+        y=TITLES[measure],
+        size=(FULL_WIDTH, min(1.35 * n_metric + 1.4, TALLEST)) if n_data > 1 else None,
+    )
+
+
+def _is_joined(rows: pd.DataFrame, measure: str) -> bool:
+    """Whether a line has points to join; those of few true nulls it would join to a zigzag."""
+    return measure != "type_1_error" and rows["n_test"].nunique() > 1
+
+
+def _sizes_in_words(trial: ModelTrial) -> str:
+    return f"n_train = {trial.n_train:,}, k = {trial.k:g}"
+
+
+def without_repetition(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows without those of the RMSE, where those of the MSE say the same."""
+    return rows[rows["metric"] != "RMSE"] if (rows["metric"] == "MSE").any() else rows
+
+
+def repetition_in_words(rows: pd.DataFrame, measure: str) -> str:
+    """How far the RMSE, which is not drawn, is from the MSE at most; "" where it is drawn."""
+    of_measure = rows[rows["measure"] == measure]
+    keys = ["data", "model", "n_test"]
+    both = of_measure.pivot(index=keys, columns="metric", values="estimate")
+    if not {"MSE", "RMSE"} <= set(both.columns):
+        return ""
+    gap = float((both["RMSE"] - both["MSE"]).abs().max())
+    return f"By the RMSE every share is within {gap:.3f} of that by the MSE."
 
 
 def in_readers_words(result: Result, labels: Mapping[RegressionDgp, str]) -> pd.DataFrame:
@@ -208,30 +253,61 @@ def in_metric_words(name: str) -> str:
 def keeps_the_design(
     result: Result, measures: tuple[str, ...], *, within: float, dgps: Sequence[RegressionDgp]
 ) -> Reproduced:
-    """Whether studentized shares at the largest test size are near the design, chance aside.
+    """Whether studentized shares are near the design in every cell, by interval.
 
     Parameters
     ----------
     measures
-        Measures to look at.
+        Measures to look at: some of `power`, `type_1_error`, `null_is_false`.
     within
         Largest distance that counts as near.
     dgps
-        Whose cells to look at.
+        Whose cells to look at; all sizes of the test sample, models and metrics.
+
+    Raises
+    ------
+    LookupError
+        Where no data are from these, or all trials failed.
+    TooFewReplicatesError
+        Where chance alone could carry a cell across.
     """
     trials = [trial for trial in result.plan.scenarios if trial.dgp in dgps]
-    names = [factors_of(trial)["dgp"] for trial in trials]
-    rows = result.summary[result.summary["dgp"].isin(names)]
-    rows = rows[(rows["method"] == "studentized") & rows["measure"].isin(measures)]
-    rows = rows[rows["n_test"] == max(rows["n_test"], key=int, default="")]
-    if rows.empty:
+    if not trials:
         raise LookupError(f"data from {', '.join(map(str, dgps))}")
-    distance = rows["estimate"] - rows["measure"].map(design_levels(trials[0]))
-    beyond = distance.abs() - CLOSE_Z * rows["mcse"].fillna(0)
-    worst: Any = rows.iloc[int(distance.abs().to_numpy().argmax())]
-    said = (
-        f"furthest of {len(rows)} cells at n_test={worst['n_test']}: {worst['measure']} "
-        f"{worst['estimate']:.3f} ± {2 * worst['mcse']:.3f} ({worst['model']}, {worst['metric']}); "
-        f"median distance {distance.median():+.3f}"
+    design = design_levels(trials[0])
+    rows = _studentized(result, [factors_of(trial)["dgp"] for trial in trials], design)
+    rows = rows[rows["measure"].isin(measures)]
+    if rows.empty:
+        raise LookupError("a trial that did not fail")
+    detail = _furthest(rows)
+    return matches(rows["estimate"], rows["design"], rows["error"], margin=within, detail=detail)
+
+
+def _studentized(result: Result, dgps: Sequence[Any], design: Mapping[str, float]) -> pd.DataFrame:
+    """Summary rows of these data, without those of a state of the null that never came up.
+
+    `error` is the Monte Carlo error of a share: that of the design where it is more, so that no
+    share of few is without error.
+    """
+    rows = result.summary[result.summary["dgp"].isin(dgps)]
+    rows = rows[rows["method"] == "studentized"]
+    cell = ["dgp", "model", "n_test", "metric"]
+    false = rows.loc[rows["measure"] == "null_is_false", [*cell, "estimate"]]
+    rows = rows.merge(false.rename(columns={"estimate": "false"}), on=cell)
+    state = {"power": rows["false"], "type_1_error": 1 - rows["false"]}
+    given = np.select([rows["measure"] == name for name in state], list(state.values()), 1.0)
+    p = rows["measure"].map(design)
+    rows = rows.assign(design=p, n_given=rows["n_rep"] * given).query("n_given > 0")
+    error = np.sqrt(rows["design"] * (1 - rows["design"]) / rows["n_given"])
+    return rows.assign(error=np.fmax(rows["mcse"], error))
+
+
+def _furthest(rows: pd.DataFrame) -> str:
+    """The share that is furthest from the design, in standard errors, in words."""
+    distance = rows["estimate"] - rows["design"]
+    worst: Any = rows.iloc[int(np.abs(distance / rows["error"]).argmax())]
+    return (
+        f"furthest of {len(rows)} shares: {worst['measure']} {worst['estimate']:.3f} ± "
+        f"{2 * worst['error']:.3f} ({worst['model']}, {worst['metric']}, "
+        f"n_test={worst['n_test']}); median distance {distance.median():+.3f}"
     )
-    return Reproduced(float((beyond < within).all()), detail=said)

@@ -162,15 +162,17 @@ def test_a_derived_column_is_what_its_function_says():
 def test_it_is_made_once_and_nothing_is_drawn_for_it(calls, tmp_path):
     first = study().run(25, out=tmp_path, workers=INLINE)
     _ = first.summary
-    assert sorted(calls) == ["compatible"] * 6 + ["share"] * 6, "each block of both scenarios"
+    n_made = {name: calls.count(name) for name in ("compatible", "share")}
+    assert all(n in (6, 7) for n in n_made.values()), "each block; the first, looked at early, may"
+    n_calls = len(calls)
     _ = first.claims, first.replicates, first.columns(PValues(3), "share")
     again = study().run(25, out=tmp_path, workers=INLINE)
     assert again.outcome.n_blocks == 0
     assert again.summary.equals(first.summary)
-    assert len(calls) == 12
+    assert len(calls) == n_calls
     longer = study().run(40, out=tmp_path, workers=INLINE)
     _ = longer.summary
-    assert sorted(calls[12:]) == ["compatible"] * 2 + ["share"] * 2, "the new blocks alone"
+    assert sorted(calls[n_calls:]) == ["compatible"] * 2 + ["share"] * 2, "the new blocks alone"
 
 
 def test_a_new_function_draws_nothing_and_old_numbers_are_not_taken_for_its_own(calls, tmp_path):
@@ -242,7 +244,7 @@ def test_vectors_may_be_dropped_once_reduced(tmp_path):
 def test_moments_of_derived_columns():
     kept = study(scenarios=[PValues(3, stuck=True), PValues(8)])
     moments = kept.run(40, keep="summary", workers=INLINE).summary
-    rows = kept.run(40, workers=INLINE).summary.query("measure != 'convergence_rate'")
+    rows = kept.run(40, workers=INLINE).summary
     for name in ("estimate", "mcse", "n_rep", "n_failed"):
         np.testing.assert_allclose(
             moments[name].astype(float), rows[name].astype(float), rtol=1e-12
@@ -307,17 +309,14 @@ def test_bad_input_is_refused_before_more_than_a_block_is_drawn(changes, said, t
     ],
 )
 def test_what_a_derived_column_must_be(function, said):
-    result = study([PValues(3)], derived={"x": function}, measures=[mean("x")]).run(
-        20, workers=INLINE
-    )
+    declared = study([PValues(3)], derived={"x": function}, measures=[mean("x")])
     with pytest.raises(StudyError, match=said):
-        _ = result.summary
+        declared.run(20, workers=INLINE)
 
 
 def test_a_measure_of_no_column_is_told_what_there_is():
-    result = study(measures=[mean("shar")]).run(10, workers=INLINE)
     with pytest.raises(StudyError, match=r"'shar', which.*did you mean 'share'"):
-        _ = result.summary
+        study(measures=[mean("shar")]).run(10, workers=INLINE)
 
 
 # ---------------------------------------------------------------- of methods
@@ -425,7 +424,7 @@ def test_a_block_that_failed_as_a_whole_takes_nothing_with_it(keep_vectors):
     derived = {"first": lambda p_value: p_value[:, 0]}
     result = study(
         [Sometimes(3), Sometimes(4)], derived=derived, measures=[mean("first")],
-        keep_vectors=keep_vectors,
+        keep_vectors=keep_vectors, max_failed=1,
     ).run(20, workers=INLINE)  # fmt: skip
     rows = result.summary.query("measure == 'mean_first'")
     assert rows["n_failed"].tolist() == [0, 20]
@@ -468,6 +467,7 @@ def test_a_block_that_failed_as_a_whole_is_derived_beside_the_others(bad, tmp_pa
         derived={"share": lambda p_value: (p_value < 0.5).mean(axis=-1)},
         measures=[mean("share")],
         block_size=10,
+        max_failed=1,
     )
     result = of_cells.run(30, out=tmp_path)
     share = result.columns(OfCells(bad=bad), "share")["share"]

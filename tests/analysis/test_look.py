@@ -3,7 +3,9 @@
 import pytest
 
 from simstudy.engine.workers import Workers
-from simstudy.errors import StoreError
+from simstudy.errors import ConfigError, StoreError
+from simstudy.store.compaction import compact
+from simstudy.store.files import Folder
 from tests.toy import study
 
 
@@ -52,6 +54,37 @@ def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
 def test_it_computes_nothing(tmp_path):
     interrupted(tmp_path, 400)
     assert study().look(1000, out=tmp_path).outcome.n_blocks == 0
+
+
+def test_what_is_kept_as_a_summary_is_looked_at_as_one(tmp_path):
+    study().run(100, out=tmp_path, keep="summary", workers=Workers("inline"))
+    early = study().look(200, out=tmp_path, keep="summary")
+    assert set(early.n_rep.values()) == {100}
+    assert early.summary.equals(study().run(100, keep="summary").summary)
+    said = "holds no block of this study yet, .*keep=replicates.*; there is a run with keep=summary"
+    with pytest.raises(StoreError, match=said):
+        study().look(200, out=tmp_path)
+    with pytest.raises(ConfigError, match="only whole blocks of 50"):
+        study().look(120, out=tmp_path, keep="summary")
+
+
+def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):
+    interrupted(tmp_path, 400)
+    other = study().look(1000, out=tmp_path)
+    plain, compacted = Folder.names, []
+
+    def names(self):
+        found = plain(self)
+        if not compacted:
+            compacted.append(self)
+            compact(other.store)
+        return found
+
+    monkeypatch.setattr(Folder, "names", names)
+    found = study().look(1000, out=tmp_path)
+    assert compacted
+    assert found.n_rep == other.n_rep
+    assert len(found.store.files_in_use) == 1
 
 
 def test_nothing_to_look_at_is_said(tmp_path):

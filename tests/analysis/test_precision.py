@@ -1,6 +1,7 @@
 """Enough replicates for the Monte Carlo error asked for, still a prefix of the long run."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from simstudy.analysis.precision import next_sizes, shortfalls
 from simstudy.analysis.targets import Target, read_targets
 from simstudy.errors import ConfigError
 from simstudy.measures import Estimates
+from simstudy.study import PILOT_REP, Study
 from tests.toy import study
 
 
@@ -18,7 +20,7 @@ def run(**settings: object):
 
 def estimates(estimate: float, mcse: float, half: float = 0.02) -> Estimates:
     cell = [np.asarray(x) for x in (estimate, mcse, estimate - half, estimate + half)]
-    return Estimates(*cell, np.asarray(100), np.asarray(0), np.asarray(""))
+    return Estimates(*cell, np.asarray(100), np.asarray(0), np.asarray(100), np.asarray(""))
 
 
 def test_every_scenario_reaches_the_error_or_the_ceiling():
@@ -109,3 +111,34 @@ def test_a_plan_foresees_what_the_run_takes():
     assert np.all(np.abs(cost["n_rep"] / taken - 1) < 0.35)
     assert (cost["seconds"] > 0).all()
     assert (cost["bytes"] > 8 * cost["n_rep"]).all()
+
+
+def test_a_pilot_is_no_longer_than_it_has_to_be(monkeypatch):
+    """However long the run is to be whose cost is asked for."""
+    drawn = []
+    run = Study.run
+
+    def noted(self, n_rep, *arguments, **settings):
+        drawn.append(n_rep)
+        return run(self, 2 * self.block_size, *arguments, **settings)
+
+    monkeypatch.setattr(Study, "run", noted)
+    study().forecast({"bias": 0.02}, n_rep=10**9)
+    assert drawn == [PILOT_REP]
+
+
+def test_an_error_beyond_all_numbers_is_drawn_for_up_to_the_ceiling():
+    """Its square is no number, which a run found out after its first round."""
+    sizes = {"a": 100}
+    assert next_sizes(sizes, {"a": 1e300}, block_size=100, ceiling=150) == {"a": 150}
+    done = study((3,)).run(20, precision={"coverage": 1e-300}, max_rep=70)
+    assert set(done.n_rep.values()) == {70}
+    cost = study((3,)).forecast({"coverage": 1e-300}, 20)
+    assert math.isinf(cost["n_rep"].max())
+
+
+def test_a_value_that_is_no_error_is_shown_as_it_was_written():
+    measures = study().measures
+    for value, text in ((None, "null"), (True, "true"), ({"a": 1}, "{a:1}"), ("abc", "abc")):
+        with pytest.raises(ConfigError, match=re.escape(f"precision.coverage={text}: allowed is")):
+            read_targets({"coverage": value}, measures)

@@ -37,6 +37,18 @@ def fragile():
     return Study("fragile", grid(Fragile, k=[0, 1]), [mean("x")], axes, block_size=40)
 
 
+def test_a_result_is_shown_in_a_few_lines(result):
+    assert repr(result).splitlines() == [
+        "Result of toy: 2 scenarios of Mean",
+        "  n_obs = 3, 10; truth = 0.0",
+        "  method: t, z",
+        "  measures: bias, coverage, empirical_se",
+        "  120 replicates of each scenario, none failed; seed 1",
+    ]
+    failing = fragile().run(80)
+    assert f"80 replicates of each scenario, {failing.n_failed} failed" in repr(failing)
+
+
 def test_replicates_are_tidy(result):
     rows = result.replicates
     assert len(rows) == 2 * 120 * 2
@@ -188,3 +200,16 @@ def test_what_is_held_in_memory_goes_with_the_result():
     assert folder.exists()
     del result
     assert not folder.exists()
+
+
+def test_a_column_that_has_a_factors_name_and_other_values_hides_no_factor():
+    @dataclass(frozen=True)
+    class Shifted:
+        shift: float = 2.0
+
+        def simulate(self, streams, n_rep):
+            return {"shift": streams("data").normal(self.shift, 1.0, size=n_rep)}
+
+    rows = Study("shifted", [Shifted()], [mean("shift")]).run(10).replicates
+    assert (rows["shift (factor)"] == 2.0).all()
+    assert rows["shift"].nunique() == 10

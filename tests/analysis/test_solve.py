@@ -465,7 +465,7 @@ COIN_MEASURES = (
 
 
 def solve_coin(coin: object = Coin(0), measure: str = "power", **other: object) -> Solution:
-    study = Study("coin", [Coin(0)], COIN_MEASURES, block_size=200)
+    study = Study("coin", [Coin(0)], COIN_MEASURES, block_size=200, max_failed=1)
     settings = {"target": 0.5, "low": 10, "high": 90, "level": CERTAIN, "workers": INLINE}
     return solve(study, coin, "x", measure=measure, **{"tolerance": 5} | settings | other)  # type: ignore
 

@@ -113,7 +113,7 @@ def test_the_documents_test_of_the_same_prompts_says_what_it_ignores():
     [
         ({"alpha": 5}, "alpha=5: allowed is a number at least 0.0001 and below 0.5"),
         ({"beta": 1e-300}, "nearest that works: beta=0.0001"),
-        ({"paired": 1}, "paired=1: allowed is text one of auto, true, false"),
+        ({"paired": 1}, "paired='1': allowed is text one of auto, true, false"),
         ({"theta": 0}, "theta=0: allowed is a number above 0"),
         ({"test": "fischer"}, "nearest that works: test=fisher"),
         ({"sigma": math.nan, "test": "z"}, "sigma=nan: allowed is a number above 0"),

@@ -49,6 +49,13 @@ def test_a_check_is_written_whole(tmp_path, settings):
     assert str(tmp_path) not in (written.folder / "answer.json").read_text()
 
 
+def test_a_check_may_be_written_to_a_url(tmp_path, settings):
+    out = f"memory://{tmp_path.name}/out"
+    written = write_check(checked(tmp_path, settings), replace(settings, out=out))
+    assert str(written.folder) == out
+    assert len(written.folder.listed()) == 5
+
+
 def test_json_has_null_for_what_there_is_not(tmp_path, settings):
     (tmp_path / "scores.csv").write_text("reference,candidate\n1,1\n1,1\n")
     written = write_check(checked(tmp_path, settings), settings)

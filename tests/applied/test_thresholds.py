@@ -86,7 +86,7 @@ def test_direction_may_be_said_in_words(spelling):
         ),
         (
             {"task": ["a", None], "metric": ["WER", "wer"], "n": [5, None], "sigma": [None, 14]},
-            "row 2 has defaults for wer, which is the metric of no task; there is: WER",
+            "row 2 has defaults for wer, which is the metric of no task; did you mean 'WER'?",
         ),
         ({"n": ["?"], "sigma": ["?"]}, "theta and sigma and n are not given"),
         ({"n": [5], "reference": ["?"]}, "row 1: reference is '?'"),
@@ -121,10 +121,10 @@ def test_what_is_no_table_is_refused():
 @pytest.mark.parametrize(
     ("default", "said"),
     [
-        ({"lower_is_better": "false"}, "lower_is_better=false: allowed is true or false"),
-        ({"alpha": "0.05"}, "alpha=0.05: allowed is a number above 0 and below 1"),
+        ({"lower_is_better": "false"}, "lower_is_better='false': allowed is true or false"),
+        ({"alpha": "0.05"}, "alpha='0.05': allowed is a number above 0 and below 1"),
         ({"alpha": 5}, "alpha=5: allowed is a number above 0 and below 1"),
-        ({"n": "100"}, "n=100: allowed is a whole number at least 1"),
+        ({"n": "100"}, "n='100': allowed is a whole number at least 1"),
         ({"metric": 5}, "metric=5: allowed is text"),
         ({"reference": "?"}, "reference=?: allowed is a number"),
     ],

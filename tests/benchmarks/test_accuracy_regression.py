@@ -7,6 +7,7 @@ asserted.
 """
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from experiments.accuracy_regression.study import Config, study
@@ -95,6 +96,7 @@ def test_counts_are_drawn_over_3_times_faster_than_numpys_binomials(benchmark):
     assert numpys / ours >= FASTER_THAN_NUMPY
 
 
+@pytest.mark.slow
 def test_a_million_replicates_of_every_scenario(benchmark):
     """The whole published grid, a summary of which is kept: printed, not asserted."""
 

@@ -5,10 +5,10 @@ machine's. What takes minutes is marked slow: `pytest -m slow tests/benchmarks`.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time, sleep
 
 import numpy as np
 import pandas as pd
@@ -20,12 +20,14 @@ from scipy.stats import multivariate_normal, norm
 
 from experiments.two_stage import study as two_stage
 from simstudy.design import Columns, grid
-from simstudy.engine import runner
+from simstudy.engine import portions, runner
+from simstudy.engine.assignment import Assignment
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.progress import Silent
 from simstudy.engine.workers import Workers
 from simstudy.identity.streams import Streams
 from simstudy.measures import empirical_se, mean
+from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from simstudy.store.header import Group
 from simstudy.store.write import write_blocks
@@ -58,7 +60,9 @@ def tiny(n_scenarios: int, block_size: int) -> Study:
 
 # ---------------------------------------------------------------- per block
 @pytest.mark.parametrize("keep", ["replicates", "summary"])
-@pytest.mark.parametrize("backend", ["inline", "loky"])
+@pytest.mark.parametrize(
+    "backend", ["inline", "threads", "loky", pytest.param("dask", marks=pytest.mark.slow)]
+)
 def test_overhead_per_block(backend, keep, benchmark, tmp_path):
     study, n_blocks = tiny(4, 100), 800
     plan = study.plan(1)
@@ -87,6 +91,80 @@ def test_overhead_per_block(backend, keep, benchmark, tmp_path):
     assert whole - own < 12 * plain
 
 
+@dataclass(frozen=True)
+class Waits:
+    """Blocks of 50 ms that take nothing from other work on the machine."""
+
+    shift: float
+
+    def simulate(self, streams: Streams, n_rep: int) -> Columns:
+        sleep(0.05)
+        return {"x": self.shift + streams("data").standard_normal(n_rep)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keep", ["replicates", "summary"])
+@pytest.mark.parametrize("backend", ["threads", "loky"])
+def test_two_workers_do_nearly_twice_as_much(backend, keep):
+    """Runs of 20 and 10 seconds, with what is laid out and summarised at their end."""
+    study = replace(tiny(8, 1000), scenarios=grid(Waits, shift=np.arange(8.0).tolist()))
+
+    def run(n_workers: int, n_blocks: int) -> float:
+        start = perf_counter()
+        result = study.run(1000 * n_blocks, workers=Workers(backend, n_workers), keep=keep)
+        assert len(result.summary) == 16
+        return perf_counter() - start
+
+    times = []
+    for n_workers in (1, 2):
+        run(n_workers, 1)  # starts the workers
+        times.append(run(n_workers, 50))
+    efficiency = times[0] / times[1] / 2
+    print(f"{backend}, {keep}: {times[0]:.1f} s and {times[1]:.1f} s, efficiency {efficiency:.0%}")
+    assert efficiency > 0.9
+
+
+@pytest.mark.parametrize(("keep", "most"), [("summary", 0.1), ("replicates", 0.6)])
+def test_what_comes_after_drawing_is_little_beside_it(keep, most, monkeypatch, benchmark):
+    """Of the fastest kernel that draws its data: handing out, laying out and summarising.
+
+    Measured by processor time: 2 to 5 parts in a hundred of drawing where moments are kept. Where
+    rows are, 20 for laying them out, which as many threads share as there are workers, and 10 for
+    summarising them.
+    """
+    study = two_stage.study(two_stage.Config(k=[0.0, 1.0], n2=[100, 400], draws="raw"))
+    plan, n_each, spent = study.plan(1), 200, []
+
+    def noted(work):
+        def timed(*arguments, **settings):
+            start = process_time()
+            found = work(*arguments, **settings)
+            spent.append(process_time() - start)
+            return found
+
+        return timed
+
+    def drawing():
+        for scenario in plan.scenarios:
+            for block in range(n_each):
+                scenario.simulate(plan.streams(scenario, block), plan.block_size)
+
+    def whole():
+        result = study.run(n_each * plan.block_size, workers=INLINE, keep=keep)
+        noted(lambda: result.summary)()
+
+    drawing()
+    monkeypatch.setattr("simstudy.study.compact", noted(compact))
+    monkeypatch.setattr(Assignment, "task", noted(Assignment.task))
+    whole()
+    spent.clear()
+    benchmark.pedantic(whole, rounds=1)
+    start = process_time()
+    drawing()
+    benchmark.extra_info["ratio"] = ratio = sum(spent) / (process_time() - start)
+    assert ratio < most
+
+
 class Clock(Silent):
     """When each task was done."""
 
@@ -107,6 +185,7 @@ def test_the_last_block_costs_what_the_first_did(monkeypatch, tmp_path, benchmar
     Without waiting for the disk, whose time is its own.
     """
     monkeypatch.setattr(runner, "TASK_SECONDS", 0.0)
+    monkeypatch.setattr(portions, "PART_OF_RUN", 0.0)
     monkeypatch.setattr(os, "fsync", lambda _: None)
     clock = Clock()
     run = partial(tiny(10, 20).run, 300 * 20, out=tmp_path, workers=INLINE, progress=clock)

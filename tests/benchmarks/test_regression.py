@@ -83,11 +83,11 @@ def assert_faster(benchmark, plain: float, asked: float, per_call: int = N_REP) 
     assert ratio >= asked, f"{ratio:.0f} times as fast as the plain loop, not {asked}"
 
 
-def test_the_plain_double_bootstrap_says_the_same():
+def assert_as_plain(losses: np.ndarray, pair: np.ndarray, *, k: float = K) -> None:
     """Another stream of random numbers, so to Monte Carlo error only."""
-    pair, n_boot = draw_pair(30), 2000
+    n_boot = 2000
     found = studentized_bootstrap(
-        losses_of(*pair), np.random.default_rng(1), k=K, n_boot=n_boot, n_inner=N_INNER, ddof=0
+        losses, np.random.default_rng(1), k=k, n_boot=n_boot, n_inner=N_INNER, ddof=0
     )
     variance, quantile = plain_double_bootstrap(*pair[:, 0], n_boot)
     log_sd = np.sqrt(2 * 2 / n_boot)  # of the log of the ratio of two variances of normal draws
@@ -97,6 +97,18 @@ def test_the_plain_double_bootstrap_says_the_same():
     inner_sd = K * np.sqrt(2 / (2 * N_INNER))
     assert_within_mcse(np.log(found.variance[0] / variance), 0, log_sd)
     assert_within_mcse(found.quantile[0], quantile, np.hypot(quantile_sd, inner_sd))
+
+
+def test_the_plain_double_bootstrap_says_the_same():
+    pair = draw_pair(30)
+    assert_as_plain(losses_of(*pair), pair)
+
+
+def test_that_test_catches_another_quantile_and_losses_of_another_size():
+    pair = draw_pair(30)
+    for wrong in ({"losses": losses_of(*pair), "k": 1.0}, {"losses": 1.2 * losses_of(*pair)}):
+        with pytest.raises(AssertionError, match="suspect the code"):
+            assert_as_plain(pair=pair, **wrong)
 
 
 def test_single_bootstrap(benchmark):

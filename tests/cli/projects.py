@@ -38,3 +38,12 @@ def write(folder: Path, files: dict[str, str]) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+def forget_experiments() -> None:
+    """Modules of another project's experiments, which go by the same names.
+
+    This project's own are put back when the tests of a file are done.
+    """
+    for name in [name for name in sys.modules if name.partition(".")[0] == "experiments"]:
+        del sys.modules[name]

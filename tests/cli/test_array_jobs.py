@@ -24,6 +24,7 @@ def sge(index, first, last, step=1):
         (slurm(1, 1, 100), (1, 100)),
         (slurm(100, 1, 100), (100, 100)),
         (slurm(0, 0, 9), (1, 10)),
+        (slurm(0, 0, 0), (1, 1)),
         (slurm(7, 1, 9, step=2), (4, 5)),
         (slurm(5, 5, 5), (1, 1)),
         (sge(30, 10, 40, 10), (3, 4)),
@@ -59,6 +60,8 @@ def test_a_few_shares_of_as_many_as_the_user_says(environment):
         ({"PBS_ARRAY_INDEX": "3"}, None, "PBS does not say how many jobs .* shard=auto/N"),
         (slurm(3, 3, 9, count=2), None, "has gaps between 3 and 9, .* shard=auto/N"),
         (slurm(0, 0, 9), 10, "SLURM_ARRAY_TASK_ID=0 is none of 1 to 10, the shares"),
+        (slurm(3, 1, 9) | {"SLURM_ARRAY_TASK_STEP": "0"}, None, "from 1 to 9 in steps of 0, which"),
+        (slurm(3, 9, 1), None, "from 9 to 1 in steps of 1, which is none. Say how many"),
         (slurm(11, 1, 20), 10, "SLURM_ARRAY_TASK_ID=11 is none of 1 to 10"),
     ],
 )

@@ -43,7 +43,11 @@ def elsewhere(tmp_path, monkeypatch):
 
 def refused(capsys, *arguments) -> str:
     """The one line that a refusal says; it ends with status 2 and writes nothing."""
-    assert command_line(list(arguments)) == 2
+    out = Path.cwd().parent / "out"
+    names_it = any("out" in text for text in arguments)
+    asked = arguments if names_it or "-m" in arguments else (*arguments, f"out={out}")
+    assert command_line(list(asked)) == 2
+    assert not out.exists()
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.endswith("\n")
@@ -109,7 +113,7 @@ WORKS = "nearest that works:"
         ),
         ("experiment.k=[abc]", f"experiment.k=[abc]: {K}; {WORKS} experiment.k=[0]"),
         ("experiment.k=[nan]", f"experiment.k=[nan]: {K}; {WORKS} experiment.k=[0]"),
-        ("experiment.k=[inf]", f"experiment.k=[inf]: {K}; {WORKS} experiment.k=[0]"),
+        ("experiment.k=[inf]", f"experiment.k=[inf]: {K}; {WORKS} experiment.k=[30]"),
         ("experiment.k=[-31]", f"experiment.k=[-31]: {K}; {WORKS} experiment.k=[-30]"),
         ("experiment.k=[31]", f"experiment.k=[31]: {K}; {WORKS} experiment.k=[30]"),
         (
@@ -162,10 +166,30 @@ def test_an_experiment_has_to_be_named(capsys):
 
 
 @pytest.mark.parametrize(
-    "text", ["experiment.k=[0", "n_rep", "=3", "experiment.k.x=3", "+n_reps=3", "hydra.foo=3"]
+    ("text", "said"),
+    [
+        ("experiment.k=[0", "cannot read experiment.k=[0: brackets and quotation marks have to be"),
+        ("n_rep", "n_rep is no setting; did you mean 'n_rep=VALUE'?"),
+        ("=3", "cannot read =3: a setting is written NAME=VALUE"),
+        ("experiment.k.x=3", "experiment.k.x is not a setting: nothing lies below experiment.k"),
+        ("+n_reps=3", "n_reps is not a setting; did you mean 'n_rep'?"),
+        ("hydra.foo=3", "hydra.foo is not a setting of hydra; "),
+        (
+            "n_rep=${nope}",
+            "n_rep cannot be read: Interpolation key 'nope' not found. ${...} stands",
+        ),
+        (
+            "experiment.k=${nope}",
+            "experiment.k cannot be read: Interpolation key 'nope' not found.",
+        ),
+        ("experiment.k=[${nope}]", "experiment.k[0] cannot be read: Interpolation key 'nope' not"),
+        ("out=${nope}", "out cannot be read: Interpolation key 'nope' not found. ${...} stands"),
+        ("seed=${seed}", "seed cannot be read: Recursive interpolation detected"),
+        ("scale=${nope}", "scale=${nope}: name one; there is: paper, precise, smoke"),
+    ],
 )
-def test_what_cannot_be_read_is_one_line_too(text, capsys):
-    assert refused(capsys, "experiment=two_stage", text)
+def test_what_cannot_be_read_is_one_line_too(text, said, capsys):
+    assert refused(capsys, "experiment=two_stage", text).startswith(said)
 
 
 def test_a_mistake_anywhere_in_a_sweep_is_found_before_the_first_run(capsys, tmp_path):
@@ -263,14 +287,33 @@ def test_from_blocks_to_report_and_then_nothing_to_do(capsys, tmp_path):
 
 def test_the_number_of_replicates_is_the_scales_or_the_documents_or_the_users():
     cases = {
-        "": (5000, "results"), "scale=smoke": (50, "results/smoke"),
-        "scale=precise": (100_000, "results/precise"), "n_rep=7": (7, "results"),
-        "experiment.n_rep=30": (30, "results"), "out=here": (5000, "here"),
+        "": (4000, "results"), "scale=smoke": (50, "results/smoke"),
+        "scale=precise": (80_000, "results/precise"), "n_rep=7": (7, "results"),
+        "experiment.n_rep=30": (30, "results"), "out=here": (4000, "here"),
     }  # fmt: skip
     for text, (n_rep, out) in cases.items():
-        overrides = ["experiment=two_stage", *filter(None, [text])]
+        overrides = ["experiment=bootstrap_se", *filter(None, [text])]
         (request,) = read_requests(overrides, Project(ROOT, "python run.py"))
         assert (request.n_rep, request.out) == (n_rep, out)
+
+
+def test_a_grid_without_a_figures_scenarios_is_no_failure(capsys, tmp_path):
+    """What there is nothing to draw of is said, and status 3 is left to what went wrong."""
+    asked = ["experiment=two_stage", "experiment.k=[0.25]", "experiment.n2=[50,60]", "n_rep=10",
+             f"out={tmp_path}", "report=false", "progress=false"]  # fmt: skip
+    assert command_line(asked) == 0
+    said = capsys.readouterr().out
+    assert "figure 1 was not drawn: k in (0, 0.5, 1, 1.5, 2) at n2 in (100, 300, 500): none" in said
+
+
+def test_each_run_of_a_sweep_is_named_before_its_tables(capsys, tmp_path):
+    asked = [*SMALL, "n_rep=10,20", f"out={tmp_path / 'out'}", "figures=false", "report=false"]
+    assert command_line(["plan", "-m", *asked]) == 0
+    named = [line for line in capsys.readouterr().out.splitlines() if line.startswith("-- ")]
+    assert [line.split() for line in named] == [
+        ["--", *SMALL[:-1], "progress=False", f"n_rep={n}", f"out={tmp_path / 'out'}",
+         "figures=False", "report=False", "plan=True"] for n in (10, 20)
+    ]  # fmt: skip
 
 
 def test_shards_compute_their_share_and_a_run_without_shard_finishes(capsys, tmp_path):
@@ -321,20 +364,24 @@ def is_here(name):
     return True
 
 
-def test_every_experiment_in_one_sweep(smoke_folder, capsys):
+def test_every_experiment_in_one_sweep(smoke_runs, capsys):
     """The blocks of this sweep are the ones that the contracts of the experiments look at.
 
     An experiment whose data are not here costs the others nothing, and is said.
     """
     here = [name for name in EXPERIMENTS if is_here(name)]
-    asked = ["experiment=glob(*)", "scale=smoke", f"out={smoke_folder}", "progress=false"]
+    asked = ["experiment=glob(*)", "scale=smoke", f"out={smoke_runs.folder}", "progress=false"]
     status = 0 if here == EXPERIMENTS else REFUSED
-    assert command_line(["-m", *asked, "figures=false", "report=false"]) == status
-    assert len(capsys.readouterr().err.splitlines()) == len(EXPERIMENTS) - len(here)
+    with smoke_runs.alone(EXPERIMENTS) as folder:
+        assert command_line(["-m", *asked, "figures=false", "report=false"]) == status
+    said = capsys.readouterr().err.splitlines()
+    refused = [line for line in said if not line.startswith("warning: ")]
+    assert len(refused) == len(EXPERIMENTS) - len(here)
+    assert all("a block of" in line for line in said if line not in refused), "only slow blocks"
     for name in here:
-        assert (smoke_folder / name / "manifest.json").exists()
+        assert (folder / name / "manifest.json").exists()
     assert not {"outputs", "multirun", "multirun.yaml", ".hydra"} & set(os.listdir(Path.cwd()))
-    assert not {"outputs", "multirun", "multirun.yaml", ".hydra"} & set(os.listdir(smoke_folder))
+    assert not {"outputs", "multirun", "multirun.yaml", ".hydra"} & set(os.listdir(folder))
 
 
 # ---------------------------------------------------------------- interrupted

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from simstudy.cli import main
-from tests.cli.projects import simstudy, write
+from tests.cli.projects import forget_experiments, simstudy, write
 from tests.cli.test_verbs import STUDY
-from tests.support import ROOT
+from tests.support import ROOT, command_line
 
 HEAD = "    return Study("
 BROKEN = {  # by name of the experiment: its file, and what is said of it
     "divides": (STUDY.replace(HEAD, f"    1 / 0\n{HEAD}"), "line 18, raised ZeroDivisionError"),
     "misspelt": (STUDY.replace("n_rep=100", "n_reps=100"), "line 18, raised TypeError"),
-    "no_measure": (STUDY.replace('[mean("x")]', '["bias"]'), "line 18, raised AttributeError"),
+    "no_measure": (STUDY.replace('[mean("x")]', '["bias"]'), "'bias' in it, which is no Measure"),
     "no_class": (STUDY.replace("@dataclass\n", ""), "is no dataclass: write @dataclass above it"),
     "bare_scenario": (STUDY.replace("@dataclass(frozen=True)\n", ""), "is not a dataclass"),
     "gives_none": (STUDY.replace(HEAD, "    Study("), "study(config) gave None"),
@@ -62,13 +62,14 @@ def said(project, capsys, monkeypatch):
         told = capsys.readouterr()
         return status, told.out, told.err
 
-    return run
+    yield run
+    forget_experiments()
 
 
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["-p", "out=h1"], "-p is no flag; there is: --help, -h, "),
+        (["-p", "out=h1"], "-p is no flag; there is: -h, --help, -m"),
         (["--n_rep=5"], "--n_rep=5 is no flag; a setting has no dashes: did you mean 'n_rep=5'?"),
         (["--cfg", "nothing"], "--cfg=nothing: what it shows is one of job, hydra, all"),
         (["-m", "--cfg", "job"], "--cfg=job shows the settings of one run: leave out -m"),
@@ -80,6 +81,25 @@ def said(project, capsys, monkeypatch):
         (["n_rep=99999999999999999999"], "n_rep=99999999999999999999 is 4,000,000"),
         (["n_rep=1,2"], "n_rep=1,2 asks for several runs: add -m for these\n"),
         (["experiment.n_obs=3,4"], "or write the values in brackets, experiment.n_obs=[...]"),
+        (["precision=[1]"], "precision=[1] cannot be set: "),
+        (["precision={x:1}"], "precision.x: no such measure; there is: mean_x"),
+        (["n_rep.x=3"], "n_rep.x is not a setting: nothing lies below n_rep, so write n_rep=VALUE"),
+        (["experiment.n_obs.x=3"], "nothing lies below experiment.n_obs, so write experiment.n_ob"),
+        (["scale=[paper,smoke]"], "scale=[paper,smoke]: name one; there is: "),
+        (["backend="], "backend=: name one; there is: "),
+        (["backend.x=3"], "backend.x: backend auto has no such setting"),
+        (["experiment=./fine"], "experiment=./fine: no such experiment; did you mean 'fine'?"),
+        (["~backend"], "~backend takes a setting away"),
+        (["-m", "n_rep=interval(1,2)"], "n_rep=interval(1,2) has no values to run one by one"),
+        (["-m", "seed=1,2"], "would both stand in "),
+        (["-m", "experiment.n_obs=[5],[7]"], "as in 'out=results/${seed}'"),
+        (
+            ["-m", "seed=range(0,100000000)"],
+            "asks for more than 10,000 runs, the most of one sweep",
+        ),
+        ([f"out={'a' * 300}"], " cannot be the folder of the results: File name too long"),
+        (["max_rep=99", "precision.mean_x=1"], "is less than the 100 replicates that every scena"),
+        (["n_rep='5'"], "n_rep='5': allowed is a whole number at least 1 (replicates in each "),
         (["figures=0"], "nearest that works: figures=false"),
         (["plan=yes"], "nearest that works: plan=true"),
         (["shard=4/3"], "nearest that works: shard=3/3"),
@@ -87,8 +107,7 @@ def said(project, capsys, monkeypatch):
         (["run"], "run stands in the wrong place: a command has one verb"),
         (["fine"], "fine is no setting; did you mean 'experiment=fine'?"),
         (["out="], "out= is empty"),
-        (["out=~/there"], "cannot read out=~/there: write the folder in full, out=/"),
-        (["out=a (b"], """quote the value, and the whole for the shell: 'out="a (b"'"""),
+        (["out=~/there"], "out=~/there: no shell has put the folder of the user in the place of"),
         (["-m", "experiment=glob(z*)"], "experiment=glob(z*) matches nothing; there is: "),
         (["experiment=fin"], "experiment=fin: no such experiment; did you mean 'fine'?"),
         (["scale=text"], "scale.times=abc: allowed is a number above 0"),
@@ -145,6 +164,22 @@ def test_what_a_scale_leaves_out_is_the_packages(scale, n_rep, out, said):
     assert f"results  {out}/fine" in told
 
 
+@pytest.mark.parametrize("out", ["1", "1.0", "true", "é", "a (b", "a=b", "-1", 'a"b', "a\\"])
+def test_a_folder_may_have_any_name(out, said):
+    """Without quotation marks for Hydra's grammar, which takes these for something else."""
+    status, told, _ = said("plan", "experiment=fine", f"out={out}")
+    assert status == 0
+    assert f"results  {out}/fine: " in told
+
+
+def test_a_backend_may_be_named_by_its_place(said):
+    status, told, complaint = said("plan", "experiment=fine", "backend=json:JSONDecoder")
+    assert (status, told) == (2, "")
+    assert complaint.startswith("backend=json:JSONDecoder has no method receipts")
+    here = "simstudy.engine.backends.threads:Threads"
+    assert said("plan", "experiment=fine", f"backend={here}")[0] == 0
+
+
 def test_a_flag_may_stand_anywhere(said):
     status, told, _ = said("plan", "experiment=fine", "n_rep=10,20", "-m")
     assert status == 0
@@ -171,6 +206,14 @@ def test_a_plan_says_where_max_rep_ends_it(said):
     assert "max_rep=100 ends 2 of these scenarios before they are so precise" in told
 
 
+def test_a_most_that_is_no_whole_number_of_blocks_may_be_enough(said):
+    """A block is drawn whole, so what is drawn may exceed what is needed, and what is allowed."""
+    _, told, _ = said("plan", "experiment=fine", "precision.mean_x=0.0328", "max_rep=190")
+    rows = [line.split() for line in told.splitlines() if "Normal(" in line]
+    assert [row[1] for row in rows] == ["200", "100"], "in blocks of 50"
+    assert "max_rep" not in told, "183 are needed"
+
+
 @pytest.mark.parametrize("name", ["a" * 300, "project"])
 def test_a_project_that_cannot_be_written_is_one_line(name, tmp_path, monkeypatch, capsys):
     import pathlib
@@ -194,6 +237,9 @@ def test_a_folder_that_is_gone_is_one_line(tmp_path, monkeypatch, capsys):
     assert main(["list"]) == 2
     assert capsys.readouterr().err.startswith("the folder that one stands in is no longer there")
     assert main(["--version"]) == 0
+    capsys.readouterr()
+    assert command_line(["experiment=two_stage"]) == 2
+    assert capsys.readouterr().err.startswith("the folder that one stands in is no longer there")
     os.chdir(tmp_path)
 
 
@@ -227,7 +273,7 @@ def test_a_failure_names_the_whole_command_that_shows_it(tmp_path):
         'return {"x": streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)}',
         'x = streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)\n'
         '        return {"x": [1 / 0 if value > 0 else value for value in x]}',
-    )
+    ).replace("n_rep=100", "n_rep=100, max_failed=1")
     write(tmp_path, {"experiments/__init__.py": "", "experiments/fragile.py": fragile})
     asked = ["experiment=fragile", "experiment.n_obs=[3, 4]", "seed=3", "out=there", "n_rep=50"]
     done = simstudy(tmp_path, "run", *asked, "figures=false", "report=false")
@@ -256,9 +302,9 @@ def test_a_notebook_is_told_what_to_say_in_python(capsys):
     from simstudy.output.folder import Published
     from simstudy.output.terminal import print_closing
 
-    study = Study("fragile", grid(Fragile, limit=[0]), [mean("x")], block_size=10)
+    study = Study("fragile", grid(Fragile, limit=[0]), [mean("x")], block_size=10, max_failed=1)
     result = study.run(10, seed=3)
-    print_closing(result, Published(result.folder, [], {}))
+    print_closing(result, Published(result.folder))
     (line,) = [text for text in capsys.readouterr().out.splitlines() if "see it happen" in text]
     with pytest.raises(ZeroDivisionError):
         eval(line.removeprefix("see it happen: "), {"study": study, "Address": Address})

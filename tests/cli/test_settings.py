@@ -9,7 +9,12 @@ from simstudy.cli.compose import CONFIG as CONFIG_NAME
 from simstudy.cli.groups import Scale, read_backend
 from simstudy.cli.project import PACKAGE_CONF, Project
 from simstudy.cli.request import replicates_at
-from simstudy.cli.settings import Settings, read_shard
+from simstudy.cli.settings import (
+    Settings,
+    read_shard,
+    refuse_contradictions,
+    refuse_low_ceiling,
+)
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
 from simstudy.options import build
@@ -34,7 +39,7 @@ def test_every_backend_can_be_chosen():
     (about,) = [one.metadata["option"] for one in fields(Settings) if one.name == "backend"]
     assert all(name in about.help for name in BACKENDS)
     files = {path.stem for path in (CONFIG.parent / "backend").glob("*.yaml")}
-    assert files == set(BACKENDS)
+    assert files == {*BACKENDS, "slurm_dask"}, "which is dask, told how to start its workers"
 
 
 @pytest.mark.parametrize(
@@ -53,6 +58,22 @@ def test_refuses(given, text):
     with pytest.raises(ConfigError) as error:
         build(Settings, given)
     assert str(error.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("out", "home", "near"), [("~/x", "/home/a", "/home/a/x"), ("~no_such_user/x", "/", "/home/me")]
+)
+def test_a_folder_of_the_user_is_written_in_full(out, home, near, monkeypatch):
+    monkeypatch.setenv("HOME", home)
+    with pytest.raises(ConfigError, match=f"write the folder in full, out={near}"):
+        refuse_contradictions(Settings(out=out))
+
+
+def test_a_most_below_what_a_run_begins_with_counts_where_a_precision_decides():
+    refuse_low_ceiling(Settings(max_rep=5), 6)
+    refuse_low_ceiling(Settings(max_rep=6, precision={"x": 1}), 6)
+    with pytest.raises(ConfigError, match=r"^max_rep=5 is less than the 6 replicates .*, n_rep=5$"):
+        refuse_low_ceiling(Settings(max_rep=5, precision={"x": 1}), 6)
 
 
 @pytest.mark.parametrize(

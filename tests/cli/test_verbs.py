@@ -2,12 +2,21 @@
 
 import json
 import shutil
+import sys
 from dataclasses import fields
 
 import pytest
 
+from experiments.two_stage.claims import CLAIMS
 from simstudy.cli import main
-from simstudy.cli.experiments import experiment_names, load_experiment, question_of
+from simstudy.cli.experiments import (
+    experiment_files,
+    experiment_names,
+    load_experiment,
+    question_of,
+)
+from simstudy.cli.help import help_for
+from simstudy.cli.project import Project
 from simstudy.cli.settings import Settings
 from simstudy.cli.verbs import VERBS
 from tests.cli.projects import simstudy, write
@@ -44,12 +53,13 @@ def said(capsys, *arguments, status: int = 0) -> str:
         ),
         (
             ["frobnicate"],
-            "frobnicate is no verb; there is: apply, list, new, plan, replay, run, status, "
+            "frobnicate is no verb; there is: apply, batch, list, new, plan, replay, run, status, "
             "summarize",
         ),
         (
             ["/tmp"],
-            "/tmp is no verb; there is: apply, list, new, plan, replay, run, status, summarize",
+            "/tmp is no verb; there is: apply, batch, list, new, plan, replay, run, status, "
+            "summarize",
         ),
         (["list", "all"], "list takes no arguments, and was given all"),
         (
@@ -100,7 +110,7 @@ def test_a_plan_says_what_a_run_would_do_and_does_nothing(capsys, tmp_path):
         "blocks   4: 0 stored (0 with failures), 4 missing",
         "to draw  4 blocks, 4,000 replicates",
         "time     not known: no run has drawn blocks into this folder yet",
-        f"results  {out}/two_stage: summary of 4 measures, 10 claims",
+        f"results  {out}/two_stage: summary of 4 measures, {len(CLAIMS)} claims",
     ]
     assert said(capsys, *asked, "plan=true").splitlines() == plan
     said(capsys, *asked)
@@ -153,7 +163,7 @@ def test_status_says_what_is_done_and_missing(capsys, tmp_path):
     assert line.split() == ["two_stage", "0", "of", "4", "0", "4", "nothing"]
     assert not out.exists()
     said(capsys, *asked)
-    (_, line) = said(capsys, "status", *asked, "n_rep=2500").splitlines()
+    _, line, *_ = said(capsys, "status", *asked, "n_rep=2500").splitlines()
     assert " ".join(line.split()) == "two_stage 4 of 6 0 2 3,000 replicates in 2 scenarios"
 
 
@@ -207,6 +217,38 @@ def test_help_names_every_verb_and_setting(capsys):
         assert about is None or about.help in told
     assert "precision.MEASURE" in told
     assert said(capsys, "-h") == told
+    for name in experiment_names(ROOT):
+        question = question_of(experiment_files(ROOT)[name])
+        assert f"  {name:26}  {question}" in told.splitlines()
+    for flag in ("-m, --multirun", "--cfg job", "-sc install=bash", "--version"):
+        assert flag in told
+
+
+def test_every_setting_has_its_type_range_and_default_in_the_help(capsys):
+    lines = {line.split()[0]: line for line in said(capsys, "run", "--help").splitlines() if line}
+    for name, text in (
+        ("n_rep", "a whole number at least 1 (null)"), ("seed", "a whole number at least 0 (1)"),
+        ("out", "text (null)"), ("report", "true or false (true)"),
+        ("keep", "one of replicates, summary (replicates)"), ("scale", "(paper)"),
+        ("backend", "dask, or module:Class; text (auto)"),
+    ):  # fmt: skip
+        assert lines[name].endswith(text)
+
+
+def test_help_fits_a_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    told = help_for(Project(ROOT, "simstudy"), "run", ["experiment=two_stage"])
+    long = [line for line in told.splitlines()[4:] if len(line) > 80]
+    assert all(len(line.split()) == 1 for line in long), "a list is one word, to be copied whole"
+    folded = [line for line in told.splitlines() if line.startswith(" " * 21)]
+    assert any("that of an array's job" in line for line in folded)
+
+
+def test_help_is_there_without_studies(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["--help"]) == 0
+    assert "\nexperiments" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -221,6 +263,7 @@ def test_help_of_an_experiment_has_its_options_with_their_values(capsys):
     for declared in fields(load_experiment("two_stage", ROOT).Config):
         assert f"experiment.{declared.name}" in told
         assert declared.metadata["option"].help in told
+    assert "  n_rep              replicates in each scenario" in told, "and every other key"
     assert "a number above 0 and below 1 ([0.05])" in told
 
 

@@ -48,10 +48,10 @@ def test_from_an_empty_folder_to_a_study_that_keeps_its_contracts(site, tmp_path
     assert "passed" in tested.stdout
 
 
-def test_it_has_the_base_config_and_the_template(site):
-    folder = site / "simstudy" / "cli"
-    tree = Path(ROOT / "simstudy" / "cli")
-    for kind in ("conf", "template"):
-        there = {path.relative_to(folder) for path in (folder / kind).rglob("*.*")}
-        assert there == {path.relative_to(tree) for path in (tree / kind).rglob("*.*")}
-        assert there
+@pytest.mark.parametrize("below", ["cli/conf", "cli/template", "output/report/templates"])
+def test_it_has_what_is_no_module(site, below):
+    there, tree = (
+        {path.relative_to(folder) for path in (folder / below).rglob("*.*")}
+        for folder in (site / "simstudy", ROOT / "simstudy")
+    )
+    assert there == tree != set()

@@ -233,6 +233,9 @@ def test_only_what_this_process_wrote_in_the_temporary_folder_is_passed_over(tmp
     path = folder / "x"
     subprocess.run([sys.executable, "-c", f"open({str(path)!r}, 'w').close()"], check=True)
     assert read_within(path.read_text) == [str(path)]
+    folder.mkdir(exist_ok=True)
+    path.open("a").close()
+    assert read_within(path.read_text) == [str(path)], "what was there before is another's"
     path.write_text("mine")
     assert read_within(path.read_text) == []
     outside = tmp_path / "x"

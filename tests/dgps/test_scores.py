@@ -128,3 +128,10 @@ def test_that_test_catches_strictly_above(scores):
 def test_refusals_say_what_why_and_what_instead(call, message):
     with pytest.raises(DesignError, match=message):
         call()
+
+
+def test_scores_that_rounding_would_tie_are_refused():
+    with pytest.raises(DesignError, match=r"skewness=6\) rounds a share of 0\.016 of its scores"):
+        SkewedScores(skewness=6.0)
+    low = SkewedScores(skewness=3.0).draw(np.random.default_rng(1), 1, 100_000)
+    assert np.unique(low).size == low.size

@@ -34,7 +34,13 @@ def giving(columns, k=1.0):
 
 
 def plan_of(axes=AXES, **changes):
-    plan = {"name": "fixed", "seed": 1, "scenarios": (Named(1), Named(2)), "block_size": SIZE}
+    plan = {
+        "name": "fixed",
+        "seed": 1,
+        "scenarios": (Named(1), Named(2)),
+        "block_size": SIZE,
+        "max_failed": 1,
+    }
     return Plan(axes=axes, **{**plan, **changes})
 
 

@@ -1,9 +1,12 @@
 """A block drawn, or recorded as failed; and the address of a replicate."""
 
 import errno
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from simstudy.engine import time_limits
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.failures import by_method
 from simstudy.engine.replicates import each_replicate
@@ -95,3 +98,53 @@ def test_addresses_are_read_as_they_are_written():
 def test_what_is_no_address_is_refused(text):
     with pytest.raises(StudyError, match="is not the address of a replicate"):
         Address.parse(text)
+
+
+# ---------------------------------------------------------------- what would end a run
+class EndsTheProgram(Exception):
+    """Its text cannot be had: whoever asks for it is ended."""
+
+    def __str__(self):
+        sys.exit(0)
+
+
+def that_raises(error):
+    def simulate(streams, n_rep):
+        raise error
+
+    return simulate
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (GeneratorExit("closed"), "GeneratorExit: closed"),
+        (SystemExit(4), "SystemExit: 4"),
+        (
+            EndsTheProgram(),
+            "EndsTheProgram: (its text cannot be had: str of it raised SystemExit)",
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_exception_that_would_end_the_program_is_a_failure_of_its_block(error, said):
+    made, table = stored(that_raises(error))
+    assert made.n_failed == SIZE
+    assert table["error"].to_pylist() == [said] * SIZE
+
+
+def test_an_interrupt_stops_a_run_only_where_a_signal_may_have_raised_it(monkeypatch):
+    interrupt = that_raises(KeyboardInterrupt("of its own"))
+    with pytest.raises(KeyboardInterrupt):
+        stored(interrupt)
+    with ThreadPoolExecutor(1) as threads:
+        _, of_a_thread = threads.submit(stored, interrupt).result()
+    monkeypatch.setattr(time_limits._process, "expendable", True)
+    _, of_a_worker = stored(interrupt)
+    for table in (of_a_thread, of_a_worker):
+        assert table["error"].to_pylist() == ["KeyboardInterrupt: of its own"] * SIZE
+
+
+def test_a_block_that_would_end_the_program_aborts_with_a_line():
+    with pytest.raises(StudyError, match="raised GeneratorExit, which ends a program instead of"):
+        draw_block(plan_of(on_failure="abort"), giving(that_raises(GeneratorExit())), 0)

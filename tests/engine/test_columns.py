@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from simstudy.engine.columns import Constants, agree
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import mean
@@ -18,9 +19,8 @@ from tests.engine.giving import SIZE, X, plan_of, read_back, simulated, stored
     [
         (X[:1], (1,)),
         (X[:-1], (5,)),
-        (np.zeros((SIZE, 2)), (6, 2)),
+        (np.zeros((SIZE, 4)), (6, 4)),
         (np.zeros((SIZE, 3, 2)), (6, 3, 2)),
-        (np.zeros((1, 2, 3)), (1, 2, 3)),
         (np.zeros((2, 3)), (2, 3)),
         (np.zeros((SIZE, 2, 3, 1)), (6, 2, 3, 1)),
     ],
@@ -40,7 +40,7 @@ def test_without_axes_only_a_replicate_per_row_will_do():
         simulated({"x": np.zeros((SIZE, 2))}, axes={})
 
 
-@pytest.mark.parametrize("name", ["scenario", "rep", "x[a]", "a,b", ""])
+@pytest.mark.parametrize("name", ["scenario", "rep", "converged", "x[a]", "a,b", ""])
 def test_names_of_the_engines_own_are_refused(name):
     with pytest.raises(StudyError, match=r"a name that is the engine's own\. Rename it"):
         simulated({name: X})
@@ -144,6 +144,7 @@ def test_bytes_in_another_order_are_numbers_too():
     [
         ({"x": X, "error": X > 1}, "column 'error' holds bool: return text, and None where"),
         ({"x": X.astype(np.longdouble)}, "column 'x' holds float128"),
+        ({"x": np.ma.array(np.arange(SIZE) + 2**53)}, "column 'x' holds 9007199254740997, a whole"),
         ({1: X}, "a column 1, a name that is the engine's own"),
         ({"method": X}, "a column 'method', which is the name of an axis"),
     ],
@@ -158,10 +159,128 @@ def test_a_column_that_some_blocks_lack_is_a_mistake_and_no_failure():
     class Forgetful:
         def simulate(self, streams, n_rep):
             columns = {"x": X, "y": X}
-            return columns if streams.block else {"x": X}
+            return {"x": X} if streams.block else columns
 
-    result = Study("forgetful", [Forgetful()], [mean("y")], block_size=SIZE).run(
-        2 * SIZE, workers=Workers("inline")
+    study = Study("forgetful", [Forgetful()], [mean("y")], block_size=SIZE)
+    with pytest.raises(StudyError, match="measure 'mean_y' reads column 'y', which is neither"):
+        study.run(2 * SIZE, workers=Workers("inline"))
+
+
+def test_an_empty_error_is_none():
+    made, table = stored({"x": X, "error": np.where(X > 3, "lost", "")}, axes={})
+    assert made.n_failed == 2
+    assert table["error"].to_pylist() == [None] * 4 + ["lost"] * 2
+    assert stored({"x": X, "error": ""}, axes={})[0].n_failed == 0
+
+
+# ---------------------------------------------------------------- one value for a block
+def run_of(columns, **changes):
+    """A run of several tasks of one scenario, whose blocks return these columns of their data."""
+
+    @dataclass(frozen=True)
+    class Drawing:
+        deviation: float = 1.0
+
+        def simulate(self, streams, n_rep):
+            return columns(streams("data").normal(3, size=(n_rep, 5)))
+
+    study = Study("constants", [Drawing()], **{"block_size": SIZE, **changes})
+    return study.run(4 * SIZE, workers=Workers("inline", 1))
+
+
+NO_CONSTANT = "column 'e' is one value for all replicates of a block, .* so it is no constant"
+
+
+@pytest.mark.parametrize(
+    ("columns", "axes"),
+    [
+        (lambda x: {"e": x.mean()}, {}),
+        (lambda x: {"e": x.mean(axis=0, keepdims=True)}, {"by": tuple("abcde")}),
+        (lambda x: {"e": "odd" if x.mean() < x[0, 0] else "even", "x": x[:, 0]}, {}),
+    ],
+    ids=["number", "cells", "text"],
+)
+def test_what_differs_between_blocks_is_no_constant(columns, axes):
+    with pytest.raises(StudyError, match=NO_CONSTANT):
+        run_of(columns, axes=axes)
+
+
+@pytest.mark.parametrize(("in_a_task", "together"), [(2.0, True), (2.5, False)])
+def test_blocks_of_several_tasks_are_compared(in_a_task, together):
+    said = Constants()
+    said.refuse_others([("key", "e", (2.0, float("nan")))])
+    if together:
+        said.refuse_others([("key", "e", (in_a_task, 1.0)), ("other", "e", (3.0, 1.0))])
+        return
+    with pytest.raises(StudyError, match=r"2\.0 in one block and 2\.5 in another"):
+        said.refuse_others([("key", "e", (in_a_task, 1.0))])
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "same"),
+    [
+        (3, 3.0, True),
+        (0.3, 0.1 + 0.2, True),
+        (float("inf"), 3.0, False),
+        (float("nan"), 3.0, True),
+        (True, False, False),
+        ("a", "b", False),
+        ("a", 1.0, False),
+        (None, "a", True),
+    ],
+)
+def test_constants_agree_to_half_of_their_digits(first, other, same):
+    assert agree(first, other) == same
+
+
+def test_constants_and_blocks_of_one_replicate_are_as_they_were():
+    made = run_of(lambda x: {"truth": 3.0, "kind": "normal", "x": x[:, 0]}, measures=[mean("x")])
+    assert made.replicates["truth"].eq(3.0).all()
+    single = run_of(lambda x: {"e": x.mean()}, block_size=1)
+    assert single.replicates["e"].nunique() == 4 * SIZE
+
+
+@pytest.mark.parametrize("keep", [True, False], ids=["at drawing", "of what is stored"])
+def test_a_derived_column_that_depends_on_how_many_there_are_is_no_constant(keep):
+    def summary_of(derived):
+        made = run_of(
+            lambda x: {"x": x[:, 0], "v": x},
+            vectors={"v": 5},
+            keep_vectors=keep,
+            derived={"m": derived},
+            measures=[mean("m")],
+        )
+        return made.summary
+
+    with pytest.raises(StudyError, match=r"derived column 'm' is one value for all replicates, "):
+        summary_of(lambda v: v.mean())
+    assert summary_of(lambda v, deviation: deviation)["estimate"].item() == 1.0
+
+
+# ---------------------------------------------------------------- names in settings
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"may_be_missing": ("xx",)}, "may_be_missing names column 'xx', .* did you mean 'x'"),
+        (
+            {"worst": {"rr": 0.0}, "on_failure": "impute_worst"},
+            "worst names column 'rr', which is neither returned nor derived, so it would say",
+        ),
+    ],
+    ids=["may_be_missing", "worst"],
+)
+def test_settings_that_name_no_column_are_refused_in_the_first_block(changes, says):
+    with pytest.raises(StudyError, match=says):
+        run_of(lambda x: {"x": x[:, 0], "r": x[:, 1]}, **changes)
+
+
+def test_settings_may_name_a_vector_that_is_not_kept_and_what_is_derived():
+    made = run_of(
+        lambda x: {"x": x[:, 0], "v": x},
+        vectors={"v": 5},
+        keep_vectors=False,
+        derived={"m": lambda v: v.mean(axis=-1)},
+        may_be_missing=("v", "m"),
+        measures=[mean("m")],
     )
-    with pytest.raises(StudyError, match=r"column 'y' is not there in 6 of 12 replicates that did"):
-        _ = result.summary
+    assert made.summary["n_rep"].item() == 4 * SIZE

@@ -1,6 +1,7 @@
 """A method that fails costs itself its cell, and says why."""
 
 import errno
+import gc
 import threading
 import warnings
 from collections.abc import Iterator
@@ -14,10 +15,12 @@ from simstudy.engine.failures import (
     MACHINE_TROUBLE,
     by_method,
     is_machine_trouble,
+    naming_axes,
     raising,
+    refusing_hopeless,
 )
 from simstudy.engine.replicates import each_replicate
-from simstudy.errors import StudyError, describe
+from simstudy.errors import AlwaysFailsError, StudyError, describe
 
 X = np.array([4.0, -1.0, 9.0, 0.0])
 
@@ -141,9 +144,9 @@ def test_a_column_that_is_missing_is_named():
 
 
 def test_only_the_row_that_is_replayed_raises():
-    with raising(1), pytest.raises(ValueError, match="no root"):
+    with raising(1, len(X)), pytest.raises(ValueError, match="no root"):
         each_replicate(root, X, returns=["root"])
-    with raising(2):
+    with raising(2, len(X)):
         assert each_replicate(root, X, returns=["root"])["error"][1] is not None
     assert each_replicate(root, X, returns=["root"])["error"][1] is not None, "and no longer after"
 
@@ -178,6 +181,17 @@ def test_threads_do_not_hear_each_others_warnings():
     for one in threads:
         one.join()
     assert all(set(texts) == {f"UserWarning: seen {v:g}"} for v, texts in heard.items())
+
+
+def test_garbage_of_others_is_no_warning_of_a_replicate():
+    def analyse(x):
+        open(__file__)  # noqa: SIM115
+        gc.collect()
+        warnings.warn("seen", stacklevel=1)
+        return {"y": x}
+
+    said = each_replicate(analyse, np.zeros(3), returns=["y"])["warning"]
+    assert set(said) == {"UserWarning: seen"}
 
 
 def said_beside(other):
@@ -406,7 +420,7 @@ def test_a_column_that_does_not_fit_is_that_methods_failure():
 
 
 def test_a_replay_lets_the_error_through():
-    with raising(0), pytest.raises(np.linalg.LinAlgError, match="singular"):
+    with raising(0, len(X)), pytest.raises(np.linalg.LinAlgError, match="singular"):
         by_method({"a": lambda: {"x": X}, "b": fails}, n_rep=4)
 
 
@@ -417,3 +431,95 @@ def test_the_errors_of_rows_go_with_their_method():
     made = by_method({"plain": lambda: {"root": X}, "careful": careful}, n_rep=4)
     assert made["error"][1].tolist() == [None, "ValueError: negative values have no root"]
     assert made["error"][0].tolist() == [None, None]
+
+
+def nothing_returned():
+    """A method that forgets its return."""
+
+
+@pytest.mark.parametrize(
+    ("second", "says"),
+    [
+        (lambda: {"x": X, "se": X}, "'a' and 'b' return different columns: only 'b' returns 'se'"),
+        (lambda: {"y": X}, "'a' and 'b' return different columns: only 'a' returns 'x'"),
+        (lambda: {"error": ["lost", None, None, None]}, "different columns: only 'a' returns 'x'"),
+        (nothing_returned, "method 'b' returned NoneType, not columns by name: return a dict"),
+    ],
+    ids=["more", "other", "none", "nothing"],
+)
+def test_methods_that_return_other_columns_are_refused(second, says):
+    with pytest.raises(StudyError, match=says):
+        by_method({"a": lambda: {"x": X}, "b": second}, n_rep=4)
+
+
+def test_a_method_that_only_says_what_went_wrong_differs_from_none():
+    made = by_method({"a": lambda: {"x": X}, "b": lambda: {"error": ["lost"] * 4}}, n_rep=4)
+    assert made["error"].tolist() == [[None, "lost"]] * 4
+
+
+def test_methods_go_in_the_order_of_the_axis_that_has_their_names():
+    methods = {"mean": lambda: {"x": X}, "median": lambda: {"x": 2 * X}}
+    with naming_axes({"metric": ("mse", "mae"), "method": ("median", "mean")}):
+        made = by_method(methods, n_rep=4)["x"]
+    np.testing.assert_array_equal(made, np.stack([2 * X, X], axis=1))
+
+
+@pytest.mark.parametrize(
+    ("axes", "says"),
+    [
+        (
+            {},
+            r"given a, b, and the study has no axes: .*Say Study\(axes={'method': \('a', 'b'\)}\)",
+        ),
+        ({"method": ("a", "c")}, "given a, b, and the study has axes 'method' with a, c: one meth"),
+    ],
+    ids=["none", "other"],
+)
+def test_methods_of_which_no_axis_has_the_names_are_refused(axes, says):
+    with naming_axes(axes), pytest.raises(StudyError, match=says):
+        by_method({"a": lambda: {"x": X}, "b": lambda: {"x": X}}, n_rep=4)
+
+
+# ---------------------------------------------------------------- mistakes, numbers
+def names_what_failed(x):
+    raise TypeError(f"bad {object()} {x}")
+
+
+@pytest.mark.parametrize("analyse", [names_what_failed, lambda x: {}[x], lambda x: str(x)])
+def test_a_mistake_is_one_whatever_its_texts_name(analyse):
+    with refusing_hopeless(4), pytest.raises(AlwaysFailsError, match="all 4 replicates"):
+        each_replicate(analyse, X, returns="x")
+
+
+def test_failures_of_several_causes_are_recorded():
+    def analyse(x):
+        if x > 0:
+            raise ValueError("above")
+        raise ValueError("below")
+
+    with refusing_hopeless(4):
+        made = each_replicate(analyse, X, returns="x")
+    assert made["error"][1] == "ValueError: below"
+
+
+LARGE = 2**60 + 1
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (LARGE, f"column 'x' holds {LARGE}, a whole number beyond 2^53"),
+        (2**70, f"column 'x' holds {2**70}, a whole number beyond 2^53"),
+        (np.ma.array([LARGE]), f"column 'x' holds {LARGE}, a whole number beyond 2^53"),
+        ("3.5", "x is the text '3.5', not one number per replicate"),
+    ],
+    ids=str,
+)
+def test_a_replicate_does_not_round_nor_read_text(value, says):
+    assert says in each_replicate(lambda x: value, X, returns="x")["error"][0]
+
+
+def test_whole_numbers_are_not_rounded_beside_another_methods():
+    large = np.full(4, LARGE)
+    made = by_method({"a": lambda: {"x": X}, "b": lambda: {"x": large}}, n_rep=4)
+    assert "beyond 2^53" in made["error"][0, 1]

@@ -17,10 +17,13 @@ FOLLOWED = {
     "simstudy.engine.derived",
     "simstudy.engine.failures",
     "simstudy.engine.methods",
+    "simstudy.engine.noticing",
+    "simstudy.engine.pace",
     "simstudy.engine.parameters",
     "simstudy.engine.replicates",
     "simstudy.store.columns",
     "simstudy.store.layout",
+    "simstudy.store.types",
 }
 """What a scenario's code may call, or what its columns go through, and so counts by content."""
 

@@ -4,7 +4,7 @@ import pytest
 
 from simstudy.engine import runner
 from simstudy.engine.assignment import Assignment
-from simstudy.engine.jobs import missing_jobs
+from simstudy.engine.jobs import Waiting, missing_jobs
 from simstudy.engine.progress import Silent
 from simstudy.engine.runner import Runner, run_jobs
 from simstudy.engine.workers import Workers
@@ -25,29 +25,14 @@ def jobs_of(assignment, n_blocks):
     return missing_jobs(PLAN, dict.fromkeys(PLAN.keys, n_blocks), assignment.store)
 
 
-@pytest.mark.parametrize(
-    ("seconds_per_block", "n_left", "expected"),
-    [
-        (0.0, 100, 1),  # nothing is known yet
-        (0.01, 1000, 25),  # a quarter of a second
-        (0.01, 16, 2),  # two tasks for each of 4 workers, and then some
-        (9.0, 1000, 1),
-    ],
-)
-def test_blocks_in_a_task(seconds_per_block, n_left, expected, assignment):
-    here = Runner(assignment, Workers("threads", 2), Silent())
-    here.seconds_per_block = seconds_per_block
-    assert here.blocks_per_task(n_left) == expected
-
-
 def test_tasks_are_all_jobs_in_order_whatever_their_sizes(assignment):
     jobs = jobs_of(assignment, 7)
     here = Runner(assignment, Workers("threads", 2), Silent())
     handed = []
-    for n, task in enumerate(here.tasks(jobs)):
+    for n, task in enumerate(here.tasks(Waiting(jobs))):
         handed += task.jobs
-        here.seconds_per_block = 0.1 / (n + 1)  # portions grow as blocks turn out to be fast
-    assert handed == jobs
+        here.portions.seconds_per_block = 0.1 / (n + 1)  # they grow as blocks turn out to be fast
+    assert handed == list(jobs)
 
 
 def test_what_workers_cannot_load_is_said_with_what_will_do(assignment, monkeypatch):

@@ -21,7 +21,7 @@ def assignment(folder, **how):
 
 
 def jobs_of(store, n_blocks=2):
-    return missing_jobs(PLAN, dict.fromkeys(PLAN.keys, n_blocks), store)
+    return list(missing_jobs(PLAN, dict.fromkeys(PLAN.keys, n_blocks), store))
 
 
 def test_a_task_carries_its_own_scenarios_and_their_owner_only(tmp_path):

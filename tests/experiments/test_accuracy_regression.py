@@ -1,7 +1,6 @@
 """Accuracy regression: claims come out as foreseen, can fail, and need replicates to be decided."""
 
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from experiments.accuracy_regression import claims
+from experiments.accuracy_regression import answers
 from experiments.accuracy_regression.figures import (
     TARGETS,
     mid_p_power,
@@ -19,8 +18,9 @@ from experiments.accuracy_regression.figures import (
 from experiments.accuracy_regression.study import Config, study
 from simstudy.claims import Reproduced
 from simstudy.engine.workers import Workers
-from simstudy.errors import ConfigError
+from simstudy.errors import ConfigError, TooFewReplicatesError
 from simstudy.trials.accuracy import METHODS, AccuracyCheck
+from tests.figures.data import segments, text_of
 
 INLINE = Workers("inline", 1)
 FORMULAS = {"threshold", "at the threshold", "at a rounded threshold", "t test", "least n"}
@@ -36,9 +36,11 @@ def published():
     return study(Config(**CLAIMED)).run(keep="summary", workers=INLINE)
 
 
-def test_claims_come_out_as_foreseen(published):
+def test_claims_come_out_as_foreseen_and_fall_for_their_rivals(published):
     found = published.claims
     assert (found["verdict"] == found["expected"]).all(), found[["claim", "verdict", "detail"]]
+    rivals = found.loc[found["expected"] == "reproduced", "rival"]
+    assert rivals.str.endswith(": differs").all(), rivals
 
 
 def test_every_share_that_fails_has_its_exact_value(published):
@@ -48,11 +50,12 @@ def test_every_share_that_fails_has_its_exact_value(published):
 
 
 def test_claims_need_replicates_to_be_decided():
-    """Of ten replicates nothing follows, however the ten come out."""
-    found = study(Config(**CLAIMED)).run(10, workers=INLINE).claims.set_index("claim")["verdict"]
+    """Of ten replicates nothing follows, however the ten come out, and no rival holds."""
+    found = study(Config(**CLAIMED)).run(10, workers=INLINE).claims.set_index("claim")
     simulated = found[~found.index.isin(FORMULAS)]
     assert len(simulated) == len(found) - len(FORMULAS)
-    assert (simulated == "no data").all(), simulated
+    assert (simulated["verdict"] == "too few replicates").all(), simulated["verdict"]
+    assert not found["rival"].str.endswith(": reproduced").any(), found["rival"]
 
 
 def test_claims_of_the_document_say_nothing_at_other_levels():
@@ -62,51 +65,40 @@ def test_claims_of_the_document_say_nothing_at_other_levels():
 
 
 # ---------------------------------------------------------------- statements can fail
-def test_the_claim_on_alpha_fails_of_a_reference_that_is_kept(published):
-    alpha = next(claim for claim in claims.CLAIMS if claim.name == "alpha")
-    kept = partial(claims.failing, choose=partial(claims.of_one_reference, quantile=0.975))
-    found = claims.settled(kept(published), alpha.published, alpha.rounding)
-    assert alpha.verdict(found) == "differs"
-
-
 def test_two_replicates_decide_no_variance():
     """Their influence-function error is 0, whatever they are."""
     result = study(Config(**CLAIMED)).run(2, workers=INLINE)
-    assert claims._squared_spread(result, claims.one_half(result)).mcse > 0
+    assert answers._squared_spread(result, answers.one_half(result)).mcse > 0
     found = result.claims.set_index("claim")["verdict"]
-    assert (found[["spread", "sigma", "spread on the same prompts"]] == "no data").all()
+    undecided = found[["spread", "sigma", "spread on the same prompts"]]
+    assert (undecided == "too few replicates").all()
 
 
 def test_the_variance_on_the_same_prompts_is_less_by_their_correlation(published):
-    found = claims._variance(published, claims.of_same_prompts)
+    found = answers.variance(published, answers.of_same_prompts)
     assert abs(found.value - 0.4) < 4 * found.mcse
     assert found.detail == "exactly 0.4000"
 
 
 def test_a_twentieth_of_the_variance_moves_the_level_by_less_than_half_a_percent():
-    larger = stats.norm.cdf(stats.norm.ppf(0.05) / np.sqrt(1 + claims.TWENTIETH)) - 0.05
-    smaller = 0.05 - stats.norm.cdf(stats.norm.ppf(0.05) / np.sqrt(1 - claims.TWENTIETH))
-    assert 0 < larger < claims.PERCENT
-    assert 0 < smaller < claims.PERCENT
+    larger = stats.norm.cdf(stats.norm.ppf(0.05) / np.sqrt(1 + answers.TWENTIETH)) - 0.05
+    smaller = 0.05 - stats.norm.cdf(stats.norm.ppf(0.05) / np.sqrt(1 - answers.TWENTIETH))
+    assert 0 < larger < answers.HALF_A_PERCENT
+    assert 0 < smaller < answers.HALF_A_PERCENT
 
 
-def enumerated(shift: float, n_rep: int = 200_000) -> Reproduced:
+def enumerated(shift: float, n_rep: int = 2_000_000) -> Reproduced:
     exact = np.array([0.0, 1e-7, 0.05, 0.8, 1.0])
     share = np.round(np.clip(exact + shift, 0, 1) * n_rep) / n_rep
     rows = {"measure": "rejection_rate", "estimate": share, "exact": exact, "n_rep": n_rep}
-    return claims._as_enumerated(SimpleNamespace(summary=pd.DataFrame(rows)))
+    return answers.as_enumerated(SimpleNamespace(summary=pd.DataFrame(rows)))
 
 
-def test_shares_a_third_of_a_percent_off_are_not_those_of_enumeration():
-    assert enumerated(0).value == 1
-    assert enumerated(0.003).value == enumerated(-0.003).value == 0
-    with pytest.raises(LookupError, match="half a percent apart"):
+def test_shares_half_a_percent_off_are_not_those_of_enumeration():
+    assert enumerated(0).value == enumerated(0.003).value == 1
+    assert enumerated(0.007).value == enumerated(-0.007).value == 0
+    with pytest.raises(TooFewReplicatesError):
         enumerated(0, n_rep=1000)
-
-
-def test_paired_statements_fail_of_tests_that_are_not(published, monkeypatch):
-    monkeypatch.setattr(claims, "PAIRED", ("document", "known"))
-    assert claims._pairs_keep_level(published).value == 0
 
 
 # ---------------------------------------------------------------- numbers of figures
@@ -125,6 +117,46 @@ def test_prompts_needed_are_the_least_with_the_power():
     check = AccuracyCheck(512, accuracy=0.8, effect=1, correlation=0.6)
     n = int(prompts_needed(check)["n"])
     assert mid_p_power(n - 1, check) < 0.8 <= mid_p_power(n, check)
+
+
+# ---------------------------------------------------------------- figures
+@pytest.fixture(scope="module")
+def small():
+    return study(Config(**SMALL)).run(100, workers=INLINE)
+
+
+def test_the_document_s_line_lies_wide_below_those_that_would_cover_it(small):
+    """Whichever of the rounded thresholds is on it, at every n."""
+    plot = small.figure("lattice")
+    beneath, above = plot.layers[0], plot.layers[2]
+    assert beneath.geom.aes_params["size"] > above.geom.aes_params["size"]
+    exact = above._data.pivot(index=["x", "rows"], columns="color", values="exact")
+    document = exact.pop("z, σ = 1/2 (document)")
+    assert exact.eq(document, axis=0).any(axis=1).all()
+    assert sorted(beneath._data["exact"]) == sorted(document)
+    assert "Once γ is rounded to a number of right answers they differ." in text_of(plot)
+
+
+def test_the_curves_of_one_reference_have_names_and_strokes(small):
+    plot = small.figure("one_reference")
+    strokes = [layer.geom.aes_params.get("linetype") for layer in plot.layers]
+    assert "dashdot" in strokes
+    labels = [layer for layer in plot.layers if layer.geom.__class__.__name__ == "geom_text"]
+    words = pd.concat([layer._data for layer in labels])
+    named = words.set_index("words")["exact"]
+    assert named["exact"] > named["normal approximation"]
+    averages = words[words["words"].str.startswith("average")].set_index("effect")
+    assert (averages.loc[0, "luck"] < 0).all()  # where no curve comes to
+    assert (averages.loc[1, "luck"] > 0).all()
+
+
+def test_alpha_stands_at_its_area(small):
+    plot = small.figure("hypotheses")
+    area = plot.layers[0]._data
+    (leader,) = (ends for ends in segments(plot.draw()) if np.diff(ends, axis=0).all())
+    x, y = leader[1]
+    assert area["x"].min() < x < area["x"].max()
+    assert 0 < y < np.interp(x, area["x"], area["density"])
 
 
 # ---------------------------------------------------------------- the grid

@@ -4,55 +4,62 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
+from scipy import stats
 
-from experiments.accuracy_scores.claims import (
-    CLAIMS,
+from experiments.accuracy_scores.answers import (
     RARE,
     STRINGENT,
     Rates,
+    _worth_of_prompts,
     margin_about,
     near,
 )
-from experiments.accuracy_scores.figures import SCORES, saved_from
+from experiments.accuracy_scores.claims import CLAIMS
+from experiments.accuracy_scores.figures import COLORS, METHOD_WORDS, SCORES, saved_from
 from experiments.accuracy_scores.study import Config, study
 from simstudy.dgps.prompts import GaussianScores
 from simstudy.engine.workers import Workers
 from simstudy.trials.score_checks import METHODS, ScoreCheck
+from tests.figures.data import text_of
 
 INLINE = Workers("inline", 1)
 SMALL = {"n": [32, 128], "correlation": [0, 0.8], "saved_from": 128, "n_with_reference": [32]}
 N_DECISIVE = 200_000  # chance then reaches 0.002 from a level of 0.05, less than half its margin
 
 
-def verdicts(of, n_rep: int):
-    return of.run(n_rep, workers=INLINE).claims.set_index("claim")["verdict"]
+def claimed(of, n_rep: int):
+    return of.run(n_rep, workers=INLINE).claims.set_index("claim")
 
 
 @pytest.fixture(scope="module")
 def of_normal():
-    return verdicts(study(Config(**SMALL, scores=["normal"])), N_DECISIVE)
+    return claimed(study(Config(**SMALL, scores=["normal"])), N_DECISIVE)
 
 
-def test_of_normal_scores_theory_holds(of_normal):
+def test_of_normal_scores_theory_holds_and_no_rival_does(of_normal):
     said = ["level at the least n, normal", "power at the least n, normal", "a large σ is safe",
             "σ of a pilot of 32, normal", "prompts saved, normal",
             "luck of the reference, normal"]  # fmt: skip
-    assert of_normal[said].tolist() == ["reproduced"] * len(said)
+    assert of_normal.loc[said, "verdict"].tolist() == ["reproduced"] * len(said)
+    assert of_normal.loc[said, "rival"].str.endswith(": differs").all()
 
 
 def test_what_the_document_leaves_out_differs(of_normal):
     said = ["a two-sample t-test", "level given the reference"]
-    assert of_normal[said].tolist() == ["differs"] * len(said)
+    assert of_normal.loc[said, "verdict"].tolist() == ["differs"] * len(said)
 
 
 def test_scores_that_were_not_drawn_have_no_verdict(of_normal):
     others = [claim.name for claim in CLAIMS if "perplexity" in claim.name]
-    assert (of_normal[others] == "no data").all()
+    assert (of_normal.loc[others, "verdict"] == "no data").all()
 
 
 def test_with_few_replicates_no_claim_holds_for_want_of_them():
-    found = verdicts(study(Config(**SMALL)), 20)
-    assert "reproduced" not in set(found)
+    found = claimed(study(Config(**SMALL)), 20)
+    assert "reproduced" not in set(found["verdict"])
+    assert not found["rival"].str.endswith(": reproduced").any()
 
 
 class Misnamed(ScoreCheck):
@@ -72,7 +79,7 @@ def test_those_claims_fail_where_z_is_another_test():
             for each in declared.scenarios
         ],
     )
-    found = verdicts(wrong, 20_000)
+    found = claimed(wrong, 20_000)["verdict"]
     assert found["level at the least n, normal"] == "differs"
     assert found["luck of the reference, normal"] == "differs"
 
@@ -95,9 +102,21 @@ def test_the_margin_is_by_the_size_of_what_is_said():
     """A level of 0.002 is not near one of 0.0001."""
     known, alpha = np.array([0.25, 0.01, 1e-4]), np.full(3, 0.05)
     np.testing.assert_allclose(margin_about(known, alpha), [0.025, 0.005, RARE - 1e-4])
-    trial, few = [ScoreCheck(GaussianScores(), n=32)], known[2:]
-    found = some_rates(0.002, n_rep=400_000)
-    assert near(found, trial, few, margin_about(few, alpha[2:])).value == 0
+
+
+def test_a_rare_level_is_not_one_that_is_not_as_rare():
+    few = np.array([1e-4])
+    trial, found = [ScoreCheck(GaussianScores(), n=32)], some_rates(0.002, n_rep=400_000)
+    assert near(found, trial, few, margin_about(few, np.array([0.05]))).value == 0
+
+
+def test_powers_are_about_the_same_within_what_a_tenth_more_prompts_make():
+    """By the formula of a z test with known σ, whatever the size."""
+    reach = stats.norm.ppf([0.95, 0.8])
+    more = stats.norm.cdf(np.sqrt(1.1) * reach.sum() - reach[0])
+    for n in (32, 512):
+        margin = _worth_of_prompts(ScoreCheck(GaussianScores(), n=n))
+        assert margin == pytest.approx(more - 0.8, rel=1e-12)
 
 
 def test_the_sizes_that_save_prompts_are_those_of_the_formula():
@@ -133,7 +152,20 @@ def test_pairs_are_drawn_at_an_n_that_was_swept():
     result = study(swept).run(100, workers=INLINE)
     drawn = result.figures["pairing"](result)
     assert set(drawn.data["x"]) == {0, 0.8}
-    assert drawn.scales.get_scales("linetype").labels[0] == "normal theory"
+    assert "Solid lines: theory of normal scores." in text_of(drawn)
+    assert "Dotted" not in text_of(drawn)  # straight, beside theory's curves
+    assert result.figure("sigma").labels.x.endswith("(log scale)")
+
+
+def test_points_hide_each_other_as_the_caption_of_pairs_says():
+    result = study(Config(**SMALL, scores=["normal"])).run(100, workers=INLINE)
+    plot = result.figure("pairing")
+    panel = plot.draw().axes[0]
+    marks = [each for each in panel.collections if isinstance(each, PathCollection)]
+    drawn = [to_hex(each.get_facecolor()[0]).upper() for each in marks]
+    order = [COLORS[METHOD_WORDS[name]] for name in ("paired_t", "t", "paired_z", "z")]
+    assert drawn == order
+    assert "At correlation 0 z hides paired z, and Student's t paired t;" in text_of(plot)
 
 
 def test_claims_have_names_of_their_own():

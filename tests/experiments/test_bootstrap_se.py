@@ -5,6 +5,7 @@ import pytest
 
 from experiments.bootstrap_se import Config, study
 from simstudy.errors import DesignError
+from tests.figures.data import text_of
 
 
 @pytest.fixture(scope="module")
@@ -18,14 +19,41 @@ def test_all_numbers_of_resamples_see_the_same_data(small):
         np.testing.assert_array_equal(truths[0], other)
 
 
-def test_claims_come_out_as_foreseen(small):
-    claims = small.claims
-    assert (claims["verdict"] == claims["expected"]).all(), claims[["claim", "detail"]]
+@pytest.fixture(scope="module")
+def claims():
+    """Of the published number of replicates, and the document's resamples alone."""
+    return study(Config(n_boot=[1000])).run().claims.set_index("claim")
+
+
+def test_claims_come_out_as_foreseen(claims):
+    assert (claims["verdict"] == claims["expected"]).all(), claims["detail"]
+
+
+def test_the_rival_falls(claims):
+    """Against 2 sigma^4, which knows nothing of the error in the fit."""
+    assert claims.loc["unbiased", "rival"].endswith(": differs")
+
+
+def test_few_replicates_do_not_reproduce(small):
+    assert small.claims["verdict"].tolist() == ["too few replicates", "differs"]
 
 
 def test_figures_are_functions_of_the_result(small):
-    assert set(small.figure("2B").data["panel"]) == {"1,000 resamples", "the limit"}
+    assert set(small.figure("2B").data["panel"]) == {"1,000 resamples", "infinitely many resamples"}
     assert set(small.figure("scatter").data["x"]) == {50.0, 200.0, 1000.0}
+    assert small.figure("scatter").labels.x == "resamples (log scale)"
+
+
+def test_captions_say_which_truth_and_why_points_lie_to_one_side(small):
+    assert "The truth has the fitted intercept in it; the document's" in text_of(small.figure("2B"))
+    said = text_of(small.figure("scatter"))
+    limit = small.value("scatter", n_boot=float("inf"))["estimate"]
+    assert f"they scatter by {limit:.4f}, to first order {(14 / 4000) ** 0.5:.4f}" in said
+
+
+def test_figure_2b_has_no_more_points_than_the_document(monkeypatch, small):
+    monkeypatch.setattr("experiments.bootstrap_se.N_PUBLISHED", 150)
+    assert len(small.figure("2B").data) == 2 * 150
 
 
 def test_too_few_observations_are_refused():

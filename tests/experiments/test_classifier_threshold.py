@@ -4,16 +4,21 @@ import numpy as np
 import pytest
 
 from experiments import classifier_threshold_grid as wider
+from experiments.classifier_threshold.claims import EXACTLY, _in_words
+from experiments.classifier_threshold.figures import LABELS, NONE, PUBLISHED, PUBLISHED_BESIDE
 from experiments.classifier_threshold.study import Config, study
+from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.stats.classifier.thresholds import METHODS
 from simstudy.trials.thresholds import Bound
+from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, assert_undecided
+from tests.figures.data import text_of
 from tests.support import assert_within_mcse, replicates_to_catch
 
 
 @pytest.fixture(scope="module")
 def published():
-    return study(Config()).run()
+    return study(Config()).run(50_000, workers=Workers("inline", 1))
 
 
 def test_stored_test_sets_are_those_behind_the_thresholds(published):
@@ -26,8 +31,33 @@ def test_stored_test_sets_are_those_behind_the_thresholds(published):
 
 
 def test_claims_come_out_as_foreseen(published):
-    claims = published.claims
-    assert (claims["verdict"] == claims["expected"]).all(), claims[["claim", "detail"]]
+    assert_as_foreseen(published, undecided=["empirical threshold"])  # takes 63,000
+    assert_rivals_fall(published, undecided=["skewed thresholds"])  # takes 100,000
+
+
+def test_of_three_test_sets_nothing_is_said():
+    few = study(Config()).run(3, workers=Workers("inline", 1))
+    assert_undecided(few)
+
+
+def test_the_skewness_of_thresholds_is_that_of_a_loop(published):
+    values = published.columns(published.scenario(**EXACTLY), "threshold")["threshold"][:, 0]
+    about = values - values.mean()
+    skewness = (about**3).mean() / (about**2).mean() ** 1.5
+    (row,) = published.claims.query("claim == 'skewed thresholds'").to_dict("records")
+    assert row["detail"].startswith(f"skewness {skewness:.3f} (")
+
+
+def test_the_coverage_table_is_the_documents_beside_ours(published):
+    frame = published.table("coverage").frame.set_index("method")
+    said = frame["published"].dropna()
+    claimed = published.claims.set_index("claim")["published"]
+    methods = {label: method for method, label in LABELS.items()}
+    for label, share in said.items():
+        if methods[label] in PUBLISHED:
+            assert share == claimed[f"coverage, {methods[label]}"]
+    limit = published.value("coverage", method="bca mid", n_boot=0)
+    assert frame.loc["BCa, ties by half", "limit"] == limit["estimate"]
 
 
 def test_figures_of_other_sizes_are_drawn():
@@ -78,3 +108,111 @@ def test_methods_of_the_grid_share_their_data_between_confidences():
         result.columns(scenario, "safe")["safe"][:, place] for scenario in result.plan.scenarios
     )
     np.testing.assert_array_equal(low, high)
+
+
+# ---------------------------------------------------------------- what figures say
+def test_the_published_marks_are_on_every_row_that_the_document_has(published):
+    plot = published.figure("coverage_table")
+    crosses = next(
+        layer._data for layer in plot.layers if layer.geom.aes_params.get("shape") == "x"
+    )
+    share = dict(zip(crosses["y"], crosses["estimate"], strict=True))
+    assert share == {
+        "BCa, ties left out": 0.78, "normal bootstrap": 0.684, "basic": 0.652, "percentile": 0.64,
+        "empirical quantile": 0.34, "umbrella": 0.92,
+    }  # fmt: skip
+    assert "not in the document, and the umbrella's is exact there. BCa shifts" in text_of(plot)
+
+
+def test_what_holds_for_all_test_sets_is_said_once(published):
+    """A resampled quantile equals the test set's own in 0.1025 of all resamples of 50 scores."""
+    plot = published.figure("2")
+    assert list(plot.data["panel"].cat.categories) == [f"test set {i}" for i in (1, 2, 3, 4)]
+    assert "of which 10.3% equal the quantile, whatever the scores" in text_of(plot)
+
+
+def test_figure_2_speaks_of_all_test_sets(published):
+    names = ("threshold", "bootstrap_mean")
+    stored = published.columns(published.scenario(**EXACTLY), *names)
+    share = (stored["bootstrap_mean"] > stored["threshold"][:, METHODS.index("empirical")]).mean()
+    said = text_of(published.figure("2"))
+    assert f"exceeds the quantile in {share:.0%}, and" in said
+    assert said.endswith("of 50,000 test sets.")
+
+
+def test_methods_without_a_bootstrap_have_a_mark_of_their_own(published):
+    drawn = published.figure("coverage_table").data
+    without = set(drawn.loc[drawn["color"] == NONE, "y"])
+    assert without == {"empirical quantile", "umbrella", "normal tolerance"}
+
+
+def test_rates_stand_once_in_figure_4(published):
+    scenario = max(published.plan.scenarios, key=lambda trial: trial.n_boot)
+    safe = published.columns(scenario, "safe")["safe"][:, METHODS.index("umbrella")].mean()
+    plot = published.figure("4")
+    words = plot.layers[-1]._data.set_index("panel")["said"].str.strip()
+    assert f"umbrella\n    {safe:.4f} (" in words["threshold"]
+    assert words["true sensitivity"] == ""
+    assert "BCa leaves out resampled quantiles that equal the test set's own." in text_of(plot)
+
+
+@pytest.fixture(scope="module")
+def grid():
+    config = wider.Config(n_obs=[20, 40], sensitivity=[0.95], scores=["normal", "skewed"])
+    return wider.study(config).run(20)
+
+
+@pytest.mark.parametrize("name", ["coverage", "efficiency"])
+def test_no_panel_of_the_grid_has_more_than_four_methods(grid, name):
+    drawn = grid.figure(name).data
+    n_methods = drawn.groupby(["panel", "rows"], observed=True)["color"].nunique()
+    assert (n_methods == 4).all()
+    assert drawn["color"].nunique() == 8
+
+
+def test_the_nested_loop_explains_its_plateaus_and_names_n(grid):
+    plot = grid.figure("nested_loop")
+    assert "coverage and sensitivity 1. So the levels at 0.2 and 0.05" in text_of(plot)
+    assert plot.labels.x.endswith("sensitivity, positive cases n")
+
+
+def test_each_dashed_line_says_what_it_is_and_which_way_is_good(grid):
+    said = {name: text_of(grid.figure(name)) for name in ("coverage", "efficiency", "trade_off")}
+    assert not any("Dashed: the level asked for" in text for text in said.values())
+    assert "Dashed: the confidence asked for." in said["coverage"]
+    assert "Dashed: a mean equal to the target." in said["efficiency"]
+    assert "Dashed: upright, the confidence asked for; level, the target of" in said["trade_off"]
+    assert "lower is better only where coverage is what was asked" in said["efficiency"]
+    assert "to its right, and there as low as can be" in said["trade_off"]
+
+
+def test_the_grids_coverage_is_drawn_as_far_below_what_was_asked_as_above(grid):
+    plot = grid.figure("coverage")
+    assert plot.coordinates.limits.y == (pytest.approx(0.6), 1)
+    low = plot.data["estimate"][plot.data["estimate"] < 0.6]
+    assert 0 < len(low) < len(plot.data)
+    assert (
+        f"Beneath the axis, under 60%: {len(low)} of {len(plot.data)} points, down to "
+        f"{low.min():.0%}." in text_of(plot)
+    )
+    assert wider.beneath(plot.data, 0.0) == ""
+
+
+def test_a_method_has_one_colour_in_all_studies_of_thresholds(published, grid):
+    """In figure 4, in the grid and in the nested loop."""
+    figures = (published.figure("4"), grid.figure("coverage"), grid.figure("nested_loop"))
+    scales = [figure.scales.get_scales("color") for figure in figures]
+    assert len({scale.palette(len(scale.limits))["umbrella"] for scale in scales}) == 1
+
+
+def test_no_error_is_rounded_to_nothing():
+    rows = {"umbrella": {"estimate": 0.963512, "mcse": 0.000123}}
+    assert _in_words(rows) == "umbrella 0.96351 (0.00012)"
+
+
+def test_the_coverage_table_has_all_that_the_document_says(published):
+    """Also what it says beside its table, which the figure marks."""
+    said = published.table("coverage").frame.set_index("method")["published"].dropna()
+    assert said["empirical quantile"] == 0.34
+    assert said["umbrella"] == 0.92
+    assert len(said) == len(PUBLISHED | PUBLISHED_BESIDE)

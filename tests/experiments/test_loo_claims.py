@@ -5,14 +5,15 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from experiments.loo_calibration.study import Config as CalibrationConfig
 from experiments.loo_calibration.study import study as calibration
 from experiments.loo_r2 import claims
-from experiments.loo_r2.claims import PUBLISHED, RESOLUTION, RIGHT, resolved
+from experiments.loo_r2.claims import PUBLISHED, RIGHT, moves_coverage
 from experiments.loo_r2.study import Config
 from experiments.loo_r2.study import study as comparison
-from simstudy.claims import CLOSE_Z, Reproduced
+from simstudy.errors import TooFewReplicatesError
 from simstudy.trials.leave_one_out import OTHERS, LeaveOneOut
 from simstudy.trials.leave_one_out_cells import cells
 
@@ -42,18 +43,17 @@ def test_both_studies_draw_the_cells_of_the_report():
 
 
 # ---------------------------------------------------------------- criteria
-def test_a_value_that_chance_could_move_by_its_tolerance_has_no_verdict():
-    sharp = Reproduced(1.0, 0.9 * RESOLUTION / CLOSE_Z)
-    assert resolved(sharp, RESOLUTION) is sharp
-    with pytest.raises(LookupError, match=r"replicates enough: 3 Monte Carlo .* 0.012, and 0.011"):
-        resolved(sharp._replace(mcse=1.1 * RESOLUTION / CLOSE_Z), RESOLUTION)
+@pytest.mark.parametrize("points", [0.005, 0.01, 0.05])
+def test_a_difference_of_a_standard_error_is_what_its_interval_loses(points):
+    covers = 1 - 2 * stats.norm.sf(1.959963984540054 * (1 - moves_coverage(points)))
+    assert covers == pytest.approx(0.95 - points, rel=1e-12)
 
 
-def two_groups(n: int = 400, seed: int = 5) -> pd.DataFrame:
+def two_groups(n: int = 4000, scatter: float = 0.1) -> pd.DataFrame:
     """Log ratios that part by 1 where R² is small, and to the right form by nothing."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(5)
     small = rng.random(n) < 0.3
-    shared = rng.standard_normal(n)
+    shared = scatter * rng.standard_normal(n)
     return pd.DataFrame({PUBLISHED: shared + small, RIGHT: shared, "small": small})
 
 
@@ -68,8 +68,16 @@ def test_the_parting_is_the_difference_of_the_two_means():
         assert parting.var() / len(rows) == pytest.approx(sum(parts), rel=1e-12)
 
 
+def test_the_two_part_where_more_than_chance_and_a_point_of_coverage_says_so(monkeypatch):
+    monkeypatch.setattr(claims, "_few", lambda rows: rows)
+    assert claims._low_r2(two_groups()).value == 1
+    assert claims._low_r2(two_groups(), form=RIGHT).value == 0
+    with pytest.raises(TooFewReplicatesError):
+        claims._low_r2(two_groups(10, scatter=1.0))
+
+
 def test_the_share_of_the_parting_that_is_left_has_the_error_of_a_jackknife(monkeypatch):
-    rows = two_groups()
+    rows = two_groups(400)
     monkeypatch.setattr(claims, "_few", lambda _: rows)
     found = claims._left_by_right_form(SimpleNamespace())
 
@@ -95,8 +103,10 @@ def test_one_group_alone_has_no_parting():
 
 
 def test_fewer_replicates_reproduce_no_claim_that_more_refute():
-    """With as few as three, criteria of agreement have no answer instead of a lenient one."""
+    """With as few as three, neither a claim nor its rival has a lenient answer."""
     result = comparison(Config(n_obs=[100], n_draw=50, high_p=[50, 100])).run(n_rep=3)
-    said = result.claims.set_index("claim")
-    assert set(said.loc[["large n", "high p"], "verdict"]) == {"no data"}
-    assert said.loc["large n", "detail"].startswith("not in this run: replicates enough")
+    said = result.claims
+    assert not said["verdict"].eq("reproduced").any()
+    assert not said["rival"].str.endswith(": reproduced").any()
+    few = said.set_index("claim").loc[["large n", "high p"], "verdict"]
+    assert set(few) == {"too few replicates"}

@@ -11,6 +11,7 @@ from experiments.loo_r2.cells import TAYLOR, standard_errors, values
 from experiments.loo_r2.figures import few_observations, many_features, ordinary
 from experiments.loo_r2.study import Config, study
 from simstudy.stats.leave_one_out.utilities import UTILITIES
+from tests.figures.data import text_of
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +28,23 @@ def test_the_published_grid_is_the_documents():
 
 
 def undecided(claims) -> set[str]:
-    """Claims without an answer at this size; every other comes out as foreseen."""
-    without = claims["verdict"] == "no data"
+    """Claims without an answer at this size; others come out as foreseen, rivals do not hold."""
+    without = claims["verdict"] == "too few replicates"
     decided = claims[~without]
     assert (decided["verdict"] == decided["expected"]).all(), decided[["claim", "detail"]]
+    assert not claims["rival"].str.endswith(": reproduced").any(), claims["rival"]
     return set(claims.loc[without, "claim"])
+
+
+def fell(claims) -> set[str]:
+    """Claims whose rival differs."""
+    return set(claims.loc[claims["rival"].str.endswith(": differs"), "claim"])
 
 
 def test_claims_come_out_as_foreseen(small):
     enough = {"low n", "low n, right form", "low n, dispersion", "one definition"}
     assert not undecided(small.claims) & enough
+    assert {"large n", "low n, dispersion"} <= fell(small.claims)
 
 
 def test_values_are_those_of_their_place_on_the_axes(small):
@@ -63,6 +71,15 @@ def test_figures_draw_every_data_set_that_has_a_place(small):
     assert forms.groupby("panel", observed=True).size().max() == 30 * 27
 
 
+def test_what_panels_of_simres_say_is_below_the_diagonal(small):
+    """Its nine rows are lower than wide, so that a number ends before the diagonal begins."""
+    drawn = small.figure("simres").draw()
+    assert all(
+        (t.get_ha(), t.get_va()) == ("right", "bottom") for ax in drawn.axes for t in ax.texts
+    )
+    assert small.figure("simres").theme.getp("aspect_ratio") < 1
+
+
 def test_a_run_without_their_scenarios_has_no_figure_and_no_claim():
     result = study(Config(n_obs=[100], low_n=[200], high_p=[1], n_draw=50)).run(n_rep=10)
     with pytest.raises(LookupError, match="a scenario of this figure"):
@@ -71,12 +88,18 @@ def test_a_run_without_their_scenarios_has_no_figure_and_no_claim():
     assert set(said[["low n", "high p", "overfitted, p = 50"]]) == {"no data"}
 
 
-def test_calibration_holds_the_formula_against_the_truth():
+@pytest.fixture(scope="module")
+def calibrated():
     config = CalibrationConfig(
         n_obs=[5, 100], n_feature=[5], noise_sd=[1.0], high_p=[50, 100], n_draw=50
     )
-    result = calibration(config).run(n_rep=300)
+    return calibration(config).run(n_rep=300)
+
+
+def test_calibration_holds_the_formula_against_the_truth(calibrated):
+    result = calibrated
     assert undecided(result.claims) == {"right for large n"}  # one cell knows it to 4%
+    assert fell(result.claims) == {"right for large n"}  # of the others one cell does not
     elpd = result.summary.query("utility == 'elpd' and measure == 'coverage_given_fit'")
     assert elpd["estimate"].isna().all()
     assert set(result.summary["compared"]) == {"model", "less half", "less useless"}
@@ -88,3 +111,31 @@ def test_importance_sampling_does_not_leave_out_what_the_fit_interpolates():
     result = importance(config).run(n_rep=40)
     enough = {"overfitted, p = 50, importance sampling", "leaves an observation out"}
     assert not undecided(result.claims) & enough
+    assert "overfitted, p = 100, importance sampling" in fell(result.claims)
+
+
+def test_calibrations_figures_speak_of_replicates_and_not_of_effective_trials(calibrated):
+    """Coverage about the mean of the estimates is as uncertain as that of other numbers of them."""
+    assert "300 replicates per point." in text_of(calibrated.figure("coverage"))
+
+
+def test_few_and_many_observations_have_scales_of_their_own(calibrated):
+    plot = calibrated.figure("relative_error")
+    assert plot.facet.free == {"x": False, "y": True}
+    rows = plot.data.groupby("rows", observed=True)["x"].agg(set)
+    assert [(name.splitlines()[-1], found) for name, found in rows.items()] == [
+        ("n < 100", {5}), ("n ≥ 100", {100}),
+    ] * 2  # fmt: skip
+    assert "Each row of panels has a scale of its own." in text_of(plot)
+
+
+def test_the_table_is_in_the_order_of_n_and_no_error_is_rounded_to_nothing(calibrated):
+    plot = calibrated.figure("table")
+    cells = list(plot.data["y"].cat.categories)[::-1]
+    assert cells == ["5, 5", "50, 50", "50, 100", "100, 5"]
+    errors = plot.data["words"].str.extract(r"\((.*)\)")[0]
+    assert (errors.astype(float) > 0).all()
+    assert errors.str.count(r"[1-9]\d*|(?<=[1-9]\.)0").between(1, 2).all()
+    said = text_of(plot)
+    assert said.startswith("Utility: R², one less the variance of the errors over that of the")
+    assert said.endswith("Rows of n = 50: wide prior.")

@@ -1,17 +1,21 @@
 """Predictive p-values: what settings mean, what is refused, and what claims compare."""
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from experiments import predictive_pvalue_diabetes, predictive_pvalue_friedman
 from experiments.predictive_pvalue import claims
+from experiments.predictive_pvalue.distributions import FISHER, beyond_the_panel
 from experiments.predictive_pvalue.settings import Options, prediction_study
 from simstudy.claims import Reproduced, check_claims
 from simstudy.errors import ConfigError, NotHereError
 from simstudy.trials.predictions import Networks, Regressor, TrueNulls
+from tests.figures.data import text_of
 
 FRIEDMAN = predictive_pvalue_friedman.Config()
 SMALL = replace(
@@ -78,13 +82,16 @@ def test_all_studies_have_the_same_options():
 
 
 # ---------------------------------------------------------------- claims
-def result_of(**columns):
-    """A result whose methods have these columns `(rep, network)`, at one position of each axis."""
+def result_of(methods=("net_10", "net_8", "net_5"), **columns):
+    """A result whose methods have these columns `(rep, method)`, at one position of each axis."""
     axes = {
-        "method": ("net_10", "net_8", "net_5"), "epochs": ("1",), "n_boot_models": ("2",),
-        "distribution": ("centered",),
+        "method": methods, "epochs": ("1",), "n_boot_models": ("2",),
+        "distribution": ("centered", "centered_noise"),
     }  # fmt: skip
-    shaped = {n: np.array(c, float)[:, :, None, None, None] for n, c in columns.items()}
+    # Residual noise leaves little to reject: a twentieth of each number.
+    shaped = {
+        n: np.stack([c, np.divide(c, 20)], axis=-1)[:, :, None, None, :] for n, c in columns.items()
+    }
     plan = SimpleNamespace(axes=axes, scenarios=[None])
     return SimpleNamespace(plan=plan, columns=lambda scenario, name: {name: shaped[name]})
 
@@ -94,34 +101,48 @@ IN_ORDER, REVERSED, OTHER = [1, 2, 3], [3, 2, 1], [2, 1, 3]
 
 def claim(name, result):
     (named,) = (c for c in claims.CLAIMS + claims.CONTROLS if c.name == name)
-    return named.reproduce.keywords["reproduce"](result)
+    return named.reproduce(result)
+
+
+def row(name, result):
+    (found,) = check_claims(
+        [c for c in claims.CLAIMS + claims.CONTROLS + claims.OF_TRUTH if c.name == name], result
+    ).to_dict("records")
+    return found
 
 
 def verdict(name, result):
-    (row,) = check_claims(
-        [c for c in claims.CLAIMS + claims.CONTROLS + claims.OF_TRUTH if c.name == name], result
-    ).to_dict("records")
-    return row["verdict"]
+    return row(name, result)["verdict"]
 
 
 def test_two_replicates_do_not_reproduce_a_share():
     few = result_of(rfdr=[IN_ORDER] * 2, rmse=[REVERSED] * 2, log10_p=[[-6, -7, -8]] * 2)
-    assert verdict("best predicts best", few) == "no data"
-    assert verdict("joint null", few) == "no data"
+    assert verdict("best predicts best", few) == "too few replicates"
+    assert verdict("joint null", few) == "too few replicates"
 
 
 def test_many_replicates_decide_a_share():
-    many = result_of(rfdr=[IN_ORDER] * 40, rmse=[OTHER, REVERSED] * 20, log10_p=[[-6, -7, -8]] * 40)
+    many = result_of(rfdr=[IN_ORDER] * 80, rmse=[OTHER, REVERSED] * 40, log10_p=[[-6, -7, -8]] * 80)
     assert verdict("best predicts best", many) == "differs"
     assert verdict("joint null", many) == "reproduced"
+    assert row("joint null", many)["rival"] == "distributions with residual noise (0): differs"
+
+
+def test_uniform_p_values_are_told_from_those_of_a_network():
+    """Of the quantiles of a uniform distribution, and of p-values a quarter as large."""
+    logs = np.log10((np.arange(80) + 0.5) / 80)
+    known = result_of(("truth", "net_5"), log10_p=np.stack([logs, logs - np.log10(4)], axis=1))
+    found = row("combined p of the truth", known)
+    assert found["verdict"] == "reproduced"
+    assert found["rival"].endswith(": differs")
 
 
 def test_a_mean_of_two_replicates_is_not_told_from_theory():
-    found = Reproduced(claims.OF_UNIFORM - 0.4, 0.1, n_rep=2)
-    with pytest.raises(LookupError, match="replicates enough to decide"):
-        claims._derived(None, lambda _: found, claims.OF_UNIFORM)
-    enough = found._replace(n_rep=1000)
-    assert claims._derived(None, lambda _: enough, claims.OF_UNIFORM) == enough
+    (uniform,) = (c for c in claims.CONTROLS if c.name == "combined p of true nulls")
+    found = Reproduced(claims.OF_UNIFORM - 0.01, 0.05, n_rep=2)
+    assert uniform.verdict(found) == "too few replicates"
+    assert uniform.verdict(found._replace(n_rep=40)) == "reproduced"
+    assert uniform.verdict(found._replace(n_rep=40, value=-1.0)) == "differs"
 
 
 def test_the_order_is_that_of_every_replicate():
@@ -159,11 +180,61 @@ def test_claims_on_networks_need_all_three():
         claim("joint null", result)
 
 
-def test_a_small_run_has_every_figure_and_a_verdict_on_every_claim():
-    result = built().run()
-    for name in result.figures:
-        result.figure(name)
-    assert not result.claims["detail"].str.startswith("could not be computed").any()
+@pytest.fixture(scope="module")
+def small():
+    return built().run()
+
+
+def test_a_small_run_has_every_figure_and_a_verdict_on_every_claim(small):
+    for name in small.figures:
+        small.figure(name)
+    told = small.claims[["detail", "rival"]]
+    assert not told.apply(lambda said: said.str.contains("could not be computed")).any(axis=None)
+
+
+def test_the_line_at_1_is_no_statement_on_the_cfdr_as_printed(small):
+    said = text_of(small.figure("distributions"))
+    nulls = small.value(
+        "mean_cfdr", method="true_nulls", epochs="2", n_boot_models="4", distribution="centered"
+    )
+    assert f"100% true nulls, have {nulls['estimate']:.1f}." in said
+    for name in ("CFDR, RFDR: corrected", "CRPS: continuous", "Net 10, 8, 5: networks"):
+        assert name in said
+
+
+def test_means_of_figure_1_end_where_their_errors_do(small):
+    words = next(each for each in small.figure("1").layers if "label" in each.mapping)._data[
+        "label"
+    ]
+    pairs = re.findall(r"; −?([\d.]+) ± ([\d.]+)$", "\n".join(words), re.MULTILINE)
+    assert len(pairs) == 3 * len(words)
+    assert all(len(v.partition(".")[2]) == len(e.partition(".")[2]) for v, e in pairs)
+    assert all(float(error) > 0 for _, error in pairs)
+
+
+def combined(**logs):
+    """Rows of combined p-values, and of another measure, by method."""
+    rows = [
+        {"measure": measure, "method": method, "estimate": value, "mcse": 1.0}
+        for method, values in logs.items()
+        for value in values
+        for measure in (FISHER, "RMSE")
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_method_that_would_crush_all_others_lies_beyond_its_panel():
+    rows = combined(net=[-90.0, -80.0], least_squares=[-1000.0, -0.1], nulls=[-0.4])
+    within, beyond = beyond_the_panel(rows)
+    assert beyond[["measure", "estimate"]].to_numpy().tolist() == [[FISHER, -1000.0]]
+    assert len(within) + len(beyond) == len(rows)
+
+
+def test_methods_that_fit_one_panel_are_all_drawn():
+    within, beyond = beyond_the_panel(combined(net=[-90.0], least_squares=[-300.0], nulls=[-0.4]))
+    assert beyond.empty
+    assert len(within) == 6
+    assert beyond_the_panel(combined(net=[-90.0]))[1].empty
 
 
 def test_figures_of_other_predictors_alone():

@@ -1,38 +1,44 @@
-"""Intervals of shares: what is claimed of their coverage, and that it can fail."""
+"""Claims about intervals of proportions: decided with enough replicates, and never by three."""
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from experiments.proportion_intervals import CLAIMS, Config, _cover, study
+from experiments import proportion_intervals
+from simstudy.claims import chance_limit
 from simstudy.engine.workers import Workers
 from simstudy.trials.proportions import INTERVAL_METHODS
+from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, assert_undecided
 
+LEVEL = 0.9
 INLINE = Workers("inline", 1)
-FEW = ("cfdr", "cfdr_clipped", "storey")
+CLAIMED = {name: INTERVAL_METHODS[name] for name in ("cfdr", "cfdr_clipped", "storey")}
 
 
-@pytest.fixture(scope="module")
-def result():
-    few = study(Config(null_share=[0.5], correlation=[0]))
-    return replace(few, methods={name: INTERVAL_METHODS[name] for name in FEW}).run(
-        600, workers=INLINE
-    )
+def of_half_a_list():
+    """Half of the predictions compatible, with and without a common factor."""
+    config = proportion_intervals.Config(null_share=[0.5])
+    return replace(proportion_intervals.study(config), methods=CLAIMED)
 
 
-def test_claims_are_decided_as_derived(result):
-    claims = result.claims
-    assert (claims["verdict"] == claims["expected"]).all(), claims[["claim", "detail"]].to_string()
+def test_claims_come_out_as_derived_and_rivals_fall():
+    result = of_half_a_list().run(800, workers=INLINE)
+    assert_as_foreseen(result)
+    assert_rivals_fall(result)
 
 
-def test_a_statement_that_is_turned_round_fails(result):
-    assert _cover(result, ["storey"], at_least=False).value == 0
-    assert _cover(result, ["cfdr"], at_least=True).value == 0
+def test_three_lists_decide_nothing():
+    assert_undecided(of_half_a_list().run(3, workers=INLINE), exact=())
 
 
-def test_without_lists_of_both_kinds_there_is_no_answer(result):
-    perfect = study(Config(null_share=[1], correlation=[0]))
-    alone = replace(perfect, methods={"storey": INTERVAL_METHODS["storey"]}, claims=CLAIMS)
-    found = alone.run(100, workers=INLINE).claims
-    assert (found["verdict"] == "no data").all()
-    assert found["detail"].str.contains("independent p-values with a share below 1").all()
+@pytest.mark.parametrize("hits", range(4))
+def test_three_replicates_are_never_far_from_nominal(hits):
+    deviation = proportion_intervals._deviation(np.array([hits / 3]), np.array([3]), LEVEL)
+    assert abs(deviation[0]) < chance_limit()
+
+
+def test_many_replicates_are_as_far_as_their_share_is():
+    n_rep = np.array([2000, 2000, 2000])
+    below, at, above = proportion_intervals._deviation(np.array([0.8, 0.9, 0.97]), n_rep, LEVEL)
+    assert below < -chance_limit() < at < chance_limit() < above

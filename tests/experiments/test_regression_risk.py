@@ -5,16 +5,28 @@ import pytest
 from experiments.regression_risk import Config, study
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import DesignError
+from tests.figures.data import text_of
 
 
 @pytest.fixture(scope="module")
 def published():
-    return study(Config()).run()
+    """As many replicates as are published, by the law of the fits instead of by fits."""
+    return study(Config(draws="law")).run()
 
 
 def test_claims_come_out_as_foreseen(published):
     claims = published.claims
     assert (claims["verdict"] == claims["expected"]).all(), claims[["claim", "detail"]]
+
+
+def test_every_rival_falls(published):
+    tried = published.claims.query("expected == 'reproduced'")["rival"]
+    assert tried.str.endswith(": differs").all(), list(tried)
+
+
+def test_few_replicates_reproduce_nothing():
+    few = study(Config(n_test=[10000])).run(20).claims
+    assert "reproduced" not in set(few["verdict"])
 
 
 def test_the_distance_vanishes_only_with_the_intercept(published):
@@ -25,7 +37,23 @@ def test_the_distance_vanishes_only_with_the_intercept(published):
 
 def test_figures_are_functions_of_the_result(published):
     assert len(published.figure("2A").data) == 4 * 250
-    assert published.figure("distance").labels.x == "test observations"
+    assert published.figure("distance").labels.x == "test observations (log scale)"
+    assert published.figure("distance").labels.y.endswith("(log scale)")
+
+
+def test_distances_are_multiples_of_the_standard_error_that_theory_gives(published):
+    """So that points set apart stand beside a level line and not on the wrong side of a slope."""
+    drawn = published.figure("distance").data
+    rows = published.summary.query("metric == 'mae' and n_test == 10000").set_index("measure")
+    found = drawn[(drawn["panel"] == "MAE") & (drawn["x"] == 10000)].set_index("color")["estimate"]
+    unit = rows.loc["model_se", "estimate"]
+    assert found["with the intercept"] == pytest.approx(rows.loc["rmse", "estimate"] / unit)
+    assert found["as printed"] == pytest.approx(rows.loc["rmse_printed", "estimate"] / unit)
+
+
+def test_captions_say_what_the_intercept_does_to_either_metric(published):
+    for name in ("2A", "distance"):
+        assert "over π times the MAE" in text_of(published.figure(name))
 
 
 def test_too_few_observations_are_refused():

@@ -12,16 +12,34 @@ from experiments.regression_trial_models import Config, study
 from experiments.regression_trial_prices import METRICS, MODELS
 from simstudy.dgps.prices import Prices
 from simstudy.errors import ConfigError, DesignError
+from simstudy.figures import captions
 from simstudy.trials.models import Model
+from tests.figures.data import text_of
+from tests.support import critical_z
 
 FAST = {"n_test": [20], "n_truth": 1000, "n_boot": 80, "n_train": 40, "dgps": ["linear"]}
 
 
+N_NEW = 800
+BY_CHANCE = critical_z(len(MODELS)) / np.sqrt(N_NEW)  # correlation of what has nothing in common
+
+
+def correlation_with_new(name, learned_from):
+    """Of predictions and responses of new observations, after learning from some responses."""
+    drawn = Prices(0.5).draw(np.random.default_rng(1), 1, 2 * N_NEW)
+    old, new = slice(N_NEW), slice(N_NEW, None)
+    fitted = MODELS[name].fresh().fit(drawn.features[0, old], learned_from(drawn.y[0, old]))
+    return np.corrcoef(fitted.predict(drawn.features[0, new]), drawn.y[0, new])[0, 1]
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_predicts(name):
-    drawn = Prices(0.5).draw(np.random.default_rng(1), 1, 60)
-    said = MODELS[name].fresh().fit(drawn.features[0], drawn.y[0]).predict(drawn.features[0])
-    assert np.corrcoef(said, drawn.y[0])[0, 1] > 0.5
+    assert correlation_with_new(name, np.asarray) > BY_CHANCE
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_that_test_catches_a_model_that_learned_nothing(name):
+    assert correlation_with_new(name, np.random.default_rng(2).permutation) < BY_CHANCE
 
 
 # ---------------------------------------------------------------- the study
@@ -29,6 +47,32 @@ def test_what_is_on_trial_reaches_a_worker_process():
     models, metrics = pickle.loads(pickle.dumps((MODELS, METRICS)))
     assert models == MODELS
     assert [metric.name for metric in metrics.values()] == list(METRICS)
+
+
+def test_the_rmse_has_no_rows_beside_those_of_the_mse():
+    result = study(Config(**FAST, models=["least_squares"], metrics=["mse", "rmse"])).run(n_rep=20)
+    plot = result.figure("null_is_false")
+    assert list(plot.data["rows"].unique()) == ["MSE"]
+    said = text_of(plot)
+    gap = result.summary.query("measure == 'null_is_false' and method == 'studentized'")
+    gap = gap.set_index("metric")["estimate"]
+    assert f"within {abs(gap['rmse'] - gap['mse']):.3f} of that by the MSE" in said
+    assert "Dashed: Φ(k), the share for normal means with a known variance, 0.933." in said
+
+
+def test_figures_say_which_trials_they_show_and_join_no_share_of_few():
+    sizes = {**FAST, "n_test": [20, 30]}
+    result = study(Config(**sizes, models=["least_squares"], metrics=["mae"])).run(n_rep=20)
+    trial = result.plan.scenarios[0]
+    about = f"Studentized bootstrap, n_train = {trial.n_train}, k = {trial.k:g}."
+    joined = {}
+    for name in result.figures:
+        plot = result.figure(name)
+        assert about in text_of(plot)
+        joined[name] = captions.JOINS in text_of(plot)
+        dotted = [layer.geom.aes_params.get("linetype") == "dotted" for layer in plot.layers]
+        assert any(dotted) == joined[name]
+    assert joined == {"null_is_false": True, "power": True, "type_1_error": False}
 
 
 def test_figures_name_sizes_and_data():
@@ -43,6 +87,26 @@ def test_figures_name_sizes_and_data():
         )
     ).run(n_rep=20)  # fmt: skip
     assert set(prices.figure("null_is_false").data["panel"]) == {"spread of log price 0.5"}
+
+
+def test_a_few_forests_decide_nothing():
+    """Four false nulls of four are no share of 1 without an error."""
+    few = regression_trial_prices.study(
+        regression_trial_prices.Config(
+            spreads=[0.25, 1.0], models=["random_forest"], metrics=["tweedie_1.5"],
+            n_test=[50, 200], n_truth=2000, n_boot=80,
+        )
+    ).run(n_rep=4)  # fmt: skip
+    claims = few.claims
+    assert claims["verdict"].tolist() == ["too few replicates"] * 2
+    assert claims["rival"][0].startswith("skewed prices")
+    assert "reproduced" not in claims["rival"][0]
+    assert (claims["mcse"] > 0.1).all()
+
+
+def test_a_few_models_decide_nothing():
+    result = study(Config(**FAST | {"dgps": ["linear", "heavy_tails"]}, models=["ridge"])).run(10)
+    assert result.claims["verdict"].tolist() == ["too few replicates"] * 2
 
 
 # ---------------------------------------------------------------- what may go wrong

@@ -1,15 +1,18 @@
 """Two samples: claims hold where they should, can fail, and say so where nothing is decided."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
-from experiments.two_sample.claims import CLAIMS, Sizes, _near_theory, cells
+from experiments.two_sample.answers import Sizes, cells, near_theory
+from experiments.two_sample.claims import CLAIMS
 from experiments.two_sample.study import Config, study
 from simstudy.engine.workers import Workers
-from simstudy.errors import ConfigError
-from simstudy.trials.two_sample import METHODS, plain_permutation
+from simstudy.errors import ConfigError, TooFewReplicatesError
+from simstudy.trials.two_sample import METHODS, TwoSample
+from tests.experiments.claimed import rivals, verdicts
+from tests.figures.data import text_of
 
 INLINE = Workers("inline", 1)
 SKEWED = {"dgps": ["exponential", "lognormal"], "first_share": [0.5], "variance_ratio": [9]}
@@ -18,31 +21,32 @@ N_DECISIVE = 2000  # chance then reaches 0.019 from a size of 0.05, less than ha
 SIZE_CLAIM = "studentized permutation size"
 
 
-def verdicts(of, n_rep: int):
-    return of.run(n_rep, workers=INLINE).claims.set_index("claim")["verdict"]
+def without_theory(trial):
+    """The fields of a scenario whose theory speaks of all methods in their order."""
+    return {field.name: getattr(trial, field.name) for field in fields(trial)}
 
 
-def test_what_is_said_of_balanced_skewed_samples_reproduces():
-    found = verdicts(study(Config(effect=[0], **SKEWED)), 1000)
-    said = ["inflated though balanced", "inflation grows", "worse after ranking"]
-    assert found[said].tolist() == ["reproduced"] * 3
+def test_what_is_said_of_balanced_skewed_samples_reproduces_and_rivals_fall():
+    fast = {name: METHODS[name] for name in ("student", "welch", "rank_sum")}
+    drawn = study(Config(effect=[0], **SKEWED))
+    trials = [TwoSample(**without_theory(trial)) for trial in drawn.scenarios]
+    few = replace(drawn, methods=fast, scenarios=trials)
+    result = few.run(Config().n_rep, workers=INLINE)
+    for name in ("inflated though balanced", "inflation grows", "worse after ranking"):
+        assert verdicts(result)[name] == "reproduced"
+        assert rivals(result)[name] == "differs"
 
 
-def test_studentized_partitions_keep_the_level():
-    assert verdicts(study(Config(effect=[0], **UNEQUAL)), N_DECISIVE)[SIZE_CLAIM] == "reproduced"
-
-
-def test_that_claim_fails_without_studentizing():
-    wrong = replace(
-        study(Config(effect=[0], **UNEQUAL)),
-        methods={**METHODS, "permutation": plain_permutation},
-    )
-    assert verdicts(wrong, N_DECISIVE)[SIZE_CLAIM] == "differs"
+def test_studentized_partitions_keep_the_level_and_plain_ones_do_not():
+    result = study(Config(effect=[0], **UNEQUAL)).run(N_DECISIVE, workers=INLINE)
+    assert verdicts(result)[SIZE_CLAIM] == "reproduced"
+    assert rivals(result)[SIZE_CLAIM] == "differs"
 
 
 def test_with_few_replicates_no_claim_holds_for_want_of_them():
-    found = verdicts(study(Config(effect=[0], **UNEQUAL)), 100)
-    assert (found == "no data").all()
+    few = study(Config(effect=[0], **UNEQUAL)).run(100, workers=INLINE)
+    assert set(verdicts(few).values()) == {"no data", "too few replicates"}
+    assert not {"reproduced"} & set(rivals(few).values())
 
 
 def shares(*found: float, n_rep: int) -> Sizes:
@@ -53,16 +57,26 @@ KNOWN, MARGIN = np.array([0.05, 0.05]), np.array([0.025, 0.025])
 
 
 def test_near_theory_is_within_the_margin_with_all_of_chance():
-    assert _near_theory(shares(0.05, 0.06, n_rep=10_000), KNOWN, MARGIN).value == 1
-    assert _near_theory(shares(0.05, 0.10, n_rep=10_000), KNOWN, MARGIN).value == 0
-    with pytest.raises(LookupError, match=r"replicates enough to decide \(largest distance of 2"):
-        _near_theory(shares(0.05, 0.05, n_rep=500), KNOWN, MARGIN)
+    assert near_theory(shares(0.05, 0.06, n_rep=10_000), KNOWN, MARGIN).value == 1
+    assert near_theory(shares(0.05, 0.10, n_rep=10_000), KNOWN, MARGIN).value == 0
+    with pytest.raises(TooFewReplicatesError, match=r"too few .* \(largest of 2 deviations"):
+        near_theory(shares(0.05, 0.05, n_rep=500), KNOWN, MARGIN)
 
 
 def test_a_statement_about_data_that_are_not_there_has_none():
     result = study(Config(effect=[0], **UNEQUAL)).run(100, workers=INLINE)
     with pytest.raises(LookupError, match="equal means of lognormal"):
         cells(result, dgps=["lognormal"])
+
+
+def test_figures_say_what_the_null_is_and_what_is_covered():
+    result = study(Config(effect=[0], **UNEQUAL)).run(100, workers=INLINE)
+    for name in ("size_large", "studentized"):
+        assert "Null: equal means." in text_of(result.figure(name))
+    plot = result.figure("coverage_large")
+    assert "Covered: the difference of means, which is 0." in text_of(plot)
+    assert "Null" not in text_of(plot)
+    assert "panel_spacing_y" in plot.theme.themeables  # else ends of two scales touch
 
 
 def test_claims_have_names_of_their_own():

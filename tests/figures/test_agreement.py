@@ -31,7 +31,7 @@ def test_each_panel_says_its_mean_difference():
     frame = pairs()
     plot = agreement_plot(frame, x="truth", y="estimate", panel="sample")
     gap = frame["estimate"] - frame["truth"]
-    wanted = {f"mean difference {mean_in_words(rows, '+.3g')}" for _, rows in gap.groupby(
+    wanted = {f"mean difference {mean_in_words(rows)}" for _, rows in gap.groupby(
         frame["sample"])}  # fmt: skip
     assert {word.strip() for word in texts(plot.draw())} == wanted
 
@@ -41,6 +41,34 @@ def test_a_panel_may_say_something_else_on_the_right():
         pairs(), x="truth", y="estimate", say=lambda rows: f"{len(rows)} rows\nin all", right=True
     )
     assert [line.strip() for line in texts(plot.draw())[0].split("\n")] == ["100 rows", "in all"]
+
+
+def test_a_panel_may_say_it_below_the_diagonal():
+    """In a corner that is free, so no room is made for it and both axes stay the same."""
+    plot = agreement_plot(pairs(), x="truth", y="estimate", right=True, low=True)
+    (ax,) = plot.draw().axes
+    (words,) = ax.texts
+    place = words.get_position()
+    assert place == (pytest.approx(ax.get_xlim()[1]), pytest.approx(ax.get_ylim()[0]))
+    assert (words.get_ha(), words.get_va()) == ("right", "bottom")
+    assert ax.get_xlim() == pytest.approx(ax.get_ylim())
+
+
+@pytest.mark.parametrize(("n_row", "labels"), [
+    (1, ["0.001", "0.01", "0.1", "1"]), (9, ["", "0.01", "", "1"]),
+])  # fmt: skip
+def test_labels_that_would_touch_are_every_second(n_row, labels):
+    """The first would also touch the last of the panel to its left."""
+    values = np.repeat([1e-3, 1.0], n_row)
+    rows = pd.Categorical(np.tile(np.arange(n_row), 2))
+    frame = pd.DataFrame({"a": values, "b": values, "row": rows, "column": "all"})
+    plot = agreement_plot(frame, x="a", y="b", rows="row", panel="column", log=True)
+    axes = plot.draw().axes
+    said = [label.get_text() for label in axes[-1].get_xticklabels()]
+    assert said == labels
+    assert [label.get_text() for label in axes[0].get_yticklabels()] == [
+        "0.001", "0.01", "0.1", "1"
+    ]  # fmt: skip
 
 
 def test_errors_of_x_are_two_standard_errors_either_side():
@@ -65,8 +93,25 @@ def test_nothing_to_compare_is_refused():
 
 def test_a_mean_comes_with_two_standard_errors():
     values = np.array([0.0, 1.0, 2.0, np.nan])
-    assert mean_in_words(values, "+.2f") == f"+1.00 ± {2 / np.sqrt(3):.2f}"
-    assert mean_in_words([1.0], ".1f") == "1.0 ± nan"
+    assert mean_in_words(values) == f"+1.0 ± {2 / np.sqrt(3):.1f}"
+    assert mean_in_words([1.0]) == "+1 ± unknown"
+
+
+def test_a_mean_ends_where_its_error_does():
+    values = 0.000669 + 0.001 * np.array([-1.0, 1.0] * 2)
+    assert mean_in_words(values) == "+0.0007 ± 0.0012"
+    assert mean_in_words(100 * values, unit="%") == "+0.07% ± 0.12"
+    assert mean_in_words(1 + values, signed=False) == "1.0007 ± 0.0012"
+
+
+def test_words_are_of_all_rows_though_fewer_are_drawn():
+    frame = pairs()
+    whole = agreement_plot(frame, x="truth", y="estimate", panel="sample")
+    few = agreement_plot(frame, x="truth", y="estimate", panel="sample", at_most=7)
+    assert "Panels speak of 50 replicates." in text_of(whole)
+    assert "Panels speak of 50 replicates; points: the first 7." in text_of(few)
+    assert list(few.data.groupby("panel", observed=True).size()) == [7, 7]
+    assert texts(few.draw()) == texts(whole.draw())
 
 
 def test_a_quantity_colours_the_points():
@@ -114,3 +159,15 @@ def test_bars_of_logarithmic_axes_end_where_there_is_no_logarithm():
 )
 def test_ticks_of_a_logarithmic_axis_are_round(limits, wanted):
     np.testing.assert_allclose(10 ** np.array(decades(limits)), wanted)
+
+
+@pytest.mark.parametrize("scales", ["free", "fixed"])
+def test_both_axes_of_a_panel_have_the_same_limits(scales):
+    """Equality is then the diagonal of a square, and a cloud beside it is a bias."""
+    frame = pairs().assign(estimate=lambda f: f["truth"] * np.where(f["sample"] == "test", 3, 9))
+    plot = agreement_plot(frame, x="truth", y="estimate", panel="sample", scales=scales)
+    assert plot.theme.getp("aspect_ratio") == 1
+    limits = [(ax.get_xlim(), ax.get_ylim()) for ax in plot.draw().axes]
+    for across, up in limits:
+        assert across == pytest.approx(up)
+    assert len({across for across, _ in limits}) == (2 if scales == "free" else 1)

@@ -10,6 +10,7 @@ from simstudy.figures.captions import (
     replicates_in_words,
     titles,
     undefined_in_words,
+    wrapped_to,
 )
 
 
@@ -18,8 +19,34 @@ def test_failures_are_counted_by_point():
     assert failures_in_words(rows) == (
         "Failed replicates: 2 of 3 points have some, at most 7 of 107."
     )
-    assert replicates_in_words(rows) == "50 to 100 replicates."
+    assert replicates_in_words(rows) == "Replicates per point: 50 to 100."
+    assert (
+        replicates_in_words(rows.assign(n_given=[9, np.nan, 50]))
+        == "Replicates per point: 9 to 100."
+    )
     assert failures_in_words(rows.assign(n_failed=np.nan)) == ""
+
+
+def test_replicates_are_counted_by_measure_where_a_share_has_a_condition():
+    rows = pd.DataFrame(
+        {
+            "measure": ["power", "power", "type_1_error", "type_1_error"],
+            "n_rep": [5000] * 4,
+            "n_given": [4900.0, 4800.0, 100.0, 200.0],
+        }
+    )
+    assert replicates_in_words(rows) == (
+        "Replicates per point: power 4,800 to 4,900; type 1 error 100 to 200."
+    )
+    alike = rows.assign(n_given=[4900.0, 4900.0, 100.0, 100.0])
+    assert replicates_in_words(alike) == "Replicates per point: power 4,900; type 1 error 100."
+
+
+def test_a_caption_is_wrapped_to_a_width_in_inches():
+    text = caption(*["A sentence of some length."] * 9)
+    column, page = (wrapped_to(inches, text).splitlines() for inches in (3.4, 6.5))
+    assert max(map(len, column)) <= 60 < max(map(len, page)) <= WIDTH
+    assert " ".join(column) == " ".join(page) == " ".join(text.split())
 
 
 def test_estimates_and_errors_that_are_not_there_are_counted():
@@ -44,7 +71,7 @@ def test_a_dashed_line_says_what_it_is():
 
 def test_titles_replace_only_what_is_said():
     plot = p9.ggplot() + p9.labs(x="n", y="power", caption="Bars.")
-    plot += titles("Dots.", "Lines.", y="", size=(3, 2), legend_on_top=True)
+    plot += titles("Dots.", "Lines.", y="", size=(3, 2))
     assert (plot.labels.x, plot.labels.y, plot.labels.caption) == ("n", "", "Dots. Lines.")
     assert plot.theme.getp("figure_size") == (3, 2)
     assert (p9.ggplot() + p9.labs(caption="Bars.") + titles(x="k")).labels.caption == "Bars."

@@ -6,6 +6,8 @@ from matplotlib.colors import to_rgba
 
 from simstudy.errors import FigureError
 from simstudy.figures import colors_of, measure_curves
+from simstudy.figures.theory import staircase
+from simstudy.figures.x_axis import _apart
 from tests.figures.data import make_summary, points, segments, text_of
 
 SUMMARY = make_summary()
@@ -13,10 +15,24 @@ NORMAL = SUMMARY[SUMMARY["dgp"] == "normal"]
 SPECIFIC = {"x": "n", "color": "method", "panel": "dgp"}
 
 
+@pytest.fixture
+def lines_through_few(monkeypatch):
+    """Theory at two places is a line, too."""
+    monkeypatch.setattr("simstudy.figures.curves.LEAST_OF_A_LINE", 2)
+
+
+@pytest.mark.parametrize(("n_places", "said"), [(4, "Level marks"), (5, "Solid lines")])
+def test_theory_at_few_places_is_no_line(n_places, said):
+    rows = [NORMAL[NORMAL["n"] == 5].assign(n=5 * (place + 1)) for place in range(n_places)]
+    plot = measure_curves(pd.concat(rows, ignore_index=True), x="n", y="coverage", color="method")
+    assert f"{said}: exact theory." in text_of(plot)
+
+
 def of(measure: str) -> pd.DataFrame:
     return SUMMARY[SUMMARY["measure"] == measure]
 
 
+@pytest.mark.usefixtures("lines_through_few")
 def test_every_estimate_is_a_point_and_every_interval_a_bar():
     drawn = measure_curves(SUMMARY, y="coverage", **SPECIFIC).draw()
     coverage = of("coverage")
@@ -26,6 +42,7 @@ def test_every_estimate_is_a_point_and_every_interval_a_bar():
     assert set(given) <= bars
 
 
+@pytest.mark.usefixtures("lines_through_few")
 def test_no_point_covers_another():
     drawn = measure_curves(NORMAL, x="n", y="coverage", color="method").draw()
     assert len(np.unique(points(drawn), axis=0)) == 4
@@ -135,16 +152,34 @@ def test_zero_has_no_place_on_a_logarithmic_axis():
         )
 
 
+@pytest.mark.usefixtures("lines_through_few")
 def test_the_caption_counts_replicates_failures_and_what_is_not_drawn():
     coverage = of("coverage").reset_index(drop=True)
     coverage.loc[0, "n_failed"] = 3
     coverage.loc[1, ["estimate", "mcse", "lower", "upper"]] = np.nan
     plot = measure_curves(coverage, y="coverage", **SPECIFIC)
     assert text_of(plot) == (
-        "Bars: 95% Monte Carlo intervals. Solid lines: exact theory. 40 replicates per point. "
+        "Bars: 95% Monte Carlo intervals, for what infinitely many replicates would give; one "
+        "that is not seen is smaller than its point. "
+        "Solid lines: exact theory. Dotted lines only join points. 40 replicates per point. "
         "Failed replicates: 1 of 8 points have some, at most 3 of 43. "
         "1 of 8 estimates are not finite and not drawn."
     )
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_what_only_joins_points_is_dotted_and_said_to_be(exact):
+    plot = measure_curves(NORMAL, x="n", y="coverage", color="method", exact=exact)
+    joins = [layer for layer in plot.layers if layer.geom.aes_params.get("linetype") == "dotted"]
+    assert [set(layer._data["color"]) for layer in joins] == [{"t", "z"}]
+    assert "Dotted lines only join points." in text_of(plot)
+    alone = measure_curves(NORMAL, x="n", y="coverage", color="method", joined=False)
+    assert "Dotted" not in text_of(alone)
+
+
+def test_a_dashed_line_is_called_what_it_is():
+    plot = measure_curves(NORMAL, x="n", y="bias", color="method", nominal=0, dashed="no bias")
+    assert "Dashed: no bias." in text_of(plot)
 
 
 def test_a_columns_name_is_never_evaluated():
@@ -202,8 +237,66 @@ def test_colours_come_again_after_eight():
     assert colors[8] == colors[0]
 
 
+@pytest.mark.usefixtures("lines_through_few")
 def test_points_may_stand_unjoined():
     plot = measure_curves(NORMAL, x="n", y="coverage", color="method", joined=False)
     lines = [layer for layer in plot.layers if type(layer.geom).__name__ == "geom_line"]
     assert [layer.mapping["y"] for layer in lines] == ["exact"]
     assert "Solid lines: exact theory." in text_of(plot)
+
+
+# ---------------------------------------------------------------- what a reader takes from a mark
+def test_points_that_are_set_apart_take_their_theory_with_them():
+    """On a slope a point beside its line would lie above it or below."""
+    plot = measure_curves(NORMAL, x="n", y="coverage", color="method", log_x=True)
+    t = plot.data[plot.data["color"] == "t"]
+    assert (t["place"] != t["x"]).all()
+    line = exact_layers(plot)[0]
+    assert line["place"].tolist() == t["place"].tolist()
+    together = measure_curves(NORMAL, x="n", y="coverage", color="method", apart=False)
+    assert (together.data["place"] == together.data["x"]).all()
+
+
+def test_points_are_set_apart_by_a_share_of_their_room():
+    def moved(apart):
+        drawn = measure_curves(NORMAL, x="n", y="coverage", color="method", apart=apart).data
+        return drawn["place"] - drawn["x"]
+
+    assert moved(0.5).tolist() == pytest.approx((moved(1) / 2).tolist())
+    assert moved(0.5).abs().min() > 0
+
+
+@pytest.mark.usefixtures("lines_through_few")
+def test_a_key_shows_a_line_only_where_every_colour_has_one():
+    def in_key(summary):
+        plot = measure_curves(summary, x="n", y="coverage", color="method")
+        exact = [layer for layer in plot.layers if layer.mapping.get("y", "") == "exact"]
+        return exact[0].show_legend, plot.scales.get_scales("linetype")
+
+    assert in_key(NORMAL) == (False, None)  # of t only
+    assert in_key(NORMAL.assign(exact=0.9)) == (True, None)
+
+
+def test_labels_of_a_logarithmic_axis_that_would_touch_are_left_out():
+    rows = NORMAL[(NORMAL["method"] == "t") & (NORMAL["measure"] == "coverage")].iloc[[0]]
+    many = pd.concat([rows.assign(n=n) for n in (5, 10, 100, 500, 1000)])
+
+    alone = measure_curves(many, x="n", y="coverage", log_x=True)
+    assert alone.scales.get_scales("x").labels == ["5", "10", "100", "500", "1,000"]
+    several = pd.concat([many.assign(part=part) for part in range(6)])
+    plot = measure_curves(several, x="n", y="coverage", log_x=True, panel="part")
+    assert plot.scales.get_scales("x").labels == ["5", "10", "100", "", "1,000"]
+
+
+def test_theory_of_whole_numbers_jumps_half_way_between_them():
+    steps = staircase(pd.DataFrame({"n": [4, 5], "exact": [0.1, 0.9]}), "n")
+    assert list(steps["exact"]) == [0.1, 0.1, 0.9, 0.9]
+    assert list(steps["n"]) == pytest.approx([3.5, 4.5, 4.5, 5.5], abs=1e-5)
+    assert steps["n"].is_monotonic_increasing
+    assert steps["n"].is_unique
+
+
+def test_the_last_place_of_a_logarithmic_axis_is_always_labelled():
+    apart = _apart([100.0, 500.0, 900.0, 1000.0], 3)
+    assert apart[-1] == "1,000"
+    assert apart[2] == ""

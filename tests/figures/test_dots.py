@@ -4,6 +4,7 @@ import pytest
 
 from simstudy.errors import FigureError
 from simstudy.figures import dots_plot
+from simstudy.figures.dots import EDGE, ROOM
 from tests.figures.data import make_summary, points, segments, text_of, texts
 
 SUMMARY = make_summary()
@@ -26,6 +27,18 @@ def test_the_first_method_is_on_top_and_colours_are_set_apart():
     places = plot.data.groupby("y", observed=True)["place"]
     assert places.mean().to_dict() == pytest.approx({"t": 1.0, "z": 0.0})
     assert places.nunique().tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("n_color", [2, 4, 8])
+def test_dots_of_one_row_share_it_evenly_and_the_next_row_is_further(n_color):
+    normal = COVERAGE[COVERAGE["dgp"] == "normal"]
+    kinds = pd.concat(normal.assign(dgp=f"kind {number}") for number in range(n_color))
+    places = dots_plot(kinds, measure="coverage", y="method", color="dgp").data["place"]
+    gaps = np.diff(np.sort(places))
+    to_next_row = gaps[n_color - 1]
+    assert np.delete(gaps, n_color - 1) == pytest.approx(to_next_row / ROOM)
+    assert places.min() >= -EDGE  # what is beyond has no place
+    assert places.max() <= 1 + EDGE
 
 
 def test_a_dot_alone_in_its_row_stands_in_its_middle():
@@ -74,3 +87,9 @@ def test_a_level_for_another_measure_is_refused():
 def test_hidden_dots_are_refused():
     with pytest.raises(FigureError, match=r"2 points would be drawn over others: .* in dgp"):
         dots_plot(SMALL, measure="coverage", y="method")
+
+
+def test_neighbouring_panels_have_few_ticks():
+    plot = dots_plot(make_summary().query("n == 5 and dgp == 'normal'"),
+                     measure=["coverage", "bias"], y="method")  # fmt: skip
+    assert len(plot.scales.get_scales("x").breaks((0.0, 1.0))) <= 5

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
@@ -21,7 +22,7 @@ def test_each_cell_says_its_estimate_and_its_error():
 
 
 @pytest.mark.parametrize(
-    ("mcse", "decimals"), [(0.0094, 3), (0.0102, 3), (0.034, 2), (2.0, 1), (50.0, 0), (0.0, 3)]
+    ("mcse", "decimals"), [(0.0094, 4), (0.0102, 3), (0.034, 3), (2.0, 1), (50.0, 0), (0.0, 3)]
 )
 def test_decimals_show_the_monte_carlo_error(mcse, decimals):
     assert decimals_for(np.array([mcse, np.nan])) == decimals
@@ -30,6 +31,23 @@ def test_decimals_show_the_monte_carlo_error(mcse, decimals):
 def test_the_number_of_decimals_may_be_set():
     plot = heat_map_plot(SUMMARY, measure="bias", x="n", y="dgp", panel="method", digits=1)
     assert all(len(word.split(".")[1]) == len("0\n(0") for word in plot.data["words"])
+
+
+def test_decimals_may_differ_by_cell_and_nothing_is_minus_zero():
+    rows = SUMMARY[SUMMARY["measure"] == "bias"]
+    rows = rows.assign(estimate=-0.0001, mcse=np.nan, places=np.arange(len(rows)) % 3 + 1)
+    plot = heat_map_plot(rows, measure="bias", x="n", y="dgp", panel="method", digits="places")
+    assert set(plot.data["words"]) == {"0.0", "0.00", "0.000"}
+
+
+def test_cells_that_were_not_run_are_said_to_be_blank():
+    bias = SUMMARY[SUMMARY["measure"] == "bias"]
+    whole, less = (
+        heat_map_plot(rows, measure="bias", x="n", y="dgp", panel="method")
+        for rows in (bias, bias.iloc[1:])
+    )
+    assert "Blank: not run." in text_of(less)
+    assert "Blank" not in text_of(whole)
 
 
 def test_a_scenario_without_an_estimate_has_a_dash_and_is_counted():
@@ -64,3 +82,23 @@ def test_a_number_that_is_exact_has_no_parentheses():
     exact = SUMMARY[SUMMARY["measure"] == "bias"].assign(mcse=np.nan)
     plot = heat_map_plot(exact, measure="bias", x="n", y="dgp", panel="method", digits=2)
     assert all("(" not in word for word in plot.data["words"])
+
+
+def test_numbers_are_left_out_where_cells_have_no_room_for_them():
+    rows = make_summary().query("measure == 'bias' and method == 't' and n == 5")
+    one = rows.iloc[[0]].assign(estimate=0.123, mcse=0.001)
+
+    def words(n_columns):
+        wide = pd.concat([one.assign(n=n) for n in range(n_columns)])
+        return set(heat_map_plot(wide, measure="bias", x="n", y="dgp").data["words"])
+
+    assert words(5) == {"0.1230\n(0.0010)"}
+    assert words(13) == {"0.1230"}
+    assert words(40) == {""}
+
+
+def test_estimate_and_error_share_a_line_where_rows_are_many():
+    one = make_summary().query("measure == 'bias'").iloc[[0]].assign(estimate=0.123, mcse=0.001)
+    tall = pd.concat([one.assign(n=n) for n in range(40)])
+    drawn = heat_map_plot(tall, measure="bias", x="dgp", y="n")
+    assert set(drawn.data["words"]) == {"0.1230 (0.0010)"}

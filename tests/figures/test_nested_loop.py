@@ -56,6 +56,34 @@ def test_theory_is_dotted_and_the_caption_says_so():
     assert "Dotted" not in text_of(without)
 
 
+def test_lines_that_agree_are_both_seen():
+    """The last of the key on top, with gaps through which the others show."""
+    rows = SUMMARY.assign(method=SUMMARY["method"].replace("z", "a"))
+    plot = nested_loop_plot(rows, y="coverage", color="method", factors=["dgp", "n"])
+    assert list(plot.data["color"].cat.categories) == ["t", "a"]
+    strokes = plot.scales.get_scales("linetype").palette(2)
+    assert strokes["t"] == "solid"
+    assert strokes["a"] != "solid"
+    lines = next(layer._data for layer in plot.layers if "linetype" in layer.mapping)
+    first = lines.groupby("color", observed=True)["run"].min()
+    assert first["t"] < first["a"]
+    assert "Where lines agree, the last of them in the key is on top" in text_of(plot)
+    plot.draw()
+
+
+def test_one_line_has_nothing_to_agree_with():
+    rows = SUMMARY[SUMMARY["method"] == "t"]
+    plot = nested_loop_plot(rows, y="coverage", color="method", factors=["dgp", "n"])
+    assert "Where lines agree" not in text_of(plot)
+
+
+def test_theory_has_no_place_in_the_key():
+    """It would stand beside methods that have none."""
+    plot = nested_loop_plot(SUMMARY, y="coverage", color="method", factors=["dgp", "n"])
+    dotted = [la for la in plot.layers if la.geom.aes_params.get("linetype") == "dotted"]
+    assert [layer.show_legend for layer in dotted] == [False]
+
+
 def test_factors_that_vary_are_found_when_none_are_named():
     plot = nested_loop_plot(SUMMARY, y="bias", color="method", nominal=0.0)
     assert plot.labels.x == "4 scenarios, ordered by dgp, n"
@@ -70,3 +98,24 @@ def test_a_design_without_factors_is_refused():
     scenario = SUMMARY[(SUMMARY["dgp"] == "normal") & (SUMMARY["n"] == 5)]
     with pytest.raises(FigureError, match="No factor varies among the 2 rows of 'coverage'"):
         nested_loop_plot(scenario, y="coverage", color="method")
+
+
+def test_the_caption_says_what_is_shaded_and_what_is_dashed():
+    said = text_of(nested_loop_plot(SUMMARY, y="coverage", color="method", nominal=0.9))
+    assert "Shaded: 95% Monte Carlo intervals" in said
+    assert "Dashed: the level asked for." in said
+    assert "Dashed" not in text_of(nested_loop_plot(SUMMARY, y="coverage", color="method"))
+
+
+def test_a_method_has_the_colour_that_it_is_given():
+    plot = nested_loop_plot(
+        SUMMARY, y="coverage", color="method", colors={"t": "#000000", "z": "#FFFFFF"}
+    )
+    assert plot.scales.get_scales("color").palette(2) == {"t": "#000000", "z": "#FFFFFF"}
+
+
+def test_of_many_levels_the_first_and_the_last_are_named():
+    one = SUMMARY[SUMMARY["measure"] == "bias"].iloc[[0]]
+    plot = nested_loop_plot(pd.concat([one.assign(n=n) for n in range(20)]), y="bias")
+    words = [set(layer._data["words"]) for layer in plot.layers if "words" in layer._data]
+    assert words[-1] == {"n: 0, 1, ..., 19 (20 levels)"}

@@ -1,16 +1,22 @@
 import re
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 import pandas as pd
+import plotnine as p9
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from simstudy.errors import FigureError
 from simstudy.figures import agreement_plot, heat_map_plot, measure_curves, save_figure
+from simstudy.figures.panels import facets
+from simstudy.figures.save import printed
+from simstudy.figures.theme import FULL_WIDTH, TALLEST
 from tests.figures.data import make_summary
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,3 +124,37 @@ def test_a_name_that_leaves_the_folder_is_refused(tmp_path, name):
 def test_what_is_no_figure_is_refused(tmp_path):
     with pytest.raises(FigureError, match="A DataFrame cannot be saved as a figure"):
         save_figure(pd.DataFrame(), tmp_path, "1")
+
+
+# ---------------------------------------------------------------- as printed
+SMALLEST = 7  # points, on paper
+
+
+def test_a_wide_figure_is_printed_a_page_wide_and_its_caption_with_it():
+    wide = printed(curves() + p9.theme(figure_size=(11, 5)))
+    assert wide.theme.getp("figure_size") == (6.5, 5)
+    assert printed(wide, (9, 12)).theme.getp("figure_size") == (6.5, 9)
+    narrow = printed(curves(), (3.4, 3))
+    assert len(narrow.labels.caption.splitlines()) > len(wide.labels.caption.splitlines())
+
+
+def test_in_one_of_two_columns_all_text_is_readable_and_on_the_page():
+    figure = printed(curves(), (3.4, 3)).draw()
+    figure.savefig(BytesIO())  # puts everything in its place
+    texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    assert min(text.get_fontsize() for text in texts) >= SMALLEST
+    page = figure.bbox.padded(1)
+    ticks = [label for ax in figure.axes for label in ax.get_xticklabels() + ax.get_yticklabels()]
+    assert len(figure.texts) == 3  # both axes' titles and the caption
+    for text in [*figure.texts, *ticks]:
+        box = text.get_window_extent()
+        assert page.contains(box.x0, box.y0), text.get_text()
+        assert page.contains(box.x1, box.y1), text.get_text()
+
+
+@pytest.mark.parametrize("n_panel", [1, 2, 3, 6, 12])
+def test_every_figure_is_as_wide_as_a_page(n_panel):
+    drawn = pd.DataFrame({"panel": pd.Categorical(range(n_panel))})
+    width, height = facets(drawn)[1].getp("figure_size")
+    assert width == FULL_WIDTH
+    assert height <= TALLEST

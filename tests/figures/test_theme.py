@@ -1,6 +1,12 @@
+import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.lines import Line2D
 
-from simstudy.figures.theme import OKABE_ITO, level_colors
+from simstudy.figures import measure_curves
+from simstudy.figures.palette import OKABE_ITO, SHAPES
+from simstudy.figures.theme import color_scales, level_colors
+from tests.figures.data import make_summary
 
 
 def luminance(color: str) -> float:
@@ -22,3 +28,24 @@ def test_quantities_get_a_ramp_that_only_grows_lighter(n_levels):
 
 def test_no_colour_vanishes_on_white():
     assert max(map(luminance, [*OKABE_ITO, *level_colors(9, is_quantity=True)])) < 0.66
+
+
+def test_a_key_has_as_many_columns_as_the_page_has_room_for():
+    def n_columns(*names):
+        levels = pd.Series(pd.Categorical(names, names))
+        return color_scales(levels, "method", is_quantity=False)[0].guide.ncol
+
+    assert n_columns("t", "z") == 2
+    assert n_columns(*(f"{i}, a name of some thirty letters" for i in range(4))) == 2
+    assert n_columns("a" * 90, "b" * 90) == 1
+
+
+def test_a_key_has_the_colours_and_the_marks_of_what_it_stands_for():
+    summary = make_summary()
+    plot = measure_curves(summary[summary["dgp"] == "normal"], x="n", y="coverage", color="method")
+    keys = [
+        (key.get_marker(), to_hex(key.get_markerfacecolor()))
+        for key in plot.draw().findobj(Line2D)
+        if key.axes is None and key.get_marker() in SHAPES
+    ]
+    assert keys == list(zip(SHAPES[:2], map(str.lower, OKABE_ITO[:2]), strict=True))

@@ -53,7 +53,7 @@ def test_a_point_stands_on_a_cross_of_both_intervals():
         )
     found = segments(plot.draw())
     assert sorted(found.reshape(-1, 4).tolist()) == sorted(np.reshape(plain, (-1, 4)).tolist())
-    assert text_of(plot).startswith("Bars: 95% Monte Carlo intervals. 40 replicates per point.")
+    assert text_of(plot).startswith("Bars: 95% Monte Carlo intervals, ")
 
 
 def test_levels_asked_for_are_dashed_on_their_own_axis():
@@ -66,6 +66,14 @@ def test_levels_asked_for_are_dashed_on_their_own_axis():
     assert plot.layers[0]._data["xintercept"].tolist() == [0.9]
     assert plot.layers[1]._data["yintercept"].tolist() == [0.0]
     assert "Dashed: the level asked for." in text_of(plot)
+
+
+def test_what_is_dashed_may_be_said_otherwise():
+    plot = trade_off_plot(
+        SMALL, x="coverage", y="bias", color="method", panel="dgp", nominal={"bias": 0.0},
+        dashed="no bias",
+    )  # fmt: skip
+    assert "Dashed: no bias." in text_of(plot)
 
 
 def test_without_a_level_nothing_is_dashed():

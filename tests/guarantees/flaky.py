@@ -1,7 +1,12 @@
 """A study in which each method goes wrong in its own way, for reasons that lie in the data."""
 
+import collections
+import ctypes
+import itertools
 import os
 import signal
+import sys
+import time
 import warnings
 from dataclasses import dataclass
 
@@ -71,22 +76,35 @@ class Deadly:
 
     blocks: tuple[int, ...] = ()
     how: str = "raise"
+    until: str = ""  # a path: once there is something, nothing happens any more
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
         x = streams("data").standard_normal(n_rep)
-        if streams.block in self.blocks:
+        if streams.block in self.blocks and not (self.until and os.path.exists(self.until)):
             self.die(streams.block)
         return {"x": x}
 
     def die(self, block: int) -> None:
         if self.how == "exit":
             os._exit(7)
+        if self.how == "leave":
+            sys.exit(0)
+        if self.how == "segfault":
+            ctypes.string_at(0)
+        if self.how == "hang":
+            time.sleep(600)
+        if self.how == "hang in C":
+            collections.deque(itertools.repeat(None), maxlen=0)  # keeps Python's lock to itself
         if self.how == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         raise ZeroDivisionError(f"block {block}")
 
 
-def deadly_study(*scenarios: Deadly) -> Study:
+def deadly_study(*scenarios: Deadly, **settings: object) -> Study:
     return Study(
-        name="deadly", scenarios=scenarios, measures=[mean("x", name="mean")], block_size=10
+        name="deadly",
+        scenarios=scenarios,
+        measures=[mean("x", name="mean")],
+        block_size=10,
+        **{"max_failed": 1, **settings},  # type: ignore[arg-type]
     )

@@ -67,7 +67,8 @@ def carry_out(order: dict) -> int:
     runner.FILES_BEFORE_COMPACTION = 15
     workers = Workers(order["backend"], order["n_jobs"])
     seed, restart = order.get("seed", SEED), order.get("restart", False)
-    study().run(order["n_rep"], seed, out=order["out"], workers=workers, restart=restart)
+    how = {"out": order["out"], "restart": restart, "shard": order.get("shard")}
+    study().run(order["n_rep"], seed, workers=workers, **how)
     return 0
 
 

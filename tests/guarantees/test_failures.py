@@ -1,11 +1,16 @@
 """A failure is a row with its error and its address; it never makes a denominator smaller."""
 
+import os
+import signal
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 
 from simstudy.engine.block import Address
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.workers import Workers
+from simstudy.errors import StudyError
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from tests.guarantees import flaky
@@ -127,8 +132,6 @@ def test_replay_of_a_good_replicate_gives_its_numbers(result, high):
 
 
 def test_abort_stops_at_the_first_block_that_raises():
-    from dataclasses import replace
-
     study = replace(deadly_study(Deadly((1,))), on_failure="abort")
     with pytest.raises(ZeroDivisionError, match="block 1"):
         study.run(50, workers=INLINE)
@@ -143,25 +146,125 @@ def numbers(result, scenario):
     return result.columns(scenario, "x")["x"]
 
 
-@pytest.mark.parametrize("workers", [INLINE, LOKY], ids=["inline", "loky"])
-def test_a_block_that_raises_is_recorded_and_the_rest_goes_on(workers):
+@pytest.mark.parametrize("backend", ["auto", "inline", "loky", "threads"])
+def test_a_block_that_raises_is_recorded_and_the_rest_goes_on(backend):
     bad = Deadly((1, 4))
-    result = deadly_study(Deadly(), bad).run(200, seed=2, workers=workers)
+    result = deadly_study(Deadly(), bad).run(200, seed=2, workers=Workers(backend, 2))
     assert_only_these_failed(result, bad, (1, 4), "ZeroDivisionError: block {block}")
 
 
+DIED = {  # how it is said of a process of the engine's, and whether a later run tries again
+    "leave": ("SystemExit: 0", False),
+    "exit": ("the process died: EXIT(7)", False),
+    "kill": ("the process died: SIGKILL(-9)", True),
+    "segfault": ("the process died: SIGSEGV(-11)", True),
+}
+
+
 @pytest.mark.parametrize(
-    ("how", "blocks", "code"), [("exit", (1,), r"EXIT(7)"), ("kill", (2, 3), "SIGKILL(-9)")]
+    ("backend", "hows"), [("auto", tuple(DIED)), ("loky", ("exit", "kill"))], ids=["auto", "loky"]
 )
-def test_a_block_that_kills_its_worker_is_found_and_the_rest_goes_on(how, blocks, code, tmp_path):
-    bad = Deadly(blocks, how)
-    study = deadly_study(Deadly(), bad)
-    result = study.run(200, seed=2, out=tmp_path, workers=LOKY)
-    assert_only_these_failed(result, bad, blocks, f"the process died: {code}")
-    again = study.run(200, seed=2, out=tmp_path, workers=INLINE)
-    tried = len(blocks) if how == "kill" else 0
+def test_what_kills_its_process_is_found_and_the_rest_goes_on(backend, hows, tmp_path):
+    """All ways at once, since each death costs a new process."""
+    bad = [Deadly((block,), how) for block, how in enumerate(hows)]
+    study = deadly_study(Deadly(), *bad)
+    result = study.run(200, seed=2, out=tmp_path, workers=Workers(backend, 2))
+    for scenario in bad:
+        assert said_of(result, scenario) == {(scenario.blocks[0], DIED[scenario.how][0])}
+    assert len(result.failures) == 10 * len(hows)
+    assert content(result)[result._known_key(Deadly())]["x"] == content_of_innocent()
+    again = study.run(200, seed=2, out=tmp_path, workers=LOKY)
+    tried = sum(DIED[how][1] for how in hows)
     assert again.outcome.n_blocks == tried, "a signal may have come from outside"
     assert content(again) == content(result)
+
+
+def said_of(result, scenario):
+    """Blocks of a scenario that failed, each with its reason."""
+    rows = result.failures
+    mine = rows[rows["how"] == scenario.how]
+    return set(zip(mine["block"], mine["error"], strict=True))
+
+
+@pytest.mark.parametrize("backend", ["auto", "loky"])
+def test_blocks_that_killed_are_drawn_again_where_that_is_asked_for(backend, tmp_path):
+    mended, workers = tmp_path / "mended", Workers(backend, 2)
+    bad, raises = Deadly((1,), "exit", str(mended)), Deadly((0, 2), "raise", str(mended))
+    study = deadly_study(bad, raises)
+    assert study.run(30, seed=2, out=tmp_path, workers=Workers("auto", 1)).n_failed == 30
+    still = study.run(30, seed=2, out=tmp_path, workers=workers, retry="failed")
+    assert still.outcome.n_blocks == 3, "a death among them costs no other its try"
+    assert said_of(still, bad) == {(1, DIED["exit"][0])}
+    mended.touch()
+    again = study.run(30, seed=2, out=tmp_path, workers=workers, retry="failed")
+    assert (again.outcome.n_blocks, again.n_failed) == (3, 0)
+
+
+@pytest.mark.parametrize("backend", ["inline", "threads"])
+@pytest.mark.parametrize(("how", "said"), [("leave", "SystemExit: 0"), ("exit", r"os._exit(7)")])
+def test_what_ends_its_process_is_an_exception_in_the_users(how, said, backend):
+    bad = Deadly((1, 4), how)
+    result = deadly_study(Deadly(), bad).run(200, seed=2, workers=Workers(backend, 2))
+    assert {block for block, _ in said_of(result, bad)} == {1, 4}
+    assert all(said in error for _, error in said_of(result, bad))
+    assert content(result)[result._known_key(Deadly())]["x"] == content_of_innocent()
+
+
+@pytest.mark.parametrize("backend", ["inline", "threads"])
+def test_what_kills_the_users_process_is_found_by_the_next_run(backend, tmp_path):
+    bad = Deadly((2,), "kill")
+    study, workers = deadly_study(Deadly(), bad), Workers(backend, 2)
+    child = os.fork()
+    if not child:  # a user's process, which the block kills
+        study.run(200, seed=2, out=tmp_path, workers=workers)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    notes = list((tmp_path / "deadly" / "replicates").glob(".drawing-*"))
+    assert notes
+    result = study.run(200, seed=2, out=tmp_path, workers=workers)
+    assert_only_these_failed(result, bad, (2,), "the process died: SIGKILL(-9)")
+    assert not any(note.exists() for note in notes)
+
+
+@pytest.mark.parametrize("backend", ["auto", "dask", "inline", "loky", "threads"])
+def test_a_block_that_takes_too_long_has_failed(backend, tmp_path):
+    """Where processes can be lost, also one that is in a library's code."""
+    if backend == "dask":
+        pytest.importorskip("distributed")
+    hows = ["hang", "hang in C"] if backend in ("auto", "loky") else ["hang"]
+    bad = [Deadly((block,), how) for block, how in enumerate(hows, start=1)]
+    if backend == "threads":
+        bad = [Spinning((1,), "hang")]
+    study = deadly_study(Deadly(), *bad, block_seconds=0.4)
+    result = study.run(60, seed=2, out=tmp_path, workers=Workers(backend, 2))
+    said = "drawing the block took longer than block_seconds=0.4"
+    for scenario in bad:
+        assert said_of(result, scenario) == {(scenario.blocks[0], said)}
+    assert len(result.failures) == 10 * len(bad)
+
+
+@dataclass(frozen=True)
+class Spinning(Deadly):
+    """Hangs in Python's own code, which is all that can be stopped in a thread."""
+
+    def die(self, block):
+        while True:
+            pass
+
+
+@pytest.mark.parametrize("how", ["leave", "exit"])
+def test_a_replay_does_not_end_with_success_either(how):
+    scenario = Deadly((1,), how)
+    address = Address(deadly_study(scenario).plan().key_of(scenario), 12)
+    with pytest.raises(StudyError, match=r"raised (SystemExit|EndedProcessError)"):
+        deadly_study(scenario).replay(address)
+
+
+@pytest.mark.parametrize("workers", [INLINE, Workers("auto", 1)], ids=["inline", "auto"])
+def test_abort_lets_nobody_leave_with_success(workers):
+    study = deadly_study(Deadly((1,), "leave"), on_failure="abort")
+    with pytest.raises(StudyError, match=r"raised SystemExit: 0, which ends a program"):
+        study.run(50, workers=workers)
 
 
 def assert_only_these_failed(result, bad, blocks, reason):
@@ -188,12 +291,13 @@ def content_of_innocent():
 
 def test_a_scenario_that_always_fails_does_not_hide_the_others():
     bad = Deadly(tuple(range(20)))
-    result = deadly_study(Deadly(), bad).run(200, seed=2, workers=INLINE)
+    study = replace(deadly_study(Deadly(), bad), max_failed=1)
+    result = study.run(200, seed=2, workers=INLINE)
     rows = result.summary.query("measure == 'mean'")
     assert rows["n_failed"].tolist() == [0, 200]
     assert rows["n_rep"].tolist() == [200, 0]
     assert np.isnan(rows["estimate"].to_numpy()).tolist() == [False, True]
-    alone = deadly_study(bad).run(200, seed=2, workers=INLINE)
+    alone = replace(deadly_study(bad), max_failed=1).run(200, seed=2, workers=INLINE)
     row = alone.summary.query("measure == 'mean'").iloc[0]
     assert (row["n_rep"], row["n_failed"], row["reason"]) == (0, 200, "no replicate could be used")
     assert len(alone.failures) == 200

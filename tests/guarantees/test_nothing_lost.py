@@ -19,11 +19,12 @@ from simstudy.engine.ownership import ownership_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store.blocks import Store
-from simstudy.store.compaction import STALE_SECONDS, compact
+from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from simstudy.store.header import WIDTH_KEY, Group
 from simstudy.store.owner import Owner
 from simstudy.store.write import write_blocks, write_tables
+from simstudy.whole_files import ABANDONED_SECONDS
 from tests import toy
 from tests.guarantees import slow
 from tests.guarantees.content import (
@@ -199,7 +200,7 @@ def test_temporary_files_without_a_writer_are_removed(tmp_path):
     old, new = tmp_path / ".writing-old", tmp_path / ".writing-new"
     for path in (old, new):
         path.write_bytes(b"half a block")
-    os.utime(old, (time.time() - 2 * STALE_SECONDS,) * 2)
+    os.utime(old, (time.time() - 2 * ABANDONED_SECONDS,) * 2)
     compact(Store(tmp_path, slow.BLOCK, ownership_of(slow.study().plan(slow.SEED)).owner))
     assert not old.exists()
     assert new.exists()  # somebody may still be writing it

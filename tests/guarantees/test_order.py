@@ -65,7 +65,8 @@ def test_what_is_missing_comes_breadth_first_too(tmp_path):
 @pytest.mark.parametrize("n_shards", [1, 2, 3, 7])
 def test_shards_share_out_every_block_once_each_breadth_first(n_shards, tmp_path):
     plan = toy.study((3, 10, 30)).plan()
-    jobs = missing_jobs(plan, dict.fromkeys(plan.keys, 5), Store(tmp_path, plan.block_size))
+    store = Store(tmp_path, plan.block_size)
+    jobs = list(missing_jobs(plan, dict.fromkeys(plan.keys, 5), store))
     shards = [in_shard(plan, jobs, (i + 1, n_shards)) for i in range(n_shards)]
     assert sorted(itertools.chain(*shards), key=jobs.index) == jobs
     for shard in shards:

@@ -90,7 +90,7 @@ def test_any_order_of_blocks(name, reference, tmp_path):
     plan = make_study(name).plan(3)
     store = Store(tmp_path, plan.block_size, ownership_of(plan).owner)
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(SIZES[name]))
-    jobs = missing_jobs(plan, wanted, store)
+    jobs = list(missing_jobs(plan, wanted, store))
     shuffled = [jobs[i] for i in np.random.default_rng(5).permutation(len(jobs))]
     run_jobs(Assignment(plan, store, KeepReplicates()), shuffled, workers=Workers("inline", 1))
     compact(store)

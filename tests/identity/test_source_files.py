@@ -3,7 +3,8 @@
 import importlib
 import sys
 
-from simstudy.identity.source_files import sources_digest
+from simstudy.identity.source_files import source_files, sources_digest
+from simstudy.output.report.pages import TEMPLATES
 
 
 def test_the_digest_of_the_sources_follows_the_experiment(tmp_path):
@@ -36,3 +37,16 @@ def test_the_digest_of_the_sources_follows_what_the_experiment_imports(tmp_path,
         before = after
     for name in names:
         sys.modules.pop(name, None)
+
+
+def test_templates_are_sources_of_outputs():
+    assert set(TEMPLATES.iterdir()) < set(source_files(None))
+
+
+def test_a_link_to_nowhere_beside_an_experiment_is_passed_over(tmp_path):
+    """As editors lock a file with."""
+    file = tmp_path / "mine.py"
+    file.write_text("import importlib\n")
+    before = sources_digest(str(file))
+    (tmp_path / ".#mine.py").symlink_to("somebody@somewhere.1234")
+    assert sources_digest(str(file)) == before

@@ -69,12 +69,14 @@ def every_measure() -> dict[str, m.Measure]:
         m.coverage_at(x, "se", TRUTH, level=(0.5, 0.9), name="coverage_at"),
         m.coverage_at(x, "se", TRUTH, level=0.8, df=4.0, name="coverage_at_t"),
         m.bias_eliminated_coverage(x, *interval),
+        m.bias_eliminated_coverage_at(x, "se", level=0.8, name="bias_eliminated_coverage_at"),
         m.tail_miss(*interval, TRUTH, side="below"),
         m.tail_miss(*interval, TRUTH, side="above"),
         m.interval_width(*interval),
         m.interval_score(*interval, TRUTH, level=0.8),
         m.rejection_rate("reject"),
         m.power("reject", given="null_is_false"),
+        m.power_at(x, "se", alpha=0.3, given="null_is_false", name="power_at"),
         m.type_1_error("reject", given="null_is_true"),
         m.rejection_rate_at("p", alpha=(0.1, 0.5), given="null_is_true", name="type_1_error_at"),
         m.type_s_rate(x, TRUTH, significant="reject"),
@@ -84,6 +86,14 @@ def every_measure() -> dict[str, m.Measure]:
         m.run_time("se"),
         m.median(x),
         m.quantile(x, 0.9),
+        m.outlier_rate(x, beyond=2.0),
+        m.correlation(x, "other"),
+        m.area_under_curve("score", effect="null_is_false"),
+        m.specificity("fragile_reject", effect="null_is_false"),
+        m.positive_predictive_value("fragile_reject", effect="null_is_false"),
+        m.negative_predictive_value("fragile_reject", effect="null_is_false"),
+        m.positive_likelihood_ratio("fragile_reject", effect="null_is_false"),
+        m.negative_likelihood_ratio("fragile_reject", effect="null_is_false"),
     ]
     return {measure.name: measure for measure in found}
 
@@ -106,6 +116,8 @@ def columns(draw: Draw, rng: np.random.Generator, n_rep: int, n_studies: int) ->
         "p": special.ndtr(-x / se),
         "null_is_false": false,
         "null_is_true": ~false,
+        "score": z + false,
+        "fragile_reject": np.where(rng.random(shape) < 0.1, np.nan, z + false > 0.5),
         "fragile": fragile,
     }
 
@@ -115,12 +127,22 @@ def both_methods(data: m.Columns) -> m.Columns:
     return {"estimate": np.stack([data["estimate"], data["other"]], axis=1)}
 
 
+def some_failed(data: m.Columns) -> m.Columns:
+    """The same, with the second method failing where an estimate is large, the first at times."""
+    pair = both_methods(data)["estimate"].copy()
+    pair[:, 1][data["other"] > 1.2] = np.nan
+    pair[:, 0][np.isnan(data["fragile"])] = np.nan
+    return {"estimate": pair}
+
+
 def results(data: m.Columns) -> dict[str, m.Estimates]:
     """Every measure, and the comparisons of two methods."""
     found = {name: measure.estimate(data) for name, measure in every_measure().items()}
     pair, spread = both_methods(data), m.empirical_se("estimate")
     gain = m.relative_precision("estimate", axis=0, reference=0).estimate(pair)
     found["relative_precision"] = m.Estimates(*(field[1] for field in gain))
+    own = m.relative_precision("estimate", replicates="own").estimate(some_failed(data))
+    found["relative_precision: own replicates"] = m.Estimates(*(field[1] for field in own))
     for scale in ("difference", "ratio"):
         both = m.paired_methods(spread, pair, method=0, reference=1, scale=scale)
         found[f"empirical_se: paired {scale}"] = both

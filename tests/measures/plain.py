@@ -23,6 +23,12 @@ def error_of_mean(values):
     return mean_of(values), math.sqrt(variance_of(values) / len(values))
 
 
+def cautious_error(share, n):
+    """Of a share, as if one replicate more had gone either way."""
+    p = (share * n + 1) / (n + 2)
+    return math.sqrt(p * (1 - p) / n)
+
+
 def share(events):
     p = mean_of([float(e) for e in events])
     return p, math.sqrt(p * (1 - p) / len(events))
@@ -145,8 +151,62 @@ def bias_eliminated_coverage(x, lower, upper):
     return p, math.sqrt(math.fsum(v * v for v in psi)) / n
 
 
+def correlation(x, y):
+    a, b = mean_of(x), mean_of(y)
+    sds = [math.sqrt(mean_of([(v - c) ** 2 for v in values])) for values, c in ((x, a), (y, b))]
+    pairs = [((v - a) / sds[0], (w - b) / sds[1]) for v, w in zip(x, y, strict=True)]
+    r = mean_of([z * w for z, w in pairs])
+    return r, error_of_mean([z * w - r * (z * z + w * w) / 2 for z, w in pairs])[1]
+
+
+def likelihood_ratio(reject, effect):
+    """Two independent shares given their denominators: squares of relative errors add."""
+    n = len(reject)
+    with_it = [float(r) for r, e in zip(reject, effect, strict=True) if e]
+    without = [float(r) for r, e in zip(reject, effect, strict=True) if not e]
+    power, size = mean_of(with_it), mean_of(without)
+    relative = (1 - power) / power / len(with_it) + (1 - size) / size / len(without)
+    return power / size, power / size * math.sqrt(relative * n / (n - 1))
+
+
+def outlier_rate(x, beyond):
+    """With the influence of median and MAD on the threshold, by differences."""
+    n, center = len(x), _at(x)(0.5)
+    mad = _at([abs(v - center) for v in x])(0.5)
+    of_center = _influence_of_median(x)
+    of_distance = _influence_of_median([abs(v - center) for v in x])
+
+    def share_of(at, spread):
+        return mean_of([float(abs(v - at) > beyond * spread) for v in x])
+
+    spread, step = 1.4826 * mad, mad * n ** (-1 / 3)
+    turned = _at([abs(v - center - step) for v in x])(0.5)
+    turned = (turned - _at([abs(v - center + step) for v in x])(0.5)) / (2 * step)
+    h = 1.4826 * step
+    by_center = (share_of(center + h, spread) - share_of(center - h, spread)) / (2 * h)
+    by_spread = (share_of(center, spread + h) - share_of(center, spread - h)) / (2 * h)
+    p = share_of(center, spread)
+    psi = [
+        (abs(v - center) > beyond * spread)
+        - p
+        + by_center * c
+        + by_spread * 1.4826 * (d + turned * c)
+        for v, c, d in zip(x, of_center, of_distance, strict=True)
+    ]
+    return p, math.sqrt(math.fsum(v * v for v in psi)) / n
+
+
 def quantile(x, p):
     """Sparsity from the slope of the quantile function against normal scores."""
+    value, psi = _at(x)(p), _influence_of_quantile(x, p)
+    return value, error_of_mean(psi)[1]
+
+
+def _influence_of_median(x):
+    return _influence_of_quantile(x, 0.5)
+
+
+def _influence_of_quantile(x, p):
     n, z = len(x), stats.norm.ppf(p)
     bandwidth = (
         n ** (-1 / 3)
@@ -158,8 +218,7 @@ def quantile(x, p):
     sparsity = (high - low) / (right - left) / stats.norm.pdf(z)
     value = _at(x)(p)
     below = mean_of([float(v <= value) for v in x])
-    psi = [sparsity * (below - (v <= value)) for v in x]
-    return value, error_of_mean(psi)[1]
+    return [sparsity * (below - (v <= value)) for v in x]
 
 
 def _at(x):

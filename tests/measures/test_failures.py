@@ -21,12 +21,30 @@ def draw(n_rep=40):
     return {
         "estimate": x, "se": se, "lower": x - se, "upper": x + se, "reject": np.abs(x) > 1,
         "p": rng.random((n_rep, 2)), "null_is_false": given, "null_is_true": ~given,
-        "fragile": x,
+        "fragile": x, "other": x[:, ::-1] + se, "score": x + given[:, None],
+        "fragile_reject": np.abs(x) > 1,
     }  # fmt: skip
 
 
 MEASURES = {**every_measure(), "relative_precision": m.relative_precision("estimate")}
 ALL = pytest.mark.parametrize("name", MEASURES)
+
+
+@ALL
+def test_what_a_mask_hides_is_missing_and_no_number(name):
+    columns = draw()
+    hidden = np.random.default_rng(2).random(40) < 0.3
+    masked = {key: np.ma.array(column, float) for key, column in columns.items()}
+    masked["estimate"][hidden] = np.ma.masked
+    missing = {key: np.ma.filled(column, NAN) for key, column in masked.items()}
+    got, expected = (MEASURES[name].estimate(each) for each in (masked, missing))
+    np.testing.assert_array_equal(got.estimate, expected.estimate)
+    np.testing.assert_array_equal(got.n_failed, expected.n_failed)
+
+
+def test_one_number_of_four_behind_a_mask():
+    found = m.mean("e").estimate({"e": np.ma.array([1.0, 2, 3, 100], mask=[0, 0, 0, 1])})
+    assert (found.estimate, found.n_failed) == (2, 1)
 
 
 @ALL
@@ -202,6 +220,29 @@ REFUSED = [
         lambda: m.interval_width("a", "b").estimate({"a": np.array([1.0]), "b": np.array([0.0])}),
         StudyError, "'a' to 'b' have negative width.*found -1.*Exchange the two columns",
     ),
+    *(
+        (
+            lambda made=made: made.estimate({"a": np.array([1.0, 0]), "b": np.array([0.0, 1])}),
+            StudyError, "'a' to 'b' have negative width.*found -1, 1 in all.*Exchange",
+        )
+        for made in (
+            m.coverage("a", "b", 0.5),
+            m.tail_miss("a", "b", 0.5, side="below"),
+            m.bias_eliminated_coverage("a", "a", "b"),
+        )
+    ),
+    (lambda: m.coverage_at("x", "x", 0.0, df=0), StudyError, "not positive.*found 0"),
+    (
+        lambda: m.coverage_at("x", "x", 0.0, df="d").estimate({"x": np.ones(2), "d": -np.ones(2)}),
+        StudyError, "df holds degrees of freedom that are not positive.*found -1, 2 in all",
+    ),
+    (lambda: m.wilson(5, 10, level=0.9), DesignError, "proportion=5 is no share of successes"),
+    (lambda: m.wilson(0.5, 10, level="0.9"), DesignError, "level='0.9' is not a coverage"),
+    (lambda: m.rejection_rate_at("p", alpha="0.05"), DesignError, "alpha='0.05' is no number"),
+    (lambda: m.quantile("p", True), DesignError, "probability=True is no number"),
+    (lambda: m.bias("e", truth=None), DesignError, "None is neither the name of a column nor"),
+    (lambda: m.power_at("e", "s", null=None), DesignError, "None is neither the name of a column"),
+    (lambda: m.bias("e", truth=True), DesignError, "True is neither the name of a column nor"),
     (lambda: m.tail_miss("a", "b", 0.0, side="left"), DesignError, "side='left' is not a side"),
     (lambda: m.empirical_se("x", mcse="robust"), DesignError, "mcse='robust'.*'influence'"),
     (
@@ -212,6 +253,37 @@ REFUSED = [
         lambda: m.relative_precision("x", reference=2).estimate({"x": np.ones((3, 2))}),
         StudyError, "method 2 is not on axis 0, which has 2.*from 0 to 1",
     ),
+    (
+        lambda: m.relative_precision("x").estimate({"x": np.ones(3)}),
+        StudyError, r"shape \(3,\), which are those of one method.*run with keep=replicates",
+    ),
+    (
+        lambda: m.relative_precision("x", reference="cox").estimate({"x": np.ones((3, 2))}),
+        StudyError, "reference='cox' are names, and columns alone do not know.*count from 0",
+    ),
+    (lambda: m.relative_precision("x", reference=1.0), DesignError, r"reference=1\.0 is neither"),
+    (
+        lambda: m.relative_precision("x", replicates="all"),
+        DesignError, "replicates='all' does not say which.*'both'.*'own'",
+    ),
+    (
+        lambda: m.relative_precision("x", replicates="own", mcse="normal"),
+        DesignError, "formula for pairs of estimates.*replicates='both', or mcse='influence'",
+    ),
+    (
+        lambda: m.bias_eliminated_coverage("x", "l", "u", mcse="binomial"),
+        DesignError, "mcse='binomial'.*'influence'",
+    ),
+    (lambda: m.bias_eliminated_coverage_at("x", "s", level=95), DesignError, "level=95 is not"),
+    (lambda: m.bias_eliminated_coverage_at("x", "s", df=-1), StudyError, "not positive.*found -1"),
+    (lambda: m.power_at("x", "s", alpha=5), DesignError, "alpha=5 is not a prop.*alpha=0.05"),
+    (lambda: m.power_at("x", "s", df=0), StudyError, "not positive.*found 0"),
+    (
+        lambda: m.power_at("x", "x").estimate({"x": np.array([0.1, -0.2])}),
+        StudyError, "negative standard errors",
+    ),
+    (lambda: m.outlier_rate("x", beyond=0), DesignError, "beyond=0 is no distance.*such as 10"),
+    (lambda: m.outlier_rate("x", beyond="10"), DesignError, "beyond='10' is no distance"),
     (
         lambda: m.all_methods({"x": np.ones(3)}),
         StudyError, "axis=0 is not an axis.*no methods to hold together",

@@ -43,6 +43,10 @@ def covered(x, se, quantile):
     return [abs(v - TRUTH) <= quantile * s for v, s in zip(x, se, strict=True)]
 
 
+def around(x, se, quantile):
+    return ([v + sign * quantile * s for v, s in zip(x, se, strict=True)] for sign in (-1, 1))
+
+
 CASES = {
     "bias": (m.bias("x", "truth"), ("x",), lambda x: plain.bias(x, TRUTH)),
     "relative_bias": (m.relative_bias("x", 2.0), ("x",), lambda x: plain.relative_bias(x, TRUTH)),
@@ -93,6 +97,73 @@ CASES = {
         m.bias_eliminated_coverage("x", "lower", "upper"),
         ("x", "lower", "upper"),
         plain.bias_eliminated_coverage,
+    ),
+    "bias_eliminated_at": (
+        m.bias_eliminated_coverage_at("x", "se", level=0.7),
+        ("x", "se"),
+        lambda x, se: plain.bias_eliminated_coverage(x, *around(x, se, stats.norm.ppf(0.85))),
+    ),
+    "bias_eliminated_normal": (
+        m.bias_eliminated_coverage("x", "lower", "upper", mcse="normal"),
+        ("x", "lower", "upper"),
+        lambda x, lower, upper: plain.share(
+            [a <= plain.mean_of(x) <= b for a, b in zip(lower, upper, strict=True)]
+        ),
+    ),
+    "correlation": (m.correlation("x", "se"), ("x", "se"), plain.correlation),
+    "median_bias": (
+        m.median_bias("x", "truth"),
+        ("x",),
+        lambda x: plain.quantile([v - TRUTH for v in x], 0.5),
+    ),
+    "non_rejection_rate": (
+        m.non_rejection_rate("reject"),
+        ("reject",),
+        lambda reject: plain.share([not r for r in reject]),
+    ),
+    "power_at": (
+        m.power_at("x", "se", null="truth", alpha=0.3),
+        ("x", "se"),
+        lambda x, se: plain.share([not c for c in covered(x, se, stats.norm.ppf(0.85))]),
+    ),
+    "sensitivity": (
+        m.sensitivity("reject", effect="given"),
+        ("reject", "given"),
+        lambda reject, given: plain.share([r for r, g in zip(reject, given, strict=True) if g]),
+    ),
+    "specificity": (
+        m.specificity("reject", effect="given"),
+        ("reject", "given"),
+        lambda reject, given: plain.share(
+            [not r for r, g in zip(reject, given, strict=True) if not g]
+        ),
+    ),
+    "positive_predictive_value": (
+        m.positive_predictive_value("reject", effect="given"),
+        ("reject", "given"),
+        lambda reject, given: plain.share([g for r, g in zip(reject, given, strict=True) if r]),
+    ),
+    "negative_predictive_value": (
+        m.negative_predictive_value("reject", effect="given"),
+        ("reject", "given"),
+        lambda reject, given: plain.share(
+            [not g for r, g in zip(reject, given, strict=True) if not r]
+        ),
+    ),
+    "positive_likelihood_ratio": (
+        m.positive_likelihood_ratio("reject", effect="given"),
+        ("reject", "given"),
+        plain.likelihood_ratio,
+    ),
+    "negative_likelihood_ratio": (
+        m.negative_likelihood_ratio("reject", effect="given"),
+        ("reject", "given"),
+        lambda reject, given: plain.likelihood_ratio([not r for r in reject], given),
+    ),
+    "outlier_rate": (
+        m.outlier_rate("x", beyond=1.5),
+        ("x",),
+        lambda x: plain.outlier_rate(x, 1.5),
     ),
     "miss_below": (
         m.tail_miss("lower", "upper", "truth", side="below"),
@@ -153,6 +224,8 @@ def test_measure_is_its_formula(columns, case):
         complete = rows(columns, names, method)
         expected = formula(*(np.array(column) if case == "coverage_at_t" else column
                              for column in complete))  # fmt: skip
+        if measure.bounds == "wilson" and expected[0] in (0, 1):
+            expected = expected[0], plain.cautious_error(expected[0], result.n_given[method])
         got = result.estimate[method], result.mcse[method]
         assert got == pytest.approx(expected, rel=1e-11)
         assert result.n_rep[method] == len(complete[0])
@@ -217,7 +290,9 @@ def test_ends_count_as_the_conventions_say():
     columns = {"low": np.array([1.0, 0.0]), "high": np.array([2.0, 1.0]), "p": np.array([0.05, 1])}
     assert m.coverage("low", "high", 1.0).estimate(columns).estimate == 1  # closed
     assert m.tail_miss("low", "high", 1.0, side="above").estimate(columns).estimate == 0
-    assert m.rejection_rate_at("p", alpha=0.05).estimate(columns).estimate == 0  # strictly below
+    assert m.rejection_rate_at("p", alpha=0.05).estimate(columns).estimate == 0.5  # at most
+    rounded = {"p": np.array([0.1 + 0.2, 0.3 + 1e-9])}  # the first is 0.3 but for rounding
+    assert m.rejection_rate_at("p", alpha=0.3).estimate(rounded).estimate == 0.5
     exact = {"x": np.array([1.0, 1.0]), "se": np.array([0.0, 0.0])}
     assert m.coverage_at("x", "se", 1.0).estimate(exact).estimate == 1
 

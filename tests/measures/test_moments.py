@@ -16,6 +16,7 @@ N_REP = 40
 STREAMED = {
     **{name: x for name, x in every_measure().items() if isinstance(x, m.MomentMeasure)},
     "relative_precision": m.relative_precision("estimate"),
+    "relative_precision_own": m.relative_precision("estimate", replicates="own"),
     "relative_precision_normal": m.relative_precision("estimate", mcse="normal"),
     "empirical_se_normal": m.empirical_se("estimate", mcse="normal", around=TRUTH),
     "relative_error_normal": m.relative_error_model_se("estimate", "se", mcse="normal"),

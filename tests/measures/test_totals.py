@@ -89,7 +89,7 @@ def summary(*shifts: float) -> pd.DataFrame:
     study = Study(
         "cells",
         [Cells(shift) for shift in shifts],
-        axes={"cell": "abc"},
+        axes={"cell": ("a", "b", "c")},
         measures=[mean("x"), empirical_se("x"), bias("x", truth="truth"), rejection_rate("reject")],
         block_size=50,
     )

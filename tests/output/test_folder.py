@@ -11,12 +11,23 @@ import pytest
 from simstudy import Data
 from simstudy.errors import SimstudyError
 from simstudy.measures import bias
-from simstudy.output import folder as publishing
-from simstudy.output.folder import digest, publish, scenario_table
+from simstudy.output import frames as writing
+from simstudy.output.facts import digest
+from simstudy.output.folder import publish
 from simstudy.output.origin import is_current
+from simstudy.output.tables import scenario_table
 from simstudy.study import Study
 from tests import toy
-from tests.output.standing import CONFIG, FILE, SOUND, current, longer, manifest_of, study
+from tests.output.standing import (
+    CONFIG,
+    FILE,
+    SOUND,
+    current,
+    longer,
+    manifest_of,
+    plain_figure,
+    study,
+)
 from tests.with_data import resampling
 
 
@@ -26,6 +37,7 @@ def test_every_file_is_there_and_named(published):
     assert names == {
         "summary.parquet", "claims.parquet", "scenarios.parquet", "cells.parquet",
         "figures/1.png", "figures/1.svg", "report.html", "manifest.json",
+        "tables/summary.csv", "tables/summary.md", "tables/summary.tex",
     }  # fmt: skip
     assert all(path.stat().st_size for path in made.files)
     assert (result.folder.parent / "index.html").exists()
@@ -66,6 +78,22 @@ def test_a_figure_that_cannot_be_drawn_is_told_and_the_others_are(published):
         "4": "ZeroDivisionError: a defect",
     }
     assert manifest_of(result.folder)["figures_not_drawn"] == made.not_drawn
+
+
+def test_the_manifest_keeps_what_figures_say_also_of_those_that_stay(tmp_path):
+    def titled(result):
+        figure = plain_figure(result)
+        figure.suptitle("All of it")
+        return figure
+
+    for figures in (True, False):
+        result = study(figures={"1": titled}).run(60, out=tmp_path)
+        publish(result, about="Why?\nSo.", config=CONFIG, module_file=FILE, figures=figures)
+        manifest = manifest_of(tmp_path / "toy")
+        assert manifest["captions"] == {"1": "All of it."}
+        assert manifest["question"] == "Why?"
+        page = (tmp_path / "toy" / "report.html").read_text()
+        assert 'alt="Figure 1: All of it."' in page
 
 
 def test_the_manifest_says_how_it_was_made(published):
@@ -143,9 +171,9 @@ def test_a_run_killed_while_publishing_leaves_nothing_that_passes_as_current(
             raise KeyboardInterrupt
         original(path, content)
 
-    original = publishing.write_bytes
+    original = writing.write_bytes
     with monkeypatch.context() as patch:
-        patch.setattr(publishing, "write_bytes", until_killed)
+        patch.setattr(writing, "write_bytes", until_killed)
         with contextlib.suppress(KeyboardInterrupt):
             longer(tmp_path, figures=False, report=False)
             assert at > 3
@@ -163,8 +191,9 @@ def test_figures_and_report_can_be_left_out(tmp_path):
     result = study().run(60, out=tmp_path)
     made = publish(result, figures=False, report=False)
     names = {path.name for path in made.files}
-    tables = {"summary.parquet", "claims.parquet", "scenarios.parquet", "cells.parquet"}
-    assert names == {*tables, "manifest.json"}
+    frames = {"summary.parquet", "claims.parquet", "scenarios.parquet", "cells.parquet"}
+    tables = {f"summary.{ending}" for ending in ("csv", "md", "tex")}
+    assert names == {*frames, *tables, "manifest.json"}
     assert not (result.folder / "figures").exists()
 
 

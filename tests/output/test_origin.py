@@ -21,7 +21,8 @@ def test_a_figure_that_failed_is_tried_again(published, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["summary.parquet", "claims.parquet", "scenarios.parquet",
-                                  "figures/1.png", "figures/1.svg", "report.html"])  # fmt: skip
+                                  "figures/1.png", "figures/1.svg", "report.html",
+                                  "tables/summary.md"])  # fmt: skip
 @pytest.mark.parametrize("harm", [lambda content: b"", lambda content: content + b" "])
 def test_a_file_that_was_emptied_or_edited_is_made_again(harm, name, standing, tmp_path):
     path = tmp_path / "toy" / name
@@ -39,7 +40,15 @@ def test_what_would_be_published_otherwise_is_not(change, standing, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["manifest.json", "summary.parquet", "claims.parquet", "figures/1.png", "report.html"]
+    "name",
+    [
+        "manifest.json",
+        "summary.parquet",
+        "claims.parquet",
+        "figures/1.png",
+        "report.html",
+        "tables/summary.csv",
+    ],
 )
 def test_a_file_that_is_gone_is_made_again(name, standing, tmp_path):
     (tmp_path / "toy" / name).unlink()

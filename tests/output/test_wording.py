@@ -1,11 +1,22 @@
 """Numbers and sizes as people read them."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 
-from simstudy.output.wording import number, precision_in_words, size_in_words, work_in_words
+from simstudy import Study, grid
+from simstudy.measures import mean, outlier_rate
+from simstudy.output.folder import publish
+from simstudy.output.terminal import print_closing
+from simstudy.output.wording import (
+    number,
+    outliers_in_words,
+    precision_in_words,
+    size_in_words,
+    work_in_words,
+)
 from tests import toy
 
 
@@ -28,6 +39,12 @@ def test_one_size_or_several(result):
     assert size_in_words(uneven) == "50 to 1,100 replicates in each of 2 scenarios"
 
 
+def test_one_scenario_is_not_each_of_one():
+    alone = toy.study((3,)).run(60)
+    assert size_in_words(alone) == "60 replicates of one scenario"
+    assert work_in_words(alone).startswith("60 replicates of one scenario (100 drawn now")
+
+
 def test_what_was_drawn_now(result):
     said = work_in_words(result)
     assert said.startswith("1,100 replicates in each of 2 scenarios, 2,200 in all (2,200 drawn")
@@ -40,3 +57,37 @@ def test_precision_reached_and_not(result):
     assert precision_in_words(reached).startswith("precision reached in 2 of 2 scenarios; the same")
     short = study.run(100, precision={measure: 1e-9}, max_rep=100)
     assert precision_in_words(short).startswith("precision reached in 0 of 2 scenarios; the others")
+
+
+@dataclass(frozen=True)
+class Wild:
+    n_wild: int
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").standard_normal((n_rep, 2))
+        x[: self.n_wild, 1] += 1e6
+        return {"x": x, "steps": np.round(x), "same": np.repeat([[1.0, 2.0]], n_rep, axis=0)}
+
+
+def test_what_lies_far_out_is_said_and_where_most_of_it_is(tmp_path, capsys):
+    looking = [outlier_rate("x", beyond=100), outlier_rate("steps", beyond=1e9), mean("x")]
+    axes = {"method": ("tame", "wild")}
+    found = Study("wild", grid(Wild, n_wild=[0, 2, 3]), looking, axes=axes, block_size=100)
+    assert outliers_in_words(found.run(100)) == [
+        "5 of 600 values of x lie more than 100 robust standard deviations from their median, in 2 "
+        "of 6 cells; most of them (3) at n_wild 3, method wild. They are in every measure."
+    ]
+    wild = found.run(100, out=tmp_path)
+    print_closing(wild, publish(wild, report=False))
+    assert "outliers: 5 of 600 values of x lie more than 100 robust" in capsys.readouterr().out
+    tame = Study("wild", [Wild(0)], looking, axes=axes, block_size=100)
+    assert outliers_in_words(tame.run(100)) == []
+
+
+def test_where_it_is_not_known_what_lies_far_out_is_said_too():
+    axes = {"method": ("tame", "wild")}
+    found = Study("wild", [Wild(0)], [outlier_rate("same")], axes=axes, block_size=100).run(100)
+    assert outliers_in_words(found) == [
+        "whether values of same lie far out is not known in 2 of 2 cells, where half of them or "
+        "more are equal."
+    ]

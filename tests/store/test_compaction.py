@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simstudy.store import compaction
-from simstudy.store.compaction import compact
+from simstudy.store import compaction, volumes
+from simstudy.store.compaction import compact, gather
+from simstudy.store.files import Folder
+from simstudy.store.turns import turn_at
+from simstudy.whole_files import ABANDONED_SECONDS
 from tests.store.samples import (
     BLOCKS,
     ROWS,
@@ -101,7 +104,7 @@ def test_a_gap_stays_a_gap(tmp_path):
 
 
 def test_row_groups_are_cut_where_the_blocks_say_and_not_where_the_files_did(tmp_path, monkeypatch):
-    monkeypatch.setattr(compaction, "ROWS_PER_GROUP", 3 * ROWS)
+    monkeypatch.setattr(volumes, "VALUES_PER_CHUNK", 3 * ROWS)
     names = []
     for cut in (1, 2, 7):
         folder = tmp_path / str(cut)
@@ -123,7 +126,7 @@ def test_a_run_of_many_files_rewrites_the_small_ones_only(tmp_path):
     sizes = {path.name: path.stat().st_size for path in tmp_path.glob("*.parquet")}
     small = sum(size for name, size in sizes.items() if name != large.name)
     assert sizes[large.name] > small
-    compact(store, recent_only=True)
+    assert gather(store) == 2
     assert large.name in files(tmp_path)
     assert store.n_files == 2
     assert_holds(store, "a", 204)
@@ -163,11 +166,103 @@ def test_temporary_files_without_a_writer_go_and_young_ones_stay(tmp_path):
     old, young = tmp_path / ".writing-old", tmp_path / ".writing-young"
     for path in (old, young):
         path.write_bytes(b"half a file")
-    day_before = time.time() - 2 * compaction.STALE_SECONDS
+    day_before = time.time() - 2 * ABANDONED_SECONDS
     os.utime(old, (day_before, day_before))
     compact(open_store(tmp_path))
     assert not old.exists()
     assert young.exists()
+
+
+# ---------------------------------------------------------------- several files
+def of_small_files(patch):
+    """Chunks of 2 blocks, files of 4, and what is left in files of 2 or 3."""
+    patch.setattr(volumes, "VALUES_PER_CHUNK", 2 * ROWS)
+    patch.setattr(volumes, "CHUNKS_PER_FILE", 2)
+    patch.setattr(volumes, "CHUNKS_SHARING", 1)
+
+
+LONG = [(key, block, 1) for key, n in {"a": 9, "b": 8, "c": 3}.items() for block in range(n)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_many_files_do_not_know_how_they_were_written_either(seed, tmp_path, monkeypatch):
+    of_small_files(monkeypatch)
+    rng = np.random.default_rng(seed)
+    plain, other = tmp_path / "plain", tmp_path / "other"
+    for folder in (plain, other):
+        folder.mkdir()
+    write(plain, *LONG)
+    compact(open_store(plain))
+    for part in split(rng, LONG):
+        write(other, *part)
+        (compact if rng.random() < 0.3 else gather)(open_store(other))
+    store = open_store(other)
+    compact(store, n_threads=1 + seed % 3)
+    assert len(files(plain)) == 4 + 2  # 2 whole ones of a, 2 of b; 9th of a with c, rest of c
+    assert files(other) == files(plain)
+    for key, n in {"a": 9, "b": 8, "c": 3}.items():
+        assert_holds(store, key, n)
+
+
+def test_a_longer_run_leaves_the_files_that_are_full_as_they_are(tmp_path, monkeypatch):
+    of_small_files(monkeypatch)
+    write(tmp_path, ("a", 0, 5))
+    compact(open_store(tmp_path))
+    stamps = {path.name: path.stat().st_ino for path in tmp_path.glob("*.parquet")}
+    assert len(stamps) == 2
+    write(tmp_path, ("a", 5, 3))
+    store = open_store(tmp_path)
+    compact(store)
+    after = {path.name: path.stat().st_ino for path in tmp_path.glob("*.parquet")}
+    assert len(after) == 2
+    assert len(stamps.items() & after.items()) == 1
+    assert_holds(store, "a", 8)
+
+
+def test_two_copies_of_a_full_file_become_one(tmp_path, monkeypatch):
+    of_small_files(monkeypatch)
+    write(tmp_path, ("a", 0, 4))
+    compact(open_store(tmp_path))
+    (name,) = files(tmp_path)
+    write(tmp_path, ("a", 0, 1), ("a", 1, 3))
+    assert len(files(tmp_path)) == 2
+    compact(open_store(tmp_path))
+    assert files(tmp_path) == [name]
+
+
+def test_nothing_is_deleted_before_all_files_of_a_compaction_stand(tmp_path, monkeypatch):
+    """The disk fills up after the first of them."""
+    of_small_files(monkeypatch)
+    for key, block, n in LONG:
+        write(tmp_path, (key, block, n))
+    before = set(files(tmp_path))
+    written = compaction.write_tables
+    calls = iter(range(99))
+
+    def until_full(*arguments):
+        if next(calls):
+            raise OSError(28, "No space left on device")
+        return written(*arguments)
+
+    monkeypatch.setattr(compaction, "write_tables", until_full)
+    with pytest.raises(OSError, match="No space"):
+        compact(open_store(tmp_path), n_threads=2)
+    assert before <= set(files(tmp_path))
+    monkeypatch.setattr(compaction, "write_tables", written)
+    store = open_store(tmp_path)
+    compact(store)
+    for key, n in {"a": 9, "b": 8, "c": 3}.items():
+        assert_holds(store, key, n)
+
+
+def test_what_another_run_is_gathering_is_left_to_it(tmp_path):
+    for block in range(4):
+        write(tmp_path, ("a", block, 1))
+    with turn_at(Folder(tmp_path), alone=True, wait=True):
+        assert gather(open_store(tmp_path)) == 4
+    assert len(files(tmp_path)) == 4
+    assert gather(open_store(tmp_path)) == 1
+    assert len(files(tmp_path)) == 1
 
 
 # ---------------------------------------------------------------- any history
@@ -182,10 +277,17 @@ STEPS = st.lists(
 
 
 @settings(max_examples=40, deadline=None)
-@given(STEPS)
-def test_any_history_is_the_set_of_blocks_that_were_written(steps):
+@given(STEPS, st.booleans())
+def test_any_history_is_the_set_of_blocks_that_were_written(steps, in_many_files):
     """Against the plainest model: a set. Damage takes away what was in one file and no more."""
     folder = Path(tempfile.mkdtemp())
+    with pytest.MonkeyPatch.context() as patch:
+        if in_many_files:
+            of_small_files(patch)
+        _follow(folder, steps)
+
+
+def _follow(folder, steps):
     try:
         store, model = open_store(folder), {}
         for step, groups in steps:
@@ -200,7 +302,7 @@ def test_any_history_is_the_set_of_blocks_that_were_written(steps):
             elif step == "reopen":
                 store = open_store(folder)
             elif step in ("compact", "recent"):
-                compact(store, recent_only=step == "recent")
+                (gather if step == "recent" else compact)(store)
                 model = _model_of(folder, set().union(*model.values()))
             _assert_agrees(store, set().union(*model.values()))
     finally:

@@ -1,20 +1,80 @@
 """What a disk refuses, in words; and one process at a time in a folder."""
 
+import errno
 import fcntl
 import os
+import resource
+import shutil
+import tempfile
 
 import pytest
 
+from simstudy.engine.progress import Silent
+from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
+from simstudy.remote.paths import RemotePath
 from simstudy.store.disk import alone_in, trouble_in_words
+from tests import toy
 
 
 def test_trouble_with_the_disk_is_said_in_words(tmp_path):
-    for number, says in [(28, "is full. Every finished block is kept"), (13, "Choose another out")]:
+    for number, says in [
+        (errno.ENOSPC, "is full. Every finished block is kept"),
+        (errno.EACCES, "Choose another out"),
+        (errno.EFBIG, "a file would be larger than .*ulimit -f unlimited"),
+    ]:
         with pytest.raises(StoreError, match=says), trouble_in_words(tmp_path):
             raise OSError(number, "trouble")
     with pytest.raises(OSError, match="weather"), trouble_in_words(tmp_path):
         raise OSError(99, "weather")
+
+
+def test_a_folder_that_has_gone_is_told_and_any_other_missing_file_is_not(tmp_path):
+    gone = tmp_path / "gone"
+    said = f"{gone} has gone while this run wrote"
+    with pytest.raises(StoreError, match=said), trouble_in_words(gone):
+        tempfile.mkstemp(dir=gone)
+    for place in (tmp_path, RemotePath("s3://bucket/a")):
+        with pytest.raises(FileNotFoundError), trouble_in_words(place):
+            (gone / "x").read_bytes()
+
+
+def test_a_machine_without_a_temporary_folder_is_told_what_to_set(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.raises(StoreError, match=r"no temporary folder can be made .* Set TMPDIR"):
+        toy.study((3,)).run(50, workers=Workers("inline", 1))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "none")])
+    said = r"No usable temporary directory.* Set TMPDIR"
+    with pytest.raises(StoreError, match=said), trouble_in_words(tmp_path):
+        tempfile.mkdtemp()
+
+
+def test_a_file_that_may_not_grow_is_one_line_of_a_command(tmp_path, monkeypatch):
+    was = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, was[1]))
+    try:
+        with pytest.raises(StoreError, match="a file would be larger than"):
+            toy.study((3,)).run(50, out=tmp_path, workers=Workers("inline", 1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, was)
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_a_folder_deleted_under_a_run_is_one_line(tmp_path):
+    out = tmp_path / "out"
+
+    class Deletes(Silent):
+        def advance(self, n_rep):
+            shutil.rmtree(out)
+
+    with pytest.raises(StoreError, match="has gone while this run wrote to it"):
+        toy.study().run(200, out=out, workers=Workers("inline", 1), progress=Deletes())
+
+
+def test_nothing_is_locked_beyond_this_machine():
+    with alone_in(RemotePath("s3://bucket/a")), alone_in(RemotePath("s3://bucket/a")):
+        pass
 
 
 def test_one_process_at_a_time_in_a_folder(tmp_path):

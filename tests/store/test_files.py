@@ -1,21 +1,26 @@
-"""A store on anything that keeps whole files by name: here a shelf in memory, without renames."""
+"""A store on anything that keeps whole files by name: a folder, a shelf, places by URL."""
 
+import io
 import tempfile
+import uuid
 
 import pyarrow as pa
 import pytest
 
 from simstudy.errors import StoreError
+from simstudy.remote.paths import RemotePath
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder, files_at
 from simstudy.store.header import Group
+from simstudy.store.naming import is_named_by_content
+from simstudy.store.objects import Objects
 from simstudy.store.write import write_blocks
 from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds, rows
 
 
 class Shelf:
-    """As an object store is used: list, read, put whole, delete."""
+    """No more than the protocol asks for: list, read, put whole, delete."""
 
     def __init__(self):
         self.there, self.aside = {}, {}
@@ -28,6 +33,13 @@ class Shelf:
 
     def open(self, name):
         return pa.BufferReader(self._bytes(name))
+
+    open_end = open
+
+    def open_checked(self, name):
+        if not is_named_by_content(io.BytesIO(self._bytes(name)), name):
+            raise StoreError("its bytes are others")
+        return self.open(name)
 
     def size(self, name):
         return len(self._bytes(name))
@@ -57,6 +69,24 @@ class Shelf:
         return Shelf()
 
 
+def in_memory(*, at_once=True):
+    return Objects(RemotePath(f"memory://{uuid.uuid4().hex}/blocks"), at_once)
+
+
+PLACES = {
+    "shelf": lambda tmp_path: Shelf(),
+    "folder": lambda tmp_path: Folder(tmp_path / "blocks"),
+    "url of memory": lambda tmp_path: in_memory(),
+    "url of memory, read as wanted": lambda tmp_path: in_memory(at_once=False),
+    "url of a disk": lambda tmp_path: Objects(RemotePath(f"file://{tmp_path}/blocks")),
+}
+
+
+@pytest.fixture(params=PLACES)
+def place(request, tmp_path):
+    return PLACES[request.param](tmp_path)
+
+
 @pytest.fixture
 def shelf():
     return Shelf()
@@ -67,19 +97,48 @@ def put(files, *groups):
     return write_blocks(files, [Group(*group) for group in groups], table, owner=OWNER)
 
 
-def test_blocks_on_a_shelf_are_read_and_gathered(shelf, tmp_path):
+def content(files):
+    found = {}
+    for name in files.names():
+        with files.open(name) as file:
+            found[name] = file.read()
+    return found
+
+
+def test_blocks_are_read_and_gathered_wherever_they_lie(place, tmp_path):
+    usual = Folder(tmp_path / "usual")
     for group in BLOCKS:
-        put(shelf, group)
-        put(Folder(tmp_path), group)
-    store, usual = Store(shelf, ROWS, OWNER), Store(tmp_path, ROWS, OWNER)
+        assert put(place, group) == put(usual, group)
+    assert content(place) == content(usual), "the same bytes, wherever they lie"
+    store = Store(place, ROWS, OWNER)
     assert len(store.headers) == len(BLOCKS)
     for _ in range(2):
         for key, n_blocks in {"a": 4, "b": 6, "c": 1}.items():
             assert_holds(store, key, n_blocks)
         compact(store)
-    compact(usual)
-    (name,) = shelf.there
-    assert [name] == usual.files.names(), "the same bytes, wherever they lie"
+    compact(Store(usual, ROWS, OWNER))
+    assert len(place.names()) == 1
+    assert content(place) == content(usual)
+
+
+def test_what_is_not_there_is_missed_in_every_way(place):
+    with pytest.raises(FileNotFoundError):
+        place.size("gone.parquet")
+    for look in (place.open_checked, place.open, place.open_end):
+        with pytest.raises(FileNotFoundError):
+            look("gone.parquet")
+    place.delete("gone.parquet")
+    place.set_aside("gone.parquet")
+    assert place.names() == []
+
+
+def test_what_is_set_aside_or_below_is_not_among_the_names(place):
+    name = put(place, ("a", 0, 1))
+    below = put(place.below("derived", "x"), ("a", 0, 1))
+    place.set_aside(put(place, ("b", 0, 1)))
+    assert place.names() == [name] == [below]
+    place.delete(name)
+    assert place.names() == []
 
 
 def test_what_is_damaged_on_a_shelf_is_set_aside(shelf):
@@ -100,7 +159,12 @@ def test_what_vanishes_from_a_shelf_is_missed_in_words(shelf):
         store.read("a", 1)
 
 
-def test_a_path_is_a_folder(tmp_path):
-    for place in (tmp_path / "a", str(tmp_path / "a")):
+def test_a_path_is_a_folder_and_so_is_a_url_of_this_machine(tmp_path):
+    for place in (tmp_path / "a", str(tmp_path / "a"), f"file://{tmp_path}/a"):
         assert files_at(place) == Folder(tmp_path / "a")
     assert (tmp_path / "a").is_dir()
+
+
+def test_a_url_is_a_place_beyond_this_machine():
+    place = RemotePath("s3://bucket/blocks")
+    assert files_at("s3://bucket/blocks") == files_at(place) == Objects(place)

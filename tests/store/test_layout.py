@@ -37,6 +37,35 @@ def test_layout_and_back(column, expected):
     assert found.dtype.kind == np.asarray(expected).dtype.kind
 
 
+OF_EACH_KIND = {
+    "x": X,
+    "wide": WIDE,
+    "narrow": WIDE[:, :1],
+    "one": 3.5,
+    "text": np.array(list("abcdef")),
+    "count": X.astype(np.int32),
+}
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        [OF_EACH_KIND] * 3,
+        [OF_EACH_KIND, OF_EACH_KIND | {"error": [None, "lost", None, None, None, None]}],
+        [{"x": X}, {"x": X.astype(np.float32)}, {"x": 2.0}],
+        [{"x": X, "text": ["a"] * SIZE}, {"x": X, "text": ["longer"] * SIZE}],
+    ],
+    ids=["alike", "failed", "of other types", "other text"],
+)
+def test_blocks_together_are_the_rows_of_each_below_each_other(returned):
+    each = [stored(columns, number=number) for number, columns in enumerate(returned)]
+    together = KeepReplicates()(plan_of(), [block for block, _ in each])
+    apart = pa.concat_tables([table for _, table in each], promote_options="permissive")
+    assert together.schema.equals(apart.schema)
+    assert together.to_pylist() == apart.to_pylist()
+    assert together.column("rep").to_pylist() == list(range(SIZE * len(each)))
+
+
 def test_a_failed_cell_voids_its_own_cell_only():
     wide = WIDE.copy()
     wide[4, 1, 2] = np.nan

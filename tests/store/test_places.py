@@ -55,6 +55,15 @@ def test_pieces_are_the_blocks_up_to_the_first_gap_each_once(given_places, n_blo
     assert [block for piece in pieces for block in blocks_of(piece)] == without_a_gap
 
 
+@given(PLACES, st.integers(0, 8), st.integers(0, 12))
+def test_pieces_go_on_from_any_block(given_places, first, n_blocks):
+    places = highest([place(start, n) for start, n, _ in given_places], ROWS)
+    held = {b for here in places for b in range(here.group.first, here.group.end)}
+    without_a_gap = list(itertools.takewhile(held.__contains__, range(first, n_blocks)))
+    pieces = pieces_until(places, n_blocks, first)
+    assert [block for piece in pieces for block in blocks_of(piece)] == without_a_gap
+
+
 @pytest.mark.parametrize("n_blocks", [0, 3])
 def test_of_nothing_there_is_nothing(n_blocks):
     assert list(pieces_until([], n_blocks)) == []

@@ -22,7 +22,7 @@ INLINE = Workers("inline", 1)
 
 def a_run(folder, seed=1):
     """A folder of results with blocks of the toy study."""
-    STUDY.run(60, seed, out=folder, workers=INLINE)
+    STUDY.run(60, seed, out=folder, workers=INLINE, explain=False)
     return folder / "toy"
 
 

@@ -1,17 +1,20 @@
 """A study of trials of models: its docstring's example, and each model a method of its own."""
 
 import doctest
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
 
 from simstudy.dgps.linear import LinearModel
 from simstudy.engine.workers import Workers
-from simstudy.errors import ConfigError, StoreError
+from simstudy.errors import ConfigError, StoreError, TooFewReplicatesError
+from simstudy.plan import factors_of
 from simstudy.stats.models.metrics import MSE, R2
 from simstudy.trials.models import Model, try_model
-from simstudy.trials.study import model_trial_study
+from simstudy.trials.study import design_levels, keeps_the_design, model_trial_study
 
 INLINE = Workers("inline", 1)
 LINE, RIDGE, WEAK = (
@@ -94,3 +97,63 @@ def test_two_models_of_one_name_are_refused():
         "two models are named 'ridge', and replicates are found by a model's name, so one would "
         "take the other's place: rename one of them."
     )
+
+
+# ---------------------------------------------------------------- claims
+SHARES = ("null_is_false", "power", "type_1_error")
+LINEAR = study(LINE).scenarios[0]
+
+
+def found(n_rep, **moved):
+    """A result of which each share is the design's, but for what is moved."""
+    design = design_levels(LINEAR) | moved
+    cell = {"dgp": factors_of(LINEAR)["dgp"], "model": "line", "n_test": "20", "metric": "mse"}
+    false = design["null_is_false"]
+    given = {"null_is_false": n_rep, "power": n_rep * false, "type_1_error": n_rep * (1 - false)}
+    rows = [
+        cell
+        | {"method": method, "measure": name, "estimate": p, "n_rep": n_rep}
+        | {"mcse": np.sqrt(p * (1 - p) / given[name]) if given[name] else np.nan}
+        for method in ("studentized", "vanilla")
+        for name, p in design.items()
+    ]
+    return SimpleNamespace(
+        plan=SimpleNamespace(scenarios=study(LINE).scenarios), summary=pd.DataFrame(rows)
+    )
+
+
+def keeps(result, dgps=(LINEAR.dgp,)):
+    return keeps_the_design(result, SHARES, within=0.02, dgps=dgps)
+
+
+def test_shares_near_the_design_are_kept():
+    kept = keeps(found(200_000, power=0.81))
+    assert kept.value == 1
+    assert kept.detail.startswith(
+        "furthest of 3 shares: power 0.810 ± 0.002 (line, mse, n_test=20)"
+    )
+
+
+@pytest.mark.parametrize("moved", [{"power": 0.85}, {"type_1_error": 0.11}])
+def test_a_share_beyond_them_is_not(moved):
+    assert keeps(found(20_000, **moved)).value == 0
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [{}, {"power": 0.85}, {"type_1_error": 0.0}, {"null_is_false": 1.0, "type_1_error": np.nan}],
+)
+def test_few_replicates_neither_keep_nor_break_it(moved):
+    """None of a few true nulls rejected is no type-I error of 0, nor are none of them."""
+    with pytest.raises(TooFewReplicatesError):
+        keeps(found(100, **moved))
+
+
+def test_trials_that_all_failed_are_no_data():
+    with pytest.raises(LookupError, match="a trial that did not fail"):
+        keeps(found(0, null_is_false=np.nan))
+
+
+def test_data_that_were_left_out_are_named():
+    with pytest.raises(LookupError, match=r"data from LinearModel\(n_feature=7"):
+        keeps(found(100), dgps=(LinearModel(n_feature=7),))

@@ -14,7 +14,7 @@ from simstudy.analysis.solve.solution import Solution
 from simstudy.design import Scenario
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
-from simstudy.measures import Measure
+from simstudy.measures import Measure, Setting
 from simstudy.plan import Plan
 
 __all__ = ["Question", "ScenarioOf", "Search", "Simulation", "Solution", "Solvable", "solve"]
@@ -109,7 +109,7 @@ def solve(
     simulation = Simulation(
         plan,
         _varied(scenario, factor),
-        chosen,
+        chosen.within(Setting(plan.axes, plan.name, plan.seed)),
         cell=where or {},
         worst=study.worst,
         workers=workers or Workers(),

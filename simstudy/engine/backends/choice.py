@@ -29,21 +29,34 @@ def backend_of(workers: Workers, expected: str) -> Backend:
     ConfigError
         Where there is none of that name, or it cannot be told what it is to be told.
     """
+    make = maker_of(workers)
+    names = _parameters(make)
+    ours = {"n_workers": workers.count, "expected": expected}
+    told = {name: value for name, value in ours.items() if name in names}
+    return _made(workers.backend, partial(make, **told, **workers.options))
+
+
+def maker_of(workers: Workers) -> Callable[..., Backend]:
+    """What makes the backend that workers are, and takes each of their options.
+
+    Raises
+    ------
+    ConfigError
+        Where there is none of that name, or it has no such option.
+    """
     known: Mapping[str, Callable[..., Backend]] = {"threads": Threads, "dask": Dask}
     if ":" in workers.backend:
         make = _class_at(workers.backend)
     else:
         make = known.get(workers.backend, Processes)
-    names = _parameters(make)
+    names = set(_parameters(make)) - set(OURS)
     for name in workers.options:
-        if name not in names or name in OURS:
+        if name not in names:
             raise ConfigError(
                 f"backend.{name}: backend {workers.backend} has no such setting; "
-                + nearest(name, set(names) - set(OURS))
+                + nearest(name, names)
             )
-    ours = {"n_workers": workers.count, "expected": expected}
-    told = {name: value for name, value in ours.items() if name in names}
-    return _made(workers.backend, partial(make, **told, **workers.options))
+    return make
 
 
 def _class_at(place: str) -> Callable[..., Backend]:

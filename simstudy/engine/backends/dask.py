@@ -6,26 +6,34 @@ and gives it up after the fourth (one that is started here: after the first); wh
 then is `quarantine`'s business.
 """
 
+import itertools
 import pickle
 import sys
+import time
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
+from multiprocessing import parent_process
 from typing import Any
 
+from simstudy.engine.backends import dask_clusters
 from simstudy.engine.backends.dask_clusters import (
     connected,
+    refuse_another_version,
     refuse_both,
     refuse_other_versions,
     started,
     threads_of,
+    threads_there,
 )
 from simstudy.engine.backends.processes import compute_packed, packed
 from simstudy.engine.backends.protocol import Place, WorkerDiedError
 from simstudy.engine.tasks import Receipt, Task
+from simstudy.engine.time_limits import in_an_expendable_process
 from simstudy.errors import StoreError, describe
 
 SCHEDULER_SECONDS = 0.005  # of work for each worker in a task: a scheduler hands out 600 a second
+LOOK_SECONDS = 1.0  # between two looks at how many workers there are
 TOLD_BESIDE = 2  # tasks for each thread of a worker, so that none waits for the next
 
 
@@ -66,11 +74,13 @@ class Dask:
         try:
             where = address or started(self._open, n_workers, cluster, cluster_options or {})
             self._client = self._open.enter_context(connected(where, float(timeout)))
-            self.n_workers = threads_of(self._client, float(timeout))
+            self._asked = 0 if address else n_workers  # of which some may still have to begin
+            self.n_workers = max(self._asked, threads_of(self._client, float(timeout)))
             refuse_other_versions(self._client)
         except BaseException:
             self.close()
             raise
+        self._looked = time.monotonic()
         self.task_seconds = SCHEDULER_SECONDS * self.n_workers
 
     def receipts(self, tasks: Iterable[Task]) -> Iterator[Receipt]:
@@ -84,7 +94,7 @@ class Dask:
             Where the scheduler has gone, or workers write where this process does not see it.
         """
         waiting, under_way = iter(tasks), _UnderWay(self._client)
-        under_way.take(waiting, TOLD_BESIDE * self.n_workers)
+        under_way.fill(waiting, self._room())
         suspects: list[Task] = []
         for task, receipt in under_way.finished():
             if isinstance(receipt, Receipt):
@@ -92,9 +102,20 @@ class Dask:
             else:
                 suspects.append(task)
             if not suspects:
-                under_way.take(waiting, 1)
+                under_way.fill(waiting, self._room())
         if suspects:
             raise WorkerDiedError(DIED, suspects)
+
+    def _room(self) -> int:
+        """Tasks that may be under way, among the workers that there are by now.
+
+        Workers join as a batch system begins their jobs, and go as it ends them.
+        """
+        now = time.monotonic()
+        if now - self._looked > LOOK_SECONDS:
+            self._looked = now
+            self.n_workers = max(self._asked, threads_there(self._client))
+        return TOLD_BESIDE * self.n_workers
 
     def apart(self) -> Place:
         """For tasks that may kill a worker: each goes alone."""
@@ -119,7 +140,7 @@ class Apart:
             Where no worker survives it.
         """
         under_way = _UnderWay(self._client)
-        under_way.take(iter([task]), 1)
+        under_way.fill(iter([task]), 1)
         ((_, receipt),) = under_way.finished()
         if not isinstance(receipt, Receipt):
             raise WorkerDiedError(DIED, [task], by_signal=False)
@@ -136,12 +157,13 @@ class _UnderWay:
         self._client = client
         self._tasks: dict[Any, Task] = {}
         self._completed = as_completed(loop=client.loop, with_results=True, raise_errors=False)
-        self._paths = _own_paths()
+        self._paths, self._versions = _own_paths(), dask_clusters.own_versions()
         self._seen = False
 
-    def take(self, tasks: Iterator[Task], n_tasks: int) -> None:
-        for _, task in zip(range(n_tasks), tasks, strict=False):
-            told = packed(task), self._paths, not self._seen
+    def fill(self, tasks: Iterator[Task], room: int) -> None:
+        """Hand out tasks until so many are under way."""
+        for task in itertools.islice(tasks, max(0, room - len(self._tasks))):
+            told = packed(task), self._paths, self._versions, not self._seen
             future = self._client.submit(compute_elsewhere, *told, pure=False)
             self._tasks[future.key] = task
             self._completed.add(future)
@@ -187,13 +209,21 @@ def _not_shared(task: Task, what: str) -> StoreError:
 
 
 def compute_elsewhere(
-    sent: bytes, paths: Sequence[str], looks: bool
+    sent: bytes, paths: Sequence[str], versions: Mapping[str, str], looks: bool
 ) -> tuple[Receipt, Collection[str]]:
     """In a worker: the work of a task, with the study's code found where the caller found it.
 
     If it `looks`, it says what files it sees where it has written.
+
+    Raises
+    ------
+    ConfigError
+        Where this worker, which may have joined late, has other versions than the caller.
     """
+    refuse_another_version(versions)
     sys.path[:] = [*sys.path, *(path for path in paths if path not in sys.path)]
+    if parent_process() is not None:  # somebody, a nanny, puts another one in its place
+        in_an_expendable_process()
     receipt = compute_packed(sent)
     return receipt, pickle.loads(sent).files.names() if looks else ()
 

@@ -1,6 +1,7 @@
 """Clusters of Dask workers: found, or started here; refused where they could not do the work."""
 
 import importlib
+import socket
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -33,7 +34,7 @@ def started(open_: ExitStack, n_workers: int, place: str | None, told: Mapping[s
         if place is None:
             return open_.enter_context(_own_cluster(n_workers, told))
         cluster = open_.enter_context(_class_at(place)(**told))
-        cluster.scale(n_workers)
+        cluster.adapt(minimum=n_workers, maximum=n_workers)  # scale() would replace none that ends
         return cluster
 
 
@@ -87,6 +88,11 @@ def threads_of(client: Any, timeout: float) -> int:
             f"{timeout:g} s. Start some with 'dask worker {client.scheduler.address}', or wait "
             "longer with backend.timeout=SECONDS."
         ) from None
+    return threads_there(client)
+
+
+def threads_there(client: Any) -> int:
+    """Threads of the workers that are there now; one, where none is for the moment."""
     return max(1, sum(map(int, client.nthreads().values())))
 
 
@@ -99,7 +105,21 @@ def refuse_other_versions(client: Any) -> None:
             f"the workers of the Dask scheduler at {client.scheduler.address} cannot import "
             f"simstudy: {describe(error)}. Install there what is installed here."
         ) from error
-    ours = own_versions()
+    _refuse_others(found, own_versions())
+
+
+def refuse_another_version(expected: Mapping[str, str]) -> None:
+    """In a worker: hold its versions to those of who sent it a task."""
+    global _checked
+    if _checked != expected:
+        _refuse_others({f"worker {socket.gethostname()}": versions()}, expected)
+        _checked = expected
+
+
+_checked: Mapping[str, str] | None = None  # what this worker was found to have
+
+
+def _refuse_others(found: Mapping[str, Mapping[str, str]], ours: Mapping[str, str]) -> None:
     other = [
         f"{name} {theirs[name]} on {worker}, {ours[name]} here"
         for worker, theirs in found.items()

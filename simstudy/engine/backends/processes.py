@@ -1,9 +1,12 @@
 """In processes, which import the study's code for themselves: what they are sent, and check."""
 
 import contextlib
+import os
 import pickle
 import re
 import signal
+import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, cast
@@ -12,7 +15,10 @@ from simstudy.engine.backends.protocol import WorkerDiedError
 from simstudy.engine.ownership import as_imported, digest_of
 from simstudy.engine.tasks import Receipt, Task, compute
 from simstudy.engine.threads import one_thread_each
-from simstudy.errors import StaleCodeError, StudyError, UnreadableTaskError, describe
+from simstudy.engine.time_limits import in_an_expendable_process
+from simstudy.errors import StaleCodeError, UnreadableTaskError, UnsendableError, describe
+
+LOOK_SECONDS = 1.0  # between looks whether the parent is there
 
 
 class Processes:
@@ -55,8 +61,18 @@ class Processes:
             with deaf_to_interrupts():
                 receipts = parallel(delayed(compute_packed)(packed(task)) for task in tasks)
             yield from receipts
+            _left.add((self.n_workers, self.expected, time.monotonic() + self.idle_worker_timeout))
         except BrokenProcessPool as error:
             raise _death(error) from error
+
+
+_left: set[tuple[int, str, float]] = set()  # how many, for which code, and until when
+
+
+def are_left(n_workers: int, expected: str) -> bool:
+    """Whether workers of an earlier run are there, so that to use them costs no start."""
+    left = [until for n, code, until in _left if (n, code) == (n_workers, expected)]
+    return max(left, default=0.0) > time.monotonic()
 
 
 class OneProcess:
@@ -86,7 +102,7 @@ class OneProcess:
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        self._pool = self._pool or ProcessPoolExecutor(max_workers=1)
+        self._pool = self._pool or ProcessPoolExecutor(max_workers=1, initializer=_begin)
         try:
             with deaf_to_interrupts():
                 promised = self._pool.submit(compute_packed, packed(task))
@@ -96,13 +112,22 @@ class OneProcess:
             raise _death(error) from error
 
 
+WARNINGS = {
+    getattr(signal, name)
+    for name in ("SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)  # there are none on Windows
+}
+
+
 @contextlib.contextmanager
 def deaf_to_interrupts() -> Iterator[None]:
     """Processes and threads begun within it never hear Ctrl-C, which reaches the whole group.
 
-    It is for the parent, which stops them; each of them would say with a traceback that it heard.
-    What a thread blocks is handed down to all that it begins. The trackers of resources, Python's
-    and loky's, may let signals through again when they start, so they have to be there before.
+    Nor do they hear that a job's time is nearly up, which a batch system may tell all processes
+    of the job, and which would end them where nothing handles it. Both are for the parent, which
+    stops them; of Ctrl-C each would say with a traceback that it heard. What a thread blocks is
+    handed down to all that it begins. The trackers of resources, Python's and loky's, may let
+    Ctrl-C through again when they start, so they have to be there before it is blocked.
     """
     if not hasattr(signal, "pthread_sigmask"):  # there is none on Windows
         yield
@@ -111,13 +136,29 @@ def deaf_to_interrupts() -> Iterator[None]:
 
     from joblib.externals.loky.backend import resource_tracker as of_loky
 
-    resource_tracker.ensure_running()
-    of_loky.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, WARNINGS)
     try:
+        with _ignored_where_begun("SIGHUP"):
+            resource_tracker.ensure_running()
+            of_loky.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _ignored_where_begun(name: str) -> Iterator[None]:
+    """Processes begun within it never hear a signal: trackers are to outlive all others."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or not hasattr(signal, name):
+        yield
+        return
+    before = signal.signal(getattr(signal, name), signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(getattr(signal, name), signal.SIG_DFL if before is None else before)
 
 
 def _death(error: BaseException) -> WorkerDiedError:
@@ -127,8 +168,26 @@ def _death(error: BaseException) -> WorkerDiedError:
     return WorkerDiedError(f"the process died: {how}", by_signal="EXIT(" not in how)
 
 
-def _begin(_expected: str) -> None:
+def _begin(_expected: str = "") -> None:
     """What a worker begins with: given other code to expect, joblib starts other workers."""
+    in_an_expendable_process()
+    end_with_parent()
+
+
+def end_with_parent() -> None:
+    """From now on this process ends soon after the one that started it, however that went.
+
+    Asked of the system, which can send a signal instead, it would be the end of the thread that
+    started it, and threads come and go.
+    """
+    parent = os.getppid()
+    threading.Thread(target=_wait_for_orphanage, args=(parent,), daemon=True).start()
+
+
+def _wait_for_orphanage(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(LOOK_SECONDS)
+    os._exit(1)
 
 
 # ---------------------------------------------------------------- what is sent
@@ -137,7 +196,7 @@ def packed(task: Task) -> bytes:
 
     Raises
     ------
-    StudyError
+    UnsendableError
         Where it cannot be: it holds something that lives in this process only.
     """
     from joblib.externals.loky.backend.reduction import dumps
@@ -145,7 +204,7 @@ def packed(task: Task) -> bytes:
     try:
         return bytes(dumps(task))
     except Exception as error:  # whatever an object raises that will not be pickled
-        raise StudyError(
+        raise UnsendableError(
             f"the study cannot be sent to worker processes: {describe(error)}. Put its code into a "
             "module that workers can import, or use backend=threads or backend=inline."
         ) from error

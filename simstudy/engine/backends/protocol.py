@@ -24,7 +24,11 @@ class Backend(Protocol):
 
 
 class Apart(Protocol):
-    """Where a task goes alone that may kill who computes it."""
+    """Where a task goes alone that may kill who computes it.
+
+    It may have `receipt_anew(task)` beside, for a task that has killed: the same in a process
+    which has nothing in common with the first.
+    """
 
     def receipt(self, task: Task) -> Receipt:
         """Compute a task; raises `WorkerDiedError` where it kills."""

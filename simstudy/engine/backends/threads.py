@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from simstudy.engine.tasks import Receipt, Task, compute
+from simstudy.engine.backends.here import compute_here
+from simstudy.engine.tasks import Receipt, Task
 
 
 class Threads:
@@ -21,4 +22,4 @@ class Threads:
             batch_size=1,
             pre_dispatch="2*n_jobs",
         )
-        yield from parallel(delayed(compute)(task) for task in tasks)
+        yield from parallel(delayed(compute_here)(task) for task in tasks)

@@ -7,7 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simstudy.identity.fingerprint.plain_values import UnknownValueError, plain_token
-from simstudy.identity.fingerprint.what_counts import CHECKERS, GENERATED_TUPLES
+from simstudy.identity.fingerprint.what_counts import (
+    CALLED_BY_CHECKERS,
+    CHECKERS,
+    GENERATED_TUPLES,
+    MADE_BY_PYTHON,
+)
 
 CACHED = type(functools.cache(lambda: None))
 BUILT_IN = (
@@ -117,9 +122,10 @@ def _content(cell: types.CellType) -> object:
 
 # ---------------------------------------------------------------- functions
 def home_of(value: object) -> str:
-    """The module in which code was written."""
-    names = getattr(value, "__globals__", {})
-    return str(names.get("__name__") or getattr(value, "__module__", "") or "")
+    """The module in which code was written; of a checker of types, that of what it calls."""
+    plain = unchecked(value)
+    names = getattr(plain, "__globals__", {})
+    return str(names.get("__name__") or getattr(plain, "__module__", "") or "")
 
 
 def module_of(function: types.FunctionType) -> str:
@@ -167,10 +173,40 @@ def is_checker(function: types.FunctionType) -> bool:
 def unchecked(function: Any) -> Any:
     """The function behind those that only check types."""
     while isinstance(function, types.FunctionType) and is_checker(function):
-        if not hasattr(function, "__wrapped__"):
+        behind = _checked_by(function)
+        if behind is None:
             break
-        function = function.__wrapped__
+        function = behind
     return function
+
+
+def _checked_by(function: types.FunctionType) -> Any:
+    """What a checker calls: what it says that it wraps may be another decorator's word."""
+    held = dict(zip(function.__code__.co_freevars, cells_of(function), strict=True))
+    held |= function.__kwdefaults__ or {}
+    called = (held[name] for name in CALLED_BY_CHECKERS if name in held)
+    return next(called, getattr(function, "__wrapped__", None))
+
+
+def attributes_of(function: types.FunctionType) -> dict[str, object]:
+    """What decorators wrote on a function, or on a checker that stands before it, by name.
+
+    `functools.wraps` writes name and docstring on it, too, which are no attributes.
+    """
+    own = {name: value for name, value in sorted(vars(function).items()) if _is_written(name)}
+    if not is_checker(function):
+        return own
+    behind = _checked_by(function)
+    if own.get("__wrapped__") is behind:
+        own.pop("__wrapped__", None)
+    below = attributes_of(behind) if isinstance(behind, types.FunctionType) else {}
+    return dict(sorted((below | own).items()))
+
+
+def _is_written(attribute: str) -> bool:
+    """Whether a decorator wrote it: neither Python nor a checker of types."""
+    is_checkers = attribute.startswith("__beartype")
+    return not is_checkers and attribute not in (*MADE_BY_PYTHON, "__name__")
 
 
 def plain_function(method: object) -> object:

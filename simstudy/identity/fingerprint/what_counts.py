@@ -29,12 +29,15 @@ SILENT = frozenset(
 """On the way of a number, and no number depends on them."""
 
 _RUNS = """
-analysis claims cli engine.assignment engine.backends engine.declarations engine.drawing
-engine.jobs engine.outcome engine.ownership engine.progress engine.quarantine engine.refusals
-engine.runner engine.tasks engine.threads engine.workers figures identity.fingerprint
-identity.source_files options output store.batches store.blocks store.compaction store.disk
-store.failures store.files store.guard store.header store.home store.manifest store.moments
-store.owner store.places store.restart store.write study testing whole_files
+analysis claims cli engine.allocation engine.assignment engine.backends engine.declarations
+engine.drawing engine.exits engine.gathering engine.jobs engine.journal engine.kinds engine.outcome
+engine.ownership engine.portions engine.progress engine.quarantine engine.refusals engine.runner
+engine.shares engine.tasks engine.threads engine.time_limits engine.warning engine.watch
+engine.workers figures identity.fingerprint identity.source_files options output remote
+store.batches store.blocks store.compaction store.disk store.failures store.fetched store.files
+store.guard store.header store.home store.manifest store.moments store.naming store.objects
+store.owner store.places store.remarks store.restart store.texts store.turns store.volumes
+store.write study temporary testing who_lives whole_files
 """
 RUNS = tuple(f"simstudy.{name}" for name in _RUNS.split())
 """What studies are run with: named by code that runs one, and followed by nobody."""
@@ -93,6 +96,9 @@ count."""
 CHECKERS = frozenset({"jaxtyping", "beartype", "typeguard"})
 """Makers of wrappers around functions that compute nothing."""
 
+CALLED_BY_CHECKERS = ("fn", "__beartype_func")
+"""Names by which their wrappers hold the function that they call."""
+
 GENERATED_TUPLES = "namedtuple_"
 GENERATED = (GENERATED_TUPLES, "__mp_main__")
 """How names of modules begin that no file defines."""
@@ -141,8 +147,3 @@ _unhashable_values_ _unhashable_values_map_ _use_args_ _value_repr_ _member_type
 """
 MADE_BY_PYTHON = frozenset(_PYTHONS.split())
 """Members of a class that follow from the others."""
-
-ABSTRACT = "__isabstractmethod__"
-"""Python's mark of a method that only others call by its name: it computes nothing. A decorator
-may have put it on a wrapper that checks types, in one process and not in another.
-"""

@@ -1,13 +1,11 @@
 """Arguments of accuracy tests that make no sense, refused."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from simstudy.errors import DesignError
 from simstudy.shapes import Float
-from simstudy.stats.arguments import check_count, check_proportion
+from simstudy.stats.arguments import check_count, check_proportion, check_size
 
 Real = Float[np.ndarray, "..."]
 
@@ -25,13 +23,7 @@ def check_finite(name: str, value: ArrayLike, meaning: str) -> None:
 
 def check_positive(name: str, value: ArrayLike, meaning: str) -> None:
     """Refuse what is not above 0 or not finite, naming the first."""
-    values = np.atleast_1d(np.asarray(value, dtype=float))
-    bad = ~((values > 0) & np.isfinite(values))
-    if bad.any():
-        raise DesignError(
-            f"{name}={values[bad].flat[0]:g} is not positive and finite, so {meaning} is not "
-            f"defined. Give {name} > 0, in the units of the scores."
-        )
+    check_size(name, value, meaning, unit=", in the units of the scores")
 
 
 def check_not_negative(name: str, value: ArrayLike, meaning: str) -> None:
@@ -126,8 +118,3 @@ def check_probability(name: str, value: ArrayLike) -> None:
 def sign_of_better(lower_is_better: bool) -> float:
     """What scores are multiplied by so that higher is better."""
     return -1.0 if lower_is_better else 1.0
-
-
-def plain(value: Any) -> Any:
-    """A number where there are no axes, the array elsewhere."""
-    return np.asarray(value)[()]

@@ -16,6 +16,7 @@ from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int, UInt64
 from simstudy.stats.accuracy.prompts import Chances, CriticalCounts, binomial_law
 from simstudy.stats.arguments import check_count
+from simstudy.stats.reading import reading
 
 # Prompts that are drawn together. A table of 32 fits into a core's own cache (200 kB); with 16 a
 # check takes 1.7 times as long, with 64 two thirds, and to fill a table eight times as long.
@@ -41,6 +42,7 @@ class Counts(NamedTuple):
         return np.asarray(self.reference - self.lost + self.gained)
 
 
+@reading
 def draw_counts(
     rng: np.random.Generator, n_rep: int, n: int, chance: Chances, *, kept: int | None = None
 ) -> Counts:
@@ -136,6 +138,7 @@ def _aliases(
 
 
 # ---------------------------------------------------------------- decisions
+@reading
 def decide(critical: CriticalCounts, counts: Counts) -> Bool[np.ndarray, "rep test"]:
     """Which tests fail each check: those of `critical.right`, then those of `critical.lost`."""
     from simstudy.stats.accuracy import _count_kernels as kernels

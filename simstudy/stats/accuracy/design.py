@@ -30,19 +30,18 @@ from simstudy.stats.accuracy.checks import (
     check_finite,
     check_positive,
     check_sizes,
-    plain,
     sign_of_better,
 )
-from simstudy.stats.accuracy.reading import reading
-from simstudy.stats.arguments import Numbers, check_count, check_proportion
+from simstudy.stats.arguments import Numbers, check_count, check_proportion, plain
 from simstudy.stats.integer_search import least_count
+from simstudy.stats.reading import reading
 
 ROOT_EPS = float(np.sqrt(np.finfo(float).eps))  # relative: what agrees so far is a tie
 MOST_SCORES = 2**53  # from here on whole numbers are not all doubles
 
 
 # ---------------------------------------------------------------- the standard error
-@reading()
+@reading
 def standard_error(
     sigma: Numbers, n: Numbers, n_check: Numbers | None = None, *, correlation: Numbers = 0.0
 ) -> Any:
@@ -71,7 +70,7 @@ def _error_of_unit(n: Numbers, n_check: Numbers | None, correlation: Numbers) ->
 
 
 # ---------------------------------------------------------------- thresholds
-@reading()
+@reading
 def threshold(
     reference: Numbers,
     alpha: Numbers,
@@ -100,7 +99,7 @@ def threshold(
     return plain(np.asarray(reference) + margin)
 
 
-@reading()
+@reading
 def level_of_threshold(
     gamma: Numbers,
     reference: Numbers,
@@ -117,7 +116,7 @@ def level_of_threshold(
     return p_value(gamma, reference, sigma, n, n_check, **knobs)
 
 
-@reading()
+@reading
 def p_value(
     check: Numbers,
     reference: Numbers,
@@ -136,7 +135,7 @@ def p_value(
     return plain(special.ndtr(better / error))
 
 
-@reading()
+@reading
 def fails(
     check: Numbers, gamma: Numbers, *, strictly: bool = False, lower_is_better: bool = False
 ) -> Any:
@@ -165,7 +164,7 @@ def fails(
 
 
 # ---------------------------------------------------------------- errors and effects
-@reading()
+@reading
 def detectable_effect(
     alpha: Numbers,
     beta: Numbers,
@@ -192,7 +191,7 @@ def _both_quantiles(alpha: Numbers, beta: Numbers) -> Any:
     return -(special.ndtri(alpha) + special.ndtri(beta))
 
 
-@reading()
+@reading
 def type_2_error(
     theta: Numbers,
     alpha: Numbers,
@@ -209,7 +208,7 @@ def type_2_error(
     return plain(special.ndtr(-_reach(theta, alpha, sigma, n, n_check, correlation)))
 
 
-@reading()
+@reading
 def power(
     theta: Numbers,
     alpha: Numbers,
@@ -238,7 +237,7 @@ def _reach(
     return special.ndtri(alpha) + np.asarray(theta) / error
 
 
-@reading()
+@reading
 def level(
     theta: Numbers,
     beta: Numbers,
@@ -255,7 +254,7 @@ def level(
     return plain(special.ndtr(-special.ndtri(beta) - np.asarray(theta) / error))
 
 
-@reading()
+@reading
 def largest_sigma(
     theta: Numbers,
     alpha: Numbers,
@@ -272,7 +271,7 @@ def largest_sigma(
 
 
 # ---------------------------------------------------------------- sample sizes
-@reading()
+@reading
 def sample_size(
     theta: Numbers, alpha: Numbers, beta: Numbers, sigma: Numbers, *, correlation: Numbers = 0.0
 ) -> Any:
@@ -322,7 +321,7 @@ def _real_sample_size(
     return np.asarray(n)
 
 
-@reading()
+@reading
 def doubled_sample_size(
     theta: Numbers,
     alpha: Numbers,
@@ -345,7 +344,7 @@ def doubled_sample_size(
 
 
 # ---------------------------------------------------------------- what a level is in truth
-@reading()
+@reading
 def rejection_probability(
     alpha: Numbers, assumed_error: Numbers, true_error: Numbers, theta: Numbers = 0.0
 ) -> Any:
@@ -369,7 +368,7 @@ def rejection_probability(
     return plain(special.ndtr((margin + np.asarray(theta)) / np.asarray(true_error)))
 
 
-@reading()
+@reading
 def level_given_reference(
     alpha: Numbers,
     delta: Numbers,

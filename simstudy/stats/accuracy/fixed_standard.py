@@ -32,14 +32,13 @@ from simstudy.stats.accuracy.checks import (
     check_positive,
     check_probability,
     check_sizes,
-    plain,
     sign_of_better,
 )
-from simstudy.stats.accuracy.reading import reading
 from simstudy.stats.accuracy.tails import in_one_unit, over_root, roundings, student_cdf
-from simstudy.stats.arguments import Numbers, check_count, check_proportion, complement
+from simstudy.stats.arguments import Numbers, check_count, check_proportion, complement, plain
 from simstudy.stats.classifier import trial
 from simstudy.stats.integer_search import least_count
+from simstudy.stats.reading import reading
 
 NEAREST = 1e-15
 """A probability to 0 or 1: `complement` rounds to fifteen digits."""
@@ -49,7 +48,7 @@ Count = Int[np.ndarray, "..."]
 
 
 # ---------------------------------------------------------------- right and wrong
-@reading()
+@reading
 def binomial_p_value(
     successes: ArrayLike, n: ArrayLike, standard: Numbers, *, rule: str = "exact"
 ) -> Any:
@@ -84,7 +83,7 @@ def _check_standard(standard: Numbers) -> None:
         )
 
 
-@reading()
+@reading
 def binomial_critical_count(
     n: ArrayLike, standard: Numbers, alpha: Numbers, *, rule: str = "exact"
 ) -> Any:
@@ -101,7 +100,7 @@ def binomial_critical_count(
     return plain(least_count(passing, np.zeros(size.shape, np.int64), size + 1) - 1)
 
 
-@reading()
+@reading
 def binomial_power(
     n: ArrayLike, standard: Numbers, p_check: Numbers, alpha: Numbers, *, rule: str = "exact"
 ) -> Any:
@@ -112,7 +111,7 @@ def binomial_power(
 
 
 # ---------------------------------------------------------------- scores of any kind
-@reading()
+@reading
 def standard_error(sigma: Numbers, n: Numbers, *, error: Numbers = 0.0) -> Any:
     """Standard deviation of the check's mean less the standard: √(σ²/n + error²).
 
@@ -131,7 +130,7 @@ def standard_error(sigma: Numbers, n: Numbers, *, error: Numbers = 0.0) -> Any:
     return plain(np.hypot(np.asarray(sigma) / np.sqrt(n), error))
 
 
-@reading()
+@reading
 def threshold(
     standard: Numbers,
     alpha: Numbers,
@@ -148,7 +147,7 @@ def threshold(
     return plain(np.asarray(standard) + sign_of_better(lower_is_better) * margin)
 
 
-@reading()
+@reading
 def z_p_value(
     check: Numbers,
     standard: Numbers,
@@ -163,7 +162,7 @@ def z_p_value(
     return plain(special.ndtr(better / standard_error(sigma, n, error=error)))
 
 
-@reading()
+@reading
 def t_p_value(
     check: Numbers,
     standard: Numbers,
@@ -203,7 +202,7 @@ def _better(check: Numbers, standard: Numbers, lower_is_better: bool) -> Any:
     return sign_of_better(lower_is_better) * np.subtract(check, standard)
 
 
-@reading()
+@reading
 def power(
     theta: Numbers, alpha: Numbers, sigma: Numbers, n: Numbers, *, error: Numbers = 0.0
 ) -> Any:
@@ -214,7 +213,7 @@ def power(
     return plain(special.ndtr(special.ndtri(alpha) + effect))
 
 
-@reading()
+@reading
 def detectable_effect(
     alpha: Numbers, beta: Numbers, sigma: Numbers, n: Numbers, *, error: Numbers = 0.0
 ) -> Any:
@@ -224,7 +223,7 @@ def detectable_effect(
     return plain(z * standard_error(sigma, n, error=error))
 
 
-@reading()
+@reading
 def sample_size(
     theta: Numbers, alpha: Numbers, beta: Numbers, sigma: Numbers, *, error: Numbers = 0.0
 ) -> Any:
@@ -264,7 +263,7 @@ def _why_none(effect: float, error: float, limit: float) -> str:
 
 
 # ---------------------------------------------------------------- whatever the reference's luck
-@reading()
+@reading
 def guarded_threshold(
     reference: Numbers,
     alpha: Numbers,
@@ -298,7 +297,7 @@ def guarded_threshold(
     return plain(np.asarray(reference) + sign_of_better(lower_is_better) * margin * sigma)
 
 
-@reading()
+@reading
 def guarded_power(
     theta: Numbers,
     alpha: Numbers,
@@ -333,7 +332,7 @@ def _check_guard(
     check_sizes(n, n_check)
 
 
-@reading("n", "n_check", "alpha", "confidence")
+@reading
 def guarded_critical_counts(
     n: int, n_check: int, alpha: float, confidence: float
 ) -> Int[np.ndarray, " reference"]:

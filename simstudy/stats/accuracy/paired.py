@@ -38,10 +38,8 @@ from simstudy.stats.accuracy.checks import (
     check_finite,
     check_not_negative,
     check_probability,
-    plain,
     sign_of_better,
 )
-from simstudy.stats.accuracy.reading import reading
 from simstudy.stats.accuracy.tails import (
     binomial_masses,
     difference_of_products,
@@ -50,9 +48,10 @@ from simstudy.stats.accuracy.tails import (
     roundings,
     student_cdf,
 )
-from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion
+from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion, plain
 from simstudy.stats.classifier.trial import upper_tail
 from simstudy.stats.integer_search import least_count
+from simstudy.stats.reading import reading
 
 PAIRED_TESTS = ("mcnemar", "mcnemar_mid_p", "paired_z", "paired_t")
 CELLS = 2**20  # probabilities held at once: 8 MB an array
@@ -64,7 +63,7 @@ Points = Float[np.ndarray, " point"]
 
 
 # ---------------------------------------------------------------- right and wrong
-@reading()
+@reading
 def p_values(test: str, losses: ArrayLike, gains: ArrayLike, n: ArrayLike) -> Any:
     """One-sided p-values for "the check is worse".
 
@@ -123,7 +122,7 @@ _P: dict[str, Callable[[Count, Count, Count], Real]] = {
 }
 
 
-@reading("n", "alpha")
+@reading
 def critical_losses(test: str, n: int, alpha: float) -> Critical:
     """The fewest losses that fail, for each number of gains.
 
@@ -154,7 +153,7 @@ def critical_losses(test: str, n: int, alpha: float) -> Critical:
     return np.where(found < never, found, n + 1)
 
 
-@reading("n")
+@reading
 def rejection_probability(critical: Critical, n: int, p_loss: Numbers, p_gain: Numbers) -> Any:
     """Probability that the check fails, over draws of all prompts.
 
@@ -206,7 +205,7 @@ def _refuse_beyond_one(loss: Real, gain: Real) -> None:
 
 
 # ---------------------------------------------------------------- scores of any kind
-@reading()
+@reading
 def paired_z(
     mean_difference: Numbers, sd: Numbers, n: Numbers, *, lower_is_better: bool = False
 ) -> Any:
@@ -228,7 +227,7 @@ def paired_z(
     return plain(special.ndtr(z))
 
 
-@reading()
+@reading
 def paired_t(
     mean_difference: Numbers, sd: Numbers, n: Numbers, *, lower_is_better: bool = False
 ) -> Any:

@@ -14,7 +14,9 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float, Int
+from simstudy.stats.accuracy.checks import check_probability
 from simstudy.stats.arguments import check_count
+from simstudy.stats.reading import reading
 
 NEGLIGIBLE = 1e-18  # probability of a count of the reference that enumeration leaves out
 ROUNDING = 1e-12  # by how much a correlation may be beyond its limit
@@ -54,6 +56,7 @@ class CriticalCounts(NamedTuple):
 
 
 # ---------------------------------------------------------------- chances
+@reading
 def chances(accuracy: float, check_accuracy: float, correlation: float = 0.0) -> Chances:
     """The chances of a prompt's outcomes, from both accuracies and the scores' correlation.
 
@@ -98,8 +101,11 @@ def _check_correlation(
 
 
 # ---------------------------------------------------------------- laws
+@reading
 def binomial_law(n: int, probability: float) -> Float[np.ndarray, " count"]:
     """Probabilities of 0 to n, relative error about n times that of a double; their sum is 1."""
+    check_count("n", n, least=0, meaning="a law of counts")
+    check_probability("probability", probability)
     count = np.arange(n + 1)
     ways = special.gammaln(n + 1) - special.gammaln(count + 1) - special.gammaln(n - count + 1)
     law = np.exp(
@@ -108,6 +114,7 @@ def binomial_law(n: int, probability: float) -> Float[np.ndarray, " count"]:
     return np.asarray(law / law.sum())
 
 
+@reading
 def rejection_given(
     critical: CriticalCounts, count: int, chance: Chances
 ) -> Float[np.ndarray, " test"]:
@@ -139,6 +146,7 @@ def rejection_given(
     return np.concatenate([by_right, by_lost])
 
 
+@reading
 def rejection(critical: CriticalCounts, chance: Chances) -> Float[np.ndarray, " test"]:
     """Probability that each test fails a check, averaged over the draws of the reference.
 

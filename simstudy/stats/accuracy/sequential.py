@@ -27,9 +27,9 @@ from numpy.typing import ArrayLike
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
-from simstudy.stats.accuracy.checks import check_errors, check_finite, check_positive, plain
-from simstudy.stats.accuracy.reading import reading
-from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion
+from simstudy.stats.accuracy.checks import check_errors, check_finite, check_positive
+from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion, plain
+from simstudy.stats.reading import reading
 
 KINDS = ("obrien_fleming", "pocock")
 REACH = 9.0
@@ -65,7 +65,7 @@ class _Running(NamedTuple):
 
 
 # ---------------------------------------------------------------- probabilities
-@reading("drift")
+@reading
 def exit_probabilities(
     lower: ArrayLike, upper: ArrayLike, information: ArrayLike, drift: float = 0.0
 ) -> Exits:
@@ -93,7 +93,7 @@ def exit_probabilities(
     return Exits(above, below)
 
 
-@reading("sides")
+@reading
 def crossing_probabilities(
     boundaries: ArrayLike, information: ArrayLike, drift: Numbers = 0.0, *, sides: int = 1
 ) -> Float[np.ndarray, "... look"]:
@@ -166,7 +166,7 @@ def _legendre(n: int) -> tuple[Points, Points]:
 
 
 # ---------------------------------------------------------------- boundaries
-@reading("n_looks", "alpha", "sides")
+@reading
 def pocock(n_looks: int, alpha: float, *, sides: int = 1) -> Looks:
     """The same boundary at every look, for looks at equal steps of information.
 
@@ -187,7 +187,7 @@ def pocock(n_looks: int, alpha: float, *, sides: int = 1) -> Looks:
     return _scaled(np.ones(_checked_looks(n_looks)), alpha, sides)
 
 
-@reading("n_looks", "alpha", "sides")
+@reading
 def obrien_fleming(n_looks: int, alpha: float, *, sides: int = 1) -> Looks:
     """Boundaries c·√(K/k), high at first, for looks at equal steps of information.
 
@@ -226,7 +226,7 @@ def _root(falling: Callable[[float], float], low: float, high: float) -> float:
     return float(optimize.brentq(falling, low, high, xtol=1e-15, rtol=TO_THE_LAST_BITS))
 
 
-@reading("alpha")
+@reading
 def spent(fraction: Numbers, alpha: float, *, kind: str = "obrien_fleming") -> Any:
     """Level that a one-sided test may have used up at a fraction of its information.
 
@@ -258,7 +258,7 @@ def spent(fraction: Numbers, alpha: float, *, kind: str = "obrien_fleming") -> A
     return plain(2 * special.ndtr(special.ndtri(alpha / 2) / np.sqrt(share)))
 
 
-@reading("alpha", "sides")
+@reading
 def lan_demets(
     information: ArrayLike, alpha: float, *, kind: str = "obrien_fleming", sides: int = 1
 ) -> Looks:
@@ -303,7 +303,7 @@ def _boundary(running: _Running, information: float, level: float) -> float:
 
 
 # ---------------------------------------------------------------- costs
-@reading("sides")
+@reading
 def expected_sample_size(
     boundaries: ArrayLike,
     sizes: ArrayLike,
@@ -333,7 +333,7 @@ def expected_sample_size(
     return plain(at[-1] - crossed[..., :-1] @ (at[-1] - at[:-1]))
 
 
-@reading("alpha", "beta", "sides")
+@reading
 def inflation(
     boundaries: ArrayLike,
     alpha: float,

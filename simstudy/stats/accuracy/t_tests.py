@@ -22,19 +22,18 @@ from simstudy.stats.accuracy.checks import (
     check_finite,
     check_not_negative,
     check_sizes,
-    plain,
     sign_of_better,
 )
 from simstudy.stats.accuracy.noncentral import noncentral_t_cdf
-from simstudy.stats.accuracy.reading import reading
 from simstudy.stats.accuracy.tails import in_one_unit, over_root, student_cdf
-from simstudy.stats.arguments import Numbers, check_proportion
+from simstudy.stats.arguments import Numbers, check_proportion, plain
 from simstudy.stats.integer_search import least_count
+from simstudy.stats.reading import reading
 
 Real = Float[np.ndarray, "..."]
 
 
-@reading()
+@reading
 def p_value(
     check: Numbers,
     reference: Numbers,
@@ -87,7 +86,7 @@ def one_sided(
     return student_cdf(np.asarray(df), over_root(np.asarray(difference), np.asarray(variance)))
 
 
-@reading()
+@reading
 def threshold(
     reference: Numbers,
     alpha: Numbers,
@@ -119,7 +118,7 @@ def threshold(
 
 
 # ---------------------------------------------------------------- power and sample size
-@reading()
+@reading
 def power(
     theta: Numbers, alpha: Numbers, sigma: Numbers, n: Numbers, n_check: Numbers | None = None
 ) -> Any:
@@ -143,7 +142,7 @@ def power(
     return plain(noncentral_t_cdf(df, -effect, t))
 
 
-@reading()
+@reading
 def type_2_error(
     theta: Numbers, alpha: Numbers, sigma: Numbers, n: Numbers, n_check: Numbers | None = None
 ) -> Any:
@@ -165,7 +164,7 @@ def _noncentral(
     return np.asarray(effect), np.asarray(df, float), np.asarray(t)
 
 
-@reading()
+@reading
 def sample_size(theta: Numbers, alpha: Numbers, beta: Numbers, sigma: Numbers) -> Any:
     """The least n, at least 2, of the reference and as many of the check, with power 1 − β.
 

@@ -38,10 +38,8 @@ from simstudy.stats.accuracy.checks import (
     check_critical,
     check_probability,
     check_sizes,
-    plain,
 )
 from simstudy.stats.accuracy.design import fails, threshold
-from simstudy.stats.accuracy.reading import reading
 from simstudy.stats.accuracy.supremum import Critical, largest_rate, rejection_rates
 from simstudy.stats.accuracy.t_tests import one_sided
 from simstudy.stats.accuracy.tails import (
@@ -50,9 +48,10 @@ from simstudy.stats.accuracy.tails import (
     over_root,
     roundings,
 )
-from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion
+from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion, plain
 from simstudy.stats.classifier.trial import upper_tail
 from simstudy.stats.integer_search import least_count
+from simstudy.stats.reading import reading
 
 TESTS = ("z_pooled", "z_unpooled", "fisher", "fisher_mid_p", "boschloo", "barnard")
 ORDERED_BY = {"boschloo": "fisher", "barnard": "z_pooled"}
@@ -66,7 +65,7 @@ Count = Int[np.ndarray, "..."]
 
 
 # ---------------------------------------------------------------- p-values
-@reading()
+@reading
 def p_values(
     test: str,
     successes_reference: ArrayLike,
@@ -165,7 +164,7 @@ def _refuse_too_many(test: str, n: int, m: int) -> None:
 
 
 # ---------------------------------------------------------------- critical counts
-@reading("n", "n_check", "alpha")
+@reading
 def critical_counts(test: str, n: int, n_check: int, alpha: float) -> Critical:
     """The largest count of the check that fails, for each count of the reference.
 
@@ -275,7 +274,7 @@ def _first(holds: Callable[[int], bool], n: int) -> int:
     return int(found)
 
 
-@reading("n", "n_check", "alpha", "sigma")
+@reading
 def known_sigma_critical_counts(
     n: int, n_check: int, alpha: float, sigma: float, *, strictly: bool = False
 ) -> Critical:
@@ -293,7 +292,7 @@ def known_sigma_critical_counts(
     return _largest_failing(n, n_check, lambda _, y: fails(y / n_check, gamma, strictly=strictly))
 
 
-@reading("n", "n_check", "alpha")
+@reading
 def t_critical_counts(n: int, n_check: int, alpha: float, *, pooled: bool = False) -> Critical:
     """As `critical_counts`, of the t test that takes 0 and 1 for measurements.
 
@@ -324,7 +323,7 @@ def _t_p_value(x: Count, y: Count, n: int, m: int, pooled: bool) -> Real:
 
 
 # ---------------------------------------------------------------- what a list of counts does
-@reading("n", "n_check")
+@reading
 def rejection_probability(
     critical: Critical, n: int, n_check: int, p_reference: Numbers, p_check: Numbers
 ) -> Any:
@@ -351,7 +350,7 @@ def rejection_probability(
     return plain(rates.reshape(first.shape))
 
 
-@reading("n_check")
+@reading
 def rejection_probability_given(
     critical: Critical, count_reference: ArrayLike, n_check: int, p_check: Numbers
 ) -> Any:
@@ -364,7 +363,7 @@ def rejection_probability_given(
     return upper_tail(n_check - failing, n_check, 1 - np.asarray(p_check))
 
 
-@reading("n", "n_check")
+@reading
 def size(critical: Critical, n: int, n_check: int) -> float:
     """The largest rejection probability where both have the same success probability.
 

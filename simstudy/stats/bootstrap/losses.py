@@ -16,6 +16,8 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int, UInt64
+from simstudy.stats.arguments import check_count, check_word
+from simstudy.stats.reading import reading
 
 MIN_TAIL_DRAWS = 5
 
@@ -56,6 +58,7 @@ class StudentizedBootstrap(NamedTuple):
         return np.asarray(np.isnan(self.adjusted_std_error))
 
 
+@reading
 def adjusted_std_error(
     std_error: Float[np.ndarray, "*rep_metric"],
     quantile: Float[np.ndarray, "*rep_metric"],
@@ -96,6 +99,7 @@ def replicate_seeds(rng: np.random.Generator, n_rep: int) -> UInt64[np.ndarray, 
     return rng.integers(0, 2**64, size=(n_rep, 2), dtype=np.uint64)
 
 
+@reading
 def bootstrap_indices(seed: int, n_obs: int, n_boot: int) -> Int[np.ndarray, "boot obs"]:
     """The very indices that the compiled bootstraps draw from one stream: slow, for looking.
 
@@ -113,6 +117,9 @@ def bootstrap_indices(seed: int, n_obs: int, n_boot: int) -> Int[np.ndarray, "bo
     Steele, Lea & Flood (2014), OOPSLA, 453-472: the generator, run from a counter.
     Lemire (2019), ACM Trans. Model. Comput. Simul. 29(1), 3: unbiased integers in a range.
     """
+    check_word("seed", seed)
+    check_count("n_obs", n_obs, least=1, meaning="an index")
+    check_count("n_boot", n_boot, least=1, meaning="a bootstrap")
     from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed_by_numpy
 
     bits, n_word = (16, -(-n_obs // 32) * 8) if n_obs < 2**16 else (32, (n_obs + 1) // 2)
@@ -138,6 +145,7 @@ def _to_index(
         words[refused] = mixed_by_numpy(words[refused] + GOLDEN)
 
 
+@reading
 def resampled_means(
     values: Float[np.ndarray, "rep obs column"], rng: np.random.Generator, *, n_boot: int
 ) -> Float[np.ndarray, "rep boot column"]:
@@ -161,6 +169,7 @@ def resampled_means(
     return means
 
 
+@reading
 def bootstrap_variance(
     losses: Float[np.ndarray, "rep obs metric"],
     rng: np.random.Generator,
@@ -193,6 +202,7 @@ def bootstrap_variance(
     return answer
 
 
+@reading
 def ideal_variance(losses: Float[np.ndarray, "rep obs metric"]) -> Float[np.ndarray, "rep metric"]:
     """The bootstrap variance of infinitely many resamples: population variance over n.
 
@@ -205,6 +215,7 @@ def ideal_variance(losses: Float[np.ndarray, "rep obs metric"]) -> Float[np.ndar
     return np.where(_is_constant(losses), 0.0, variance)
 
 
+@reading
 def studentized_bootstrap(
     losses: Float[np.ndarray, "rep obs metric"],
     rng: np.random.Generator,

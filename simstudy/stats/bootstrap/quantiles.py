@@ -18,6 +18,7 @@ from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float, Int
 from simstudy.stats.arguments import as_scores, check_choice, check_count, check_proportion
+from simstudy.stats.reading import reading
 
 QUANTILE_METHODS = (
     "linear",
@@ -73,6 +74,7 @@ class BootstrapMoments(NamedTuple):
     std: Float[np.ndarray, " rep"]
 
 
+@reading
 @lru_cache(maxsize=256)
 def interpolation(n_obs: int, q: float, method: str = "linear") -> Interpolation:
     """Which order statistics a sample quantile mixes, and how.
@@ -103,6 +105,7 @@ def interpolation(n_obs: int, q: float, method: str = "linear") -> Interpolation
     return Interpolation(below + 1, position - below)
 
 
+@reading
 def sample_quantile(
     scores: Float[np.ndarray, "rep obs"], q: float, *, quantile_method: str = "linear"
 ) -> Float[np.ndarray, " rep"]:
@@ -113,6 +116,7 @@ def sample_quantile(
     )
 
 
+@reading
 def quantile_of_sorted(
     ordered: Float[np.ndarray, "... obs"], where: Interpolation
 ) -> Float[np.ndarray, "..."]:
@@ -124,6 +128,7 @@ def quantile_of_sorted(
     return np.asarray(lower + (upper - lower) * where.g)
 
 
+@reading
 @lru_cache(maxsize=256)
 def quantile_law(n_obs: int, q: float, method: str = "linear") -> QuantileLaw:
     """Bootstrap probabilities of all pairs of ranks, from n and q alone.
@@ -161,6 +166,7 @@ def quantile_law(n_obs: int, q: float, method: str = "linear") -> QuantileLaw:
     return _read_only(where.g, diag, row, tail, cdf_lower, cdf_upper)
 
 
+@reading
 def rank_probabilities(n_obs: int, rank: int) -> Float[np.ndarray, " obs"]:
     """P(X*_(rank) = x_(c)), c = 1..n: the bootstrap distribution of one order statistic.
 
@@ -172,12 +178,14 @@ def rank_probabilities(n_obs: int, rank: int) -> Float[np.ndarray, " obs"]:
     return _rank_law(n_obs, rank)[0]
 
 
+@reading
 def pair_probabilities(law: QuantileLaw) -> Float[np.ndarray, "obs obs"]:
     """The joint probabilities written out: row a, column b, ranks from 0; zero for b < a."""
     above = law.row[:, np.newaxis] * -np.diff(law.tail, prepend=law.tail[:1])
     return np.asarray(np.triu(above, k=1) + np.diag(law.diag))
 
 
+@reading
 def atoms_of_sorted(
     lowest: Float[np.ndarray, " low"], law: QuantileLaw
 ) -> tuple[Float[np.ndarray, " atom"], Float[np.ndarray, " atom"]]:
@@ -196,6 +204,7 @@ def atoms_of_sorted(
     return quantile_of_sorted(both, Interpolation(1, law.g)), joint[lower, upper]
 
 
+@reading
 def bootstrap_quantile(
     scores: Float[np.ndarray, "rep obs"],
     level: Float[np.ndarray, "#rep level"] | float,
@@ -230,6 +239,7 @@ def bootstrap_quantile(
     return quantiles_of_sorted(ordered, levels, quantile_law(ordered.shape[1], q, quantile_method))
 
 
+@reading
 def bootstrap_moments(
     scores: Float[np.ndarray, "rep obs"], *, q: float, quantile_method: str = "linear"
 ) -> BootstrapMoments:
@@ -243,6 +253,7 @@ def bootstrap_moments(
     return moments_of_sorted(ordered, center, quantile_law(n_obs, q, quantile_method))
 
 
+@reading
 def bootstrap_masses(
     scores: Float[np.ndarray, "rep obs"],
     at: Float[np.ndarray, " rep"],
@@ -250,12 +261,14 @@ def bootstrap_masses(
     q: float,
     quantile_method: str = "linear",
 ) -> Masses:
-    """Exact bootstrap probability below, and at or below, a value of each row's own."""
+    """Exact bootstrap probability below, and at or below, a value of each row's own; NaN of NaN."""
     ordered = np.sort(as_scores(scores, least=1), axis=1)
-    at = np.broadcast_to(np.asarray(at, dtype=float), ordered.shape[:1])
-    return masses_of_sorted(ordered, at, quantile_law(ordered.shape[1], q, quantile_method))
+    masses = masses_of_sorted(ordered, at, quantile_law(ordered.shape[1], q, quantile_method))
+    unknown = np.isnan(at)
+    return Masses(*(np.where(unknown, np.nan, mass) for mass in masses))
 
 
+@reading
 def quantiles_of_sorted(
     ordered: Float[np.ndarray, "rep obs"],
     levels: Float[np.ndarray, "rep level"],
@@ -267,6 +280,7 @@ def quantiles_of_sorted(
     return np.asarray(kernels.quantiles(ordered, *law, np.require(levels, requirements=["C", "W"])))
 
 
+@reading
 def masses_of_sorted(
     ordered: Float[np.ndarray, "rep obs"], at: Float[np.ndarray, " rep"], law: QuantileLaw
 ) -> Masses:
@@ -276,6 +290,7 @@ def masses_of_sorted(
     return Masses(*kernels.masses(ordered, *law[:4], np.require(at, requirements=["C", "W"])))
 
 
+@reading
 def moments_of_sorted(
     ordered: Float[np.ndarray, "rep obs"], center: Float[np.ndarray, " rep"], law: QuantileLaw
 ) -> BootstrapMoments:
@@ -287,6 +302,7 @@ def moments_of_sorted(
     )
 
 
+@reading
 def jackknife_acceleration(
     ordered: Float[np.ndarray, "rep obs"], *, q: float, quantile_method: str = "linear"
 ) -> Float[np.ndarray, " rep"]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float, Int
 from simstudy.stats.arguments import as_scores, check_count
@@ -21,6 +22,7 @@ from simstudy.stats.bootstrap.quantiles import (
     quantile_law,
     quantile_of_sorted,
 )
+from simstudy.stats.reading import reading
 
 UNLIKELY = 1e-30
 """Probability below which a pair of ranks is left out: no run will ever draw it."""
@@ -53,6 +55,7 @@ class Pairs(NamedTuple):
 
 
 # ---------------------------------------------------------------- drawing
+@reading
 def draw_resamples(
     rng: np.random.Generator,
     scores: Block,
@@ -84,17 +87,20 @@ def draw_resamples(
     return in_order(quantile_of_sorted(both, Interpolation(1, g)), counts[:, some])
 
 
+@reading
 def in_order(
     values: Float[np.ndarray, "rep value"], counts: Int[np.ndarray, "rep value"] | None = None
 ) -> Resamples:
     """Bootstrap values that are already there, with how often each was drawn (None: once)."""
     order = np.argsort(values, axis=1)
     counts = np.ones(values.shape, np.int64) if counts is None else counts
+    _check_counts(counts)
     return Resamples(
         np.take_along_axis(values, order, axis=1), np.take_along_axis(counts, order, axis=1)
     )
 
 
+@reading
 @lru_cache(maxsize=64)
 def likely_pairs(n_obs: int, q: float, quantile_method: str = "linear") -> Pairs:
     """Pairs of ranks in falling order of probability, which is 1 in all.
@@ -107,7 +113,10 @@ def likely_pairs(n_obs: int, q: float, quantile_method: str = "linear") -> Pairs
     first = np.argsort(-joint[lower, upper], kind="stable")
     lower, upper = lower[first], upper[first]
     probability = joint[lower, upper]
-    return Pairs(start + lower, start + upper, probability / probability.sum())
+    pairs = Pairs(start + lower, start + upper, probability / probability.sum())
+    for part in pairs:  # kept for the next call
+        part.flags.writeable = False
+    return pairs
 
 
 def _likely_block(law: QuantileLaw) -> tuple[int, Float[np.ndarray, "some some"]]:
@@ -129,25 +138,73 @@ def _likely_block(law: QuantileLaw) -> tuple[int, Float[np.ndarray, "some some"]
 
 
 # ---------------------------------------------------------------- what the draws say
+@reading
 def shares_below(resamples: Resamples, at: PerRep) -> tuple[PerRep, PerRep]:
-    """Share of each row's resamples strictly below a value of its own, and at or below it."""
-    n_boot = resamples.counts.sum(axis=1)
+    """Share of each row's resamples strictly below a value of its own, and at or below it.
+
+    NaN where that value or one of the row's resamples is.
+    """
+    _check_resamples(resamples)
+    n_boot = resamples.counts.sum(axis=1).astype(float)
+    n_boot[np.isnan(at) | np.isnan(resamples.values[:, -1])] = np.nan  # NaN is sorted to the end
     place = at[:, np.newaxis]
     below = (resamples.counts * (resamples.values < place)).sum(axis=1) / n_boot
     upto = (resamples.counts * (resamples.values <= place)).sum(axis=1) / n_boot
     return below, upto
 
 
+@reading
 def resampled_quantile(resamples: Resamples, level: PerRep) -> PerRep:
     """NumPy's default quantile of all resamples of a row, each row at its own level.
 
-    Infinite values are allowed: between them and anything else lies the upper one.
+    Infinite values are allowed: between them and anything else lies the upper one. A row with a
+    NaN, among its resamples or as its level, has NaN.
     """
+    _check_levels(level)
+    _check_resamples(resamples)
     upto = np.cumsum(resamples.counts, axis=1)
     position = level * (upto[:, -1] - 1)
     rank = np.floor(position)
     low, high = (_value_at(resamples.values, upto, rank + step) for step in (0, 1))
-    return _between(low, high, position - rank)
+    known = ~np.isnan(resamples.values[:, -1] + level)  # NaN is sorted to the end
+    return np.where(known, _between(low, high, position - rank), np.nan)
+
+
+def _check_levels(level: PerRep) -> None:
+    outside = (level < 0) | (level > 1)
+    if outside.any():
+        raise DesignError(
+            f"level={level[outside][0]:g} is not a probability, so the resamples have no quantile "
+            "there. Give levels from 0 to 1 (0.2, not 20)."
+        )
+
+
+def _check_resamples(resamples: Resamples) -> None:
+    """Refuse values that are not in ascending order, NaN last, and counts that count nothing."""
+    values = resamples.values
+    before, after = values[:, :-1], values[:, 1:]
+    falling = (after < before) | (np.isnan(before) & ~np.isnan(after))
+    if falling.any():
+        row = int(np.flatnonzero(falling.any(axis=1))[0])
+        raise DesignError(
+            f"resamples.values of row {row} are not in ascending order, so no quantile can be read "
+            "off them. Make resamples by in_order(values, counts)."
+        )
+    _check_counts(resamples.counts)
+
+
+def _check_counts(counts: Int[np.ndarray, "rep value"]) -> None:
+    if (counts < 0).any():
+        raise DesignError(
+            f"counts={counts[counts < 0][0]} of a resampled value is below 0, so it was not drawn "
+            "that often. Give how often each value was drawn, from 0 on."
+        )
+    if counts.size and not counts.any(axis=1).all():
+        row = int(np.flatnonzero(~counts.any(axis=1))[0])
+        raise DesignError(
+            f"counts of row {row} are all 0, so there is no resample in it. Give how often each "
+            "value was drawn, at least one of them once."
+        )
 
 
 def _value_at(
@@ -168,8 +225,10 @@ def _between(low: PerRep, high: PerRep, part: PerRep) -> PerRep:
 
 
 # ---------------------------------------------------------------- shape of the distribution
+@reading
 def resampled_shape(resamples: Resamples) -> Shape:
     """Of the resamples as they were drawn; the standard deviation divides by their number."""
+    _check_resamples(resamples)
     weight = resamples.counts / resamples.counts.sum(axis=1, keepdims=True)
     mean = (weight * resamples.values).sum(axis=1)
     off = resamples.values - mean[:, np.newaxis]
@@ -177,6 +236,7 @@ def resampled_shape(resamples: Resamples) -> Shape:
     return _shape(mean, weight.sum(axis=1), (weight * off).sum(axis=1))
 
 
+@reading
 def exact_shape(scores: Block, q: float) -> Shape:
     """Of infinitely many resamples, from the probabilities of all pairs of ranks."""
     ordered = np.sort(scores, axis=1)

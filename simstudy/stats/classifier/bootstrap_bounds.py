@@ -24,6 +24,7 @@ from simstudy.stats.bootstrap.resamples import (
     shares_below,
 )
 from simstudy.stats.classifier.direct_bounds import check_bound, level_of
+from simstudy.stats.reading import reading
 
 EXACT_METHODS = ("percentile", "basic", "normal", "bc", "bca")
 BOOTSTRAP_METHODS = (*EXACT_METHODS, "studentized")
@@ -36,6 +37,7 @@ PerRep = Float[np.ndarray, " rep"]
 Bounds = dict[str, PerRep]
 
 
+@reading
 def exact_bootstrap_bounds(
     scores: Float[np.ndarray, "rep obs"],
     *,
@@ -89,6 +91,7 @@ def exact_bootstrap_bounds(
     return _mirrored(bounds, estimate, methods)
 
 
+@reading
 def monte_carlo_bootstrap_bounds(
     rng: np.random.Generator,
     scores: Float[np.ndarray, "rep obs"],
@@ -131,6 +134,7 @@ def monte_carlo_bootstrap_bounds(
     return {name: bounds[name] for name in methods}
 
 
+@reading
 def bounds_from_resamples(
     resamples: Resamples,
     estimate: PerRep,
@@ -153,10 +157,12 @@ def bounds_from_resamples(
     Returns
     -------
     Bounds
-        Quantiles of the resamples are NumPy's default, interpolated ones, and the standard error
-        divides by the number of resamples, both as in the `arch` package.
+        NaN where an estimate, an acceleration or a resample is. Quantiles of the resamples are
+        NumPy's default, interpolated ones, and the standard error divides by the number of
+        resamples, both as in the `arch` package.
     """
     alpha = level_of(confidence, side)
+    _check_names(methods, ties)
     levels = _plain_levels(estimate, alpha, methods)
     if {"bc", "bca"} & set(methods):
         z0 = _z0(*shares_below(resamples, estimate), ties)
@@ -167,6 +173,7 @@ def bounds_from_resamples(
     return _mirrored(bounds, estimate, methods)
 
 
+@reading
 def studentized_draws(
     rng: np.random.Generator,
     scores: Float[np.ndarray, "rep obs"],
@@ -189,6 +196,7 @@ def studentized_draws(
     return np.concatenate([_roots(rng, group, n_boot, q, quantile_method) for group in groups])
 
 
+@reading
 def studentized_bound(
     roots: Float[np.ndarray, "rep boot"],
     estimate: PerRep,
@@ -197,11 +205,21 @@ def studentized_bound(
     confidence: float,
     side: str = "lower",
 ) -> PerRep:
-    """Estimate less the quantile of the studentized roots times the standard error."""
+    """Estimate less the quantile of the studentized roots times the standard error.
+
+    A standard error of 0 leaves the estimate; NaN in a root or in either of them gives NaN.
+    """
+    if (std_error < 0).any():
+        raise DesignError(
+            f"std_error={std_error[std_error < 0][0]:g} is below 0, which would turn the bound to "
+            "the other side. Give standard errors, not log or signed ones."
+        )
     level = np.full(estimate.shape, complement(level_of(confidence, side)))
     root = resampled_quantile(in_order(roots), level)
-    spread = np.where(std_error > 0, std_error, 0.0)
-    return np.asarray(estimate - np.where(spread > 0, root, 0.0) * spread)
+    constant = (std_error == 0) & ~np.isnan(root)
+    with np.errstate(invalid="ignore"):  # infinite roots of no spread: replaced
+        reach = root * std_error
+    return np.asarray(estimate - np.where(constant, 0.0, reach))
 
 
 def _estimate(ordered: Float[np.ndarray, "rep obs"], q: float, quantile_method: str) -> PerRep:
@@ -248,6 +266,7 @@ def corrected_level(z0: PerRep, acceleration: PerRep, alpha: float) -> PerRep:
     """
     w = np.where(np.isfinite(z0), z0, 0.0) + special.ndtri(alpha)
     room = 1.0 - acceleration * w
+    z0 = np.where(np.isnan(room), np.nan, z0)
     shift = np.divide(w, room, out=np.copysign(np.full_like(w, np.inf), w), where=room > 0)
     return np.asarray(special.ndtr(np.where(np.isfinite(z0), z0 + shift, z0)))
 
@@ -281,11 +300,12 @@ def _roots(
     return np.asarray(roots.reshape(n_rep, n_boot))
 
 
+@reading
 def estimate_and_std_error(
     scores: Float[np.ndarray, "rep obs"], *, q: float, quantile_method: str = "linear"
 ) -> tuple[PerRep, PerRep]:
     """Sample quantile of each row and its exact bootstrap standard error, in score units."""
-    ordered = np.sort(scores, axis=1)
+    ordered = np.sort(as_scores(scores, least=1), axis=1)
     estimate = _estimate(ordered, q, quantile_method)
     law = bootstrap.quantile_law(ordered.shape[1], q, quantile_method)
     return estimate, bootstrap.moments_of_sorted(ordered, estimate, law).std
@@ -293,6 +313,10 @@ def estimate_and_std_error(
 
 def _check(q: float, confidence: float, side: str, methods: Sequence[str], ties: str) -> None:
     check_bound(q, confidence, side)
+    _check_names(methods, ties)
+
+
+def _check_names(methods: Sequence[str], ties: str) -> None:
     check_choice("ties", ties, TIES)
     for name in methods:
         check_choice("method", name, BOOTSTRAP_METHODS)

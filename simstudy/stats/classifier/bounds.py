@@ -29,7 +29,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from simstudy.shapes import Float
-from simstudy.stats.arguments import check_choice, check_proportion, complement
+from simstudy.stats.arguments import check_choice, check_proportion, complement_of
 from simstudy.stats.classifier.bootstrap_bounds import (
     EXACT_METHODS,
     exact_bootstrap_bounds,
@@ -41,6 +41,7 @@ from simstudy.stats.classifier.direct_bounds import (
     order_statistic_bound,
     smoothed_bound,
 )
+from simstudy.stats.reading import reading
 
 DIRECT: Mapping[str, Callable[..., Float[np.ndarray, " rep"]]] = {
     "order_statistic": order_statistic_bound,
@@ -51,6 +52,7 @@ DIRECT: Mapping[str, Callable[..., Float[np.ndarray, " rep"]]] = {
 METHODS = (*EXACT_METHODS, *DIRECT)
 
 
+@reading
 def quantile_bound(
     scores: Float[np.ndarray, "rep obs"],
     *,
@@ -81,6 +83,7 @@ def quantile_bound(
     )[method]
 
 
+@reading
 def sensitivity_threshold(
     scores: Float[np.ndarray, "rep obs"],
     *,
@@ -98,13 +101,14 @@ def sensitivity_threshold(
     return quantile_bound(
         scores,
         method=method,
-        q=float(complement(sensitivity)),
+        q=complement_of("sensitivity", sensitivity),
         confidence=confidence,
         ties=ties,
         quantile_method=quantile_method,
     )
 
 
+@reading
 def specificity_threshold(
     scores: Float[np.ndarray, "rep obs"],
     *,

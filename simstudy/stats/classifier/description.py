@@ -5,7 +5,8 @@ import numpy as np
 from simstudy.shapes import Float
 from simstudy.stats.bootstrap.quantiles import quantile_law, sample_quantile
 from simstudy.stats.bootstrap.resamples import draw_resamples, exact_shape
-from simstudy.stats.classifier.thresholds import Target, thresholds
+from simstudy.stats.classifier.thresholds import Target, check_target, thresholds
+from simstudy.stats.reading import reading
 
 N_SHOWN = 4  # test sets whose bootstrap is drawn: no single one is typical
 STRICTER = 0.92  # the confidence that the umbrella really has
@@ -13,6 +14,7 @@ COMPARED = {"umbrella": "umbrella_at_92", "bca strict": "bca_strict_at_92"}
 """Methods whose thresholds are compared at that confidence, and their columns."""
 
 
+@reading
 def described(
     x: Float[np.ndarray, "rep obs"], target: Target, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
@@ -21,6 +23,7 @@ def described(
     Row r of `resample_1` is resample r of the block's first test set, in ascending order; and so on
     for the first four.
     """
+    check_target(target)
     x = np.sort(x, axis=1)
     shape, stricter = exact_shape(x, target.q), target._replace(confidence=STRICTER)
     found = thresholds(x, stricter, tuple(COMPARED))
@@ -38,6 +41,7 @@ def described(
     }
 
 
+@reading
 def n_low(n_obs: int, q: float) -> int:
     """Of how many lowest scores a bootstrapped quantile is made, but for one resample in 10^9."""
     return min(int(np.searchsorted(quantile_law(n_obs, q).cdf_upper, 1 - 1e-9)) + 1, n_obs)

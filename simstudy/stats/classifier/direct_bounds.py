@@ -8,15 +8,25 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
-from simstudy.stats.arguments import as_scores, check_choice, check_proportion, complement
+from simstudy.stats.arguments import (
+    as_scores,
+    check_choice,
+    check_count,
+    check_proportion,
+    complement_of,
+)
 from simstudy.stats.classifier.umbrella import umbrella_rank
+from simstudy.stats.reading import reading
 
 SIDES = ("lower", "upper")
 
 
+@reading
 def level_of(confidence: float, side: str) -> float:
     """α: the chance that the bound exceeds the quantile."""
-    return confidence if side == "upper" else float(complement(confidence))
+    check_proportion("confidence", confidence, "a bound")
+    check_choice("side", side, SIDES)
+    return confidence if side == "upper" else complement_of("confidence", confidence)
 
 
 def check_bound(q: float, confidence: float, side: str) -> None:
@@ -26,6 +36,7 @@ def check_bound(q: float, confidence: float, side: str) -> None:
     check_choice("side", side, SIDES)
 
 
+@reading
 def order_statistic_bound(
     scores: Float[np.ndarray, "rep obs"], *, q: float, confidence: float, side: str = "lower"
 ) -> Float[np.ndarray, " rep"]:
@@ -44,12 +55,13 @@ def order_statistic_bound(
     ordered = np.sort(as_scores(scores, least=1), axis=1)
     if side == "upper":
         ordered = -ordered[:, ::-1]
-    keep = complement(q) if side == "lower" else q
+    keep = complement_of("q", q) if side == "lower" else q
     rank = int(umbrella_rank(ordered.shape[1], keep, confidence))
     bound = ordered[:, rank - 1] if rank else np.full(ordered.shape[0], -np.inf)
     return bound if side == "lower" else -bound
 
 
+@reading
 def normal_tolerance_bound(
     scores: Float[np.ndarray, "rep obs"], *, q: float, confidence: float, side: str = "lower"
 ) -> Float[np.ndarray, " rep"]:
@@ -68,13 +80,27 @@ def normal_tolerance_bound(
     return np.asarray(block.mean(axis=1) + multiple * block.std(axis=1, ddof=1))
 
 
+@reading
 def normal_tolerance_factor(n_obs: int, q: float, alpha: float) -> float:
     """The multiple c with P(mean + c·sd >= the q-quantile) = alpha for n normal scores."""
+    check_count("n_obs", n_obs, least=2, meaning="a standard deviation")
+    check_proportion("q", q, "a quantile at that level")
+    check_proportion("alpha", alpha, "a bound")
     root_n = np.sqrt(n_obs)
     quantile = special.nctdtrit(n_obs - 1, root_n * special.ndtri(q), alpha)
-    return float(quantile / root_n)
+    return float(quantile / root_n) if np.isfinite(quantile) else _normal_limit(n_obs, q, alpha)
 
 
+def _normal_limit(n_obs: int, q: float, alpha: float) -> float:
+    """The factor of so many scores that the series of the noncentral t ends without an answer.
+
+    The statistic is normal there, of variance (1 + z²/2)/n, but for terms of the order of 1/n.
+    """
+    z = special.ndtri(q)
+    return float(z + special.ndtri(alpha) * np.sqrt((1 + z * z / 2) / n_obs))
+
+
+@reading
 def smoothed_bound(
     scores: Float[np.ndarray, "rep obs"],
     *,
@@ -111,6 +137,7 @@ def smoothed_bound(
     return _smooth_quantile(ordered, float(target), widths)
 
 
+@reading
 def bayesian_bootstrap_bound(
     scores: Float[np.ndarray, "rep obs"], *, q: float, confidence: float, side: str = "lower"
 ) -> Float[np.ndarray, " rep"]:
@@ -129,8 +156,11 @@ def bayesian_bootstrap_bound(
     return np.asarray(ordered[:, int(np.searchsorted(below, level_of(confidence, side)))])
 
 
+@reading
 def bayesian_bootstrap_cdf(n_obs: int, q: float) -> Float[np.ndarray, " obs"]:
     """Posterior probability that the q-quantile is at or below X_(c), c = 1..n."""
+    check_count("n_obs", n_obs, least=1, meaning="a posterior of a quantile")
+    check_proportion("q", q, "a quantile at that level")
     c = np.arange(1, n_obs)
     return np.append(special.betaincc(c, n_obs - c, q), 1.0)
 

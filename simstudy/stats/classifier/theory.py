@@ -14,10 +14,12 @@ from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
 from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.classifier.thresholds import OrderLaw, Target, order_law
+from simstudy.stats.reading import reading
 
 Real = Float[np.ndarray, "..."]
 Nodes = tuple[Float[np.ndarray, " node"], Float[np.ndarray, " node"]]
 N_NODES = 400  # of Gauss-Legendre, over a whole distribution
+CROWDING = 6
 N_BETA = 64  # of Gauss-Legendre, over the part of a beta law that counts
 
 
@@ -45,6 +47,7 @@ class KnownScores(Protocol):
         """Largest threshold that has at least this sensitivity."""
 
 
+@reading
 def exact_coverage(scores: KnownScores, method: str, n_obs: int, target: Target) -> float:
     """Probability of a safe threshold; NaN where theory does not know it."""
     if method == "tolerance" and scores.normal:
@@ -56,11 +59,13 @@ def exact_coverage(scores: KnownScores, method: str, n_obs: int, target: Target)
     return float(threshold_cdf(scores, law, np.atleast_1d(limit))[0])
 
 
+@reading
 def exact_mean_sensitivity(scores: KnownScores, method: str, n_obs: int, target: Target) -> float:
     """Expected true sensitivity of the threshold; NaN where theory does not know it."""
     return expected_over_sensitivity(scores, method, n_obs, target, lambda kept: kept)
 
 
+@reading
 def expected_over_sensitivity(
     scores: KnownScores, method: str, n_obs: int, target: Target, of: Callable[[Real], Real]
 ) -> float:
@@ -75,7 +80,7 @@ def expected_over_sensitivity(
         return np.nan
     if law.rank == 0:
         return float(of(np.ones(1))[0])
-    u, weight = _beta_nodes(law.rank, n_obs - law.rank + 1)
+    u, weight = _beta_nodes(law.rank, n_obs - law.rank + 1, toward_0=law.rank == 1 and law.g > 0)
     if not law.g:
         return float(weight @ of(1 - u))
     step, weight_of_step = _beta_nodes(1, n_obs - law.rank)
@@ -84,16 +89,24 @@ def expected_over_sensitivity(
     return float(weight @ of(scores.sensitivity(threshold)) @ weight_of_step)
 
 
-def _beta_nodes(a: float, b: float) -> Nodes:
-    """Nodes and weights for means over a beta law, within the range that holds all but 1e-14."""
+def _beta_nodes(a: float, b: float, *, toward_0: bool = False) -> Nodes:
+    """Nodes and weights for means over a beta law, within the range that holds all but 1e-14.
+
+    Toward 0 the quantiles of the lowest score have no derivative that a polynomial could follow:
+    there nodes crowd as the sixth power.
+    """
     low, high = special.betaincinv(a, b, 1e-14), special.betainccinv(a, b, 1e-14)
     x, weights = special.roots_legendre(N_BETA)
-    nodes = low + (high - low) * (x + 1) / 2
+    place = (x + 1) / 2
+    if toward_0:
+        place, weights = place**CROWDING, weights * CROWDING * place ** (CROWDING - 1)
+    nodes = low + (high - low) * place
     log_density = special.xlogy(a - 1, nodes) + special.xlog1py(b - 1, -nodes)
     density = np.exp(log_density - special.betaln(a, b))
     return nodes, weights * density * (high - low) / 2
 
 
+@reading
 def expected_shift(scores: KnownScores, n_obs: int, q: float) -> float:
     """E[bootstrap mean − sample quantile] of continuous scores, from means of order statistics."""
     if not scores.continuous:
@@ -102,7 +115,9 @@ def expected_shift(scores: KnownScores, n_obs: int, q: float) -> float:
     joint = bootstrap.pair_probabilities(law)
     weight = (1 - law.g) * joint.sum(axis=1) + law.g * joint.sum(axis=0)
     rank = bootstrap.interpolation(n_obs, q).rank
-    weight[[rank - 1, rank]] -= 1 - law.g, law.g
+    weight[rank - 1] -= 1 - law.g
+    if law.g:  # else the last score has no neighbour to take from
+        weight[rank] -= law.g
     return float(weight @ _mean_order_statistics(scores, n_obs))
 
 
@@ -114,6 +129,7 @@ def _mean_order_statistics(scores: KnownScores, n_obs: int) -> Float[np.ndarray,
     return np.asarray((weights * density * scores.quantile(nodes)).sum(axis=1))
 
 
+@reading
 def threshold_cdf(
     scores: KnownScores, law: OrderLaw, at: Float[np.ndarray, " point"]
 ) -> Float[np.ndarray, " point"]:
@@ -137,6 +153,7 @@ def threshold_cdf(
     return np.asarray(safe - upto * (weights * beyond).sum(axis=1))
 
 
+@reading
 def threshold_density(scores: KnownScores, law: OrderLaw) -> tuple[Nodes, Nodes]:
     """Places and densities of an order statistic as threshold, and of its true sensitivity.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.shapes import Float
-from simstudy.stats.arguments import check_choice, complement
+from simstudy.stats.arguments import check_choice, check_proportion, complement, complement_of
 from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.bootstrap.resamples import Resamples
 from simstudy.stats.classifier.bootstrap_bounds import (
@@ -27,6 +27,7 @@ from simstudy.stats.classifier.umbrella import (
     interpolation_weight,
     umbrella_rank,
 )
+from simstudy.stats.reading import reading
 
 PLAIN = ("percentile", "basic", "normal")
 BCA = tuple(f"bca {ties}" for ties in TIES)
@@ -54,10 +55,17 @@ class Target(NamedTuple):
     @property
     def q(self) -> float:
         """Level of the quantile of the positive scores that is to be bounded."""
-        return float(complement(self.sensitivity))
+        return complement_of("sensitivity", self.sensitivity)
+
+
+def check_target(target: Target) -> None:
+    """Refuse what is no share, by the name it has here."""
+    check_proportion("sensitivity", target.sensitivity, "a target to keep")
+    check_proportion("confidence", target.confidence, "a bound")
 
 
 # ---------------------------------------------------------------- thresholds
+@reading
 def thresholds(
     scores: Block,
     target: Target,
@@ -84,6 +92,7 @@ def thresholds(
     dict
         By method, in score units. Where no score is safe enough the umbrella says −inf.
     """
+    check_target(target)
     for name in methods:
         check_choice("method", name, (*METHODS, *FURTHER))
     ordered = np.sort(scores, axis=1)
@@ -132,9 +141,11 @@ class OrderLaw(NamedTuple):
     g: float
 
 
+@reading
 @lru_cache(maxsize=1024)
 def order_law(method: str, n_obs: int, target: Target) -> OrderLaw | None:
     """Which order statistics a method takes, where that does not depend on the scores."""
+    check_choice("method", method, (*METHODS, *FURTHER))
     if method == "empirical":
         return OrderLaw(n_obs, *bootstrap.interpolation(n_obs, target.q))
     if method == "umbrella":

@@ -11,10 +11,12 @@ exact   P(Binomial(n, l) >= x)                  Clopper-Pearson
 mid_p   the same less half of P(... = x)        mid-p
 ======  ======================================  ====================================
 
-each where the p-value is below alpha. "normal" stands for the approximation of the score rule by
-two normal distributions, in which n need not be whole. Power as a function of whole n is a
-sawtooth: a case more can raise the critical count and lose power. So there are two sample sizes:
-the least n that reaches the power, and the least from which the power never falls below it again.
+each where the p-value is at most alpha, as is one that equals it but for the rounding of its
+tail: 0.03³ is at most 0.000027, and a power of 0.9² at least 0.81. "normal" stands for the
+approximation of the score rule by two normal distributions, in which n need not be whole. Power as
+a function of whole n is a sawtooth: a case more can raise the critical count and lose power. So
+there are two sample sizes: the least n that reaches the power, and the least from which the power
+never falls below it again.
 
 Sources: Chernick & Liu (2002), American Statistician 56(2), 149-155, for the sawtooth; Agresti &
 Coull (1998), American Statistician 52(2), 119-126, for the intervals. Arguments broadcast.
@@ -27,12 +29,25 @@ import numpy as np
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int
-from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion
+from simstudy.stats.arguments import (
+    ROUNDING,
+    Fractional,
+    Numbers,
+    check_choice,
+    check_count,
+    check_proportion,
+    check_size,
+)
 from simstudy.stats.integer_search import least_count
+from simstudy.stats.reading import reading
 
 RULES = ("score", "exact", "mid_p")
-CHUNK = 65_536
-"""Sample sizes examined at once when looking for the end of the sawtooth."""
+PIECES = 8
+"""Into which sample sizes are split, of which some may reach a power and others not."""
+NEAR = 4
+"""Cases within which the normal approximation of a critical count is tried first."""
+MOST_CASES = 10**8
+"""Of a sample size that is searched for: beyond, the search takes minutes and tails lose digits."""
 
 Real = Float[np.ndarray, "..."]
 Count = Int[np.ndarray, "..."]
@@ -53,6 +68,7 @@ class SampleSizes(NamedTuple):
     forever: int
 
 
+@reading
 def p_value(successes: Numbers, n_obs: Numbers, null: Numbers, *, rule: str = "exact") -> Any:
     """P-value of `successes` true positives among `n_obs` against the null sensitivity.
 
@@ -62,15 +78,18 @@ def p_value(successes: Numbers, n_obs: Numbers, null: Numbers, *, rule: str = "e
     check_proportion("null", null, "a test against it")
     check_count("n_obs", n_obs, least=1, meaning="a trial")
     check_count("successes", successes, least=0, meaning="a result")
-    check_count("failures", np.subtract(n_obs, successes), least=0, meaning="a result")
+    _check_within(successes, n_obs)
     return _p_value(np.asarray(successes), np.asarray(n_obs), np.asarray(null), rule)[()]
 
 
-def wilson_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
+@reading
+def wilson_lower(successes: Fractional, n_obs: Fractional, alpha: Numbers) -> Any:
     """Lower limit at one-sided level 1 − alpha: the null at which the score rule turns.
 
     Wilson (1927), JASA 22(158), 209-212. `successes` may be fractional.
     """
+    check_proportion("alpha", alpha, "a limit of that level")
+    _check_within(successes, n_obs)
     z2 = special.ndtri(alpha) ** 2
     share = np.asarray(successes) / n_obs
     spread = np.sqrt(z2 / n_obs * (share * (1 - share) + z2 / (4 * np.asarray(n_obs))))
@@ -78,17 +97,21 @@ def wilson_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
     return ((share + z2 / (2 * np.asarray(n_obs)) - sign * spread) / (1 + z2 / n_obs))[()]
 
 
+@reading
 def clopper_pearson_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
     """Lower limit at one-sided level 1 − alpha: the null at which the exact rule turns.
 
     Clopper & Pearson (1934), Biometrika 26(4), 404-413; 0 at no success.
     """
+    check_proportion("alpha", alpha, "a limit of that level")
+    _check_within(successes, n_obs)
     x, n, a = np.broadcast_arrays(successes, n_obs, alpha)
     some = x > 0
     limit = special.betaincinv(np.where(some, x, 1), np.where(some, n - x + 1, 1), a)
     return np.where(some, limit, 0.0)[()]
 
 
+@reading
 def mid_p_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
     """Lower limit at one-sided level 1 − alpha: the null at which the mid-p rule turns.
 
@@ -98,6 +121,8 @@ def mid_p_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
     ----------
     Lancaster (1961), JASA 56(294), 223-234.
     """
+    check_proportion("alpha", alpha, "a limit of that level")
+    _check_within(successes, n_obs)
     x, n, a = np.broadcast_arrays(successes, n_obs, alpha)
     low, high = np.zeros(x.shape), np.ones(x.shape)
     for _ in range(60):
@@ -107,8 +132,9 @@ def mid_p_lower(successes: Numbers, n_obs: Numbers, alpha: Numbers) -> Any:
     return np.where(x > 0, low, 0.0)[()]
 
 
+@reading
 def critical_count(n_obs: Numbers, null: Numbers, alpha: Numbers, *, rule: str = "exact") -> Any:
-    """The fewest true positives that reject; n + 1 where not even all of them do."""
+    """The fewest true positives with p <= alpha, roundings aside; n + 1 where all have more."""
     check_choice("rule", rule, RULES)
     check_count("n_obs", n_obs, least=1, meaning="a trial")
     check_proportion("null", null, "a test against it")
@@ -117,6 +143,7 @@ def critical_count(n_obs: Numbers, null: Numbers, alpha: Numbers, *, rule: str =
     return _critical(n, null, alpha, rule)[()]
 
 
+@reading
 def trial_power(
     n_obs: Numbers,
     sensitivity: Numbers,
@@ -149,6 +176,7 @@ def trial_power(
     return TrialPower(critical, upper_tail(critical, n, null), upper_tail(critical, n, sensitivity))
 
 
+@reading
 def power_at_sensitivities(critical: Numbers, n_obs: Numbers, sensitivities: Numbers) -> Any:
     """Chance of at least `critical` true positives when the sensitivity is itself uncertain.
 
@@ -158,6 +186,7 @@ def power_at_sensitivities(critical: Numbers, n_obs: Numbers, sensitivities: Num
     return upper_tail(critical, n_obs, sensitivities)
 
 
+@reading
 def power_with_order_statistic(
     rank: int,
     n_test: int,
@@ -184,15 +213,24 @@ def power_with_order_statistic(
     return np.reshape(values, nodes[0].shape)[()]
 
 
+@reading
 def upper_tail(count: Numbers, n_obs: Numbers, p: Numbers) -> Any:
-    """P(Binomial(n, p) >= count): 1 at count <= 0 and 0 beyond n."""
+    """P(Binomial(n, p) >= count): 1 at count <= 0 and 0 beyond n; NaN where p is."""
+    check_count("n_obs", n_obs, least=0, meaning="a number of trials")
+    _check_probability(p)
+    return _upper_tail(count, n_obs, p)
+
+
+def _upper_tail(count: Numbers, n_obs: Numbers, p: Numbers) -> Any:
     count, n, p = np.broadcast_arrays(count, n_obs, p)
     inside = (count > 0) & (count <= n)
     a = np.where(inside, count, 1)
     b = np.where(inside, n - count + 1, 1)
-    return np.where(inside, special.betainc(a, b, p), np.where(count <= 0, 1.0, 0.0))[()]
+    outside = np.where(np.isnan(p), np.nan, np.where(count <= 0, 1.0, 0.0))
+    return np.where(inside, special.betainc(a, b, p), outside)[()]
 
 
+@reading
 def normal_sample_size(
     sensitivity: Numbers, margin: Numbers, power: Numbers, alpha: Numbers
 ) -> Any:
@@ -224,29 +262,35 @@ def normal_sample_size(
     return ((numerator / np.asarray(margin)) ** 2)[()]
 
 
-def normal_power(n_obs: Numbers, sensitivity: Numbers, margin: Numbers, alpha: Numbers) -> Any:
+@reading
+def normal_power(n_obs: Fractional, sensitivity: Numbers, margin: Numbers, alpha: Numbers) -> Any:
     """Power of the normal approximation: `normal_sample_size` solved for the power."""
+    check_size("n_obs", n_obs, "a trial")
     k, null = _hypotheses(sensitivity, margin)
     check_proportion("alpha", alpha, "a test at that level")
     shift = np.sqrt(n_obs) * np.asarray(margin) + np.sqrt(null * (1 - null)) * special.ndtri(alpha)
     return special.ndtr(shift / np.sqrt(k * (1 - k)))[()]
 
 
-def normal_alpha(n_obs: Numbers, sensitivity: Numbers, margin: Numbers, power: Numbers) -> Any:
+@reading
+def normal_alpha(n_obs: Fractional, sensitivity: Numbers, margin: Numbers, power: Numbers) -> Any:
     """Level of the normal approximation: `normal_sample_size` solved for alpha."""
+    check_size("n_obs", n_obs, "a trial")
     k, null = _hypotheses(sensitivity, margin)
     check_proportion("power", power, "a requirement")
     shift = np.sqrt(k * (1 - k)) * special.ndtri(power) - np.sqrt(n_obs) * np.asarray(margin)
     return special.ndtr(shift / np.sqrt(null * (1 - null)))[()]
 
 
-def normal_margin(n_obs: Numbers, sensitivity: Numbers, power: Numbers, alpha: Numbers) -> Any:
+@reading
+def normal_margin(n_obs: Fractional, sensitivity: Numbers, power: Numbers, alpha: Numbers) -> Any:
     """Margin of the normal approximation: `normal_sample_size` solved for k − l.
 
     The sensitivity that is observed or exceeded with the required power is k − √(k(1−k)/n)·Φ⁻¹
     (power); the null just rejected there is its Wilson limit. NaN where that share is below 0,
     because no null is then weak enough.
     """
+    check_size("n_obs", n_obs, "a trial")
     check_proportion("sensitivity", sensitivity, "a trial that should show it")
     _check_errors(power, alpha)
     k = np.asarray(sensitivity, dtype=float)
@@ -257,6 +301,7 @@ def normal_margin(n_obs: Numbers, sensitivity: Numbers, power: Numbers, alpha: N
     return np.where(possible, margin, np.nan)[()]
 
 
+@reading
 def exact_margin(
     n_obs: Numbers,
     sensitivity: Numbers,
@@ -280,6 +325,7 @@ def exact_margin(
     return np.where(reached > 0, margin, np.nan)[()]
 
 
+@reading
 def exact_alpha(
     n_obs: Numbers,
     sensitivity: Numbers,
@@ -298,23 +344,25 @@ def exact_alpha(
     return _p_value(reached, np.asarray(n_obs), null, rule)[()]
 
 
+@reading
 def reached_count(n_obs: Numbers, sensitivity: Numbers, power: Numbers) -> Any:
-    """The largest count c with P(Binomial(n, k) >= c) >= power."""
+    """The largest count c with P(Binomial(n, k) >= c) >= power, roundings aside."""
     check_count("n_obs", n_obs, least=1, meaning="a trial")
     check_proportion("sensitivity", sensitivity, "a trial that should show it")
     check_proportion("power", power, "a requirement")
     n, k, wanted = np.broadcast_arrays(n_obs, sensitivity, power)
 
     def lost(count: Count) -> Bool[np.ndarray, "..."]:
-        return np.asarray(upper_tail(count, n, k) < wanted)
+        return ~_at_least(_upper_tail(count, n, k), wanted)
 
     return (least_count(lost, np.zeros(n.shape, np.int64), n + 1) - 1)[()]
 
 
+@reading
 def sample_sizes(
     sensitivity: float, margin: float, power: float, alpha: float, *, rule: str = "exact"
 ) -> SampleSizes:
-    """Both whole sample sizes of a rule, by looking at every n that could matter.
+    """Both whole sample sizes of a rule, with every n that could matter accounted for.
 
     Parameters
     ----------
@@ -329,22 +377,51 @@ def sample_sizes(
     -------
     SampleSizes
         `first` <= `forever`. The search ends at a sample size beyond which Hoeffding's inequality
-        (1963, JASA 58(301), 13-30) rules out a loss of power, so `forever` is proved.
+        (1963, JASA 58(301), 13-30) rules out a loss of power, so `forever` is proved. Refused where
+        that is more than `MOST_CASES`.
+
+    Notes
+    -----
+    A larger n has a critical count at least as large. So in a range from a to b no power is above
+    that of n = b with the critical count of a, or below that of n = a with the count of b: most
+    ranges are settled by these two, and the others are split.
     """
-    enough, first, forever = proven_sample_size(sensitivity, margin, power, alpha), 0, 1
-    for start in range(1, enough + 1, CHUNK):
-        n = np.arange(start, min(start + CHUNK, enough + 1))
-        achieved = trial_power(n, sensitivity, sensitivity - margin, alpha, rule=rule).power
-        reached, short = n[achieved >= power], n[achieved < power]
-        first = first or int(reached.min(initial=enough) if reached.size else 0)
-        forever = int(short[-1]) + 1 if short.size else forever
-    return SampleSizes(first or forever, forever)
+    enough = proven_sample_size(sensitivity, margin, power, alpha)
+    _refuse_too_long(enough, margin)
+    low, high = np.array([1]), np.array([enough])
+    first, forever = enough, 1
+    while low.size:
+        counts = (critical_count(n, sensitivity - margin, alpha, rule=rule) for n in (low, high))
+        at_low, at_high = counts
+        all_reach = _at_least(_upper_tail(at_high, low, sensitivity), power)
+        some_reach = _at_least(_upper_tail(at_low, high, sensitivity), power)
+        first = int(low[all_reach].min(initial=first))
+        forever = int(high[~some_reach].max(initial=forever - 1)) + 1
+        low, high = _split(low[some_reach & ~all_reach], high[some_reach & ~all_reach])
+    return SampleSizes(first, forever)
 
 
+def _split(low: Count, high: Count) -> tuple[Count, Count]:
+    """Each range in `PIECES`, as equal as may be; ranges of one have none left to split."""
+    cuts = low[:, np.newaxis] + (high + 1 - low)[:, np.newaxis] * np.arange(PIECES + 1) // PIECES
+    starts, ends = cuts[:, :-1].ravel(), cuts[:, 1:].ravel() - 1
+    return starts[starts <= ends], ends[starts <= ends]
+
+
+def _refuse_too_long(enough: float, margin: float) -> None:
+    if enough > MOST_CASES:
+        raise DesignError(
+            f"margin={margin:g} may take {enough:.2g} cases, and beyond {MOST_CASES:.0g} the exact "
+            "search lasts minutes and its tails lose digits. Use rule='normal', which agrees with "
+            "the exact rules to all digits of interest there, or give a wider margin."
+        )
+
+
+@reading
 def solve_trial(
     sensitivity: Numbers,
     *,
-    n_obs: Numbers | None = None,
+    n_obs: Fractional | None = None,
     margin: Numbers | None = None,
     power: Numbers | None = None,
     alpha: Numbers | None = None,
@@ -385,6 +462,7 @@ def solve_trial(
     return _solve_exact(missing[0], sensitivity, *given.values(), rule=rule)
 
 
+@reading
 def proven_sample_size(sensitivity: float, margin: float, power: float, alpha: float) -> int:
     """A sample size from which every rule here has the power, by Hoeffding's inequality.
 
@@ -394,8 +472,12 @@ def proven_sample_size(sensitivity: float, margin: float, power: float, alpha: f
     _hypotheses(sensitivity, margin)
     _check_errors(power, alpha)
     slope = np.sqrt(-np.log(alpha) / 2) + np.sqrt(-np.log1p(-power) / 2)
-    root = (slope + np.sqrt(slope**2 + 4 * margin)) / (2 * margin)
-    return int(np.ceil(root**2))
+    with np.errstate(over="ignore"):  # refused
+        root = np.float64(slope + np.sqrt(slope**2 + 4 * margin)) / (2 * margin)
+        enough = np.ceil(root**2)
+    if not np.isfinite(enough):
+        _refuse_too_long(enough, margin)
+    return int(enough)
 
 
 def _solve_normal(missing: str, k: Any, n: Any, margin: Any, power: Any, alpha: Any) -> Any:
@@ -443,17 +525,22 @@ def _p_value(successes: Count, n_obs: Count, null: Real, rule: str) -> Real:
     if rule == "score":
         excess = (successes / n_obs - null) / np.sqrt(null * (1 - null) / n_obs)
         return np.asarray(special.ndtr(-excess))
-    tail = upper_tail(successes, n_obs, null)
+    tail = _upper_tail(successes, n_obs, null)
     if rule == "exact":
         return np.asarray(tail)
-    return np.asarray(0.5 * (tail + upper_tail(successes + 1, n_obs, null)))
+    return np.asarray(0.5 * (tail + _upper_tail(successes + 1, n_obs, null)))
 
 
 def _critical(n_obs: Count, null: Real, alpha: Real, rule: str) -> Count:
     def rejects(count: Count) -> Bool[np.ndarray, "..."]:
-        return _p_value(count, n_obs, null, rule) < alpha
+        p = _p_value(count, n_obs, null, rule)
+        return np.asarray(p <= alpha * (1 + ROUNDING))
 
-    return least_count(rejects, np.zeros(n_obs.shape, np.int64), n_obs + 1)
+    guess = n_obs * null - special.ndtri(alpha) * np.sqrt(n_obs * null * (1 - null))
+    below, above = (np.clip(np.rint(guess + step), 0, n_obs + 1) for step in (-NEAR, NEAR))
+    below, above = below.astype(np.int64), above.astype(np.int64)
+    low = np.where(rejects(below), 0, below)  # where the guess is off, from end to end
+    return least_count(rejects, low, np.where(rejects(above), above, n_obs + 1))
 
 
 def _beta_binomial_tail(critical: int, n_obs: int, a: float, b: float) -> float:
@@ -462,6 +549,31 @@ def _beta_binomial_tail(critical: int, n_obs: int, a: float, b: float) -> float:
     log_choose = -special.betaln(x + 1, n_obs - x + 1) - np.log(n_obs + 1)
     logs = log_choose + special.betaln(x + a, n_obs - x + b) - special.betaln(a, b)
     return float(np.exp(logs).sum())
+
+
+def _at_least(power: Real, wanted: Numbers) -> Bool[np.ndarray, "..."]:
+    """Whether a tail reaches a power, but for the roundings of the tail."""
+    return np.asarray(power >= np.asarray(wanted) * (1 - ROUNDING))
+
+
+def _check_within(successes: Numbers, n_obs: Numbers) -> None:
+    """Refuse more successes than there are cases, and fewer than none."""
+    x, n = np.broadcast_arrays(np.asarray(successes, float), n_obs)
+    bad = ~((x >= 0) & (x <= n))
+    if bad.any():
+        raise DesignError(
+            f"successes={x[bad].flat[0]:g} of n_obs={n[bad].flat[0]:g} cases is no result. Give "
+            "successes from 0 to n_obs."
+        )
+
+
+def _check_probability(p: Numbers) -> None:
+    outside = (np.asarray(p) < 0) | (np.asarray(p) > 1)
+    if outside.any():
+        raise DesignError(
+            f"p={np.asarray(p)[outside].flat[0]:g} is not a probability, so no count has one. "
+            "Give p from 0 to 1 (0.2, not 20)."
+        )
 
 
 def _hypotheses(sensitivity: Numbers, margin: Numbers) -> tuple[Real, Real]:

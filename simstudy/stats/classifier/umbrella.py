@@ -17,6 +17,7 @@ from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.arguments import (
+    ROUNDING,
     Numbers,
     as_scores,
     check_choice,
@@ -26,10 +27,9 @@ from simstudy.stats.arguments import (
 )
 from simstudy.stats.bootstrap.quantiles import Interpolation, quantile_of_sorted
 from simstudy.stats.integer_search import least_count
+from simstudy.stats.reading import MOST, reading
 
 INFEASIBLE = ("error", "-inf")
-ROUNDING = 1e-12
-"""Relative slack of v(r) <= 1 − confidence, so that equality of decimals survives rounding."""
 
 
 class RankTable(NamedTuple):
@@ -48,6 +48,7 @@ class RandomisedRank(NamedTuple):
     chance_of_next: float
 
 
+@reading
 def violation(rank: Numbers, n_obs: Numbers, sensitivity: Numbers) -> Any:
     """v(r): the probability that X_(r) as the threshold leaves the sensitivity below its target.
 
@@ -72,6 +73,7 @@ def violation(rank: Numbers, n_obs: Numbers, sensitivity: Numbers) -> Any:
     return _violation(np.asarray(rank), np.asarray(n_obs), complement(sensitivity))[()]
 
 
+@reading
 def umbrella_rank(n_obs: Numbers, sensitivity: Numbers, confidence: Numbers) -> Any:
     """The largest safe rank: max{r : v(r) <= 1 − confidence}; 0 where even the minimum is not.
 
@@ -102,14 +104,22 @@ def umbrella_rank(n_obs: Numbers, sensitivity: Numbers, confidence: Numbers) -> 
     return (first_unsafe - 1)[()]
 
 
+@reading
 def least_feasible_n(sensitivity: Numbers, confidence: Numbers) -> Any:
-    """The fewest positive scores whose minimum is a safe threshold: k^n <= 1 − confidence."""
+    """The fewest positive scores whose minimum is a safe threshold: k^n <= 1 − confidence.
+
+    Refused where 1 − confidence is no double, or where no double counts so many scores.
+    """
     check_proportion("sensitivity", sensitivity, "a target to keep")
     check_proportion("confidence", confidence, "a guarantee")
-    risk = np.log(complement(confidence)) + ROUNDING
-    return np.maximum(np.ceil(risk / np.log(sensitivity)), 1).astype(np.int64)[()]
+    with np.errstate(divide="ignore"):
+        risk = np.log(complement(confidence)) + ROUNDING
+    n = np.maximum(np.ceil(risk / np.log(sensitivity)), 1)
+    _refuse_uncountable(n, sensitivity, confidence)
+    return n.astype(np.int64)[()]
 
 
+@reading
 def rank_table(n_obs: int, sensitivity: float) -> RankTable:
     """What each rank would give: the table to read before insisting on a confidence."""
     check_count("n_obs", n_obs, least=1, meaning="a table of ranks")
@@ -123,6 +133,7 @@ def rank_table(n_obs: int, sensitivity: float) -> RankTable:
     return RankTable(rank, np.exp(logs), 1.0 - violated, violated)
 
 
+@reading
 def umbrella_threshold(
     scores: Float[np.ndarray, "rep obs"],
     *,
@@ -154,6 +165,7 @@ def umbrella_threshold(
     return _order_statistic(block, rank)
 
 
+@reading
 def umbrella_specificity_threshold(
     scores: Float[np.ndarray, "rep obs"],
     *,
@@ -167,6 +179,7 @@ def umbrella_specificity_threshold(
     X_(n+1−r) itself, and all scores tied with it, on the negative side. `infeasible="-inf"`
     stands for the safe extreme, which here is +∞: nobody is called positive.
     """
+    check_proportion("specificity", specificity, "a target to keep")
     mirrored = -as_scores(scores, least=1)
     keep = umbrella_threshold(
         mirrored, sensitivity=specificity, confidence=confidence, infeasible=infeasible
@@ -174,6 +187,7 @@ def umbrella_specificity_threshold(
     return np.asarray(np.nextafter(-keep, np.inf))
 
 
+@reading
 def randomised_rank(n_obs: int, sensitivity: float, confidence: float) -> RandomisedRank:
     """Two neighbouring ranks and the chance of each that spend the confidence exactly.
 
@@ -186,6 +200,7 @@ def randomised_rank(n_obs: int, sensitivity: float, confidence: float) -> Random
     return RandomisedRank(rank, min(max((risk - here) / (after - here), 0.0), 1.0))
 
 
+@reading
 def randomised_threshold(
     rng: np.random.Generator,
     scores: Float[np.ndarray, "rep obs"],
@@ -206,6 +221,7 @@ def randomised_threshold(
     )
 
 
+@reading
 def interpolation_weight(n_obs: int, sensitivity: float, confidence: float) -> tuple[int, float]:
     """Rank r and weight λ for which X_(r) + λ·(X_(r+1) − X_(r)) has exactly the confidence.
 
@@ -227,6 +243,7 @@ def interpolation_weight(n_obs: int, sensitivity: float, confidence: float) -> t
     return rank, low
 
 
+@reading
 def interpolated_violation(rank: int, weight: float, n_obs: int, miss: float) -> float:
     """P(U_(r) + λ·(U_(r+1) − U_(r)) > 1 − k) for uniform scores.
 
@@ -235,6 +252,14 @@ def interpolated_violation(rank: int, weight: float, n_obs: int, miss: float) ->
     polynomial of degree n − 1, which Gauss-Legendre with n nodes integrates exactly. Where
     u is so far below that the power is under e^−60 nothing is left to integrate.
     """
+    check_count("rank", rank, least=1, meaning="an order statistic")
+    check_count("n_obs - rank", n_obs - rank, least=1, meaning="the order statistic after it")
+    check_proportion("miss", miss, "a sensitivity to fall short of")
+    if not 0 <= weight <= 1:
+        raise DesignError(
+            f"weight={weight:g} is not between two neighbouring scores, so no chance belongs to "
+            "it. Give a weight from 0, the lower one, to 1."
+        )
     start = float(_violation(np.asarray(rank), np.asarray(n_obs), miss))
     if weight == 0.0:
         return start
@@ -248,6 +273,7 @@ def interpolated_violation(rank: int, weight: float, n_obs: int, miss: float) ->
     return start + float((weights * inner).sum() * (miss - low) / 2)
 
 
+@reading
 def interpolated_threshold(
     scores: Float[np.ndarray, "rep obs"],
     *,
@@ -284,6 +310,17 @@ def _order_statistic(block: Float[np.ndarray, "rep obs"], rank: int) -> Float[np
     if 1 <= rank <= block.shape[1]:
         return np.asarray(np.partition(block, rank - 1, axis=1)[:, rank - 1])
     return np.full(block.shape[0], -np.inf if rank < 1 else np.inf)
+
+
+def _refuse_uncountable(n: Numbers, sensitivity: Numbers, confidence: Numbers) -> None:
+    sizes, kept, sure = np.broadcast_arrays(n, sensitivity, confidence)
+    beyond = ~(sizes <= MOST)
+    if beyond.any():
+        raise DesignError(
+            f"sensitivity={kept[beyond].flat[0]:.17g} with confidence="
+            f"{sure[beyond].flat[0]:.17g} takes more than {MOST:.1g} positives, where whole "
+            "numbers are not all doubles. Give values further from 1."
+        )
 
 
 def _refuse(n_obs: int, sensitivity: float, confidence: float) -> None:

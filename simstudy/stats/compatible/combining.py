@@ -11,17 +11,20 @@ from numpy.typing import ArrayLike
 from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special, stats
 from simstudy.shapes import Float
+from simstudy.stats.reading import reading
 
 LogP = Float[np.ndarray, "... n"]
 PerReplicate = Float[np.ndarray, "..."]
 FAR = np.log(1e15)  # from there on 1/x and the tail of Landau's law differ by a few roundings
 
 
+@reading
 def in_log10(log_p: ArrayLike) -> PerReplicate:
     """Natural logs as logs to the base 10, which are what is reported."""
     return np.asarray(np.asarray(log_p, float) / np.log(10))
 
 
+@reading
 def fisher(log_p: LogP) -> PerReplicate:
     """Fisher's: -2 Σ log p is χ² with 2 n degrees of freedom under independent uniforms.
 
@@ -40,6 +43,7 @@ def fisher(log_p: LogP) -> PerReplicate:
     return np.where(np.isposinf(half[..., 0]), -np.inf, found)
 
 
+@reading
 def stouffer(log_p: LogP, *, weights: ArrayLike | None = None) -> PerReplicate:
     """Stouffer's: the sum of normal scores, upper tail, by the root of their number.
 
@@ -66,6 +70,7 @@ def stouffer(log_p: LogP, *, weights: ArrayLike | None = None) -> PerReplicate:
     return np.asarray(special.log_ndtr(-total / np.sqrt((weight**2).sum(axis=-1))))
 
 
+@reading
 def harmonic_mean(log_p: LogP) -> PerReplicate:
     """Wilson's: the harmonic mean, calibrated by Landau's law, which its inverse has in the limit.
 
@@ -89,6 +94,7 @@ def harmonic_mean(log_p: LogP) -> PerReplicate:
     return np.asarray(np.where(log_inverse > FAR, -log_inverse, tail))
 
 
+@reading
 def cauchy(log_p: LogP) -> PerReplicate:
     """Liu and Xie's: the mean of cot(π p) has the tail of a Cauchy variable, also under dependence.
 
@@ -122,6 +128,7 @@ def _log_cotangent(log_p: LogP) -> tuple[LogP, LogP]:
     return np.where(log_p <= log_rest, 1.0, -1.0), log_cosine - log_sine
 
 
+@reading
 def minimum(log_p: LogP) -> PerReplicate:
     """Šidák's: the chance that the smallest of n independent uniforms is as small.
 

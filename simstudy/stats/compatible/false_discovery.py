@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from simstudy.errors import DesignError
 from simstudy.shapes import Float, Int
-from simstudy.stats.arguments import check_choice
+from simstudy.stats.arguments import check_choice, check_count
+from simstudy.stats.reading import reading
 
 ORDERS = ("nfdr", "p")
 PRINTED_RATIO = 1.6
@@ -20,6 +21,7 @@ PValues = Float[np.ndarray, "... n"]
 Ranks = Float[np.ndarray, " n"]
 
 
+@reading
 def nfdr(p: PValues) -> PValues:
     """Achieved nonlocal false discovery rate: min(n p / #{p_j <= p}, 1).
 
@@ -32,6 +34,7 @@ def nfdr(p: PValues) -> PValues:
     return _put_back(ascending_nfdr(np.take_along_axis(p, order, axis=-1)), order)
 
 
+@reading
 def cfdr(p: PValues, *, order: str = "nfdr", clipped: bool = False) -> PValues:
     """Corrected false discovery rate: the NFDR at rank i times 1 + 1/2 + ... + 1/i.
 
@@ -52,6 +55,7 @@ def cfdr(p: PValues, *, order: str = "nfdr", clipped: bool = False) -> PValues:
     return _by_rank(p, order, lambda rates: corrected(rates, clipped=clipped))
 
 
+@reading
 def rfdr(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_RATIO) -> PValues:
     """Re-ranked false discovery rate: the NFDR at rank [1.6 i], or 1 where there is no such rank.
 
@@ -90,6 +94,7 @@ def _put_back(values: PValues, order: Int[np.ndarray, "... n"]) -> PValues:
 # ---------------------------------------------------------------- in the order of the ranks
 
 
+@reading
 def ascending_nfdr(ordered: PValues) -> PValues:
     """NFDR of p-values in ascending order, NaN in all of a row with one."""
     n = ordered.shape[-1]
@@ -101,17 +106,21 @@ def ascending_nfdr(ordered: PValues) -> PValues:
     return np.where(np.isnan(ordered[..., -1:]), np.nan, rates)  # NaN is sorted to the end
 
 
+@reading
 def corrected(rates: PValues, *, clipped: bool) -> PValues:
     """Ranked NFDRs times harmonic numbers."""
     values = rates * harmonic_numbers(rates.shape[-1])
     return np.asarray(np.minimum(values, 1.0) if clipped else values)
 
 
+@reading
 def harmonic_numbers(n: int) -> Ranks:
     """1, 1 + 1/2, ..., 1 + 1/2 + ... + 1/n."""
+    check_count("n", n, least=0, meaning="a number of terms")
     return np.asarray(np.cumsum(1 / np.arange(1, n + 1)))
 
 
+@reading
 def reranked(rates: PValues, *, ratio: float) -> PValues:
     """The NFDR at a later rank, or 1."""
     later = later_ranks(rates.shape[-1], ratio)
@@ -121,6 +130,7 @@ def reranked(rates: PValues, *, ratio: float) -> PValues:
     return np.where(np.isnan(rates), np.nan, found)
 
 
+@reading
 def later_ranks(n: int, ratio: float) -> Int[np.ndarray, " n"]:
     """The rank, from 1 on and maybe above n, whose NFDR each rank is given."""
     if not (np.isfinite(ratio) and ratio >= 1):

@@ -8,6 +8,7 @@ import numpy as np
 from simstudy.shapes import Float
 from simstudy.stats.arguments import check_count, check_proportion
 from simstudy.stats.compatible.false_discovery import checked
+from simstudy.stats.reading import reading
 
 ROOM = 1 << 21  # resampled p-values at a time
 
@@ -19,6 +20,7 @@ class Interval(NamedTuple):
     upper: Float[np.ndarray, " rep"]
 
 
+@reading
 def percentile_interval(
     p: Float[np.ndarray, "rep n"],
     estimator: Callable[[Float[np.ndarray, "... n"]], Float[np.ndarray, "..."]],
@@ -53,8 +55,9 @@ def percentile_interval(
     check_proportion("level", level, "an interval")
     p = checked(p)
     n_rows = max(1, ROOM // (n_boot * p.shape[1]))
+    starts = range(0, max(len(p), 1), n_rows)
     estimates = np.concatenate(
-        [estimator(_resampled(p[at : at + n_rows], rng, n_boot)) for at in range(0, len(p), n_rows)]
+        [estimator(_resampled(p[at : at + n_rows], rng, n_boot)) for at in starts]
     )
     tails = [(1 - level) / 2, (1 + level) / 2]
     lower, upper = np.quantile(estimates, tails, axis=-1, method="weibull")

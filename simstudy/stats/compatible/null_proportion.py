@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.shapes import Bool, Float, Int
+from simstudy.stats.accuracy.checks import check_probability
 from simstudy.stats.arguments import check_choice, check_count, check_proportion
 from simstudy.stats.compatible.false_discovery import (
     ORDERS,
@@ -22,6 +23,7 @@ from simstudy.stats.compatible.false_discovery import (
     harmonic_numbers,
     later_ranks,
 )
+from simstudy.stats.reading import reading
 
 PValues = Float[np.ndarray, "... n"]
 Shares = Float[np.ndarray, "..."]
@@ -36,6 +38,7 @@ TOLERANCE = 1e-6
 
 
 # ---------------------------------------------------------------- of the paper
+@reading
 def cfdr_proportion(p: PValues, *, order: str = "nfdr", clipped: bool = False) -> Shares:
     """Mean of the CFDRs: above 1, as printed, wherever most predictions are compatible.
 
@@ -49,6 +52,7 @@ def cfdr_proportion(p: PValues, *, order: str = "nfdr", clipped: bool = False) -
     return _of_ascending(p, kernels.corrected_means, order == "nfdr", clipped, harmonic)
 
 
+@reading
 def rfdr_proportion(p: PValues, *, order: str = "nfdr", ratio: float = PRINTED_RATIO) -> Shares:
     """Mean of the RFDRs: never below the share of ranks without a later one (63 of 168).
 
@@ -72,6 +76,7 @@ def _of_ascending(p: PValues, kernel: Callable[..., None], *settings: Any) -> Sh
 
 
 # ---------------------------------------------------------------- beyond a threshold
+@reading
 def storey(p: PValues, lam: float = 0.5) -> Shares:
     """p-values above a threshold over what uniform ones would give, n (1 - λ); at most 1.
 
@@ -86,6 +91,7 @@ def storey(p: PValues, lam: float = 0.5) -> Shares:
     return np.where(_incomplete(p), np.nan, np.minimum(share / (1 - lam), 1.0))
 
 
+@reading
 def storey_smoother(p: PValues) -> Shares:
     """Storey's for 19 thresholds, smoothed by a natural cubic spline of 3 df, at the last one.
 
@@ -98,6 +104,7 @@ def storey_smoother(p: PValues) -> Shares:
     return np.asarray(np.clip(_by_threshold(p, LAMBDAS) @ _smoother_weights(), 0.0, 1.0))
 
 
+@reading
 def storey_bootstrap(p: PValues, *, reference: float = 0.0) -> Shares:
     """Storey's at the threshold with the least bootstrap mean squared error; at most 1.
 
@@ -116,6 +123,7 @@ def storey_bootstrap(p: PValues, *, reference: float = 0.0) -> Shares:
     ----------
     Storey, Taylor & Siegmund (2004), J. R. Statist. Soc. B 66, 187-205, section 6.
     """
+    check_probability("reference", reference)
     p = checked(p)
     n, found = p.shape[-1], _by_threshold(p, LAMBDAS)
     share = found * (1 - LAMBDAS)  # of p-values above
@@ -178,6 +186,7 @@ def _roughness(places: Grid) -> Float[np.ndarray, "threshold threshold"]:
 
 
 # ---------------------------------------------------------------- by bins, means, densities
+@reading
 def jiang_doerge(p: PValues, *, n_bins: int = 20) -> Shares:
     """Mean of Storey's estimates from just before the first bin that is no fuller than the rest.
 
@@ -200,6 +209,7 @@ def jiang_doerge(p: PValues, *, n_bins: int = 20) -> Shares:
     return np.where(_incomplete(p), np.nan, np.minimum(mean, 1.0))
 
 
+@reading
 def pounds_cheng(p: PValues) -> Shares:
     """Twice the mean p-value, at most 1: 2 E p is 1 for compatible predictions.
 
@@ -210,6 +220,7 @@ def pounds_cheng(p: PValues) -> Shares:
     return np.asarray(np.minimum(2 * checked(p).mean(axis=-1), 1.0))
 
 
+@reading
 def langaas(p: PValues) -> Shares:
     """Height at 1 of the likeliest density that decreases and is convex.
 

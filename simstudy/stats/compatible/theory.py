@@ -15,6 +15,7 @@ import numpy as np
 
 from simstudy.shapes import Float
 from simstudy.stats.compatible.false_discovery import PRINTED_RATIO, harmonic_numbers, later_ranks
+from simstudy.stats.reading import reading
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(4)
 EVENLY = np.linspace(0, 1, 33)  # further edges, for a few p-values
@@ -56,6 +57,7 @@ class Moments(NamedTuple):
     most_frequent: float
 
 
+@reading
 def mean_cfdr_proportion(mixture: Mixture, *, clipped: bool = False) -> float:
     """Of CFDRs in the order of p."""
     harmonic = harmonic_numbers(mixture.n)
@@ -64,6 +66,7 @@ def mean_cfdr_proportion(mixture: Mixture, *, clipped: bool = False) -> float:
     return float((harmonic * _mean_capped(mixture, _steps(mixture))).mean())
 
 
+@reading
 def mean_rfdr_proportion(mixture: Mixture, *, ratio: float = PRINTED_RATIO) -> float:
     """Of RFDRs in the order of p."""
     later = later_ranks(mixture.n, ratio)
@@ -72,6 +75,7 @@ def mean_rfdr_proportion(mixture: Mixture, *, ratio: float = PRINTED_RATIO) -> f
     return float((rates[later[there] - 1].sum() + (~there).sum()) / mixture.n)
 
 
+@reading
 def storey_moments(mixture: Mixture, lam: float = 0.5) -> Moments:
     """Of Storey's estimate, clipped at 1: a function of one count."""
     above = mixture.n - np.arange(mixture.n + 1)

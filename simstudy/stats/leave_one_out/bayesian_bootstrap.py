@@ -24,6 +24,7 @@ from simstudy.stats.leave_one_out.utilities import (
     check_pointwise,
     log_densities,
 )
+from simstudy.stats.reading import reading
 
 AT_ONCE = 1 << 17  # sums held at a time: 1 MB, which stays in the cache while it is used
 WIDTH = 4  # columns are padded to a multiple of this
@@ -44,6 +45,7 @@ class _Sums(NamedTuple):
     weight_square: Float[np.ndarray, "rep draw"]
 
 
+@reading
 def bayesian_bootstrap(
     pointwise: Pointwise, rng: np.random.Generator, *, n_draw: int = 4000
 ) -> Estimate:
@@ -67,6 +69,7 @@ def bayesian_bootstrap(
     return _summarise(_draws([pointwise], rng, n_draw))
 
 
+@reading
 def bayesian_bootstrap_difference(
     first: Pointwise, second: Pointwise, rng: np.random.Generator, *, n_draw: int = 4000
 ) -> Estimate:
@@ -83,6 +86,7 @@ def bayesian_bootstrap_difference(
     )
 
 
+@reading
 def bayesian_bootstrap_against(
     first: Pointwise, others: Sequence[Pointwise], rng: np.random.Generator, *, n_draw: int = 4000
 ) -> list[Estimate]:
@@ -106,6 +110,7 @@ def _of_chunk(models: tuple[Draws, ...]) -> Iterator[Estimate]:
         yield _summary(own - other)
 
 
+@reading
 def bootstrap_draws(pointwise: Pointwise, rng: np.random.Generator, *, n_draw: int = 4000) -> Draws:
     """The draws that `bayesian_bootstrap` summarises, in the order of `UTILITIES`."""
     check_pointwise(pointwise)

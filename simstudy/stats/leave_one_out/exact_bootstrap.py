@@ -32,6 +32,7 @@ from simstudy.stats.leave_one_out.utilities import (
     check_pointwise,
     log_densities,
 )
+from simstudy.stats.reading import reading
 
 STEP = 0.2  # of log s: the rule's error is about exp(-2π · 1.3 / STEP) < 1e-17
 DROP = 40.0  # tails below exp(-DROP) of the whole are left out
@@ -42,6 +43,7 @@ Losses = Float[np.ndarray, "rep obs"]
 Moments = tuple[Float[np.ndarray, " rep"], Float[np.ndarray, " rep"]]
 
 
+@reading
 def exact_bootstrap(pointwise: Pointwise) -> Estimate:
     """Mean and standard deviation of each utility under Dirichlet weights; NaN where not known.
 
@@ -60,6 +62,7 @@ def exact_bootstrap(pointwise: Pointwise) -> Estimate:
     )
 
 
+@reading
 def exact_bootstrap_difference(first: Pointwise, second: Pointwise) -> Estimate:
     """As `exact_bootstrap`, of first less second; RMSE has no answer, either."""
     check_paired(first, second)
@@ -80,6 +83,7 @@ def _arrange(**moments: Moments) -> Estimate:
     return Estimate(mean, np.sqrt(np.maximum(variance, 0.0)))
 
 
+@reading
 def mean_moments(losses: Losses) -> Moments:
     """Mean and variance of sum w l: the variance has the divisor n (n + 1).
 
@@ -99,6 +103,7 @@ def _sum_moments(losses: Losses) -> Moments:
     return n_obs * mean, n_obs**2 * variance
 
 
+@reading
 def ratio_moments(above: Losses, below: Losses) -> Moments:
     """Mean and variance of sum w a / sum w b.
 
@@ -134,6 +139,7 @@ def ratio_moments(above: Losses, below: Losses) -> Moments:
     return mean, np.where(has_variance, second - shift**2, np.inf) + 0 * center[:, 0]
 
 
+@reading
 def root_moments(losses: Losses) -> Moments:
     """Mean and variance of √(sum w l), for losses of at least 0.
 

@@ -15,6 +15,7 @@ from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
 from simstudy.stats.leave_one_out.posterior import PosteriorDraws
 from simstudy.stats.leave_one_out.utilities import Pointwise
+from simstudy.stats.reading import reading
 
 MIN_DRAWS = 25  # a fifth of them is the tail, and ArviZ fits none of 4 or fewer
 LOG_2PI = float(np.log(2 * np.pi))
@@ -34,6 +35,7 @@ class ImportanceLeaveOneOut(NamedTuple):
         return Pointwise(self.y, self.error, self.log_density)
 
 
+@reading
 def importance_leave_one_out(
     features: Float[np.ndarray, "rep obs feature"],
     y: Float[np.ndarray, "rep obs"],
@@ -71,6 +73,7 @@ def _of_replicate(
     return error, special.logsumexp(log_weights + log_likelihood, axis=1), pareto_k
 
 
+@reading
 def smoothed_log_weights(
     log_ratios: Float[np.ndarray, "*rep draw"],
 ) -> tuple[Float[np.ndarray, "*rep draw"], Float[np.ndarray, "*rep"]]:

@@ -11,8 +11,10 @@ import numpy as np
 
 from simstudy.errors import DesignError
 from simstudy.shapes import Float
+from simstudy.stats.accuracy.checks import check_probability
 from simstudy.stats.leave_one_out.priors import Prior, check_prior, check_training
 from simstudy.stats.leave_one_out.regression import Spectrum, decompose
+from simstudy.stats.reading import reading
 
 N_NODE = 2049
 NEWTON_STEPS = 8  # from a linear start inside one cell: quadratic convergence needs 4
@@ -33,6 +35,7 @@ class PosteriorDraws(NamedTuple):
         return np.asarray(self.intercept[:, :, np.newaxis] + slopes)
 
 
+@reading
 def posterior_draws(
     features: Float[np.ndarray, "rep obs feature"],
     y: Float[np.ndarray, "rep obs"],
@@ -81,10 +84,17 @@ def _standardised(
     return np.asarray(normal + np.matmul(moved, spectrum.right))
 
 
+@reading
 def sigma_quantiles(
     spectrum: Spectrum, prior: Prior, probability: Float[np.ndarray, "rep draw"]
 ) -> Float[np.ndarray, "rep draw"]:
     """Quantiles of the posterior of σ, in the units of the response."""
+    check_probability("probability", probability)
+    if len(probability) != len(spectrum.squares) or not len(probability):
+        raise DesignError(
+            f"probability is of {len(probability)} replicates and the spectrum of "
+            f"{len(spectrum.squares)}, so there is no posterior for each. Give as many, at least 1."
+        )
     from simstudy.stats.leave_one_out import _sigma_kernels as kernels
 
     nodes = np.empty((len(probability), N_NODE))

@@ -14,6 +14,7 @@ import numpy as np
 
 from simstudy.errors import DesignError
 from simstudy.shapes import Float
+from simstudy.stats.reading import reading
 
 DEFAULT_SCALE = 2.5
 LEAST_SCALE = float(np.sqrt(np.finfo(float).tiny) / np.finfo(float).eps)  # squares keep all digits
@@ -32,6 +33,7 @@ class Prior(NamedTuple):
     sigma_rate: Float[np.ndarray, " rep"]
 
 
+@reading
 def default_prior(
     features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"]
 ) -> Prior:
@@ -62,6 +64,7 @@ def default_prior(
     )
 
 
+@reading
 def wide_prior(
     features: Float[np.ndarray, "rep obs feature"],
     y: Float[np.ndarray, "rep obs"],

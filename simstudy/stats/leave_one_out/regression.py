@@ -18,6 +18,7 @@ from simstudy.errors import DesignError
 from simstudy.shapes import Bool, Float, Int64
 from simstudy.stats.leave_one_out.priors import Prior, check_prior, check_training
 from simstudy.stats.leave_one_out.utilities import Pointwise
+from simstudy.stats.reading import reading
 
 EPS = float(np.finfo(float).eps)
 
@@ -82,6 +83,7 @@ class ExactLeaveOneOut(NamedTuple):
         return Pointwise(self.y, self.error, self.log_density)
 
 
+@reading
 def exact_leave_one_out(
     features: Float[np.ndarray, "rep obs feature"],
     y: Float[np.ndarray, "rep obs"],
@@ -115,8 +117,6 @@ def exact_leave_one_out(
     Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, section 5.4.2.
     Trefethen & Weideman (2014), SIAM Review 56(3), 385-458, on the trapezoidal rule.
     """
-    check_training(features, y)
-    check_prior(prior, features.shape[0], features.shape[2])
     _check_refine(refine)
     spectrum = decompose(features, y, prior)
     from simstudy.stats.leave_one_out import _sigma_kernels as kernels
@@ -142,6 +142,7 @@ def exact_leave_one_out(
     )  # fmt: skip
 
 
+@reading
 def decompose(
     features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"], prior: Prior
 ) -> Spectrum:
@@ -152,6 +153,8 @@ def decompose(
     DesignError
         Where a posterior does not exist; see `exact_leave_one_out`.
     """
+    check_training(features, y)
+    check_prior(prior, features.shape[0], features.shape[2])
     centred = y - prior.intercept_mean[:, np.newaxis]
     left, singular, right = np.linalg.svd(_design(features, prior), full_matrices=False)
     there = singular > EPS * max(features.shape[1:]) * singular[:, :1]
@@ -169,6 +172,7 @@ def decompose(
     return spectrum
 
 
+@reading
 def leverages(spectrum: Spectrum, sigma: Float[np.ndarray, " rep"]) -> Float[np.ndarray, "rep obs"]:
     """Share of each observation in its own fitted value, given σ: the diagonal of K (K + σ² I)⁻¹.
 
@@ -203,6 +207,7 @@ def _combine(
     return np.asarray(np.matmul(weights[:, np.newaxis], vectors)[:, 0])
 
 
+@reading
 def to_coefficients(
     standard: Float[np.ndarray, "rep direction"],
     spectrum: Spectrum,

@@ -28,7 +28,8 @@ import numpy as np
 
 from simstudy.errors import DesignError
 from simstudy.shapes import Float
-from simstudy.stats.arguments import check_choice
+from simstudy.stats.arguments import check_choice, check_count
+from simstudy.stats.reading import reading
 
 R2_FORMS = ("r2_mean_square", "r2_variance", "r2_misplaced", "r2_clipped", "r2_published")
 UTILITIES = ("mae", "mse", "rmse", *R2_FORMS, "elpd")
@@ -64,15 +65,18 @@ class Estimate(NamedTuple):
     std_error: Float[np.ndarray, "rep utility"]
 
 
+@reading
 def taylor_ratio(n_obs: int) -> float:
     """Taylor's standard error over that of the Bayesian bootstrap with infinitely many draws.
 
     sqrt((n + 1) / (n - 1)): for MAE, MSE, elpd and their differences always, for the others to
     first order. Weights of the Bayesian bootstrap have variance (n - 1) / (n² (n + 1)) each.
     """
+    check_count("n_obs", n_obs, least=2, meaning="a standard error")
     return float(np.sqrt((n_obs + 1) / (n_obs - 1)))
 
 
+@reading
 def taylor(pointwise: Pointwise) -> Estimate:
     """Every utility with Taylor's standard error.
 
@@ -95,6 +99,7 @@ def taylor(pointwise: Pointwise) -> Estimate:
     return Estimate(np.stack(values, axis=-1), np.stack(errors, axis=-1))
 
 
+@reading
 def taylor_difference(first: Pointwise, second: Pointwise) -> Estimate:
     """First less second, in every utility, for two models of the same data.
 
@@ -111,6 +116,7 @@ def taylor_difference(first: Pointwise, second: Pointwise) -> Estimate:
     return Estimate(np.stack(values, axis=-1), np.stack(errors, axis=-1))
 
 
+@reading
 def influence(pointwise: Pointwise, utility: str) -> PerObservation:
     """The influence of each observation on one utility, in its units; a row sums to zero."""
     check_choice("utility", utility, UTILITIES)
@@ -118,6 +124,7 @@ def influence(pointwise: Pointwise, utility: str) -> PerObservation:
     return _influence(pointwise, utility)
 
 
+@reading
 def mean_std_error(psi: PerObservation) -> Float[np.ndarray, " rep"]:
     """Standard error of a mean, divisor n - 1, from values about their mean."""
     n_obs = psi.shape[1]
@@ -140,10 +147,11 @@ def _share(
     return np.asarray(np.divide(part, whole, out=np.full_like(part, np.nan), where=whole > 0))
 
 
+@reading
 def about_mean(y: PerObservation) -> PerObservation:
     """Exactly zero for a constant response, whose mean may differ from it by a rounding."""
-    varies = np.ptp(y, axis=1, keepdims=True) > 0
-    return np.where(varies, _centred(y), 0.0)
+    constant = np.ptp(y, axis=1, keepdims=True) == 0
+    return np.where(constant, 0.0, _centred(y))
 
 
 def _mse(pointwise: Pointwise) -> Float[np.ndarray, " rep"]:
@@ -169,6 +177,7 @@ def _r2(pointwise: Pointwise, name: str) -> Float[np.ndarray, " rep"]:
     return np.asarray(1 - _share(_unexplained(pointwise, name), _total(pointwise)))
 
 
+@reading
 def log_densities(pointwise: Pointwise) -> PerObservation:
     """NaN where the model gave none."""
     if pointwise.log_density is None:

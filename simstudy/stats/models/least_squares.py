@@ -10,6 +10,8 @@ import numpy as np
 
 from simstudy.errors import DesignError
 from simstudy.shapes import Bool, Float
+from simstudy.stats.reading import reading
+from simstudy.swallowed import swallowed
 
 EPS = float(np.finfo(float).eps)
 CHUNK = 1 << 15  # numbers at a time: they stay in the cache while they are used
@@ -47,12 +49,12 @@ class Predictions(NamedTuple):
 def fit_least_squares(
     features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"]
 ) -> LinearFit:
-    """Ordinary least squares with an intercept, for every replicate.
+    """Ordinary least squares with an intercept, for every replicate; all arithmetic is float64.
 
     Features and response are centred on their means, so that the intercept drops out, and one
     Householder QR of both gives the triangular system (Golub & Van Loan 2013, section 5.3). A
     replicate is of full rank when every feature is further than rounding from the span of a
-    constant and the features before it.
+    constant and the features before it; of float32 features, that is the rounding of float32.
 
     Parameters
     ----------
@@ -62,18 +64,34 @@ def fit_least_squares(
     y
         Response, in any unit; the coefficients are in that unit per unit of their feature.
     """
+    return _fit(features, y, precision=_eps_of(features))
+
+
+def _eps_of(features: object) -> float:
+    """Relative rounding of the features as they came; whole numbers have that of doubles."""
+    dtype = np.asarray(features).dtype
+    return max(float(np.finfo(dtype).eps), EPS) if dtype.kind == "f" else EPS
+
+
+@reading
+def _fit(
+    features: Float[np.ndarray, "rep obs feature"],
+    y: Float[np.ndarray, "rep obs"],
+    *,
+    precision: float,
+) -> LinearFit:
     _check_training(features, y)
     n_rep, n_obs, n_feature = features.shape
     at_once = max(1, CHUNK // (n_obs * (n_feature + 1)))
     parts = [
-        _fit_chunk(features[at : at + at_once], y[at : at + at_once])
+        _fit_chunk(features[at : at + at_once], y[at : at + at_once], precision)
         for at in range(0, max(n_rep, 1), at_once)
     ]
     return LinearFit(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _fit_chunk(
-    features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"]
+    features: Float[np.ndarray, "rep obs feature"], y: Float[np.ndarray, "rep obs"], eps: float
 ) -> LinearFit:
     n_feature = features.shape[2]
     joint = np.concatenate([features, y[:, :, np.newaxis]], axis=2)
@@ -83,7 +101,7 @@ def _fit_chunk(
     centre = joint.mean(axis=1)
     joint -= centre[:, np.newaxis]
     triangle = np.asarray(np.linalg.qr(joint, mode="r"))
-    full_rank = finite & _is_full_rank(triangle, sizes, joint.shape[1])
+    full_rank = finite & _is_full_rank(triangle, sizes, _rounding(joint.shape[1], eps))
     triangle[~full_rank] = np.eye(*triangle.shape[1:])
     slopes = np.linalg.solve(
         triangle[:, :n_feature, :n_feature], triangle[:, :n_feature, n_feature:]
@@ -93,16 +111,26 @@ def _fit_chunk(
     return LinearFit(intercept, coefficients, full_rank)
 
 
+def _rounding(n_obs: int, eps: float) -> float:
+    """Of a feature, relative to its size: n roundings of the sums, and that of its numbers.
+
+    The numbers' own does not grow with n: each is off by eps/2 of itself, so all of them together
+    by eps/2 of their norm.
+    """
+    return max(n_obs * EPS, eps)
+
+
 def _is_full_rank(
     triangle: Float[np.ndarray, "rep column column"],
     sizes: Float[np.ndarray, "rep column"],
-    n_obs: int,
+    rounding: float,
 ) -> Bool[np.ndarray, " rep"]:
     """A pivot is the distance of its feature from those before; rounding is that of its size."""
     pivots = np.abs(np.diagonal(triangle, axis1=1, axis2=2))[:, :-1]
-    return np.asarray((pivots > 10 * n_obs * EPS * sizes[:, :-1]).all(axis=1))
+    return np.asarray((pivots > 10 * rounding * sizes[:, :-1]).all(axis=1))
 
 
+@reading
 def fit_each(
     estimator: Any,
     features: Float[np.ndarray, "rep obs feature"],
@@ -138,6 +166,7 @@ def fit_each(
             fitted = _seeded(estimator, words[rep]).fit(features[rep], y[rep])
             prediction[rep] = _finite(fitted.predict(new_features[rep]))
         except Exception as error:
+            swallowed(error, rep)
             failures.append(FitFailure(rep, f"{type(error).__name__}: {error}"))
     return Predictions(prediction, tuple(failures))
 

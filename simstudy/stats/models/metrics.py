@@ -23,6 +23,7 @@ from simstudy.stats.bootstrap.losses import (
     replicate_seeds,
     resampled_means,
 )
+from simstudy.stats.reading import reading
 
 Block = Float[np.ndarray, "rep obs"]
 Means = Float[np.ndarray, "*rep moment"]
@@ -68,20 +69,24 @@ class MetricEstimate(NamedTuple):
 # Losses: one number per observation ---------------------------------------------------------------
 
 
+@reading
 def squared_error(y: Block, prediction: Block) -> Block:
     return np.asarray(np.square(y - prediction))
 
 
+@reading
 def absolute_error(y: Block, prediction: Block) -> Block:
     return np.asarray(np.abs(y - prediction))
 
 
+@reading
 def absolute_percentage_error(y: Block, prediction: Block) -> Block:
     """|y - prediction| / |y|, a proportion; not finite where y = 0, which has no percentage."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.abs(y - prediction) / np.abs(y))
 
 
+@reading
 def tweedie_loss(power: float) -> Loss:
     """Unit deviance of the Tweedie family: its mean is the Tweedie deviance.
 
@@ -131,9 +136,12 @@ def _in_domain(y: Block, mu: Block, power: float) -> Bool[np.ndarray, "rep obs"]
     return np.asarray(finite & (mu > 0) & ((y > 0) if power >= 2 else (y >= 0)))
 
 
+@reading
 def stack_losses(y: Block, prediction: Block, *losses: Loss) -> Float[np.ndarray, "rep obs metric"]:
     """The losses of every metric on a last axis, as `bootstrap.losses` takes them."""
     _check_blocks(y, prediction)
+    if not losses:
+        raise DesignError("No losses were given, so there is nothing to stack. Give at least one.")
     with np.errstate(all="ignore"):  # a loss that is not finite is an answer, and shows itself
         return np.stack([loss(y, prediction) for loss in losses], axis=-1)
 
@@ -158,6 +166,7 @@ def _root_of_first(means: Means) -> Float[np.ndarray, "*rep"]:
     return np.asarray(np.sqrt(means[..., 0]))
 
 
+@reading
 def tweedie_deviance(power: float) -> Metric:
     """Mean Tweedie deviance; see `tweedie_loss`."""
     return mean_metric(f"tweedie_{power:g}", tweedie_loss(power))
@@ -223,8 +232,9 @@ def _slope_gradient(means: Means) -> Means:
 
 
 def _root_gradient(means: Means) -> Means:
-    with np.errstate(divide="ignore"):
-        return np.asarray(0.5 / np.sqrt(means))
+    """0 at 0: where all errors are 0 none of them pulls, however steep the root is."""
+    some = means > 0
+    return np.where(some, 0.5 / np.sqrt(np.where(some, means, 1.0)), 0.0)
 
 
 MSE = mean_metric("mse", squared_error)
@@ -250,6 +260,7 @@ def _moments(metric: Metric, y: Block, prediction: Block) -> Float[np.ndarray, "
         return metric.moments(y, prediction)
 
 
+@reading
 def influence(metric: Metric, y: Block, prediction: Block) -> Float[np.ndarray, "rep obs"]:
     """How far each observation pulls the metric: gradient times its distance from the means.
 
@@ -263,6 +274,7 @@ def influence(metric: Metric, y: Block, prediction: Block) -> Float[np.ndarray, 
         return np.asarray((metric.gradient(means) * (moments - means)).sum(axis=-1))
 
 
+@reading
 def estimate(metric: Metric, y: Block, prediction: Block, *, ddof: int = 0) -> MetricEstimate:
     """Value and influence-function standard error of a metric, for every replicate.
 
@@ -275,12 +287,17 @@ def estimate(metric: Metric, y: Block, prediction: Block, *, ddof: int = 0) -> M
         finite, or for which the metric does not exist, has the answer NaN.
     ddof
         0 (default) for the infinitesimal jackknife, which for a mean is the bootstrap of infinitely
-        many resamples; 1 for the textbook standard error of a mean, s / √n.
+        many resamples; 1 for the textbook standard error of a mean, s / √n. Others are refused.
 
     References
     ----------
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 21.
     """
+    if ddof not in (0, 1):
+        raise DesignError(
+            f"ddof={ddof} is no divisor of a standard error. Use 0, which is that of infinitely "
+            "many resamples, or 1, the textbook's for a mean."
+        )
     pulls = influence(metric, y, prediction)
     with np.errstate(all="ignore"):
         value = metric.value(_moments(metric, y, prediction).mean(axis=1))
@@ -292,6 +309,7 @@ def estimate(metric: Metric, y: Block, prediction: Block, *, ddof: int = 0) -> M
 # Bootstraps ---------------------------------------------------------------------------------------
 
 
+@reading
 def metric_bootstrap(
     metric: Metric,
     y: Block,
@@ -391,6 +409,7 @@ def _summarise(
     return value, variance, np.where(known, quantile, np.nan), (inner == 0).sum(axis=1)
 
 
+@reading
 def function_bootstrap(
     function: MetricFunction,
     y: Block,

@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.errors import DesignError
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float
+from simstudy.stats.reading import reading
 
 REACH = 12.0  # the normal weight beyond is below 1e-31, times any scale a model here may have
 FIRST_STEP, LAST_STEP = 2.0**-3, 2.0**-10
@@ -20,6 +22,7 @@ class StudentMixture(NamedTuple):
     weight: Float[np.ndarray, " node"]
 
 
+@reading
 def folded_normal_mean(
     mean: Float[np.ndarray, "*shape"], variance: Float[np.ndarray, "*shape"]
 ) -> Float[np.ndarray, "*shape"]:
@@ -35,6 +38,7 @@ def folded_normal_mean(
     return np.asarray(density + mean * special.erf(scaled))
 
 
+@reading
 def student_mixture(df: float) -> StudentMixture:
     """Nodes and weights for the expectation of anything that grows no faster than the scale.
 
@@ -47,6 +51,11 @@ def student_mixture(df: float) -> StudentMixture:
     df
         Above 2, so that the variance exists.
     """
+    if not 2 < df < np.inf:
+        raise DesignError(
+            f"df={df:g} leaves a Student t without a variance to be 1, or is that of a normal. "
+            "Give a finite df above 2."
+        )
     step = min(0.25, np.sqrt(2 / df) / 2)
     left = 90 / (df - 1) + 12 * np.sqrt(2 / df)
     right = np.log1p(90 / df) + 12 * np.sqrt(2 / df)
@@ -56,6 +65,7 @@ def student_mixture(df: float) -> StudentMixture:
     return StudentMixture((df - 2) * np.exp(-log_chi2), weight / weight.sum())
 
 
+@reading
 def normal_expectation(
     function: Callable[[Float[np.ndarray, " node"]], Float[np.ndarray, "rep node"]],
 ) -> Float[np.ndarray, " rep"]:

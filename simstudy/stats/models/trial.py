@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstudy.shapes import Float
+from simstudy.stats.arguments import check_count
 from simstudy.stats.bootstrap.losses import StudentizedBootstrap, studentized_bootstrap
 from simstudy.stats.models.metrics import Block, Metric, metric_bootstrap
+from simstudy.stats.reading import reading
 from simstudy.stats.two_stage.design import TwoStageDesign, solve_design
 
 METHODS = ("studentized", "vanilla")
@@ -36,6 +38,7 @@ class Stage(NamedTuple):
     reach: Float[np.ndarray, "rep method metric"]
 
 
+@reading
 def stage_of(boot: StudentizedBootstrap) -> Stage:
     """Both methods' standard errors, from one bootstrap of each replicate, `(rep, metric)`."""
     reach = -boot.quantile * np.copysign(1.0, boot.k)
@@ -44,6 +47,7 @@ def stage_of(boot: StudentizedBootstrap) -> Stage:
     return Stage(boot.mean[:, np.newaxis], std_error, both)
 
 
+@reading
 def stage_of_metric(
     metric: Metric,
     y: Block,
@@ -63,6 +67,7 @@ def stage_of_metric(
     return stage_of(boot._replace(**columns))
 
 
+@reading
 def stage_of_errors(
     error: Float[np.ndarray, "rep obs"],
     rng: np.random.Generator,
@@ -73,6 +78,8 @@ def stage_of_errors(
 ) -> Stage:
     """MSE and MAE of a sample's errors; `n_inner` is infinite for the closed form."""
     losses = np.stack([error**2, np.abs(error)], axis=-1)
+    if n_inner != np.inf:
+        check_count("n_inner", n_inner, least=2, meaning="an inner standard error")
     inner = None if np.isinf(n_inner) else int(n_inner)
     return stage_of(studentized_bootstrap(losses, rng, k=k, n_boot=n_boot, n_inner=inner, ddof=0))
 
@@ -82,6 +89,7 @@ def joined(stages: list[Stage]) -> Stage:
     return Stage(*(np.concatenate(part, axis=-1) for part in zip(*stages, strict=True)))
 
 
+@reading
 def verdict(
     first: Stage, second: Stage, *, k: float, limit: float, sign: Any = 1
 ) -> dict[str, np.ndarray]:
@@ -115,14 +123,20 @@ def _reason(stage: Stage) -> np.ndarray:
     return np.where(~np.isfinite(stage.estimate), 3, np.where(constant, 2, wrong))
 
 
+@reading
 def null_columns(
-    bound: np.ndarray, risk: np.ndarray, *, suffix: str = "", sign: Any = 1
+    bound: Float[np.ndarray, "..."],
+    risk: Float[np.ndarray, "..."],
+    *,
+    suffix: str = "",
+    sign: Any = 1,
 ) -> dict[str, np.ndarray]:
     """Whether the null, that the risk is no better than the bound, is false; and is true."""
     is_false = sign * (bound - risk) > 0
     return {f"null_is_false{suffix}": is_false, f"null_is_true{suffix}": ~is_false}
 
 
+@reading
 @functools.lru_cache(maxsize=256)
 def trial_design(n_test: int, k: float, alpha: float, power: float) -> TwoStageDesign:
     """Prospective sample size and critical value, solved once for all blocks of a scenario."""

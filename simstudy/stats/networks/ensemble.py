@@ -7,9 +7,11 @@ import numpy as np
 
 from simstudy.errors import DesignError
 from simstudy.shapes import Float, Int
+from simstudy.stats.arguments import check_choice
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.stats.networks.compiled_training import CompiledTrainer
 from simstudy.stats.networks.torch_training import TorchTrainer
+from simstudy.stats.reading import reading
 
 
 class Trainer(Protocol):
@@ -27,6 +29,7 @@ TRAINERS: dict[str, Callable[..., Trainer]] = {
 """What may train networks, by name: from initial weights, features, responses and settings."""
 
 
+@reading
 def ensemble_predictions(
     network: Network,
     training: Training,
@@ -60,6 +63,7 @@ def ensemble_predictions(
         In the units of `y`, by number of epochs in `training.epochs`. Features and responses are
         standardised by the mean and standard deviation of the training observations.
     """
+    check_choice("trainer", trainer, tuple(TRAINERS))
     _check_matching(features, y, rows)
     scaled, centre, unit = standardised(features, len(y)), y.mean(), _spread(y)
     weights = network.initial(len(rows), features.shape[1], initial)
@@ -72,6 +76,7 @@ def ensemble_predictions(
     return np.asarray(centre + unit * np.stack(said))
 
 
+@reading
 def standardised(
     features: Float[np.ndarray, "obs feature"], n_train: int
 ) -> Float[np.ndarray, "obs feature"]:
@@ -89,6 +94,8 @@ def _spread(y: Float[np.ndarray, " train"]) -> Any:
 
 
 def _check_matching(features: np.ndarray, y: np.ndarray, rows: np.ndarray) -> None:
+    if not features.shape[1]:
+        raise DesignError("features have no columns to learn from. Give at least one feature.")
     if len(features) < len(y) or rows.min() < 0 or rows.max() >= len(y):
         raise DesignError(
             f"{len(features)} observations, {len(y)} responses and rows from {rows.min()} to "

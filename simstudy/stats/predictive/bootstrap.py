@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike
 from simstudy.errors import DesignError
 from simstudy.shapes import Float
 from simstudy.stats.predictive.distributions import Normal
+from simstudy.stats.reading import reading
 
 Draws = Float[np.ndarray, "... boot obs"]
 
 
+@reading
 def fitted(draws: Draws, *, residual_sd: ArrayLike = 0.0) -> Normal:
     """Normal with the mean and the unbiased variance of the bootstrap predictions.
 
@@ -33,6 +35,7 @@ def fitted(draws: Draws, *, residual_sd: ArrayLike = 0.0) -> Normal:
     return Normal(np.asarray(draws, float).mean(axis=-2), _spread(draws, residual_sd))
 
 
+@reading
 def centered(
     draws: Draws, center: Float[np.ndarray, "... obs"], *, residual_sd: ArrayLike = 0.0
 ) -> Normal:

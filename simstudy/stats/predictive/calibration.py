@@ -10,11 +10,13 @@ from simstudy.shapes import Bool, Float
 from simstudy.stats.arguments import check_proportion
 from simstudy.stats.predictive.distributions import Predictive
 from simstudy.stats.predictive.p_values import log_p_value
+from simstudy.stats.reading import reading
 
 PerPrediction = Float[np.ndarray, "... n"]
 PerReplicate = Float[np.ndarray, "..."]
 
 
+@reading
 def pit(distribution: Predictive, y: ArrayLike) -> Float[np.ndarray, "..."]:
     """F(y) of each prediction: uniform where the distributions are right.
 
@@ -25,6 +27,7 @@ def pit(distribution: Predictive, y: ArrayLike) -> Float[np.ndarray, "..."]:
     return np.asarray(np.exp(distribution.log_cdf(y)))
 
 
+@reading
 def pit_distance(values: PerPrediction) -> PerReplicate:
     """Largest distance of the distribution of PIT values from the uniform (Kolmogorov's D)."""
     ordered, n = np.sort(values, axis=-1), values.shape[-1]
@@ -32,6 +35,7 @@ def pit_distance(values: PerPrediction) -> PerReplicate:
     return np.asarray(np.maximum(above, (ordered - np.arange(n) / n).max(axis=-1)))
 
 
+@reading
 def covers(distribution: Predictive, y: ArrayLike, *, level: ArrayLike) -> Bool[np.ndarray, "..."]:
     """Whether the central interval of a level holds the value: where the p-value is large enough.
 
@@ -41,6 +45,7 @@ def covers(distribution: Predictive, y: ArrayLike, *, level: ArrayLike) -> Bool[
     return np.asarray(log_p_value(distribution, y) >= np.log1p(-np.asarray(level, float)))
 
 
+@reading
 def coverage(distribution: Predictive, y: ArrayLike, *, level: float) -> PerReplicate:
     """Share of predictions whose central interval of that level holds the value; NaN with NaN."""
     held = covers(distribution, y, level=level)
@@ -48,6 +53,7 @@ def coverage(distribution: Predictive, y: ArrayLike, *, level: float) -> PerRepl
     return np.where(unknown, np.nan, held.mean(axis=-1))
 
 
+@reading
 def mean_crps(distribution: Predictive, y: ArrayLike) -> PerReplicate:
     """Mean continuous ranked probability score, in the units of y; less is better."""
     return np.asarray(distribution.crps(y).mean(axis=-1))

@@ -6,11 +6,13 @@ from numpy.typing import ArrayLike
 from simstudy.shapes import Float
 from simstudy.stats.arguments import check_choice
 from simstudy.stats.predictive.distributions import Predictive
+from simstudy.stats.reading import reading
 
 TAILS = ("both", "lower", "upper")
 Values = Float[np.ndarray, "..."]
 
 
+@reading
 def log_p_value(distribution: Predictive, y: ArrayLike, *, tail: str = "both") -> Values:
     """Natural log of the probability of a value as far out as the one that came.
 
@@ -42,6 +44,7 @@ def log_p_value(distribution: Predictive, y: ArrayLike, *, tail: str = "both") -
     return np.asarray(np.minimum(np.log(2) + smaller, 0.0))
 
 
+@reading
 def p_value(distribution: Predictive, y: ArrayLike, *, tail: str = "both") -> Values:
     """The same as a probability; 0 below some 1e-308."""
     return np.asarray(np.exp(log_p_value(distribution, y, tail=tail)))

@@ -4,6 +4,7 @@ import numpy as np
 
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
+from simstudy.stats.reading import reading
 
 Values = Float[np.ndarray, "..."]
 SMALLEST = 1e-280  # below, the probability loses digits and then is 0
@@ -12,6 +13,7 @@ MANY = 1e9  # degrees of freedom, where the continued fraction has as few digits
 TINY = 1e-300  # stands for 0 in a denominator (Lentz)
 
 
+@reading
 def log_student_below(t: Values, df: Values) -> Values:
     """Natural log of the probability that a standard t is at most `t`.
 

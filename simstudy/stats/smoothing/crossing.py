@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.stats.accuracy.checks import check_positive
+from simstudy.stats.reading import reading
 from simstudy.stats.smoothing.spline import Curve
 
 
@@ -31,8 +33,10 @@ class Crossing(NamedTuple):
 DISTANCES = np.geomspace(1e-7, 1, 60)  # from a crossing, to look for the ends of its interval
 
 
+@reading
 def cross(curve: Curve, goal: float, z: float) -> Crossing:
     """The crossing, and the places around it that are within z standard errors of the goal."""
+    check_positive("z", z, "an interval of so many standard errors")
     place = _crossing(curve, goal)
     lower, upper = (_edge(curve, goal, z, place, side) for side in (-1, 1))
     ends = np.clip([2 * lower - place, 2 * upper - place], 0, 1)  # twice as far: a steadier slope

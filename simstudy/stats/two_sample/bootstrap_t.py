@@ -7,6 +7,7 @@ import numpy as np
 from simstudy.shapes import Float
 from simstudy.stats.arguments import check_choice
 from simstudy.stats.bootstrap.losses import resampled_means
+from simstudy.stats.reading import reading
 from simstudy.stats.two_sample.samples import (
     Comparison,
     First,
@@ -32,6 +33,7 @@ class _Resampled(NamedTuple):
     variance: Draws
 
 
+@reading
 def bootstrap_t(
     x: First,
     y: Second,

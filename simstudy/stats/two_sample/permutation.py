@@ -3,7 +3,9 @@
 import numpy as np
 
 from simstudy.shapes import Int, UInt64
+from simstudy.stats.arguments import check_count, check_word
 from simstudy.stats.bootstrap.losses import replicate_seeds
+from simstudy.stats.reading import reading
 from simstudy.stats.two_sample.samples import (
     Comparison,
     First,
@@ -17,6 +19,7 @@ from simstudy.stats.two_sample.samples import (
 )
 
 
+@reading
 def permutation(
     x: First,
     y: Second,
@@ -91,6 +94,7 @@ def _tested(
     return answer
 
 
+@reading
 def partitions(seed: int, n1: int, n2: int, n_perm: int) -> Int[np.ndarray, "perm n_least"]:
     """Places of the smaller group in each partition that one stream draws: slow, for looking.
 
@@ -98,6 +102,10 @@ def partitions(seed: int, n1: int, n2: int, n_perm: int) -> Int[np.ndarray, "per
     """
     from simstudy.stats.two_sample._permutation_kernels import shuffle_on
 
+    check_word("seed", seed)
+    check_count("n1", n1, least=1, meaning="a partition")
+    check_count("n2", n2, least=1, meaning="a partition")
+    check_count("n_perm", n_perm, least=0, meaning="a number of partitions")
     order, state = np.arange(n1 + n2), np.uint64(seed)
     drawn = np.empty((n_perm, min(n1, n2)), np.int64)
     for row in drawn:

@@ -14,6 +14,8 @@ import numpy as np
 
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
+from simstudy.stats.arguments import check_count, check_proportion
+from simstudy.stats.reading import reading
 from simstudy.stats.two_sample.samples import (
     Comparison,
     First,
@@ -35,6 +37,7 @@ class RankSum(NamedTuple):
     variance: PerRep
 
 
+@reading
 def rank_sum(x: First, y: Second, *, alpha: float = 0.05) -> Comparison:
     """Wilcoxon's rank-sum test, and the estimate and interval that go with it.
 
@@ -71,6 +74,7 @@ def rank_sum(x: First, y: Second, *, alpha: float = 0.05) -> Comparison:
 
 
 # ---------------------------------------------------------------- the statistic
+@reading
 def rank_sum_statistic(x: First, y: Second) -> RankSum:
     """U from midranks, and its variance given the ties (0 where all observations are equal).
 
@@ -101,6 +105,7 @@ def _runs(ordered: Sample) -> tuple[np.ndarray, np.ndarray]:
 
 
 # ---------------------------------------------------------------- its null distribution
+@reading
 @functools.lru_cache(maxsize=64)
 def rank_sum_law(n1: int, n2: int) -> Float[np.ndarray, " u"]:
     """Probabilities of U = 0, ..., n1·n2 for identical continuous distributions.
@@ -112,6 +117,7 @@ def rank_sum_law(n1: int, n2: int) -> Float[np.ndarray, " u"]:
     ----------
     Mann & Whitney (1947), Ann. Math. Statist. 18, 50-60, equation 1.
     """
+    _check_sizes(n1, n2, least=0)
     rows = [np.ones(1)] * (n2 + 1)
     for i in range(1, n1 + 1):
         above, rows = rows, [np.ones(1)]
@@ -124,13 +130,16 @@ def rank_sum_law(n1: int, n2: int) -> Float[np.ndarray, " u"]:
     return rows[n2]
 
 
+@reading
 def is_exact(n1: int, n2: int) -> bool:
     """Whether samples of these sizes, without ties, are held against the exact distribution."""
     return max(n1, n2) < EXACT_BELOW
 
 
+@reading
 def p_values_of_u(n1: int, n2: int) -> Float[np.ndarray, " u"]:
     """Two-sided p-value of each U = 0, ..., n1·n2 where there are no ties."""
+    _check_sizes(n1, n2, least=1)
     u = np.arange(n1 * n2 + 1)
     if is_exact(n1, n2):
         upto = np.cumsum(rank_sum_law(n1, n2))
@@ -139,14 +148,23 @@ def p_values_of_u(n1: int, n2: int) -> Float[np.ndarray, " u"]:
     return _normal_p_values(RankSum(u.astype(float), untied), n1, n2)
 
 
+@reading
 def least_kept(n1: int, n2: int, alpha: float) -> int:
     """The smallest U that is not rejected (p >= alpha), which is where the interval begins."""
+    check_proportion("alpha", alpha, "a test of that level")
     return int(np.argmax(p_values_of_u(n1, n2) >= alpha))
 
 
+@reading
 def rank_sum_size(n1: int, n2: int, alpha: float) -> float:
     """Probability of p < alpha for identical continuous distributions, exact."""
+    check_proportion("alpha", alpha, "a test of that level")
     return float(rank_sum_law(n1, n2)[p_values_of_u(n1, n2) < alpha].sum())
+
+
+def _check_sizes(n1: int, n2: int, *, least: int) -> None:
+    check_count("n1", n1, least=least, meaning="a sum of ranks")
+    check_count("n2", n2, least=least, meaning="a sum of ranks")
 
 
 def _p_values(found: RankSum, n1: int, n2: int) -> PerRep:

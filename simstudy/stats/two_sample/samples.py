@@ -6,7 +6,8 @@ import numpy as np
 
 from simstudy.errors import DesignError
 from simstudy.shapes import Bool, Float
-from simstudy.stats.arguments import check_proportion
+from simstudy.stats.arguments import check_count, check_proportion
+from simstudy.stats.reading import reading
 
 Sample = Float[np.ndarray, "rep obs"]
 First = Float[np.ndarray, "rep first"]
@@ -69,6 +70,7 @@ def checked(
     return first, second
 
 
+@reading
 def moments(x: First, y: Second) -> Moments:
     """Of two samples that are `checked`."""
     with np.errstate(invalid="ignore"):  # infinite observations have no variance
@@ -76,6 +78,7 @@ def moments(x: First, y: Second) -> Moments:
         return Moments(difference, _variance_of_mean(x), _variance_of_mean(y))
 
 
+@reading
 def centred(x: Sample) -> Sample:
     """About the mean of each row."""
     with np.errstate(invalid="ignore"):
@@ -88,11 +91,13 @@ def _variance_of_mean(x: Sample) -> PerRep:
     return np.where(x.max(axis=1) == x.min(axis=1), 0.0, variance)
 
 
+@reading
 def no_answer(x: First, y: Second) -> Bool[np.ndarray, " rep"]:
     """Where an observation is not finite."""
     return np.asarray(~(np.isfinite(x).all(axis=1) & np.isfinite(y).all(axis=1)))
 
 
+@reading
 def fewest_as_extreme(n_drawn: int, alpha: float) -> int:
     """How many of the drawn statistics must be as extreme for (1 + #) / (1 + drawn) >= alpha.
 
@@ -103,6 +108,8 @@ def fewest_as_extreme(n_drawn: int, alpha: float) -> int:
     ----------
     Phipson & Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1), 39.
     """
+    check_count("n_drawn", n_drawn, least=1, meaning="a p-value of drawn statistics")
+    check_proportion("alpha", alpha, "a test of that level")
     return int(np.searchsorted(np.arange(1, n_drawn + 2) / (n_drawn + 1), alpha))
 
 

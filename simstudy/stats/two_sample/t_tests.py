@@ -3,9 +3,11 @@
 import numpy as np
 
 from simstudy.lazy.scipy import special
+from simstudy.stats.reading import reading
 from simstudy.stats.two_sample.samples import Comparison, First, PerRep, Second, checked, moments
 
 
+@reading
 def welch(x: First, y: Second, *, alpha: float = 0.05) -> Comparison:
     """Welch's t test of equal means, and its interval for their difference.
 
@@ -32,6 +34,7 @@ def welch(x: First, y: Second, *, alpha: float = 0.05) -> Comparison:
     return _by_t(found.difference, found.std_error, df, alpha)
 
 
+@reading
 def satterthwaite(first: PerRep, second: PerRep, df1: int, df2: int) -> PerRep:
     """Degrees of freedom of a sum of two variances, those of two means; NaN where both are 0."""
     with np.errstate(invalid="ignore"):
@@ -39,6 +42,7 @@ def satterthwaite(first: PerRep, second: PerRep, df1: int, df2: int) -> PerRep:
         return np.asarray(1 / (share**2 / df1 + (1 - share) ** 2 / df2))
 
 
+@reading
 def student(x: First, y: Second, *, alpha: float = 0.05) -> Comparison:
     """Student's t test with a pooled variance, and its interval: right where variances are equal.
 

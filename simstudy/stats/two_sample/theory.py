@@ -11,6 +11,9 @@ import numpy as np
 
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
+from simstudy.stats.accuracy.checks import check_positive
+from simstudy.stats.arguments import check_count, check_proportion
+from simstudy.stats.reading import reading
 from simstudy.stats.two_sample.samples import fewest_as_extreme
 
 N_NODES = 200  # of a smooth integrand: twice as many change the answers by roundings alone
@@ -24,6 +27,7 @@ class _Shares(NamedTuple):
 
 
 # ---------------------------------------------------------------- normal data, any size
+@reading
 def welch_rejection(
     n1: int, n2: int, variance_ratio: float, *, effect: float = 0.0, alpha: float = 0.05
 ) -> float:
@@ -38,16 +42,19 @@ def welch_rejection(
     Fenstad (1983), Biometrika 70, 300-302, compares such levels; the condition is that of Wang
     (1971), J. Am. Stat. Assoc. 66, 605-608.
     """
+    _check_design(n1, n2, variance_ratio, alpha)
     shares = _shares(n1, n2, N_NODES)
     first, second = _mean_variances(n1, n2, variance_ratio, shares.share)
     df = (first + second) ** 2 / (first**2 / (n1 - 1) + second**2 / (n2 - 1))
     return _rejection(n1, n2, shares, first + second, df, effect, alpha)
 
 
+@reading
 def student_rejection(
     n1: int, n2: int, variance_ratio: float, *, effect: float = 0.0, alpha: float = 0.05
 ) -> float:
     """As `welch_rejection`, of Student's test with the pooled variance."""
+    _check_design(n1, n2, variance_ratio, alpha)
     shares, df = _shares(n1, n2, N_NODES), n1 + n2 - 2
     first, second = _mean_variances(n1, n2, variance_ratio, shares.share)
     squares = first * n1 * (n1 - 1) + second * n2 * (n2 - 1)
@@ -76,6 +83,13 @@ def _shares(n1: int, n2: int, n_nodes: int) -> _Shares:
     matrix = np.diag(center) + np.diag(np.sqrt(beside), 1) + np.diag(np.sqrt(beside), -1)
     nodes, vectors = np.linalg.eigh(matrix)
     return _Shares((1 + nodes) / 2, vectors[0] ** 2)
+
+
+def _check_design(n1: int, n2: int, variance_ratio: float, alpha: float) -> None:
+    check_count("n1", n1, least=2, meaning="a variance of the first sample")
+    check_count("n2", n2, least=2, meaning="a variance of the second sample")
+    check_positive("variance_ratio", variance_ratio, "a spread of the first sample")
+    check_proportion("alpha", alpha, "a test of that level")
 
 
 def _mean_variances(
@@ -107,6 +121,7 @@ def _rejection(
 
 
 # ---------------------------------------------------------------- equal distributions
+@reading
 def permutation_size(n_perm: int, alpha: float) -> float:
     """Probability that a permutation test of so many partitions rejects, p < alpha.
 
@@ -117,6 +132,7 @@ def permutation_size(n_perm: int, alpha: float) -> float:
 
 
 # ---------------------------------------------------------------- large samples
+@reading
 def pooled_size(n1: int, n2: int, variance_ratio: float, *, alpha: float = 0.05) -> float:
     """Size in large samples of the plain permutation test, and of Student's pooled t.
 
@@ -128,10 +144,12 @@ def pooled_size(n1: int, n2: int, variance_ratio: float, *, alpha: float = 0.05)
     Romano (1990), J. Am. Stat. Assoc. 85, 686-692; Scheffé (1959), The Analysis of Variance,
     chapter 10.
     """
+    _check_design(n1, n2, variance_ratio, alpha)
     true, taken = variance_ratio / n1 + 1 / n2, variance_ratio / n2 + 1 / n1
     return _size(taken / true, alpha)
 
 
+@reading
 def rank_sum_size_for_normals(
     n1: int, n2: int, variance_ratio: float, *, alpha: float = 0.05
 ) -> float:
@@ -146,6 +164,7 @@ def rank_sum_size_for_normals(
     Pratt (1964), J. Am. Stat. Assoc. 59, 665-680; the variance of U: Lehmann (1975),
     Nonparametrics, chapter 2.
     """
+    _check_design(n1, n2, variance_ratio, alpha)
     first = _both_larger(1 / (1 + variance_ratio))  # two of the first above one of the second
     second = _both_larger(variance_ratio / (1 + variance_ratio))
     variance = n1 * n2 * (0.25 + (n1 - 1) * (first - 0.25) + (n2 - 1) * (second - 0.25))

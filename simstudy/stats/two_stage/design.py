@@ -23,6 +23,7 @@ from simstudy.lazy.scipy import special
 from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.arguments import check_count, check_proportion
 from simstudy.stats.integer_search import least_count
+from simstudy.stats.reading import reading
 from simstudy.stats.two_stage.law import TwoStageStatistic, checked_parameters
 
 Count = Int[np.ndarray, "..."]
@@ -82,6 +83,7 @@ class TwoStageDesign:
         return self.n2 / self.n1
 
 
+@reading
 def critical_value(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> Any:
     """The alpha-quantile of the statistic given that the null is true; all broadcast.
 
@@ -91,12 +93,14 @@ def critical_value(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike)
     return TwoStageStatistic(k, n1, n2, null=True).ppf(alpha)
 
 
+@reading
 def power(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> Any:
     """Probability of rejecting given that the null is false; all broadcast."""
     limit = critical_value(alpha, k, n1, n2)
     return TwoStageStatistic(k, n1, n2, null=False).cdf(limit)
 
 
+@reading
 def boundary_rejection(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> Any:
     """Probability of rejecting when the bound equals the mean, so that the null is just true.
 
@@ -106,6 +110,7 @@ def boundary_rejection(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayL
     return special.ndtr(critical_value(alpha, k, n1, n2))
 
 
+@reading
 def boundary_power(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> Any:
     """Power of the test that has level alpha even where the bound equals the mean.
 
@@ -116,6 +121,7 @@ def boundary_power(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike)
     return TwoStageStatistic(k, n1, n2, null=False).cdf(limit)
 
 
+@reading
 def boundary_n2(power: ArrayLike, alpha: ArrayLike, k: ArrayLike, n1: ArrayLike) -> Any:
     """Least whole n2 with which the test of level alpha at the boundary has that power.
 
@@ -129,6 +135,7 @@ def boundary_n2(power: ArrayLike, alpha: ArrayLike, k: ArrayLike, n1: ArrayLike)
     return _least_n2(lambda n2: boundary_power(alphas, ks, n1s, n2) >= goals, goals)[()]
 
 
+@reading
 def outcome_table(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> OutcomeTable:
     """Probabilities of rejecting or keeping a true or a false null; all broadcast.
 
@@ -146,6 +153,7 @@ def outcome_table(alpha: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike) 
     )
 
 
+@reading
 def solve_design(
     *,
     n1: int,

@@ -25,9 +25,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simstudy.errors import DesignError
+from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
+from simstudy.stats.accuracy.checks import check_probability
+from simstudy.stats.reading import MOST, reading
 
 LOG_ROOT_TWO_PI = 0.5 * np.log(2 * np.pi)
 LARGEST_K = 1e3
@@ -83,26 +85,32 @@ class TwoStageStatistic:
         """Of the parameters, broadcast together."""
         return np.broadcast_shapes(np.shape(self.k), np.shape(self.n1), np.shape(self.n2))
 
+    @reading
     def cdf(self, x: ArrayLike) -> Any:
         """P(X <= x)."""
         return self._tail(x, upper=False, log=False)
 
+    @reading
     def sf(self, x: ArrayLike) -> Any:
         """P(X > x), accurate where cdf rounds to 1."""
         return self._tail(x, upper=True, log=False)
 
+    @reading
     def logcdf(self, x: ArrayLike) -> Any:
         """Log P(X <= x), accurate where cdf underflows and where it rounds to 1."""
         return self._tail(x, upper=False, log=True)
 
+    @reading
     def logsf(self, x: ArrayLike) -> Any:
         """Log P(X > x), accurate where sf underflows and where it rounds to 1."""
         return self._tail(x, upper=True, log=True)
 
+    @reading
     def pdf(self, x: ArrayLike) -> Any:
         """Density, per unit of the statistic."""
         return np.exp(self.logpdf(x))
 
+    @reading
     def logpdf(self, x: ArrayLike) -> Any:
         """Log density: the formula at the head of this module."""
         x = np.asarray(x, dtype=float)
@@ -114,18 +122,22 @@ class TwoStageStatistic:
         state = special.log_ndtr(self._sign * (self.k - self.r * x) / spread)
         return normal + state - special.log_ndtr(self._sign * self.k)
 
+    @reading
     def ppf(self, p: ArrayLike) -> Any:
         """The x with cdf(x) = p; infinite at 0 and 1, refused outside [0, 1]."""
         return self._quantile(_log_probability(p), upper=False)
 
+    @reading
     def isf(self, p: ArrayLike) -> Any:
         """The x with sf(x) = p; infinite at 0 and 1, refused outside [0, 1]."""
         return self._quantile(_log_probability(p), upper=True)
 
+    @reading
     def ilogcdf(self, log_p: ArrayLike) -> Any:
         """The x with logcdf(x) = log_p, also where exp(log_p) underflows; refused above 0."""
         return self._quantile(_checked_log(log_p), upper=False)
 
+    @reading
     def ilogsf(self, log_p: ArrayLike) -> Any:
         """The x with logsf(x) = log_p, also where exp(log_p) underflows; refused above 0."""
         return self._quantile(_checked_log(log_p), upper=True)
@@ -134,8 +146,10 @@ class TwoStageStatistic:
         """The x that X exceeds with probability one half."""
         return self.ppf(0.5)
 
+    @reading
     def interval(self, confidence: ArrayLike) -> tuple[Any, Any]:
         """Endpoints with equal tails around the median that hold X with that probability."""
+        check_probability("confidence", confidence)
         outside = 0.5 * (1 - np.asarray(confidence, dtype=float))
         return self.ppf(outside), self.isf(outside)
 
@@ -155,6 +169,7 @@ class TwoStageStatistic:
         """Square root of the variance, in units of the statistic."""
         return np.sqrt(self.var())
 
+    @reading
     def rvs(self, size: int | tuple[int, ...] | None = None, *, rng: np.random.Generator) -> Any:
         """Exact draws: first z2, then Y by inversion of its upper tail; nothing is rejected.
 
@@ -194,7 +209,13 @@ class TwoStageStatistic:
     def _checked_size(self, size: int | tuple[int, ...] | None) -> tuple[int, ...]:
         if size is None:
             return self.shape
-        shape = (size,) if isinstance(size, int | np.integer) else tuple(size)
+        shape = size if isinstance(size, tuple | list) else (size,)
+        if not all(map(_is_length, shape)):
+            raise DesignError(
+                f"size={in_one_line(repr(size))} is no shape, so how many draws are wanted cannot "
+                "be told. Give a whole number from 0 on, or a tuple of them."
+            )
+        shape = tuple(shape)
         if _broadcast(self.shape, shape) != shape:
             raise DesignError(
                 f"size={size} does not hold the parameters, whose shape is {self.shape}, so some "
@@ -203,8 +224,9 @@ class TwoStageStatistic:
         return shape
 
 
+@reading
 def conditional_p_value(
-    s2: ArrayLike, null_is_false: ArrayLike, k: ArrayLike, n1: ArrayLike, n2: ArrayLike
+    s2: ArrayLike, null_is_false: Any, k: ArrayLike, n1: ArrayLike, n2: ArrayLike
 ) -> Any:
     """Distribution function of each statistic under the state of its own null.
 
@@ -281,6 +303,7 @@ def _moments_far_below(z: Any) -> tuple[Any, Any]:
     return 1 / second, (2 / third - 1 / second) / second
 
 
+@reading
 def checked_parameters(k: ArrayLike, n1: ArrayLike, n2: ArrayLike) -> tuple[Any, Any, Any]:
     """The three as floats; refused where not finite, where a size is not positive, by shape."""
     checked = (_finite("k", k), _positive("n1", n1), _positive("n2", n2))
@@ -337,6 +360,11 @@ def _positive(name: str, value: ArrayLike) -> Any:
             f"stage's mean would not exist. Give {name} > 0."
         )
     return values[()]
+
+
+def _is_length(size: object) -> bool:
+    whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
+    return whole and 0 <= size < MOST  # type: ignore[operator]
 
 
 def _checked_null(null: object) -> bool | None:

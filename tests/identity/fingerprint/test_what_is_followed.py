@@ -332,3 +332,72 @@ def test_an_abstract_method_is_the_same_whoever_checks_its_types(trace):
     assert entries(checked) == plain
     other = ABSTRACT.replace("CHECKED", "unchanged").replace("return 1.0", "return 2.0")
     assert differing(entries(other), plain) == {"model.Base"}
+
+
+WRAPPED = """
+import functools
+from dataclasses import dataclass
+
+
+def unchanged(function):
+    return function
+
+
+def doubled(function):
+    @functools.wraps(function)
+    @CHECKED
+    def outer(x: float) -> float:
+        return 2.0 * function(x)
+
+    return outer
+
+
+@doubled
+@CHECKED
+def shifted(x: float) -> float:
+    return x + 1.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    k: float
+
+    def simulate(self, streams, n_rep):
+        return {"x": shifted(self.k)}
+"""
+CHECKING = {
+    "nobody": ("unchanged", ""),
+    "beartype": ("beartype", "from beartype import beartype"),
+    "jaxtyping": ("checked", "from beartype import beartype\nfrom functools import partial\n"
+                  "from jaxtyping import jaxtyped\n"
+                  "checked = partial(jaxtyped, typechecker=beartype)\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("checker", ["beartype", "jaxtyping"])
+def test_a_wrapper_counts_whoever_checks_its_types(checker, trace):
+    """`wraps` says of the checker what the wrapper wraps, and not what the checker checks."""
+
+    def entries(by, text=WRAPPED):
+        name, imports = CHECKING[by]
+        found = trace((MODEL, imports + text.replace("CHECKED", name)), use="Trial(k=1.0)")
+        return {
+            name: value for name, value in found.items() if "shifted" in name or "doubled" in name
+        }
+
+    plain = entries("nobody")
+    assert set(plain) == {"model.doubled.<locals>.outer", "model.shifted"}
+    assert entries(checker) == plain
+    for old, new in [("2.0 *", "3.0 *"), ("x + 1.0", "x + 1.5")]:
+        other = entries(checker, WRAPPED.replace(old, new))
+        assert other == entries("nobody", WRAPPED.replace(old, new)) != plain
+
+
+def test_what_lies_beside_code_that_looks_up_modules_counts_where_it_can_be_read(trace, tmp_path):
+    looks_up = ("x = streams", '__import__("traced_helpers")\n        x = streams')
+    before = trace(looks_up)
+    (tmp_path / ".#traced_model.py").symlink_to("somebody@somewhere.1234")
+    (tmp_path / "folder.py").mkdir()
+    assert differing(before, trace(looks_up)) == set()
+    (tmp_path / "beside.py").write_text("x = 1\n")
+    assert differing(before, trace(looks_up)) != set()

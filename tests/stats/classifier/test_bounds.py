@@ -469,3 +469,37 @@ def test_infinite_roots_give_infinite_bounds_and_never_nan():
 def test_refusals_say_what_why_and_what_instead(call, message):
     with pytest.raises(DesignError, match=message):
         call(block())
+
+
+# ---------------------------------------------------------------- what is missing
+def test_a_missing_root_estimate_or_error_leaves_no_bound_in_its_row_alone():
+    roots, ones = np.tile(np.arange(5.0), (4, 1)), np.ones(4)
+    plain = boot.studentized_bound(roots, ones, ones, confidence=0.8)
+    for place in range(3):
+        given = [roots.copy(), ones.copy(), ones.copy()]
+        given[place][2, ...] = np.nan
+        bound = boot.studentized_bound(*given, confidence=0.8)
+        np.testing.assert_array_equal(bound, np.where(np.arange(4) == 2, np.nan, plain))
+
+
+def test_a_missing_resample_leaves_no_bound_in_its_row():
+    draws = np.tile(np.arange(9.0), (2, 1))
+    draws[1, 3] = np.nan
+    found = boot.bounds_from_resamples(in_order(draws), np.ones(2), np.zeros(2), confidence=0.8)
+    assert all(np.isnan(bound).tolist() == [False, True] for bound in found.values())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"side": "uper"}, "side='uper' is unknown.*lower, upper"),
+        ({"confidence": 80}, "confidence=80 is not a proportion"),
+        ({"ties": "some"}, "ties='some' is unknown"),
+    ],
+)
+def test_bounds_of_drawn_resamples_refuse_what_is_no_option(options, message):
+    resamples = in_order(np.tile(np.arange(9.0), (2, 1)))
+    with pytest.raises(DesignError, match=message):
+        boot.bounds_from_resamples(
+            resamples, np.ones(2), np.zeros(2), **{"confidence": 0.8, **options}
+        )

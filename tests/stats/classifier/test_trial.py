@@ -156,10 +156,51 @@ def test_sawtooth_of_the_published_example():
     assert (power[forever - first :] >= 0.8).all()
 
 
-def test_chunks_do_not_matter(monkeypatch):
-    whole = bt.sample_sizes(0.95, 0.05, 0.8, 0.05)
-    monkeypatch.setattr(bt, "CHUNK", 37)
-    assert bt.sample_sizes(0.95, 0.05, 0.8, 0.05) == whole
+@pytest.mark.parametrize("rule", bt.RULES)
+@pytest.mark.parametrize(("k", "margin"), [(0.6, 0.05), (0.9, 0.1), (0.97, 0.3)])
+def test_ranges_say_what_every_sample_size_says(rule, k, margin):
+    n = np.arange(1, bt.proven_sample_size(k, margin, 0.8, 0.05) + 1)
+    reaches = bt.trial_power(n, k, k - margin, 0.05, rule=rule).power >= 0.8
+    every = bt.SampleSizes(int(n[reaches].min()), int(n[~reaches].max()) + 1)
+    assert bt.sample_sizes(k, margin, 0.8, 0.05, rule=rule) == every
+
+
+def test_a_small_margin_takes_few_ranges(monkeypatch):
+    asked, critical_count = [], bt.critical_count
+    monkeypatch.setattr(
+        bt, "critical_count", lambda n, *a, **k: asked.append(n.size) or critical_count(n, *a, **k)
+    )
+    bt.sample_sizes(0.9, 0.005, 0.8, 0.05)
+    assert sum(asked) < bt.proven_sample_size(0.9, 0.005, 0.8, 0.05) / 2
+
+
+# ---------------------------------------------------------------- ties
+def test_a_p_value_that_is_alpha_rejects_whatever_its_rounding():
+    cases = [(n, hundredths) for n in range(1, 7) for hundredths in range(1, 100)]
+    missed = [
+        (n, hundredths)
+        for n, hundredths in cases
+        if bt.critical_count(n, hundredths / 100, float(Fraction(hundredths, 100) ** n)) > n
+    ]
+    assert missed == []
+
+
+def test_a_power_that_is_the_one_asked_for_is_reached_whatever_its_rounding():
+    for hundredths in range(1, 100):
+        for n in range(1, 7):
+            power = float(Fraction(hundredths, 100) ** n)
+            assert bt.reached_count(n, hundredths / 100, power) == n
+
+
+def test_a_p_value_just_above_alpha_does_not_reject():
+    assert bt.critical_count(3, 0.03, 2.7e-5 * (1 - 1e-9)) == 4
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.float32])
+def test_narrow_counts_do_not_wrap(kind):
+    assert bt.critical_count(kind(255), 0.6, 0.05) == bt.critical_count(255, 0.6, 0.05) > 0
+    with pytest.raises(DesignError, match="successes=254 of n_obs=250"):
+        bt.p_value(np.uint8(254), np.uint8(250), 0.9)
 
 
 @pytest.mark.parametrize("rule", bt.RULES)
@@ -235,7 +276,10 @@ def test_power_with_order_statistic_is_the_mean_over_its_beta(rank, n_test):
         (lambda: bt.trial_power(10.5, 0.9, 0.8, 0.05), "n_obs=10.5 is not a whole number"),
         (lambda: bt.trial_power(10, 0.9, 0.8, 5), "alpha=5 is not a proportion"),
         (lambda: bt.trial_power(10, 0.9, 0.8, 0.05, rule="t"), "rule='t' is unknown.*score, exact"),
-        (lambda: bt.p_value(11, 10, 0.9), "failures=-1 is not a whole number"),
+        (lambda: bt.p_value(11, 10, 0.9), "successes=11 of n_obs=10 cases is no result"),
+        (lambda: bt.mid_p_lower(11, 10, 0.05), "successes=11 of n_obs=10"),
+        (lambda: bt.wilson_lower(5, 10, 80), "alpha=80 is not a proportion"),
+        (lambda: bt.sample_sizes(0.9, 1e-6, 0.8, 0.05), r"margin=1e-06 may take .*rule='normal'"),
         (lambda: bt.solve_trial(0.9, n_obs=10, margin=0.1), "2 of n_obs, margin, power and alpha"),
         (
             lambda: bt.solve_trial(0.9, n_obs=10, margin=0.1, power=0.8, alpha=0.05),

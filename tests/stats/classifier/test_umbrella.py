@@ -228,3 +228,11 @@ def test_interpolation_weight_ends():
 def test_refusals_say_what_why_and_what_instead(call, message):
     with pytest.raises(DesignError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "confidence"), [(1 - 1e-16, 0.9), (0.5, float(np.nextafter(1, 0)))]
+)
+def test_more_positives_than_can_be_counted_are_refused(sensitivity, confidence):
+    with pytest.raises(DesignError, match=r"takes more than 9e\+15 positives"):
+        um.least_feasible_n(sensitivity, confidence)

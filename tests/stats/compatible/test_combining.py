@@ -136,7 +136,7 @@ class TestAll:
             COMBINERS[name](np.array([0.5, 0.1]))
 
     def test_nothing_is_refused(self, name):
-        with pytest.raises(DesignError, match="there is nothing to combine"):
+        with pytest.raises(DesignError, match="log_p has nothing along 'n'"):
             COMBINERS[name](np.empty((2, 0)))
 
 

@@ -55,12 +55,16 @@ OLD, NEW = 21.0, 31.0  # FACTOR · 10 + 1
 @pytest.fixture
 def tree(tmp_path):
     """A copy of the package with two kernels of our own, the second calling the first."""
+    return copied_package(tmp_path)
+
+
+def copied_package(folder: Path) -> Path:
     shutil.copytree(
-        ROOT / "simstudy", tmp_path / "simstudy", ignore=shutil.ignore_patterns("__pycache__")
+        ROOT / "simstudy", folder / "simstudy", ignore=shutil.ignore_patterns("__pycache__")
     )
-    (stats(tmp_path) / "_probe_helper.py").write_text(HELPER)
-    (stats(tmp_path) / "_probe_kernels.py").write_text(CALLER)
-    return tmp_path
+    (stats(folder) / "_probe_helper.py").write_text(HELPER)
+    (stats(folder) / "_probe_kernels.py").write_text(CALLER)
+    return folder
 
 
 def stats(tree: Path) -> Path:
@@ -392,15 +396,23 @@ def rekeyed(first: str, digest: str = "new") -> str:
     return USE + f"{first}\nrekey(EVERY, {digest!r})\nprint(json.dumps(values()))"
 
 
-@pytest.fixture(params=["eager", "lazy"])
-def users(request, tree):
-    """Compiled functions of a user whose helper was edited after they were kept on disk."""
+@pytest.fixture(params=["eager", "lazy"], scope="module")
+def kept(request, tmp_path_factory):
+    """Compiled functions of a user, kept on disk."""
     signatures = EAGER if request.param == "eager" else LAZY
-    (tree / "helper.py").write_text(USERS_HELPER.format(**signatures))
-    (tree / "user.py").write_text(USERS_CALLERS.format(**signatures))
-    assert run(tree, SHOW) == expected(2.0)
-    edit(tree / "helper.py", "FACTOR = 2.0", "FACTOR = 3.0")
-    return tree
+    folder = copied_package(tmp_path_factory.mktemp("kept"))
+    (folder / "helper.py").write_text(USERS_HELPER.format(**signatures))
+    (folder / "user.py").write_text(USERS_CALLERS.format(**signatures))
+    assert run(folder, SHOW) == expected(2.0)
+    return folder
+
+
+@pytest.fixture
+def users(kept, tmp_path):
+    """The same, in a folder of the test's own, with a helper that was edited afterwards."""
+    shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
+    edit(tmp_path / "helper.py", "FACTOR = 2.0", "FACTOR = 3.0")
+    return tmp_path
 
 
 def test_a_users_functions_are_stale_without_it(users):

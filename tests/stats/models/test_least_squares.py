@@ -99,6 +99,23 @@ def test_nearly_repeated_features_are_still_fitted():
     assert fit_least_squares(features, y).full_rank.all()
 
 
+@pytest.mark.parametrize(("centre", "n_obs"), [(1000, 5000), (0, 1_000_000)])
+def test_many_single_precision_numbers_are_not_taken_for_a_constant(centre, n_obs):
+    x = (centre + 5 * rng_at(0).standard_normal((1, n_obs, 1))).astype(np.float32)
+    fit = fit_least_squares(x, 2 * x[..., 0].astype(float))
+    assert fit.full_rank.all()
+    assert fit.coefficients[0, 0] == pytest.approx(2, rel=1e4 * EPS)
+
+
+@pytest.mark.parametrize("n_obs", [30, 5000])
+def test_single_precision_features_that_repeat_one_another_have_no_fit(n_obs):
+    first, second = rng_at(0).standard_normal((2, 1, n_obs)).astype(np.float32) + 3
+    features = np.stack([first, second, np.float32(0.3) * first - second], axis=2)
+    assert not fit_least_squares(features, first).full_rank.any()
+    tenths = np.full((1, n_obs, 1), 0.1, np.float32)
+    assert not fit_least_squares(tenths, first).full_rank.any()
+
+
 @pytest.mark.parametrize("n_obs", [1, 5])
 def test_too_few_observations_are_refused(n_obs):
     with pytest.raises(DesignError, match=r"too few for 5 features.*at least 6 observations"):
@@ -166,3 +183,13 @@ def test_failures_are_data():
     assert found.failures[1].error == "FloatingPointError: 2 of 7 predictions are not finite"
     assert np.isnan(found.prediction).all(axis=1).tolist() == [False, True, True, False]
     assert np.isfinite(found.prediction[[0, 3]]).all()
+
+
+def test_features_that_are_collinear_but_for_their_own_rounding_are_not_of_full_rank():
+    rng = np.random.default_rng(3)
+    features, y = rng.normal(size=(2, 30, 3)).astype(np.float32), rng.normal(size=(2, 30))
+    features[0, :, 2] = features[0, :, 0] + features[0, :, 1]
+    fit = fit_least_squares(features, y)
+    assert fit.full_rank.tolist() == [False, True]
+    of_doubles = fit_least_squares(features[1:].astype(float), y[1:])
+    np.testing.assert_array_equal(fit.coefficients[1:], of_doubles.coefficients)

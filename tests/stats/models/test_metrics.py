@@ -329,3 +329,16 @@ def test_knobs_without_an_answer_are_refused():
         metric_bootstrap(R2, *pair, rng_at(), k=3)
     with pytest.raises(DesignError, match="n_inner=1 inner resamples have no variance"):
         function_bootstrap(lambda y, f: y.mean(axis=1), *pair, rng_at(), k=1, n_inner=1)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.float16])
+def test_losses_of_narrow_numbers_do_not_wrap(kind):
+    y, prediction = np.array([[1, 2, 3, 4]], kind), np.array([[4, 1, 5, 9]], kind)
+    assert metrics.absolute_error(y, prediction).mean() == 2.75
+    assert metrics.squared_error(y, prediction).mean() == 9.75
+
+
+def test_a_perfect_fit_has_a_root_mean_square_error_of_0_without_error():
+    y = np.arange(12.0).reshape(2, 6)
+    found = metrics.estimate(metrics.RMSE, y, y)
+    assert found.value.tolist() == found.std_error.tolist() == [0.0, 0.0]

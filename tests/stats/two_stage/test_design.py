@@ -232,7 +232,7 @@ REFUSALS = {
     r"none of n2, k, alpha and power is missing": {**PUBLISHED, "n2": 4},
     r"power=80 is not a proportion between 0 and 1": {**PUBLISHED, "power": 80},
     r"alpha=0 is not a proportion between 0 and 1": {**PUBLISHED, "alpha": 0},
-    r"n1=1\.5 is not a whole number of at least 1": {**PUBLISHED, "n1": 1.5},
+    r"n1=1\.5 is not a whole number": {**PUBLISHED, "n1": 1.5},
     r"n2=0 is not a whole number of at least 1": {"n1": 9, "n2": 0, "k": 1, "alpha": 0.1},
     r"k=inf is not finite": {**PUBLISHED, "k": np.inf},
     r"power=0\.05 is not above alpha=0\.05, but every second stage": {**PUBLISHED, "power": 0.05},

@@ -551,3 +551,9 @@ def test_refuses_a_size_that_does_not_hold_the_parameters():
 def test_refuses_states_that_are_not_booleans():
     with pytest.raises(DesignError, match="null_is_false has dtype int64, which does not say"):
         conditional_p_value([0.0, 1.0], [0, 1], 1, 1, 1)
+
+
+@pytest.mark.parametrize("confidence", [-1, 80, float("nan")])
+def test_intervals_of_no_probability_are_refused(confidence):
+    with pytest.raises(DesignError, match=r"confidence=.* is not a probability"):
+        TwoStageStatistic(1.0, 50, 40).interval(confidence)

@@ -43,17 +43,16 @@ def _library_name(walk: Walk, module: str, name: str, value: object) -> str:
 
 def _is_of_the_project(value: object) -> bool:
     """Whether code is the project's, by its module or, where it was executed, by its file."""
-    home = home_of(value)
-    if isinstance(value, FunctionType):
-        return is_project_function(value, home)
+    home, plain = home_of(value), unchecked(value)
+    if isinstance(plain, FunctionType):
+        return is_project_function(plain, home)
     return is_project(home)
 
 
 def _reference(walk: Walk, value: object, where: str) -> str:
     """Which code it is; what it does is in the entry of that code, if its name is its own."""
-    value = unchecked(value)
-    token = walk.token(value, where)
-    if isinstance(value, FunctionType) and is_at_its_name(value):
+    token, plain = walk.token(value, where), unchecked(value)
+    if isinstance(plain, FunctionType) and is_at_its_name(plain):
         return token.rpartition(" ")[0] or token
     return token
 

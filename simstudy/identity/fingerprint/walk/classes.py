@@ -11,7 +11,6 @@ from simstudy.identity.fingerprint.objects import (
     beside_its_value,
     is_made,
     plain_function,
-    unchecked,
 )
 from simstudy.identity.fingerprint.walk.functions import method_token
 from simstudy.identity.fingerprint.walk.notes import Walk, hash_of
@@ -79,7 +78,7 @@ def _member(walk: Walk, kind: type, name: str, value: object) -> str:
     function = plain_function(value)
     if not isinstance(function, FunctionType) or not belongs_to(function, kind):
         return walk.token(value, where)
-    return f"{type(value).__name__} {method_token(walk, unchecked(function), kind, where)}"
+    return f"{type(value).__name__} {method_token(walk, function, kind, where)}"
 
 
 def _fields(walk: Walk, kind: type) -> list[str]:

@@ -9,50 +9,58 @@ from simstudy.identity.fingerprint.modules.places import (
     is_standard,
 )
 from simstudy.identity.fingerprint.objects import (
+    attributes_of,
     cells_of,
     has_code,
-    is_checker,
     is_code,
     module_of,
+    unchecked,
 )
 from simstudy.identity.fingerprint.walk.notes import Walk, hash_of
 from simstudy.identity.fingerprint.walk.references import references
-from simstudy.identity.fingerprint.what_counts import ABSTRACT, WELL_KNOWN, is_passed_over
+from simstudy.identity.fingerprint.what_counts import WELL_KNOWN, is_passed_over
 
 
 def function_token(walk: Walk, function: FunctionType) -> str:
-    """A function by name and content, which is an entry."""
-    module = module_of(function)
-    wrapped = getattr(function, "__wrapped__", None)
-    if wrapped is not None and is_checker(function):
-        return walk.token(wrapped, module)
-    name = f"{module}.{function.__code__.co_qualname}"
+    """A function by name and content, which is an entry; a checker of types is what it calls."""
+    plain = unchecked(function)
+    if not isinstance(plain, FunctionType):
+        return walk.token(plain, module_of(function))
+    module = module_of(plain)
+    name = f"{module}.{plain.__code__.co_qualname}"
     if is_passed_over(module):
         return f"<{name}>"
-    if not is_project_function(function, module):
-        return _foreign(walk, function, module)
-    code = read_function(function.__code__, module)
-    walk.remember(function, f"<{name} {code.digest[:16]}>")
+    if not is_project_function(plain, module):
+        return _foreign(walk, plain, module)
+    code = read_function(plain.__code__, module)
+    _remember(walk, function, f"<{name} {code.digest[:16]}>")
     walk.takes_part(module)
-    held = made_with(walk, function, f"{module}:{function.__code__.co_qualname}")
-    own = hash_of(f"{code.digest}{held}{references(walk, code, function.__globals__, module)}")
+    held = made_with(walk, function, f"{module}:{plain.__code__.co_qualname}")
+    own = hash_of(f"{code.digest}{held}{references(walk, code, plain.__globals__, module)}")
     walk.enter(name, own)
     return f"<{name} {own}>"
 
 
+def _remember(walk: Walk, function: FunctionType, text: str) -> None:
+    """Also under the function that a checker calls: it may come up within itself."""
+    walk.remember(function, text)
+    walk.remember(unchecked(function), text)
+
+
 def made_with(walk: Walk, function: FunctionType, where: str) -> str:
     """Defaults, closed-over values and attributes."""
-    defaults = (function.__defaults__, function.__kwdefaults__)
-    attributes = {name: value for name, value in vars(function).items() if name != ABSTRACT}
-    return walk.tokens([*defaults, cells_of(function), attributes], where, between="|")
+    plain = unchecked(function)
+    held = plain.__defaults__, plain.__kwdefaults__, cells_of(plain), attributes_of(function)
+    return walk.tokens(held, where, between="|")
 
 
 def method_token(walk: Walk, function: FunctionType, kind: type, where: str) -> str:
     """A function that counts as part of its class, and is no entry."""
-    module = module_of(function)
-    code = read_function(function.__code__, module)
-    walk.remember(function, f"<{kind.__qualname__}.{where.rpartition('.')[2]}>")
-    refers = references(walk, code, function.__globals__, module)
+    plain = unchecked(function)
+    module = module_of(plain)
+    code = read_function(plain.__code__, module)
+    _remember(walk, function, f"<{kind.__qualname__}.{where.rpartition('.')[2]}>")
+    refers = references(walk, code, plain.__globals__, module)
     return f"{code.digest} {made_with(walk, function, where)} {refers}"
 
 

@@ -110,5 +110,8 @@ def _enter_neighbours(walk: Walk, module: str) -> None:
         return
     folder = path.parent
     for neighbour in sorted(folder.rglob("*.py")):
-        content = hashlib.sha256(neighbour.read_bytes()).hexdigest()
+        try:
+            content = hashlib.sha256(neighbour.read_bytes()).hexdigest()
+        except OSError:  # what cannot be read cannot be imported: an editor's lock, a folder, say
+            continue
         walk.enter(f"{neighbour.relative_to(folder)} beside {module}", content)

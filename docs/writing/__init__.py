@@ -1,0 +1,1 @@
+"""Pages of the documentation whose numbers are read from committed results."""

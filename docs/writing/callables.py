@@ -1,0 +1,94 @@
+"""What a template can call: studies, theory, checks of its own sentences, figures."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from writing.numbers import number, percent, plus_minus
+from writing.refusals import PageError, listed
+from writing.results import Study
+
+OPPOSITE = {"reproduced": "differs", "differs": "reproduced"}
+
+
+def callables(root: Path, page: Path) -> dict[str, Any]:
+    """The names of a template; links are relative to the page's folder."""
+    return {
+        "study": partial(_study, root / "results"),
+        "module": importlib.import_module,  # of the package, for what theory computes
+        "holds": holds,
+        "agrees": agrees,
+        "figure": partial(figure, root, page),
+        "infinity": float("inf"),
+    }
+
+
+@cache
+def _study(results: Path, name: str) -> Study:
+    return Study(results, name)
+
+
+def cell(text: str) -> str:
+    """Text for a cell of a Markdown table, where a bar would end it."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def holds(condition: bool, sentence: str) -> None:
+    """Lets a page say a sentence only as long as the results bear it out.
+
+    Raises
+    ------
+    PageError
+        Where they no longer do.
+    """
+    if not condition:
+        raise PageError(
+            f"the results no longer bear out that {sentence}: rewrite the passage and this check."
+        )
+
+
+def agrees(verdict: str, study: Study, *names: str) -> None:
+    """Lets a page call claims reproduced, or differing, unless their verdict is the opposite.
+
+    An undecided claim contradicts nothing; the page's table of claims says that it is undecided.
+
+    Raises
+    ------
+    PageError
+        Where the verdict of one of them is the opposite.
+    """
+    claims = [study.claim(name) for name in names]
+    against = [claim.claim for claim in claims if claim.verdict == OPPOSITE[verdict]]
+    if against:
+        raise PageError(
+            f"the page tells of {listed(against)} of {study.name} under what {verdict}, and the "
+            f"verdict is {OPPOSITE[verdict]!r}: rewrite the passage, or move it."
+        )
+
+
+def figure(root: Path, page: Path, study: str, name: str, text: str) -> str:
+    """A committed figure of a study, with text for who cannot see it.
+
+    Raises
+    ------
+    PageError
+        Where the study has no such figure.
+    """
+    path = root / "results" / study / "figures" / f"{name}.png"
+    if not path.exists():
+        there = sorted(found.stem for found in path.parent.glob("*.png"))
+        raise PageError(f"{study} has no figure {name!r}; it has {listed(there)}.")
+    return f"![{text}]({Path(os.path.relpath(path, page.parent)).as_posix()})"
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    "number": number,
+    "percent": percent,
+    "plus_minus": plus_minus,
+    "cell": cell,
+}

@@ -1,0 +1,233 @@
+"""What the claims of `accuracy_regression` ask of shares of checks that fail.
+
+A rate is another where it is half a percent off, a variance where it is a twentieth off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments.accuracy_regression.figures import POINTS, TARGETS, like, same_prompts, sizes_of
+from simstudy.analysis.result import Result
+from simstudy.claims import (
+    Reproduced,
+    cautious_binomial_error,
+    chance_limit,
+    decided,
+    matches,
+)
+from simstudy.plan import factors_of
+from simstudy.shapes import Float
+from simstudy.stats.accuracy import design
+from simstudy.trials.accuracy import LARGEST_SIGMA, METHODS, AccuracyCheck, document_counts
+
+HALF_A_PERCENT = 0.005  # of checks: a tenth of α, Bradley's (1978) stringent limit
+TWENTIETH = 0.05  # of a variance: it moves a level of 5% by less than half a percent
+PAIRED = ("mcnemar", "mcnemar_mid_p", "paired_z", "paired_t")
+Checks = Sequence[AccuracyCheck]
+PerCheck = Float[np.ndarray, " check"]
+
+
+# ---------------------------------------------------------------- what was found
+def asked(result: Result, **where: float) -> list[AccuracyCheck]:
+    """The scenarios with these factors and the document's levels."""
+    return like(result, alpha=0.05, beta=0.2, **where)
+
+
+def one_half(result: Result, effect: float = 0.0) -> AccuracyCheck:
+    """Where the formulas should be at their best: most prompts, and σ = 1/2 is true."""
+    chosen = asked(result, effect=effect, accuracy=0.5, correlation=0.0, quantile=0.0)
+    return max(chosen, key=lambda check: check.n)
+
+
+def far_from_one_half(result: Result, effect: float = 0.0) -> AccuracyCheck:
+    """The most prompts at an accuracy of 0.9."""
+    chosen = asked(result, effect=effect, accuracy=0.9, correlation=0.0, quantile=0.0)
+    return max(chosen, key=lambda check: check.n)
+
+
+def of_same_prompts(result: Result, effect: float = 0.0) -> AccuracyCheck:
+    """Prompts whose answers correlate by 0.6, at an accuracy of one half, where σ = 1/2 is true."""
+    return asked(result, effect=effect, accuracy=0.5, correlation=0.6)[0]
+
+
+def of_one_reference(result: Result, quantile: float) -> AccuracyCheck:
+    """One reference at a quantile of its binomial, with the most prompts."""
+    return max(asked(result, effect=0.0, quantile=quantile), key=lambda check: check.n)
+
+
+def failing(
+    result: Result, choose: Callable[[Result], AccuracyCheck], method: str = "document"
+) -> Reproduced:
+    """The share of checks that fail."""
+    row = _row(result, choose(result), "rejection_rate", method=method)
+    error = cautious_binomial_error(row["estimate"], row["n_rep"])
+    return Reproduced(
+        row["estimate"], float(error), f"exactly {row['exact']:.4f}", float(row["n_rep"])
+    )
+
+
+def passing(result: Result, choose: Callable[[Result], AccuracyCheck]) -> Reproduced:
+    """The share of checks that the document's test lets pass."""
+    found = failing(result, choose)
+    exact = _row(result, choose(result), "rejection_rate", method="document")["exact"]
+    return Reproduced(1 - found.value, found.mcse, f"exactly {1 - exact:.4f}", found.n_rep)
+
+
+def _row(result: Result, check: AccuracyCheck, measure: str, **where: str) -> Any:
+    return result.value(measure, **where, **factors_of(check))
+
+
+def _shares(result: Result, checks: Checks, method: str) -> tuple[PerCheck, PerCheck]:
+    """The shares that fail, and how far chance reaches from each."""
+    rows = [_row(result, check, "rejection_rate", method=method) for check in checks]
+    share, n_rep = (np.array([row[name] for row in rows], float) for name in ("estimate", "n_rep"))
+    return share, chance_limit(len(rows)) * cautious_binomial_error(share, n_rep)
+
+
+# ---------------------------------------------------------------- the formulas
+def variance(result: Result, choose: Callable[[Result], AccuracyCheck]) -> Reproduced:
+    """The variance of the difference over 2σ²/n with the true σ."""
+    check = choose(result)
+    sigma = np.sqrt(check.accuracy * (1 - check.accuracy))
+    formula = float(design.standard_error(sigma, check.n)) ** 2
+    found = _squared_spread(result, check)
+    exact = _row(result, check, "empirical_se")["exact"] ** 2 / formula
+    return found._replace(
+        value=found.value / formula, mcse=found.mcse / formula, detail=f"exactly {exact:.4f}"
+    )
+
+
+def sigma_in_points(result: Result) -> Reproduced:
+    """The variance of one score, from that of the difference, in points squared."""
+    check = one_half(result)
+    found, each = _squared_spread(result, check), POINTS**2 * check.n / 2
+    variance = each * found.value
+    detail = f"and a standard deviation of {np.sqrt(variance):.2f}"
+    return found._replace(value=variance, mcse=each * found.mcse, detail=detail)
+
+
+def _squared_spread(result: Result, check: AccuracyCheck) -> Reproduced:
+    """The variance of the difference of accuracies, with an error that few replicates leave large.
+
+    The influence function's error is estimated from the same replicates, and is 0 of two of them;
+    a normal difference's, √(2/(n - 1)) of the variance, is known and holds where it is larger.
+    """
+    row = _row(result, check, "empirical_se")
+    spread, n_rep = row["estimate"], float(row["n_rep"])
+    by_theory = spread / np.sqrt(2 * (n_rep - 1)) if n_rep > 1 else np.inf
+    return Reproduced(spread**2, 2 * spread * max(row["mcse"], by_theory), n_rep=n_rep)
+
+
+def below_reference(result: Result, upper: bool = False) -> Reproduced:
+    """Whether every reference passes a check that is as good; `upper` takes the other quantile."""
+    checks = {check.n: check for check in result.plan.scenarios}.values()
+    levels = {c.n: 1 - c.alpha if upper else c.alpha for c in checks}
+    below = [(document_counts(n, alpha) < np.arange(n + 1)).all() for n, alpha in levels.items()]
+    said = ", ".join(
+        f"{POINTS * design.threshold(0.0, alpha, LARGEST_SIGMA, n):.2f} at n = {n}"
+        for n, alpha in levels.items()
+    )
+    return Reproduced(float(all(below)), detail=f"γ less x̄, in points: {said}")
+
+
+def is_t_test(result: Result) -> Reproduced:
+    """Whether both tests fail the very same checks."""
+    check = far_from_one_half(result)
+    same = _same_decisions(check, "document", "estimated")
+    found = [failing(result, far_from_one_half, method) for method in ("document", "estimated")]
+    detail = "σ as assumed {:.4f}, estimated {:.4f}".format(*(share.value for share in found))
+    return Reproduced(float(same), detail=f"share that fails at accuracy 0.9: {detail}")
+
+
+def _same_decisions(check: AccuracyCheck, first: str, second: str) -> bool:
+    """Whether two tests agree on every reference and check."""
+    right = check.critical.right
+    return bool((right[:, METHODS.index(first)] == right[:, METHODS.index(second)]).all())
+
+
+def at_or_below(result: Result, at: str, below: str) -> Reproduced:
+    checks = like(result, effect=0.0, accuracy=0.5, correlation=0.0, quantile=0.0)
+    same = all(_same_decisions(check, at, below) for check in checks)
+    said = ", ".join(
+        f"{_row(result, check, 'rejection_rate', method=at)['estimate']:.4f} and "
+        f"{_row(result, check, 'rejection_rate', method=below)['estimate']:.4f} at n = {check.n}"
+        for check in checks
+    )
+    return Reproduced(float(same), detail=f"share that fails at or below, and below: {said}")
+
+
+def least_size(result: Result) -> Reproduced:
+    sizes = [sizes_of(target, result.plan.scenarios[0]) for target in TARGETS]
+    said = "; ".join(size["words"] for size in sizes)
+    same = all(size["least"] == size["doubled"] for size in sizes)
+    return Reproduced(float(same), detail=f"in points: {said}")
+
+
+# ---------------------------------------------------------------- statements about many scenarios
+def conservative(result: Result, method: str = "document") -> Reproduced:
+    """Whether half a percent and more of α is to spare wherever the accuracy is 0.7 or more."""
+    checks = [
+        c for c in like(result, effect=0.0, correlation=0.0, quantile=0.0) if c.accuracy >= 0.7
+    ]
+    share, reach = _shares(result, checks, method)
+    excess = np.array([check.alpha for check in checks]) - HALF_A_PERCENT - share
+    detail = f"largest of {len(checks)} shares {share.max():.4f}, smallest {share.min():.4f}"
+    return decided(excess, reach, everywhere=True, detail=detail)
+
+
+def by_luck(result: Result, law: Callable[..., Any] = design.level_given_reference) -> Reproduced:
+    """Whether the formula holds for every kept reference, to what the lattice can move it.
+
+    The normal law has a threshold anywhere, the lattice one between two counts: at most half a
+    right answer apart, which moves a share by φ(0)/(2σ√n) at most.
+    """
+    checks = [check for check in like(result, effect=0.0) if check.quantile]
+    if not checks:
+        raise LookupError("a reference that is used again")
+    share, reach = _shares(result, checks, "document")
+    luck, n = (np.array([getattr(check, name) for check in checks]) for name in ("luck", "n"))
+    distance = np.abs(share - law(checks[0].alpha, luck))
+    moved = 1 / (2 * LARGEST_SIGMA * np.sqrt(2 * np.pi * n))
+    said = ", ".join(f"{distance[n == size].max():.4f} at n = {size}" for size in np.unique(n))
+    lowest, highest = share.min(), share.max()
+    detail = f"shares from {lowest:.4f} to {highest:.4f}; largest distance {said}"
+    return decided(moved - distance, reach, everywhere=True, detail=detail)
+
+
+def pairs_keep_level(result: Result, tests: Sequence[str] = PAIRED) -> Reproduced:
+    """Whether tests of pairs have at most half of alpha to spare on the same prompts."""
+    checks = [check for check in same_prompts(result) if check.effect == 0]
+    found = [_shares(result, checks, method) for method in tests]
+    share, reach = (np.concatenate(values) for values in zip(*found, strict=True))
+    alpha = checks[0].alpha
+    detail = f"{len(share)} shares from {share.min():.4f} to {share.max():.4f}"
+    return decided(alpha / 2 - np.abs(share - alpha), reach, everywhere=True, detail=detail)
+
+
+def pairs_find_more(result: Result, test: str = "mcnemar") -> Reproduced:
+    """Whether a test finds θ on the same prompts more often than the document's, everywhere."""
+    checks = [check for check in same_prompts(result) if check.effect == 1]
+    if not checks:
+        raise LookupError("the same prompts with a check that is worse by θ")
+    (exact, own), (document, other) = (
+        _shares(result, checks, method) for method in (test, "document")
+    )
+    gain = exact - document
+    detail = f"between {gain.min():.4f} and {gain.max():.4f} more, in {len(checks)} scenarios"
+    return decided(gain, np.hypot(own, other), everywhere=True, detail=detail)
+
+
+def as_enumerated(result: Result, shift: int = 0) -> Reproduced:
+    """Whether shares are the exact ones; `shift` takes those of the tests so many places before.
+
+    To half a percent, which is a tenth of α; above twice α, to one.
+    """
+    rows = result.summary[result.summary["measure"] == "rejection_rate"]
+    share, n_rep, exact = (rows[name].to_numpy(float) for name in ("estimate", "n_rep", "exact"))
+    margin = np.where(exact > 0.1, 2 * HALF_A_PERCENT, HALF_A_PERCENT)
+    error = cautious_binomial_error(share, n_rep)
+    return matches(share, np.roll(exact, shift), error, margin=np.roll(margin, shift))

@@ -1,0 +1,278 @@
+"""What the claims of `accuracy_scores` ask of rates of failure.
+
+A rate is kept where it is within a tenth of what is asked for, of alpha or of beta: Bradley's
+(1978) stringent limits; where a statement is only of an order, within half of it, his liberal ones.
+Where theory says what a rate is, "near" is by the size of what it says (`margin_about`); two powers
+are about the same where a tenth more prompts would make more of a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.accuracy_scores.figures import SCORES, WORDS, saved_from
+from simstudy.analysis.result import Result
+from simstudy.claims import Reproduced, cautious_binomial_error, chance_limit, decided
+from simstudy.design import PlainFactor
+from simstudy.lazy.scipy import special
+from simstudy.plan import factors_of
+from simstudy.shapes import Float
+from simstudy.stats.accuracy.design import (
+    detectable_effect,
+    level_given_reference,
+    power,
+    rejection_probability,
+    standard_error,
+)
+from simstudy.trials.score_checks import LIBERAL, ScoreCheck
+
+STRINGENT = 0.1  # share of alpha, or of beta: Bradley (1978), Br. J. Math. Stat. Psychol. 31
+RARE = 0.001  # below it a rate is not told from another, only from one that is not as rare
+MOST_MISLED = 0.05  # share of pilot runs that may move the level further than asked
+ALL = tuple(SCORES)
+
+Checks = Sequence[ScoreCheck]
+PerCheck = Float[np.ndarray, " check"]
+Keep = Callable[[ScoreCheck], bool]
+Choice = Callable[[list[int]], int]
+Law = Callable[[ScoreCheck], float]
+
+
+class Rates(NamedTuple):
+    """Shares of replicates, and how many there are, of each scenario."""
+
+    share: PerCheck
+    n_rep: PerCheck
+
+    @property
+    def reach(self) -> PerCheck:
+        """How far chance reaches in each; a share of 0 is not without error."""
+        error = cautious_binomial_error(self.share, self.n_rep)
+        return np.asarray(chance_limit(len(self.share)) * error)
+
+
+# ---------------------------------------------------------------- what was found
+def checks(result: Result, scores: Sequence[str], keep: Keep, what: str) -> list[ScoreCheck]:
+    """Scenarios of these scores; LookupError, saying what is not there, where there are none."""
+    wanted = [SCORES[name] for name in scores]
+    found = [each for each in result.plan.scenarios if each.scores in wanted and keep(each)]
+    if not found:
+        raise LookupError(what)
+    return found
+
+
+def rates(
+    result: Result, trials: Checks, method: str | None = None, measure: str = "rejection_rate"
+) -> Rates:
+    """How often these checks fail by a method, or another measure, which may be of no method."""
+    by = {} if method is None else {"method": method}
+    rows = [result.value(measure, **_place(each), **by) for each in trials]
+    return Rates(*(np.array([row[name] for row in rows]) for name in ("estimate", "n_rep")))
+
+
+def _place(check: ScoreCheck) -> dict[str, PlainFactor]:
+    """Its factors, without those that have no value."""
+    return {name: value for name, value in factors_of(check).items() if value is not None}
+
+
+def redrawn(
+    result: Result, scores: Sequence[str], *, worse: bool, related: bool = False
+) -> list[ScoreCheck]:
+    """Checks with another reference in each replicate, worse by what their n detects or not."""
+
+    def keep(each: ScoreCheck) -> bool:
+        effect = each.detectable_at == (each.n if worse else 0)
+        return each.reference is None and effect and (each.correlation > 0) == related
+
+    return checks(result, scores, keep, "checks of these scores with a reference drawn for each")
+
+
+def with_n(trials: Checks, choice: Choice) -> list[ScoreCheck]:
+    """Those with the n that is chosen of all."""
+    n = choice([each.n for each in trials])
+    return [each for each in trials if each.n == n]
+
+
+def sized_as_saved(result: Result, trials: Checks) -> list[ScoreCheck]:
+    """Those with as many scores as the z test whose prompts are to be saved."""
+    found = [each for each in trials if each.n == saved_from(result)]
+    if not found:
+        raise LookupError("checks of as many prompts as are saved from")
+    return found
+
+
+# ---------------------------------------------------------------- verdicts
+def near(found: Rates, trials: Checks, known: PerCheck, margin: PerCheck) -> Reproduced:
+    """Whether each rate is within a margin of what is said of it."""
+    gap = np.abs(found.share - known)
+    worst = int((gap - margin).argmax())
+    detail = (
+        f"furthest of {len(known)}: {found.share[worst]:.4f} for {known[worst]:.4f}, "
+        f"{_said(trials[worst])}"
+    )
+    return decided(margin - gap, found.reach, everywhere=True, detail=detail)
+
+
+def margin_about(known: PerCheck, alpha: PerCheck) -> PerCheck:
+    """How far a level may be from what theory says of it.
+
+    A tenth of it from alpha on; below, where it is said of what order it is, half of it; and of
+    less than one in a thousand only that it is less.
+    """
+    order = np.where(known >= alpha, STRINGENT * known, LIBERAL * known)
+    return np.where(known < RARE, RARE - known, order)
+
+
+def _said(check: ScoreCheck) -> str:
+    words = {scores: WORDS[name] for name, scores in SCORES.items()}
+    related = f", correlation {check.correlation:g}" if check.correlation else ""
+    fixed = f", reference at {check.reference:g}" if check.reference is not None else ""
+    return f"{words[check.scores]}, n = {check.n}{related}{fixed}"
+
+
+def _level_kept(result: Result, trials: Checks, method: str, share: float) -> Reproduced:
+    alpha = np.array([each.alpha for each in trials])
+    return near(rates(result, trials, method), trials, alpha, share * alpha)
+
+
+def _power_kept(result: Result, trials: Checks, method: str) -> Reproduced:
+    beta = np.array([each.beta for each in trials])
+    return near(rates(result, trials, method), trials, 1 - beta, STRINGENT * beta)
+
+
+# ---------------------------------------------------------------- the test as it is described
+def level_at(
+    result: Result, scores: Sequence[str], choice: Choice, method: str = "z"
+) -> Reproduced:
+    """Whether alpha is kept with the n that is chosen."""
+    trials = with_n(redrawn(result, scores, worse=False), choice)
+    return _level_kept(result, trials, method, STRINGENT)
+
+
+def power_at(
+    result: Result, scores: Sequence[str], choice: Choice, method: str = "z"
+) -> Reproduced:
+    """Whether beta is."""
+    return _power_kept(result, with_n(redrawn(result, scores, worse=True), choice), method)
+
+
+# ---------------------------------------------------------------- what σ is taken to be
+def level_by(result: Result, scores: Sequence[str], method: str, share: float) -> Reproduced:
+    """Whether alpha is kept to a share of it, with every n."""
+    return _level_kept(result, redrawn(result, scores, worse=False), method, share)
+
+
+def safe_side(result: Result, method: str = "z_sigma_large") -> Reproduced:
+    """Levels below alpha and powers below 1 - beta, in every cell."""
+    level, power = (redrawn(result, ALL, worse=worse) for worse in (False, True))
+    low, high = (rates(result, trials, method) for trials in (level, power))
+    both = Rates(*(np.concatenate(pair) for pair in zip(low, high, strict=True)))
+    limits = np.array([each.alpha for each in level] + [1 - each.beta for each in power])
+    detail = f"largest level {low.share.max():.4f}, largest power {high.share.max():.4f}"
+    return decided(limits - both.share, both.reach, everywhere=True, detail=detail)
+
+
+def pilot_trusted(
+    result: Result, scores: Sequence[str], measure: str = "misled_by_256"
+) -> Reproduced:
+    """Whether few pilot runs move the level of the z test far."""
+    trials = redrawn(result, scores, worse=False)
+    found = rates(result, trials, measure=measure)
+    detail = f"largest share of {len(trials)}: {found.share.max():.4f}"
+    return decided(MOST_MISLED - found.share, found.reach, everywhere=True, detail=detail)
+
+
+# ---------------------------------------------------------------- the same prompts
+def _related(result: Result, scores: Sequence[str]) -> list[ScoreCheck]:
+    return sized_as_saved(result, redrawn(result, scores, worse=False, related=True))
+
+
+def level_on_the_same(result: Result, scores: Sequence[str], method: str) -> Reproduced:
+    """Whether alpha is kept on the same prompts."""
+    return _level_kept(result, _related(result, scores), method, STRINGENT)
+
+
+def normal_level(check: ScoreCheck) -> float:
+    """Of the z test whose standard error leaves the correlation out."""
+    assumed = standard_error(1.0, check.n)
+    true = standard_error(1.0, check.n, correlation=check.correlation)
+    return float(rejection_probability(check.alpha, assumed, true))
+
+
+def without_root(check: ScoreCheck) -> float:
+    """The same, with what the correlation does to a variance taken for what it does to an error."""
+    return float(special.ndtr(special.ndtri(check.alpha) / (1 - check.correlation)))
+
+
+def level_as_derived(result: Result, law: Law = normal_level) -> Reproduced:
+    """Whether it is what normal theory says it is, with as many prompts as are saved from."""
+    return _as_normal(result, _related(result, ALL), law)
+
+
+def level_as_derived_of_few(result: Result) -> Reproduced:
+    """Whether so it is with the least n."""
+    related = redrawn(result, ALL, worse=False, related=True)
+    least = min(each.n for each in redrawn(result, ALL, worse=False))
+    return _as_normal(result, [each for each in related if each.n == least], normal_level)
+
+
+def _as_normal(result: Result, trials: Checks, law: Law) -> Reproduced:
+    known = np.array([law(each) for each in trials])
+    alpha = np.array([each.alpha for each in trials])
+    return near(rates(result, trials, "z"), trials, known, margin_about(known, alpha))
+
+
+def saved(result: Result, scores: Sequence[str], method: str = "paired_z") -> Reproduced:
+    """Whether a test has with few prompts the power that z has with many others."""
+    few = _with_fewer(result, scores)
+    paired = rates(result, few, method)
+    full = sized_as_saved(result, redrawn(result, scores, worse=True))
+    unpaired = rates(result, full, "z")
+    gap = np.abs(paired.share - unpaired.share)
+    margin = np.array([_worth_of_prompts(each) for each in few])
+    worst = int(gap.argmax())
+    detail = f"{paired.share[worst]:.4f} for {unpaired.share[0]:.4f}, {_said(few[worst])}"
+    reach = np.hypot(paired.reach, unpaired.reach)
+    return decided(margin - gap, reach, everywhere=True, detail=detail)
+
+
+def _worth_of_prompts(check: ScoreCheck, share: float = STRINGENT) -> float:
+    """By how much a share of the prompts more raises a power of 1 - beta."""
+    effect = detectable_effect(check.alpha, check.beta, 1.0, check.n)
+    more = power(np.sqrt(1 + share) * effect, check.alpha, 1.0, check.n)  # errors shrink as much
+    return float(more) - (1 - check.beta)
+
+
+def _with_fewer(result: Result, scores: Sequence[str]) -> list[ScoreCheck]:
+    n_full = saved_from(result)
+    return checks(
+        result,
+        scores,
+        lambda each: each.detectable_at == n_full and each.n < n_full and each.correlation > 0,
+        "paired tests with fewer prompts",
+    )
+
+
+# ---------------------------------------------------------------- the reference that one has
+def _fixed(result: Result, scores: Sequence[str]) -> list[ScoreCheck]:
+    return checks(
+        result, scores, lambda each: each.reference is not None, "references that are fixed"
+    )
+
+
+def level_given_any(result: Result) -> Reproduced:
+    """Whether alpha is kept to half of it, whatever the reference."""
+    return _level_kept(result, _fixed(result, ["normal"]), "z", LIBERAL)
+
+
+def as_luck_says(
+    result: Result, scores: Sequence[str], law: Callable[..., Any] = level_given_reference
+) -> Reproduced:
+    """Whether the rate of false alarms is what the luck of the reference makes of it."""
+    trials = _fixed(result, scores)
+    alpha = np.array([each.alpha for each in trials])
+    known = np.asarray(law(alpha, np.array([each.luck for each in trials])))
+    return near(rates(result, trials, "z"), trials, known, margin_about(known, alpha))

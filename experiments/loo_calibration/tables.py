@@ -1,0 +1,74 @@
+"""The document's table of approximations: what Taylor's formula is, and how right it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from simstudy.analysis.result import Result
+from simstudy.lazy.pandas import pd
+from simstudy.tables import Column, Table
+
+TERMS = {
+    "mae": ("MAE", "|e| − MAE"),
+    "mse": ("MSE", "e² − MSE"),
+    "rmse": ("RMSE", "(e² − MSE) / (2 RMSE)"),
+    "r2_mean_square": ("R²", "((1 − R²) d² − e²) / V"),
+}
+"""By utility, what each observation adds; the document prints that of R² only."""
+
+CAPTION = (
+    "Standard errors of leave-one-out utilities: {n_obs} observations, {n_feature} features, "
+    "σ = {noise_sd:g}"
+)
+AT: dict[str, Any] = {"n_obs": 100, "n_feature": 5, "noise_sd": 1.0, "prior": "default"}
+NOTES = (
+    "SE² = Σ ψ² / (n (n − 1)), with e an observation's leave-one-out error, d its distance from "
+    "the mean response and V the mean of d². Of a difference, ψ is one model's less the other's: "
+    "here that of a model with half of the features.",
+    "Relative error: the root mean square of a standard error over the spread of the estimates. "
+    "Coverage: of the 95% interval, of the mean of the estimates.",
+)
+SHOWN = {
+    "model": ("relative_error", "coverage"),
+    "less half": ("relative_error",),
+}
+HEADS = {"relative_error": "relative error", "coverage": "coverage"}
+METHODS = {"taylor": "Taylor", "bootstrap": "bootstrap"}
+
+
+def table_of_approximations(result: Result) -> Table:
+    """By utility, Taylor's terms, and both standard errors against what they are errors of."""
+    found = pd.DataFrame(_row(result, utility) for utility in TERMS)
+    columns: dict[str, Column | str] = {"terms": "ψ"}
+    for name, heading in _measured():
+        columns[name] = Column(heading, mcse=f"{name}_mcse", percent=True)
+    errors = f"In parentheses: Monte Carlo standard errors, of {_n_rep(result):,} replicates."
+    return Table(found, CAPTION.format(**AT), columns, [*NOTES, errors])
+
+
+def _n_rep(result: Result) -> int:
+    found = result.value("coverage", compared="model", utility="mae", method="taylor", **AT)
+    return int(found["n_rep"])
+
+
+def _measured() -> Iterator[tuple[str, str]]:
+    """Columns of numbers, each with its heading."""
+    for compared, measures in SHOWN.items():
+        for measure in measures:
+            for method, word in METHODS.items():
+                of = " of a difference" if compared != "model" else ""
+                yield f"{measure}, {compared}, {method}", f"{word}: {HEADS[measure]}{of}"
+
+
+def _row(result: Result, utility: str) -> dict[str, Any]:
+    row = dict(zip(("utility", "terms"), TERMS[utility], strict=True))
+    return row | dict(_numbers(result, utility))
+
+
+def _numbers(result: Result, utility: str) -> Iterator[tuple[str, float]]:
+    for name, _ in _measured():
+        measure, compared, method = name.split(", ")
+        found = result.value(measure, compared=compared, utility=utility, method=method, **AT)
+        yield name, found["estimate"]
+        yield f"{name}_mcse", found["mcse"]

@@ -1,0 +1,147 @@
+"""The figure of all measures by kind of predictive distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from experiments.predictive_pvalue.cells import (
+    DISTRIBUTION_WORDS,
+    NAMES,
+    NETWORKS,
+    SHARES,
+    SPLIT,
+    first_rows,
+    first_scenario,
+    methods_drawn,
+    n_replicates,
+    predicted_in_words,
+    published_cell,
+)
+from simstudy.analysis.result import Result
+from simstudy.figures import captions, colors_of, dots_plot, in_order
+from simstudy.figures.theme import INK, TALLEST, WORDS_SIZE
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.tables.rounding import with_error
+
+COMPATIBLE = 1.0  # what a share of compatible predictions is held against
+COMPATIBLE_SHARES = ("cfdr", "cfdr_clipped", "rfdr", "storey", "langaas")
+FAR = 4.0  # a method so many times as far out as the others leaves them a quarter of the panel
+FISHER = SHARES["mean_log10_p"]
+ERRORS = (
+    "CRPS: continuous ranked probability score. RMSE: root mean squared error. True nulls are "
+    "p-values without predictions, and have neither."
+)
+
+
+def figure_distributions(result: Result) -> ggplot:
+    """All measures by method and kind of predictive distribution."""
+    rows = _rows(result)
+    within, beyond = beyond_the_panel(rows)
+    figure = dots_plot(
+        within.rename(columns={"distribution": "predictive distribution"}),
+        measure=tuple(SHARES.values()),
+        y="method",
+        color="predictive distribution",
+        nominal={
+            **{SHARES[f"mean_{name}"]: COMPATIBLE for name in COMPATIBLE_SHARES},
+            SHARES["mean_coverage"]: 0.9,
+        },
+        colors=colors_of(DISTRIBUTION_WORDS.values()),
+    )
+    return (
+        figure
+        + _arrows(figure.data, beyond)
+        + p9.facet_wrap("panel", scales="free_x", ncol=3)
+        + p9.theme(panel_spacing_x=0.03)  # so that ends of two scales do not touch
+        + captions.titles(*_says(result, rows, beyond), x="", y="", size=(9.6, TALLEST))
+    )
+
+
+def _rows(result: Result) -> pd.DataFrame:
+    """The summary at the last epochs and bootstrap models, in words; what is not defined is out."""
+    cell, rows = published_cell(result), first_rows(result)
+    rows = rows[(rows["epochs"] == cell["epochs"])]
+    rows = rows[(rows["n_boot_models"] == cell["n_boot_models"])]
+    rows = rows[rows["measure"].isin(list(SHARES)) & rows["estimate"].notna()]
+    return rows.assign(
+        measure=in_order(rows["measure"], SHARES),
+        method=in_order(rows["method"], methods_drawn(result)),
+        distribution=in_order(rows["distribution"], DISTRIBUTION_WORDS),
+    )
+
+
+def beyond_the_panel(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows to draw, and those of a method whose combined p-values would crush all others.
+
+    What this method has within the reach of the others is drawn.
+    """
+    size = rows["estimate"].abs().where(rows["measure"] == FISHER, 0.0)
+    furthest = size.groupby(rows["method"], observed=True).max().sort_values()
+    if len(furthest) < 2 or furthest.iloc[-1] <= FAR * furthest.iloc[-2]:
+        return rows, rows.iloc[:0]
+    is_beyond = size > furthest.iloc[-2]
+    return rows[~is_beyond], rows[is_beyond]
+
+
+def _arrows(drawn: pd.DataFrame, beyond: pd.DataFrame) -> list[Any]:
+    """Figures at the panel's left edge for what lies beyond it."""
+    if beyond.empty:
+        return []
+    levels, fisher = drawn["y"].cat.categories, drawn[drawn["panel"] == FISHER]
+    method = str(beyond["method"].iloc[0])
+    beyond = beyond.sort_values("distribution")  # as the key has it
+    words = "\n".join(map(_with_arrow, beyond["estimate"], beyond["mcse"]))
+    place = {"panel": fisher["panel"].iloc[:1].array, "words": [words]}
+    text = pd.DataFrame(place).assign(
+        estimate=fisher[["lower", "estimate"]].min().min(),
+        place=len(levels) - 1 - list(levels).index(method),
+    )
+    label = p9.aes("estimate", "place", label="words")
+    look = {"ha": "left", "size": WORDS_SIZE, "color": INK, "lineheight": 1.2}
+    return [p9.geom_text(label, text, inherit_aes=False, **look)]
+
+
+def _with_arrow(estimate: float, mcse: float) -> str:
+    found = with_error(estimate, 2 * mcse)
+    return f"← {found.value} ± {found.error or 'unknown'}".replace("-", "−")
+
+
+def _says(result: Result, rows: pd.DataFrame, beyond: pd.DataFrame) -> list[str]:
+    cell = published_cell(result)
+    return [
+        captions.BARS,
+        captions.dashed("every prediction compatible; the coverage asked for"),
+        _as_printed(rows),
+        _beyond_in_words(beyond),
+        NAMES,
+        ERRORS,
+        _networks_in_words(result),
+        f"{predicted_in_words(first_scenario(result))}, in whose units CRPS and RMSE are; "
+        f"{cell['epochs']} epochs, {cell['n_boot_models']} bootstrap models.",
+        f"{n_replicates(result)} replicates.",
+        SPLIT,
+    ]
+
+
+def _as_printed(rows: pd.DataFrame) -> str:
+    """What the line at 1 is for the CFDR as printed, which no compatible predictions have."""
+    nulls = (rows["method"] == "100% true nulls") & (rows["measure"] == SHARES["mean_cfdr"])
+    mean = rows.loc[nulls, "estimate"].iloc[0]
+    return (
+        "In the panel of the CFDR as printed the line is what the document takes for that; "
+        f"predictions that are all compatible, 100% true nulls, have {mean:.1f}."
+    )
+
+
+def _beyond_in_words(beyond: pd.DataFrame) -> str:
+    if beyond.empty:
+        return ""
+    order = "in the key's order, " * (len(beyond) > 1)
+    return f"Arrows: values beyond the panel, {order}± 2 Monte Carlo standard errors."
+
+
+def _networks_in_words(result: Result) -> str:
+    if not set(NETWORKS) & set(methods_drawn(result)):
+        return ""
+    return "Net 10, 8, 5: networks with so many units in their second layer."

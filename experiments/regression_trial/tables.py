@@ -1,0 +1,76 @@
+"""The document's coverage table: how often the null that the test sample sets is false."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from experiments.regression_trial.figures import METRICS
+from simstudy.analysis.result import Result
+from simstudy.claims import binomial_error
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.scipy import special
+from simstudy.stats.models.trial import METHODS
+from simstudy.tables import Column, Table
+from simstudy.trials.regression import RegressionTrial
+
+PUBLISHED = {"mae": 0.939, "mse": 0.935}  # studentized, its truth without the intercept
+N_PUBLISHED = 5000  # replicates behind them
+AT = {"k": 1.5, "n_test": 150, "n_train": 150}
+RISKS = {
+    "null_is_false_printed": "without the intercept, as printed",
+    "null_is_false": "of the model",
+}
+
+
+def table_of_coverage(result: Result) -> Table:
+    """By metric, bootstrap and what is taken as the risk, in the published setting."""
+    trial: RegressionTrial = result.scenario(**AT)
+    found = pd.DataFrame(
+        _row(result, trial, measure, metric, method)
+        for metric in METRICS
+        for method in METHODS
+        for measure in RISKS
+    )
+    columns: dict[str, Column | str] = {
+        "risk": "true risk",
+        "published": Column("published", decimals=3),
+        "nominal": Column("nominal Φ(k)", decimals=4),
+        "simulated": Column("simulated", mcse="simulated_mcse"),
+    }
+    n_rep = int(found.pop("n_rep").max())
+    return Table(found, _caption(trial), columns, [*_notes(n_rep)])
+
+
+def _row(
+    result: Result, trial: RegressionTrial, measure: str, metric: str, method: str
+) -> dict[str, Any]:
+    setting = {name: getattr(trial, name) for name in ("alpha", "power", *AT)}
+    found = result.value(measure, metric=metric, method=method, **setting)
+    is_published = method == "studentized" and measure.endswith("_printed")
+    return {
+        "metric": METRICS[metric],
+        "bootstrap": method,
+        "risk": RISKS[measure],
+        "published": PUBLISHED[metric] if is_published else np.nan,
+        "nominal": float(special.ndtr(trial.k)),
+        "simulated": found["estimate"],
+        "simulated_mcse": found["mcse"],
+        "n_rep": found["n_rep"],
+    }
+
+
+def _caption(trial: RegressionTrial) -> str:
+    return (
+        f"How often the null is false: k = {trial.k:g}, {trial.n_train} training and "
+        f"{trial.n_test} test observations"
+    )
+
+
+def _notes(n_rep: int) -> Iterator[str]:
+    largest = max(binomial_error(share, N_PUBLISHED) for share in PUBLISHED.values())
+    yield f"In parentheses: Monte Carlo standard errors, of {n_rep:,} replicates."
+    yield f"A published share has one of {largest:.4f}, of {N_PUBLISHED:,}."
+    yield "All rows share their replicates: differences are known better than errors suggest."

@@ -1,0 +1,146 @@
+"""How does a two-stage trial end: which errors, and how often, at the design that was chosen?
+
+Four outcomes are possible: the null that the first stage sets is true or false, and the second
+stage rejects it or does not.
+
+Aims         Are the four probabilities the products of the trial's rates, at the document's design?
+Data         Independent normal observations with known variance (mean 3, variance 2).
+Estimands    The probability of each outcome.
+Methods      The two-stage test, its second stage of the size that gives the power.
+Performance  The share of replicates with each outcome, beside its exact value. At 100000 replicates
+             the MCSE is at most 0.14 points, and 0.02 for the rarest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.design import grid
+from simstudy.figures import captions, heat_map_plot, in_order, theme
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.options import option, published
+from simstudy.study import Study
+from simstudy.tables import Column, Table
+from simstudy.trials.two_stage_outcomes import MEASURES, TwoStageOutcomes
+
+
+@published(__file__)
+@dataclass
+class Config:
+    """What the study sweeps; figure and table are of the first of the designs."""
+
+    k: list[float] = option(
+        "standard errors from the first mean to the bound", at_least=-30, at_most=30
+    )
+    n1: list[int] = option("observations in the first stage", at_least=1)
+    alpha: list[float] = option("size of the test given a true null", above=0, below=1)
+    power: list[float] = option("power that the second stage is to give", above=0, below=1)
+    draws: str = option(
+        "every observation, or the sample means by their own law", one_of=("raw", "sufficient")
+    )
+    n_rep: int = option("replicates in each scenario", at_least=1)
+
+
+def study(config: Config) -> Study:
+    swept = ("k", "n1", "alpha", "power", "draws")
+    return Study(
+        name="trial_outcomes",
+        scenarios=grid(TwoStageOutcomes, **{name: getattr(config, name) for name in swept}),
+        measures=MEASURES,
+        block_size=5000,
+        n_rep=config.n_rep,
+        figures={"outcomes": figure_outcomes},
+        tables={"outcomes": table_of_outcomes},
+    )
+
+
+REJECT, KEEP = "reject", "do not reject"
+IS_TRUE, IS_FALSE = "null is true", "null is false"
+OUTCOMES = {
+    "reject_null_true": (REJECT, IS_TRUE, "α · Φ(−k)"),
+    "reject_null_false": (REJECT, IS_FALSE, "(1 − β) · Φ(k)"),
+    "keep_null_true": (KEEP, IS_TRUE, "(1 − α) · Φ(−k)"),
+    "keep_null_false": (KEEP, IS_FALSE, "β · Φ(k)"),
+}
+WAYS = {"nominal": "as printed", "exact": "exact", "simulated": "simulated"}
+
+
+def outcomes(result: Result) -> pd.DataFrame:
+    """A row for each outcome of the first design: as printed, exactly, and simulated."""
+    design: TwoStageOutcomes = result.plan.scenarios[0]
+    setting = {name: getattr(design, name) for name in ("k", "n1", "alpha", "power")}
+    rows = [result.value(name, **setting) for name in OUTCOMES]
+    decision, null, formula = zip(*OUTCOMES.values(), strict=True)
+    return pd.DataFrame(
+        {
+            "decision": decision,
+            "null": null,
+            "formula": formula,
+            "nominal": [getattr(design.nominal(), name) for name in OUTCOMES],
+            "exact": [row["exact"] for row in rows],
+            "simulated": [row["estimate"] for row in rows],
+            "simulated_mcse": [row["mcse"] for row in rows],
+        }
+    )
+
+
+def _setting(result: Result) -> str:
+    scenario: TwoStageOutcomes = result.plan.scenarios[0]
+    return (
+        f"k = {scenario.k:g}, n1 = {scenario.n1}, n2 = {scenario.design.n2}, α = {scenario.alpha:g}"
+    )
+
+
+def _asked_for(result: Result) -> str:
+    scenario: TwoStageOutcomes = result.plan.scenarios[0]
+    return (
+        f"1 − β = {scenario.power:g} is asked for, and n2 as a whole number gives "
+        f"{scenario.design.achieved_power:.5f}"
+    )
+
+
+def table_of_outcomes(result: Result) -> Table:
+    """The four outcomes of the first design."""
+    n_rep = result.n_rep[next(iter(result.plan.keys))]
+    columns: dict[str, Column | str] = {
+        "nominal": Column("as printed", decimals=4),
+        "exact": Column("exact", decimals=4),
+        "simulated": Column("simulated", mcse="simulated_mcse"),
+    }
+    caption = f"Outcomes of a two-stage trial ({_setting(result)})"
+    printed = f"As printed: the products of the rates. {_asked_for(result)}."
+    note = f"In parentheses: Monte Carlo standard errors, of {n_rep:,} replicates."
+    return Table(outcomes(result), caption, columns, [printed, note])
+
+
+def figure_outcomes(result: Result) -> ggplot:
+    """The table of the four outcomes: as printed, exactly, and simulated."""
+    found = outcomes(result)
+    cells = pd.concat(_cells(found, way) for way in WAYS)
+    figure = heat_map_plot(
+        cells.assign(
+            way=in_order(cells["way"], {word: word for word in WAYS.values()}),
+            decision=in_order(cells["decision"], {KEEP: KEEP, REJECT: REJECT}),
+            null=in_order(cells["null"], {IS_TRUE: IS_TRUE, IS_FALSE: IS_FALSE}),
+        ),
+        measure="share", x="null", y="decision", panel="way", digits=4,
+    )  # fmt: skip
+    says = f"{_setting(result)}. {_asked_for(result)}."
+    level = p9.theme(axis_text_x=p9.element_text(angle=0, ha="center"))
+    n_rep = result.n_rep[next(iter(result.plan.keys))]
+    said = captions.titles(
+        f"{says} Simulated: {n_rep:,} replicates. {captions.PARENTHESES}",
+        x="", y="", size=(theme.FULL_WIDTH, 3.2),
+    )  # fmt: skip
+    return figure + said + level
+
+
+def _cells(found: pd.DataFrame, way: str) -> pd.DataFrame:
+    error: Any = found["simulated_mcse"] if way == "simulated" else np.nan
+    about = {"estimate": found[way], "mcse": error, "way": WAYS[way], "measure": "share"}
+    return found[["decision", "null"]].assign(**about)

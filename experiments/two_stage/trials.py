@@ -1,0 +1,59 @@
+"""The trials of `two_stage`: its grid, those beside it, and how far chance carries their laws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.claims import FALSE_ALARM
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Float
+from simstudy.trials.two_stage import TwoStage
+
+SIZE = 0.005  # half a point: a type-I error of 5%, as printed, is not 5.6%
+PROBABILITY = 0.05  # what a P-P plot shows as off its diagonal
+BESIDE = (300, 500)  # second stages of the grid, beside which there are other first stages
+
+
+def other_sizes(trials: Sequence[TwoStage], n1: Sequence[int]) -> list[TwoStage]:
+    """Trials with as large a ratio n2/n1 as some of these have, and other sizes."""
+    return [
+        TwoStage(trial.k, size, trial.n2 * size // trial.n1, trial.alpha, draws=trial.draws)
+        for size in n1
+        for trial in _like_the_first(trials)
+        if trial.n2 in BESIDE and trial.n2 * size % trial.n1 == 0
+    ]
+
+
+def large_first_stages(trials: Sequence[TwoStage], n1: Sequence[int]) -> list[TwoStage]:
+    """Trials whose first stage all but knows the mean; only means can be drawn there."""
+    return [
+        TwoStage(trial.k, size, trial.n2, trial.alpha, draws="sufficient")
+        for size in n1
+        for trial in _like_the_first(trials)
+        if trial.n2 == BESIDE[0]
+    ]
+
+
+def _like_the_first(trials: Sequence[TwoStage]) -> list[TwoStage]:
+    """Those that differ from the first by k and n2 alone."""
+    first = trials[0]
+    return [trial for trial in trials if (trial.n1, trial.alpha) == (first.n1, first.alpha)]
+
+
+def grid_of(result: Result) -> list[TwoStage]:
+    """The trials with the size of the first stage that the document's grid has."""
+    trials: Sequence[TwoStage] = result.plan.scenarios
+    return [trial for trial in trials if trial.n1 == trials[0].n1]
+
+
+def reach(n: Iterable[int]) -> Float[np.ndarray, " cell"]:
+    """How far chance carries Kolmogorov's distance from that of the law, by the draws of each cell.
+
+    It moves by no more than the empirical distribution does, whose largest deviation has
+    Kolmogorov's distribution; the rate of false alarms is that of all cells together.
+    """
+    sizes = np.array(list(n))
+    return np.asarray(special.kolmogi(FALSE_ALARM / len(sizes)) / np.sqrt(sizes))

@@ -1,0 +1,49 @@
+"""What can be told of a study's measures before all is drawn: each is taken of a first block."""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.errors import SimstudyError, StudyError, describe
+from simstudy.measures import Measure
+
+
+def refuse_what_cannot_be_taken(result: Result) -> None:
+    """Take every measure of few replicates, as it will be taken of all.
+
+    Raises
+    ------
+    StudyError
+        Where a measure, or a derived column that it reads, cannot be taken.
+    """
+    if result.n_failed == sum(result.n_rep.values()):  # which says nothing of a measure
+        return
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of few replicates, which say nothing of many
+        try:
+            result.estimates(result.declared)
+        except Exception as error:
+            raise _of_its_measure(result, error) from error
+
+
+def _of_its_measure(result: Result, error: Exception) -> SimstudyError:
+    """An error in words, with the name of the measure that has it."""
+    if isinstance(error, SimstudyError):
+        return error
+    (scenario,) = result.plan.scenarios
+    name = next((m.name for m in result.declared if _fails(result, [m])), "")
+    return StudyError(
+        f"{scenario!r}: measure {name!r} cannot be taken of the first block: {describe(error)}. "
+        "It would be the same when all is drawn, so nothing more was. Mend what the measure is "
+        "given (its columns, its truth, worst=...) to have the shape and type of what is returned."
+    )
+
+
+def _fails(result: Result, measures: Sequence[Measure]) -> bool:
+    try:
+        result.estimates(measures)
+    except Exception:  # the same as before, of whichever measure
+        return True
+    return False

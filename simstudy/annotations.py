@@ -1,0 +1,115 @@
+"""What an annotation lets a setting be, values as their types have them, and as one writes them."""
+
+import math
+import re
+import types
+import typing
+from typing import Any, NamedTuple
+
+from simstudy.errors import ConfigError
+
+KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+NUMBER = re.compile(
+    r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE
+)
+NO_TEXT = frozenset({"true", "false", "null", "none", ""})  # unless in quotation marks
+NOT_IN_TEXT = frozenset("[]{},'\" ")
+REFUSED = object()  # None is a value of its own
+
+
+class Annotated(NamedTuple):
+    """What a setting may be.
+
+    Parameters
+    ----------
+    kind
+        Type of the value, or of each member of a list; of several types the first, since a text
+        on a command line cannot be of two.
+    is_list
+        Whether it has several values.
+    may_be_none, member_may_be_none
+        Whether the setting, or a member of the list, may be nothing.
+    """
+
+    kind: type
+    is_list: bool
+    may_be_none: bool
+    member_may_be_none: bool
+
+
+def read_annotation(name: str, hint: Any) -> Annotated:
+    """What a field's resolved annotation says.
+
+    Raises
+    ------
+    ConfigError
+        Where no setting can be held against it.
+    """
+    first, may_be_none = _without_none(hint)
+    is_list = typing.get_origin(first) is list
+    kind, member_may_be_none = (
+        _without_none(typing.get_args(first)[0]) if is_list else (first, False)
+    )
+    if kind not in KIND_NAMES:
+        said = hint.__name__ if type(hint) is type else str(hint)
+        raise ConfigError(
+            f"the option {name} is annotated {said}, and values cannot be held against that: write "
+            "int, float, bool or str, a list of these as in list[float], or any of these | None"
+        )
+    return Annotated(kind, is_list, may_be_none, member_may_be_none)
+
+
+def _without_none(hint: Any) -> tuple[Any, bool]:
+    """The first type of a union, and whether None is another."""
+    is_union = typing.get_origin(hint) in (types.UnionType, typing.Union)
+    members = typing.get_args(hint) if is_union else (hint,)
+    kinds = [member for member in members if member is not type(None)]
+    return (kinds or [None])[0], type(None) in members
+
+
+def as_kind(value: Any, kind: type) -> Any:
+    """The value as a type, where that loses nothing; REFUSED, where it is of another."""
+    if kind is bool or kind is str:
+        return value if isinstance(value, kind) else REFUSED
+    if not is_number(value):
+        return REFUSED
+    if kind is int:
+        is_whole = math.isfinite(value) and value == int(value)
+        return int(value) if is_whole else REFUSED
+    try:
+        return float(value)
+    except OverflowError:  # a whole number may have any number of digits
+        return REFUSED
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number, which true and false are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def number_meant(value: Any) -> Any:
+    """The number that a text spells; anything else as it is."""
+    if not (isinstance(value, str) and NUMBER.fullmatch(value)):
+        return value
+    return int(value) if value.lstrip("+-").isdecimal() else float(value)
+
+
+def shown(value: Any) -> str:
+    """A value as one writes it for a setting."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(shown, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key}:{shown(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, str):
+        return f"'{value}'" if _reads_as_something_else(value) else value
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _reads_as_something_else(text: str) -> bool:
+    """Whether a text has to stand in quotation marks to be one."""
+    is_odd = text.lower() in NO_TEXT or bool(NOT_IN_TEXT & set(text))
+    return is_odd or number_meant(text) is not text

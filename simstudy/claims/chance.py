@@ -1,0 +1,223 @@
+"""How far chance reaches, and what is decided beyond it.
+
+No verdict may be easier with fewer replicates. So what is held against a limit is an interval: a
+statement holds where all of it does, fails where none of it does, and otherwise the replicates are
+too few to tell.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from simstudy.claims.reproduced import Reproduced, binomial_error
+from simstudy.errors import StudyError, TooFewReplicatesError
+from simstudy.lazy.scipy import special
+
+ROUNDING_OF_FLOATS = 1e-12  # of a number: two ways to compute it need not agree closer
+CLOSE_Z = 3.0  # a difference beyond three standard errors of it is not chance
+FALSE_ALARM = 1e-4  # studies in which chance alone turns a statement
+ALL_ALIKE = 1000  # replicates without any spread: of these, chance hides 1% with FALSE_ALARM
+DEVIATION = "largest of {n} deviations {deviation:.4f} of {margin:.4g} allowed ({z:.2f} MCSE)"
+
+
+def chance_limit(n_compared: int = 1, *, false_alarm: float = FALSE_ALARM) -> float:
+    """How many standard errors the largest of several deviations stays below, chance alone.
+
+    Parameters
+    ----------
+    n_compared
+        Deviations compared, at least 1; whether they are independent does not matter (Bonferroni).
+    false_alarm
+        Probability that one of them exceeds the limit though nothing is wrong, in (0, 1).
+    """
+    if n_compared < 1 or not 0 < false_alarm < 1:
+        raise StudyError(
+            f"chance_limit({n_compared}, false_alarm={false_alarm:g}) compares nothing, or always "
+            "or never raises an alarm. Compare at least 1 deviation, at a rate between 0 and 1."
+        )
+    return -float(special.ndtri(false_alarm / (2 * n_compared)))
+
+
+def reach_of(mcse: float, n_rep: float = math.inf) -> float:
+    """How far chance reaches on either side of a value: `CLOSE_Z` errors, or more.
+
+    As `chance_reach`, at the probability of `CLOSE_Z`.
+    """
+    return float(_reach(mcse, n_rep, float(special.ndtr(-CLOSE_Z))))
+
+
+def chance_reach(mcse: Any, n_rep: Any, n_compared: int = 1) -> Any:
+    """How far chance reaches from each of several estimates whose errors are estimates too.
+
+    `chance_limit` errors and more: Student's t of the replicates, at the same probability.
+    Infinite for one replicate, which says nothing of its error, and where fewer than `ALL_ALIKE`
+    had no spread.
+
+    Parameters
+    ----------
+    mcse, n_rep
+        Monte Carlo error of each, and the replicates that it was estimated from; broadcast.
+    n_compared
+        Estimates compared, as `chance_limit` has it.
+    """
+    return _reach(mcse, n_rep, float(special.ndtr(-chance_limit(n_compared))))
+
+
+def _reach(mcse: Any, n_rep: Any, below: float) -> Any:
+    error, n = np.broadcast_arrays(np.asarray(mcse, float), np.asarray(n_rep, float))
+    limit = -special.stdtrit(np.maximum(n - 1, 1), below)
+    unknown = (n < 2) | ((error == 0) & (n < ALL_ALIKE))
+    return np.where(unknown, math.inf, np.where(error == 0, 0.0, error * limit))[()]
+
+
+def shares_reach(found: Any, n: Any, n_compared: int = 1) -> tuple[Any, Any]:
+    """From where to where shares of n independent replicates may truly lie, chance allowing.
+
+    Exact (Clopper and Pearson 1934, Biometrika 26), so a share with few hits or none claims no
+    more than it knows.
+
+    Parameters
+    ----------
+    found, n
+        Each share, and the replicates that it is of; broadcast.
+    n_compared
+        Shares compared, as `chance_limit` has it.
+    """
+    return _exact_limits(found, n, float(special.ndtr(-chance_limit(n_compared))))
+
+
+def share_between(found: float, n: float) -> tuple[float, float]:
+    """From where to where one share may truly be, at the probability of `CLOSE_Z`."""
+    low, high = _exact_limits(found, n, float(special.ndtr(-CLOSE_Z)))
+    return float(low), float(high)
+
+
+def _exact_limits(found: Any, n: Any, below: float) -> tuple[Any, Any]:
+    """Clopper and Pearson's limits of shares of n, each passed with at most this probability."""
+    share, size = np.broadcast_arrays(np.asarray(found, float), np.asarray(n, float))
+    hits = share * size
+    with np.errstate(invalid="ignore"):
+        low = np.where(hits <= 0, 0.0, special.betaincinv(hits, size - hits + 1, below))
+        high = np.where(hits >= size, 1.0, special.betaincinv(hits + 1, size - hits, 1 - below))
+    return low, high
+
+
+def decided(excess: Any, reach: Any, detail: str, *, everywhere: bool = True) -> Reproduced:
+    """Whether something is above 0 in every cell, or in one, beyond what chance explains.
+
+    Parameters
+    ----------
+    excess
+        By how much what was found speaks for the statement, in each cell.
+    reach
+        How far chance reaches there, as `chance_reach` gives it.
+    detail
+        What was found, in words.
+    everywhere
+        Whether it must be so in every cell; else one is enough.
+
+    Raises
+    ------
+    TooFewReplicatesError
+        Where replicates are too few for either answer, so that no verdict is easier with fewer.
+    """
+    found, error = np.broadcast_arrays(
+        np.atleast_1d(np.asarray(excess, float)), np.asarray(reach, float)
+    )
+    if (error < 0).any():
+        raise StudyError(f"chance reaches {error.min():g} ({detail}): give a reach of 0 or more.")
+    return _decided(found - error, found + error, detail, everywhere)
+
+
+def _decided(low: Any, high: Any, detail: str, everywhere: bool) -> Reproduced:
+    """Whether what lies between two numbers is above 0: in every cell, or in one."""
+    if low.size == 0:
+        raise LookupError(f"a cell that the statement is about ({detail})")
+    sure, refuted = low > 0, (high < 0) | ((high == 0) & (low == 0))
+    holds = sure.all() if everywhere else sure.any()
+    fails = refuted.any() if everywhere else refuted.all()
+    if not (holds or fails):
+        with np.errstate(invalid="ignore"):  # where nothing is known of a cell
+            middle, reach = (low + high) / 2, (high - low) / 2
+        raise TooFewReplicatesError(detail, _times(middle, reach, everywhere))
+    return Reproduced(float(holds), detail=detail)
+
+
+def _times(excess: Any, reach: Any, everywhere: bool) -> float:
+    """How many times the replicates decide, if what was found is what is so: chance is a root."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = np.where(reach == 0, 1.0, (reach / excess) ** 2)
+    against, speaks = excess <= 0, excess > 0
+    if everywhere:
+        return float(times[against].min() if against.any() else times.max())
+    return float(times[speaks].min() if speaks.any() else times.max())
+
+
+def matches(
+    found: Any,
+    theory: Any,
+    error: Any,
+    *,
+    margin: Any,
+    n_rep: Any = math.inf,
+    detail: str = DEVIATION,
+) -> Reproduced:
+    """Whether each of several numbers is within a margin of theory, chance included.
+
+    More replicates make it harder to hold by chance, and easier to hold: the interval of each
+    deviation, at `chance_limit`, has to lie within the margin (an equivalence test; Schuirmann
+    1987, J. Pharmacokinet. Biopharm. 15).
+
+    Parameters
+    ----------
+    found, theory, error
+        What was found, what it should be, and the Monte Carlo error of each; broadcast.
+    margin
+        The smallest deviation worth calling one, in the units of `found`; a number, or one each.
+    n_rep
+        The replicates that the errors were estimated from; infinite where they are known.
+    detail
+        What to say, of `n`, `deviation`, `margin` and `z`: the one nearest to its margin.
+
+    Raises
+    ------
+    TooFewReplicatesError
+        Where chance alone could carry one across its margin.
+    """
+    n_compared = np.broadcast(found, theory, error, margin).size
+    reach = chance_reach(error, n_rep, max(n_compared, 1))
+    return _within(found, theory, (found - reach, found + reach), error, margin, detail)
+
+
+def shares_match(
+    found: Any, theory: Any, n: Any, *, margin: Any, detail: str = DEVIATION
+) -> Reproduced:
+    """`matches` for shares of n replicates each, by exact intervals (`shares_reach`)."""
+    n_compared = np.broadcast(found, theory, n, margin).size
+    between = shares_reach(found, n, max(n_compared, 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = binomial_error(np.asarray(theory, float), n)
+    return _within(found, theory, between, error, margin, detail)
+
+
+def _within(
+    found: Any, theory: Any, between: tuple[Any, Any], error: Any, margin: Any, detail: str
+) -> Reproduced:
+    """Whether each number, which lies between two others, is within a margin of theory."""
+    given = (found, theory, *between, error, margin)
+    arrays = np.broadcast_arrays(*(np.asarray(array, float) for array in given))
+    value, known, low, high, mcse, allowed = (np.atleast_1d(array).ravel() for array in arrays)
+    if value.size == 0:
+        raise LookupError("a cell that the statement is about")
+    deviation = np.abs(value - known)
+    nearest = int((deviation - allowed).argmax())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(deviation == 0, 0.0, deviation / mcse)
+    said = detail.format(
+        n=value.size, deviation=deviation[nearest], margin=allowed[nearest], z=float(z.max())
+    )
+    most = np.maximum(np.abs(low - known), np.abs(high - known))
+    least = np.maximum(np.maximum(low - known, known - high), 0.0)
+    room = allowed + ROUNDING_OF_FLOATS * np.maximum(np.abs(known), np.abs(value))
+    return _decided(room - most, room - least, said, True)

@@ -1,0 +1,156 @@
+"""A number or a statement that a document publishes, and its verdict on what we find."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from simstudy.claims.chance import CLOSE_Z, ROUNDING_OF_FLOATS, reach_of, share_between
+from simstudy.claims.reproduced import Reproduced
+from simstudy.claims.verdicts import DIFFERS, NO_DATA, REPRODUCED, TOO_FEW
+from simstudy.errors import StudyError
+
+ALLOWANCES = ("rounding", "published_mcse", "tolerance", "difference")
+
+
+class Rival(NamedTuple):
+    """The nearest wrong answer: if the claim would hold for it too, it says nothing.
+
+    `name` says what it is: another method, a neighbouring formula.
+    """
+
+    name: str
+    reproduce: Callable[[Any], Reproduced]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A number or a statement that a document publishes.
+
+    Parameters
+    ----------
+    name
+        Short and unique in its study.
+    statement
+        What the document says, in our words.
+    source
+        Where it says so: figure, table or section.
+    reproduce
+        From the result, our value. For a statement without a number: 1 where it holds, else 0.
+    published
+        The number as printed; for a statement without one, True.
+    rounding
+        Half a unit of the last printed digit.
+    published_mcse
+        Monte Carlo error of the published number, from its own number of replicates.
+    tolerance
+        How far "about" reaches, where the document itself says so.
+    difference
+        The smallest departure from the published number that is worth calling one, beyond its
+        rounding and "about". 0 for exact facts; what has a Monte Carlo error needs room for it.
+    rival
+        The nearest wrong answer, for which the claim must fall. None where the claim itself is
+        expected to differ.
+    expected
+        `reproduced`, or `differs` where re-derivation says that the document is off.
+    note
+        Why it differs, or what to keep in mind.
+    """
+
+    name: str
+    statement: str
+    source: str
+    reproduce: Callable[[Any], Reproduced]
+    published: float | bool
+    rounding: float = 0.0
+    published_mcse: float = 0.0
+    tolerance: float = 0.0
+    difference: float = 0.0
+    rival: Rival | None = None
+    expected: str = REPRODUCED
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.expected not in (REPRODUCED, DIFFERS):
+            raise StudyError(
+                f"claim {self.name!r} expects {self.expected!r}: say 'reproduced' or 'differs'."
+            )
+        if not isinstance(self.published, numbers.Real) or not math.isfinite(self.published):
+            raise StudyError(
+                f"claim {self.name!r} publishes {self.published!r}, which nothing can be held "
+                "against: give the number as printed, or True for a statement."
+            )
+        for name in ALLOWANCES:
+            self._refuse_allowance(name, getattr(self, name))
+
+    def _refuse_allowance(self, name: str, value: Any) -> None:
+        if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
+            raise StudyError(
+                f"claim {self.name!r} has {name}={value!r}, with which no verdict means anything: "
+                "give a number of 0 or more, in the units of what is published."
+            )
+        if value and self.published is True:
+            raise StudyError(
+                f"claim {self.name!r} is a statement and has {name}={value!r}: it holds or it does "
+                "not. Put the margin into what it computes (simstudy.claims.matches)."
+            )
+
+    @property
+    def kind(self) -> str:
+        """`statement` or `number`."""
+        return "statement" if self.published is True else "number"
+
+    @property
+    def allowed(self) -> float:
+        """How far from the published number ours may truly be, Monte Carlo errors aside."""
+        return self.rounding + self.tolerance + self.difference
+
+    def verdict(self, ours: Reproduced) -> str:
+        """`reproduced`, `differs`, `too few replicates` or `no data`.
+
+        Our number's interval lies within what is allowed, or beyond it by more than both Monte
+        Carlo errors, or replicates are too few to tell: ours, or the document's.
+        """
+        if not math.isfinite(ours.value):
+            return NO_DATA if math.isinf(ours.n_rep) else TOO_FEW
+        if not math.isfinite(ours.mcse):
+            return TOO_FEW
+        low, high = between(ours)
+        _, allowed = self._distance(ours)
+        if max(abs(low - self.published), abs(high - self.published)) <= allowed:
+            return REPRODUCED
+        return DIFFERS if self._least_distance(ours, low, high) > allowed else TOO_FEW
+
+    def _least_distance(self, ours: Reproduced, low: float, high: float) -> float:
+        """How far ours is from the published number at least, both errors allowed for."""
+        end, sign = (low, 1) if ours.value > self.published else (high, -1)
+        reach = math.hypot(ours.value - end, CLOSE_Z * self.published_mcse)
+        return sign * (ours.value - self.published) - reach
+
+    def times_needed(self, ours: Reproduced) -> float:
+        """How many times our replicates decide, if our value is what is so; inf where none do."""
+        distance, allowed = self._distance(ours)
+        room = abs(allowed - distance)
+        if distance > allowed:  # what the document's own error takes of it is lost
+            room = math.sqrt(max(room**2 - (CLOSE_Z * self.published_mcse) ** 2, 0.0))
+        return (CLOSE_Z * ours.mcse / room) ** 2 if room else math.inf
+
+    def _distance(self, ours: Reproduced) -> tuple[float, float]:
+        """From the published number, and how much of it is allowed."""
+        allowed = self.allowed + ROUNDING_OF_FLOATS * abs(self.published)
+        return abs(ours.value - self.published), allowed
+
+
+def between(ours: Reproduced) -> tuple[float, float]:
+    """From where to where our number may truly be, chance allowing.
+
+    The mean of values that are 0 or 1 is told by its error: it is a share, and has an exact
+    interval, since with few hits, or none, an error says too little.
+    """
+    if ours.is_share:
+        return share_between(ours.value, ours.n_rep)
+    reach = reach_of(ours.mcse, ours.n_rep)
+    return ours.value - reach, ours.value + reach

@@ -1,0 +1,150 @@
+"""The claims of a study as a table: published, reproduced, and what is to be said of it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from simstudy.claims.claim import Claim
+from simstudy.claims.reproduced import Reproduced
+from simstudy.claims.verdicts import NO_DATA, TOO_FEW
+from simstudy.errors import StudyError, TooFewReplicatesError, describe
+from simstudy.lazy.pandas import pd
+
+BROKEN = "could not be computed"  # begins the detail of a claim that raised what it should not
+MOST_TIMES = 1e6  # as many replicates are no advice
+LIKELY = 2.0  # times as many decide nine times in ten: what is found then varies too
+MOST_DIGITS = 12  # beyond these, two ways to compute a number differ
+COLUMNS = [
+    *("claim", "statement", "source", "kind", "published", "reproduced"),
+    *("mcse", "allowed", "verdict", "expected", "rival", "detail", "note"),
+]
+
+
+def check_claims(claims: Sequence[Claim], result: Any) -> pd.DataFrame:
+    """One row per claim: published and reproduced value, MCSE, verdict, and whether we foresaw it.
+
+    A claim that needs a scenario which this run leaves out has the verdict `no data`, one that
+    needs more replicates `too few replicates`, and either says why. `rival` is the wrong answer
+    that the claim was tried with, and its verdict.
+    """
+    return pd.DataFrame([_row(claim, result) for claim in claims], columns=COLUMNS)
+
+
+def shown(kind: str, value: float) -> str:
+    """A published or reproduced value for people: a number, or whether a statement holds."""
+    if math.isnan(value):
+        return "–"
+    if kind == "statement":
+        return "holds" if value == 1 else "fails"
+    return f"{value:.4g}"
+
+
+def shown_beside(kind: str, published: float, reproduced: float) -> tuple[str, str]:
+    """Both for people, in as many digits as tell them apart, if they are not the same."""
+    texts = shown(kind, published), shown(kind, reproduced)
+    if kind == "statement" or published == reproduced:
+        return texts
+    for n_digits in range(5, MOST_DIGITS + 1):
+        if texts[0] != texts[1]:
+            break
+        texts = f"{published:.{n_digits}g}", f"{reproduced:.{n_digits}g}"
+    return texts
+
+
+def _row(claim: Claim, result: Any) -> dict[str, Any]:
+    ours, verdict = _judged(claim, claim.reproduce, result)
+    return {
+        "claim": claim.name,
+        "statement": claim.statement,
+        "source": claim.source,
+        "kind": claim.kind,
+        "published": float(claim.published),
+        "reproduced": ours.value,
+        "mcse": ours.mcse,
+        "allowed": claim.allowed,
+        "verdict": verdict,
+        "expected": claim.expected,
+        "rival": _tried(claim, result),
+        "detail": ours.detail,
+        "note": claim.note,
+    }
+
+
+def _tried(claim: Claim, result: Any) -> str:
+    """The claim's rival in words, what it gives, and its verdict."""
+    if claim.rival is None:
+        return ""
+    ours, verdict = _judged(claim, claim.rival.reproduce, result)
+    gives = "" if math.isnan(ours.value) else f" ({shown(claim.kind, ours.value)})"
+    why = f" ({ours.detail})" if verdict == NO_DATA else ""
+    return f"{claim.rival.name}{gives}: {verdict}{why}"
+
+
+def _judged(claim: Claim, reproduce: Callable[[Any], Any], result: Any) -> tuple[Reproduced, str]:
+    """What a function of the result gave, its detail completed, and the claim's verdict on it."""
+    try:
+        ours = _as_reproduced(claim, reproduce(result))
+        verdict = claim.verdict(ours)
+    except TooFewReplicatesError as error:
+        return _nothing(_and_more(error.found, error.times, result)), TOO_FEW
+    except Exception as error:  # one claim must not cost the others, nor the summary
+        if isinstance(error, StudyError) or type(error) is LookupError:  # and no KeyError of a typo
+            return _nothing(f"not in this run: {error}"), NO_DATA
+        return _nothing(f"{BROKEN}: {describe(error)}"), NO_DATA
+    if verdict != TOO_FEW:
+        return ours, verdict
+    return ours._replace(detail=_and_more(ours.detail, claim.times_needed(ours), result)), verdict
+
+
+def _nothing(detail: str) -> Reproduced:
+    return Reproduced(math.nan, math.nan, detail)
+
+
+def _and_more(detail: str, times: float, result: Any) -> str:
+    """What was found, and how many replicates would decide; rounded up to two digits."""
+    return "; ".join(filter(None, [detail, _in_words(times, result)]))
+
+
+def _in_words(times: float, result: Any) -> str:
+    if not times < MOST_TIMES:  # nor where it is no number
+        return "how many would decide cannot be said"
+    times = max(LIKELY * times, LIKELY)
+    drawn = max(getattr(result, "n_rep", {}).values(), default=0)
+    if not drawn:
+        return f"about {_rounded_up(times):,g} times as many would decide"
+    return f"about {_rounded_up(times * drawn):,.0f} replicates would decide; here are {drawn:,}"
+
+
+def _rounded_up(value: float) -> float:
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return math.ceil(round(value / unit, 6)) * unit
+
+
+def _as_reproduced(claim: Claim, ours: Any) -> Reproduced:
+    """What a claim gave: a plain number is a value without an error of its own.
+
+    Raises
+    ------
+    TypeError
+        Where it cannot be held against a published number.
+    """
+    given = ours if isinstance(ours, Reproduced) else Reproduced(ours)
+    for name in ("value", "mcse", "n_rep"):
+        number = getattr(given, name)
+        if not isinstance(number, numbers.Real | np.bool_):
+            raise TypeError(
+                f"the claim {claim.name!r} gave {name}={number!r}, a {type(number).__name__}, "
+                "which is no number to hold against the published one: return "
+                "Reproduced(value, mcse)."
+            )
+    if given.mcse < 0 or not isinstance(given.detail, str):
+        raise TypeError(
+            f"the claim {claim.name!r} gave Reproduced(mcse={given.mcse!r}, "
+            f"detail={given.detail!r}): an error is 0 or more, and a detail is a text."
+        )
+    return given._replace(value=float(given.value))

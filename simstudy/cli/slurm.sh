@@ -1,0 +1,65 @@
+#!/bin/bash
+# The study {{name}} on Slurm, in {{shares}} shares and a job that joins them.
+# Made by: {{made_by}}
+#
+#   bash THIS_FILE             submits all of it
+#   bash THIS_FILE 3,17-20     submits these shares again, and the job that joins all
+#
+# No job talks to another: a share follows from its place in the array. Every finished block is
+# kept, whatever becomes of its job, and whoever runs next goes on from there: a share that was
+# requeued, one submitted again, or the last job, which draws what no share has drawn.
+set -euo pipefail
+
+command=({{command}})      # what a job runs, beside its share
+shares={{shares}}          # Slurm may allow no array index above 1000
+asked=({{asked}})          # of Slurm, for each job; see man sbatch
+warning={{warning}}        # seconds before the end of its time in which a job finishes its blocks
+pilot={{pilot}}            # yes: a first job finds what blocks cost, and shares are cut by that
+script=$(readlink -f "$0")
+cd {{folder}}              # where results belong
+
+# ------------------------------------------------ in a job
+# Slurm warns this shell, which tells the command to finish what it has begun. It then ends with
+# status 75, and the job goes back into the queue. bash runs a trap only between commands, hence
+# the command in the background, and a wait for it that is taken up again after every signal.
+work() {
+    local child status=0 again=yes
+    "${command[@]}" "$@" &
+    child=$!
+    trap 'again=yes; kill -USR1 "$child" 2>/dev/null || true' USR1
+    trap 'again=yes; kill -TERM "$child" 2>/dev/null || true' TERM
+    while [ -n "$again" ]; do
+        again=
+        status=0
+        wait "$child" || status=$?
+    done
+    if [ "$status" = 75 ]; then
+        local job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID}
+        echo "job ${job:=$SLURM_JOB_ID} is out of time and goes back into the queue"
+        scontrol requeue "$job" && sleep 60 # Slurm ends this shell meanwhile
+    fi
+    exit "$status"
+}
+
+case "${SLURM_JOB_ID:+${1:-}}" in
+    pilot) work shard=pilot ;;
+    share) work "shard=auto/$shares" ;;
+    join) work ;;
+esac
+
+# ------------------------------------------------ where jobs are submitted
+logs=slurm/{{name}}
+mkdir -p "$logs"
+submit() {
+    sbatch --parsable --requeue --open-mode=append --signal="B:USR1@$warning" \
+        --job-name={{name}} --output="$logs/%A_%a.out" "${asked[@]}" "$@"
+}
+
+after=() # which bash before 4.4 takes for unset
+if [ -n "$pilot" ] && [ $# = 0 ]; then
+    first=$(submit --output="$logs/%j.out" "$script" pilot)
+    after=(--dependency="afterany:$first")
+fi
+array=$(submit --array="${1:-1-$shares}" ${after[@]+"${after[@]}"} "$script" share)
+join=$(submit --output="$logs/%j.out" --dependency="afterany:$array" "$script" join)
+echo "submitted: shares as $array, the job that joins them as $join; logs in $PWD/$logs"

@@ -1,0 +1,200 @@
+"""How long drawing a block may take: where a study or a command says so.
+
+In Python's own code a block is stopped by an exception, and nothing else is lost. Compiled code
+hears of no exception: a process that was started to draw blocks then ends, with the block that it
+draws, and one that does something else can only say so.
+"""
+
+import contextlib
+import ctypes
+import faulthandler
+import mmap
+import os
+import signal
+import struct
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+GRACE_SECONDS = 1.0  # for Python to come to its next instruction, before the process ends
+AGAIN_SECONDS = 1.0  # until a block that has swallowed the exception gets the next
+SECONDS = struct.Struct("<d")
+
+
+class OverTimeError(BaseException):
+    """A block takes too long; no `Exception`, which a method may be written to survive."""
+
+
+class Deadline:
+    """Until when a process may be busy with a block: where it says so, and its parent reads it.
+
+    A process that is stopped, or hangs in the system, ends nothing, not even itself.
+    """
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, SECONDS.size)  # shared with copies of this process
+
+    def set(self, at: float) -> None:
+        """At so many seconds of the monotonic clock, the same in all processes; 0 for none."""
+        SECONDS.pack_into(self._memory, 0, at)
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the block was to have ended, and who draws it with it."""
+        (at,) = SECONDS.unpack_from(self._memory)
+        return bool(0 < at < time.monotonic())
+
+
+@dataclass
+class _Process:
+    """Whether this process was started to draw blocks, may be ended with one, and is watched."""
+
+    expendable: bool = False
+    deadline: Deadline | None = None
+
+
+_process = _Process()
+
+
+def in_an_expendable_process(deadline: Deadline | None = None) -> None:
+    """From now on a block that cannot be stopped ends this process, or who reads the deadline."""
+    _process.expendable, _process.deadline = True, deadline
+
+
+def hears_signals() -> bool:
+    """Whether a signal may raise `KeyboardInterrupt` here, and not only code that draws a block.
+
+    Processes that draw blocks for another one hear of no Ctrl-C, and of Python's threads the main
+    one alone does.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    return is_main and not _process.expendable
+
+
+def over_time(seconds: float) -> str:
+    """Why a block failed that took too long."""
+    return f"drawing the block took longer than block_seconds={seconds:g}"
+
+
+@contextlib.contextmanager
+def at_most(seconds: float | None, what: str) -> Iterator[None]:
+    """Within it, whatever takes longer is stopped.
+
+    Parameters
+    ----------
+    what
+        Is drawn, for a person to know what cannot be stopped.
+
+    Raises
+    ------
+    OverTimeError
+        Where it does.
+    """
+    if seconds is None:
+        yield
+        return
+    in_main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+    stopped = _stopped_by_alarm if in_main else _stopped_by_another_thread
+    last = _ended if _process.expendable else _said
+    with last(seconds + GRACE_SECONDS, what), stopped(seconds):
+        yield
+
+
+# ---------------------------------------------------------------- while Python runs
+@contextlib.contextmanager
+def _stopped_by_alarm(seconds: float) -> Iterator[None]:
+    """An alarm also ends waiting and sleeping; only the main thread hears it."""
+    is_within = True
+
+    def stop(*_: Any) -> None:
+        if is_within:
+            raise OverTimeError
+
+    handler = signal.signal(signal.SIGALRM, stop)
+    alarm = signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_SECONDS)
+    try:
+        yield
+    finally:
+        is_within = False
+        signal.setitimer(signal.ITIMER_REAL, *alarm)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
+
+
+@contextlib.contextmanager
+def _stopped_by_another_thread(seconds: float) -> Iterator[None]:
+    """The exception comes with the next instruction of Python's."""
+    thread, lock = ctypes.c_ulong(threading.get_ident()), threading.Lock()
+    is_within = True
+
+    def stop() -> None:
+        with lock:
+            if is_within:
+                _raise_in(thread, ctypes.py_object(OverTimeError))
+
+    with _called_after(seconds, stop):
+        try:
+            yield
+        finally:
+            with lock:
+                is_within = False
+                _raise_in(thread, None)
+
+
+def _raise_in(thread: ctypes.c_ulong, error: Any) -> None:
+    """Have an exception raised in a thread, or take back one that was not raised yet."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)
+
+
+# ---------------------------------------------------------------- where it does not
+@contextlib.contextmanager
+def _ended(seconds: float, _what: str) -> Iterator[None]:
+    """The process ends, whatever it does and whoever holds Python's lock."""
+    if _process.deadline is not None:
+        with _told(_process.deadline, seconds):
+            yield
+        return
+    with open(os.devnull, "w") as nowhere:  # the parent says what there is to say
+        faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+
+@contextlib.contextmanager
+def _told(deadline: Deadline, seconds: float) -> Iterator[None]:
+    """Who watches the deadline ends this process: a copy of one may not look to faulthandler.
+
+    Its watchdog is a thread that a copy does not have, and that it would wait for without end
+    where the program that was copied had begun one.
+    """
+    deadline.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        deadline.set(0.0)
+
+
+@contextlib.contextmanager
+def _said(seconds: float, what: str) -> Iterator[None]:
+    """Somebody is told, once."""
+    text = (
+        f"{what} has been drawing for {seconds:g} s, and is in a call that cannot be stopped in "
+        "this process: stop the run, and draw with backend=loky, which can"
+    )
+    with _called_after(seconds, lambda: print(text, file=sys.stderr, flush=True)):
+        yield
+
+
+@contextlib.contextmanager
+def _called_after(seconds: float, call: Any) -> Iterator[None]:
+    timer = threading.Timer(seconds, call)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

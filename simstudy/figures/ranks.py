@@ -1,0 +1,79 @@
+"""Ranks of the truth among posterior draws, against uniform ones."""
+
+from __future__ import annotations
+
+from simstudy.figures import captions
+from simstudy.figures.frame import need_columns
+from simstudy.figures.palette import PALE
+from simstudy.figures.panels import by_panel, facets, with_panels, words_in_panels
+from simstudy.figures.theme import BLUE, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.measures.ranks import rank_check
+
+
+def rank_plot(
+    replicates: pd.DataFrame,
+    *,
+    n_draws: int,
+    rank: str = "rank",
+    panel: str | None = None,
+    rows: str | None = None,
+    level: float = 0.95,
+) -> ggplot:
+    """The distribution function of ranks less the uniform one, within the band of uniform ranks.
+
+    Outside the band ranks are not uniform: too many low ones (a hill on the left) are posteriors
+    that lie too high; a hill and then a valley, posteriors that are too narrow.
+
+    Parameters
+    ----------
+    replicates
+        One row per replicate.
+    n_draws
+        Draws of each posterior.
+    rank
+        Column with the number of draws below the truth; missing ones are left out.
+    panel, rows
+        Columns mapped to panels, and to rows of panels.
+    level
+        Probability with which all differences of uniform ranks lie within the band.
+    """
+    mapped = {"panel": panel, "rows": rows}
+    need_columns(replicates, [rank, *mapped.values()])
+    values = with_panels(pd.DataFrame({"rank": replicates[rank]}), replicates, mapped)
+    found = [
+        (where, rank_check(of_panel["rank"].to_numpy(float), n_draws, level=level))
+        for where, of_panel in by_panel(values)
+    ]
+    numbers = ("place", "difference", "lower", "upper", "p_value", "n_rep")
+    drawn = pd.concat(
+        [
+            pd.DataFrame({name: getattr(check, name) for name in numbers} | where)
+            for where, check in found
+        ],
+        ignore_index=True,
+    ).astype({role: values[role].dtype for role in ("panel", "rows") if role in values})
+    return (
+        p9.ggplot(drawn, p9.aes("place"))
+        + p9.geom_ribbon(p9.aes(ymin="lower", ymax="upper"), fill=PALE, alpha=0.6)
+        + p9.geom_hline(yintercept=0, linetype="dashed", size=0.4)
+        + p9.geom_step(p9.aes(y="difference"), color=BLUE, size=0.7)
+        + words_in_panels(drawn, _says)
+        + theme_study()
+        + facets(drawn, legend=False)
+        + p9.labs(
+            x=f"rank of the truth among {n_draws:,} draws, as a share",
+            y="distribution function less the uniform one",
+            caption=captions.caption(
+                f"Band: all differences of uniform ranks together, in {level:.0%} of studies.",
+                captions.dashed("uniform ranks"),
+                "In the panels: p, exact, of uniform ranks.",
+            ),
+        )
+    )  # fmt: skip
+
+
+def _says(rows: pd.DataFrame) -> str:
+    p_value, n_rep = rows["p_value"].iloc[0], int(rows["n_rep"].iloc[0])
+    return f"p {'< 0.0001' if p_value < 1e-4 else f'= {p_value:.2g}'}, {n_rep:,} ranks"

@@ -1,0 +1,285 @@
+"""The replicates themselves: how estimates are spread, and whether their standard errors say so.
+
+What Morris, White & Crowther (2019, Statistics in Medicine 38, 2074-2102, section 6.1) advise to
+look at before any summary: a summary hides an estimate that is far out, a method that failed to
+converge without saying so, and two clusters where one was expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simstudy.errors import FigureError
+from simstudy.figures import captions
+from simstudy.figures.frame import in_words, is_number
+from simstudy.figures.palette import OKABE_ITO
+from simstudy.figures.panels import facets, turned_labels
+from simstudy.figures.replicate_rows import (
+    drawable,
+    lost_in_words,
+    refuse_negative,
+    refuse_options,
+    refuse_shared,
+    truth_of,
+)
+from simstudy.figures.theme import BLUE, INK, color_scales, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+
+MOST = 500  # points of a method in a panel: more hide each other
+ASIDE = 0.36  # of the distance between methods, to which points are moved at most
+GREY = "#999999"
+GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill an interval evenly from the first on
+
+
+def estimates_plot(
+    replicates: pd.DataFrame,
+    *,
+    estimate: str = "estimate",
+    method: str | None = None,
+    truth: str | float | None = None,
+    panel: str | None = None,
+    rows: str | None = None,
+    colors: Mapping[str, str] | None = None,
+    most: int = MOST,
+    scales: str = "fixed",
+) -> ggplot:
+    """Every estimate as a point, side by side for each method, with the mean of all of them.
+
+    Parameters
+    ----------
+    replicates
+        One row per replicate, and method where there are several.
+    estimate
+        The column drawn.
+    method
+        Column that tells the points of a panel apart.
+    truth
+        What is estimated: a column, with one value in each panel, or a number; a dashed line.
+    panel, rows
+        Columns mapped to panels, and to rows of panels.
+    colors
+        A colour for each method, the same in all figures of a study.
+    most
+        Points of a method in a panel: its first replicates, and beside them the five smallest and
+        the five largest of all, so that what is far out is seen. Means are of all replicates.
+    scales
+        "fixed" or "free_y", as plotnine has them.
+
+    Returns
+    -------
+    ggplot
+        Values that are missing or not finite are counted beneath and not drawn.
+    """
+    mapped = {"panel": panel, "rows": rows, "color": method}
+    refuse_options(most, scales)
+    refuse_shared(mapped)
+    replicates = replicates.reset_index(drop=True)
+    drawn = drawable(replicates, {"value": estimate}, mapped)
+    drawn = drawn.assign(truth=truth_of(replicates, truth).loc[drawn.index])
+    shown = _first_and_outermost(drawn, ["value"], most)
+    levels = drawn["color"].cat.categories
+    return (
+        p9.ggplot(shown.assign(place=_places(shown)), p9.aes("place", "value", color="color"))
+        + _attruth_of(drawn)
+        + p9.geom_point(size=1.1, stroke=0, alpha=0.45, show_legend=False)
+        + _means(drawn)
+        + p9.scale_x_continuous(
+            breaks=list(range(len(levels))), labels=list(levels), expand=(0, 0.2)
+        )
+        + _colors(drawn, replicates, method, colors)
+        + theme_study()
+        + _upright_labels(drawn, method)
+        + facets(drawn, scales=scales, legend=False)
+        + p9.labs(
+            x="" if method is None else in_words(method),
+            y=in_words(estimate),
+            caption=captions.caption(
+                captions.dashed("what is estimated") * bool(drawn["truth"].notna().any()),
+                "Bars: means of all replicates, with 2 Monte Carlo standard errors.",
+                *_what_is_shown(len(replicates), drawn, shown),
+            ),
+        )
+    )
+
+
+def errors_plot(
+    replicates: pd.DataFrame,
+    *,
+    estimate: str = "estimate",
+    std_error: str = "std_error",
+    method: str | None = None,
+    truth: str | float | None = None,
+    rows: str | None = None,
+    colors: Mapping[str, str] | None = None,
+    most: int = MOST,
+    scales: str = "fixed",
+) -> ggplot:
+    """Each replicate's standard error against its estimate, a panel for each method.
+
+    Parameters
+    ----------
+    replicates
+        One row per replicate, and method where there are several.
+    estimate, std_error
+        The columns drawn, in the same units.
+    method
+        Column of the panels.
+    truth
+        What is estimated: a column, with one value in each row of panels, or a number.
+    rows
+        Column mapped to rows of panels.
+    colors
+        A colour for each method, the same in all figures of a study.
+    most
+        Points in a panel: its first replicates, and beside them those with the five smallest and
+        largest values of either. Lines are of all replicates.
+    scales
+        As plotnine has them.
+
+    Returns
+    -------
+    ggplot
+        The dashed line is the standard deviation of all estimates of a panel, which standard errors
+        are to tell; the grey one beneath it is the root of their mean square.
+    """
+    mapped = {"panel": method, "rows": rows, "color": method}
+    refuse_options(most, scales)
+    refuse_shared({"rows": rows, "method": method})
+    replicates = replicates.reset_index(drop=True)
+    drawn = drawable(replicates, {"value": estimate, "error": std_error}, mapped)
+    refuse_negative(drawn["error"], std_error)
+    drawn = drawn.assign(truth=truth_of(replicates, truth).loc[drawn.index])
+    shown = _first_and_outermost(drawn, ["value", "error"], most)
+    told = _spread_and_told(drawn)
+    return (
+        p9.ggplot(shown, p9.aes("value", "error", color="color"))
+        + _uprighttruth_of(drawn)
+        + p9.geom_point(size=1.1, stroke=0, alpha=0.45, show_legend=False)
+        + p9.geom_hline(p9.aes(yintercept="told"), told, color=GREY, size=1.8)
+        + p9.geom_hline(p9.aes(yintercept="spread"), told, linetype="dashed", color=INK, size=0.6)
+        + _colors(drawn, replicates, method, colors)
+        + theme_study()
+        + facets(drawn, scales=scales, legend=False)
+        + p9.labs(
+            x=in_words(estimate),
+            y=in_words(std_error),
+            caption=captions.caption(
+                "Dashed: standard deviation of all estimates.",
+                "Grey line: root mean square of all standard errors.",
+                "Dotted: what is estimated." * bool(drawn["truth"].notna().any()),
+                *_what_is_shown(len(replicates), drawn, shown),
+            ),
+        )
+    )
+
+
+# ---------------------------------------------------------------- rows
+def _panels_of(drawn: pd.DataFrame) -> list[str]:
+    return [role for role in ("panel", "rows") if role in drawn]
+
+
+def _groups_of(drawn: pd.DataFrame) -> list[str]:
+    return [*_panels_of(drawn), "color"]
+
+
+def _first_and_outermost(drawn: pd.DataFrame, values: list[str], most: int) -> pd.DataFrame:
+    """Of each method in a panel the first rows, and those with its most extreme values."""
+    groups = drawn.groupby(_groups_of(drawn), observed=True)
+    keep = groups.cumcount() < most
+    for value in values:
+        rank = groups[value].rank(method="first")
+        keep |= (rank <= 5) | (rank > groups[value].transform("size") - 5)
+    kept: pd.DataFrame = drawn.loc[keep]
+    return kept
+
+
+def _places(shown: pd.DataFrame) -> pd.Series:
+    """Where a point stands: at its method, moved aside by its turn and not by chance."""
+    turn = shown.groupby(_groups_of(shown), observed=True).cumcount() + 1
+    moved = 2 * ASIDE * ((turn * GOLDEN) % 1 - 0.5)
+    return shown["color"].cat.codes + moved
+
+
+# ---------------------------------------------------------------- marks
+def _means(drawn: pd.DataFrame) -> list[Any]:
+    groups = drawn.groupby(_groups_of(drawn), observed=True)["value"]
+    found = groups.agg(["mean", "std", "size"]).reset_index()
+    half = (2 * found["std"] / np.sqrt(found["size"])).fillna(0.0)
+    at = found["color"].cat.codes
+    ends = found.assign(left=at - ASIDE, right=at + ASIDE, at=at,
+                        lower=found["mean"] - half, upper=found["mean"] + half)  # fmt: skip
+    level = p9.aes(x="left", xend="right", y="mean", yend="mean")
+    error = p9.aes(x="at", xend="at", y="lower", yend="upper")
+    return [
+        p9.geom_segment(level, ends, color=INK, size=0.8, inherit_aes=False),
+        p9.geom_segment(error, ends, color=INK, size=1.6, inherit_aes=False),
+    ]
+
+
+def _of_each_panel(drawn: pd.DataFrame) -> pd.DataFrame:
+    """The truth of each panel; none where there is none."""
+    found: pd.DataFrame = drawn[[*_panels_of(drawn), "truth"]].dropna().drop_duplicates()
+    where = _panels_of(drawn)
+    several = found.duplicated(where).any() if where else len(found) > 1
+    if several:
+        raise FigureError(
+            "what is estimated has several values in one panel, so a line could not say which of "
+            "them a point belongs to. Map the factor that it depends on to panel or rows, or draw "
+            "the errors instead of the estimates."
+        )
+    return found
+
+
+def _attruth_of(drawn: pd.DataFrame) -> list[Any]:
+    lines = _of_each_panel(drawn)
+    line = p9.geom_hline(p9.aes(yintercept="truth"), lines, linetype="dashed", color=INK, size=0.5)
+    return [line] * (not lines.empty)
+
+
+def _uprighttruth_of(drawn: pd.DataFrame) -> list[Any]:
+    lines = _of_each_panel(drawn)
+    line = p9.geom_vline(p9.aes(xintercept="truth"), lines, linetype="dotted", color=INK, size=0.6)
+    return [line] * (not lines.empty)
+
+
+def _spread_and_told(drawn: pd.DataFrame) -> pd.DataFrame:
+    """By panel the standard deviation of estimates, and the root mean square of their errors."""
+    groups = drawn.assign(square=drawn["error"] ** 2).groupby(_groups_of(drawn), observed=True)
+    told = groups.agg(spread=("value", "std"), told=("square", "mean")).reset_index()
+    return told.assign(told=np.sqrt(told["told"]))
+
+
+def _colors(
+    drawn: pd.DataFrame,
+    replicates: pd.DataFrame,
+    method: str | None,
+    colors: Mapping[str, str] | None,
+) -> list[Any]:
+    """By method, without a legend since each has its label; one colour where there are too many."""
+    levels = drawn["color"]
+    names = [str(name) for name in levels.cat.categories]
+    if colors is None and len(names) > len(OKABE_ITO):
+        return [p9.scale_color_manual(dict.fromkeys(names, BLUE), limits=names)]
+    column = method or "method"
+    is_quantity = method is not None and is_number(replicates[method])
+    return color_scales(levels, column, is_quantity=is_quantity, colors=colors)[:1]
+
+
+def _upright_labels(drawn: pd.DataFrame, method: str | None) -> list[Any]:
+    if method is None:
+        return [p9.theme(axis_text_x=p9.element_blank(), axis_ticks_major_x=p9.element_blank())]
+    return turned_labels(drawn["color"], alone=not _panels_of(drawn))
+
+
+# ---------------------------------------------------------------- words
+def _what_is_shown(n_all: int, drawn: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
+    return [
+        f"Points: {len(shown):,} of {len(drawn):,} replicates, the first and the outermost."
+        if len(shown) < len(drawn)
+        else "",
+        lost_in_words(n_all, len(drawn)),
+    ]

@@ -1,0 +1,128 @@
+"""The rows of replicates that a figure draws, and what it refuses to draw of them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from simstudy.errors import FigureError, in_one_line
+from simstudy.figures.frame import need_columns
+from simstudy.figures.panels import with_panels
+from simstudy.lazy.pandas import pd
+
+SCALES = ("fixed", "free", "free_x", "free_y")
+WIDEST_STRIP = 24  # letters of a strip's line, in the narrowest of panels side by side
+
+
+def drawable(
+    replicates: pd.DataFrame, values: Mapping[str, str], mapped: Mapping[str, str | None]
+) -> pd.DataFrame:
+    """Rows with finite values, by what they do in the figure; without methods there is one."""
+    need_columns(replicates, [*values.values(), *mapped.values()])
+    numbers = pd.DataFrame(
+        {role: _numbers(replicates, column) for role, column in values.items()},
+        index=replicates.index,
+    )
+    drawn = with_panels(numbers, replicates, mapped)
+    strips = {role: _wrapped(drawn[role]) for role in ("panel", "rows") if role in drawn}
+    drawn = drawn.assign(**strips)
+    if "color" not in drawn:
+        drawn = drawn.assign(color=pd.Categorical([""] * len(drawn)))
+    finite = np.isfinite(numbers.to_numpy()).all(axis=1)
+    if not finite.any():
+        raise FigureError(
+            f"None of the {len(drawn)} replicates has a finite {' and '.join(values.values())}, so "
+            "the figure would be empty. Look at their errors, or name other columns."
+        )
+    kept: pd.DataFrame = drawn.loc[finite]
+    return kept
+
+
+def lost_in_words(n_all: int, n_drawn: int) -> str:
+    """The sentence on rows that are not drawn; "" where all are."""
+    lost = n_all - n_drawn
+    return f"Not drawn, missing or not finite: {lost:,} of {n_all:,}." * (lost > 0)
+
+
+def _wrapped(words: pd.Series) -> pd.Series:
+    """Heads of panels in lines that a strip has room for."""
+    lines = {word: textwrap.fill(word, WIDEST_STRIP) for word in words.cat.categories}
+    return words.cat.rename_categories(lines) if len({*lines.values()}) == len(lines) else words
+
+
+def truth_of(replicates: pd.DataFrame, truth: str | float | None) -> pd.Series:
+    """What is estimated, in each row; NaN where nothing is known of it."""
+    if truth is None:
+        return pd.Series(np.nan, index=replicates.index)
+    if isinstance(truth, str):
+        need_columns(replicates, [truth])
+        found = _numbers(replicates, truth)
+    else:
+        found = pd.Series(_number("truth", truth), index=replicates.index)
+    if np.isinf(found).any():
+        raise FigureError(
+            f"truth={truth!r} is infinite in {int(np.isinf(found).sum())} of {len(found)} rows, so "
+            "it has no place in the figure. Give a finite truth, or leave it out."
+        )
+    return found
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
+        return float(value)
+    raise FigureError(
+        f"{name}={in_one_line(repr(value))} is neither a column nor a number, so there is no place "
+        f"for it in the figure. Give {name} as the name of a column or as one number."
+    )
+
+
+def _numbers(replicates: pd.DataFrame, column: str) -> pd.Series:
+    """A column as doubles, NaN where it has nothing; refused where it has anything else."""
+    values = replicates[column].infer_objects()
+    try:
+        if values.notna().any() and not pd.api.types.is_numeric_dtype(values):
+            raise TypeError
+        return values.astype("Float64").astype(float)
+    except (TypeError, ValueError):
+        raise FigureError(
+            f"column {column!r} holds {replicates[column].dtype}, which has no place on an axis of "
+            "numbers. Name a column of numbers, with NaN where a replicate has none."
+        ) from None
+
+
+def refuse_options(most: Any, scales: str) -> None:
+    if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
+        raise FigureError(
+            f"most={in_one_line(repr(most))} draws no replicate. Give a whole number, at least 1."
+        )
+    if scales not in SCALES:
+        raise FigureError(
+            f"scales={in_one_line(repr(scales))} is unknown, so panels have no axes. Use one of "
+            f"{', '.join(SCALES)}."
+        )
+
+
+def refuse_shared(mapped: Mapping[str, str | None]) -> None:
+    """Two roles of one column would draw it twice, and each panel with one level of the other."""
+    first: dict[str, str] = {}
+    for role, column in mapped.items():
+        role = "method" if role == "color" else role
+        if column is not None and first.setdefault(column, role) != role:
+            raise FigureError(
+                f"{first[column]} and {role} are both the column {column!r}, so every panel would "
+                f"have room for the others' points. Leave out {first[column]}, or map another "
+                "column to it."
+            )
+
+
+def refuse_negative(errors: pd.Series, column: str) -> None:
+    if (errors < 0).any():
+        raise FigureError(
+            f"column {column!r} has negative standard errors (found {errors[errors < 0].iloc[0]:g},"
+            f" {int((errors < 0).sum())} in all), so a square would hide a mistake. Draw standard "
+            "errors, not log or signed ones, with NaN where there is none."
+        )

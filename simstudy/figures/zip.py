@@ -1,0 +1,206 @@
+"""The zip plot: every interval of a method, in the order in which they miss.
+
+Morris, White & Crowther (2019, Statistics in Medicine 38, 2074-2102, section 5 and figure 5).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simstudy.errors import FigureError
+from simstudy.figures import captions
+from simstudy.figures.agreement import mean_in_words
+from simstudy.figures.frame import in_words, need_columns
+from simstudy.figures.panels import by_panel, facets, words_in_panels
+from simstudy.figures.replicate_rows import (
+    drawable,
+    lost_in_words,
+    refuse_negative,
+    refuse_options,
+    refuse_shared,
+    truth_of,
+)
+from simstudy.figures.theme import BLUE, INK, VERMILLION, theme_study
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.measures.columns import Operand
+from simstudy.measures.critical import critical_values
+from simstudy.measures.intervals import critical_value
+
+MOST = 400  # intervals of a panel: more are thinner than a line
+COLORS = {"covers": BLUE, "misses": VERMILLION}
+
+
+def zip_plot(
+    replicates: pd.DataFrame,
+    *,
+    estimate: str = "estimate",
+    std_error: str | None = None,
+    lower: str | None = None,
+    upper: str | None = None,
+    truth: str | float | None = None,
+    level: float = 0.95,
+    df: Operand | None = None,
+    method: str | None = None,
+    rows: str | None = None,
+    most: int = MOST,
+    scales: str = "fixed",
+) -> ggplot:
+    """Intervals one above the other, those that miss by most on top, so that a bias is a slant.
+
+    Parameters
+    ----------
+    replicates
+        One row per replicate, and method where there are several.
+    estimate
+        Column of estimates.
+    std_error
+        Column of their standard errors: intervals are the estimate plus and minus a quantile of
+        `level` times that. Or the limits are given:
+    lower, upper
+        Columns of the limits of intervals.
+    truth
+        What is estimated: a column or a number. None is the mean of a panel's estimates, so that
+        the share that covers is bias-eliminated coverage.
+    level
+        Nominal coverage, in (0, 1): a dashed line.
+    df
+        With `std_error`, degrees of freedom of Student's t, a column or a number; None for the
+        normal.
+    method, rows
+        Columns of the panels, and of rows of them.
+    most
+        Intervals drawn in a panel, evenly from the lowest to the highest; all are ranked and
+        counted.
+    scales
+        As plotnine has them.
+
+    Returns
+    -------
+    ggplot
+        By the share of intervals that miss by less, each interval less the truth. How far one
+        misses is the distance of the truth from the estimate in units of the interval's half on
+        that side: 1 is its end. So the colour changes at the coverage, which a panel also says.
+    """
+    mapped = {"panel": method, "rows": rows}
+    refuse_options(most, scales)
+    refuse_shared({"rows": rows, "method": method})
+    critical_value(level)
+    limits = _limits_asked(std_error, lower, upper)
+    replicates = replicates.reset_index(drop=True)
+    drawn = drawable(replicates, {"value": estimate, **limits}, mapped)
+    if std_error is not None:
+        drawn = _with_limits(drawn, replicates, std_error, level, df)
+    drawn = _ranked(_less_truth(drawn, replicates, truth))
+    shown = drawn[drawn["place"] % _every(drawn, most) == 0]
+    return (
+        p9.ggplot(shown, p9.aes("low", "centile", xend="high", yend="centile", color="end"))
+        + p9.geom_segment(size=0.45, alpha=0.8)
+        + p9.geom_vline(xintercept=0, color=INK, size=0.5)
+        + p9.geom_hline(yintercept=100 * level, linetype="dashed", color=INK, size=0.5)
+        + p9.scale_color_manual(COLORS, limits=[*COLORS], name="interval")
+        + words_in_panels(drawn, _said, breaks=[0, 25, 50, 75, 100])
+        + theme_study()
+        + facets(drawn, scales=scales)
+        + p9.labs(
+            x=f"{in_words(estimate)} less {'its mean' if truth is None else 'the truth'}",
+            y="intervals that miss by less, %",
+            caption=captions.caption(
+                captions.dashed(),
+                f"In the panels, the share that covers; {captions.PLUS_MINUS}",
+                *_what_is_shown(len(replicates), drawn, shown),
+            ),
+        )
+    )
+
+
+# ---------------------------------------------------------------- intervals
+def _limits_asked(std_error: str | None, lower: str | None, upper: str | None) -> dict[str, str]:
+    """The columns that make the intervals, by what they are."""
+    if std_error is not None and lower is None and upper is None:
+        return {"error": std_error}
+    if std_error is None and lower is not None and upper is not None:
+        return {"low": lower, "high": upper}
+    raise FigureError(
+        f"std_error={std_error!r}, lower={lower!r} and upper={upper!r} make no intervals, or two "
+        "kinds of them. Give the column of standard errors, or both columns of limits."
+    )
+
+
+def _with_limits(
+    drawn: pd.DataFrame, replicates: pd.DataFrame, std_error: str, level: float, df: Operand | None
+) -> pd.DataFrame:
+    """Intervals of estimates and their standard errors; rows without degrees of freedom go."""
+    refuse_negative(drawn["error"], std_error)
+    columns = {}
+    if isinstance(df, str):
+        need_columns(replicates, [df])
+        columns = {df: replicates[df].loc[drawn.index].to_numpy(float)}
+    half = critical_values(columns, np.asarray((1 + level) / 2), df) * drawn["error"]
+    made = drawn.assign(low=drawn["value"] - half, high=drawn["value"] + half)
+    kept: pd.DataFrame = made[made["low"].notna()]
+    return kept
+
+
+def _less_truth(
+    drawn: pd.DataFrame, replicates: pd.DataFrame, truth: str | float | None
+) -> pd.DataFrame:
+    """Estimates and limits as distances from what is estimated."""
+    crossed = drawn["low"] > drawn["high"]
+    if crossed.any():
+        raise FigureError(
+            f"{int(crossed.sum())} intervals have a lower limit above the upper, so they hold "
+            "nothing. Exchange the two columns, or return NaN where a method has no interval."
+        )
+    if truth is None:
+        where = [role for role in ("panel", "rows") if role in drawn]
+        groups = drawn.groupby(where, observed=True)["value"] if where else drawn["value"]
+        center = groups.transform("mean") if where else drawn["value"].mean()
+    else:
+        center = truth_of(replicates, truth).loc[drawn.index]
+    moved = {name: drawn[name] - center for name in ("value", "low", "high")}
+    kept: pd.DataFrame = drawn.assign(**moved).dropna(subset=["value"])
+    return kept
+
+
+def _ranked(drawn: pd.DataFrame) -> pd.DataFrame:
+    """Each panel's intervals by how far they miss: a place from 0, and a share in percent."""
+    covers = (drawn["low"] <= 0) & (drawn["high"] >= 0)
+    missed = drawn.assign(
+        missed=_missed(*(drawn[name].to_numpy(float) for name in ("value", "low", "high"))),
+        end=np.where(covers, "covers", "misses"),
+    )
+    parts = [rows.sort_values("missed", kind="stable") for _, rows in by_panel(missed)]
+    return pd.concat(
+        rows.assign(
+            place=np.arange(len(rows)), centile=100 * (np.arange(len(rows)) + 0.5) / len(rows)
+        )
+        for rows in parts
+    )
+
+
+def _missed(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Distance of 0 from the estimate, in halves of the interval on that side."""
+    half = np.where(value > 0, value - low, high - value)
+    with np.errstate(all="ignore"):
+        return np.where(value == 0, 0.0, np.abs(value) / half)
+
+
+def _every(drawn: pd.DataFrame, most: int) -> int:
+    """Of how many intervals one is drawn, in the fullest panel."""
+    fullest = max(len(rows) for _, rows in by_panel(drawn))
+    return -(-fullest // most)
+
+
+# ---------------------------------------------------------------- words
+def _said(rows: pd.DataFrame) -> str:
+    return mean_in_words(100.0 * (rows["end"] == "covers"), signed=False, unit="%")
+
+
+def _what_is_shown(n_all: int, drawn: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
+    return [
+        f"Drawn: {len(shown):,} of {len(drawn):,} intervals, evenly in their order."
+        if len(shown) < len(drawn)
+        else "",
+        lost_in_words(n_all, len(drawn)),
+    ]

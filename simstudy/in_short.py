@@ -1,0 +1,57 @@
+"""What a study, a grid or a result is, in the few lines that a terminal shows of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import Any
+
+VALUES = 5  # of a factor that are named; names of methods and measures twice as many
+LETTERS = 24  # of a value
+FACTORS = 6  # in a line
+
+
+def shown(what: str, scenarios: Sequence[Any], *more: str) -> str:
+    """What it is and of which scenarios, their factors, and more lines; empty ones are left out."""
+    lines = [f"{what}: {scenarios_in_short(scenarios)}", factors_in_short(scenarios), *more]
+    return "\n  ".join(filter(None, lines))
+
+
+def scenarios_in_short(scenarios: Sequence[Any]) -> str:
+    """How many scenarios of which classes: "4 scenarios of TwoSample"."""
+    kinds = list(dict.fromkeys(type(scenario).__name__ for scenario in scenarios))
+    n = len(scenarios)
+    return f"{n:,} scenario{'s' * (n != 1)} of {names_in_short(kinds)}"
+
+
+def factors_in_short(scenarios: Sequence[Any]) -> str:
+    """Each factor with its values, in one line: "n1 = 20; n2 = 5, 20"."""
+    kinds = dict.fromkeys(type(scenario) for scenario in scenarios)
+    names = list(dict.fromkeys(field.name for kind in kinds for field in fields(kind)))
+    said = [f"{name} = {_values_in_short(_values(scenarios, name))}" for name in names]
+    return "; ".join(_first(said, FACTORS, "factors"))
+
+
+def names_in_short(names: Iterable[str]) -> str:
+    """Names in a row, the first of many: "bias, coverage"; "none" where there are none."""
+    return ", ".join(_first(list(names), 2 * VALUES, "")) or "none"
+
+
+def _values(scenarios: Sequence[Any], name: str) -> list[str]:
+    """Different values of a factor, in order of appearance, as texts."""
+    there = (getattr(scenario, name) for scenario in scenarios if hasattr(scenario, name))
+    return list(dict.fromkeys(map(str, there)))
+
+
+def _values_in_short(values: list[str]) -> str:
+    return ", ".join(_first([_cut(value) for value in values], VALUES, "values"))
+
+
+def _first(said: list[str], most: int, of_what: str) -> list[str]:
+    """The first of many, and how many there are."""
+    if len(said) <= most:
+        return said
+    return [*said[:most], f"... ({len(said):,}{f' {of_what}' * bool(of_what)})"]
+
+
+def _cut(value: str) -> str:
+    value = " ".join(value.split())
+    return value if len(value) <= LETTERS else f"{value[: LETTERS - 3]}..."

@@ -1,0 +1,46 @@
+"""What a mask hides is missing: NaN among numbers, None among texts; nothing is rounded for it."""
+
+from typing import Any
+
+import numpy as np
+
+from simstudy.errors import StudyError
+
+LARGEST_EXACT = 1 << 53  # up to here a double holds every whole number
+
+
+def unmasked(value: Any, name: str) -> np.ndarray:
+    """A column as an array without a mask; numbers that came with one are doubles, always.
+
+    Always, so that a column has one type in blocks where something is hidden and in those where
+    nothing is.
+    """
+    if not isinstance(value, np.ma.MaskedArray):
+        return np.asarray(value)
+    if value.dtype.kind in "biuf":
+        refuse_inexact(name, value.compressed())
+        return np.asarray(np.ma.filled(value.astype(float), np.nan))
+    return np.asarray(np.ma.filled(value.astype(object), None))
+
+
+def refuse_inexact(name: str, array: np.ndarray) -> None:
+    """Refuse whole numbers that no double holds: measures read doubles, and so does a table.
+
+    Another block of the column may hold doubles, where something is missing, and one column of a
+    table has one type.
+    """
+    if array.size and _may_be_inexact(array):
+        largest = max(int(array.max()), -int(array.min()))
+        if largest > LARGEST_EXACT:
+            raise StudyError(
+                f"column {name!r} holds {largest}, a whole number beyond 2^53, which is rounded "
+                "wherever it is read beside one that is missing: return column.astype(float) "
+                "where rounding does no harm, or column.astype(str) where it is a name."
+            )
+
+
+def _may_be_inexact(array: np.ndarray) -> bool:
+    """Whether it holds whole numbers of eight bytes, or Python's of any length."""
+    if array.dtype == object:
+        return all(isinstance(value, int) for value in array.flat)
+    return array.dtype.kind in "iu" and array.dtype.itemsize == 8

@@ -1,0 +1,125 @@
+"""How two columns go together: as numbers, or one telling apart the two groups of the other."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simstudy.measures.columns import Columns, names_in, total
+from simstudy.measures.core import Influence, Measure
+from simstudy.measures.moments import Means, MomentMeasure, centred, ratio
+from simstudy.measures.proportions import flags
+from simstudy.shapes import Bool
+
+
+def correlation(
+    first: str, second: str, *, name: str = "correlation", around: tuple[float, float] = (0.0, 0.0)
+) -> MomentMeasure:
+    """Pearson's correlation of two columns over replicates; NaN where one of them is constant.
+
+    With z and w the standardised values, a replicate has the influence z w - r (z^2 + w^2)/2 on it,
+    whatever the distribution; for normal values its spread is 1 - r^2.
+
+    Parameters
+    ----------
+    first, second
+        Columns, such as the estimates of two methods, or estimates and their truths.
+    around
+        Matters to block-wise moments only: numbers near the two means.
+
+    References
+    ----------
+    Devlin, Gnanadesikan & Kettenring (1975), Biometrika 62, 531-545.
+    """
+    reads = names_in(first, second)
+
+    def terms(columns: Columns) -> tuple[np.ndarray, ...]:
+        x, y = columns[centred(first)], columns[centred(second)]
+        return x, y, x * x, y * y, x * y
+
+    return MomentMeasure(
+        by_cell=True,
+        name=name,
+        reads=reads,
+        terms=terms,
+        value=_correlation,
+        centred_columns=reads,
+        around=dict(zip((first, second), around, strict=True)),
+        undefined="one of the two columns has no spread",
+    )
+
+
+def _correlation(means: Means, _n: np.ndarray) -> np.ndarray:
+    x, y, xx, yy, xy = means
+    spreads = np.sqrt((xx - x * x) * (yy - y * y))
+    return ratio(xy - x * y, spreads)
+
+
+def area_under_curve(score: str, *, effect: str, name: str = "area_under_curve") -> Measure:
+    """Probability that a replicate with an effect has a higher score than one without; ties half.
+
+    The area under the receiver operating characteristic. It is a U-statistic, and the influence
+    of a replicate with an effect is n/n1 times (the share of the others that it exceeds, less the
+    area), that of one without correspondingly. It cannot be gathered block by block.
+
+    Parameters
+    ----------
+    score
+        Any numeric column that is higher where there seems to be an effect (of p-values: 1 - p).
+    effect
+        Column of True and False, or 1 and 0. NaN where all replicates have the same.
+
+    References
+    ----------
+    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44, 837-845.
+    """
+    return _Area(
+        name=name,
+        reads=names_in(score, effect),
+        score=score,
+        effect=effect,
+        undefined=f"all replicates have the same {effect}",
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Area(Measure):
+    score: str
+    effect: str
+
+    def influence(
+        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
+    ) -> Influence:
+        data = self.sample(columns, keep=keep)
+        score, effect, used = (
+            np.broadcast_to(part, data.used.shape).reshape(len(data.used), -1)
+            for part in (data.columns[self.score], flags(data.columns, self.effect), data.used)
+        )
+        parts = [_area_and_pulls(*cell) for cell in zip(score.T, effect.T, used.T, strict=True)]
+        area = np.reshape([area for area, _ in parts], data.n.shape)
+        psi = np.reshape(np.transpose([pulls for _, pulls in parts]), data.used.shape)
+        return Influence(area, psi, data.n, data.n_failed, data.n.astype(float))
+
+
+def _area_and_pulls(
+    score: np.ndarray, effect: np.ndarray, used: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Of one cell: the area, and the influence of each replicate on it, NaN where not used."""
+    pulls = np.full(len(score), np.nan)
+    has, has_not = used & (effect == 1), used & (effect == 0)
+    if not (has.any() and has_not.any()):
+        return np.nan, pulls
+    below, above = (
+        _share_below(score[has], score[has_not]),
+        _share_below(score[has_not], score[has]),
+    )
+    area, n = float(total(below) / len(below)), len(below) + len(above)
+    pulls[has] = n / len(below) * (below - area)
+    pulls[has_not] = n / len(above) * (1 - above - area)
+    return area, pulls
+
+
+def _share_below(values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """For each value the share of the others that are smaller; those that are equal count half."""
+    ordered = np.sort(others)
+    smaller, not_larger = (np.searchsorted(ordered, values, side) for side in ("left", "right"))
+    return np.asarray((smaller + not_larger) / (2 * len(ordered)))

@@ -1,0 +1,128 @@
+"""A test as a diagnosis: how often it is right by what is true, and what its verdicts are worth.
+
+For replicates with and without an effect in one scenario, told apart by a column: where the truth
+is drawn, or where a scenario holds many tests. Where it is the scenario that has an effect or has
+none, `power` in one and `type_1_error` in the other say the same, and a ratio of two scenarios'
+(`Result.contrast_scenarios(..., scale="ratio")`) of `rejection_rate` and `non_rejection_rate` is
+the positive and the negative likelihood ratio.
+
+All are ratios of means, so their Monte Carlo standard errors are those of the delta method with
+random denominators. Terms: Altman & Bland (1994), BMJ 308, 1552 and BMJ 309, 102; likelihood
+ratios: Deeks & Altman (2004), BMJ 329, 168-169.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from simstudy.measures.columns import Columns, names_in
+from simstudy.measures.moments import Means, MomentMeasure, Number, ratio, share
+from simstudy.measures.proportions import flags, proportion
+
+
+def non_rejection_rate(
+    reject: str, *, given: str | None = None, name: str = "non_rejection_rate"
+) -> MomentMeasure:
+    """Share of replicates that do not reject; parameters as for `rejection_rate`."""
+
+    def kept(columns: Columns) -> np.ndarray:
+        return 1 - flags(columns, reject)
+
+    return proportion(name, names_in(reject), kept, given=given, by_cell=True)
+
+
+def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> MomentMeasure:
+    """Share of replicates with an effect that reject: power, where the truth is drawn.
+
+    Parameters
+    ----------
+    reject
+        Column of True and False, or 1 and 0 (NaN where the replicate failed).
+    effect
+        Such a column too: whether the replicate has an effect, so that its null is false.
+    """
+    return proportion(
+        name, names_in(reject), lambda columns: flags(columns, reject), given=effect, by_cell=True
+    )
+
+
+def specificity(reject: str, *, effect: str, name: str = "specificity") -> MomentMeasure:
+    """Share of replicates without an effect that do not reject; parameters as `sensitivity`."""
+    return _share_of_others(name, reject, among=effect)
+
+
+def positive_predictive_value(
+    reject: str, *, effect: str, name: str = "positive_predictive_value"
+) -> MomentMeasure:
+    """Share of rejections with an effect; parameters as `sensitivity`. NaN where none rejects."""
+    return proportion(
+        name, names_in(effect), lambda columns: flags(columns, effect), given=reject, by_cell=True
+    )
+
+
+def negative_predictive_value(
+    reject: str, *, effect: str, name: str = "negative_predictive_value"
+) -> MomentMeasure:
+    """Share without an effect among replicates that do not reject; parameters as `sensitivity`."""
+    return _share_of_others(name, effect, among=reject)
+
+
+def positive_likelihood_ratio(
+    reject: str, *, effect: str, name: str = "positive_likelihood_ratio"
+) -> MomentMeasure:
+    """Sensitivity over the rejection rate without an effect: what a rejection does to the odds.
+
+    Parameters as `sensitivity`. NaN where no replicate without an effect rejects, or where one of
+    the two kinds is not there.
+    """
+    return _ratio_of_rates(name, reject, effect, lambda rate: rate)
+
+
+def negative_likelihood_ratio(
+    reject: str, *, effect: str, name: str = "negative_likelihood_ratio"
+) -> MomentMeasure:
+    """The same of replicates that do not reject: (1 - sensitivity)/specificity."""
+    return _ratio_of_rates(name, reject, effect, lambda rate: 1 - rate)
+
+
+def _share_of_others(name: str, event: str, *, among: str) -> MomentMeasure:
+    """Share of replicates without the event, among those that are not `among`."""
+
+    def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+        others = 1 - flags(columns, among)
+        return others * (1 - flags(columns, event)), others
+
+    return MomentMeasure(
+        by_cell=True,
+        name=name,
+        reads=names_in(event, among),
+        terms=terms,
+        value=share,
+        trials=lambda means, n: means[1] * n,
+        bounds="wilson",
+        ddof=0,
+        undefined=f"no replicate is without {among}",
+    )
+
+
+def _ratio_of_rates(
+    name: str, reject: str, effect: str, of: Callable[[Number], Number]
+) -> MomentMeasure:
+    """A function of the rejection rate with an effect, over that without."""
+
+    def terms(columns: Columns) -> tuple[np.ndarray, ...]:
+        rejects, has = flags(columns, reject), flags(columns, effect)
+        return rejects * has, has, rejects * (1 - has), 1 - has
+
+    def value(means: Means, _n: np.ndarray) -> np.ndarray:
+        power, size = ratio(means[0], means[1]), ratio(means[2], means[3])
+        return ratio(of(power), of(size))
+
+    return MomentMeasure(
+        by_cell=True,
+        name=name,
+        reads=names_in(reject, effect),
+        terms=terms,
+        value=value,
+        undefined=f"the rate without {effect} is 0, or replicates with or without it are missing",
+    )

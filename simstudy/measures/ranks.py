@@ -1,0 +1,165 @@
+"""Ranks of the truth among posterior draws: whether a Bayesian method is calibrated.
+
+Where truths are drawn from the prior, data from the model, and draws from the posterior, the rank
+of the truth among the draws is uniform (Cook, Gelman and Rubin 2006; Talts and others 2018). All
+that is said here of ranks holds for the replicates at hand exactly, and not in the limit.
+"""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from simstudy.errors import DesignError
+from simstudy.lazy.scipy import special, stats
+from simstudy.shapes import Float
+
+MOST_PLACES = 200  # at which the distribution function is looked at
+NO_DOUBT = 1e-8  # below it the sum over all places bounds a p-value closely enough
+HALVINGS = 40
+SAME = 1 + 1e-9  # two probabilities this close are one
+
+
+class RankCheck(NamedTuple):
+    """Whether ranks are uniform.
+
+    Attributes
+    ----------
+    place
+        Shares of the ranks, in (0, 1), at which the empirical distribution function is looked at.
+    difference
+        That function less the uniform one.
+    lower, upper
+        The band in which all differences of uniform ranks lie, together, with the probability asked
+        for, or a little more.
+    p_value
+        Of uniformity: that uniform ranks have somewhere a count as unlikely as the least likely one
+        here. Exact, and below 1e-8 an upper bound: it is at most any α with a probability of at
+        most α.
+    n_rep
+        Ranks that there are.
+    """
+
+    place: Float[np.ndarray, " place"]
+    difference: Float[np.ndarray, " place"]
+    lower: Float[np.ndarray, " place"]
+    upper: Float[np.ndarray, " place"]
+    p_value: float
+    n_rep: int
+
+
+def rank_check(ranks: Float[np.ndarray, " rep"], n_draws: int, *, level: float = 0.95) -> RankCheck:
+    """Hold ranks against uniform ones, by all counts up to some ranks at once.
+
+    At each place the count of ranks below it is binomial. Together the counts are those of a
+    multinomial sample: independent Poisson counts, given their sum. So the probability that all lie
+    within limits follows by one convolution for each place; limits that leave each count out with
+    the same probability are widened until it is as asked for.
+
+    Parameters
+    ----------
+    ranks
+        How many of a replicate's draws are below its truth, from 0 to `n_draws`; missing ones
+        (NaN) are left out. Draws have to be independent: thin a chain. Break ties at random.
+    n_draws
+        Draws of each replicate, at least 1.
+    level
+        Probability of the band, in (0, 1).
+
+    References
+    ----------
+    Säilynoja, Bürkner and Vehtari (2022), Stat. Comput. 32, 32.
+    """
+    known = _known_ranks(ranks, n_draws)
+    if not 0 < level < 1:
+        raise DesignError(f"level={level!r} is no probability of a band. Give one such as 0.95.")
+    n_places = min(n_draws, MOST_PLACES)
+    last = np.unique(np.linspace(0, n_draws, n_places + 1).astype(int)[:-1])  # below the place
+    place = (last + 1) / (n_draws + 1)
+    count = np.searchsorted(np.sort(known), last, side="right")
+    unlikely = _limit_of(known.size, tuple(place.tolist()), level)
+    low, high = _limits(known.size, place, unlikely)
+    return RankCheck(
+        place,
+        count / known.size - place,
+        low / known.size - place,
+        high / known.size - place,
+        _p_value(known.size, place, float(_two_sided(count, known.size, place).min())),
+        known.size,
+    )
+
+
+def _known_ranks(ranks: Float[np.ndarray, " rep"], n_draws: int) -> Float[np.ndarray, " rep"]:
+    given = np.asarray(ranks, float).ravel()
+    known: np.ndarray = given[~np.isnan(given)]
+    if n_draws < 1 or n_draws != int(n_draws):
+        raise DesignError(f"n_draws={n_draws!r}: a rank is one among draws. Give 1 draw or more.")
+    if known.size == 0:
+        raise DesignError("There is no rank, so nothing to hold against uniform ones.")
+    strange = (known < 0) | (known > n_draws) | (known != np.floor(known))
+    if strange.any():
+        raise DesignError(
+            f"A rank is {known[strange][0]:g}, and ranks among {n_draws} draws are whole numbers "
+            f"from 0 to {n_draws}. Count the draws below the truth."
+        )
+    return known
+
+
+def _two_sided(
+    count: Float[np.ndarray, " place"], n_rep: int, place: Float[np.ndarray, " place"]
+) -> Float[np.ndarray, " place"]:
+    """Twice the smaller tail of each count, the count included."""
+    below = np.asarray(special.bdtr(count, n_rep, place))
+    above = np.where(count > 0, special.bdtrc(np.maximum(count - 1, 0), n_rep, place), 1.0)
+    return np.asarray(2 * np.minimum(below, above))
+
+
+def _limits(
+    n_rep: int, place: Float[np.ndarray, " place"], unlikely: float
+) -> tuple[Float[np.ndarray, " place"], Float[np.ndarray, " place"]]:
+    """The least and largest count at each place that are more likely, two-sided, than this."""
+    unlikely *= SAME
+    low = np.asarray(stats.binom.ppf(unlikely / 2, n_rep, place))
+    high = np.asarray(stats.binom.isf(unlikely / 2, n_rep, place))
+    return (
+        np.asarray(low + (_two_sided(low, n_rep, place) <= unlikely)),
+        np.asarray(high - (_two_sided(high, n_rep, place) <= unlikely)),
+    )
+
+
+def _all_within(n_rep: int, place: Float[np.ndarray, " place"], unlikely: float) -> float:
+    """The probability that uniform ranks have, at every place, a count more likely than this."""
+    if unlikely >= 1:
+        return 0.0
+    low, high = (side.astype(int) for side in _limits(n_rep, place, unlikely))
+    if (low > high).any():
+        return 0.0
+    first, chance = 0, np.ones(1)  # of the counts from the first on
+    for least, most, mean in zip(low, high, n_rep * np.diff(place, prepend=0.0), strict=True):
+        among = np.convolve(chance, _poisson(np.arange(most - first + 1), mean))
+        chance, first = among[max(least - first, 0) : most - first + 1], max(least, first)
+    rest = n_rep - first - np.arange(len(chance))
+    found = chance @ _poisson(rest, n_rep * (1 - place[-1])) / _poisson(np.array(n_rep), n_rep)
+    return float(min(found, 1.0))
+
+
+def _p_value(n_rep: int, place: Float[np.ndarray, " place"], least: float) -> float:
+    if least * len(place) < NO_DOUBT:
+        return least * len(place)
+    return 1 - _all_within(n_rep, place, least)
+
+
+def _poisson(count: np.ndarray, mean: float) -> Float[np.ndarray, "..."]:
+    return np.asarray(np.exp(special.xlogy(count, mean) - mean - special.gammaln(count + 1.0)))
+
+
+@cache
+def _limit_of(n_rep: int, places: tuple[float, ...], level: float) -> float:
+    """How unlikely a count may be, so that all are likelier with this probability, or more."""
+    place = np.array(places)
+    low, high = np.log((1 - level) / len(places)), np.log(1 - level)  # all apart, or all alike
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        is_enough = _all_within(n_rep, place, float(np.exp(middle))) >= level
+        low, high = (middle, high) if is_enough else (low, middle)
+    return float(np.exp(low))

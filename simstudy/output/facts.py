@@ -1,0 +1,89 @@
+"""What a manifest says of a result, whoever wrote what lies beside it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.data.parts import data_parts
+from simstudy.lazy.pandas import pd
+from simstudy.output.replacing import design_of
+from simstudy.plan import Plan
+
+COSTS = ("wall_seconds", "blocks_computed", "seconds_per_replicate")  # in a manifest, of drawing
+
+
+def facts_of(result: Result, blocks: str) -> dict[str, Any]:
+    """The size of it, and what it comes to.
+
+    Parameters
+    ----------
+    blocks
+        Digest of whose blocks they are, and how many.
+    """
+    plan, mcse = result.plan, result.summary["mcse"]
+    return {
+        "study": plan.name,
+        "question": "",
+        "seed": plan.seed,
+        "config": {},
+        "scenarios": len(plan.scenarios),
+        "replicates_per_scenario": replicates_asked(result),
+        "replicates": int(sum(result.n_rep.values())),
+        "failed_replicates": result.n_failed,
+        "largest_mcse": float(mcse.max()) if mcse.notna().any() else None,
+        "digest": digest(result),
+        "made_from": {"blocks": blocks},
+        **_data_of(plan),
+        "design": design_of(result.design or plan.drawn.keys),
+    }
+
+
+def _data_of(plan: Plan) -> dict[str, Any]:
+    """The data that scenarios and methods hold, by name, with the hash of their content."""
+    parts = {part.name: part.sha256 for drawn in plan.drawn.scenarios for part in data_parts(drawn)}
+    return {"data": dict(sorted(parts.items()))} if parts else {}
+
+
+def cost_of_blocks(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
+    """Seconds and blocks of the run that last drew anything."""
+    outcome = result.outcome
+    if not outcome.n_blocks and "blocks_computed" in previous:
+        return {name: previous[name] for name in COSTS if name in previous}
+    costs = {"wall_seconds": round(outcome.seconds, 3), "blocks_computed": outcome.n_blocks}
+    known = {**previous.get("seconds_per_replicate", {}), **result.seconds_by_method}
+    names = [method.name for method in result.plan.methods if method.name in known]
+    by_method = {name: known[name] for name in names}
+    return costs | ({"seconds_per_replicate": by_method} if by_method else {})
+
+
+def noticed(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
+    """What is odd about the random numbers, of the run that last drew any, and what warned."""
+    known = [] if result.outcome.n_blocks else previous.get("noticed", [])
+    found = result.outcome.noticed or known
+    n_warned = int(result.warnings["replicates"].sum())
+    said = {"noticed": found} if found else {}
+    return said | ({"warnings": n_warned} if n_warned else {})
+
+
+def replicates_asked(result: Result) -> int | dict[str, int]:
+    """One number where every scenario has the same, else by scenario."""
+    numbers = set(result.n_rep.values())
+    return numbers.pop() if len(numbers) == 1 else dict(result.n_rep)
+
+
+def digest(result: Result) -> str:
+    """Hash of the summary: equal on two machines where every number is, to the last bit."""
+    frame = result.summary
+    whole = hashlib.sha256()
+    for name in frame.columns:
+        values = frame[name]
+        if pd.api.types.is_numeric_dtype(values):
+            whole.update(np.ascontiguousarray(values.to_numpy(dtype=float)).tobytes())
+        else:
+            whole.update("\0".join(map(str, values)).encode())
+    return whole.hexdigest()[:32]

@@ -1,0 +1,97 @@
+"""How a study is run again: the command that asks for what its manifest says was asked."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from simstudy.engine.refusals import PILOT
+
+PLAIN = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+OTHERWISE = ("null", "true", "false", "inf", "nan", "yes", "no", "on", "off")  # if not in quotes
+ABOVE = ("experiment", "keep", "precision", "stop_by", "at_least")  # none of the study's own
+FOLDER, OUT, USUAL_KEEP = "experiments", "results", "replicates"
+
+
+def project_of(module_file: str | None) -> Path | None:
+    """The folder that holds the `experiments/` in which a file lies, if it lies in one."""
+    above = Path(module_file).parents if module_file else ()
+    return next((folder.parent for folder in above if folder.name == FOLDER), None)
+
+
+def command_of(manifest: Mapping[str, Any], root: Path | None, folder: Any) -> str:
+    """What a shell takes to run the study again, or Python, where it was run as a library.
+
+    Parameters
+    ----------
+    root
+        The project's folder.
+    folder
+        Where the results lie: named only where that is below the project and not as usual.
+    """
+    if "experiment" not in manifest["config"]:
+        return f"study.run({_size(manifest)}, seed={manifest['seed']})"
+    program = "python run.py" if root and (root / "run.py").is_file() else "simstudy run"
+    return f"{program} {shlex.join([*asked(manifest), *_out(root, folder)])}"
+
+
+def asked(manifest: Mapping[str, Any]) -> list[str]:
+    """The settings of a run, one for each word of a command."""
+    config = manifest["config"]
+    own = {name: value for name, value in config.items() if name not in ABOVE}
+    targets = config.get("precision") or {}
+    size = {} if targets else {"n_rep": _size(manifest)}  # a precision decides as it goes
+    own = {name: value for name, value in own.items() if size.get(name) != value}
+    words = [f"experiment={config['experiment']}"]
+    words += [f"experiment.{name}={written(value)}" for name, value in own.items()]
+    words += [f"precision.{name}={written(value)}" for name, value in targets.items()]
+    size |= {"n_rep": config["at_least"]} if "at_least" in config else {}
+    words += [f"{name}={value}" for name, value in size.items()]
+    words += [f"stop_by={PILOT}"] * (config.get("stop_by") == PILOT)
+    words += [f"seed={manifest['seed']}"]
+    keep = config.get("keep", USUAL_KEEP)
+    return words + [f"keep={keep}"] * (keep != USUAL_KEEP)
+
+
+def _size(manifest: Mapping[str, Any]) -> int:
+    """Replicates in each scenario, of an early look those that most have."""
+    asked_for = manifest["replicates_per_scenario"]
+    return int(max(asked_for.values()) if isinstance(asked_for, Mapping) else asked_for)
+
+
+def _out(root: Path | None, folder: Any) -> list[str]:
+    if not (root and isinstance(folder, Path) and folder.is_relative_to(root)):
+        return []
+    out = folder.parent.relative_to(root).as_posix()
+    return [] if out == OUT else [f"out={_text(out)}"]
+
+
+def written(value: Any) -> str:
+    """A value in the grammar of the command line's settings."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key}:{written(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(written, value)) + "]"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _text(value) if isinstance(value, str) else repr(value)
+
+
+def _text(value: str) -> str:
+    """A text, in double quotation marks where it would be read as something else.
+
+    In these marks a backslash protects a mark, and itself where it stands before one.
+    """
+    if PLAIN.fullmatch(value) and value.lower() not in OTHERWISE:
+        return value
+    protected = re.sub(r'(\\*)("|$)', lambda found: _protected(*found.groups()), value)
+    return f'"{protected}"'
+
+
+def _protected(backslashes: str, mark: str) -> str:
+    return 2 * backslashes + ("\\" + mark if mark else "")

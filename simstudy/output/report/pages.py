@@ -1,0 +1,56 @@
+"""Templates to pages that need no other file: their style and script stand in them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def page(template: str, **content: Any) -> bytes:
+    """A page; whatever its content says is text, and no markup."""
+    text = environment().get_template(template).render(content)
+    return text.encode(errors="xmlcharrefreplace")  # half a surrogate pair is no letter
+
+
+@cache
+def environment() -> Environment:
+    """The templates, with what all of them use."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    style, script = (template_text(name) for name in ("style.css", "tables.js"))
+    made.globals |= {"style": Markup(style), "script": Markup(script)}  # ours: no need to escape
+    made.globals |= {"script_hash": content_hash(script), "link": link}
+    return made
+
+
+def template_text(name: str) -> str:
+    """A template as it lies in the package."""
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def content_hash(script: str) -> str:
+    """A script as a page's policy names the only one that may run."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def link(*names: str) -> str:
+    """A relative link: begun by a dot, it leads to a file, whatever a user calls that."""
+    return "/".join([".", *map(quote, names)])

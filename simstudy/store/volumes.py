@@ -1,0 +1,115 @@
+"""Which blocks a compaction puts into which file: a function of the blocks alone.
+
+However blocks were drawn, gathered and moved about before, the same blocks end in the same files. A
+chunk is a row group: blocks of one scenario between two multiples of a step. A scenario whose
+chunks fill a file has files of its own, each between two multiples of a file's length, which stand
+as they are however long the run goes on; what is left of all scenarios shares files in order.
+"""
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from simstudy.store.header import Group
+from simstudy.store.places import Piece, Place
+
+VALUES_PER_CHUNK = 1 << 17  # of a column: fast to read, small in memory
+CHUNKS_PER_FILE = 1 << 5  # 32 MB of a column of numbers: a thousand million are 240 files
+CHUNKS_SHARING = 1 << 3  # in a file of what is left: enough files for many cores to make them
+
+
+class Chunk(NamedTuple):
+    """A group as it will be written, and the pieces that it is made of."""
+
+    group: Group
+    pieces: list[Piece]
+
+
+Volume = list[Chunk]
+"""What one file is to hold, in order."""
+
+
+def chunk_length(width: int, rows_per_block: int) -> int:
+    """Blocks of a chunk, where a row has so many values."""
+    return max(1, VALUES_PER_CHUNK // width // rows_per_block)
+
+
+def volumes(
+    places: Mapping[str, list[Place]], sources: Collection[str], step: int
+) -> Iterator[Volume]:
+    """All blocks that lie in the sources, as the files that are to hold them.
+
+    Parameters
+    ----------
+    step
+        Blocks of a whole chunk.
+    """
+    length, rest = step * CHUNKS_PER_FILE, []
+    for chunks in _chunks_of_each(places, sources, step):
+        for _, part in itertools.groupby(chunks, key=lambda chunk: chunk.group.first // length):
+            some = list(part)
+            if _n_blocks(some) == length:
+                yield some
+            else:
+                rest += some
+    yield from _shared(rest, step * CHUNKS_SHARING)
+
+
+def one_volume(places: Mapping[str, list[Place]], sources: Collection[str], step: int) -> Volume:
+    """All blocks that lie in the sources, as one file."""
+    return [*itertools.chain.from_iterable(_chunks_of_each(places, sources, step))]
+
+
+def _shared(chunks: Iterable[Chunk], n_blocks: int) -> Iterator[Volume]:
+    """Files that are closed as soon as they hold so many blocks."""
+    volume: Volume = []
+    for chunk in chunks:
+        volume.append(chunk)
+        if _n_blocks(volume) >= n_blocks:
+            yield volume
+            volume = []
+    if volume:
+        yield volume
+
+
+def _n_blocks(chunks: Iterable[Chunk]) -> int:
+    return sum(chunk.group.n for chunk in chunks)
+
+
+def _chunks_of_each(
+    places: Mapping[str, list[Place]], sources: Collection[str], step: int
+) -> Iterator[Iterator[Chunk]]:
+    for key in sorted(places):
+        yield _chunks(key, _ranges(places[key], sources), step)
+
+
+def _chunks(key: str, ranges: Iterable[tuple[Place, int, int]], step: int) -> Iterator[Chunk]:
+    """Cut at gaps, and at multiples of the step."""
+    pieces: list[Piece] = []
+    first = at = 0
+    for place, start, end in ranges:
+        for begin, stop in _windows(start, end, step):
+            if pieces and (begin != at or begin % step == 0):
+                yield Chunk(Group(key, first, at - first), pieces)
+                pieces = []
+            first = begin if not pieces else first
+            pieces.append(Piece(place, begin - place.group.first, stop - place.group.first))
+            at = stop
+    if pieces:
+        yield Chunk(Group(key, first, at - first), pieces)
+
+
+def _windows(start: int, end: int, step: int) -> Iterator[tuple[int, int]]:
+    """A range cut at multiples of a step."""
+    cuts = [start, *range((start // step + 1) * step, end, step), end]
+    return itertools.pairwise(cuts)
+
+
+def _ranges(places: list[Place], sources: Collection[str]) -> Iterator[tuple[Place, int, int]]:
+    """Blocks that lie in the sources, each once; what another file holds before is left there."""
+    done = 0
+    for place in places:
+        start, end = max(place.group.first, done), place.group.end
+        if place.file in sources and start < end:
+            yield place, start, end
+        done = max(done, end)

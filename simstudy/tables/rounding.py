@@ -1,0 +1,103 @@
+"""How many digits of a number its Monte Carlo error leaves.
+
+An error is worth two significant digits: it is an estimate itself, and its second digit is seldom
+sure. A value has no digit beyond the last of its error's, since it would be noise, and none less,
+since it would be lost: 0.063512 with an error of 0.00341 is 0.0635 (0.0034). Both end in the same
+place, each in its own notation: numbers that begin more than five places behind the point, or seven
+before it, are written with a power of ten.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import Any, NamedTuple
+
+ERROR_DIGITS = 2
+VALUE_DIGITS = 4  # of a number that has no error
+DOUBLE_DIGITS = 15  # that a double surely has: an error below them says nothing of the value
+WRITTEN_OUT = range(-5, 7)  # powers of ten of a first digit that are not written as such
+PERCENT = 2  # places from a proportion to its percentage
+ARITHMETIC = Context(prec=400, rounding=ROUND_HALF_EVEN)  # whatever the program around has set
+
+
+class Rounded(NamedTuple):
+    """A number in digits, such as `0.0635`, `1.00e-12`, `inf` or `nan`, and its error's."""
+
+    value: str
+    error: str = ""  # where there is none, or it is not known
+
+
+def with_error(value: float, mcse: float, *, percent: bool = False) -> Rounded:
+    """A number to the last place of its Monte Carlo standard error.
+
+    Parameters
+    ----------
+    value, mcse
+        In one unit. An error that is NaN or infinite is not shown and rounds nothing; one of 0
+        says that no replicate differed from another: it is shown, and rounds nothing.
+    percent
+        Whether both are proportions to be shown as percentages.
+    """
+    if not math.isfinite(mcse) or math.isnan(value):
+        return Rounded(without_error(value, percent=percent))
+    if mcse == 0 or math.isinf(value):
+        return Rounded(without_error(value, percent=percent), without_error(mcse, percent=percent))
+    number, error = _decimal(value, percent), _decimal(mcse, percent)
+    last = _last_place(error, ERROR_DIGITS)
+    return Rounded(_written(_cut(number, last)), _written(_to_place(error, last)))
+
+
+def without_error(value: float, *, percent: bool = False) -> str:
+    """A number that nothing rounds: a whole one as it is, any other to four significant digits."""
+    if not math.isfinite(value):
+        return str(float(value))
+    number = _decimal(value, percent)
+    if not number:
+        return "0"
+    is_whole = number == number.to_integral_value() and number.adjusted() in WRITTEN_OUT
+    last = 0 if is_whole else _last_place(number, VALUE_DIGITS)
+    return _written(_to_place(number, last), padded=False)
+
+
+def to_decimals(value: float, decimals: int, *, percent: bool = False) -> str:
+    """A number with so many places behind the point, of the percentage if it is one."""
+    if not math.isfinite(value):
+        return str(float(value))
+    return _written(_cut(_decimal(value, percent), -decimals))
+
+
+def _decimal(value: Any, percent: bool) -> Decimal:
+    """The shortest decimal number that is read as this double: rounding it rounds what one sees."""
+    is_whole = isinstance(value, numbers.Integral)
+    number = Decimal(int(value) if is_whole else repr(float(value)))
+    return number.scaleb(PERCENT, ARITHMETIC) if percent else number
+
+
+def _last_place(number: Decimal, digits: int) -> int:
+    """The power of ten of the last of so many digits: 0.0996 to two of them is 0.10."""
+    last = number.adjusted() - digits + 1
+    return last + (_to_place(number, last).adjusted() > number.adjusted())
+
+
+def _to_place(number: Decimal, last: int) -> Decimal:
+    return number.quantize(Decimal(1).scaleb(last, ARITHMETIC), context=ARITHMETIC)
+
+
+def _cut(number: Decimal, last: int) -> Decimal:
+    """To a place, or as far as a double goes."""
+    return _to_place(number, max(last, number.adjusted() - DOUBLE_DIGITS + 1) if number else last)
+
+
+def _written(number: Decimal, *, padded: bool = True) -> str:
+    """Digits as they are read; 0 without a sign, and without more zeros than a reader counts."""
+    if not number:
+        places = -int(number.as_tuple().exponent)
+        return f"{0:.{places}f}" if padded and 0 < places <= -WRITTEN_OUT.start + 1 else "0"
+    is_plain = number.adjusted() in WRITTEN_OUT
+    text = f"{number:f}" if is_plain else f"{number:e}"
+    if padded:
+        return text
+    digits, e, power = text.partition("e")
+    return (digits.rstrip("0").rstrip(".") if "." in digits else digits) + e + power

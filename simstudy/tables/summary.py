@@ -1,0 +1,104 @@
+"""The table that every study has: a row for each scenario and cell, a column for each measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from simstudy.lazy.pandas import pd
+from simstudy.tables.grid import in_words
+from simstudy.tables.table import Column, Table
+
+Readings = Mapping[str, Mapping[Any, str]]
+
+MEASURE = "measure"
+MOST_NUMBERS = 1000  # rows of a summary: a number takes some 20 microseconds, a page holds 200
+PARENTHESES = "In parentheses: Monte Carlo standard errors, by which numbers are rounded."
+
+
+def summary_table(
+    summary: pd.DataFrame, title: str, readings: Readings = MappingProxyType({})
+) -> Table:
+    """A summary with its measures side by side; what is the same in all rows is said below.
+
+    Parameters
+    ----------
+    summary
+        One row per scenario, cell of the axes and measure: columns that say which, `measure`, and
+        its `estimate`, `mcse` and `n_rep`.
+    title
+        What it is a summary of.
+    readings
+        By factor, what values mean that are not what they say.
+    """
+    keys = list(summary.columns[: list(summary.columns).index(MEASURE)])
+    places = _places(summary[keys])
+    firsts = list({place: row for row, place in reversed([*enumerate(places)])}.values())[::-1]
+    same = {name: summary[name].iloc[0] for name in keys if _is_same(summary[name])}
+    data = {n: summary[n].iloc[firsts].tolist() for n in keys if n not in same}
+    columns: dict[str, Column | str] = {n: Column(words=readings.get(n, {})) for n in data}
+    for measure, rows in summary.groupby(MEASURE, sort=False):
+        name, error = (_free(f"{measure}{suffix}", keys) for suffix in ("", "_mcse"))
+        columns[name] = Column(str(measure).replace("_", " "), mcse=error)
+        at = [places[row] for row in summary.index.get_indexer(rows.index)]
+        data[name] = _spread(rows["estimate"], at, len(firsts))
+        data[error] = _spread(rows["mcse"], at, len(firsts))
+    notes = [_in_words(same, readings), _replicates(summary), PARENTHESES]
+    return Table(pd.DataFrame(data), f"Summary of {title}", columns, [*filter(None, notes)])
+
+
+def is_short(summary: pd.DataFrame) -> bool:
+    """Whether a person would read it as a table, and nobody waits until it is written."""
+    return 0 < len(summary) <= MOST_NUMBERS
+
+
+def _places(keys: pd.DataFrame) -> list[int]:
+    """The row of the table that each row of a summary belongs to; 1 is not True, NaN is NaN."""
+    said = zip(*(map(repr, keys[name].tolist()) for name in keys), strict=True)
+    named = list(said) if len(keys.columns) else [()] * len(keys)
+    known: dict[tuple[str, ...], int] = {}
+    return [known.setdefault(name, len(known)) for name in named]
+
+
+def _is_same(column: pd.Series) -> bool:
+    return len(set(map(repr, column.tolist()))) == 1
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """A name that no factor has: `power` is one here and there."""
+    return f"{name}_estimate" if name in taken else name
+
+
+def _spread(values: pd.Series, places: Sequence[int], n: int) -> list[float]:
+    """Values at their places, NaN where there is none."""
+    spread = [math.nan] * n
+    for place, value in zip(places, values.tolist(), strict=True):
+        spread[place] = value
+    return spread
+
+
+def _in_words(same: dict[str, Any], readings: Readings) -> str:
+    """What holds in all rows, each as a column would show it."""
+    there = {name: value for name, value in same.items() if value is not None and value == value}
+    shown = {n: Column(words=readings.get(n, {})).cell(v, math.nan) for n, v in there.items()}
+    said = [f"{name} = {in_words(cell)}" for name, cell in shown.items()]
+    return f"{', '.join(said)}." if said else ""
+
+
+def _replicates(summary: pd.DataFrame) -> str:
+    """How many there are, and of measures within a condition, how many meet it."""
+    said = _range(summary["n_rep"])
+    each = " each" * (summary["n_rep"].nunique() == 1)
+    within = [
+        f"{str(measure).replace('_', ' ')} {_range(rows['n_given'])}"
+        for measure, rows in summary.groupby(MEASURE, sort=False)
+        if "n_given" in rows and (rows["n_given"] < rows["n_rep"]).any()
+    ]
+    return f"{said} replicates{each}." + f" Of these, {'; '.join(within)}." * bool(within)
+
+
+def _range(counts: pd.Series) -> str:
+    least, most = int(counts.min()), int(counts.max())
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"

@@ -1,0 +1,240 @@
+"""A table: a frame, and how each of its columns is shown."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from simstudy.errors import TableError, nearest, writable
+from simstudy.lazy.pandas import pd
+from simstudy.tables.grid import Cell, Grid, Heading
+from simstudy.tables.latex import as_latex
+from simstudy.tables.markdown import as_markdown
+from simstudy.tables.rounding import Rounded, to_decimals, with_error, without_error
+
+MOST_DECIMALS = 15  # that a double has
+NOTHING = Rounded("nan")  # what is not there, in either kind of column
+
+
+@dataclass(frozen=True)
+class Column:
+    """How a column is headed and rounded.
+
+    Parameters
+    ----------
+    heading
+        What stands above it; its own name, if empty.
+    mcse
+        Name of the column that holds its Monte Carlo standard errors, which is shown in parentheses
+        and rounds it, value by value (`simstudy.tables.rounding`).
+    decimals
+        Places behind the point of numbers without an error, such as published ones; None shows
+        whole numbers as they are and four significant digits of others.
+    percent
+        Whether proportions are shown as percentages: 0.0635 as 6.35. A heading says so.
+    words
+        By value, what is shown in its place, such as `{0: "∞"}`: the CSV keeps the value.
+    """
+
+    heading: str = ""
+    mcse: str = ""
+    decimals: int | None = None
+    percent: bool = False
+    words: Mapping[Any, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.mcse and self.decimals is not None:
+            raise TableError(
+                f"a column has mcse={self.mcse!r} and decimals={self.decimals}: its error says how "
+                "many digits are more than noise. Give one of the two."
+            )
+        if self.decimals is not None and not 0 <= self.decimals <= MOST_DECIMALS:
+            raise TableError(
+                f"decimals={self.decimals}: numbers are shown with 0 to {MOST_DECIMALS} places "
+                "behind the point, which is as many as they have."
+            )
+
+    def cell(self, value: Any, mcse: Any) -> Cell:
+        """A value of the column, with its error where it has one."""
+        if self.has_words_for(value):
+            return self.words[value]
+        if not is_number(value):
+            return _in_words(value)
+        if self.mcse:
+            error = float(mcse) if is_number(mcse) else math.nan
+            return with_error(value, error, percent=self.percent)
+        if self.decimals is not None:
+            return Rounded(to_decimals(value, self.decimals, percent=self.percent))
+        if isinstance(value, numbers.Integral) and not self.percent:
+            return Rounded(str(int(value)))
+        return Rounded(without_error(value, percent=self.percent))
+
+    def has_words_for(self, value: Any) -> bool:
+        """Whether a value is shown as something else."""
+        may_be_named = isinstance(value, str | numbers.Real)
+        return may_be_named and value in self.words
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table to be published: as CSV to the last digit, rounded as Markdown and LaTeX.
+
+    Parameters
+    ----------
+    frame
+        Its rows. A column that another names as its `mcse` is shown with that one.
+    caption
+        What it shows, in a sentence.
+    columns
+        By name, how a column is shown, or only what it is headed. Others are headed by their name.
+    notes
+        Sentences below it, such as what its parentheses are.
+
+    Raises
+    ------
+    TableError
+        Where columns are named that are not there, or an error is no error.
+    """
+
+    frame: pd.DataFrame
+    caption: str
+    columns: Mapping[str, Column | str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        _check_texts(self.caption, self.notes)
+        _check_frame(self.frame)
+        names = list(self.frame.columns)
+        for name in [*self.columns, *self._errors]:
+            if name not in names:
+                raise TableError(f"the table has no column {name!r}; {nearest(name, names)}")
+        for name in self._errors:
+            _check_errors(self.frame[name])
+
+    @cached_property
+    def _shown(self) -> dict[str, Column]:
+        """How each column is shown that is not another's error, in order."""
+        declared = self._declared
+        names = [name for name in self.frame.columns if name not in self._errors]
+        return {name: declared.get(name, Column()) for name in names}
+
+    @property
+    def _declared(self) -> dict[str, Column]:
+        given = self.columns.items()
+        return {name: Column(how) if isinstance(how, str) else how for name, how in given}
+
+    @property
+    def _errors(self) -> list[str]:
+        return [column.mcse for column in self._declared.values() if column.mcse]
+
+    def csv(self) -> str:
+        """By the columns' own names, every number in full, an error in a column after its number.
+
+        What is not there is left empty.
+        """
+        shown = self._shown.items()
+        names = [name for own, how in shown for name in (own, how.mcse) if name]
+        inside = list(dict.fromkeys(names))  # two columns may have one error
+        return writable(str(self.frame[inside].to_csv(index=False, lineterminator="\n")))
+
+    def markdown(self) -> str:
+        """As Markdown, rounded."""
+        return writable(as_markdown(self.grid))
+
+    def latex(self, label: str = "") -> str:
+        r"""As LaTeX, rounded; `label` is what `\ref{tab:...}` names."""
+        return writable(as_latex(self.grid, label))
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows."""
+        return self.markdown()
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Its cells, rounded: what every form but the CSV writes in its own letters."""
+        columns = [list(self._cells(name, how)) for name, how in self._shown.items()]
+        headings = [
+            Heading(_heading(name, how), self._holds_numbers(name, how, cells))
+            for (name, how), cells in zip(self._shown.items(), columns, strict=True)
+        ]
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        return Grid(headings, rows, self.caption, tuple(self.notes))
+
+    def _holds_numbers(self, name: str, how: Column, cells: Sequence[Cell]) -> bool:
+        """Whether what has no words of its own is a number in every row."""
+        values = self.frame[name].tolist()
+        pairs = zip(values, cells, strict=True)
+        return _holds_numbers([cell for value, cell in pairs if not how.has_words_for(value)])
+
+    def _cells(self, name: str, how: Column) -> Iterator[Cell]:
+        values = self.frame[name].tolist()
+        errors = self.frame[how.mcse].tolist() if how.mcse else [math.nan] * len(values)
+        for value, mcse in zip(values, errors, strict=True):
+            yield how.cell(value, mcse)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a cell's value is a number: truth values are words."""
+    return isinstance(value, numbers.Real) and not _is_truth(value)
+
+
+def _is_truth(value: Any) -> bool:
+    return type(value).__name__ in ("bool", "bool_")
+
+
+def _in_words(value: Any) -> Cell:
+    if value is None or value is pd.NA or value is pd.NaT:
+        return NOTHING
+    return ("no", "yes")[bool(value)] if _is_truth(value) else str(value)
+
+
+def _holds_numbers(cells: Sequence[Cell]) -> bool:
+    """Whether no cell is a text, and one a number."""
+    return any(c != NOTHING for c in cells) and not any(isinstance(c, str) for c in cells)
+
+
+def _heading(name: str, how: Column) -> str:
+    said = how.heading or name.replace("_", " ")
+    return f"{said}, %" if how.percent and "%" not in said else said
+
+
+# ---------------------------------------------------------------- what a table may be
+def _check_texts(caption: Any, notes: Any) -> None:
+    if not isinstance(caption, str) or not caption.strip():
+        raise TableError(
+            f"caption={caption!r}: a table that is read apart from its study has to say what it "
+            "shows. Give a sentence."
+        )
+    if isinstance(notes, str):
+        raise TableError(f"notes={notes!r} is one text: give a list of sentences, [{notes!r}].")
+
+
+def _check_frame(frame: Any) -> None:
+    if not isinstance(frame, pd.DataFrame):
+        raise TableError(
+            f"a table is made of a pandas DataFrame, not of {type(frame).__name__}: give "
+            "pd.DataFrame(...)."
+        )
+    names = list(frame.columns)
+    strange = [name for name in names if not isinstance(name, str) or names.count(name) > 1]
+    if strange or not names:
+        said = ", ".join(map(repr, dict.fromkeys(strange))) or "none at all"
+        raise TableError(
+            f"the columns of a table have names, each its own, which its CSV is read by; found: "
+            f"{said}. Name them, and make an index a column with reset_index()."
+        )
+
+
+def _check_errors(column: pd.Series) -> None:
+    """Refuse what is no Monte Carlo standard error: texts, and numbers below 0."""
+    for value in column.tolist():
+        if value is None or value is pd.NA or (is_number(value) and not value < 0):
+            continue
+        raise TableError(
+            f"column {column.name!r} holds {value!r}, which is no Monte Carlo standard error, so "
+            "nothing says how many digits to show: give numbers from 0 on, NaN where none is known."
+        )

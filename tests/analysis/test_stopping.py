@@ -1,0 +1,100 @@
+"""What ends a run that is to reach an error: looks at its own bias rare rates, a pilot does not."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simstudy.analysis.precision import seed_of_pilot
+from simstudy.claims import chance_limit
+from simstudy.engine.refusals import PILOT
+from simstudy.errors import ConfigError
+from simstudy.output.wording import precision_in_words
+from tests.benchmarks.stopping import N_RUNS, Rule
+from tests.toy import study as toy
+
+RATE, ERROR = 0.01, 0.004
+
+
+def runs(stop_by, n_rep):
+    return Rule(RATE, ERROR, stop_by, n_rep).runs()
+
+
+def bias_in_errors(result):
+    """Of the mean of all runs' rates."""
+    found = result.summary["estimate"].to_numpy()
+    return (found.mean() - RATE) / (found.std(ddof=1) / math.sqrt(N_RUNS))
+
+
+@pytest.fixture(scope="module")
+def by_pilot():
+    return runs("pilot", 500)
+
+
+def test_looks_leave_rare_rates_low():
+    assert bias_in_errors(runs("looks", 50)) < -chance_limit()
+
+
+def test_a_pilot_biases_nothing(by_pilot):
+    assert abs(bias_in_errors(by_pilot)) < chance_limit()
+
+
+def test_the_error_is_the_one_asked_for_whatever_luck_the_pilot_had(by_pilot):
+    sizes = np.array(list(by_pilot.n_rep.values()))
+    assert by_pilot.n_pilot == 500
+    assert (sizes % 50 == 0).all()
+    true_error = np.sqrt(RATE * (1 - RATE) / sizes)
+    n_above = (true_error > ERROR).sum()
+    assert n_above <= stats.binom.isf(1e-4, N_RUNS, 0.025), "of the pilots, 2.5% had such luck"
+
+
+def test_its_words_say_how_far_the_error_is_from_what_was_asked(by_pilot):
+    said = precision_in_words(by_pilot)
+    assert re.fullmatch(
+        r"precision reached in \d+ of 400 scenarios, by a pilot of 500 replicates; the largest "
+        r"error is [01]\.\d+ times what was asked for",
+        said,
+    )
+
+
+def test_the_pilot_is_kept_and_the_run_is_a_prefix_of_any_other(tmp_path):
+    asked = {"precision": {"bias": 0.03}, "stop_by": PILOT, "out": tmp_path, "seed": 3}
+    first, again = toy().run(100, **asked), toy().run(100, **asked)
+    assert again.outcome.n_blocks == 0
+    assert again.n_rep == first.n_rep
+    assert (tmp_path / "toy" / "pilot" / "toy").is_dir() or list(tmp_path.glob("*/pilot/*"))
+    long = toy().run(5000, seed=3)
+    for scenario in first.plan.scenarios:
+        drawn, of_long = (each.columns(scenario, "estimate")["estimate"] for each in (first, long))
+        assert np.array_equal(drawn, of_long[: len(drawn)])
+
+
+def test_what_a_pilot_s_rule_costs_is_told_beforehand():
+    looks, pilot = (toy().forecast({"bias": 0.03}, stop_by=rule) for rule in ("looks", "pilot"))
+    assert (pilot["needed"] >= looks["needed"]).all(), "a block at least"
+    assert pilot["needed"].sum() > looks["needed"].sum()
+
+
+def test_a_pilot_s_random_numbers_are_no_run_s():
+    assert len({seed_of_pilot(seed) for seed in range(1000)} | set(range(1000))) == 2000
+
+
+def test_the_floor_and_the_ceiling_hold():
+    few = toy().run(200, precision={"bias": 10.0}, stop_by=PILOT)
+    many = toy().run(200, precision={"bias": 1e-6}, stop_by=PILOT, max_rep=350)
+    assert set(few.n_rep.values()) == {200}
+    assert set(many.n_rep.values()) == {350}
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ({"stop_by": "luck", "precision": {"bias": 1}}, "stop_by=luck: allowed is looks, where"),
+        ({"stop_by": "pilot"}, "stop_by=pilot without precision: a pilot finds out how many"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(asked, text):
+    with pytest.raises(ConfigError, match=re.escape(text)):
+        toy().run(100, **asked)

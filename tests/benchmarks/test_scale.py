@@ -1,0 +1,56 @@
+"""The model of docs/scale.md says what the engine does, and the page has its tables."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simstudy.engine import portions
+from simstudy.engine.portions import Portions
+from simstudy.engine.runner import TASK_SECONDS
+from tests.benchmarks import scale
+from tests.benchmarks.scale import BEGIN, END, WORKERS, Costs, n_tasks, parts_of_a_run, tables
+from tests.benchmarks.timing import ROOT
+
+COSTS = Costs(*np.linspace(0.01, 0.11, 11))
+
+
+@pytest.mark.parametrize("seconds", [10.0, 100.0, 5000.0])
+def test_tasks_are_as_many_as_the_engine_makes(seconds, monkeypatch):
+    """Against the sizes that it would choose, one after the other."""
+    now = 0.0
+    monkeypatch.setattr(portions.time, "perf_counter", lambda: now)
+    size, count = Portions(1, TASK_SECONDS), 0
+    size.seconds_per_block = 1e-3
+    while now < seconds:
+        now += size.n_blocks(10**12) * size.seconds_per_block
+        count += 1
+    assert n_tasks(seconds, 1e-3) == pytest.approx(count, rel=0.02)
+
+
+def test_a_task_is_never_less_than_a_block():
+    assert n_tasks(100.0, 50.0) == 2
+
+
+def test_more_workers_take_their_share_of_what_is_shared():
+    parts = [parts_of_a_run(COSTS, 10**5, 0.05, n) for n in (1, 2)]
+    assert parts[0]["draw"] == pytest.approx(2 * parts[1]["draw"])
+    assert parts[0]["summarise"] == parts[1]["summarise"]
+
+
+def test_the_page_has_the_tables_of_the_command(tmp_path, monkeypatch):
+    page = (ROOT / "docs" / "scale.md").read_text()
+    _, _, rest = page.partition(BEGIN)
+    shown, _, after = rest.partition(END)
+    assert after
+    titles = [line.split("|")[1] for line in tables(COSTS).splitlines() if "|" in line]
+    assert [line.split("|")[1] for line in shown.splitlines() if "|" in line] == titles
+    assert len(titles) > 2 * len(WORKERS)
+    copy = tmp_path / "page.md"
+    copy.write_text(page)
+    monkeypatch.setattr(scale, "measured", lambda: COSTS)
+    scale.main([str(copy)])
+    written = Path(copy).read_text()
+    assert written.startswith(page.partition(BEGIN)[0])
+    assert tables(COSTS) in written
+    assert written.endswith(after)

@@ -1,0 +1,178 @@
+"""Three hundred command lines that cannot be meant: each one line, status 2, nothing written."""
+
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+
+from simstudy.cli import main
+from tests.cli.projects import forget_experiments, write
+
+STUDY = '''
+"""What is the mean of a few numbers?"""
+from dataclasses import dataclass
+
+from simstudy import Study, grid, option
+from simstudy.measures import mean
+
+
+@dataclass
+class Config:
+    n_obs: list[int] = option("sample size", default=[5, 10], at_least=2)
+    spread: float = option("standard deviation", default=1.0, above=0, at_most=9)
+    limits: list[float | None] = option("upper limits", default=[None], above=0)
+    law: str = option("of the numbers", default="normal", one_of=("normal", "uniform"))
+    shifted: bool = option("by one", default=False)
+    n_rep: int = option("replicates", default=100, at_least=1)
+
+
+@dataclass(frozen=True)
+class Few:
+    n_obs: int
+    spread: float
+
+    def simulate(self, streams, n_rep):
+        return {"x": streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)}
+
+
+def study(config):
+    scenarios = grid(Few, n_obs=config.n_obs, spread=config.spread)
+    return Study("few", scenarios, [mean("x")], block_size=50, n_rep=config.n_rep)
+'''
+COUNTS = ("n_rep", "n_jobs", "max_rep", "seed", "experiment.n_rep")
+SWITCHES = ("restart", "plan", "figures", "progress", "experiment.shifted")
+CHOICES = ("keep", "retry", "experiment.law")
+GROUPS = ("experiment", "scale", "backend")
+
+
+def settings(keys, values):
+    """A line for each key with each value; what is said has to name the key."""
+    return [((f"{key}={value}",), key) for key, value in itertools.product(keys, values)]
+
+
+def lines(*arguments, names=""):
+    """Lines with one argument each."""
+    return [((argument,), names) for argument in arguments]
+
+
+FAMILIES = {
+    "counts": settings(COUNTS, ("-1", "1.5", "abc", "true", "[1,2]", "{a:1}", "nan", "",
+                                "'5'", "1e400", "é", "1 000")),
+    "least": settings(("n_rep", "n_jobs", "max_rep"), ("0",)),
+    "never nothing": settings(("seed", "max_rep", "keep", "figures", "precision"), ("null",)),
+    "switches": settings(SWITCHES, ("1", "yes", "", "[true]", "maybe", "'true'")),
+    "choices": settings(CHOICES, ("al", "1", "true", "''", "[x]", "{a:1}", "é")),
+    "groups": settings(GROUPS, ("nope", "", "null", "[few,paper]", "1", "true", "../few", "a/b",
+                                "{a:1}", "é", "${nope}", "a b", "few.py", "FEW")),
+    "places": settings(("backend",), ("no.such:Class", "json:loads", "json:", ":x", "a:b:c")),
+    "shares": settings(("shard",), ("4/3", "0/3", "a/b", "1/", "/3", "1/2/3", "-1/3", "1.5/3", "3",
+                                    "auto", "auto/0", "[1]", "true", "''")),
+    "lists": settings(("experiment.n_obs",), ("[]", "[0]", "[2.5]", "[a]", "['5']", "{a:1}", "null",
+                                              "[[5]]", "[5,0]", "[inf,5]", "5,6", "1")),
+    "numbers": settings(("experiment.spread",), ("0", "9.1", "wide", "[1]", "null", "nan",
+                                                 "true", "'1'", "1,2")),
+    "lists with nothing": settings(("experiment.limits",), ("[]", "[null,0]", "[a]", "['1']")),
+    "unknown": lines("nrep=3", "seeds=1", "experiment.nobs=[5]", "experiment.n_obs.x=3",
+                     "n_rep.x=3", "n_rep.x.y=3", "foo.bar=1", "scale.foo=1", "backend.foo=1",
+                     "backend.foo.bar=1", "precision.foo=1", "n_obs=[5]", "+foo=1", "++foo=1",
+                     "+experiment.foo=1", "experiment.0=1", "out.x=1", "keep.y=1", "N_REP=3",
+                     "experiment@x=few", "hydra.foo=3", "hydra.run.foo=3", "hydra.mode=foo",
+                     "hydra/launcher=foo", "hydra.job.chdir=abc", "hydra=3"),
+    "taken away": lines("~backend", "~scale", "~experiment", "~n_rep", "~seed=1", "~hydra",
+                        "~hydra.run", "~experiment.n_obs", "~", "~precision.x", "~nope",
+                        names=" takes a setting away"),
+    "flags": [(("-p",), "-p"), (("--n_rep=5",), "did you mean 'n_rep=5'?"), (("-5",), "-5"),
+              (("--n-rep", "5"), "--n-rep"), (("-m", "--cfg", "job"), "leave out -m"),
+              (("--cfg",), "--cfg=job"), (("-c",), "--cfg=job"), (("--cfg", "nothing"), "nothing"),
+              (("--hydra-help",), "--hydra-help"), (("--info",), "--info"), (("-cn", "x"), "-cn"),
+              (("--config-name=x",), "--config-name"), (("--config-dir=/",), "--config-dir"),
+              (("-sc",), "install=bash"), (("-sc", "install=zsh"), "install=bash"),
+              (("--resolve",), "--resolve"), (("-",), "- is no flag"), (("--",), "-- is no flag"),
+              (("--run",), "--run"), (("-mv",), "-mv"), (("--package=x",), "--package")],
+    "words": [((*words, "experiment=few"), said) for words, said in (
+        (("few",), "experiment=few"), (("runn",), "'run'"), (("plan", "plan"), "one verb"),
+        (("run", "status"), "one verb"), (("list",), "list takes no arguments"),
+        (("new",), "new"), (("new", "a"), "new"), (("replay",), "address"),
+        (("replay", "1", "2"), "1 2"), (("apply",), "apply"), (("apply", "foo"), "foo"),
+        (("apply", "accuracy"), "accuracy"),
+        (("run", "n_rep"), "n_rep=VALUE"), (("",), "''"), ((" ",), "' '"), (("é",), "é"),
+        (("status", "nope=3"), "nope"), (("summarize", "few"), "experiment=few"))],
+    "unreadable": lines("experiment.n_obs=[5", "experiment.n_obs={5", "experiment.n_obs=[5]]",
+                        "out='a", 'out="a', "n_rep=${", "out=${", "@x=3", "a b=3", "=3", "+=3", "=",
+                        "+", "++n_rep", "experiment.n_obs=[5,", "out=[é", "é=3",
+                        "experiment.n_obs=" + "[" * 2000, names="cannot read"),
+    "references": lines("out=${nope}", "out=${n_rep", "n_rep=${n_rep}", "n_rep=${oc.env:NO_SUCH}",
+                        "n_rep=${nope:3}", "experiment.n_obs=[${nope}]", "out=${oc.env:NO_SUCH}/x"),
+    "sweeps": [*settings(("n_rep", "seed", "out"), ("1,2", "range(1,5)", "choice(1,2)")),
+               (("-m", "n_rep=interval(1,2)"), "interval"), (("-m", "experiment=glob(z*)"), "z*"),
+               (("-m", "seed=range(0,100000000)"), "10,000"), (("-m", "experiment=few,no"), "no"),
+               (("-m", "n_rep=5,0"), "n_rep=0"), (("-m", "scale=glob(x*)"), "scale"),
+               (("-m", "out=é,ö"), "out"), (("-m", "keep=all,replicates"), "keep=all")],
+    "folders": lines("out=", "out=''", "out=' '", "out=~/there", "out=~nobody", "out=[a]",
+                     "out={a:1}", "out=" + "a" * 300, "out=" + "a/" * 3000, "out=a_file",
+                     "out=a_file/x", "out=/dev/null", "out=/proc/x", "out=\udce9", "out=a\0b",
+                     names="out"),
+    "precisions": [*lines("precision=0.1", "precision=[1]", "precision=true", "precision=''"),
+                   *settings(("precision.mean_x",), ("0", "-1", "nan", "inf", "abc", "0%", "-2%",
+                                                     "null", "[1]", "{a:1}", "1e-400", "true")),
+                   *lines("precision.=1", "precision.mean_x.y=1", "precision.mean_y=1"),
+                   (("precision.mean_x=1", "max_rep=99"), "max_rep=99")],
+    "addresses": lines("replay=xyz", "replay=1", "replay=/", "replay=3f2a90c1d4e5b678/-1",
+                       "replay=''", "replay=0000000000000000/3", "replay=3f2a90c1d4e5b678/1e9",
+                       "replay=[1]", names="re"),
+    "together": [(("experiment.n_obs=[5,5]",), "in the grid twice"),
+                 (("restart=true", "shard=1/2"), "every share would delete"),
+                 (("redraw=nope",), "redraw=nope"), (("n_rep=99999999999999999999",), "the most"),
+                 (("max_rep=5", "n_rep=6", "precision.mean_x=1"), "max_rep=5")],
+}  # fmt: skip
+HYDRA_OR_PYTHON = ("Traceback", "<class", "object has no", "NoneType", "in struct", "full_key")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A folder with one study, which each command line names unless it names another."""
+    folder = tmp_path_factory.mktemp("few")
+    write(folder, {"experiments/__init__.py": "", "experiments/few.py": STUDY, "a_file": "mine"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.syspath_prepend(str(folder))
+        patch.setattr(sys, "dont_write_bytecode", True)
+        forget_experiments()
+        yield folder
+
+
+def contents(folder: Path) -> dict[str, float]:
+    """Everything below a folder, with when it changed."""
+    return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def test_there_are_three_hundred():
+    told = [arguments for family in FAMILIES.values() for arguments, _ in family]
+    assert len(told) >= 300
+    assert len(set(told)) == len(told), "each once"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_line_that_cannot_be_meant_is_refused_in_one(family, project, capsys):
+    wrong = []
+    before = contents(project)
+    for arguments, names in FAMILIES[family]:
+        is_whole = family in ("groups", "words") and "experiment" in arguments[-1]
+        asked = [*arguments] if is_whole else [*arguments, "experiment=few"]
+        try:
+            status = main(asked)
+        except BaseException as error:
+            status = f"{type(error).__name__}: {error}"
+        said = capsys.readouterr()
+        is_right = (
+            (status, said.out, said.err.count("\n")) == (2, "", 1)
+            and len(said.err) > 10
+            and names in said.err
+            and not any(word in said.err for word in HYDRA_OR_PYTHON)
+            and contents(project) == before
+        )
+        if not is_right:
+            wrong.append((arguments, status, said.out[-200:], said.err[-300:]))
+            before = contents(project)
+    assert not wrong, "\n".join(map(str, wrong))

@@ -1,0 +1,200 @@
+"""The script of shares that a verb writes: what it asks of Slurm, and what its jobs do."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from simstudy.cli.batch import _seconds
+from tests.support import ROOT, command_line
+
+ASKED = ["batch", "experiment=two_stage", "experiment.k=[1]", "n_rep=2000", "out=my results"]
+
+SBATCH = """#!/bin/bash
+printf '%s\\n' "$*" >> "$SUBMITTED"
+echo $((40 + $(wc -l < "$SUBMITTED")))
+"""
+SCONTROL = """#!/bin/bash
+printf '%s\\n' "$*" >> "$REQUEUED"
+exit 1
+"""
+PYTHON = """#!/bin/bash
+# a run whose time may be nearly up, and who is told of it
+printf '%s\\n' "$@" > "$TOLD"
+trap 'exit 75' USR1
+trap 'exit 143' TERM
+[ -n "$ENDS_WITH" ] && exit "$ENDS_WITH"
+for _ in $(seq 600); do sleep 0.05; done
+"""
+
+
+def script(capsys, *settings) -> str:
+    assert command_line([*ASKED, *settings]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    """Programs that stand in for Slurm's, and note what they were asked."""
+    for name, text in (("sbatch", SBATCH), ("scontrol", SCONTROL), ("fake-python", PYTHON)):
+        path = tmp_path / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    for name in ("SUBMITTED", "REQUEUED", "TOLD"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("ENDS_WITH", "")
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_script(slurm, capsys, *settings):
+    text = script(capsys, "shares=3", *settings)
+    text = text.replace(shlex.quote(sys.executable), str(slurm / "bin" / "fake-python"), 1)
+    (slurm / "run.sh").write_text(text)
+    return slurm / "run.sh"
+
+
+# ---------------------------------------------------------------- what is submitted
+def test_it_submits_an_array_and_a_job_that_joins_whatever_becomes_of_it(slurm, capsys):
+    path = write_script(slurm, capsys, "partition=long", "cpus=4", "time=2-00:00:00")
+    said = subprocess.run(["bash", path], capture_output=True, text=True, check=True).stdout
+    assert said.startswith("submitted: shares as 41, the job that joins them as 42; logs in ")
+    array, join = (slurm / "SUBMITTED").read_text().splitlines()
+    assert "--requeue" in array
+    assert "--time=2-00:00:00 --mem=4G --cpus-per-task=4 --partition=long --array=1-3" in array
+    assert array.endswith("run.sh share")
+    assert "--signal=B:USR1@120" in join
+    assert "--dependency=afterany:41" in join
+    assert join.endswith("run.sh join")
+
+
+def test_some_shares_are_submitted_again_without_a_pilot(slurm, capsys):
+    path = write_script(slurm, capsys, "pilot=true")
+    subprocess.run(["bash", path], capture_output=True, check=True)
+    subprocess.run(["bash", path, "2-3"], capture_output=True, check=True)
+    pilot, array, join, again, joined = (slurm / "SUBMITTED").read_text().splitlines()
+    assert pilot.endswith("pilot")
+    assert "--dependency=afterany:41" in array
+    assert "--dependency=afterany:42" in join
+    assert "--array=2-3" in again
+    assert "dependency" not in again
+    assert "--dependency=afterany:44" in joined
+
+
+# ---------------------------------------------------------------- what a job does
+def begin(path, kind, **said):
+    return subprocess.Popen(
+        ["bash", path, kind], text=True, stdout=subprocess.PIPE, env=os.environ | said
+    )
+
+
+ARRAY = {"SLURM_JOB_ID": "9", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "2"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [("pilot", "shard=pilot"), ("share", "shard=auto/3"), ("join", None)]
+)
+def test_each_job_runs_its_part_of_the_command_and_ends_as_it_ends(slurm, capsys, kind, told):
+    path = write_script(slurm, capsys)
+    job = begin(path, kind, SLURM_JOB_ID="9", ENDS_WITH="3")
+    assert job.wait(30) == 3
+    assert (slurm / "TOLD").read_text().splitlines() == list(
+        filter(None, [str(ROOT / "run.py"), *ASKED[1:], told])
+    )
+    assert not (slurm / "REQUEUED").exists()
+
+
+@pytest.mark.parametrize(("environment", "name"), [(ARRAY, "7_2"), ({"SLURM_JOB_ID": "9"}, "9")])
+def test_a_warned_job_tells_its_command_and_is_requeued(slurm, capsys, environment, name):
+    job = begin(write_script(slurm, capsys), "share", **environment)
+    wait_for(slurm / "TOLD")
+    job.send_signal(signal.SIGUSR1)
+    out, _ = job.communicate(timeout=30)
+    assert job.returncode == 75, "where Slurm will not requeue it"
+    assert out == f"job {name} is out of time and goes back into the queue\n"
+    assert (slurm / "REQUEUED").read_text() == f"requeue {name}\n"
+
+
+def test_a_terminated_job_ends_its_command_and_is_not_requeued(slurm, capsys):
+    job = begin(write_script(slurm, capsys), "share", **ARRAY)
+    wait_for(slurm / "TOLD")
+    job.terminate()
+    assert job.wait(30) == 143
+    assert not (slurm / "REQUEUED").exists()
+
+
+def wait_for(path, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not path.exists() or not path.read_text():
+        assert time.monotonic() < end, f"{path} was not written"
+        time.sleep(0.02)
+
+
+# ---------------------------------------------------------------- what is refused
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ([], "batch needs the number of jobs among which the blocks are shared out: shares=N"),
+        (["shares=0"], "shares=0: allowed is a whole number at least 1"),
+        (["shares=x"], "shares=x: allowed is a whole number at least 1"),
+        (["shares=2", "pilot=perhaps"], "pilot=perhaps: allowed is true or false"),
+        (["shares=2", "time=1h"], "time=1h: Slurm would not read it; write it as 1:00:00"),
+        (["shares=2", "memory=4 GB"], "memory=4 GB: Slurm would not read it; write it as 4G"),
+        (["shares=2", "memory=0"], "memory=0: Slurm would not read it; write it as 4G"),
+        (["shares=2", "time=1:99:99"], "time=1:99:99: Slurm would not read it; write it as 1:00"),
+        (["shares=2", "time=1-24:00"], "time=1-24:00: Slurm would not read it; write it as 1:00"),
+        (["shares=2", "--cfg=job"], "--cfg=job in a script of shares: each of its jobs draws"),
+        (["shares=2", "debug=true"], "debug=true in a script of shares: each of its jobs draws"),
+        (["shares=2", "backend=slurm_dask"], "backend=slurm_dask in a script of shares: each of"),
+        (["shares=2", "out=memory://a"], "out=memory://a with batch: what one process keeps in"),
+        (["shares=2", "out=s3://me:hunter2@b"], "out=s3://***@b/... holds a password, which"),
+        (["shares=2", "out=a\nrm -rf b"], "out has a line break in its value, which a script"),
+        (["shares=2", "partition=a\n"], "partition has a line break in its value, which a"),
+        (["shares=2", "time=3"], "time=3 with warning=120: a job would be warned 120 s before"),
+        (["shares=2", "account="], "account= is empty: leave it out, or say account=NAME"),
+        (["shares=2", "shard=1/2"], "shard=1/2 in a script of shares: each of its jobs draws"),
+        (["shares=2", "-m"], "-m in a script of shares: each of its jobs draws its share"),
+        (["shares=2", "precision.power=0.1"], "precision.power=0.1 in a script of shares"),
+        (["shares=2", "n_rep=0"], "n_rep=0: allowed is a whole number at least 1"),
+        (["shares=2", "expriment=x"], "expriment is not a setting; did you mean 'experiment'?"),
+    ],
+)
+def test_what_its_jobs_would_refuse_is_refused_where_it_is_made(settings, line, capsys):
+    assert command_line([*ASKED, *settings]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(line)
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("time", "seconds"),
+    [
+        ("30", 1800), ("30:15", 1815), ("1:00:05", 3605), ("2-3", 51 * 3600),
+        ("2-0:10", 172_800 + 600), ("1-00:00:01", 86_401),
+    ],
+)  # fmt: skip
+def test_times_are_read_as_slurm_reads_them(time, seconds):
+    assert _seconds(time) == seconds
+
+
+@pytest.mark.parametrize("out", ["/tmp/a (b", "it's $HOME x", "é", "1"])
+def test_values_that_a_run_takes_come_to_it_as_they_were_written(out, capsys):
+    assert command_line(["batch", "experiment=two_stage", "shares=2", f"out={out}"]) == 0
+    (command,) = re.findall(r"^command=\((.*)\)  ", capsys.readouterr().out, re.MULTILINE)
+    assert shlex.split(command)[-1] == f"out={out}"
+
+
+def test_its_help_says_what_it_asks_of_slurm(capsys):
+    assert command_line(["batch", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "longest run of a job, as 30 (minutes) or 1-12:00:00; text (1:00:00)" in text
+    assert "replicates in each scenario" in text

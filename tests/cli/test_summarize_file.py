@@ -1,0 +1,106 @@
+"""`simstudy summarize FILE` as a user types it: results, a folder, help, and mistakes in a line."""
+
+import json
+
+import pytest
+
+from simstudy.cli import main
+from simstudy.cli.summarize_file import FileSettings, read_arguments
+from simstudy.options import in_words
+from tests.elsewhere.tables import long_table
+
+ASKED = ["estimate=b", "se=se", "method=method", "rep=dataset", "by=[dgm]", "truth=0.5"]
+QUICK = ["figures=false", "report=false"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    long_table().to_csv("rows.csv", index=False)
+    return tmp_path
+
+
+def said(capsys, *arguments, status=0):
+    """What is printed, or complained of."""
+    assert main(["summarize", *arguments]) == status
+    told = capsys.readouterr()
+    return told.err if status == 2 else told.out
+
+
+def test_it_prints_and_writes_what_a_run_does(here, capsys):
+    told = said(capsys, "rows.csv", *ASKED, "out=found", status=3)
+    assert "bias_eliminated_coverage" in told
+    assert "6 replicates failed (failures.parquet); the first: no estimate" in told
+    assert "see it happen" not in told
+    assert "40 to 60 replicates in each of 2 scenarios, 100 in all (given, not drawn)." in told
+    folder = here / "found" / "rows"
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert {"report.html", "summary.parquet", "tables/summary.csv", "figures/estimates.png"} < names
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["config"] == {
+        "file": "rows.csv", "estimate": "b", "se": "se", "truth": "0.5", "method": "method",
+        "rep": "dataset", "by": ["dgm"], "level": 0.95,
+    }  # fmt: skip
+    page = (folder / "report.html").read_text()
+    assert "simstudy summarize rows.csv estimate=b" in page
+    assert "its rows to be looked at" in (here / "found" / "index.html").read_text()
+
+
+def test_what_stands_there_is_not_made_again(capsys):
+    said(capsys, "rows.csv", *ASKED, *QUICK, status=3)
+    told = said(capsys, "rows.csv", *ASKED, *QUICK, status=3)
+    assert told.startswith("nothing to do: results/rows holds 40 to 60 replicates in each of 2")
+
+
+def test_other_settings_replace_nothing_until_told_to(capsys):
+    said(capsys, "rows.csv", *ASKED, *QUICK, status=3)
+    told = said(capsys, "rows.csv", *ASKED, *QUICK, "measures=[bias]", status=2)
+    assert "holds the results of other settings" in told
+    said(capsys, "rows.csv", *ASKED, *QUICK, "measures=[bias]", "replace=true", status=3)
+
+
+def test_levels_have_truths_of_their_own(capsys):
+    by_level = [*ASKED[:-1], "truth={normal:0.5,skewed:0.6}"]
+    assert "bias" in said(capsys, "rows.csv", *by_level, *QUICK, "name=levels", status=3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["rows.csv"], "estimate= is not given, so nothing can be summarised: simstudy summarize"),
+        (["rows.csv", "estimate=bb"], "estimate='bb' is no column of the table; did you mean 'b'?"),
+        (["row.csv", "estimate=b"], "row.csv is not there; did you mean 'rows.csv'?"),
+        (["rows.rds", "estimate=b"], "rows.rds ends in '.rds', which does not say what it holds."),
+        (["rows.csv", "b.csv"], "summarize takes one file, and was given rows.csv b.csv:"),
+        (["rows.csv", "estimte=b"], "estimte is not a setting; did you mean 'estimate'?"),
+        (["rows.csv", "estimate="], "estimate= is empty: leave estimate out, or say estimate=VAL"),
+        (["rows.csv", "estimate=b", "estimate=se"], "estimate=se: estimate was given already;"),
+        (
+            ["rows.csv", "estimate=b", "level=95"],
+            "level=95: allowed is a number above 0 and below 1",
+        ),
+        (["rows.csv", "estimate=b", "truth={a:x}"], "truth={a:x} does not give each level a num"),
+    ],
+)
+def test_mistakes_are_a_line_each(arguments, line, here, capsys):
+    told = said(capsys, *arguments, status=2)
+    assert told.startswith(line)
+    assert told.count("\n") == 1
+    assert not (here / "results").exists()
+
+
+def test_help_has_every_setting(capsys):
+    told = said(capsys, "--help")
+    assert "FILE: measures, figures, tables and a report of replicates" in told
+    for name, text in in_words(FileSettings):
+        assert f"  {name}" in told
+        assert text in told
+
+
+def test_an_experiment_is_summarised_as_before(capsys):
+    for arguments in (["experiment=none"], ["none"]):
+        assert "so there is no study to run" in said(capsys, *arguments, status=2)
+
+
+def test_arguments_are_read_whatever_their_order():
+    assert read_arguments([*ASKED, "rows.csv"]) == read_arguments(["rows.csv", *ASKED])

@@ -1,0 +1,141 @@
+"""A study on a real Slurm, whose jobs are cancelled, killed, warned and requeued: the same bytes.
+
+Runs where Slurm answers (its jobs have to see this folder), or where one can be started here.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.projects import write
+from tests.cluster.one_node import one_node_slurm, why_not
+from tests.support import ROOT
+
+N_SHARES = 4
+STUDY = '''"""What survives of blocks that take their time?"""
+import time
+from dataclasses import dataclass
+
+from simstudy import Study, grid
+from simstudy.measures import mean
+from simstudy.options import option
+
+
+@dataclass
+class Config:
+    pause: float = option("seconds in a block", default=0.5, at_least=0)
+
+
+@dataclass(frozen=True)
+class Slow:
+    shift: float
+    pause: float = 0.5
+
+    def simulate(self, streams, n_rep):
+        time.sleep(self.pause)
+        return {"x": self.shift + streams("data").standard_normal(n_rep)}
+
+
+def study(config):
+    scenarios = grid(Slow, shift=[0.0, 1.0, 2.0], pause=config.pause)
+    return Study(name="slow", scenarios=scenarios, measures=[mean("x")], block_size=10)
+'''
+SETTINGS = ["experiment=slow", "n_rep=200", "progress=false", "report=false"]
+
+
+@pytest.fixture(scope="module")
+def slurm():
+    """The environment of a Slurm that is there, or of one started for these tests."""
+    if shutil.which("sinfo") and subprocess.run(["sinfo", "-h"], capture_output=True).stdout:
+        yield dict(os.environ)
+    elif reason := why_not():
+        pytest.skip(f"no Slurm answers, and none can be started: {reason}")
+    else:
+        with one_node_slurm(cpus=8) as environment:
+            yield environment
+
+
+@pytest.fixture(scope="module")
+def project(slurm):
+    """A project in a folder that jobs on other machines see too."""
+    is_own = slurm.get("SLURM_CONF") != os.environ.get("SLURM_CONF")
+    folder = Path(tempfile.mkdtemp(prefix="cluster-", dir=None if is_own else Path.cwd()))
+    write(
+        folder,
+        {
+            "run.py": (ROOT / "run.py").read_text(),
+            "experiments/__init__.py": "",
+            "experiments/slow.py": STUDY,
+        },
+    )
+    yield Project(folder, slurm | {"PYTHONPATH": str(ROOT)})
+    shutil.rmtree(folder)
+
+
+class Project:
+    def __init__(self, folder, environment):
+        self.folder, self.environment = folder, environment
+
+    def said(self, *command) -> str:
+        """What a command prints that ends well."""
+        done = subprocess.run(
+            command, cwd=self.folder, env=self.environment,
+            capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr + done.stdout
+        return done.stdout
+
+    def simstudy(self, *arguments) -> str:
+        return self.said(sys.executable, "run.py", *arguments)
+
+    def wait(self, what, condition, seconds=240.0):
+        end = time.monotonic() + seconds
+        while not condition():
+            logs = "\n".join(path.read_text() for path in self.folder.glob("slurm/slow/*.out"))
+            assert time.monotonic() < end, f"not {what}: {logs}"
+            time.sleep(0.3)
+
+    def logs(self, job) -> str:
+        return "".join(path.read_text() for path in self.folder.glob(f"slurm/slow/{job}.out"))
+
+
+def files(folder) -> dict[str, bytes]:
+    """All of a result but its manifest, which says when it was made."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def test_what_becomes_of_jobs_moves_no_byte_of_the_result(project):
+    script = project.simstudy(
+        "batch", *SETTINGS, f"shares={N_SHARES}", "memory=200M", "time=10", "warning=60"
+    )
+    (project.folder / "slow.sh").write_text(script)
+    said = project.said("bash", "slow.sh").split()
+    array, join = said[3].rstrip(","), said[10].rstrip(";")
+
+    begun = project.folder / "results" / "slow" / "shares"
+    project.wait("begun", lambda: len(list(begun.glob(f"*-of-{N_SHARES}.json"))) == N_SHARES)
+    project.said("scancel", f"{array}_1")
+    project.said("scontrol", "requeue", f"{array}_2")
+    project.said("scancel", "--signal=KILL", "--full", f"{array}_3")
+    project.said("scancel", "--signal=USR1", "--batch", f"{array}_4")
+
+    told = project.simstudy("status", *SETTINGS)
+    assert f"of {N_SHARES} shares have gaps" in told
+    project.wait("joined", lambda: not project.said("squeue", "-h", "-j", f"{array},{join}"))
+    assert "out of time: what was begun is finished and kept" in project.logs(f"{array}_4")
+    assert f"shard 4/{N_SHARES}: " in project.logs(f"{array}_4"), "it was requeued, and went on"
+    assert f"shard 2/{N_SHARES}: " in project.logs(f"{array}_2")
+    assert "summary" in project.logs(join)
+
+    project.simstudy(*SETTINGS, "out=here", "backend=threads", "n_jobs=20")
+    joined = files(project.folder / "results" / "slow")
+    assert joined == files(project.folder / "here" / "slow")
+    assert "nothing to do" in project.simstudy(*SETTINGS)
+    assert joined == files(project.folder / "results" / "slow")

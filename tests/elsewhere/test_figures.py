@@ -1,0 +1,41 @@
+"""Every table of replicates has the general figures, and says why one is not there."""
+
+import pytest
+
+from simstudy.elsewhere import from_frame
+from simstudy.errors import FigureError
+from tests.elsewhere.tables import COLUMNS, TRUTH, long_table
+
+
+@pytest.fixture(scope="module")
+def table():
+    return long_table()
+
+
+def drawn(result, name):
+    return result.figure(name).draw()
+
+
+def test_every_figure_is_drawn(table):
+    result = from_frame(table, truth={"normal": 0.5, "skewed": 0.6}, **COLUMNS)
+    assert list(result.figures) == [
+        "estimates", "standard_errors", "bias_and_errors", "coverage_and_power", "over_factor"
+    ]  # fmt: skip
+    for name in list(result.figures)[:-1]:
+        assert drawn(result, name).axes
+    with pytest.raises(FigureError, match="no factor is a quantity with several values"):
+        result.figure("over_factor")
+
+
+def test_a_quantity_has_curves(table):
+    numbered = table.assign(n=table["dgm"].map({"normal": 10, "skewed": 20}))
+    result = from_frame(numbered, truth=TRUTH, **{**COLUMNS, "by": ["n"]})
+    assert len(drawn(result, "over_factor").axes) == 3  # bias, coverage, power
+
+
+def test_one_method_in_one_cell_has_them_too(table):
+    result = from_frame(table[table["method"] == "old"][["b", "se"]], estimate="b", se="se")
+    assert drawn(result, "estimates").axes
+    assert drawn(result, "bias_and_errors").axes
+    without = from_frame(table[["b"]], estimate="b")
+    assert list(without.figures) == ["estimates", "bias_and_errors"]

@@ -1,0 +1,275 @@
+"""Results from elsewhere keep the promises of a study's own."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import simstudy
+from simstudy.elsewhere import from_file, from_frame
+from simstudy.errors import ConfigError
+from simstudy.measures import bias, coverage, mean
+from simstudy.output.folder import publish
+from tests import toy
+from tests.elsewhere.tables import COLUMNS, TRUTH, long_table
+
+USUAL = [
+    "bias", "empirical_se", "relative_precision", "mse", "model_se", "relative_error_model_se",
+    "coverage", "bias_eliminated_coverage", "power", "convergence_rate",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table():
+    return long_table()
+
+
+@pytest.fixture(scope="module")
+def result(table):
+    return from_frame(table, truth=TRUTH, **COLUMNS)
+
+
+def rows_of(table, dgm, method):
+    return table[(table["dgm"] == dgm) & (table["method"] == method)]
+
+
+# ---------------------------------------------------------------- numbers
+def test_a_study_and_its_own_replicates_have_the_same_summary():
+    """The numbers of a study that was drawn here, taken apart and put together, bit for bit."""
+    own = toy.study().run(50)
+    again = from_frame(
+        own.replicates,
+        estimate="estimate",
+        method="method",
+        rep="rep",
+        by=["n_obs"],
+        truth=0.0,
+        measures=[bias("estimate", truth=0.0)],
+    )
+    mine = own.summary[own.summary["measure"] == "bias"]
+    for name in ("estimate", "mcse", "lower", "upper", "n_rep", "n_failed"):
+        np.testing.assert_array_equal(again.summary[name], mine[name])
+
+
+def test_every_usual_measure_is_there(result):
+    assert list(dict.fromkeys(result.summary["measure"])) == USUAL
+
+
+@pytest.mark.parametrize("dgm", ["normal", "skewed"])
+@pytest.mark.parametrize("method", ["old", "new"])
+def test_they_are_those_of_plain_formulas(table, result, dgm, method):
+    b, se = rows_of(table, dgm, method)[["b", "se"]].dropna().to_numpy().T
+    half = stats.norm.ppf(0.975) * se
+    expected = {
+        "bias": b.mean() - TRUTH,
+        "empirical_se": b.std(ddof=1),
+        "mse": np.mean((b - TRUTH) ** 2),
+        "model_se": np.sqrt(np.mean(se**2)),
+        "relative_error_model_se": np.sqrt(np.mean(se**2)) / b.std(ddof=1) - 1,
+        "coverage": np.mean(np.abs(b - TRUTH) <= half),
+        "bias_eliminated_coverage": np.mean(np.abs(b - b.mean()) <= half),
+        "power": np.mean(np.abs(b) > half),
+    }
+    for name, number in expected.items():
+        row = result.value(name, dgm=dgm, method=method)
+        assert row["estimate"] == pytest.approx(number, rel=1e-12), name
+        assert row["mcse"] > 0
+
+
+def test_methods_are_compared_on_the_data_sets_that_they_share(table, result):
+    apart = result.contrast("bias", axis="method", first="new", second="old")
+    for dgm, row in apart.set_index("dgm").iterrows():
+        wide = table[table["dgm"] == dgm].pivot(index="dataset", columns="method", values="b")
+        difference = (wide["new"] - wide["old"]).dropna()
+        assert row["n_rep"] == len(difference)
+        assert row["estimate"] == pytest.approx(difference.mean(), rel=1e-10)
+        assert row["mcse"] == pytest.approx(
+            difference.std(ddof=1) / np.sqrt(len(difference)), rel=1e-10
+        )
+
+
+def test_order_of_rows_moves_no_number(table, result):
+    mixed = from_frame(table.sample(frac=1, random_state=2), truth=TRUTH, **COLUMNS)
+    keys = ["dgm", "method", "measure"]
+    mine, theirs = (each.summary.set_index(keys).sort_index() for each in (result, mixed))
+    gain = "relative_precision"  # relative to the method that comes first
+    for name in ("estimate", "mcse"):
+        ours, other = (s.drop(gain, level="measure")[name] for s in (mine, theirs))
+        np.testing.assert_allclose(other, ours, rtol=1e-9, atol=1e-15)
+
+
+# ---------------------------------------------------------------- failures
+def test_what_is_missing_is_a_failure_of_that_method(result):
+    counted = result.value("bias", dgm="normal", method="new")
+    assert (counted["n_rep"], counted["n_failed"]) == (59, 1)
+    lacking = result.value("bias", dgm="skewed", method="new")
+    assert (lacking["n_rep"], lacking["n_failed"]) == (35, 5)
+    assert result.value("convergence_rate", dgm="skewed", method="new")["estimate"] == 35 / 40
+    assert result.value("bias", dgm="skewed", method="old")["n_failed"] == 0
+
+
+def test_each_is_told_with_its_reason(result):
+    assert result.failures["error"].value_counts().to_dict() == {"no row": 5, "no estimate": 1}
+    assert result.n_failed == 6
+    assert result.outcome.noticed == [
+        "method new has no row for 5 of 100 data sets (the first is dataset=36, dgm=skewed): they "
+        "count as its failures"
+    ]
+
+
+def test_a_standard_error_may_be_missing_beside_an_estimate(table):
+    gap = table.assign(se=table["se"].where(table.index != 7))
+    found = from_frame(gap, truth=TRUTH, **COLUMNS)
+    where = {"dgm": table["dgm"][7], "method": table["method"][7]}
+    n_bias, n_se = (found.value(name, **where)["n_failed"] for name in ("bias", "model_se"))
+    assert n_se == n_bias + 1
+    assert found.outcome.noticed[-1] == (
+        "se is missing in 1 rows that have an estimate (the first is row 8): measures of it are of "
+        "the other rows, and count these as n_failed"
+    )
+
+
+def test_replicates_have_the_name_that_data_sets_had(result):
+    rows = result.replicates
+    assert list(rows.columns[:3]) == ["dgm", "rep", "method"]
+    assert (rows["dataset"] == rows["rep"] + 1).all()
+    assert len(rows) == 2 * 100
+
+
+# ---------------------------------------------------------------- what a truth may be
+def test_a_truth_may_be_a_number_a_column_or_a_mapping(table):
+    truths = {"normal": 0.5, "skewed": 0.6}
+    beside = table.assign(theta=table["dgm"].map(truths))
+    by_level = from_frame(table, truth=truths, **COLUMNS)
+    by_column = from_frame(beside, truth="theta", **COLUMNS)
+    np.testing.assert_array_equal(by_level.summary["estimate"], by_column.summary["estimate"])
+    number = from_frame(table, truth=0.6, **COLUMNS)
+    assert (
+        number.value("bias", dgm="skewed", method="old")["estimate"]
+        == by_level.value("bias", dgm="skewed", method="old")["estimate"]
+    )
+
+
+def test_a_factor_may_be_the_truth(table):
+    beside = table.assign(theta=table["dgm"].map({"normal": 0.5, "skewed": 0.6}))
+    found = from_frame(beside, **{**COLUMNS, "by": ["theta"]}, truth="theta")
+    whole = from_frame(table, truth={"normal": 0.5, "skewed": 0.6}, **COLUMNS)
+    np.testing.assert_array_equal(found.summary["estimate"], whole.summary["estimate"])
+
+
+def test_without_one_the_rest_is_there_and_it_is_said(table):
+    found = from_frame(table, **COLUMNS)
+    assert "bias" not in set(found.summary["measure"])
+    assert "empirical_se" in set(found.summary["measure"])
+    assert found.outcome.noticed[-1] == (
+        "no truth is given, so there is no bias, mse, coverage: say truth=, a number, a column, or "
+        "a number for each level of by"
+    )
+
+
+# ---------------------------------------------------------------- intervals and tests
+def test_limits_that_are_given_are_taken(table):
+    wide = table.assign(low=table["b"] - 10, high=table["b"] + 10)
+    found = from_frame(wide, truth=TRUTH, lower="low", upper="high", **COLUMNS)
+    coverages = found.summary[found.summary["measure"] == "coverage"]
+    assert (coverages["estimate"] == 1).all()
+
+
+def test_degrees_of_freedom_make_t_intervals(table):
+    found = from_frame(table.assign(df=3), truth=TRUTH, df="df", level=0.9, **COLUMNS)
+    rows = found.replicates
+    half = stats.t.ppf(0.95, 3) * rows["se"]
+    np.testing.assert_allclose(rows["upper_limit"] - rows["b"], half, rtol=1e-12)
+    same = from_frame(table, truth=TRUTH, df=3, level=0.9, **COLUMNS)
+    np.testing.assert_array_equal(found.summary["estimate"], same.summary["estimate"])
+
+
+def test_p_values_decide_about_power_at_the_level_of_the_intervals(table):
+    p = table.assign(p=np.where(table["method"] == "old", 0.05, 0.06))
+    found = from_frame(p, p_value="p", **COLUMNS)
+    power = found.summary[found.summary["measure"] == "power"]
+    assert dict(zip(power["method"], power["estimate"], strict=False)) == {"old": 1, "new": 0}
+
+
+# ---------------------------------------------------------------- measures that are asked for
+def test_measures_over_any_column(table):
+    timed = table.assign(seconds=np.arange(len(table)) / 10)
+    asked = ["bias", mean("seconds"), coverage("lower_limit", "upper_limit", 0.0, name="of_zero")]
+    found = from_frame(timed, truth=TRUTH, measures=asked, **COLUMNS)
+    names = dict.fromkeys(found.summary["measure"])
+    assert list(names) == ["bias", "mean_seconds", "of_zero", "convergence_rate"]
+    mine = rows_of(timed, "normal", "old")["seconds"].mean()
+    assert found.value("mean_seconds", dgm="normal", method="old")["estimate"] == pytest.approx(
+        mine
+    )
+
+
+def test_precision_is_relative_to_the_method_that_is_named(table):
+    found = from_frame(table, reference="new", **COLUMNS)
+    gains = found.summary[found.summary["measure"] == "relative_precision"].set_index("method")
+    assert (gains.loc["new", "estimate"] == 0).all()
+    assert (gains.loc["old", "estimate"] != 0).all()
+
+
+# ---------------------------------------------------------------- other shapes
+def test_one_method_and_one_cell_need_no_further_columns(table):
+    found = from_frame(rows_of(table, "normal", "old")[["b"]], estimate="b", truth=TRUTH)
+    assert list(found.summary["measure"]) == ["bias", "empirical_se", "mse"]
+    assert found.n_failed == 0
+
+
+def test_names_that_are_none_in_python_are_made_so(table):
+    as_in_r = table.rename(columns={"dgm": "data.gen", "method": "the method", "dataset": "rep"})
+    asked = {**COLUMNS, "by": ["data.gen"], "method": "the method", "rep": "rep"}
+    found = from_frame(as_in_r, truth=TRUTH, **asked)
+    assert list(found.summary.columns[:2]) == ["data_gen", "the_method"]
+    assert "rep_given" in found.replicates
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet", "feather", "dta"])
+def test_a_file_says_what_its_table_says(ending, table, result, tmp_path):
+    path = tmp_path / f"my results.{ending}"
+    write = {
+        "parquet": lambda: table.to_parquet(path),
+        "feather": lambda: table.to_feather(path),
+        "dta": lambda: table.to_stata(path, write_index=False),
+        "tsv": lambda: table.to_csv(path, sep="\t", index=False),
+    }
+    write.get(ending, lambda: table.to_csv(path, index=False))()
+    found = from_file(path, truth=TRUTH, **COLUMNS)
+    assert found.plan.name == "my_results"
+    pd.testing.assert_frame_equal(found.summary, result.summary, rtol=1e-12)
+
+
+# ---------------------------------------------------------------- a folder of results
+def test_what_is_published_reads_as_any_study(table, tmp_path):
+    found = from_frame(table, truth=TRUTH, name="from_r", out=tmp_path, **COLUMNS)
+    made = publish(found, figures=False)
+    assert not made.tables.not_made
+    folder = tmp_path / "from_r"
+    blocks = pd.concat(map(pd.read_parquet, (folder / "replicates").glob("*.parquet")))
+    assert len(blocks) == 100  # no row is a filler, although cells are unequal
+    page = (folder / "report.html").read_text()
+    assert "made by other software" in page
+    assert "simstudy.from_frame(rows, estimate=&#39;b&#39;" in page
+    assert "no row for 5 of 100 data sets" in page
+
+
+def test_other_rows_are_refused_where_some_are_until_told_otherwise(table, tmp_path):
+    from_frame(table, name="twice", out=tmp_path, **COLUMNS)
+    from_frame(table, name="twice", out=tmp_path, **COLUMNS)
+    other = table.assign(b=table["b"] + 1)
+    with pytest.raises(simstudy.errors.StoreError, match=r"rows was #\w+ and is #\w+"):
+        from_frame(other, name="twice", out=tmp_path, **COLUMNS)
+    again = from_frame(other, name="twice", out=tmp_path, restart=True, **COLUMNS)
+    assert again.n_rep == from_frame(other, **COLUMNS).n_rep
+
+
+def test_a_name_that_is_no_folder_is_refused(table):
+    with pytest.raises(simstudy.errors.StudyError, match="names a folder"):
+        from_frame(table, name="a/b", **COLUMNS)
+
+
+def test_no_rows_are_refused(table):
+    with pytest.raises(ConfigError, match="the table has no rows"):
+        from_frame(table[:0], **COLUMNS)

@@ -1,0 +1,103 @@
+"""A time limit stops what takes longer, and leaves everything else as it was."""
+
+import collections
+import contextlib
+import itertools
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from simstudy.engine import time_limits
+from simstudy.engine.time_limits import OverTimeError, at_most, in_an_expendable_process
+
+
+def spin():
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("work", [lambda: time.sleep(60), spin])
+def test_what_takes_too_long_is_stopped(work):
+    with pytest.raises(OverTimeError), at_most(0.05, "it"):
+        work()
+
+
+def test_what_survives_exceptions_does_not_survive_this_one():
+    def survive():
+        for _ in range(100):
+            try:
+                spin()
+            except Exception:
+                continue
+
+    with pytest.raises(OverTimeError), at_most(0.05, "it"):
+        survive()
+
+
+def test_an_alarm_of_the_users_own_is_given_back():
+    def mine(*_):
+        raise AssertionError("nobody asked for it")
+
+    before = signal.signal(signal.SIGALRM, mine)
+    signal.setitimer(signal.ITIMER_REAL, 1000)
+    try:
+        with at_most(5, "it"):
+            assert signal.getitimer(signal.ITIMER_REAL)[0] < 6
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 900
+        assert signal.getsignal(signal.SIGALRM) is mine
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_in_another_thread_python_is_stopped_and_what_ends_in_time_is_not():
+    ended = []
+
+    def run(work):
+        try:
+            with at_most(0.2, "it"):
+                work()
+            ended.append("in time")
+            sum(range(1000))  # nothing comes afterwards
+        except OverTimeError:
+            ended.append("stopped")
+
+    for work in (spin, lambda: None):
+        thread = threading.Thread(target=run, args=(work,))
+        thread.start()
+        thread.join()
+    assert ended == ["stopped", "in time"]
+
+
+def test_what_cannot_be_stopped_here_is_said_once(monkeypatch, capsys):
+    monkeypatch.setattr(time_limits, "GRACE_SECONDS", 0.0)
+
+    def sleep():
+        with contextlib.suppress(OverTimeError), at_most(0.1, "block 3 of T()"):
+            time.sleep(0.4)
+
+    thread = threading.Thread(target=sleep)
+    thread.start()
+    thread.join()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("block 3 of T() has been drawing for 0.1 s, and is in a call that")
+    assert line.endswith("draw with backend=loky, which can")
+
+
+def test_a_process_that_may_be_lost_ends_with_what_cannot_be_stopped(monkeypatch):
+    monkeypatch.setattr(time_limits, "GRACE_SECONDS", 0.1)
+    child = os.fork()
+    if not child:
+        in_an_expendable_process()
+        with at_most(0.1, "it"):
+            collections.deque(itertools.repeat(None), maxlen=0)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
+def test_without_a_limit_nothing_is_set():
+    with at_most(None, "it"):
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

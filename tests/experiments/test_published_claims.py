@@ -1,0 +1,24 @@
+"""Claims at published sizes: decided as foreseen, and none holds for its nearest wrong answer."""
+
+import pandas as pd
+import pytest
+
+from tests.support import ROOT
+
+TABLES = sorted(ROOT.glob("results/*/claims.parquet"))
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.parent.name)
+def test_published_claims_are_decided_and_fall_for_their_rivals(path):
+    claims = pd.read_parquet(path)
+    if claims.empty:
+        pytest.skip("of this study nothing is claimed")
+    if "rival" not in claims:
+        pytest.skip("published before claims were tried with rivals: to be published again")
+    decided = claims["verdict"].isin(["reproduced", "differs"])
+    assert decided.all(), claims.loc[~decided, ["claim", "verdict", "detail"]].to_dict("records")
+    foreseen = claims["verdict"] == claims["expected"]
+    assert foreseen.all(), claims.loc[~foreseen, ["claim", "detail"]].to_dict("records")
+    held = claims[claims["expected"] == "reproduced"]
+    falls = held["rival"].str.endswith(": differs")
+    assert falls.all(), held.loc[~falls, ["claim", "rival"]].to_dict("records")

@@ -1,0 +1,71 @@
+"""The table of outcomes: one outcome to a replicate, and three ways to its probabilities."""
+
+import numpy as np
+import pytest
+
+from experiments.trial_outcomes import OUTCOMES, Config, study
+from simstudy.errors import DesignError
+from simstudy.identity.streams import Streams
+from simstudy.trials.two_stage import TwoStage
+from simstudy.trials.two_stage_outcomes import TwoStageOutcomes
+from tests.support import assert_within_mcse
+
+DESIGN = TwoStageOutcomes(k=1.5, n1=150)
+
+
+@pytest.fixture(scope="module")
+def result():
+    return study(Config()).run(n_rep=20_000)
+
+
+def streams():
+    return Streams(1, "test/1000", "trial", 0)
+
+
+def test_each_replicate_ends_as_the_two_stage_trial_says():
+    drawn = DESIGN.simulate(streams(), 500)
+    trial = TwoStage(k=1.5, n1=150, n2=399).simulate(streams(), 500)
+    for name, column in drawn.items():
+        rejects, null_is_true = name.startswith("reject"), name.endswith("true")
+        ends_so = (trial["reject"] == rejects) & (trial["null_is_true"] == null_is_true)
+        np.testing.assert_array_equal(column, ends_so)
+    assert np.all(sum(column.astype(int) for column in drawn.values()) == 1)
+
+
+def test_the_design_is_the_documents():
+    assert DESIGN.design.n2 == 399
+    assert [round(DESIGN.exact()[name], 4) for name in OUTCOMES] == [0.0033, 0.7467, 0.0635, 0.1865]
+
+
+def test_what_is_printed_is_exact_where_the_power_is_the_one_asked_for():
+    reached = TwoStageOutcomes(k=1.5, n1=150, power=DESIGN.design.achieved_power - 1e-12)
+    assert reached.design.n2 == 399
+    nominal = reached.nominal()._asdict()
+    assert nominal == pytest.approx(reached.exact(), abs=1e-9)
+    assert DESIGN.nominal()._asdict() != pytest.approx(DESIGN.exact(), abs=1e-5)
+
+
+def test_the_table_has_the_four_outcomes_in_three_ways(result):
+    frame = result.table("outcomes").frame
+    assert frame["nominal"].round(4).tolist() == [0.0033, 0.7466, 0.0635, 0.1866]
+    assert frame["exact"].tolist() == [DESIGN.exact()[name] for name in OUTCOMES]
+    error = np.sqrt(frame["exact"] * (1 - frame["exact"]) / 20_000)
+    assert_within_mcse(frame["simulated"].to_numpy(), frame["exact"].to_numpy(), error.to_numpy())
+
+
+def test_the_table_says_its_setting(result):
+    text = result.table("outcomes").markdown()
+    assert "(k = 1.5, n1 = 150, n2 = 399, α = 0.05)" in text
+    assert "1 − β = 0.8 is asked for, and n2 as a whole number gives 0.80014" in text
+    assert "of 20,000 replicates" in text
+
+
+def test_the_figure_shows_the_numbers_of_the_table(result):
+    drawn = result.figure("outcomes").data
+    shown = drawn.groupby("panel", observed=True)["estimate"].sum()
+    assert shown.to_dict() == pytest.approx(dict.fromkeys(["as printed", "exact", "simulated"], 1))
+
+
+def test_a_power_that_every_size_exceeds_is_refused_before_anything_is_drawn():
+    with pytest.raises(DesignError, match="power"):
+        TwoStageOutcomes(k=1.5, n1=150, power=0.01)

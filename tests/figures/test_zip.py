@@ -1,0 +1,100 @@
+"""The zip plot: which intervals, in which order, and what it says of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from simstudy import measures as m
+from simstudy.errors import DesignError, FigureError
+from simstudy.figures import zip_plot
+from tests.figures.data import LEVEL, make_replicates, segments, text_of, texts
+
+MANY = make_replicates(300)
+T = MANY[(MANY["method"] == "t") & (MANY["dgp"] == "normal") & (MANY["n"] == 5)]
+
+
+def intervals(plot):
+    """Those drawn, without the lines across and up: (interval, end, coordinate)."""
+    data = plot.data
+    return data[["low", "high", "centile", "end"]]
+
+
+def test_limits_and_standard_errors_with_their_df_make_the_same_intervals():
+    by_limits = zip_plot(T, lower="lower", upper="upper", truth=0.0, level=LEVEL)
+    by_error = zip_plot(T, std_error="std_error", df=4, truth=0.0, level=LEVEL)
+    with_column = zip_plot(T.assign(df=4), std_error="std_error", df="df", truth=0.0, level=LEVEL)
+    for other in (by_error, with_column):
+        pd.testing.assert_frame_equal(intervals(by_limits), intervals(other))
+    lines = segments(by_error.draw())
+    assert len(lines) >= len(T)
+
+
+def test_without_degrees_of_freedom_they_are_normal():
+    found = intervals(zip_plot(T, std_error="std_error", truth=0.0, level=LEVEL))
+    width = np.sort(found["high"] - found["low"])
+    np.testing.assert_allclose(width, np.sort(2 * stats.norm.isf(0.05) * T["std_error"]))
+
+
+def test_the_colour_changes_at_the_coverage():
+    found = intervals(zip_plot(T, lower="lower", upper="upper", truth=0.0, level=LEVEL))
+    covered = T["covers"].mean()
+    below = found["centile"] < 100 * covered
+    assert (found["end"][below] == "covers").all()
+    assert (found["end"][~below] == "misses").all()
+
+
+def test_lopsided_intervals_are_ranked_by_the_side_of_the_truth():
+    rows = pd.DataFrame({"estimate": [0.0, 1, -1], "low": [-1, -1, -3], "high": [1, 9, 0.5]})
+    found = intervals(zip_plot(rows, lower="low", upper="high", truth=0.0))
+    assert list(found["low"]) == [-1, -1, -3]  # 0, then 1/2 of its lower half, then 1/1.5
+
+
+def test_without_a_truth_it_is_bias_eliminated_and_says_so():
+    moved = T.assign(estimate=T["estimate"] + 5)
+    plot = zip_plot(moved, std_error="std_error", level=LEVEL)
+    measure = m.bias_eliminated_coverage_at("e", "s", level=LEVEL)
+    share = measure.estimate(
+        {"e": moved["estimate"].to_numpy(), "s": moved["std_error"].to_numpy()}
+    )
+    found = intervals(plot)
+    assert (found["end"] == "covers").mean() == pytest.approx(float(share.estimate))
+    assert plot.labels.x == "estimate less its mean"
+
+
+def test_of_many_every_so_many_is_drawn_and_all_are_counted():
+    plot = zip_plot(T, lower="lower", upper="upper", truth=0.0, level=LEVEL, most=100)
+    assert len(plot.data) == 100
+    assert "Drawn: 100 of 300 intervals, evenly in their order." in text_of(plot)
+    share = 100 * T["covers"].mean()
+    assert any(said.strip().startswith(f"{share:.1f}"[:2]) for said in texts(plot.draw()))
+
+
+def test_each_panel_is_ranked_alone_and_what_is_missing_is_said():
+    lacking = MANY.assign(std_error=MANY["std_error"].where(MANY["rep"] > 2))
+    plot = zip_plot(lacking, std_error="std_error", truth=0.0, method="method", rows="n")
+    assert "Not drawn, missing or not finite: 24 of 2,400." in text_of(plot)
+    largest = plot.data.groupby(["panel", "rows"], observed=True)["centile"].max()
+    assert largest.min() > 99
+    plot.draw()
+
+
+REFUSED = [
+    (lambda: zip_plot(T), FigureError, "make no intervals.*standard errors, or both columns"),
+    (
+        lambda: zip_plot(T, std_error="std_error", lower="lower", upper="upper"),
+        FigureError, "or two kinds of them",
+    ),
+    (
+        lambda: zip_plot(T, lower="upper", upper="lower"),
+        FigureError, "300 intervals have a lower limit above the upper.*Exchange",
+    ),
+    (lambda: zip_plot(T, std_error="estimate"), FigureError, "negative standard errors"),
+    (lambda: zip_plot(T, std_error="std_error", level=95), DesignError, "level=95 is not"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "error", "text"), REFUSED)
+def test_what_makes_no_sense_is_refused_with_what_to_do(call, error, text):
+    with pytest.raises(error, match=text):
+        call()

@@ -1,0 +1,237 @@
+"""Results in a bucket are results in a folder: the same bytes, whatever stops a run.
+
+The store is a server of its own on this machine that speaks S3, asked by the package's own client.
+"""
+
+import logging
+import pickle
+import re
+import uuid
+
+import fsspec
+import pandas as pd
+import pytest
+from moto.server import ThreadedMotoServer
+
+from simstudy.cli import main
+from simstudy.engine.workers import Workers
+from simstudy.errors import StoreError, UnreachableError
+from simstudy.output.folder import publish
+from simstudy.remote.paths import RemotePath, place_of
+from simstudy.store.files import Folder, files_at
+from tests import toy
+from tests.analysis import test_derived
+from tests.cli.test_command_line import SMALL
+from tests.guarantees import slow
+from tests.guarantees.server import Server, kill_group, wait_until
+from tests.output import standing
+
+INLINE = Workers("inline", 1)
+KEY, SECRET = "AKIDEXAMPLEKEY", "sesame/sesame/sesame/open"
+OUTPUTS_OF_TIME = ("manifest.json", "report.html")  # they say how long it took
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", KEY)
+        patch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        system = fsspec.filesystem("s3", skip_instance_cache=True)
+        type(system).clear_instance_cache()
+        system.mkdir("results")
+        yield f"http://{host}:{port}"
+        type(system).clear_instance_cache()
+    server.stop()
+
+
+@pytest.fixture
+def out(endpoint):
+    """A place in the bucket for one test."""
+    return f"s3://results/{uuid.uuid4().hex}"
+
+
+def everything(out):
+    """All bytes below a place, by name."""
+    place = place_of(out)
+    if isinstance(place, RemotePath):
+        return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*")}
+    files = (path for path in place.rglob("*") if path.is_file())
+    return {path.relative_to(place).as_posix(): path.read_bytes() for path in files}
+
+
+def blocks(out):
+    found = everything(out).items()
+    return {name: content for name, content in found if re.search("/(replicates|moments)/", name)}
+
+
+def assert_same(out, folder, *, but=("manifest.json",)):
+    """The same files of the same bytes, but for what says how long a run took."""
+    ours, theirs = everything(out), everything(folder)
+    assert sorted(ours) == sorted(theirs)
+    for name, content in theirs.items():
+        assert ours[name] == content or name.endswith(but), name
+
+
+# ---------------------------------------------------------------- the same bytes
+@pytest.mark.parametrize("keep", ["replicates", "summary"])
+def test_a_run_a_longer_one_and_its_outputs_are_those_in_a_folder(keep, out, tmp_path):
+    study = standing.study(figures=standing.SOUND)
+    for n_rep in (50, 100):
+        for place in (out, tmp_path):
+            result = study.run(n_rep, out=place, keep=keep, workers=INLINE)
+            publish(result, about="Aims", config=standing.CONFIG, module_file=standing.FILE)
+    assert_same(out, tmp_path, but=(*OUTPUTS_OF_TIME, "index.html"))
+    assert study.run(100, out=out, keep=keep, workers=INLINE).outcome.n_blocks == 0
+    early = study.look(100, out=out, keep=keep)
+    pd.testing.assert_frame_equal(early.summary, result.summary, check_exact=True)
+
+
+def test_links_of_a_report_and_an_index_are_relative(out):
+    study = standing.study(figures=standing.SOUND)
+    publish(study.run(50, out=out, workers=INLINE), config=standing.CONFIG)
+    pages = [text.decode() for name, text in everything(out).items() if name.endswith(".html")]
+    links = [link for page in pages for link in re.findall(r'href="(.*?)"', page)]
+    assert links
+    assert not any("://" in link or link.startswith("/") for link in links)
+
+
+def test_workers_in_other_processes_write_the_same(out, tmp_path):
+    for place in (out, tmp_path):
+        slow.study(2).run(400, out=place, workers=Workers("loky", 2))
+    assert_same(out, tmp_path)
+
+
+def test_derived_columns_are_kept_beside_the_blocks(out, tmp_path):
+    for place in (out, tmp_path):
+        result = test_derived.study().run(30, out=place, workers=INLINE)
+        assert len(result.summary)
+        assert test_derived.study().run(30, out=place, workers=INLINE).outcome.n_blocks == 0
+    assert_same(out, tmp_path)
+
+
+# ---------------------------------------------------------------- whatever stops a run
+def test_two_shards_at_once_one_of_them_killed_end_as_one_quiet_run(endpoint, out, tmp_path):
+    n_rep = 600
+    server = Server()
+    place = place_of(out) / "slow" / "replicates"
+    try:
+        process = server.start(out, n_rep, shard=[2, 2])
+        assert wait_until(lambda: len(place.listed()) > 2)
+        slow.study().run(n_rep // 2, slow.SEED, out=out, workers=INLINE, shard=(1, 2))
+        kill_group(process)
+        assert server.wait(process) == -9
+        slow.study().run(n_rep, slow.SEED, out=out, workers=INLINE, shard=(1, 2))
+        assert server.wait(server.start(out, n_rep, shard=[2, 2])) == 0
+    finally:
+        server.close()
+    whole = slow.study().run(n_rep, slow.SEED, out=out, workers=INLINE)
+    assert whole.outcome.n_blocks == 0
+    slow.study().run(n_rep, slow.SEED, out=tmp_path, workers=INLINE)
+    assert_same(out, tmp_path)
+
+
+def test_an_upload_in_parts_is_seen_when_it_is_complete(endpoint, out):
+    files = files_at(out)
+    system = fsspec.filesystem("s3")
+    where = {"Bucket": "results", "Key": f"{out.removeprefix('s3://results/')}/{'0' * 32}.parquet"}
+    begun = system.call_s3("create_multipart_upload", **where)
+    named = {**where, "UploadId": begun["UploadId"]}
+    part = system.call_s3("upload_part", **named, PartNumber=1, Body=b"x" * 100)
+    assert files.names() == []
+    parts = [{"PartNumber": 1, "ETag": part["ETag"]}]
+    system.call_s3("complete_multipart_upload", **named, MultipartUpload={"Parts": parts})
+    assert files.names() == [f"{'0' * 32}.parquet"]
+
+
+def test_a_damaged_object_is_named_set_aside_and_drawn_again(out, tmp_path):
+    for place in (out, tmp_path):
+        toy.study().run(100, out=place, workers=INLINE, shard=(1, 2))
+    names = sorted(blocks(out))
+    damaged = place_of(out) / names[0]
+    damaged.write_bytes(damaged.read_bytes()[:-9] + b"otherwise")
+    whole = toy.study().run(100, out=out, workers=INLINE)
+    (said,) = whole.store.damaged
+    assert said.startswith(damaged.name)
+    toy.study().run(100, out=tmp_path, workers=INLINE)
+    aside = damaged.parent / "_damaged" / damaged.name
+    assert aside.exists()
+    aside.unlink()
+    assert_same(out, tmp_path)
+
+
+def test_starting_over_and_drawing_failures_again(out, tmp_path):
+    stuck = test_derived.study([test_derived.PValues(3, stuck=True)])
+    for place in (out, tmp_path):
+        stuck.run(30, out=place, workers=INLINE)
+        assert stuck.run(30, out=place, workers=INLINE, retry="failed").outcome.n_blocks == 3
+        assert stuck.run(20, out=place, workers=INLINE, restart=True).outcome.n_blocks == 2
+    assert_same(out, tmp_path)
+
+
+def test_another_study_and_another_seed_are_refused(out):
+    publish(toy.study().run(50, out=out, workers=INLINE), config={})
+    manifest = place_of(out) / "toy" / "manifest.json"
+    with pytest.raises(StoreError, match=f"{out}/toy was computed by something else: seed was 1"):
+        toy.study().run(50, 2, out=out, workers=INLINE)
+    manifest.write_bytes(b'{"study": "census"}')
+    with pytest.raises(StoreError, match=f"{out}/toy holds the results of study 'census'"):
+        toy.study().run(50, out=out, workers=INLINE)
+
+
+# ---------------------------------------------------------------- what a store refuses
+def test_a_bucket_that_is_not_there_is_one_line(endpoint):
+    with pytest.raises(UnreachableError, match=r"s3://nowhere/.* Make the bucket first"):
+        toy.study().run(50, out="s3://nowhere/a", workers=INLINE)
+
+
+def test_no_secret_is_in_any_file_pickle_or_refusal(out, capfd):
+    result = toy.study().run(50, out=out, workers=INLINE)
+    publish(result, config={})
+    found = [*everything(out).values(), pickle.dumps(result.store), repr(result.store).encode()]
+    with pytest.raises(UnreachableError) as refused:
+        RemotePath("s3://nowhere/a").listed()
+    found += [str(refused.value).encode(), repr(refused.value).encode()]
+    found += [text.encode() for text in capfd.readouterr()]
+    for content in found:
+        assert SECRET.encode() not in content
+        assert KEY.encode() not in content
+
+
+# ---------------------------------------------------------------- the command line
+def test_a_command_takes_a_url_where_it_takes_a_folder(out, capsys):
+    asked = [*SMALL, "n_rep=1000", f"out={out}", "figures=false"]
+    assert main(asked) == 0
+    assert f"report: {out}/two_stage" in capsys.readouterr().out.replace("\n", "")
+    assert main(asked) == 0
+    assert capsys.readouterr().out.startswith(f"nothing to do: {out}/two_stage holds")
+    assert main(["status", *asked]) == 0
+    assert re.search(r"two_stage +(\S+) of \1 +0 +0 ", capsys.readouterr().out)
+    assert main(["plan", *asked, "restart=true"]) == 0
+    assert f"results  {out}/two_stage:" in capsys.readouterr().out
+
+
+def test_a_command_looks_at_what_a_run_keeps(out, capsys):
+    asked = [*SMALL, "n_rep=1000", f"out={out}", "figures=false", "report=false"]
+    assert main([*asked, "keep=summary", "shard=1/1"]) == 0
+    assert main(["summarize", *asked]) == 2
+    assert "there is a run with keep=summary" in capsys.readouterr().err
+    assert main(["summarize", *asked, "keep=summary"]) == 0
+    assert f"{out}/two_stage" in capsys.readouterr().out.replace("\n", "")
+
+
+def test_a_url_with_a_password_is_refused_without_it(capsys):
+    assert main([*SMALL, "out=sftp://me:sesame@host/a"]) == 2
+    said = capsys.readouterr()
+    assert "holds a password" in said.err
+    assert "sesame" not in said.err + said.out
+
+
+def test_a_folder_of_this_machine_may_be_given_as_a_url(tmp_path):
+    result = toy.study().run(50, out=f"file://{tmp_path}", workers=INLINE)
+    assert result.store.files == Folder(tmp_path / "toy" / "replicates")

@@ -1,0 +1,233 @@
+"""Every measure that the package offers keeps one contract; a new one fails until it is here."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from simstudy import measures as m
+from simstudy.measures.core import standard_error
+from tests.measures.test_identities import CASES
+
+X, TRUTH = "x", 2.0
+MEASURES = {
+    "area_under_curve": [m.area_under_curve(X, effect="given")],
+    "bias": [m.bias(X, TRUTH)],
+    "bias_eliminated_coverage": [m.bias_eliminated_coverage(X, "lower", "upper")],
+    "bias_eliminated_coverage_at": [
+        m.bias_eliminated_coverage_at(X, "se", level=(0.5, 0.9)),
+        m.bias_eliminated_coverage_at(X, "se", df=4.0),
+    ],
+    "convergence_rate": [m.convergence_rate(X)],
+    "correlation": [m.correlation(X, "se")],
+    "coverage": [m.coverage("lower", "upper", TRUTH)],
+    "coverage_at": [
+        m.coverage_at(X, "se", TRUTH, level=(0.5, 0.9)),
+        m.coverage_at(X, "se", TRUTH, df=4.0),
+    ],
+    "empirical_se": [m.empirical_se(X)],
+    "exaggeration": [m.exaggeration(X, TRUTH, significant="reject")],
+    "interval_score": [m.interval_score("lower", "upper", TRUTH)],
+    "interval_width": [m.interval_width("lower", "upper")],
+    "mae": [m.mae(X, TRUTH)],
+    "mean": [m.mean(X), m.mean("reject")],
+    "median": [m.median(X)],
+    "median_bias": [m.median_bias(X, TRUTH)],
+    "model_se": [m.model_se("se")],
+    "mse": [m.mse(X, TRUTH)],
+    "negative_likelihood_ratio": [m.negative_likelihood_ratio("reject", effect="given")],
+    "negative_predictive_value": [m.negative_predictive_value("reject", effect="given")],
+    "non_rejection_rate": [m.non_rejection_rate("reject", given="given")],
+    "outlier_rate": [m.outlier_rate(X, beyond=1.5), m.outlier_rate(X)],
+    "positive_likelihood_ratio": [m.positive_likelihood_ratio("reject", effect="given")],
+    "positive_predictive_value": [m.positive_predictive_value("reject", effect="given")],
+    "power": [m.power("reject"), m.power("reject", given="given")],
+    "power_at": [
+        m.power_at(X, "se", null=1.0, alpha=(0.05, 0.5)),
+        m.power_at(X, "se", null=1.0, df=4.0, given="given"),
+    ],
+    "proportion": [
+        m.proportion("share", ("reject",), lambda columns: columns["reject"] > 0),
+        m.proportion("share", ("p",), lambda columns: columns["p"] < 0.5, given="given"),
+    ],
+    "quantile": [m.quantile(X, 0.8)],
+    "rejection_rate": [m.rejection_rate("reject"), m.rejection_rate("reject", given="given")],
+    "rejection_rate_at": [
+        m.rejection_rate_at("p", alpha=(0.1, 0.5)),
+        m.rejection_rate_at("p", given="given"),
+    ],
+    "relative_bias": [m.relative_bias(X, TRUTH)],
+    "relative_error_model_se": [m.relative_error_model_se(X, "se")],
+    "relative_precision": [m.relative_precision(X), m.relative_precision(X, replicates="own")],
+    "rmse": [m.rmse(X, TRUTH)],
+    "run_time": [m.run_time("se")],
+    "sensitivity": [m.sensitivity("reject", effect="given")],
+    "specificity": [m.specificity("reject", effect="given")],
+    "standardised_bias": [m.standardised_bias(X, TRUTH)],
+    "tail_miss": [
+        m.tail_miss("lower", "upper", TRUTH, side="below"),
+        m.tail_miss("lower", "upper", TRUTH, side="above"),
+    ],
+    "type_1_error": [m.type_1_error("reject", given="given")],
+    "type_s_rate": [m.type_s_rate(X, TRUTH, significant="reject")],
+    "variance": [m.variance(X)],
+}
+"""By factory: every measure in `simstudy.measures.__all__`, plain and given a condition."""
+RESAMPLED = {"bootstrapped"}
+"""Whose errors come from resamples, and not from an influence of each replicate."""
+NO_MEASURES = {
+    "all_methods", "centred", "complete_case", "impute_worst", "paired", "paired_methods", "ratio",
+    "unpaired", "variance_of", "wilson",
+}  # fmt: skip
+"""Functions of the package that make no measure of replicates."""
+EVERY = [
+    pytest.param(one, id=f"{name}-{i}") for name in MEASURES for i, one in enumerate(MEASURES[name])
+]
+every_measure = pytest.mark.parametrize("measure", EVERY)
+EPS = np.finfo(float).eps
+
+
+def test_every_measure_is_here():
+    functions = {name for name in m.__all__ if inspect.isfunction(getattr(m, name))}
+    assert functions - NO_MEASURES - RESAMPLED == set(MEASURES)
+
+
+def drawn(n_rep: int = 200) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(8)
+    x, se = TRUTH + rng.standard_normal((n_rep, 3)), rng.uniform(0.5, 1.5, (n_rep, 3))
+    return {
+        "x": x,
+        "se": se,
+        "lower": x - se,
+        "upper": x + 1.5 * se,
+        "reject": (rng.random((n_rep, 3)) < 0.4).astype(float),
+        "given": (rng.random((n_rep, 3)) < 0.6).astype(float),
+        "p": rng.random((n_rep, 3)),
+    }
+
+
+def rounding(measure: m.Measure, columns: dict[str, np.ndarray]) -> float:
+    """Of sums over replicates, whose terms the slopes of the measure may enlarge."""
+    return float(
+        10 * len(columns["x"]) * EPS * (1 + np.nanmax(np.abs(measure.influence(columns).psi)))
+    )
+
+
+@every_measure
+def test_influence_has_mean_zero_and_its_spread_is_the_error(measure):
+    columns = drawn()
+    found = measure.influence(columns)
+    assert np.abs(np.nanmean(found.psi, axis=0)).max() < rounding(measure, columns)
+    estimate, mcse, *_ = measure.estimate(columns)
+    if measure.bounds == "wilson":  # a share of 0 or 1 varies not at all, and is not certain
+        varies = (estimate > 0) & (estimate < 1)
+        assert (mcse[~varies] > 0).all()
+        mcse = np.where(varies, mcse, 0.0)
+    np.testing.assert_allclose(mcse, standard_error(found, ddof=measure.ddof), rtol=1e-12)
+    n = len(columns["x"])
+    np.testing.assert_allclose(
+        mcse, np.sqrt(np.nansum(found.psi**2, axis=0) / (n - measure.ddof) / n), rtol=1e-12
+    )
+
+
+@every_measure
+def test_the_order_of_replicates_does_not_matter(measure):
+    columns = drawn()
+    turned = {name: column[::-1] for name, column in columns.items()}
+    for left, right in zip(measure.estimate(columns), measure.estimate(turned), strict=True):
+        if left.dtype.kind == "f":
+            np.testing.assert_allclose(left, right, rtol=0, atol=rounding(measure, columns))
+
+
+@every_measure
+def test_a_failed_replicate_is_as_if_it_were_not_there(measure):
+    columns = drawn()
+    failed = {name: column.copy() for name, column in columns.items()}
+    for name in measure.reads:
+        failed[name][17] = np.nan
+    found, influence = measure.estimate(failed), measure.influence(failed)
+    without = {name: np.delete(column, 17, axis=0) for name, column in columns.items()}
+    if measure.name == "convergence_rate":  # failures are what it counts
+        assert (found.estimate < 1).all()
+        return
+    wanted = measure.estimate(without)
+    np.testing.assert_allclose(
+        found.estimate, wanted.estimate, rtol=0, atol=rounding(measure, columns)
+    )
+    np.testing.assert_allclose(found.mcse, wanted.mcse, rtol=0, atol=rounding(measure, columns))
+    assert (found.n_failed == 1).all()
+    assert np.isnan(influence.psi[17]).all()
+
+
+@every_measure
+def test_columns_of_other_types_are_the_numbers_they_are(measure):
+    columns = drawn()
+    narrow = {name: column.astype(np.float32) for name, column in columns.items()}
+    wide = {name: column.astype(float) for name, column in narrow.items()}
+    other = {name: column.astype(">f4") for name, column in narrow.items()}
+    for given in (narrow, other, {name: np.asfortranarray(x) for name, x in wide.items()}):
+        for left, right in zip(measure.estimate(given), measure.estimate(wide), strict=True):
+            np.testing.assert_array_equal(left, right)
+
+
+CONDITIONAL = [
+    m.power("reject", given="given"),
+    m.rejection_rate_at("p", given="given"),
+    m.exaggeration(X, TRUTH, significant="given"),
+    m.type_s_rate(X, TRUTH, significant="given"),
+    m.non_rejection_rate("reject", given="given"),
+    m.power_at(X, "se", null=1.0, given="given"),
+    m.sensitivity("reject", effect="given"),
+]
+
+
+@pytest.mark.parametrize("measure", CONDITIONAL, ids=lambda measure: measure.name)
+def test_a_conditional_measure_is_that_of_the_replicates_in_the_condition(measure):
+    columns = {name: column[:, 0] for name, column in drawn().items()}
+    inside = {name: column[columns["given"] > 0] for name, column in columns.items()}
+    found, alone = measure.estimate(columns), measure.estimate(inside)
+    np.testing.assert_allclose(found.estimate, alone.estimate, rtol=1e-12)
+    np.testing.assert_allclose(measure.influence(columns).trials, len(inside["x"]), rtol=1e-12)
+    nobody = {**columns, "given": np.zeros(200)}
+    assert np.isnan(measure.estimate(nobody).estimate)
+    assert str(measure.estimate(nobody).reason) == "no replicate has given"
+
+
+OTHER_NAMES = {
+    "area_under_curve": "test_association",
+    "bias_eliminated_coverage_at": "bias_eliminated_at",
+    "convergence_rate": "test_convergence_counts_every_replicate",
+    "proportion": "test_means_and_shares_are_those_of_a_loop",
+    "relative_error_model_se": "relative_error",
+    "relative_precision": "test_relative_precision_is_its_formula_over_complete_pairs",
+    "tail_miss": "miss_below, miss_above",
+    "type_1_error": "power, under its other name",
+}
+"""Measures whose plain loop goes by another name, here or in test_identities."""
+
+
+def test_every_measure_has_a_plain_loop():
+    assert set(MEASURES) - set(CASES) == set(OTHER_NAMES)
+
+
+def test_means_and_shares_are_those_of_a_loop():
+    columns = drawn()
+    x, p, inside = (columns[name][:, 0].tolist() for name in ("x", "p", "given"))
+    share = [float(v < 0.5) for v, g in zip(p, inside, strict=True) if g]
+    of_loop = {
+        "mean": sum(x) / len(x),
+        "run_time": sum(x) / len(x),
+        "share": sum(share) / len(share),
+    }
+    made = [m.mean(X, name="mean"), m.run_time(X), MEASURES["proportion"][1]]
+    for measure in made:
+        np.testing.assert_allclose(measure.estimate(columns).estimate[0], of_loop[measure.name])
+
+
+def test_a_share_within_a_condition_says_how_many_are_in_it():
+    columns = drawn()
+    found = m.power("reject", given="given").estimate(columns)
+    np.testing.assert_array_equal(found.n_given, columns["given"].sum(axis=0))
+    assert (found.n_given < found.n_rep).all()
+    plain = m.rejection_rate("reject").estimate(columns)
+    np.testing.assert_array_equal(plain.n_given, plain.n_rep)

@@ -1,0 +1,102 @@
+"""Ranks among posterior draws: an exact test of uniformity, a band, and a method that is wrong."""
+
+import itertools
+import re
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simstudy.errors import DesignError
+from simstudy.measures import ranks as module
+from simstudy.measures.ranks import rank_check
+from tests.support import ROOT, critical_z
+
+
+def test_the_probability_of_a_band_is_that_of_all_samples():
+    n_rep, n_draws, unlikely = 5, 3, 0.2
+    place = np.arange(1, n_draws + 1) / (n_draws + 1)
+    low, high = module._limits(n_rep, place, unlikely)
+    within = [
+        bool(((low <= count) & (count <= high)).all())
+        for sample in itertools.product(range(n_draws + 1), repeat=n_rep)
+        for count in [np.array([sum(rank <= last for rank in sample) for last in range(n_draws)])]
+    ]
+    assert module._all_within(n_rep, place, unlikely) == pytest.approx(np.mean(within), rel=1e-12)
+
+
+@pytest.mark.parametrize(("n_rep", "n_draws"), [(30, 9), (500, 100), (100, 199)])
+def test_uniform_ranks_leave_the_band_as_rarely_as_asked(n_rep, n_draws):
+    rng, n_samples, level = np.random.default_rng(1), 500, 0.9
+    checks = [
+        rank_check(rng.integers(0, n_draws + 1, n_rep), n_draws, level=level)
+        for _ in range(n_samples)
+    ]
+    outside = np.mean(
+        [
+            ((c.difference < c.lower - 1e-12) | (c.difference > c.upper + 1e-12)).any()
+            for c in checks
+        ]
+    )
+    small = np.mean([c.p_value <= 1 - level for c in checks])
+    allowed = 1 - level + critical_z(6) * np.sqrt(level * (1 - level) / n_samples)
+    assert outside == small, "the band and the test say the same"
+    assert (1 - level) / 2 < small <= allowed
+
+
+def posterior_ranks(n_rep, prior_sd, n_draws=99, n_obs=4):
+    """Of a normal mean from a standard normal prior, by an analysis with a prior of its own."""
+    rng = np.random.default_rng(3)
+    truth = rng.normal(size=n_rep)
+    mean = rng.normal(truth, 1 / np.sqrt(n_obs))
+    variance = 1 / (n_obs + prior_sd**-2)
+    draws = rng.normal(variance * n_obs * mean, np.sqrt(variance), (n_draws, n_rep))
+    return (draws < truth).sum(axis=0)
+
+
+def test_a_conjugate_posterior_is_calibrated_and_another_prior_s_is_not():
+    assert rank_check(posterior_ranks(2000, 1.0), 99).p_value > 0.01
+    wrong = rank_check(posterior_ranks(2000, 0.5), 99)
+    assert wrong.p_value < 1e-6
+    assert ((wrong.difference < wrong.lower) | (wrong.difference > wrong.upper)).any()
+
+
+def test_missing_ranks_are_left_out():
+    given = np.array([0, 1, np.nan, 2, 3.0])
+    assert rank_check(given, 3).n_rep == 4
+    again = rank_check(given[~np.isnan(given)], 3)
+    for one, other in zip(rank_check(given, 3), again, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_many_replicates_take_no_longer_than_their_spread():
+    check = rank_check(np.random.default_rng(5).integers(0, 101, 50_000), 100)
+    wide = stats.norm.ppf(0.975) * np.sqrt(check.place * (1 - check.place) / 50_000)
+    assert (check.upper > wide).mean() > 0.95, "wider than at one place alone"
+    assert (check.upper < 2 * wide).all()
+
+
+@pytest.mark.parametrize(
+    ("ranks", "n_draws", "text"),
+    [
+        ([0, 5], 4, "A rank is 5, and ranks among 4 draws are whole numbers from 0 to 4"),
+        ([0.5], 4, "A rank is 0.5"),
+        ([-1], 4, "A rank is -1"),
+        ([np.nan], 4, "There is no rank"),
+        ([0], 0, "n_draws=0: a rank is one among draws"),
+    ],
+)
+def test_what_is_no_rank_is_refused(ranks, n_draws, text):
+    with pytest.raises(DesignError, match=text):
+        rank_check(np.array(ranks, float), n_draws)
+
+
+def test_the_example_of_the_page_runs(monkeypatch):
+    page = (ROOT / "docs" / "bayesian.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    module = ModuleType("bayesian")
+    monkeypatch.setitem(sys.modules, "bayesian", module)
+    exec(compile(code, "docs/bayesian.md", "exec"), vars(module))
+    module.figure.draw()

@@ -1,0 +1,130 @@
+"""Relative precision: which replicates, which reference, and its error against resampling."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from simstudy import Study
+from simstudy import measures as m
+from simstudy.errors import StudyError
+from tests.measures import calibration as c
+from tests.measures import plain
+
+GATE = 0.1
+N_BOOT = c.studies_for(GATE / 2, 2, spread=c.OF_SD)  # the other half is for terms of order 1/n
+N_REP = 400
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """Correlated estimates; the second method fails where the first's are large."""
+    rng = np.random.default_rng(3)
+    first = rng.standard_normal(N_REP)
+    second = 0.8 * first + rng.standard_normal(N_REP)
+    second[first > 1] = np.nan
+    first[rng.random(N_REP) < 0.1] = np.nan
+    return np.stack([first, second], axis=1)
+
+
+def test_own_replicates_are_the_variances_that_each_method_has(pair):
+    found = m.relative_precision("x", replicates="own").estimate({"x": pair})
+    variances = [plain.variance_of(x[~np.isnan(x)].tolist()) for x in pair.T]
+    assert found.estimate == pytest.approx([0.0, variances[0] / variances[1] - 1], abs=1e-12)
+    assert found.mcse[0] == pytest.approx(0.0, abs=1e-12)
+    there = ~np.isnan(pair)
+    np.testing.assert_array_equal(found.n_given, there.sum(axis=0))
+    np.testing.assert_array_equal(found.n_rep, [there[:, 0].sum(), there.any(axis=1).sum()])
+    np.testing.assert_array_equal(found.n_rep + found.n_failed, N_REP)
+
+
+def test_both_forms_say_which_replicates_they_use_and_differ(pair):
+    both, own = (
+        m.relative_precision("x", replicates=form).estimate({"x": pair}) for form in ("both", "own")
+    )
+    assert both.n_rep[1] == (~np.isnan(pair)).all(axis=1).sum()
+    assert abs(own.estimate[1] - both.estimate[1]) > 2 * own.mcse[1]  # failures are informative
+
+
+def test_without_failures_both_forms_are_one():
+    columns = {"x": np.random.default_rng(1).standard_normal((50, 3))}
+    both, own = (
+        m.relative_precision("x", replicates=form).estimate(columns) for form in ("both", "own")
+    )
+    for field in ("estimate", "mcse"):
+        np.testing.assert_allclose(getattr(both, field), getattr(own, field), atol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["both", "own"])
+def test_a_mean_far_above_the_spread_costs_no_digits(pair, form):
+    measure, far = m.relative_precision("x", replicates=form), 2.0**30
+    coarse = np.round(pair * 2**10) / 2**10  # exact beside the large mean
+    near, shifted = (measure.estimate({"x": x}) for x in (coarse, coarse + far))
+    np.testing.assert_allclose(near.estimate, shifted.estimate, atol=1e-6)
+    np.testing.assert_allclose(near.mcse, shifted.mcse, atol=1e-6)
+
+
+def resampled_spread(pair, form):
+    """Standard deviation over resampled replicates, which are further cells."""
+    rng = np.random.default_rng(4)
+    rows = rng.integers(N_REP, size=(N_REP, N_BOOT))
+    columns = {"x": np.stack([pair[:, 0][rows], pair[:, 1][rows]], axis=1)}
+    return m.relative_precision("x", replicates=form).estimate(columns).estimate[1].std(ddof=1)
+
+
+@pytest.mark.parametrize("form", ["both", "own"])
+def test_the_error_is_that_of_the_bootstrap(pair, form):
+    found = m.relative_precision("x", replicates=form).estimate({"x": pair})
+    assert abs(found.mcse[1] / resampled_spread(pair, form) - 1) < GATE
+
+
+def test_that_test_catches_an_error_that_takes_methods_for_independent(pair):
+    both = pair[~np.isnan(pair).any(axis=1)]
+    variances = [plain.variance(x.tolist()) for x in both.T]
+    relative = np.hypot(*(error / value for value, error in variances))
+    wrong = variances[0][0] / variances[1][0] * relative
+    assert abs(wrong / resampled_spread(pair, "both") - 1) > GATE
+
+
+# ---------------------------------------------------------------- in a study
+@dataclass(frozen=True)
+class Two:
+    n_obs: int = 5
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").standard_normal((n_rep, self.n_obs))
+        return {"estimate": np.stack([np.median(x, axis=1), x.mean(axis=1)], axis=1)}
+
+
+def study(**options):
+    axes = {"method": ("median", "mean"), "half": ("all",)}
+
+    @dataclass(frozen=True)
+    class WithHalves(Two):
+        def simulate(self, streams, n_rep):
+            return {"estimate": super().simulate(streams, n_rep)["estimate"][:, :, None]}
+
+    measures = [m.relative_precision("estimate", **options)]
+    return Study("precise", [WithHalves()], measures, axes=axes, block_size=100)
+
+
+@pytest.mark.parametrize("keep", ["replicates", "summary"])
+def test_a_reference_is_found_by_its_label(keep):
+    named = study(reference="mean", axis="method").run(200, keep=keep).summary
+    counted = study(reference=1).run(200).summary
+    np.testing.assert_allclose(named["estimate"], counted["estimate"], atol=1e-12)
+    assert named["estimate"][0] < 0
+    assert named["estimate"][1] == pytest.approx(0, abs=1e-12)
+
+
+def test_a_label_is_looked_up_anew_where_methods_change():
+    first = study(reference="mean")
+    turned = replace(first, axes={"method": ("mean", "median"), "half": ("all",)})
+    assert turned.run(200).summary["estimate"][0] == pytest.approx(0, abs=1e-12)
+
+
+def test_a_name_that_no_method_has_is_refused_before_anything_is_drawn():
+    with pytest.raises(StudyError, match=r"reference='means' is none of the study's methods.*mean"):
+        study(reference="means")
+    with pytest.raises(StudyError, match=r"axis='methods' is no axis of the study.*method"):
+        study(reference="mean", axis="methods")

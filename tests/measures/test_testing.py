@@ -1,0 +1,78 @@
+"""Tests by their Wald intervals, and as diagnoses: identities between measures, and ends."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from simstudy import Study, grid
+from simstudy import measures as m
+
+
+@pytest.fixture(scope="module")
+def columns():
+    rng = np.random.default_rng(1)
+    x, effect = rng.standard_normal((200, 2)), rng.random(200) < 0.4
+    x = x + effect[:, None]
+    return {"x": x, "se": rng.uniform(0.5, 1.5, x.shape), "df": rng.uniform(2, 9, 200),
+            "reject": np.abs(x) > 1, "effect": effect}  # fmt: skip
+
+
+@pytest.mark.parametrize("df", [None, 3.0, "df"])
+def test_power_at_is_what_coverage_of_the_null_leaves(columns, df):
+    alphas = (0.05, 0.3)
+    power = m.power_at("x", "se", null=0.5, alpha=alphas, df=df).estimate(columns)
+    levels = tuple(1 - alpha for alpha in alphas)
+    covered = m.coverage_at("x", "se", 0.5, level=levels, df=df).estimate(columns)
+    np.testing.assert_allclose(power.estimate + covered.estimate, 1, rtol=1e-14)
+    np.testing.assert_allclose(power.mcse, covered.mcse, rtol=1e-12)
+    assert power.estimate.shape == (2, 2)
+
+
+def test_a_standard_error_of_zero_rejects_all_but_the_null():
+    exact = {"x": np.array([0.0, 0.1]), "se": np.zeros(2)}
+    assert m.power_at("x", "se").estimate(exact).estimate == 0.5
+
+
+def test_likelihood_ratios_are_those_of_sensitivity_and_specificity(columns):
+    def of(factory):
+        return factory("reject", effect="effect").estimate(columns).estimate
+
+    sensitivity, specificity = of(m.sensitivity), of(m.specificity)
+    np.testing.assert_allclose(of(m.positive_likelihood_ratio), sensitivity / (1 - specificity))
+    np.testing.assert_allclose(of(m.negative_likelihood_ratio), (1 - sensitivity) / specificity)
+    odds = columns["effect"].sum() / (~columns["effect"]).sum()
+    after = odds * of(m.positive_likelihood_ratio)  # Bayes
+    np.testing.assert_allclose(of(m.positive_predictive_value), after / (1 + after))
+
+
+def test_a_ratio_over_nothing_says_why(columns):
+    never = {**columns, "reject": np.zeros(200)}
+    found = m.positive_likelihood_ratio("reject", effect="effect").estimate(never)
+    assert np.isnan(found.estimate)
+    assert str(found.reason).startswith("the rate without effect is 0")
+    everywhere = {**columns, "effect": np.ones(200)}
+    found = m.specificity("reject", effect="effect").estimate(everywhere)
+    assert (found.reason == "no replicate is without effect").all()
+
+
+@dataclass(frozen=True)
+class Shifted:
+    mean: float
+
+    def simulate(self, streams, n_rep):
+        return {"reject": streams("data").standard_normal(n_rep) + self.mean > 1}
+
+
+def test_likelihood_ratios_over_scenarios_are_ratios_of_two_rates():
+    measures = [m.rejection_rate("reject"), m.non_rejection_rate("reject")]
+    result = Study("tests", grid(Shifted, mean=[0.0, 1.0]), measures, block_size=200).run(400)
+    null, effect = result.plan.scenarios
+    size, power = (float(result.value("rejection_rate", mean=at)["estimate"]) for at in (0.0, 1.0))
+    for name, expected in (
+        ("rejection_rate", power / size),
+        ("non_rejection_rate", (1 - power) / (1 - size)),
+    ):
+        found = result.contrast_scenarios(name, effect, null, scale="ratio")
+        assert found["estimate"].item() == pytest.approx(expected)
+        assert found["mcse"].item() > 0

@@ -1,0 +1,110 @@
+"""A headless Chromium that speaks over two pipes: no port, no network, nothing kept."""
+
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+PROGRAM = next(filter(None, map(shutil.which, NAMES)), None)
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--remote-debugging-pipe", "--hide-scrollbars",
+)  # fmt: skip
+OURS = ("file:", "data:", "about:")  # what a page may ask for
+
+
+class Browser:
+    """One page of a browser, and all that it complained of or asked for.
+
+    Parameters
+    ----------
+    folder
+        A new, empty one, for what the browser keeps while it runs.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        speaks_over_3_and_4 = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null 2>/dev/null'
+        command = [PROGRAM, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
+        self._process = subprocess.Popen(
+            ["sh", "-c", speaks_over_3_and_4, "sh", *command],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        self._number, self._session = 0, None
+        self.complaints, self.requests, self.loaded = [], [], 0
+        target = next(
+            info["targetId"]
+            for info in self("Target.getTargets")["targetInfos"]
+            if info["type"] == "page"
+        )
+        self._session = self("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self(f"{domain}.enable")
+
+    def __call__(self, method: str, **parameters):
+        """Say something, and wait for the answer."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        message |= {"sessionId": self._session} if self._session else {}
+        self._process.stdin.write(json.dumps(message).encode() + b"\0")
+        self._process.stdin.flush()
+        while (heard := self._heard()).get("id") != self._number:
+            self._note(heard)
+        assert "error" not in heard, heard["error"]
+        return heard["result"]
+
+    def _heard(self):
+        text = bytearray()
+        while (byte := self._process.stdout.read(1)) != b"\0":
+            assert byte, "the browser has gone"
+            text += byte
+        return json.loads(text)
+
+    def _note(self, heard) -> None:
+        method, said = heard.get("method"), heard.get("params", {})
+        if method == "Network.requestWillBeSent":
+            self.requests.append(said["request"]["url"])
+        elif method in ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled"):
+            self.complaints.append(said)
+        self.loaded += method == "Page.loadEventFired"
+
+    def show(self, path: Path, *, width: int, mode: str = "light", medium: str = "") -> None:
+        """Open a file in a window so wide."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        self("Emulation.setDeviceMetricsOverride", **size)
+        feature = {"name": "prefers-color-scheme", "value": mode}
+        self("Emulation.setEmulatedMedia", media=medium, features=[feature])
+        self.loaded = 0
+        self("Page.navigate", url=path.as_uri())
+        while not self.loaded:
+            self._note(self._heard())
+
+    def says(self, expression: str):
+        """What a script in the page gives."""
+        said = self("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in said, said["exceptionDetails"]
+        return said["result"].get("value")
+
+    def picture(self, *, whole: bool = False) -> bytes:
+        return base64.b64decode(self("Page.captureScreenshot", captureBeyondViewport=whole)["data"])
+
+    def paper(self) -> bytes:
+        """The page as a PDF."""
+        asked = {"preferCSSPageSize": True, "printBackground": True}
+        return base64.b64decode(self("Page.printToPDF", **asked)["data"])
+
+    @property
+    def strangers(self) -> list[str]:
+        """Addresses that it asked for and that lie outside the page."""
+        return [url for url in self.requests if not url.startswith(OURS)]
+
+    def close(self) -> None:
+        """End it with all that it started: they are a group of their own."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            pipe.close()

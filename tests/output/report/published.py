@@ -1,0 +1,39 @@
+"""Published results as far as a page reads them, without their replicates."""
+
+import ast
+import json
+from types import SimpleNamespace
+
+import pandas as pd
+
+from simstudy.output.report import write_report
+from tests.support import ROOT
+
+
+def write_page_of(name, folder):
+    """The page of an experiment's published results, written into an empty folder."""
+    published = ROOT / "results" / name
+    manifest = json.loads((published / "manifest.json").read_text())
+    module = ROOT / "experiments" / f"{name}.py"
+    pictures = sorted((published / "figures").glob("*.png"))
+    about = ast.get_docstring(ast.parse(module.read_text()))
+    return write_report(
+        _result(published, folder, manifest), pictures, manifest, about, str(module)
+    )
+
+
+def _result(published, folder, manifest):
+    keys = [str(at) for at in range(manifest["scenarios"])]
+    return SimpleNamespace(
+        plan=SimpleNamespace(name=folder.name, scenarios=keys),
+        folder=folder,
+        n_rep=dict.fromkeys(keys, manifest["replicates_per_scenario"]),
+        n_failed=0,
+        level=0.95,
+        readings={},
+        given="",
+        summary=pd.read_parquet(published / "summary.parquet"),
+        claims=pd.read_parquet(published / "claims.parquet"),
+        warnings=pd.DataFrame(),
+        failures=pd.DataFrame(),
+    )

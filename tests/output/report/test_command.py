@@ -1,0 +1,105 @@
+"""The command on a page asks for what the manifest says was asked."""
+
+import json
+import shlex
+
+import pytest
+
+from simstudy.cli.compose import read_requests
+from simstudy.cli.overrides import readable
+from simstudy.cli.project import Project
+from simstudy.output.report.command import command_of, project_of, written
+from tests.support import ROOT
+
+PROJECT = Project(ROOT, "python run.py")
+MANIFEST = {"config": {"experiment": "mine"}, "replicates_per_scenario": 60, "seed": 3}
+
+
+def manifest_of(name):
+    return json.loads((ROOT / "results" / name / "manifest.json").read_text())
+
+
+def request_of(command):
+    """What the command line makes of a command that a shell has split into words."""
+    program, script, *words = shlex.split(command)
+    assert [program, script] == ["python", "run.py"]
+    (request,) = read_requests(readable(words, PROJECT), PROJECT)
+    return request
+
+
+@pytest.mark.parametrize("name", ["two_stage", "two_stage_robustness"])
+def test_of_a_published_study_it_asks_for_the_same(name):
+    manifest = manifest_of(name)
+    request = request_of(command_of(manifest, ROOT, ROOT / "results" / name))
+    assert request.record == manifest["config"]
+    assert request.n_rep == manifest["replicates_per_scenario"]
+    assert request.settings.seed == manifest["seed"]
+
+
+@pytest.mark.parametrize("stop_by", ["looks", "pilot"])
+def test_other_settings_than_published_are_asked_for_as_they_were(stop_by):
+    decided = {"precision": {"power": 0.01}, "stop_by": stop_by, "at_least": 500}
+    asked = {
+        "config": manifest_of("two_stage")["config"] | {"k": [1.5], "keep": "summary", **decided},
+        "replicates_per_scenario": {"a": 100, "b": 300},
+        "seed": 7,
+    }
+    command = command_of(asked, ROOT, ROOT / "results" / "two_stage")
+    request = request_of(command)
+    assert request.record == asked["config"]
+    assert request.settings.seed == 7
+    assert " n_rep=500 " in command, "with which it began"
+
+
+def test_an_early_look_is_finished_by_it():
+    manifest = MANIFEST | {"replicates_per_scenario": {"a": 100, "b": 300}}
+    assert command_of(manifest, None, "") == "simstudy run experiment=mine n_rep=300 seed=3"
+
+
+def test_a_folder_is_named_only_where_it_is_below_the_project(tmp_path):
+    def command(out):
+        return command_of(MANIFEST, tmp_path, out / "mine")
+
+    assert command(tmp_path / "results") == "simstudy run experiment=mine n_rep=60 seed=3"
+    assert command(tmp_path / "results" / "smoke").endswith(" 'out=\"results/smoke\"'")
+    assert "out=" not in command(tmp_path.parent / "elsewhere")
+    (tmp_path / "run.py").touch()
+    assert command(tmp_path / "results").startswith("python run.py experiment=mine ")
+
+
+def test_a_study_run_from_python_says_so_in_python():
+    manifest = MANIFEST | {"config": {}}
+    assert command_of(manifest, None, None) == "study.run(60, seed=3)"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(0, -1, 1.5, 1e-05, 1e22, True, False, None, "plain", "tweedie_1.5", "", "two words"),
+        *("null", "true", "a,b", "[x]", "it's", 'say "so"', "back\\", 'both\\"', "$HOME", "é"),
+        [1, 2.5], [], ["a", "b c", None], {"a": 1, "b": [True]}, "~", "a:b", "#", " x ", "1", "a=b",
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_value_is_read_as_it_was_written(value):
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    (word,) = shlex.split(shlex.join([f"key={written(value)}"]))
+    found = OverridesParser.create().parse_override(word).value()
+    assert plain(found) == value
+    assert type(plain(found)) is type(value)
+
+
+def plain(value):
+    """Without the marks that the grammar keeps."""
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(name): plain(each) for name, each in value.items()}
+    return getattr(value, "text", value)
+
+
+def test_a_project_is_the_folder_above_its_experiments(tmp_path):
+    assert project_of(str(tmp_path / "experiments" / "mine" / "study.py")) == tmp_path
+    assert project_of(str(tmp_path / "mine.py")) is None
+    assert project_of(None) is None

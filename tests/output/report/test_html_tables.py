@@ -1,0 +1,113 @@
+"""Data frames as tables: numbers to be read by their digits, and what a reader may choose by."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from simstudy.output.report.html_tables import (
+    LONGEST_WORD,
+    MOST_UPRIGHT,
+    SHOWN_ROWS,
+    WIDE,
+    cell_text,
+    html_table,
+    table_of_grid,
+)
+from simstudy.tables import Column, Table
+
+FRAME = pd.DataFrame(
+    {
+        "k": [0.5, 1.0, math.nan],
+        "method": ["t", "z", "t"],
+        "holds": [True, False, True],
+        "replicates": [1000, 20_000, 3],
+    }
+)
+
+
+def test_numbers_stand_to_the_right_and_counts_have_their_thousands():
+    table = html_table(FRAME, "A table")
+    assert [column.is_number for column in table.columns] == [True, False, False, True]
+    assert table.rows == [
+        ("0.5", "t", "True", "1,000"),
+        ("1", "z", "False", "20,000"),
+        ("–", "t", "True", "3"),
+    ]
+
+
+def test_a_reader_chooses_among_few_texts_and_among_numbers_where_it_is_said():
+    assert [c.name for c in html_table(FRAME, "").columns if c.is_choice] == ["method", "holds"]
+    chosen = html_table(FRAME, "", choices=["k"])
+    assert [c.name for c in chosen.columns if c.is_choice] == ["k", "method", "holds"]
+    many = pd.DataFrame({"name": [str(at) for at in range(100)], "same": "x"})
+    assert not any(column.is_choice for column in html_table(many, "").columns)
+
+
+def test_the_column_that_names_a_row():
+    assert html_table(FRAME, "").heading == 0
+    assert html_table(FRAME, "", heading="method").heading == 1
+
+
+def test_columns_of_one_name_are_all_there():
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    assert html_table(twice, "").rows == [("1", "2")]
+
+
+def test_a_long_table_is_cut_and_says_by_how_much():
+    table = html_table(pd.DataFrame({"k": range(SHOWN_ROWS + 5)}), "")
+    assert len(table.rows) == SHOWN_ROWS
+    assert table.n_left_out == 5
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        *((None, "–"), (math.nan, "–"), (pd.NA, "–"), (pd.NaT, "–")),
+        *((0.12345, "0.1235"), (-0.0, "0"), ((1, 2), "(1, 2)")),
+    ],
+)
+def test_a_cell(value, text):
+    assert cell_text(value) == text
+
+
+def test_a_word_that_no_column_has_room_for_is_noticed():
+    assert not html_table(pd.DataFrame({"a": ["many words " * 20]}), "").has_long_words
+    assert html_table(pd.DataFrame({"a": ["x", "an " + "x" * 41]}), "").has_long_words
+
+
+def test_no_rows_are_a_table_too():
+    assert html_table(FRAME.head(0), "").rows == []
+
+
+@pytest.mark.parametrize(("n", "is_wide"), [(WIDE - 1, False), (WIDE, True)])
+def test_so_many_columns_take_a_page_lengthwise(n, is_wide):
+    assert html_table(pd.DataFrame([range(n)]), "").is_wide == is_wide
+
+
+def test_so_do_few_columns_of_long_numbers_and_words_but_not_of_long_sentences():
+    assert html_table(pd.DataFrame([["x" * LONGEST_WORD] * 2]), "").is_wide
+    assert not html_table(pd.DataFrame([["many words " * MOST_UPRIGHT] * 2]), "").is_wide
+
+
+def test_a_table_is_as_narrow_as_its_numbers_and_the_pieces_of_its_names():
+    frame = pd.DataFrame({"share_of_many": [0.5], "b": [123456], "words": ["some letters"]})
+    table = html_table(frame, "")
+    assert table.columns[0].pieces == ["share_", "of_", "many"]
+    assert table.n_letters == len("share_") + len("123456") + len("letters")
+
+
+def test_a_published_table_is_rounded_and_has_its_errors_beside_its_numbers():
+    frame = pd.DataFrame({"method": ["t", "z"], "x": [0.51234, math.nan], "se": [0.0123, math.nan]})
+    made = Table(frame, "A table", {"x": Column("share", mcse="se")})
+    shown = table_of_grid(made.grid, "Table 1")
+    assert [(c.name, c.is_number, c.is_choice) for c in shown.columns] == [
+        ("method", False, True),
+        ("share", True, False),
+    ]
+    assert shown.rows == [("t", "0.512 (0.012)"), ("z", "–")]
+
+
+def test_a_long_published_table_is_cut_as_well():
+    made = Table(pd.DataFrame({"k": range(SHOWN_ROWS + 5)}), "Long")
+    assert table_of_grid(made.grid, "").n_left_out == 5

@@ -1,0 +1,224 @@
+"""A page as readers have it: on a telephone, on a desk, on paper, by day and by night."""
+
+import itertools
+import re
+
+import pytest
+
+from tests.output.report.browser import PROGRAM, Browser
+from tests.output.report.published import write_page_of
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no Chromium to show pages in")
+PUBLISHED = "regression_trial_prices"  # of the published results those with the most columns
+N_ROWS = 432  # of its summary
+N_COLUMNS = 40  # of a table wider than any of them
+TELEPHONE, DESK = 390, 1280
+PAPER = {"upright": 695, "lengthwise": 1031}  # the style's A4 within its margins, at 96 to an inch
+N_PRINTED, MOST_ON_A_PAGE = 200, 60  # rows
+SUMMARY = "document.querySelector('[aria-label=Summary] table')"
+TOO_WIDE = "document.documentElement.scrollWidth > innerWidth"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results") / PUBLISHED
+    (folder / "tables").mkdir(parents=True)
+    lines = [
+        ",".join(f"column_{at}" for at in range(N_COLUMNS)),
+        *3 * [",".join(["0.125"] * N_COLUMNS)],
+    ]
+    (folder / "tables" / "wide.csv").write_text("\n".join(lines))
+    (folder / "tables" / "error.csv").write_text(f"error,n,where\n{'x' * 2000},1,here\n")
+    return write_page_of(PUBLISHED, folder)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("browser"))
+    try:
+        yield browser
+    finally:
+        browser.close()
+
+
+@pytest.fixture
+def shown(browser, page):
+    """The page in a window of a width, and what the browser had to say of it is nothing."""
+    browser.complaints.clear()
+    browser.requests.clear()
+    yield lambda width, **how: browser.show(page, width=width, **how) or browser
+    assert browser.strangers == []
+    assert browser.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("width", "mode"), [*itertools.product((TELEPHONE, DESK), ("light", "dark"))]
+)
+def test_nothing_is_wider_than_the_window(width, mode, shown):
+    browser = shown(width, mode=mode)
+    assert browser.says("matchMedia('(prefers-color-scheme: dark)').matches") == (mode == "dark")
+    assert not browser.says(TOO_WIDE)
+    boxes = browser.says(
+        "[...document.querySelectorAll('.box')].map(b => b.scrollWidth > b.clientWidth)"
+    )
+    assert any(boxes), "what is wider scrolls in a box of its own"
+
+
+def test_that_test_catches_what_is_wider(shown):
+    browser = shown(TELEPHONE)
+    browser.says("document.querySelector('.wide').style.overflow = 'visible'")
+    assert browser.says(TOO_WIDE)
+
+
+CLIPPED = """
+(width) => [...document.querySelectorAll("th, td")].filter((cell) => {
+  const { left, right, height } = cell.getBoundingClientRect();
+  const box = cell.closest(".box");
+  const isHidden = height === 0 || box.scrollHeight > box.clientHeight + 1;
+  return isHidden || left < 0 || right > width + 1 || cell.scrollWidth > cell.clientWidth + 1;
+}).length
+"""
+
+BROKEN = """
+[...document.querySelectorAll("td.number, th.number[scope=row]")].filter((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return range.getClientRects().length > 1;
+}).length
+"""
+
+
+@pytest.mark.parametrize(("way", "tables"), [("upright", ":not(.wide)"), ("lengthwise", ".wide")])
+def test_paper_has_every_row_and_every_column(way, tables, shown):
+    browser = shown(PAPER[way], medium="print")
+    others = browser.says(
+        f"[...document.querySelectorAll('.box')].filter(b => !b.matches('{tables}'))"
+        ".map(b => b.remove()).length"
+    )
+    assert others > 0
+    n_cells = browser.says("document.querySelectorAll('th, td').length")
+    assert n_cells > {"upright": 20, "lengthwise": N_ROWS * 13}[way]
+    assert browser.says(f"({CLIPPED})({PAPER[way]})") == 0
+    assert browser.says(BROKEN) == 0
+
+
+def test_that_test_catches_a_box_that_clips(shown):
+    browser = shown(PAPER["lengthwise"], medium="print")
+    browser.says(
+        "document.querySelector('[aria-label=Summary]').style = 'overflow: auto; max-height: 9rem'"
+    )
+    assert browser.says(f"({CLIPPED})({PAPER['lengthwise']})") > 0
+
+
+def test_that_test_catches_a_number_that_is_broken(shown):
+    browser = shown(PAPER["lengthwise"], medium="print")
+    browser.says(
+        "document.querySelectorAll('.wide td').forEach("
+        "cell => cell.style = 'overflow-wrap: anywhere; white-space: normal; font-size: 20pt')"
+    )
+    assert browser.says(BROKEN) > 0
+
+
+def test_it_is_printed_in_dark_ink_on_white_whatever_the_screen_has(shown):
+    browser = shown(DESK, mode="dark", medium="print")
+    style = "getComputedStyle(document.body)"
+    assert browser.says(f"[{style}.color, {style}.backgroundColor]") == [
+        "rgb(0, 0, 0)",
+        "rgb(255, 255, 255)",
+    ]
+
+
+def test_paper_has_no_caption_twice_and_no_dead_links(shown):
+    """The picture says its caption itself, and a file's name leads nowhere there."""
+    words = "document.querySelector('main').innerText"
+    on_screen = shown(DESK).says(words)
+    assert "SVG" in on_screen
+    assert "As a file" in on_screen
+    on_paper = shown(DESK, medium="print").says(words)
+    assert "SVG" not in on_paper
+    assert "As a file" not in on_paper
+    assert "Figure" in on_paper
+
+
+def test_a_heading_lies_the_way_of_its_table(shown):
+    """Else it would stay alone on the page before."""
+    ways = shown(DESK, medium="print").says(
+        "[...document.querySelectorAll('.turned')].map(part => getComputedStyle(part).page)"
+    )
+    alone = "document.querySelectorAll('.wide:not(.turned .wide)').length"
+    headed = "[...document.querySelectorAll('.turned')].every(p => p.querySelector('h2, h3'))"
+    assert len(ways) > 1
+    assert set(ways) == {"lengthwise"}
+    assert shown(DESK, medium="print").says(f"[{alone}, {headed}]") == [0, True]
+
+
+def test_paper_has_as_many_pages_as_the_rows_take_and_wide_tables_lie_lengthwise(shown):
+    browser = shown(DESK, mode="dark")
+    browser.says(f"[...{SUMMARY}.rows].slice({N_PRINTED + 1}).forEach(row => row.remove())")
+    pages = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", browser.paper())
+    n_lengthwise = sum(float(width) > float(height) for width, height in pages)
+    assert len(pages) > n_lengthwise >= N_PRINTED / MOST_ON_A_PAGE
+
+
+CELLS = (
+    f"[...{SUMMARY}.tBodies[0].rows].filter(row => !row.hidden)"
+    ".map(row => [...row.cells].map(cell => cell.textContent.trim()))"
+)
+HEADERS = f"[...{SUMMARY}.tHead.rows[0].cells]"
+
+
+def test_a_click_on_a_header_sorts_and_another_turns_it_round(shown):
+    browser = shown(DESK)
+    names = browser.says(f"{HEADERS}.map(h => h.textContent.trim())")
+    for name in ("exact", "model"):
+        at = names.index(name)
+        before = [row[at] for row in browser.says(CELLS)]
+        there = [text for text in before if text != "–"]
+        up = sorted(there, key=float if name == "exact" else str)
+        for order, how in ((up, "ascending"), (up[::-1], "descending")):
+            browser.says(f"{HEADERS}[{at}].querySelector('button').click()")
+            assert len(there) < len(before) or name != "exact", "some have no theory"
+            missing = ["–"] * (len(before) - len(there))
+            assert [row[at] for row in browser.says(CELLS)] == order + missing, "last either way"
+            assert browser.says(f"{HEADERS}[{at}].ariaSort") == how
+    assert browser.says("document.querySelectorAll('[aria-sort]').length") == 1
+
+
+def test_words_and_choices_leave_the_rows_that_have_them(shown):
+    browser = shown(TELEPHONE)
+    tools = "document.querySelector('[aria-label=Summary]').previousElementSibling"
+    assert browser.says(f"{tools}.querySelector('output').value") == f"{N_ROWS} rows"
+    browser.says(
+        f"{{ const box = {tools}.querySelector('input'); box.value = 'FOREST power';"
+        " box.dispatchEvent(new Event('input')); }"
+    )
+    found = browser.says(CELLS)
+    assert (
+        browser.says(f"{tools}.querySelector('output').value") == f"{len(found)} of {N_ROWS} rows"
+    )
+    assert found == [row for row in found if "random_forest" in row and "power" in row]
+    browser.says(
+        f"{{ const size = {tools}.querySelectorAll('select')[2]; size.value = '=50';"
+        " size.dispatchEvent(new Event('input')); }"
+    )
+    assert browser.says(CELLS) == [row for row in found if row[2] == "50"] != []
+
+
+def test_without_scripts_all_of_it_is_there(shown, browser):
+    browser("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        shown(TELEPHONE)
+        browser("Emulation.setScriptExecutionDisabled", value=False)  # those that ask may run
+        assert len(browser.says(CELLS)) == N_ROWS
+        assert browser.says("document.querySelectorAll('button, select, input').length") == 0
+    finally:
+        browser("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_a_stranger_or_a_complaint_would_be_noticed(browser, page, tmp_path):
+    """That the fixture can fail: a page without our policy asks for another file, and throws."""
+    odd = tmp_path / "odd.html"
+    odd.write_text('<!doctype html><img src="http://127.0.0.1:9/x.png"><script>throw 1</script>')
+    browser.show(odd, width=DESK)
+    assert browser.strangers == ["http://127.0.0.1:9/x.png"]
+    assert browser.complaints

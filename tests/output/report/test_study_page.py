@@ -1,0 +1,159 @@
+"""The report is one page: it needs nothing else, and says what it was told and no more."""
+
+import itertools
+import math
+import re
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from simstudy.claims import Claim, Reproduced, Rival
+from simstudy.measures import bias, coverage
+from simstudy.output.folder import publish
+from simstudy.study import Study
+from tests import toy
+from tests.output.report.parsing import Page
+
+NASTY = '<script>alert("x")</script> & <b>bold</b>'
+
+
+def drawn(result):
+    figure = Figure(figsize=(3, 2))
+    figure.add_subplot()
+    figure.suptitle(f"Bars: {NASTY}")
+    return figure
+
+
+def nowhere(result):
+    raise LookupError(f"not here {NASTY}")
+
+
+CLAIMS = [
+    Claim("a", f"Coverage {NASTY}", "table 1", lambda r: Reproduced(0.9, 0.001), 0.95,
+          expected="differs", note=NASTY),
+    Claim("b", "It holds", "text", lambda r: Reproduced(1.0), published=True,
+          rival=Rival("the other way", lambda r: Reproduced(0.0))),
+    Claim("c", "Elsewhere", "text", lambda r: Reproduced(math.nan), published=2.0),
+    Claim("d", "It holds not", "text", lambda r: Reproduced(0.0, detail="at 3"), published=True),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    study = Study(
+        "toy", toy.study((3,)).scenarios,
+        [bias("estimate", truth="truth", name="bias <of> it"),
+         coverage("lower", "upper", truth="truth")],
+        {"method": toy.METHODS}, 50, figures={"1": drawn, "2": nowhere}, claims=CLAIMS,
+    )  # fmt: skip
+    out = tmp_path_factory.mktemp("report")
+    (out / "toy" / "tables").mkdir(parents=True)
+    (out / "toy" / "tables" / "1.csv").write_text(f'"{NASTY.replace(chr(34), chr(39))}",b\n1,2\n')
+    publish(study.run(60, out=out), about=f"What is it?\n\nAims  {NASTY}")
+    return out / "toy"
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return Page((folder / "report.html").read_text())
+
+
+def test_it_needs_nothing_from_outside(page):
+    assert not {"iframe", "object", "embed"} & {tag for tag, _ in page.tags}
+    assert all(source.startswith("data:image/png;base64,") for source in page.attributes("src"))
+    assert [link["href"] for link in page.named("link")] == ["data:,"], "an icon to look for"
+    assert page.named("script") == [{}], "its own, and it stands there"
+
+
+def test_its_links_lead_below_its_folder_or_into_itself(page, folder):
+    links = {link["href"] for link in page.named("a")}
+    own = {link[1:] for link in links if link.startswith("#")}
+    assert own <= set(page.attributes("id"))
+    files = {link for link in links if not link.startswith("#")}
+    assert files >= {"./figures/1.svg", "./tables/1.csv"}
+    assert all((folder / link).exists() for link in files)
+
+
+def test_what_is_written_in_it_is_text_and_no_markup(page):
+    said = page.text.partition("run from Python")[0]  # what follows is this file's own source
+    assert said.count(NASTY) == 5, "docstring, statement, note, caption, figure not drawn"
+    assert {"script", "b"} == {tag for tag, _ in page.tags} & {"script", "b"}, "its own"
+    assert not [text for text in page.texts["b"] if "bold" in text]
+    assert "bias <of> it" in page.text
+
+
+def test_it_has_a_language_and_headings_in_order(page):
+    assert page.named("html") == [{"lang": "en"}]
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1 == min(levels)
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+
+
+def test_the_contents_name_every_section(page):
+    linked = [link["href"][1:] for link in page.named("a") if link["href"].startswith("#")]
+    sections = [tag["aria-labelledby"] for tag in page.named("section") if "aria-labelledby" in tag]
+    assert linked == sections == ["claims", "figures", "tables", "summary", "again", "made"]
+
+
+def test_every_header_of_a_table_says_what_it_heads(page):
+    assert {header["scope"] for header in page.named("th")} == {"col", "row"}
+    assert page.tags.count(("table", {"data-sorts": None})) + 1 + 1 == len(page.named("caption"))
+
+
+def test_claims_are_held_against_what_was_expected(page):
+    verdicts = [tag["class"] for tag in page.named("span") if "verdict" in tag.get("class", "")]
+    assert verdicts == [
+        f"verdict {kind}" for kind in ("expected", "expected", "open", "unexpected")
+    ]
+    for words in ("differs, as derived", "reproduced", "no data", "differs, unexpected"):
+        assert words in page.texts["span"]
+    assert page.has_words("2 of 4 as expected, 1 unexpected, 1 without data")
+    assert {"0.95", "holds", "fails"} <= {text.strip() for text in page.texts["td"]}
+
+
+def test_remarks_on_a_claim_are_told_apart(page):
+    labels = page.texts["dt"]
+    assert labels == ["Aims", "Note", "Tried against", "Found"]
+    assert page.texts["dd"][1:] == [NASTY, "the other way (fails): differs", "at 3"]
+
+
+def test_every_number_of_the_summary_has_its_error(page):
+    headers = {text.strip() for text in page.texts["th"]}
+    assert headers >= {"estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed"}
+
+
+def test_a_table_stands_with_its_title_and_its_notes(page):
+    assert page.has_words("summary Summary of toy")
+    assert page.has_words("In parentheses: Monte Carlo standard errors")
+
+
+def test_a_figure_stands_with_its_caption_for_eyes_and_for_ears(page):
+    caption = f"Bars: {NASTY}."
+    (picture,) = page.named("img")
+    assert picture["alt"] == f"Figure 1: {caption}"
+    assert (picture["width"], picture["height"]) == ("288", "192"), "3 by 2 inches"
+    assert page.has_words(f"Figure 1. {caption} SVG")
+
+
+def test_a_figure_that_was_not_drawn_is_told(page):
+    assert f"Figure 2 was not drawn: not here {NASTY}" in page.text
+
+
+def test_it_says_how_it_was_made(page):
+    headers = {text.strip() for text in page.texts["th"]}
+    assert headers >= {"seed", "replicates_per_scenario", "versions", "digest", "wall_seconds"}
+
+
+def test_a_study_of_a_library_says_in_python_how_to_run_it_again_and_shows_its_files(page):
+    assert page.texts["pre"][0] == "study.run(60, seed=1)"
+    shown = dict(zip(page.texts["summary"], page.texts["pre"][1:], strict=True))
+    assert shown["toy.py"] == Path(toy.__file__).read_text()
+    assert shown["output/report/test_study_page.py"] == Path(__file__).read_text()
+
+
+def test_its_question_is_kept_for_the_index(folder):
+    index = Page((folder.parent / "index.html").read_text())
+    assert index.has_words("What is it?")
+    assert index.has_words("2 of 4 as expected, 1 unexpected, 1 without data")

@@ -1,0 +1,82 @@
+"""A run from Python leaves what explains its blocks, and never touches what was published."""
+
+from dataclasses import replace
+
+import pytest
+
+from simstudy import load
+from simstudy.errors import StoreError
+from simstudy.measures import mean
+from simstudy.output.folder import publish
+from tests import toy
+from tests.output.standing import manifest_of
+
+
+def test_a_folder_says_what_it_holds_and_that_nobody_has_published_it(tmp_path):
+    result = toy.study().run(60, out=tmp_path)
+    there = {path.name for path in result.folder.iterdir()} - {"replicates"}
+    assert there == {"summary.parquet", "scenarios.parquet", "cells.parquet", "manifest.json"}
+    manifest = manifest_of(result.folder)
+    assert manifest["replicates_per_scenario"] == 60
+    assert manifest["published"] is False
+    assert manifest["blocks_computed"] == 6
+    assert manifest["versions"]["simstudy"]
+    assert set(manifest["files"]) == there - {"manifest.json"}
+
+
+def test_what_stands_there_is_not_written_again(tmp_path):
+    folder = toy.study().run(60, out=tmp_path).folder
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("*.*")}
+    toy.study().run(60, out=tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in folder.glob("*.*")} == before
+
+
+def test_a_measure_that_cannot_be_taken_costs_no_blocks(tmp_path):
+    """What comes of a whole run may raise although its first block did not."""
+    lost = []
+
+    def taken(columns):
+        if len(columns["estimate"]) > 50:
+            lost.append(1)
+            raise ZeroDivisionError("a defect")
+        return (columns["estimate"],)
+
+    fragile = replace(mean("estimate", name="fragile"), terms=taken)
+    study = replace(toy.study(), measures=[fragile])
+    result = study.run(100, out=tmp_path)
+    assert lost
+    assert not (result.folder / "manifest.json").exists()
+    with pytest.raises(ZeroDivisionError):
+        _ = result.summary
+
+
+def test_a_longer_run_is_explained_anew_and_a_shorter_one_changes_nothing(tmp_path):
+    for n_rep, stands in ((40, 40), (80, 80), (20, 80)):
+        toy.study().run(n_rep, out=tmp_path)
+        assert load(tmp_path / "toy").manifest["replicates_per_scenario"] == stands
+        assert set(load(tmp_path / "toy").summary["n_rep"]) == {stands}
+
+
+def test_what_was_published_stays_and_what_was_not_is_published_over(tmp_path):
+    result = toy.study().run(40, out=tmp_path)
+    publish(result, about="Why?", config={"k": 1}, report=False)
+    before = (result.folder / "manifest.json").read_bytes()
+    toy.study().run(80, out=tmp_path)
+    assert (result.folder / "manifest.json").read_bytes() == before
+    assert set(load(result.folder).summary["n_rep"]) == {40}
+
+
+def test_an_output_that_was_lost_is_made_again(tmp_path):
+    folder = toy.study().run(40, out=tmp_path).folder
+    (folder / "summary.parquet").unlink()
+    with pytest.raises(StoreError, match=r"summary\.parquet is not there, although manifest\.json"):
+        _ = load(folder).summary
+    toy.study().run(40, out=tmp_path)
+    assert len(load(folder).summary)
+
+
+def test_shares_and_runs_that_are_published_explain_nothing(tmp_path):
+    toy.study().run(200, out=tmp_path, shard=(1, 2))
+    assert not (tmp_path / "toy" / "manifest.json").exists()
+    toy.study().run(200, out=tmp_path, explain=False)
+    assert not (tmp_path / "toy" / "manifest.json").exists()

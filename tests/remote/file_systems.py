@@ -1,0 +1,69 @@
+"""File systems of fsspec's that count what is asked of them, list late, or lose their connection.
+
+Each is a protocol of its own, and lies in memory.
+"""
+
+from collections import Counter
+from typing import ClassVar
+
+import fsspec
+from fsspec.implementations.memory import MemoryFileSystem
+
+REQUESTS = ("ls", "info", "cat_file", "put_file", "get_file", "rm_file", "cp_file")
+
+
+class Counting(MemoryFileSystem):
+    """Counts requests as a store over a network would get them."""
+
+    protocol = "counting"
+    asked: ClassVar[Counter] = Counter()
+
+
+def counted(name):
+    plain = getattr(MemoryFileSystem, name)
+
+    def request(self, *arguments, **keywords):
+        type(self).asked[name] += 1
+        return plain(self, *arguments, **keywords)
+
+    return request
+
+
+for _name in REQUESTS:
+    setattr(Counting, _name, counted(_name))
+
+
+class Late(MemoryFileSystem):
+    """Lists as it would have some looks ago; a file that is asked for by name is there at once."""
+
+    protocol = "late"
+    looks = 2
+    lists: ClassVar[dict] = {}
+
+    def ls(self, path, detail=True, **kwargs):
+        seen = self.lists.setdefault(path, [])
+        try:
+            seen.append(super().ls(path, detail=True, **kwargs))
+        except FileNotFoundError:
+            seen.append([])
+        return seen[max(0, len(seen) - 1 - self.looks)]
+
+
+class Cut(MemoryFileSystem):
+    """Loses its connection in the middle of an upload, when told to."""
+
+    protocol = "cut"
+    after: int | None = None  # bytes
+
+    def put_file(self, lpath, rpath, **kwargs):
+        if self.after is None:
+            return super().put_file(lpath, rpath, **kwargs)
+        with open(lpath, "rb") as file:
+            self.pipe_file(rpath, file.read(self.after))
+        raise ConnectionResetError("the other end has gone")
+
+
+for _kind in (Counting, Late, Cut):
+    _kind.store = {}
+    _kind.pseudo_dirs = [""]
+    fsspec.register_implementation(_kind.protocol, _kind, clobber=True)

@@ -1,0 +1,281 @@
+"""Arguments of any type are read as the numbers they are, or refused by name."""
+
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special, stats
+
+from simstudy.dgps.scores import NormalScores
+from simstudy.errors import DesignError
+from simstudy.stats.accuracy import design, paired, t_tests
+from simstudy.stats.accuracy import fixed_standard as fs
+from simstudy.stats.accuracy import sequential as sq
+from simstudy.stats.accuracy import two_binomials as tb
+from simstudy.stats.accuracy.noncentral import noncentral_t_cdf
+from simstudy.stats.accuracy.tails import difference_of_products
+from simstudy.stats.bootstrap.losses import bootstrap_indices
+from simstudy.stats.bootstrap.resamples import Resamples, in_order, likely_pairs
+from simstudy.stats.classifier import trial as T
+from simstudy.stats.classifier.bootstrap_bounds import (
+    bounds_from_resamples,
+    exact_bootstrap_bounds,
+    studentized_bound,
+    studentized_draws,
+)
+from simstudy.stats.classifier.bounds import sensitivity_threshold
+from simstudy.stats.classifier.direct_bounds import (
+    normal_tolerance_bound,
+    normal_tolerance_factor,
+    order_statistic_bound,
+)
+from simstudy.stats.classifier.theory import expected_shift
+from simstudy.stats.classifier.thresholds import Target, thresholds
+from simstudy.stats.classifier.umbrella import interpolated_violation
+from simstudy.stats.compatible.false_discovery import harmonic_numbers
+from simstudy.stats.leave_one_out.utilities import taylor_ratio
+from simstudy.stats.models import metrics
+from simstudy.stats.predictive.calibration import covers
+from simstudy.stats.two_sample import rank_sum
+from simstudy.stats.two_sample.permutation import partitions
+from simstudy.stats.two_stage.law import TwoStageStatistic
+
+X = np.random.default_rng(1).normal(size=(2, 20))
+STATISTIC = TwoStageStatistic(1.0, 10, 20)
+bounds = partial(exact_bootstrap_bounds, X, q=0.5, confidence=0.9)
+pocock_of = partial(sq.pocock, alpha=0.05)
+CALLS = {
+    "p_value": lambda as_type: design.p_value(as_type(70), as_type(72), 50, as_type(100)),
+    "t": lambda as_type: t_tests.p_value(as_type(70), as_type(72), 9, 9, as_type(100), pooled=True),
+    "t power": lambda as_type: t_tests.power(5, 0.05, 10, as_type(100)),
+    "z": lambda as_type: fs.z_p_value(as_type(70), as_type(72), 50, as_type(100)),
+    "threshold": lambda as_type: fs.threshold(70, 0.05, 50, as_type(103)),
+    "guarded": lambda as_type: fs.guarded_threshold(70, 0.05, 0.9, 50, as_type(103)),
+    "fisher": lambda as_type: tb.critical_counts("fisher", as_type(100), as_type(100), 0.05),
+    "all rows": lambda as_type: tb.critical_counts("z_pooled", as_type(127), as_type(127), 0.05),
+    "size": lambda as_type: tb.size(np.arange(-1, 127), as_type(127), as_type(127)),
+    "losses": lambda as_type: paired.critical_losses("paired_t", as_type(127), 0.05),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("narrow", [np.uint8, np.int8, np.float16, np.int32, float])
+def test_narrow_numbers_are_the_numbers_they_are(name, narrow):
+    np.testing.assert_array_equal(CALLS[name](narrow), CALLS[name](int))
+
+
+def test_differences_of_products_are_exact_beyond_int64():
+    counts = [2 * 10**9 - 10**5, 4 * 10**9, 2 * 10**9, 4 * 10**9 - 1]
+    a, b, c, d = counts
+    assert difference_of_products(*map(np.int64, counts)) == a * b - c * d
+
+
+@pytest.mark.parametrize("n", [2_000, 2_100_000, 3_000_000, 4_000_000_000])
+@pytest.mark.parametrize("test", ["z_pooled", "z_unpooled"])
+def test_z_of_many_trials_is_that_of_fractions(test, n):
+    x, y = n // 2, n // 2 - int(2 * n**0.5)
+    first, second, both = Fraction(x, n), Fraction(y, n), Fraction(x + y, 2 * n)
+    variance = (first * (1 - first) + second * (1 - second)) / n
+    if test == "z_pooled":
+        variance = both * (1 - both) * 2 / n
+    expected = stats.norm.cdf(float(second - first) / float(variance) ** 0.5)
+    assert tb.p_values(test, x, y, n, n) == pytest.approx(expected, rel=1e-12)
+
+
+def test_squares_of_changes_are_exact_beyond_int64():
+    n, losses, gains = 4_000_000_000, 3_000_100_000, 900_000_000
+    squares = n * (losses + gains) - (gains - losses) ** 2
+    t = (gains - losses) / (squares / (n - 1)) ** 0.5
+    expected = special.stdtr(n - 1, t)
+    assert paired.p_values("paired_t", losses, gains, n) == expected
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200])
+@pytest.mark.parametrize(
+    "p_value",
+    [
+        lambda unit: t_tests.p_value(unit, 2 * unit, unit, unit, 10),
+        lambda unit: fs.t_p_value(unit, 2 * unit, unit, 10, error=unit),
+        lambda unit: paired.paired_t(-unit, unit, 10),
+    ],
+)
+def test_the_unit_of_scores_does_not_matter(p_value, unit):
+    assert p_value(unit) == pytest.approx(p_value(1.0), rel=1e-12)
+
+
+# ---------------------------------------------------------------- errors beyond half the digits
+def test_tiny_errors_of_the_t_test_never_take_less_than_those_of_z():
+    for beta in (1e-6, 1e-15, 1e-30):
+        assert t_tests.sample_size(10, 0.05, beta, 50) >= design.sample_size(10, 0.05, beta, 50)
+
+
+@pytest.mark.parametrize(("df", "delta", "t"), [(2, 1.0, -3.0), (100, 1.0, -4.0), (28950, 2.8, -5)])
+def test_where_the_noncentral_series_cancels_it_is_a_plain_integral(df, delta, t):
+    s = np.linspace(0, 1 + 40 / np.sqrt(2 * df), 2_000_001)[1:]
+    density = stats.chi.pdf(s * np.sqrt(df), df) * np.sqrt(df)
+    plain = np.trapezoid(density * special.ndtr(t * s - delta), s)
+    df, delta, t = np.array([df, delta, t], float)[:, np.newaxis]
+    assert noncentral_t_cdf(df, delta, t) == pytest.approx(plain, rel=1e-8)
+    assert noncentral_t_cdf(df, -delta, -t) == pytest.approx(1 - plain, abs=s[0] ** 2)
+
+
+# ---------------------------------------------------------------- refusals
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: design.threshold(70, "0.05", 50, 100), "alpha='0.05' is not a number or an array"),
+        (
+            lambda: design.threshold(70, 10**400, 50, 100),
+            r"alpha=10+\.\.\. is not a number .* doubles",
+        ),
+        (lambda: design.threshold(70, 10**5000, 50, 100), r"alpha=\(a int that cannot be shown\)"),
+        (lambda: pocock_of(10**400), "n_looks=10.* is not a number"),
+        (
+            lambda: design.threshold(70, np.array(["0.5"], object), 50, 100),
+            r"alpha=array\(\['0.5'\], dtype=object\) is not a number",
+        ),
+        (
+            lambda: T.p_value([1, 2], [10, 11, 12], 0.5),
+            r"successes \(2,\), n_obs \(3,\) have shape",
+        ),
+        (lambda: bounds(methods="bca"), r"methods='bca' is no sequence .* methods=\('bca',\)"),
+        (lambda: bounds(methods=None), "methods=None is no sequence of names"),
+        (lambda: metrics.estimate("mse", X, X), "metric='mse' is no Metric"),
+        (
+            lambda: studentized_draws(1, X, n_boot=10, q=0.5),
+            r"rng=1 is no Generator.*numpy.random.default_rng\(seed\)",
+        ),
+        (lambda: covers(3.0, X, level=0.9), "distribution=3.0 is no Predictive"),
+        (
+            lambda: bounds_from_resamples(in_order(X), X[0, :1], X[0, :1], confidence=0.9),
+            "estimate has 1 along 'rep' and resamples.values has 2.*Give both as many",
+        ),
+        (
+            lambda: thresholds(X, Target(0.9, 0.9), resamples=in_order(X[:1])),
+            "resamples.values has 1 along 'rep' and scores has 2",
+        ),
+        (lambda: T.normal_power(-10, 0.9, 0.1, 0.05), "n_obs=-10 is not positive"),
+        (lambda: T.normal_alpha(-10, 0.9, 0.1, 0.8), "n_obs=-10 is not positive"),
+        (lambda: T.normal_margin(0, 0.9, 0.8, 0.05), "n_obs=0 is not positive"),
+        (
+            lambda: T.solve_trial(0.9, n_obs=-10, margin=0.1, alpha=0.05),
+            "n_obs=-10 is not positive",
+        ),
+        (lambda: T.sample_sizes(0.9, 1e-300, 0.8, 0.05), "margin=1e-300 may take inf cases"),
+        (lambda: T.proven_sample_size(0.9, 1e-300, 0.8, 0.05), "margin=1e-300 may take inf cases"),
+        (lambda: interpolated_violation(2, 2.0, 10, 0.1), "weight=2 is not between"),
+        (lambda: rank_sum.rank_sum_law(-3, 5), "n1=-3 is not a whole number of at least 0"),
+        (lambda: rank_sum.least_kept(-1, 5, 0.05), "n1=-1 is not a whole number of at least 1"),
+        (lambda: harmonic_numbers(-3), "n=-3 is not a whole number of at least 0"),
+        (lambda: taylor_ratio(1), "n_obs=1 is not a whole number of at least 2"),
+        (lambda: taylor_ratio(-4), "n_obs=-4 is not a whole number"),
+        (lambda: partitions(1, -3, 5, 10), "n1=-3 is not a whole number of at least 1"),
+        (lambda: partitions(2**64, 3, 5, 10), "seed is below 0 or takes more than 64 bits"),
+        (lambda: bootstrap_indices(-1, 5, 3), "seed is below 0 or takes more than 64 bits"),
+        (lambda: metrics.estimate(metrics.MSE, X, X, ddof=-5), "ddof=-5 is no divisor"),
+        (lambda: metrics.estimate(metrics.MSE, X, X, ddof=20), "ddof=20 is no divisor"),
+        (lambda: in_order(X, np.full(X.shape, -1)), "counts=-1 of a resampled value is below 0"),
+        (lambda: in_order(X, np.zeros(X.shape, int)), "counts of row 0 are all 0"),
+        (
+            lambda: bounds_from_resamples(
+                Resamples(X, np.ones(X.shape, int)), X[:, 0], X[:, 0], confidence=0.9
+            ),
+            r"resamples.values of row 0 are not in ascending order.*in_order\(values, counts\)",
+        ),
+        (
+            lambda: studentized_bound(X, X[:, 0], -np.ones(2), confidence=0.9),
+            "std_error=-1 is below 0",
+        ),
+        (
+            lambda: sensitivity_threshold(X, sensitivity=1e-300, confidence=0.9),
+            "^sensitivity=1e-300 is within 1e-15",
+        ),
+        (
+            lambda: normal_tolerance_bound(X, q=0.5, confidence=1e-300),
+            "^confidence=1e-300 is within 1e-15",
+        ),
+        (lambda: order_statistic_bound(X, q=1e-300, confidence=0.5), "^q=1e-300 is within 1e-15"),
+        (lambda: STATISTIC.cdf("0.5"), "x='0.5' is not a number"),
+        (lambda: STATISTIC.sf(10**400), "x=10.* is not a number"),
+        (lambda: STATISTIC.logpdf(np.ma.array([1.0, 2], mask=[0, 1])), "1 of x are masked"),
+        (lambda: STATISTIC.interval("0.9"), "confidence='0.9' is not a number"),
+        (lambda: STATISTIC.rvs(3, rng=1), "rng=1 is no Generator"),
+        (lambda: STATISTIC.rvs("3", rng=np.random.default_rng(1)), "size='3' is no shape"),
+        (lambda: STATISTIC.rvs(-3, rng=np.random.default_rng(1)), "size=-3 is no shape"),
+        (lambda: STATISTIC.rvs(2.5, rng=np.random.default_rng(1)), "size=2.5 is no shape"),
+        (lambda: design.threshold(70, [0.1, [1]], 50, 100), "is not a number or an array of them"),
+        (lambda: design.threshold(70, 0.05, 50, 1.5), "n=1.5 is not a whole number, so it counts"),
+        (
+            lambda: design.p_value(np.ma.masked_array([70, 71], [0, 1]), 72, 50, 100),
+            "1 of check are masked",
+        ),
+        (lambda: tb.p_values("fisher", 1, 1, np.inf, 10), r"n=inf is beyond 9e\+15"),
+        (lambda: sq.pocock(np.inf, 0.05), "n_looks=inf is beyond"),
+        (lambda: sq.pocock(2, [0.05, 0.01]), r"alpha has shape \(2,\), but this is of one design"),
+        (lambda: tb.critical_counts("fisher", [9, 8], 9, 0.05), r"n has shape \(2,\)"),
+        (lambda: paired.critical_losses("mcnemar", 9, [0.1, 0.2]), r"alpha has shape \(2,\)"),
+        (lambda: fs.binomial_power(10, 0.9, 2, 0.05), "p_check=2 is not a probability"),
+        (lambda: fs.binomial_p_value(11, 10, 0.9), "successes=11 is more than the 10 there are"),
+        (lambda: fs.binomial_p_value(1, 10, 1e-17), "standard=.*e-17 is within 1e-15 of 0 or 1"),
+        (lambda: fs.sample_size(1e-7, 0.05, 0.2, 50), r"theta=1e-07 takes more than 9e\+15 scores"),
+        (
+            lambda: sq.crossing_probabilities([-1.0], [1.0], sides=2),
+            "at look 1 the lower boundary 1 is above the upper one -1",
+        ),
+        (
+            lambda: sq.inflation(sq.obrien_fleming(5, 0.2), 0.05, 0.2),
+            "crossed with probability 0.2 where nothing has changed, more than alpha=0.05",
+        ),
+        (
+            lambda: sq.lan_demets([1, 1.00000001, 2], 0.05),
+            "from 1 to 1.00000001 between looks 1 and 2, so close .* 7.85e-05 or more apart",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call, message):
+    with pytest.raises(DesignError, match=message):
+        call()
+
+
+def test_of_very_many_normal_scores_the_tolerance_factor_is_its_limit():
+    few, many, most = (normal_tolerance_factor(2**e, 0.05, 0.1) for e in (30, 40, 52))
+    limit = special.ndtri(0.05)
+    assert few < many < most < limit
+    # off by 1/sqrt(n) times a constant: so many times closer
+    assert (limit - few) / (limit - many) == pytest.approx(2**5, rel=2**-14)
+    assert most == pytest.approx(limit, rel=1e-7)
+
+
+def test_one_score_is_where_its_bootstrap_is():
+    assert expected_shift(NormalScores(), 1, 0.25) == 0
+
+
+def test_pairs_that_are_kept_cannot_be_written_to():
+    for part in likely_pairs(12, 0.2):
+        with pytest.raises(ValueError, match="read-only"):
+            part[0] = 0
+
+
+def test_refusals_are_one_line_of_bounded_length_whatever_came():
+    for many in (pd.Series(["a"] * 10_000), ["a"] * 10_000, "a\nb" * 10_000):
+        with pytest.raises(DesignError, match=r"^alpha=.*0.05, not") as refused:
+            design.threshold(70, many, 50, 100)
+        assert "\n" not in str(refused.value)
+        assert len(str(refused.value)) < 500
+
+
+def test_counts_may_be_floats_that_are_whole_and_lists_may_be_empty():
+    assert tb.rejection_probability_given(np.full(11, 3.0), 8.0, 10, 0.3) == pytest.approx(
+        stats.binom.cdf(3, 10, 0.3)
+    )
+    assert fs.binomial_critical_count([], 0.9, 0.05).shape == (0,)
+
+
+@pytest.mark.parametrize("sizes", [(100, 100), (400, 50), (50, 400)])
+def test_guarded_rates_are_alpha_on_average_from_the_confidence_that_is_named(sizes):
+    n, m = sizes
+    share = np.sqrt(n) * (np.sqrt(1 / n + 1 / m) - np.sqrt(1 / m))
+    confidence = special.ndtr(-share * special.ndtri(0.05))
+    assert fs.guarded_power(0, 0.05, confidence, 50, n, m) == pytest.approx(0.05, rel=1e-9)

@@ -1,0 +1,252 @@
+"""Files beyond this machine: few requests, whole or absent, and undamaged when they are read."""
+
+import io
+import os
+import pickle
+import uuid
+from pathlib import Path
+
+import pytest
+
+from simstudy.engine import runner
+from simstudy.engine.workers import Workers
+from simstudy.errors import StoreError, UnreachableError
+from simstudy.remote import paths
+from simstudy.remote.paths import RemotePath
+from simstudy.store import fetched
+from simstudy.store.blocks import Store
+from simstudy.store.compaction import compact
+from simstudy.store.objects import Objects
+from tests import toy
+from tests.remote.file_systems import Counting, Cut, Late
+from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds
+from tests.store.test_files import put
+
+N = len(BLOCKS)
+
+
+def objects(protocol="counting", *, at_once=True):
+    return Objects(RemotePath(f"{protocol}://{uuid.uuid4().hex}/blocks"), at_once)
+
+
+def again(files, *, at_once=True):
+    """The same place, as another process sees it."""
+    return Objects(files.place, at_once)
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch):
+    monkeypatch.setattr(paths, "PUT_WHOLE", {"counting"})
+    Counting.asked.clear()
+    return Counting.asked
+
+
+@pytest.fixture
+def filled():
+    files = objects()
+    for group in BLOCKS:
+        put(files, group)
+    Counting.asked.clear()
+    return files
+
+
+# ---------------------------------------------------------------- requests
+def test_a_file_is_put_with_one_request(asked):
+    put(objects(), ("a", 0, 1))
+    assert asked == {"put_file": 1}
+
+
+def test_a_store_lists_once_and_asks_for_each_file_once(filled, asked):
+    store = Store(again(filled), ROWS, OWNER)
+    assert asked == {"ls": 1, "cat_file": N}
+    asked.clear()
+    assert_holds(store, "b", 6)
+    store.sizes()
+    assert not asked, "rows and sizes are known"
+    store.scan()
+    assert asked == {"ls": 1}, "and what was seen is not asked for again"
+
+
+def test_what_this_process_wrote_is_not_fetched(filled, asked):
+    store = Store(filled, ROWS, OWNER)
+    assert_holds(store, "a", 4)
+    compact(store)
+    assert asked == {"ls": 3, "put_file": 1, "rm_file": N}
+    assert_holds(store, "b", 6)
+    assert "cat_file" not in asked
+
+
+def test_of_a_large_file_only_the_end_is_asked_for_until_its_rows_are(filled, asked, monkeypatch):
+    monkeypatch.setattr(fetched, "WHOLE_AT_MOST", 100)
+    monkeypatch.setattr(fetched, "END_BYTES", 500)
+    store = Store(again(filled, at_once=False), ROWS, OWNER)
+    n_more = asked["cat_file"] - N
+    assert asked == {"ls": 1, "cat_file": N + n_more}
+    assert 0 <= n_more <= N, "the rest of an end that is longer, and no more"
+    asked.clear()
+    assert_holds(store, "c", 1)
+    assert (asked["get_file"], asked["cat_file"], asked["ls"]) == (1, 0, 0)
+
+
+def test_many_files_are_asked_for_in_turns(filled, monkeypatch):
+    monkeypatch.setattr(fetched, "FILES_AHEAD", 3)
+    sizes = []
+    plain = RemotePath.read_parts
+    monkeypatch.setattr(
+        RemotePath, "read_parts", lambda self, some: sizes.append(len(some)) or plain(self, some)
+    )
+    Store(again(filled), ROWS, OWNER)
+    assert sizes == [3, 3, 3, 2]
+    assert sum(sizes) == N
+
+
+def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monkeypatch):
+    monkeypatch.setattr(runner, "TASK_SECONDS", 0.0)
+    out = f"counting://{uuid.uuid4().hex}"
+    how = {"workers": Workers("inline", 1), "explain": False}
+    for share in (1, 2):
+        asked.clear()
+        run = toy.study().run(200, out=out, shard=(share, 2), **how)
+        n_files, n_others = run.outcome.n_blocks, share - 1
+        assert len(run.store.headers) == 1 + n_others, "a share leaves one file"
+        assert (asked["put_file"], asked["rm_file"]) == (n_files + 1, n_files)
+        assert asked["cat_file"] == n_others + 1, "and the manifest, which is not there"
+    asked.clear()
+    whole = toy.study().run(200, out=out, **how)
+    assert (asked["put_file"], asked["cat_file"], asked["rm_file"]) == (1, 2 + 1, 2)
+    asked.clear()
+    assert len(whole.summary)
+    assert not asked, "a summary is made of the copies"
+
+
+# ---------------------------------------------------------------- whole or absent
+def test_an_upload_cut_in_the_middle_leaves_nothing_that_is_seen(monkeypatch):
+    files = objects("cut")
+    for after in (0, 10, 1000):
+        monkeypatch.setattr(Cut, "after", after)
+        with pytest.raises(UnreachableError, match="the other end has gone"):
+            put(files, ("a", 0, 1))
+        assert files.names() == []
+        assert Store(again(files), ROWS, OWNER).damaged == []
+    monkeypatch.setattr(Cut, "after", None)
+    put(files, ("a", 0, 1))
+    assert_holds(Store(again(files), ROWS, OWNER), "a", 1)
+
+
+def test_what_was_begun_and_never_finished_is_taken_away(monkeypatch):
+    files = objects("cut")
+    monkeypatch.setattr(Cut, "after", 10)
+    with pytest.raises(UnreachableError):
+        put(files, ("a", 0, 1))
+    assert len(files.place.listed()) == 1
+    files.forget_unfinished(3600.0)
+    assert len(files.place.listed()) == 1
+    files.forget_unfinished(-1.0)
+    assert files.place.listed() == {}
+
+
+# ---------------------------------------------------------------- undamaged
+def damage(files, name):
+    place = files.place / name
+    content = bytearray(place.read_bytes())
+    content[10] ^= 1  # in a column's values: what the file says of itself is as it was
+    place.write_bytes(bytes(content))
+
+
+def test_a_damaged_file_is_set_aside_as_it_is_found(filled):
+    name = filled.names()[0]
+    damage(filled, name)
+    store = Store(again(filled), ROWS, OWNER)
+    assert store.damaged == [f"{name} (its bytes are not the ones that were written)"]
+    assert name not in filled.names()
+    assert (filled.place / "_damaged").listed().keys() == {name}
+
+
+def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monkeypatch):
+    monkeypatch.setattr(fetched, "WHOLE_AT_MOST", 100)
+    store = Store(again(filled, at_once=False), ROWS, OWNER)
+    name = store.places["c"][0].file
+    damage(filled, name)
+    said = f"{name} in counting://.* cannot be used: its bytes are not .* draws its blocks again"
+    with pytest.raises(StoreError, match=said):
+        store.read("c", 1)
+    assert name not in os.listdir(store.files.copies.name)
+
+
+def test_no_file_is_too_short_to_be_found_damaged(filled):
+    for size in (0, 3, 100):
+        (filled.place / f"{size:032x}.parquet").write_bytes(b"x" * size)
+    for at_once in (False, True):
+        files = again(filled, at_once=at_once)
+        assert len(Store(files, ROWS, OWNER).damaged) == (0 if at_once else 3)
+        assert len(files.names()) == N
+
+
+# ---------------------------------------------------------------- lists that come late
+def test_a_list_that_lacks_what_this_process_wrote_is_believed_less(asked):
+    files = objects("late")
+    store = Store(files, ROWS, OWNER)
+    for group in BLOCKS:
+        put(files, group)
+    compact(store)
+    for key, n_blocks in {"a": 4, "b": 6, "c": 1}.items():
+        assert_holds(store, key, n_blocks)
+
+
+def test_a_listed_file_that_has_gone_is_passed_over(monkeypatch):
+    files = objects("late")
+    put(files, ("a", 0, 1))
+    put(files, ("b", 0, 1))
+    for _ in range(Late.looks):
+        files.names()
+    other = again(files)
+    gone = next(iter(other.place.listed()))
+    files.delete(gone)
+    assert gone in other.names(), "the list is late"
+    store = Store(other, ROWS, OWNER)
+    assert len(store.headers) == 1
+    assert store.damaged == []
+
+
+# ---------------------------------------------------------------- in other processes
+def test_a_worker_gets_a_place_and_keeps_no_copy():
+    files = objects()
+    sent = pickle.loads(pickle.dumps(files))
+    name = put(sent, ("a", 0, 1))
+    assert os.listdir(sent.copies.name) == []
+    assert files.names() == [name]
+    assert_holds(Store(files, ROWS, OWNER), "a", 1)
+
+
+def test_what_lies_in_memory_is_not_sent_to_a_worker():
+    with pytest.raises(StoreError, match=r"lies in the memory of this process.*backend=threads"):
+        pickle.dumps(objects("memory"))
+
+
+def test_copies_go_with_who_asked_for_them(filled):
+    folder = Path(filled.copies.name)
+    assert len(list(folder.iterdir())) == N
+    filled.copies.cleanup()
+    assert not folder.exists()
+
+
+def test_an_end_reads_as_the_whole_file_does():
+    place = RemotePath(f"memory://{uuid.uuid4().hex}")
+    content = os.urandom(1000)
+    (place / "x").write_bytes(content)
+    end = fetched.End(place, "x", content[-100:], 1000)
+    for whence, offset, size in [(2, -50, 20), (0, 940, -1), (0, 500, 30), (1, -10, 5), (2, 0, 9)]:
+        plain = io.BytesIO(content)
+        plain.seek(end.tell())
+        assert end.seek(offset, whence) == plain.seek(offset, whence)
+        assert end.read(size) == plain.read(size)
+        assert end.tell() == plain.tell()
+
+
+@pytest.mark.parametrize("backend", ["auto", "loky", "dask"])
+def test_what_lies_in_one_process_is_refused_to_others_before_anything_is_drawn(backend):
+    place = RemotePath(f"memory://{uuid.uuid4().hex}")
+    with pytest.raises(StoreError, match=r"in the memory of this process.*backend=threads or"):
+        toy.study().run(200, out=place, workers=Workers(backend, 2))
+    assert not list(place.rglob("*.parquet"))
+    assert toy.study().run(200, out=place, workers=Workers("threads", 2)).outcome.n_blocks

@@ -1,0 +1,202 @@
+"""Folders of results say what they hold without the code that made them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simstudy
+from simstudy import Study, each_replicate, grid, load
+from simstudy.elsewhere import from_frame
+from simstudy.errors import StoreError, StudyError
+from simstudy.measures import mean
+from tests import toy
+from tests.elsewhere.tables import COLUMNS, long_table
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Data for methods, with a factor that some scenarios leave open."""
+
+    n_obs: int
+    label: str | None = None
+
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").normal(size=(n_rep, self.n_obs))}
+
+
+def average(x):
+    if x.mean() > 1:
+        raise ValueError("too large")
+    return {"estimate": x.mean(), "far": x.mean() > 0.5}
+
+
+def middle(x):
+    return {"estimate": np.median(x, axis=1), "far": np.median(x, axis=1) > 1}
+
+
+def with_methods():
+    return Study(
+        name="with_methods",
+        scenarios=[Drawn(2), *grid(Drawn, n_obs=[3, 5], label="odd")],
+        methods={"average": each_replicate(average), "middle": middle},
+        measures=[mean("estimate")],
+        block_size=20,
+    )
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A result that was drawn here, and the same as its folder says it."""
+    result = with_methods().run(50, out=tmp_path_factory.mktemp("results"))
+    return result, load(result.folder)
+
+
+def same(mine: pd.DataFrame, theirs: pd.DataFrame, names: list[str]) -> None:
+    for name in names:
+        left, right = (each[name].astype(object).to_numpy() for each in (mine, theirs))
+        missing = pd.isna(left)
+        np.testing.assert_array_equal(missing, pd.isna(right), name)
+        np.testing.assert_array_equal(left[~missing], right[~missing], name)
+
+
+# ---------------------------------------------------------------- what is read
+def test_it_says_in_a_line_what_it_holds(kept):
+    result, stored = kept
+    assert repr(stored) == (
+        f"<with_methods: 3 scenarios, 150 replicates ({result.n_failed} failed), in "
+        f"{result.folder}>"
+    )
+
+
+def test_frames_are_those_of_the_result(kept):
+    result, stored = kept
+    pd.testing.assert_frame_equal(
+        stored.summary, result.summary, check_dtype=False, check_exact=True
+    )
+    assert stored.failures["address"].tolist() == result.failures["address"].tolist()
+    assert stored.warnings.empty
+    assert stored.claims.empty
+    assert stored.value("mean_estimate", n_obs=3, method="middle")["n_rep"] == 50
+
+
+def test_replicates_have_their_factors_and_methods(kept):
+    result, stored = kept
+    names = ["n_obs", "label", "rep", "method", "estimate", "far", "error"]
+    order = ["n_obs", "rep", "method"]
+    mine = result.replicates.sort_values(order)
+    theirs = stored.replicates().sort_values(order)
+    same(mine, theirs, names)
+    assert {str(theirs[name].dtype) for name in ("n_obs", "label", "method")} == {"category"}
+
+
+def test_axes_are_columns(tmp_path):
+    result = toy.study().run(50, out=tmp_path)
+    stored = load(tmp_path / "toy").replicates()
+    pd.testing.assert_frame_equal(
+        stored.astype({"n_obs": "int64", "truth": float, "method": object}),
+        result.replicates[stored.columns],
+        check_dtype=False,
+        check_exact=True,
+    )
+    assert stored["method"].dtype == "category"
+
+
+def test_some_rows_and_columns_may_be_asked_for(kept):
+    _, stored = kept
+    some = stored.replicates(["estimate"], n_obs=5, method="middle")
+    assert list(some.columns) == ["n_obs", "label", "method", "rep", "estimate"]
+    assert len(some) == 50
+    with pytest.raises(StudyError, match="no column 'estimat' is stored; did you mean 'estimate'"):
+        stored.replicates(["estimat"])
+    with pytest.raises(StudyError, match="'n_ob' is no factor and no axis; did you mean 'n_obs'"):
+        stored.replicates(n_ob=5)
+    with pytest.raises(StudyError, match=r"no scenario has \{'n_obs': 4\}"):
+        stored.replicates(n_obs=4)
+
+
+def test_scenarios_of_unequal_length_end_where_they_end(tmp_path):
+    result = from_frame(long_table(), name="given", out=tmp_path, **COLUMNS)
+    stored = load(tmp_path / "given")
+    assert sorted(stored.n_rep.values()) == [40, 60]
+    same(result.replicates, stored.replicates(), ["dgm", "rep", "method", "b", "se", "error"])
+
+
+def test_vectors_are_arrays(tmp_path):
+    @dataclass(frozen=True)
+    class Many:
+        n_test: int
+
+        def simulate(self, streams, n_rep):
+            return {"p": streams("data").random((n_rep, self.n_test)), "x": 1.0}
+
+    study = Study(
+        name="many",
+        scenarios=grid(Many, n_test=[2, 3]),
+        vectors={"p": "n_test"},
+        measures=[mean("x")],
+        block_size=10,
+    )
+    result = study.run(15, out=tmp_path)
+    stored = load(tmp_path / "many").replicates(["p"])
+    expected = result.rows(columns=["p"])["p"]
+    assert all(map(np.array_equal, stored["p"], expected))
+
+
+# ---------------------------------------------------------------- what cannot be read
+def test_what_is_no_folder_of_results_is_refused_in_a_line(tmp_path):
+    with pytest.raises(StoreError, match="is not there: name the folder of a study"):
+        load(tmp_path / "none")
+    with pytest.raises(StoreError, match=r"holds no manifest\.json, which says what was found"):
+        load(tmp_path)
+    for name in ("one", "two"):
+        replace(toy.study(), name=name).run(20, out=tmp_path)
+    with pytest.raises(StoreError, match="holds several studies; name one: one, two"):
+        load(tmp_path)
+
+
+def test_replicates_that_were_not_kept_are_refused(tmp_path):
+    toy.study().run(200, out=tmp_path, keep="summary")
+    stored = load(tmp_path / "toy")
+    assert len(stored.summary)
+    with pytest.raises(StoreError, match=r"holds no replicates: they were not kept"):
+        stored.replicates()
+
+
+def test_blocks_of_another_seed_are_not_mixed_in(tmp_path):
+    first = toy.study().run(40, out=tmp_path)
+    shared = tmp_path / "toy" / "replicates"
+    other = toy.study().run(40, seed=2, out=tmp_path / "beside")
+    for path in (other.folder / "replicates").glob("*.parquet"):
+        path.rename(shared / path.name)
+    stored = load(first.folder).replicates(["estimate"])
+    np.testing.assert_array_equal(stored["estimate"], first.replicates["estimate"])
+
+
+def test_blocks_of_other_code_are_refused(tmp_path):
+    class Other(toy.Mean):
+        def simulate(self, streams, n_rep):
+            return {**super().simulate(streams, n_rep)}
+
+    Other.__name__ = toy.Mean.__name__
+    first = toy.study().run(40, out=tmp_path)
+    changed = replace(toy.study(), scenarios=[Other(s.n_obs) for s in toy.study().scenarios])
+    other = changed.run(40, out=tmp_path / "beside")
+    for path in (other.folder / "replicates").glob("*.parquet"):
+        path.rename(first.folder / "replicates" / path.name)
+    with pytest.raises(StoreError, match="holds blocks of several runs under one name"):
+        load(first.folder).replicates()
+
+
+def test_a_damaged_file_is_named_and_left_where_it_is(tmp_path):
+    folder = toy.study().run(40, out=tmp_path).folder
+    (block,) = (folder / "replicates").glob("*.parquet")
+    block.write_bytes(block.read_bytes()[:-9] + b"damaged!!")
+    with pytest.raises(StoreError, match="is damaged, or no file of blocks"):
+        load(folder).replicates()
+    assert block.exists()
+
+
+def test_it_is_offered_beside_the_study():
+    assert simstudy.load is load

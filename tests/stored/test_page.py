@@ -1,0 +1,88 @@
+"""The examples of docs/layout.md run: with pandas always, with other programs where they are."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.support import ROOT
+
+PAGE = (ROOT / "docs" / "layout.md").read_text(encoding="utf-8")
+R_PACKAGES = ("arrow", "dplyr", "tidyr")
+
+
+def blocks(language: str) -> list[str]:
+    """Each below so many blank lines that errors name the line of the page."""
+    found = re.finditer(rf"^```{language}\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+    return ["\n" * PAGE[: each.start(1)].count("\n") + each.group(1) for each in found]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The folder in which the examples ran, and the names that they have made."""
+    folder, names = tmp_path_factory.mktemp("page"), {"__name__": "docs.layout"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for code in blocks("python"):
+            exec(compile(code, "docs/layout.md", "exec"), names)
+    return folder, names
+
+
+def agree(found: pd.DataFrame, names: dict) -> None:
+    keys = ["n_obs", "method"]
+    expected = names["summary"].set_index(keys)["estimate"]
+    estimates = found.set_index(keys)["estimate"]
+    np.testing.assert_allclose(estimates[expected.index], expected, rtol=0, atol=1e-12)
+
+
+def test_the_examples_run_in_order(page):
+    _, names = page
+    assert re.search(re.escape(f"print(stored)  # {names['stored']!r}"), PAGE)
+
+
+def test_every_file_of_the_folder_is_told(page):
+    folder, _ = page
+    there = {path.name for path in (folder / "results" / "location").iterdir()}
+    assert [name for name in there if f"`{name}" not in PAGE] == []
+
+
+def test_every_column_of_the_summary_is_told(page):
+    _, names = page
+    columns = [*names["summary"].columns[3:]]
+    assert [name for name in columns if f"`{name}`" not in PAGE] == []
+
+
+def test_polars_reads_it(page, monkeypatch):
+    pytest.importorskip("polars")
+    folder, names = page
+    monkeypatch.chdir(folder)
+    own: dict = {}
+    exec(compile(*blocks("py"), "docs/layout.md", "exec"), own)
+    agree(pd.DataFrame(own["found"].to_dict(as_series=False)), names)
+
+
+def test_duckdb_reads_it(page, monkeypatch):
+    duckdb = pytest.importorskip("duckdb")
+    folder, names = page
+    monkeypatch.chdir(folder)
+    agree(duckdb.sql(*blocks("sql")).df(), names)
+
+
+def test_r_reads_it(page):
+    folder, names = page
+    _skip_without_r()
+    (folder / "read.R").write_text(*blocks("r"))
+    subprocess.run(["Rscript", "read.R"], cwd=folder, check=True, timeout=120)
+    agree(pd.read_csv(folder / "found.csv"), names)
+
+
+def _skip_without_r() -> None:
+    if shutil.which("Rscript") is None:
+        pytest.skip("there is no Rscript here")
+    asks = "; ".join(f"library({name})" for name in R_PACKAGES)
+    done = subprocess.run(["Rscript", "-e", asks], capture_output=True, check=False, timeout=120)
+    if done.returncode:
+        pytest.skip(f"R has not all of {', '.join(R_PACKAGES)}")

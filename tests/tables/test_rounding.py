@@ -1,0 +1,95 @@
+"""Numbers are rounded by their errors, and by nothing that the program around has set."""
+
+import decimal
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simstudy.tables.rounding import to_decimals, with_error, without_error
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    ("value", "mcse", "shown"),
+    [
+        (0.063512, 0.00341, ("0.0635", "0.0034")),
+        (0.5, 0.0996, ("0.50", "0.10")),  # two digits of the error, also where it rounds up
+        (0.5, 0.1, ("0.50", "0.10")),
+        (0.95, 0.0, ("0.95", "0")),  # no replicate differed
+        (1 / 3, 0.0, ("0.3333", "0")),
+        (0.0, 0.0034, ("0.0000", "0.0034")),
+        (0.02, 0.15, ("0.02", "0.15")),  # an error larger than its value
+        (0.001, 0.15, ("0.00", "0.15")),
+        (-0.001, 0.15, ("0.00", "0.15")),  # 0 has no sign
+        (-1.2345, 0.012, ("-1.234", "0.012")),
+        (12345.0, 678.0, ("12340", "680")),
+        (3.0, 996.0, ("0", "1000")),
+        (1.004e-12, 3.41e-13, ("1.00e-12", "3.4e-13")),
+        (0.5, 1e-12, ("0.5000000000000", "1.0e-12")),
+        (0.5, 1e-18, ("0.500000000000000", "1.0e-18")),  # no further than a double goes
+        (0.0, 3.4e-13, ("0", "3.4e-13")),
+        (1e9, 3e4, ("1.000000e+9", "30000")),
+        (0.25, NAN, ("0.25", "")),
+        (0.25, INF, ("0.25", "")),
+        (NAN, 0.1, ("nan", "")),
+        (INF, 0.1, ("inf", "0.1")),
+        (-INF, NAN, ("-inf", "")),
+        (np.float32(0.1), np.float32(0.01), ("0.100", "0.010")),
+    ],
+)
+def test_a_number_ends_where_its_error_does(value, mcse, shown):
+    assert tuple(with_error(value, mcse)) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "mcse", "shown"),
+    [
+        (0.063512, 0.00341, ("6.35", "0.34")),
+        (0.02, 0.15, ("2", "15")),
+        (0.29, 0.0, ("29", "0")),  # as a double 100 times it is less than 29
+        (1e-14, 3.4e-15, ("1.00e-12", "3.4e-13")),
+    ],
+)
+def test_percentages_are_of_the_same_digits(value, mcse, shown):
+    assert tuple(with_error(value, mcse, percent=True)) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.05, "0.05"), (0.1 + 0.2, "0.3"), (1 / 3, "0.3333"), (184.0, "184"), (12345.0, "12345"),
+        (12345.6, "12350"), (0.99999, "1"), (1e-12, "1e-12"), (1.234567e9, "1.235e+9"), (0.0, "0"),
+        (-0.0, "0"), (-2.5, "-2.5"), (INF, "inf"), (NAN, "nan"),
+    ],
+)  # fmt: skip
+def test_a_number_without_an_error_has_four_digits_unless_it_is_whole(value, shown):
+    assert without_error(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "shown"),
+    [(0.2, 2, "0.20"), (0.0033, 2, "0.00"), (184, 0, "184"), (NAN, 2, "nan"), (-0.001, 2, "0.00")],
+)
+def test_a_published_number_has_the_places_that_it_was_printed_with(value, decimals, shown):
+    assert to_decimals(value, decimals) == shown
+
+
+SIZES = st.floats(1e-9, 1e9)
+
+
+@given(value=st.floats(-1e9, 1e9), mcse=SIZES)
+def test_rounding_moves_a_number_by_less_than_its_error(value, mcse):
+    """By half a unit of the second digit of the error: a twentieth of it at most."""
+    shown = with_error(value, mcse)
+    assert abs(float(shown.error) - mcse) <= 0.05 * mcse * (1 + 1e-9)
+    assert abs(float(shown.value) - value) <= 0.05 * mcse * (1 + 1e-9) + 1e-14 * abs(value)
+
+
+def test_whatever_arithmetic_the_program_around_has_set():
+    with decimal.localcontext(decimal.Context(prec=2, rounding=decimal.ROUND_UP)):
+        assert tuple(with_error(123.0625, 0.0031)) == ("123.0625", "0.0031")
+        assert to_decimals(0.12345, 3) == "0.123"

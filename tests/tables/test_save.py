@@ -1,0 +1,38 @@
+"""Three files of one name, or none."""
+
+import pandas as pd
+import pytest
+
+from simstudy.errors import TableError
+from simstudy.tables import Column, Table, save_table
+
+TABLE = Table(pd.DataFrame({"x": [0.5], "se": [0.1]}), "One row", {"x": Column(mcse="se")})
+
+
+def test_three_forms_and_nothing_else(tmp_path):
+    saved = save_table(TABLE, tmp_path / "tables", "one")
+    assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == [
+        "one.csv", "one.md", "one.tex",
+    ]  # fmt: skip
+    assert saved.csv.read_text() == TABLE.csv()
+    assert saved.md.read_text() == TABLE.markdown()
+    assert saved.tex.read_text() == TABLE.latex("one")
+
+
+def test_a_label_is_of_letters_that_a_reference_can_have(tmp_path):
+    saved = save_table(TABLE, tmp_path, "one", label="two stage: ü{1}")
+    assert r"\label{tab:two-stage:-1-}" in saved.tex.read_text()
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "said"),
+    [
+        (TABLE, "a/b", "'a/b' is no file name for a table"),
+        (TABLE, "", "'' is no file name for a table"),
+        (TABLE.frame, "x", "a DataFrame cannot be saved as a table"),
+    ],
+)
+def test_what_cannot_be_written_writes_nothing(table, name, said, tmp_path):
+    with pytest.raises(TableError, match=said):
+        save_table(table, tmp_path, name)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,81 @@
+"""Measures side by side, and what is the same in all rows below."""
+
+import numpy as np
+import pandas as pd
+
+from simstudy.tables.summary import MOST_NUMBERS, is_short, summary_table
+
+
+def rows(**factors):
+    """Two measures of a scenario."""
+    return [
+        {**factors, "measure": name, "estimate": value, "mcse": 0.01, "n_rep": 60}
+        for name, value in (("power", 0.5), ("bias", -0.25))
+    ]
+
+
+SUMMARY = pd.DataFrame([*rows(k=0.5, n=10, method="a"), *rows(k=0.5, n=20, method="a")])
+
+
+def test_a_row_for_each_scenario_and_a_column_for_each_measure():
+    table = summary_table(SUMMARY, "toy")
+    assert table.markdown() == (
+        "Summary of toy\n\n"
+        "|   n |         power |           bias |\n"
+        "| --: | ------------: | -------------: |\n"
+        "|  10 | 0.500 (0.010) | -0.250 (0.010) |\n"
+        "|  20 | 0.500 (0.010) | -0.250 (0.010) |\n\n"
+        "k = 0.5, method = a.\n\n"
+        "60 replicates each.\n\n"
+        "In parentheses: Monte Carlo standard errors, by which numbers are rounded.\n"
+    )
+    assert table.csv().splitlines()[0] == "n,power,power_mcse,bias,bias_mcse"
+
+
+def test_a_measure_with_the_name_of_a_factor_is_another_column():
+    named = SUMMARY.rename(columns={"n": "power"})
+    table = summary_table(named, "toy")
+    header = "power,power_estimate,power_mcse,bias,bias_mcse"
+    assert table.csv().splitlines()[0] == header
+
+
+def test_what_is_equal_but_not_the_same_has_rows_of_its_own():
+    """1 and True are two scenarios; a factor that a scenario lacks is one value."""
+    summary = pd.DataFrame([*rows(k=1), *rows(k=True), *rows(k=np.nan)]).astype({"k": object})
+    assert list(summary_table(summary, "toy").frame["k"].map(repr)) == ["1", "True", "nan"]
+
+
+def test_a_measure_that_some_scenarios_lack_is_missing_there():
+    table = summary_table(SUMMARY.iloc[:3], "toy")
+    assert table.markdown().splitlines()[5].endswith("|              – |")
+
+
+def test_replicates_that_differ_are_said_from_to():
+    assert (
+        "50 to 60 replicates." in summary_table(SUMMARY.assign(n_rep=[60, 60, 50, 60]), "toy").notes
+    )
+
+
+def test_a_summary_of_one_row_shows_its_measures_only():
+    assert list(summary_table(SUMMARY.iloc[:2], "toy").frame) == [
+        "power", "power_mcse", "bias", "bias_mcse",
+    ]  # fmt: skip
+
+
+def test_only_what_a_person_would_read_is_made_for_every_run():
+    assert not is_short(SUMMARY.iloc[:0])
+    assert is_short(SUMMARY)
+    assert not is_short(pd.concat([SUMMARY] * (MOST_NUMBERS // 4 + 1)))
+
+
+def test_factors_read_as_the_study_says():
+    """In a column, and where they are the same in all rows."""
+    readings = {"n": {10: "few"}, "k": {0.5: "half"}}
+    shown = summary_table(SUMMARY, "toy", readings).markdown()
+    assert "| few |" in shown
+    assert "k = half, method = a." in shown
+
+
+def test_what_is_the_same_everywhere_is_written_as_in_a_column():
+    shown = summary_table(SUMMARY.assign(k=np.inf, method=12500), "toy").markdown()
+    assert "k = ∞, method = 12,500." in shown

@@ -1,0 +1,349 @@
+"""Pages say what the committed results say; what a template asks wrongly is told by its line."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from write import main
+from writing.callables import agrees, cell, figure, holds
+from writing.numbers import decimals, number, percent, plus_minus, written
+from writing.pages import Page, pages
+from writing.refusals import PageError, listed
+from writing.results import Claim, Row, Rows, Study, committed
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted((ROOT / "docs" / "documents").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def row(estimate: float, mcse: float = 0.0, **others: float) -> Row:
+    return Row({"estimate": estimate, "mcse": mcse, **others}, what="a row")
+
+
+# ---------------------------------------------------------------- the pages as they are
+@pytest.fixture(scope="module")
+def as_written() -> list[Page | PageError]:
+    return list(pages(ROOT))
+
+
+def test_every_page_is_what_its_template_gives(as_written):
+    refused = [str(page) for page in as_written if isinstance(page, PageError)]
+    assert refused == []
+    stale = [page.path.name for page in as_written if not page.is_current()]
+    assert stale == [], "run `python docs/write.py`"
+
+
+def test_every_page_of_a_document_is_written_and_says_so(as_written):
+    assert {page.path for page in as_written} >= {ROOT / "README.md", *DOCUMENTS}
+    for page in DOCUMENTS:
+        first = page.read_text().splitlines()[0]
+        template = re.search(r"docs/templates/\S+", first)
+        assert template, page
+        assert (ROOT / template[0].rstrip(":")).exists()
+
+
+def anchors(page: Path) -> set[str]:
+    """What headings of a page can be linked to by, as GitHub names them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_link_and_figure_of_a_page_leads_somewhere(page):
+    prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"https?:|mailto:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors(linked), target
+
+
+def test_every_document_shows_figures_in_words_too():
+    for page in DOCUMENTS:
+        figures = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", page.read_text())
+        assert figures, page.name
+        assert all(len(text.split()) > 4 for text, _ in figures), page.name
+
+
+def test_each_document_and_the_readme_link_to_the_glossary():
+    for page in [*DOCUMENTS, ROOT / "README.md"]:
+        assert "glossary.md)" in page.read_text(), page.name
+
+
+# ---------------------------------------------------------------- numbers
+@pytest.mark.parametrize(
+    ("error", "places"),
+    [(0.0004, 4), (0.015, 3), (0.02, 2), (0.099, 2), (0.7, 1), (0.1, 2), (3.0, 0), (250.0, 0)],
+)
+def test_an_error_leaves_its_leading_digit_and_one_more_after_a_one(error, places):
+    assert decimals(error) == places
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (1234567.0, 0, "1,234,567"),
+        (-0.5, 1, "−0.5"),
+        (-0.04, 1, "0.0"),
+        (0.0, 2, "0.00"),
+        (2.0, 0, "2"),
+    ],
+)
+def test_prose_has_a_minus_sign_thousands_and_no_negative_zero(value, digits, text):
+    assert written(value, digits) == text
+
+
+def test_a_number_is_rounded_to_two_standard_errors():
+    assert number(row(0.93512, 0.0012)) == "0.935"
+    assert number(row(0.93512, 0.0009)) == "0.9351"
+    assert percent(row(0.049274, 0.000306)) == "4.93%"
+    assert percent(row(0.049274, 0.000306), 0) == "5%"
+    assert number(row(0.5, 0.01), signed=True) == "+0.50"
+    assert number(399.0) == "399"
+    assert number(np.array(-1703.8), 0) == "−1,704"
+
+
+def test_plus_minus_is_two_standard_errors():
+    assert plus_minus(row(0.0647, 0.00745)) == "0.065 ± 0.015"
+    assert plus_minus(row(-0.0084, 0.0002), scale=100) == "−0.84 ± 0.04"
+    assert plus_minus(row(0.8412, 0.0113), digits=2) == "0.84 ± 0.02"
+
+
+def test_several_numbers_are_their_range_once_where_they_print_the_same():
+    both = Rows([row(0.87, 0.01), row(0.85, 0.01)])
+    assert percent(both, 0) == "85 to 87%"
+    assert percent([0.871, 0.869], 0) == "87%"
+    assert number([-0.5, -2.0], 0) == "−2 to 0"
+
+
+@pytest.mark.parametrize(
+    ("write", "words"),
+    [
+        (lambda: number(0.123), "0.123 has no error that says how far to round it: give the"),
+        (lambda: number(math.nan, 2), "nan is no number to print: nan has none here"),
+        (lambda: plus_minus(row(0.5)), "0.5 has no Monte Carlo error to print after ±"),
+        (lambda: percent("0.5%", 1), "the text '0.5%' has already been written"),
+        (
+            lambda: number(Claim({"kind": "statement", "reproduced": 1.0}, what="the claim 'x'")),
+            "the claim 'x' is a statement, which has no number: print its verdict.",
+        ),
+        (lambda: number([], 1), "of no numbers there is no range"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(write, words):
+    with pytest.raises(PageError, match=re.escape(words)):
+        write()
+
+
+# ---------------------------------------------------------------- a study's results
+SUMMARY = pd.DataFrame(
+    [
+        ("a", "50", 0.25, "power", 0.8, 0.01, 0.81),
+        ("a", "200", 0.25, "power", 0.9, 0.01, math.nan),
+        ("b", "50", math.nan, "power", 0.7, 0.02, 0.71),
+        ("b", "200", math.nan, "power", math.nan, math.nan, math.nan),
+        ("a", "50", 0.25, "size", 0.05, 0.002, 0.05),
+    ],
+    columns=["method", "n_test", "share", "measure", "estimate", "mcse", "exact"],
+)
+CLAIMS = pd.DataFrame(
+    [
+        ("right", "It is so | really", "number", 0.8, 0.8, 0.01, "reproduced", ""),
+        ("wrong", "It is so", "number", 0.8, 0.7, 0.01, "differs", "why"),
+        ("open", "It is so", "statement", 1.0, math.nan, math.nan, "too few replicates", ""),
+    ],
+    columns=[
+        *("claim", "statement", "kind", "published", "reproduced", "mcse", "verdict", "note"),
+    ],
+)
+REGION = "<!-- count: written by `python docs/write.py` -->\nold\n<!-- end of count -->"
+
+
+def project(root: Path, template: str, summary: pd.DataFrame = SUMMARY) -> Path:
+    """A small project with one study, one page and one region of the README."""
+    folder = root / "results" / "trial"
+    (folder / "figures").mkdir(parents=True)
+    (folder / "figures" / "1.png").write_bytes(b"")
+    manifest = {"replicates_per_scenario": 5000, "scenarios": 4, "config": {"n": [50, 200]}}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    summary.to_parquet(folder / "summary.parquet")
+    CLAIMS.to_parquet(folder / "claims.parquet")
+    (root / "docs" / "templates" / "README").mkdir(parents=True)
+    (root / "docs" / "templates" / "page.md.jinja").write_text(template)
+    (root / "docs" / "templates" / "README" / "count.md.jinja").write_text(
+        "{{ study('trial').n_rep | number }} replicates\n"
+    )
+    (root / "README.md").write_text(f"# Title\n\n{REGION}\n\nby hand\n")
+    return root
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory) -> Study:
+    return Study(project(tmp_path_factory.mktemp("project"), "") / "results", "trial")
+
+
+def test_a_row_is_found_by_its_factors_sizes_also_as_numbers(trial):
+    assert trial.row("power", method="a", n_test=50).estimate == 0.8
+    assert trial.row("power", n_test=50, share=None).exact == 0.71
+    assert trial.where(method="a", n_test=50).row("size").exact == 0.05
+    assert trial.where(n_test=50).row("power", n_test=200, method="a").estimate == 0.9
+    assert math.isnan(trial.row("power", method="b", n_test=200).estimate)
+
+
+def test_rows_without_an_estimate_are_in_no_range(trial):
+    found = trial.rows("power", method=["a", "b"])
+    assert (found.least.estimate, found.greatest.estimate, len(found)) == (0.7, 0.9, 3)
+    assert trial.rows("power", n_test=50).of("exact") == [0.81, 0.71]
+
+
+def test_a_claim_is_found_by_its_name_and_counted_by_its_verdict(trial):
+    assert percent(trial.claim("wrong")) == "70%"
+    assert trial.claim("wrong").has("note")
+    assert not trial.claim("right").has("note")
+    assert not trial.claim("right").has("rival")
+    assert trial.n_verdict("differs") == 1
+    assert (trial.n_rep, trial.command) == (5000, "python run.py experiment=trial")
+    assert committed(trial.folder.parent) == ["trial"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (
+            lambda trial: trial.row("power", method="a"),
+            "2 rows of trial have measure='power', method='a': they differ in n_test ('50', "
+            "'200'). Name what is meant.",
+        ),
+        (
+            lambda trial: trial.row("bias"),
+            "no row of trial with measure='bias' has measure='bias'; there is 'power', 'size'.",
+        ),
+        (
+            lambda trial: trial.row("power", n_test=100),
+            "no row of trial with measure='power', n_test=100 has n_test=100; there is '50', '200'",
+        ),
+        (
+            lambda trial: trial.row("power", n=50),
+            "trial has no factor 'n'; it has 'method', 'n_test', 'share'.",
+        ),
+        (
+            lambda trial: trial.claim("rigth"),
+            "trial has no claim 'rigth'; it has 'right', 'wrong', 'open'.",
+        ),
+        (
+            lambda trial: trial.claim("right").rival,
+            "the claim 'right' of trial has no 'rival'; it has 'claim', 'statement'",
+        ),
+        (
+            lambda trial: Study(trial.folder.parent, "trail"),
+            "no results of 'trail' are committed; there are 'trial'.",
+        ),
+    ],
+)
+def test_what_is_not_there_is_named_with_what_there_is(trial, ask, words):
+    with pytest.raises(PageError, match=re.escape(words)):
+        ask(trial)
+
+
+def test_a_long_list_is_cut_with_its_rest_counted():
+    assert listed(range(5), most=3) == "0, 1, 2, and 2 more"
+    assert listed([]) == "nothing"
+
+
+# ---------------------------------------------------------------- what a page says of itself
+def test_a_sentence_that_no_longer_holds_stops_its_page():
+    holds(True, "a holds")
+    with pytest.raises(PageError, match="no longer bear out that power is kept: rewrite"):
+        holds(False, "power is kept")
+
+
+def test_a_verdict_that_turned_stops_its_page_and_an_open_one_does_not(trial):
+    agrees("reproduced", trial, "right", "open")
+    agrees("differs", trial, "wrong", "open")
+    with pytest.raises(PageError, match="tells of 'wrong' of trial under what reproduced, and the"):
+        agrees("reproduced", trial, "right", "wrong")
+
+
+def test_a_figure_is_linked_from_where_the_page_lies(trial):
+    root = trial.folder.parents[1]
+    page = root / "docs" / "documents" / "page.md"
+    linked = figure(root, page, "trial", "1", "what it shows")
+    assert linked == "![what it shows](../../results/trial/figures/1.png)"
+    with pytest.raises(PageError, match="trial has no figure '2'; it has '1'"):
+        figure(root, page, "trial", "2", "")
+
+
+def test_a_cell_is_one_line_with_its_bars_escaped():
+    assert cell("a |\n b") == "a \\| b"
+
+
+# ---------------------------------------------------------------- the command
+PAGE = "Power is {{ study('trial').row('power', method='a', n_test=50) | percent(1) }}.\n"
+
+
+def test_the_command_writes_pages_and_regions_and_then_finds_nothing_to_do(tmp_path, capsys):
+    root = project(tmp_path, PAGE)
+    assert main(["--check"], root) == 1
+    assert not (root / "docs" / "page.md").exists()
+    said = capsys.readouterr().out
+    assert said.splitlines() == [
+        "docs/page.md differs: run `python docs/write.py`",
+        "README.md differs: run `python docs/write.py`",
+    ]
+    assert main([], root) == 0
+    assert (root / "docs" / "page.md").read_text() == (
+        "<!-- Written by `python docs/write.py` from docs/templates/page.md.jinja: edit that. -->"
+        "\n\nPower is 80.0%.\n"
+    )
+    assert (
+        "\n5,000 replicates\n<!-- end of count -->\n\nby hand\n" in (root / "README.md").read_text()
+    )
+    capsys.readouterr()
+    assert main(["--check"], root) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_page_of_other_numbers_differs(tmp_path, capsys):
+    """The comparison can fail: another digit of the results is another page."""
+    assert main([], project(tmp_path / "one", PAGE)) == 0
+    moved = project(tmp_path / "other", PAGE, SUMMARY.replace({"estimate": {0.8: 0.801}}))
+    for name in ("README.md", "docs/page.md"):
+        (moved / name).write_text((tmp_path / "one" / name).read_text())
+    capsys.readouterr()
+    assert main(["--check"], moved) == 1
+    assert capsys.readouterr().out == "docs/page.md differs: run `python docs/write.py`\n"
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("study('trial').row('bias')", "no row of trial with measure='bias'"),
+        ("study('trial').row('power').estimate", "4 rows of trial have measure='power'"),
+        ("unknown", "'unknown' is undefined"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("study('trial' }}{{", "unexpected '}'"),
+    ],
+)
+def test_a_mistake_is_told_with_its_page_and_line_and_the_rest_is_written(
+    tmp_path, capsys, expression, words
+):
+    root = project(tmp_path, f"# Title\n\n{{{{ {expression} }}}}\n")
+    assert main([], root) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("docs/templates/page.md.jinja:3: ")
+    assert words in said.err
+    assert said.out == "README.md written\n"
+
+
+def test_a_region_without_its_place_is_refused(tmp_path, capsys):
+    root = project(tmp_path, "")
+    (root / "README.md").write_text("# Title\n")
+    assert main([], root) == 1
+    assert "README.md has no place for 'count': it needs the lines" in capsys.readouterr().err
