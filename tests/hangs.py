@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-LONGEST = 1200.0  # seconds without a word of a test: five times what the slowest takes on two cores
+LONGEST = 600.0  # seconds without a word of a test: several times what the slowest takes
 
 
 class Watch:
@@ -25,7 +25,7 @@ class Watch:
     Parameters
     ----------
     longest
-        Seconds within which a worker has to report something, once it has collected its tests.
+        Seconds within which a worker has to report something: its collection, or a test.
     look
         Seconds between looks.
     """
@@ -33,7 +33,7 @@ class Watch:
     def __init__(self, longest: float = LONGEST, look: float = 10.0) -> None:
         self._longest, self._look_every = longest, look
         self._processes: dict[str, int] = {}  # of workers, by name
-        self._heard: dict[str, float] = {}  # of those that run tests: when, by the monotonic clock
+        self._heard: dict[str, float] = {}  # when, by the monotonic clock
         self._over = threading.Event()
 
     @pytest.hookimpl(optionalhook=True)
@@ -41,6 +41,7 @@ class Watch:
         if not self._processes:  # only where other processes run tests, which a thread would move
             threading.Thread(target=self._look, daemon=True).start()
         self._processes[gateway.id] = gateway._rinfo().pid
+        self._heard[gateway.id] = time.monotonic()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any) -> None:
