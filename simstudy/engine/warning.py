@@ -52,6 +52,8 @@ def time_budget(seconds: float | None) -> Iterator[Callable[[], bool]]:
         yield spent.is_set
     finally:
         timer.cancel()
+        if timer.is_alive():  # it may be about to warn
+            timer.join()
         if spent.is_set():
             forget_warning()
 

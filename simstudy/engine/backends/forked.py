@@ -94,10 +94,11 @@ def forked(items: Iterator[Item]) -> Iterator[Item]:
     """
     _load_what_both_need()
     reader, writer = os.pipe()
-    deadline = Deadline()
+    deadline, parent = Deadline(), os.getpid()
     with _no_stop_between() as mask:
         child = _fork()
         if not child:
+            _end_with(parent)
             os.close(reader)
             _give(items, writer, mask, deadline)
     os.close(writer)
@@ -153,10 +154,16 @@ def _give(items: Iterator[Any], writer: int, mask: set[Any], deadline: Deadline)
         os._exit(0)  # what it is worth is what it has sent
 
 
-def _begin(mask: set[Any], deadline: Deadline) -> None:
-    """End with the parent, leave Ctrl-C to it, and write past its progress bar."""
-    gc.freeze()  # looking for garbage among what was there would copy all of its memory
+def _end_with(parent: int) -> None:
+    """Have this process end when its parent does, which may have been already."""
     ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _begin(mask: set[Any], deadline: Deadline) -> None:
+    """Leave Ctrl-C to the parent, and write past its progress bar."""
+    gc.freeze()  # looking for garbage among what was there would copy all of its memory
     for stop in STOPS - {signal.SIGINT}:
         signal.signal(stop, signal.SIG_DFL)
     signal.signal(signal.SIGUSR1, lambda *_: warn())

@@ -54,7 +54,7 @@ class Processes:
             batch_size=1,
             pre_dispatch="2*n_jobs",
             initializer=_begin,
-            initargs=(self.expected,),
+            initargs=(os.getpid(), self.expected),
             idle_worker_timeout=self.idle_worker_timeout,
         )
         try:
@@ -102,7 +102,9 @@ class OneProcess:
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        self._pool = self._pool or ProcessPoolExecutor(max_workers=1, initializer=_begin)
+        self._pool = self._pool or ProcessPoolExecutor(
+            max_workers=1, initializer=_begin, initargs=(os.getpid(),)
+        )
         try:
             with deaf_to_interrupts():
                 promised = self._pool.submit(compute_packed, packed(task))
@@ -168,20 +170,21 @@ def _death(error: BaseException) -> WorkerDiedError:
     return WorkerDiedError(f"the process died: {how}", by_signal="EXIT(" not in how)
 
 
-def _begin(_expected: str = "") -> None:
+def _begin(parent: int, _expected: str = "") -> None:
     """What a worker begins with: given other code to expect, joblib starts other workers."""
     in_an_expendable_process()
-    end_with_parent()
+    end_with(parent)
 
 
-def end_with_parent() -> None:
+def end_with(parent: int) -> None:
     """From now on this process ends soon after the one that started it, however that went.
 
-    Asked of the system, which can send a signal instead, it would be the end of the thread that
-    started it, and threads come and go.
+    That one may have gone while this one began. Asked of the system, which can send a signal
+    instead, it would be the end of the thread that started it, and threads come and go.
     """
-    parent = os.getppid()
-    threading.Thread(target=_wait_for_orphanage, args=(parent,), daemon=True).start()
+    if os.name == "posix" and os.getppid() != parent:  # elsewhere a launcher may lie between
+        os._exit(1)
+    threading.Thread(target=_wait_for_orphanage, args=(os.getppid(),), daemon=True).start()
 
 
 def _wait_for_orphanage(parent: int) -> None:
