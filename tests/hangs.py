@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
-LONGEST = 600.0  # seconds without a word of a test: several times what the slowest takes
+LONGEST = 420.0  # seconds without a word of a test: several times what the slowest takes
 
 
 class Watch:

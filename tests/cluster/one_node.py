@@ -141,7 +141,7 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 def _cancel_all(environment: dict[str, str]) -> None:
     """Jobs would outlive the daemon that began them."""
     user = str(os.geteuid())
-    subprocess.run(["scancel", "-u", user], env=environment, check=False)
+    subprocess.run(["scancel", "-u", user], env=environment, check=False, timeout=120)
     end = time.monotonic() + 30
     while _answer(["squeue", "-h"], environment) and time.monotonic() < end:
         time.sleep(0.2)

@@ -52,7 +52,10 @@ SETTINGS = ["experiment=slow", "n_rep=200", "progress=false", "report=false"]
 @pytest.fixture(scope="module")
 def slurm():
     """The environment of a Slurm that is there, or of one started for these tests."""
-    if shutil.which("sinfo") and subprocess.run(["sinfo", "-h"], capture_output=True).stdout:
+    if (
+        shutil.which("sinfo")
+        and subprocess.run(["sinfo", "-h"], capture_output=True, timeout=120).stdout
+    ):
         yield dict(os.environ)
     elif reason := why_not():
         pytest.skip(f"no Slurm answers, and none can be started: {reason}")

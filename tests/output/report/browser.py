@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ FLAGS = (
     "--remote-debugging-pipe", "--hide-scrollbars",
 )  # fmt: skip
 OURS = ("file:", "data:", "about:")  # what a page may ask for
+PATIENCE = 60.0  # seconds for it to say something
 
 
 class Browser:
@@ -34,8 +36,16 @@ class Browser:
             ["sh", "-c", speaks_over_3_and_4, "sh", *command],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
+        self._unread = bytearray()
         self._number, self._session = 0, None
         self.complaints, self.requests, self.loaded = [], [], 0
+        try:
+            self._open()
+        except AssertionError:
+            self.close()
+            raise
+
+    def _open(self) -> None:
         target = next(
             info["targetId"]
             for info in self("Target.getTargets")["targetInfos"]
@@ -58,10 +68,13 @@ class Browser:
         return heard["result"]
 
     def _heard(self):
-        text = bytearray()
-        while (byte := self._process.stdout.read(1)) != b"\0":
-            assert byte, "the browser has gone"
-            text += byte
+        while b"\0" not in self._unread:
+            ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE)
+            assert ready, f"the browser said nothing for {PATIENCE:g} s"
+            some = os.read(self._process.stdout.fileno(), 1 << 16)
+            assert some, "the browser has gone"
+            self._unread += some
+        text, _, self._unread = self._unread.partition(b"\0")
         return json.loads(text)
 
     def _note(self, heard) -> None:
