@@ -17,7 +17,7 @@ from scipy import stats
 from tests.independent.checks import Answer, check
 from tests.independent.committed import exact, printed, simulated
 
-DOCUMENT = "accuracy checks"
+DOCUMENT = "Accuracy Evaluation"
 ALPHA, BETA = 0.05, 0.2
 Z_ALPHA, Z_BETA = (float(stats.norm.ppf(level)) for level in (ALPHA, BETA))
 MANY, FEW = 512, 32
@@ -59,7 +59,9 @@ def fisher(a: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
 def different_prompts(test: Fails, n: int, p: float, q: float) -> float:
     """Σ over a and b of P(a) P(b), where the test fails."""
     a, b = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
-    weights = np.outer(stats.binom.pmf(np.arange(n + 1), n, p), stats.binom.pmf(np.arange(n + 1), n, q))
+    weights = np.outer(
+        stats.binom.pmf(np.arange(n + 1), n, p), stats.binom.pmf(np.arange(n + 1), n, q)
+    )
     return float(weights[test(a, b, n)].sum())
 
 
@@ -96,13 +98,15 @@ def alpha() -> Answer:
     rival_is="from a typical reference",
 )
 def power_at_theta() -> Answer:
-    """The same with the check's accuracy at 1/2 − θ(512)."""
+    """Both binomials enumerated, the check's accuracy at 1/2 − θ(512)."""
     return Answer(different_prompts(document, MANY, 0.5, 0.5 - theta(MANY)))
 
 
 def given(right: int) -> Answer:
     """P(b ≤ a + Φ⁻¹(α) √(n/2)) with this a on record."""
-    return Answer(float(stats.binom.cdf(math.floor(right + Z_ALPHA * math.sqrt(MANY / 2)), MANY, 0.5)))
+    return Answer(
+        float(stats.binom.cdf(math.floor(right + Z_ALPHA * math.sqrt(MANY / 2)), MANY, 0.5))
+    )
 
 
 def on_record(quantile: float) -> dict[str, object]:
@@ -129,7 +133,7 @@ def alpha_given_typical() -> Answer:
     rival_is="the α asked for",
 )
 def alpha_given_lucky() -> Answer:
-    """The same at the 95% quantile of references."""
+    """A binomial's distribution function at the threshold of a = 275, the 95% quantile."""
     return given(int(stats.binom.ppf(0.95, MANY, 0.5)))
 
 
@@ -153,7 +157,7 @@ def alpha_rounded() -> Answer:
     rival_is="failing at it too",
 )
 def alpha_below_rounded() -> Answer:
-    """The same, strictly below."""
+    """Enumeration with γ rounded, and failures strictly below it."""
     return Answer(different_prompts(below_rounded, FEW, 0.5, 0.5))
 
 
@@ -165,7 +169,7 @@ def alpha_below_rounded() -> Answer:
     rival_is="the α asked for",
 )
 def alpha_away() -> Answer:
-    """Enumeration at 0.9."""
+    """Both binomials enumerated at 0.9, with the threshold of σ = 1/2."""
     return Answer(different_prompts(document, MANY, 0.9, 0.9))
 
 
@@ -221,7 +225,7 @@ def paired(method: str, effect: float) -> dict[str, object]:
 
 @check(
     DOCUMENT,
-    "α on the same prompts, correlation 0.6",
+    "α of the document's test on the same prompts, correlation 0.6",
     simulated("accuracy_regression", **paired("document", 0.0)),
     rival=0.05,
     rival_is="the α asked for",
@@ -233,25 +237,25 @@ def alpha_same_prompts() -> Answer:
 
 @check(
     DOCUMENT,
-    "α of McNemar's exact test there",
+    "α of McNemar's exact test on the same prompts, correlation 0.6",
     simulated("accuracy_regression", **paired("mcnemar", 0.0)),
     rival=0.05,
     rival_is="the α asked for",
 )
 def alpha_of_mcnemar() -> Answer:
-    """The same with a binomial p-value for every pair."""
+    """Prompts gained and lost enumerated, with a binomial p-value for every pair."""
     return Answer(same_prompts(mcnemar, 0.0))
 
 
 @check(
     DOCUMENT,
-    "power of McNemar's exact test at θ there",
+    "power of McNemar's exact test at θ on the same prompts, correlation 0.6",
     simulated("accuracy_regression", **paired("mcnemar", 1.0)),
     rival=1 - 0.0929,
     rival_is="that of the document's test",
 )
 def power_of_mcnemar() -> Answer:
-    """The same with the check worse by θ."""
+    """Prompts gained and lost enumerated, the check worse by θ(512)."""
     return Answer(same_prompts(mcnemar, 1.0))
 
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
 from tests.independent.committed import Committed
 
 CRITICAL_Z = 4.417  # |z| of a right number is larger once in 100,000 checks
@@ -18,6 +20,11 @@ class Answer(NamedTuple):
     value: float
     error: float = 0.0
     bound: float = QUADRATURE
+
+
+def mean_of(values: np.ndarray) -> Answer:
+    """A mean of independent values, with its standard error."""
+    return Answer(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)))
 
 
 class Verdict(NamedTuple):

@@ -1,105 +1,20 @@
-"""The trial of a classifier: thresholds resampled in a loop, ranks and sample sizes enumerated.
-
-Scores of positive cases are N(1, 1), so t* = 1 + Φ⁻¹(0.05) has a sensitivity of 95%; a threshold is
-safe where it is at most t*.
-"""
+"""The trial of a classifier: order statistics integrated, ranks and sample sizes enumerated."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cache
 
-import numpy as np
 from scipy import integrate, stats
 from scipy.special import ndtr, ndtri
 
 from tests.independent.checks import Answer, check
 from tests.independent.committed import claimed, exact, printed, simulated, table
 
-DOCUMENT = "trial of a classifier"
-N, SENSITIVITY, CONFIDENCE = 50, 0.95, 0.8
-T_STAR = 1 + float(ndtri(1 - SENSITIVITY))
-N_BOOT, N_SET = 1000, 20_000
+DOCUMENT = "Preparing a binary classifier for a statistical trial"
+N, SENSITIVITY = 50, 0.95
 N_TRIAL, NULL, ALPHA = 184, 0.9, 0.05
-
-Array = np.ndarray
-
-
-def quantile(scores: Array) -> Array:
-    """The interpolated 5% quantile of each row, NumPy's default: for n = 50, x(3) + 0.45 (x(4) − x(3))."""
-    place = (1 - SENSITIVITY) * (scores.shape[-1] - 1)
-    low = math.floor(place)
-    ordered = np.partition(scores, [low, low + 1], axis=-1)
-    return ordered[..., low] + (place - low) * (ordered[..., low + 1] - ordered[..., low])
-
-
-def acceleration(scores: Array) -> float:
-    """Of the jackknife: Σ d³ / (6 (Σ d²)^(3/2)), d = mean less each value without a score."""
-    without = np.array([quantile(np.delete(scores, i)) for i in range(len(scores))])
-    d = without.mean() - without
-    return float((d**3).sum() / (6 * (d**2).sum() ** 1.5))
-
-
-def bca(resampled: Array, share_below: float, a: float) -> float:
-    """The lower bound at the percentile Φ(b + (b + z)/(1 − a (b + z))), z = Φ⁻¹(0.2)."""
-    b = ndtri(share_below)
-    z = b + ndtri(1 - CONFIDENCE)
-    return float(np.quantile(resampled, ndtr(b + z / (1 - a * z))))
-
-
-def bounds(rng: np.random.Generator) -> list[float]:
-    """Of one test set: percentile, basic, normal, and BCa with ties out, by half, and in."""
-    scores = 1 + rng.standard_normal(N)
-    estimate = float(quantile(scores))
-    resampled = quantile(scores[rng.integers(N, size=(N_BOOT, N), dtype=np.int32)])
-    low, high = np.quantile(resampled, [1 - CONFIDENCE, CONFIDENCE])
-    normal = estimate + ndtri(1 - CONFIDENCE) * resampled.std()
-    below, upto = (resampled < estimate).mean(), (resampled <= estimate).mean()
-    a = acceleration(scores)
-    shares = (below, (below + upto) / 2, upto)
-    return [low, 2 * estimate - high, normal, *(bca(resampled, share, a) for share in shares)]
-
-
-METHODS = ("percentile", "basic", "normal", "bca strict", "bca mid", "bca weak")
-
-
-@cache
-def thresholds() -> Array:
-    """Axes: test set, method."""
-    rng = np.random.default_rng(4)
-    return np.array([bounds(rng) for _ in range(N_SET)])
-
-
-def mean_of(values: Array) -> Answer:
-    return Answer(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)))
-
-
-RIVALS = {
-    "percentile": (0.6512, "that of basic"),
-    "basic": (0.6739, "that of normal"),
-    "normal": (0.6512, "that of basic"),
-    "bca strict": (0.8, "the confidence asked for"),
-    "bca mid": (0.7704, "with ties left out"),
-    "bca weak": (0.6991, "with half of the ties"),
-}
-
-
-def enter_coverages() -> None:
-    for place, method in enumerate(METHODS):
-
-        def coverage(place: int = place) -> Answer:
-            """Share of safe bounds over 20,000 test sets, each resampled 1000 times."""
-            return mean_of((thresholds()[:, place] <= T_STAR).astype(float))
-
-        rival, why = RIVALS[method]
-        drawn = simulated("classifier_threshold", n_boot=1000, method=method, measure="coverage")
-        what = f"coverage of the {method} bound at 80%, 1000 resamples"
-        check(DOCUMENT, what, drawn, rival=rival, rival_is=why)(coverage)
-
-
-enter_coverages()
 
 
 @check(
@@ -126,13 +41,17 @@ def empirical() -> Answer:
         share = min(float(ndtr((z - 0.45 * v) / 0.55)) / u, 1.0)
         return (1 - share**3) * float(stats.beta.pdf(u, 4, 47))
 
-    return Answer(1 - integrate.quad(too_high, 1 - SENSITIVITY, 1, epsabs=1e-12, points=[0.1, 0.3])[0])
+    return Answer(
+        1 - integrate.quad(too_high, 1 - SENSITIVITY, 1, epsabs=1e-12, points=[0.1, 0.3])[0]
+    )
 
 
 def umbrella(rank: int, n: int) -> Fraction:
-    """v(rank), the chance that the score of this rank is above t*: fewer than `rank` lie below it."""
+    """v(rank), the chance that the score of this rank is above t*: fewer lie below it."""
     miss = Fraction(1, 20)
-    return sum((math.comb(n, m) * miss**m * (1 - miss) ** (n - m) for m in range(rank)), Fraction(0))
+    return sum(
+        (math.comb(n, m) * miss**m * (1 - miss) ** (n - m) for m in range(rank)), Fraction(0)
+    )
 
 
 def safe_rank(n: int) -> int:
@@ -261,7 +180,7 @@ def power_at_184() -> Answer:
     rival_is="the size asked for",
 )
 def size_at_184() -> Answer:
-    """The same where the sensitivity is 90%."""
+    """Binomial probabilities of those counts where the sensitivity is 90%."""
     return Answer(share_rejected(N_TRIAL, NULL, NULL))
 
 
@@ -279,7 +198,12 @@ def never_lost() -> Answer:
 
 
 def designs() -> Iterable[tuple[float, float, float]]:
-    return ((k, b, beta) for k in (0.85, 0.9, 0.95) for b in (0.01, 0.03, 0.05) for beta in (0.1, 0.15, 0.2))
+    return (
+        (k, b, beta)
+        for k in (0.85, 0.9, 0.95)
+        for b in (0.01, 0.03, 0.05)
+        for beta in (0.1, 0.15, 0.2)
+    )
 
 
 @check(
@@ -308,34 +232,3 @@ def off_target() -> Answer:
         for k, b, beta in designs()
     )
     return Answer(max(powers))
-
-
-def given_bca() -> Array:
-    """True sensitivities of the BCa thresholds (ties left out)."""
-    return ndtr(1 - thresholds()[:, METHODS.index("bca strict")])
-
-
-@check(
-    DOCUMENT,
-    "power of the trial of 184 with a BCa threshold",
-    simulated(
-        "classifier_trial", n_boot=1000, method="bca strict", measure="mean_power_given_threshold"
-    ),
-    rival=0.7879,
-    rival_is="that of the true threshold",
-)
-def power_of_the_example() -> Answer:
-    """Mean of the binomial power given each resampled threshold's true sensitivity."""
-    return mean_of(stats.binom.sf(rejects_from(N_TRIAL, NULL) - 1, N_TRIAL, given_bca()))
-
-
-@check(
-    DOCUMENT,
-    "mean sensitivity of the trial with a BCa threshold",
-    simulated("classifier_trial", n_boot=1000, method="bca strict", measure="mean_trial_sensitivity"),
-    rival=0.9587,
-    rival_is="with half of the ties",
-)
-def sensitivity_of_the_example() -> Answer:
-    """Mean of 1 − Φ(threshold − 1)."""
-    return mean_of(given_bca())

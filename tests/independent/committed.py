@@ -1,4 +1,4 @@
-"""Numbers as they were committed: rows of summaries, claims, tables, and numbers in claims' details."""
+"""Numbers as they were committed: in summaries, claims, the details of claims, and tables."""
 
 from __future__ import annotations
 

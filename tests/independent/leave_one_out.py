@@ -8,16 +8,15 @@ those of all observations. Given σ all is normal; σ is summed over a fine grid
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from tests.independent.checks import Answer, check
+from tests.independent.checks import Answer, check, mean_of
 from tests.independent.committed import Lookup, simulated
 
-DOCUMENT = "leave-one-out R²"
+DOCUMENT = "Analytical approximations for leave one out utility standard errors"
 LOG_SIGMA = np.arange(-25.0, 4.0, 0.05)  # of σ/s_y; narrower posteriors than 0.05 need n > 200
 
 Array = np.ndarray
@@ -134,10 +133,6 @@ def relative_error(estimate: Array, std_error: Array) -> Answer:
     return Answer(ratio - 1, ratio * float(influence.std()) / math.sqrt(len(estimate)))
 
 
-def mean_of(values: Array) -> Answer:
-    return Answer(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)))
-
-
 def calibration(data: Data, method: str, measure: str, utility: str = "r2_variance") -> Lookup:
     cell = {"n_obs": data.n, "n_feature": data.p, "noise_sd": data.noise, "compared": "model"}
     prior = {"prior": "wide" if data.wide else "default", "utility": utility}
@@ -188,8 +183,8 @@ def enter_ratios() -> None:
             found = simulation(FEW, SIZES[FEW], 500)
             return mean_of(column(found, over) / column(found, under))
 
-        form = "right" if utility == "r2_variance" else "misplaced parenthesis"
-        what = f"Taylor over bootstrap at n = 10, p = 1, R² with the {form}"
+        form = "right form" if utility == "r2_variance" else "parenthesis misplaced"
+        what = f"Taylor over bootstrap at n = 10, p = 1, R², {form}"
         lookup = calibration(FEW, "bootstrap", "mean_taylor_over", utility)
         check(DOCUMENT, what, lookup, rival=rival, rival_is=why)(ratio)
 
@@ -223,11 +218,33 @@ def with_the_parenthesis() -> Answer:
 
 @check(
     DOCUMENT,
-    "the same, right",
+    "Taylor over bootstrap at n = 100, p = 1, σ = 2 (the report's figure), right form",
     of_report("r2_variance"),
     rival=0.9386,
     rival_is="with the parenthesis misplaced",
 )
 def without_the_parenthesis() -> Answer:
-    """The same with (Σ w e)²."""
+    """Exact leave-one-out by refits; 4000 Dirichlet weights; (Σ w e)²."""
     return over_the_bootstrap("taylor", "bootstrap")
+
+
+OVERFITTED = Data(50, 100, drawn=True, wide=True)
+
+
+@check(
+    DOCUMENT,
+    "mean R² at n = 50, p = 100, wide prior (the report's figure), one left out",
+    simulated(
+        "loo_r2",
+        n_obs=50,
+        n_feature=100,
+        utility="r2_variance",
+        method="taylor",
+        measure="mean_estimate",
+    ),
+    rival=0.792,
+    rival_is="by importance sampling",
+)
+def overfitted() -> Answer:
+    """Exact leave-one-out by refits, 1 − var(e)/var(y)."""
+    return mean_of(column(simulation(OVERFITTED, 150, 2), "r2"))

@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from scipy import integrate, stats
 from scipy.special import log_ndtr, logsumexp
 
-from tests.independent.checks import Answer, check
+from tests.independent.checks import Answer, check, mean_of
 from tests.independent.committed import Lookup, exact, printed, shifted, simulated
 
-DOCUMENT = "predictive p-values"
+DOCUMENT = "Testing prediction algorithms as null hypotheses"
 N, N_LIST = 168, 4000
 
 Array = np.ndarray
@@ -52,6 +53,7 @@ def measures(p: Array) -> list[float]:
 
 
 MEASURES = ("cfdr", "cfdr_clipped", "rfdr")
+NAMES = {"cfdr": "CFDR as printed", "cfdr_clipped": "CFDR clipped at 1", "rfdr": "RFDR"}
 
 
 @cache
@@ -60,10 +62,6 @@ def lists(spread: float) -> Array:
     rng = np.random.default_rng(5)
     scores = spread * rng.standard_normal((N_LIST, N))
     return np.array([measures(2 * stats.norm.sf(np.abs(row))) for row in scores])
-
-
-def mean_of(values: Array) -> Answer:
-    return Answer(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)))
 
 
 def of_lists(spread: float, estimator: str, lookup: Callable[..., Lookup] = simulated) -> Lookup:
@@ -91,7 +89,7 @@ def enter_lists() -> None:
             return mean_of(lists(spread)[:, place])
 
         model = "a perfect model" if spread == 1 else "distributions half as wide as they should be"
-        what = f"mean {estimator.upper().replace('_', ' ')} of {model}"
+        what = f"mean {NAMES[estimator]} of {model}"
         check(DOCUMENT, what, of_lists(spread, estimator), rival=rival, rival_is=why)(mean)
 
 
@@ -110,8 +108,7 @@ def order_statistic(i: int, function: Callable[[float], float], kink: float) -> 
     low, high = float(law.ppf(1e-13)), float(law.isf(1e-13))
     ends = [low, *([kink] if low < kink < high else []), high]
     return sum(
-        integrate.quad(integrand, a, b, epsabs=1e-11, limit=200)[0]
-        for a, b in zip(ends, ends[1:], strict=False)
+        integrate.quad(integrand, a, b, epsabs=1e-11, limit=200)[0] for a, b in pairwise(ends)
     )
 
 
@@ -138,7 +135,7 @@ def cfdr_by_p() -> Answer:
 
 @check(
     DOCUMENT,
-    "the same clipped at 1",
+    "mean CFDR clipped at 1 of a perfect model in the order of p, by the package's theory",
     of_lists(1.0, "cfdr_by_p_clipped", exact),
     rival=0.9953,
     rival_is="in the order of the NFDR",
@@ -169,9 +166,7 @@ def rfdr_by_p() -> Answer:
 )
 def storey() -> Answer:
     """E min(#{p > 1/2} / 84, 1), the number binomial, summed term by term."""
-    return Answer(
-        sum(min(x / 84, 1.0) * math.comb(N, x) / 2**N for x in range(N + 1))
-    )
+    return Answer(sum(min(x / 84, 1.0) * math.comb(N, x) / 2**N for x in range(N + 1)))
 
 
 @check(
@@ -196,9 +191,7 @@ def log10_fisher(log_p: Array) -> float:
 @check(
     DOCUMENT,
     "mean log10 of Fisher's combined p, distributions half as wide as they should be",
-    simulated(
-        "proportion_compatible", spread=2.0, estimator="rfdr", measure="mean_log10_p"
-    ),
+    simulated("proportion_compatible", spread=2.0, estimator="rfdr", measure="mean_log10_p"),
     rival=-0.434,
     rival_is="of a perfect model",
 )
@@ -255,7 +248,7 @@ def log10_p_of_least_squares() -> Answer:
 
 @check(
     DOCUMENT,
-    "what its 90% intervals hold",
+    "what 90% intervals of least squares hold on the diabetes data, without residual noise",
     of_least_squares("mean_coverage"),
     rival=0.9,
     rival_is="what was asked for",

@@ -13,11 +13,10 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtr
 
-from tests.independent.checks import Answer, check
+from tests.independent.checks import Answer, check, mean_of
 from tests.independent.committed import claimed, printed, simulated
-from tests.independent.two_stage import critical
+from tests.independent.two_stage import DOCUMENT, critical
 
-DOCUMENT = "trial of a regression model"
 N_FEATURE, COEFFICIENT = 20, 0.5
 K, N_TRAIN, N_TEST, N_PROSPECTIVE, N_BOOT = 1.5, 150, 150, 399, 1000
 N_FIT, N_TRIAL = 8000, 4000
@@ -36,10 +35,6 @@ def fit(rng: np.random.Generator, n: int, variance: float) -> tuple[Array, Array
     features, y = draw(rng, n, theta, variance)
     with_intercept = np.column_stack([np.ones(n), features])
     return theta, np.linalg.lstsq(with_intercept, y, rcond=None)[0]
-
-
-def mean_of(values: Array) -> Answer:
-    return Answer(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)))
 
 
 @cache
@@ -65,14 +60,15 @@ def intercept() -> Answer:
 
 @check(
     DOCUMENT,
-    "mean of Σe² / (√variance · n), which is 1 for chi-square",
+    "mean of Σe² / (√risk · n), which is 1 for chi-square; risk with the intercept",
     claimed("regression_risk", "chi-square"),
-    rival=1.0,
-    rival_is="that of chi-square",
+    rival=2.529,
+    rival_is="the risk as printed, without the intercept",
 )
 def chi_square() -> Answer:
-    """Σe² / (n v) has mean 1, with v = σ² + ‖θ0 − θ‖² of each fit; over √v it has mean √v."""
-    return mean_of(np.sqrt(fits()[1]))
+    """Given a fit Σe² has mean n (v + β0²), v = σ² + ‖θ0 − θ‖²; over √(v + β0²) it is its root."""
+    squares, variances = fits()
+    return mean_of(np.sqrt(variances + squares))
 
 
 def bootstrapped(rng: np.random.Generator, losses: Array) -> tuple[float, float]:
@@ -83,35 +79,39 @@ def bootstrapped(rng: np.random.Generator, losses: Array) -> tuple[float, float]
     return float(means.std()), -float(np.quantile((means - losses.mean()) / inner, ndtr(-K)))
 
 
-def trial(rng: np.random.Generator, t: float) -> list[tuple[bool, bool]]:
-    """(null is false, rejects) by the vanilla and the studentized bootstrap, by MSE."""
-    variance = COEFFICIENT**2 * N_FEATURE / 2
-    theta, beta = fit(rng, N_TRAIN, variance)
-    truth = variance + beta[0] ** 2 + np.sum((theta - beta[1:]) ** 2)
+def trial(rng: np.random.Generator, t: float) -> list[list[float]]:
+    """By the vanilla and the studentized bootstrap, of the MSE: whether the null is false and
+    rejected, and the standard error from the test sample over the true one."""
+    noise = COEFFICIENT**2 * N_FEATURE / 2
+    theta, beta = fit(rng, N_TRAIN, noise)
+    variance = noise + np.sum((theta - beta[1:]) ** 2)  # of new errors, about −β0
+    truth = variance + beta[0] ** 2
+    true_sd = math.sqrt((2 * variance**2 + 4 * variance * beta[0] ** 2) / N_TEST)
     stages = []
     for n in (N_TEST, N_PROSPECTIVE):
-        features, y = draw(rng, n, theta, variance)
+        features, y = draw(rng, n, theta, noise)
         losses = (y - beta[0] - features @ beta[1:]) ** 2
         stages.append((losses.mean(), *bootstrapped(rng, losses)))
     (first, sd1, reach1), (second, sd2, reach2) = stages
     found = []
     for longer1, longer2 in ((1.0, 1.0), (reach1 / K, reach2 / K)):
         bound = first + K * sd1 * longer1
-        found.append((bool(bound > truth), bool((second - bound) / (sd2 * longer2) < t)))
+        z = (second - bound) / (sd2 * longer2)
+        found.append([float(bound > truth), float(z < t), sd1 * longer1 / true_sd])
     return found
 
 
 @cache
 def trials() -> Array:
-    """Axes: replicate, bootstrap (vanilla, studentized), and (null is false, rejects)."""
+    """Axes: replicate, bootstrap (vanilla, studentized), and what a trial finds."""
     rng = np.random.default_rng(3)
     t = critical(K, math.sqrt(N_PROSPECTIVE / N_TEST))
-    return np.array([trial(rng, t) for _ in range(N_TRIAL)], dtype=float)
+    return np.array([trial(rng, t) for _ in range(N_TRIAL)])
 
 
 def power_influence(method: int) -> tuple[float, Array]:
     """Power given a false null: a ratio of means, and what each replicate adds to it."""
-    false, rejects = trials()[:, method].T
+    false, rejects, _ = trials()[:, method].T
     power = (false * rejects).mean() / false.mean()
     return float(power), false * (rejects - power) / false.mean()
 
@@ -140,7 +140,7 @@ def null_is_false_vanilla() -> Answer:
     rival_is="that of the vanilla bootstrap",
 )
 def null_is_false_studentized() -> Answer:
-    """The same with the bound at the studentized quantile."""
+    """Share of trials whose bound at the studentized quantile exceeds the risk."""
     return mean_of(trials()[:, 1, 0])
 
 
@@ -189,3 +189,27 @@ def cost_in_power() -> Answer:
 def added_true_nulls() -> Answer:
     """Studentized less vanilla share of false nulls, paired."""
     return mean_of(100 * (trials()[:, 1, 0] - trials()[:, 0, 0]))
+
+
+@check(
+    DOCUMENT,
+    "relative bias of the studentized standard error of the MSE, test sample",
+    simulated("regression_trial", **of_trial("sd_test_bias", "studentized")),
+    rival=0.02,
+    rival_is="slightly overestimated",
+)
+def studentized_error() -> Answer:
+    """Bootstrap standard deviation times quantile/1.5, over √((2v² + 4vβ0²)/n), less 1."""
+    return mean_of(trials()[:, 1, 2] - 1)
+
+
+@check(
+    DOCUMENT,
+    "relative bias of the vanilla standard error of the MSE, test sample",
+    simulated("regression_trial", **of_trial("sd_test_bias", "vanilla")),
+    rival=0.161,
+    rival_is="that of the studentized one",
+)
+def vanilla_error() -> Answer:
+    """Bootstrap standard deviation over √((2v² + 4vβ0²)/n), less 1."""
+    return mean_of(trials()[:, 0, 2] - 1)
