@@ -20,9 +20,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     print("         committed (MCSE)       found here (SE)     apart, allowed")
     rows = []
-    for row in computed(checks):
-        print(line(row), flush=True)
-        rows.append(row)
+    try:
+        for row in computed(checks):
+            print(line(row), flush=True)
+            rows.append(row)
+    except (LookupError, OSError) as error:  # results that are not there, or have another form
+        print(f"no committed number to compare with: {error}", file=sys.stderr)
+        return 2
     print(told(rows))
     if asked.write:
         PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), rows), encoding="utf-8")

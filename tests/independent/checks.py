@@ -11,7 +11,7 @@ import numpy as np
 from tests.independent.committed import Committed
 
 CRITICAL_Z = 4.417  # |z| of a right number is larger once in 100,000 checks
-QUADRATURE = 1e-8  # what quadrature, roots and sums in doubles may be off by, generously
+QUADRATURE = 1e-9  # what quadrature, roots and sums in doubles may be off by, generously
 
 
 class Answer(NamedTuple):

@@ -19,7 +19,7 @@ from tests.independent.two_stage import DOCUMENT, critical
 
 N_FEATURE, COEFFICIENT = 20, 0.5
 K, N_TRAIN, N_TEST, N_PROSPECTIVE, N_BOOT = 1.5, 150, 150, 399, 1000
-N_FIT, N_TRIAL = 8000, 4000
+N_FIT, N_TRIAL = 8000, 8000
 
 Array = np.ndarray
 
