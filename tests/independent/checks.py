@@ -1,0 +1,92 @@
+"""What a check is: a number of our own, the committed one, and how far apart they may be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from tests.independent.committed import Committed
+
+CRITICAL_Z = 4.417  # |z| of a right number is larger once in 100,000 checks
+QUADRATURE = 1e-9  # what quadrature, roots and sums in doubles may be off by, generously
+
+
+class Answer(NamedTuple):
+    """A number found here, its Monte Carlo standard error, and the bound of what else is off."""
+
+    value: float
+    error: float = 0.0
+    bound: float = QUADRATURE
+
+
+def mean_of(values: np.ndarray) -> Answer:
+    """A mean of independent values, with its standard error."""
+    return Answer(float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)))
+
+
+class Verdict(NamedTuple):
+    """How a committed number compares: |gap| may be at most `allowed`."""
+
+    gap: float
+    allowed: float
+
+    @property
+    def agrees(self) -> bool:
+        return abs(self.gap) <= self.allowed
+
+
+class Check(NamedTuple):
+    """A number to be recomputed by `compute`, whose docstring says how.
+
+    `rival` is the value that a plausible mistake would give; a check that lets it pass says
+    nothing, so none may.
+    """
+
+    document: str
+    what: str
+    committed: Callable[[], Committed]
+    rival: float
+    rival_is: str
+    compute: Callable[[], Answer]
+
+    @property
+    def how(self) -> str:
+        return " ".join((self.compute.__doc__ or "").split())
+
+
+CHECKS: list[Check] = []
+
+
+def check(
+    document: str,
+    what: str,
+    committed: Callable[[], Committed],
+    *,
+    rival: float,
+    rival_is: str,
+) -> Callable[[Callable[[], Answer]], Callable[[], Answer]]:
+    """Enters a function that computes a number into the table, once for each decorator."""
+
+    def enter(compute: Callable[[], Answer]) -> Callable[[], Answer]:
+        CHECKS.append(Check(document, what, committed, rival, rival_is, compute))
+        return compute
+
+    return enter
+
+
+def compare(found: Answer, committed: Committed) -> Verdict:
+    """Whether the two differ by more than the errors of both.
+
+    Bounds (roundings of a printed number, errors of a quadrature) add up; standard errors are
+    independent and add in squares, `CRITICAL_Z` times over.
+    """
+    chance = CRITICAL_Z * math.hypot(found.error, committed.mcse)
+    return Verdict(committed.value - found.value, chance + found.bound + committed.rounding)
+
+
+def falls_for_its_rival(entry: Check, found: Answer) -> bool:
+    """Whether the rival in the committed number's place would have passed: it must not."""
+    return compare(found, entry.committed()._replace(value=entry.rival)).agrees

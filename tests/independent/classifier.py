@@ -1,0 +1,234 @@
+"""The trial of a classifier: order statistics integrated, ranks and sample sizes enumerated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from scipy import integrate, stats
+from scipy.special import ndtr, ndtri
+
+from tests.independent.checks import Answer, check
+from tests.independent.committed import claimed, exact, printed, simulated, table
+
+DOCUMENT = "Preparing a binary classifier for a statistical trial"
+N, SENSITIVITY = 50, 0.95
+N_TRIAL, NULL, ALPHA = 184, 0.9, 0.05
+
+
+@check(
+    DOCUMENT,
+    "safe empirical quantiles, n = 50, simulated",
+    simulated("classifier_threshold", n_boot=0, method="empirical", measure="coverage"),
+    rival=0.5,
+    rival_is="if it were median-unbiased",
+)
+@check(
+    DOCUMENT,
+    "safe empirical quantiles, n = 50, by the package's theory",
+    exact("classifier_threshold", n_boot=0, method="empirical", measure="coverage"),
+    rival=1 - 0.66,
+    rival_is="one minus the published share",
+)
+def empirical() -> Answer:
+    """Given the fourth score at v (standardised), the third is the largest of three below it:
+    1 − ∫ P(0.55 x(3) + 0.45 v > t*) dF(v), F that of the fourth of 50."""
+    z = float(ndtri(1 - SENSITIVITY))
+
+    def too_high(u: float) -> float:  # u = Φ(v) has the density of a beta(4, 47)
+        v = float(ndtri(u))
+        share = min(float(ndtr((z - 0.45 * v) / 0.55)) / u, 1.0)
+        return (1 - share**3) * float(stats.beta.pdf(u, 4, 47))
+
+    return Answer(
+        1 - integrate.quad(too_high, 1 - SENSITIVITY, 1, epsabs=1e-12, points=[0.1, 0.3])[0]
+    )
+
+
+def umbrella(rank: int, n: int) -> Fraction:
+    """v(rank), the chance that the score of this rank is above t*: fewer lie below it."""
+    miss = Fraction(1, 20)
+    return sum(
+        (math.comb(n, m) * miss**m * (1 - miss) ** (n - m) for m in range(rank)), Fraction(0)
+    )
+
+
+def safe_rank(n: int) -> int:
+    """The largest rank with v at most 1/5; 0 where there is none."""
+    return max((rank for rank in range(n + 1) if umbrella(rank, n) <= Fraction(1, 5)), default=0)
+
+
+def enter_violations() -> None:
+    for rank in (1, 2, 3, 4):
+
+        def violation(rank: int = rank) -> Answer:
+            """Σ over l < r of C(50, l) 0.05^l 0.95^(50 − l), in exact fractions."""
+            return Answer(float(umbrella(rank, N)))
+
+        falls = table(
+            "umbrella_rank", "ranks", "exact", rank=rank, probability="sensitivity falls short"
+        )
+        drawn = claimed("umbrella_rank", f"violation, rank {rank}")
+        rival = float(umbrella(rank + 1, N))
+        what = f"umbrella at n = 50: violation of rank {rank}"
+        check(DOCUMENT, f"{what}, by theory", falls, rival=rival, rival_is="the next")(violation)
+        check(DOCUMENT, f"{what}, simulated", drawn, rival=rival, rival_is="the next")(violation)
+
+
+enter_violations()
+
+
+@check(
+    DOCUMENT,
+    "umbrella's rank at n = 200",
+    claimed("umbrella_rank", "rank at n = 200"),
+    rival=8,
+    rival_is="the next",
+)
+def rank_at_200() -> Answer:
+    """The largest r with v(r) ≤ 1/5, in exact fractions."""
+    return Answer(safe_rank(200), bound=0.0)
+
+
+@check(
+    DOCUMENT,
+    "least n at which any score is a safe threshold",
+    printed("umbrella_rank", "never below 1", r"from n = (\d+) rank 1 is safe"),
+    rival=1,
+    rival_is="the document's code",
+)
+def first_safe_n() -> Answer:
+    """n = 1, 2, 3, ... until v(1) ≤ 1/5."""
+    n = 1
+    while safe_rank(n) < 1:
+        n += 1
+    return Answer(n, bound=0.0)
+
+
+@check(
+    DOCUMENT,
+    "v(1) at n = 50 as the formula prints it",
+    claimed("umbrella_rank", "formula of v(r)"),
+    rival=0.0769,
+    rival_is="with C(n, l)",
+)
+def printed_violation() -> Answer:
+    """1 − Σ over l ≥ 1 of C(50, 1) 0.05^l 0.95^(50 − l)."""
+    return Answer(1 - sum(math.comb(N, 1) * 0.05**m * 0.95 ** (N - m) for m in range(1, N + 1)))
+
+
+def n_star(k: float, b: float, beta: float) -> float:
+    """n* with k(1 − k) in the root."""
+    null = k - b
+    root = math.sqrt(k * (1 - k)) * ndtri(beta) - math.sqrt(null * (1 - null)) * ndtri(1 - ALPHA)
+    return float((root / b) ** 2)
+
+
+def rejects_from(n: int, null: float) -> int:
+    """The least count that the score test rejects: n = 0, 1, ..., tried one after the other."""
+    root = math.sqrt(null * (1 - null) / n)
+    return next(x for x in range(n + 1) if 1 - ndtr((x / n - null) / root) < ALPHA)
+
+
+def share_rejected(n: int, null: float, k: float) -> float:
+    """P(binomial ≥ the least count), summed term by term."""
+    return sum(float(stats.binom.pmf(x, n, k)) for x in range(rejects_from(n, null), n + 1))
+
+
+@check(
+    DOCUMENT,
+    "sample size for 95% against 90% with power 80%",
+    claimed("classifier_sample_size", "sample size"),
+    rival=98,
+    rival_is="with k(k − k)",
+)
+def sample_size() -> Answer:
+    """The formula with k(1 − k), rounded up."""
+    return Answer(math.ceil(n_star(0.95, 0.05, 0.2)), bound=0.0)
+
+
+@check(
+    DOCUMENT,
+    "sample size by the formula as printed, where the first term vanishes",
+    claimed("classifier_sample_size", "formula of n*"),
+    rival=184,
+    rival_is="with k(1 − k)",
+)
+def sample_size_as_printed() -> Answer:
+    """(√(0.9 · 0.1) Φ⁻¹(0.95) / 0.05)², rounded up."""
+    return Answer(math.ceil((math.sqrt(0.09) * ndtri(0.95) / 0.05) ** 2), bound=0.0)
+
+
+@check(
+    DOCUMENT,
+    "power at n = 184, simulated",
+    claimed("classifier_sample_size", "power at n = 184"),
+    rival=0.8,
+    rival_is="that of the normal approximation",
+)
+def power_at_184() -> Answer:
+    """Binomial probabilities of the counts that the test rejects."""
+    return Answer(share_rejected(N_TRIAL, NULL, SENSITIVITY))
+
+
+@check(
+    DOCUMENT,
+    "size at n = 184, simulated",
+    claimed("classifier_sample_size", "size at n = 184"),
+    rival=0.05,
+    rival_is="the size asked for",
+)
+def size_at_184() -> Answer:
+    """Binomial probabilities of those counts where the sensitivity is 90%."""
+    return Answer(share_rejected(N_TRIAL, NULL, NULL))
+
+
+@check(
+    DOCUMENT,
+    "n from which a power of 80% is never lost again",
+    printed("classifier_sample_size", "power at n = 184", r"never lost from n = (\d+)"),
+    rival=184,
+    rival_is="the document's",
+)
+def never_lost() -> Answer:
+    """One more than the last n of 100 to 600 whose exact power is below 80%."""
+    below = [n for n in range(100, 601) if share_rejected(n, NULL, SENSITIVITY) < 0.8]
+    return Answer(below[-1] + 1, bound=0.0)
+
+
+def designs() -> Iterable[tuple[float, float, float]]:
+    return (
+        (k, b, beta)
+        for k in (0.85, 0.9, 0.95)
+        for b in (0.01, 0.03, 0.05)
+        for beta in (0.1, 0.15, 0.2)
+    )
+
+
+@check(
+    DOCUMENT,
+    "largest factor in n between margins of 1% and 5%",
+    claimed("classifier_sample_size", "a factor of 30"),
+    rival=30,
+    rival_is="as published",
+)
+def factor_in_n() -> Answer:
+    """The largest of nine ratios of n*, each unrounded."""
+    return Answer(max(n_star(k, 0.01, beta) / n_star(k, 0.05, beta) for k, _, beta in designs()))
+
+
+@check(
+    DOCUMENT,
+    "largest distance of the power from its target, 27 designs",
+    printed("classifier_sample_size", "within 2 points", r"exactly ([\d.]+), at k"),
+    rival=0.02,
+    rival_is="within 2 points",
+)
+def off_target() -> Answer:
+    """Exact power of each rounded n* less 1 − β."""
+    powers = (
+        abs(share_rejected(math.ceil(n_star(k, b, beta)), round(k - b, 12), k) - (1 - beta))
+        for k, b, beta in designs()
+    )
+    return Answer(max(powers))

@@ -1,0 +1,119 @@
+"""Numbers as they were committed: in summaries, claims, the details of claims, and tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+class Committed(NamedTuple):
+    """A committed number, its Monte Carlo standard error, and half a unit of its last digit.
+
+    What is stored in full has no rounding; a number that is printed in a claim's detail has one.
+    """
+
+    value: float
+    mcse: float
+    rounding: float
+    source: str
+
+
+Lookup = Callable[[], Committed]
+
+
+@cache
+def frame(study: str, name: str) -> pd.DataFrame:
+    path = RESULTS / study / name
+    return pd.read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+
+
+def only(rows: pd.DataFrame, source: str, **factors: Any) -> pd.Series:
+    """The one row with these factors."""
+    for name, value in factors.items():
+        rows = rows[rows[name] == value]
+    if len(rows) != 1:
+        raise LookupError(f"{len(rows)} rows of {source} have {factors}: name one.")
+    return rows.iloc[0]
+
+
+def simulated(study: str, **factors: Any) -> Lookup:
+    """An estimate of the summary, with its error."""
+
+    def look() -> Committed:
+        row = only(frame(study, "summary.parquet"), f"{study}/summary.parquet", **factors)
+        return Committed(row["estimate"], row["mcse"], 0.0, f"{study}/summary.parquet")
+
+    return look
+
+
+def exact(study: str, **factors: Any) -> Lookup:
+    """What the summary says of theory, beside the estimate."""
+
+    def look() -> Committed:
+        row = only(frame(study, "summary.parquet"), f"{study}/summary.parquet", **factors)
+        return Committed(row["exact"], 0.0, 0.0, f"{study}/summary.parquet, exact")
+
+    return look
+
+
+def claimed(study: str, claim: str) -> Lookup:
+    """What a claim's row calls reproduced, with its error."""
+
+    def look() -> Committed:
+        row = only(frame(study, "claims.parquet"), f"{study}/claims.parquet", claim=claim)
+        return Committed(row["reproduced"], row["mcse"], 0.0, f"{study}/claims.parquet")
+
+    return look
+
+
+def printed(study: str, claim: str, pattern: str, *, two_mcse: int | None = None) -> Lookup:
+    """A number that a claim's detail prints, rounded; `two_mcse` is the group of its "± ...".
+
+    The first group of the pattern is the number.
+    """
+
+    def look() -> Committed:
+        row = only(frame(study, "claims.parquet"), f"{study}/claims.parquet", claim=claim)
+        found = re.search(pattern, row["detail"])
+        if found is None:
+            raise LookupError(f"the detail of {claim!r} of {study} has no {pattern!r} any more.")
+        value, rounding = in_digits(found[1])
+        mcse = 0.0 if two_mcse is None else sum(in_digits(found[two_mcse])) / 2
+        return Committed(value, mcse, rounding, f"{study}/claims.parquet, detail")
+
+    return look
+
+
+def table(study: str, name: str, column: str, **factors: Any) -> Lookup:
+    """A cell of a table, with its error where the table has one."""
+
+    def look() -> Committed:
+        source = f"{study}/tables/{name}.csv"
+        row = only(frame(study, f"tables/{name}.csv"), source, **factors)
+        return Committed(row[column], row.get(f"{column}_mcse", 0.0), 0.0, source)
+
+    return look
+
+
+def shifted(lookup: Lookup, by: float) -> Lookup:
+    """The same, plus a constant: of a bias, the estimate."""
+
+    def look() -> Committed:
+        found = lookup()
+        return found._replace(value=found.value + by)
+
+    return look
+
+
+def in_digits(text: str) -> tuple[float, float]:
+    """A printed number, and half a unit of its last digit; a whole number is what it says."""
+    plain = text.replace(",", "").replace("−", "-")
+    places = len(plain.partition(".")[2])
+    return float(plain), 0.5 * 10.0**-places if places else 0.0
