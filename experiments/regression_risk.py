@@ -238,7 +238,10 @@ def _vanishes(result: Result) -> Reproduced:
 
 
 def _chi_square(result: Result) -> Reproduced:
-    """Mean of the sum of squared errors, scaled as printed, over the degrees of freedom."""
+    """Mean of the sum of squared errors over the root of the fit's risk, per degree of freedom.
+
+    The risk with the fitted intercept; with the printed one, without it, the mean is 0.01 higher.
+    """
     data = result.columns(_published(result), "empirical", "risk")
     return average(data["empirical"][:, 0] / np.sqrt(data["risk"][:, 0]), "1 would be chi-square")
 
