@@ -1,0 +1,35 @@
+"""Pages as the tests read them: their fenced blocks, and their examples run as in a notebook.
+
+`python -m tests.pages docs/first_study.md docs` runs the examples of a page in a folder, which
+draws anew the pictures that the page saves under `figures/`.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """Each below so many blank lines that errors name the line of the page."""
+    text = page.read_text(encoding="utf-8")
+    found = re.finditer(rf"^```{language}\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    return ["\n" * text[: each.start(1)].count("\n") + each.group(1) for each in found]
+
+
+def run_examples(page: Path, module: ModuleType) -> None:
+    """The Python blocks of a page in order, in the current folder, each in the names before it."""
+    for code in blocks(page, "python"):
+        exec(compile(code, str(page), "exec"), vars(module))
+
+
+def main(page: str, folder: str) -> None:
+    path, module = Path(page).resolve(), ModuleType("page")
+    sys.modules["page"] = module
+    os.chdir(folder)
+    run_examples(path, module)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
