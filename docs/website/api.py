@@ -92,10 +92,9 @@ def tidied(lines: list[str], *, displays: bool) -> Iterator[str]:
     """
     kept, before = "", ""
     for line in lines:
-        begins = _begins(line, before, displays=displays) if not kept else ""
-        if begins:
-            yield from ("::", "")
-        kept = begins or (kept if _goes_on(line, kept) else "")
+        if not kept or not _goes_on(line, kept):
+            kept = _begins(line, before, displays=displays)
+            yield from ("::", "") * bool(kept)
         yield f"   {line}" if kept else line if _is_code(line) else in_words(line)
         before = line
 

@@ -11,11 +11,11 @@ from typing import Any
 from website.fences import fenced
 
 PART = re.compile(r"^## (.+)\n((?:(?!^#).*\n?)*)", re.MULTILINE)
-LINK = re.compile(r"^- \[[^\]]+\]\(([\w/]+)\.md\)", re.MULTILINE)
+LINK = re.compile(r"^- \[([^\]]+)\]\(([\w/]+)\.md\)", re.MULTILINE)
 
 
-def parts(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Each second heading of the page, with the pages that items of the list below it link to."""
+def parts(text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Each second heading of the page; of each link in the list below it the words and the page."""
     for heading, below in PART.findall(text):
         pages = LINK.findall(below)
         if pages:
@@ -25,7 +25,13 @@ def parts(text: str) -> Iterator[tuple[str, list[str]]]:
 def with_contents(text: str) -> str:
     """The page with a table of contents that only the sidebar shows."""
     trees = [
-        fenced("{toctree}", f":caption: {heading}", ":hidden:", "", *pages)
+        fenced(
+            "{toctree}",
+            f":caption: {heading}",
+            ":hidden:",
+            "",
+            *(f"{words} <{page}>" for words, page in pages),
+        )
         for heading, pages in parts(text)
     ]
     return "\n\n".join([text, *trees])
