@@ -52,6 +52,8 @@ def test_only_a_block_that_asks_is_filled():
         ("arrays of (rep, *axes).", r"arrays of (rep, \*axes)."),
         ("`correlation`^|i - j|.", r"``correlation``\ ^\|i - j\|."),
         (":param \\*linked: `x`", ":param \\*linked: ``x``\\ "),
+        (':returns: *Float[a, "*rep"]* -- it', ':returns: ``Float[a, "*rep"]``\\  -- it'),
+        ("*Bits.* σ = √`variance`", "*Bits.* σ = √\\ ``variance``\\ "),
         (">>> 2 * x | y", ">>> 2 * x | y"),
         ("the *document* says", "the *document* says"),
     ],

@@ -18,7 +18,9 @@ import simstudy
 from website.fences import fenced
 
 ASKED = re.compile(r"^```\{api\} ([\w.]+)\n```$", re.MULTILINE)
-MARKS = re.compile(r"(?<![\\\\*])(?:\*(?=\w)(?![\w ]+\*)|\|)")
+MARKS = re.compile(r"(?<![\\\\*])(?:\*(?=\w)(?![\w .,-]+\*)|\|)")
+RETURNED = re.compile(r"^(:returns: )\*(.+?)\* --")  # as napoleon writes it
+APART = re.compile(r"(?<=[^\s\w`\\(\[{<'\"/:-])``(?=\w)")  # else no literal begins there
 RULE = re.compile(r"^=+  +=[= ]*$")
 ENTRY = re.compile(r"^    (\w+)  +(\S.*)$")
 
@@ -111,10 +113,11 @@ def _goes_on(line: str, kept: str) -> bool:
 
 def in_words(line: str) -> str:
     """A line of a docstring, in which only backticks, and emphasis as in *this*, are markup."""
+    line = RETURNED.sub(r"\1`\2` --", line)
     pieces = re.split(r"(?<![:`\w])`([^`]+)`(?!`|_)", line)
     pieces[::2] = [MARKS.sub(r"\\\g<0>", text) for text in pieces[::2]]
     pieces[1::2] = [f"``{name}``\\ " for name in pieces[1::2]]
-    return "".join(pieces)
+    return APART.sub(r"\\ ``", "".join(pieces))
 
 
 def _read(_: Any, name: str, source: list[str]) -> None:
