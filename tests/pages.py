@@ -7,8 +7,14 @@ draws anew the pictures that the page saves under `figures/`.
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+
+import pytest
+
+from simstudy.engine import workers
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -20,8 +26,17 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def run_examples(page: Path, module: ModuleType) -> None:
     """The Python blocks of a page in order, in the current folder, each in the names before it."""
-    for code in blocks(page, "python"):
-        exec(compile(code, str(page), "exec"), vars(module))
+    with in_one_process():
+        for code in blocks(page, "python"):
+            exec(compile(code, str(page), "exec"), vars(module))
+
+
+@contextmanager
+def in_one_process() -> Iterator[None]:
+    """Runs as on a machine of one core: another process could not import a page, or a cell."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workers, "available_cores", lambda: 1)
+        yield
 
 
 def main(page: str, folder: str) -> None:

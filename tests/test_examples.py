@@ -17,6 +17,7 @@ from statsmodels.duration.hazard_regression import PHReg
 
 from simstudy.identity.streams import Streams
 from tests.cli.projects import contracts
+from tests.pages import in_one_process
 from tests.support import ROOT, assert_within_mcse
 
 EXAMPLES = ROOT / "examples"
@@ -24,6 +25,12 @@ SCRIPTS = sorted(EXAMPLES.glob("*.py"))
 PACKAGE = EXAMPLES / "own_package"
 STUDIES = [*SCRIPTS, *PACKAGE.glob("experiments/poisson*.py")]
 PROTOCOL = ("Aims", "Data", "Estimands", "Methods", "Performance")
+
+
+@pytest.fixture(autouse=True)
+def one_process():
+    with in_one_process():
+        yield
 
 
 @pytest.fixture
