@@ -1,7 +1,7 @@
 """Pages as the tests read them: their fenced blocks, and their examples run as in a notebook.
 
-`python -m tests.pages docs/first_study.md docs` runs the examples of a page in a folder, which
-draws anew the pictures that the page saves under `figures/`.
+`python -m tests.pages docs/reading_figures.md docs` runs the examples of a page in a folder, and
+draws anew under `figures/` what the page saves there, or leaves as a figure of some name.
 """
 
 import os
@@ -13,8 +13,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from plotnine import ggplot
 
 from simstudy.engine import workers
+from simstudy.figures import save_figure
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -44,6 +46,14 @@ def main(page: str, folder: str) -> None:
     sys.modules["page"] = module
     os.chdir(folder)
     run_examples(path, module)
+    for name, figure in figures_of(module).items():
+        if name != "figure":
+            save_figure(figure, "figures", name)
+
+
+def figures_of(module: ModuleType) -> dict[str, ggplot]:
+    """Figures that a page has made, by the names that it has given them."""
+    return {name: made for name, made in vars(module).items() if isinstance(made, ggplot)}
 
 
 if __name__ == "__main__":
