@@ -8,7 +8,7 @@ Estimands    The log hazard ratio, -0.5.
 Methods      Maximum likelihood in the exponential and in the Weibull model, Cox regression.
 Performance  Bias, coverage, empirical SE, how far model SEs are off it, and precision relative
              to Cox; one MCSE of the bias is about 0.004 at the default 1600 replicates, of the
-             coverage 0.5 points.
+             coverage 0.6 points.
 
 The example of Morris, White and Crowther (2019), Statistics in Medicine 38, 2074-2102, section 7.
 """
@@ -70,8 +70,9 @@ def cox(time, died, treated):
     for _ in range(8):
         share = at_risk / (at_risk + others * np.exp(-theta)[:, None])
         information = (died * share * (1 - share)).sum(axis=1)
-        theta = theta + (died * (treated - share)).sum(axis=1) / information
-    return {"estimate": theta, "se": 1 / np.sqrt(information)}
+        step = (died * (treated - share)).sum(axis=1) / information
+        theta = theta + step  # still moving at the end where all deaths are in one arm
+    return {"estimate": np.where(abs(step) < 1e-6, theta, np.nan), "se": information**-0.5}
 
 
 study = Study(
@@ -85,7 +86,6 @@ study = Study(
         measures.relative_error_model_se("estimate", "se"),
         measures.relative_precision("estimate", reference="Cox"),
     ],
-    block_size=400,
     n_rep=1600,
 )
 

@@ -107,6 +107,13 @@ def test_the_cox_model_is_that_of_statsmodels(patients):
         assert ours["se"][row] == pytest.approx(fit.bse[0], rel=1e-5)
 
 
+def test_the_cox_model_has_no_estimate_where_all_deaths_are_in_one_arm(patients):
+    module, data = patients
+    with np.errstate(all="ignore"):
+        ours = module.cox(data["time"], data["died"] & data["treated"], data["treated"])
+    assert np.isnan(ours["estimate"]).all()
+
+
 def test_the_weibull_model_maximises_its_likelihood(patients):
     """Against a search over all three parameters, and the curvature that it ends at."""
     module, data = patients
