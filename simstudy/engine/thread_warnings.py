@@ -1,6 +1,7 @@
 """What one thread warns of, while others warn too."""
 
 import contextlib
+import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,10 +14,15 @@ class _Ear(threading.local):
     """What the replicate that this thread analyses has warned of; None while there is none."""
 
     said: list[str] | None = None
+    pattern = ""  # of any text: scikit-learn reads filters to put them up again where it fits
 
     def match(self, _text: str) -> bool:
         """As the pattern of a filter: whether this thread listens."""
         return self.said is not None
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        """For a process that a method hands its filters to: there all warnings are its own."""
+        return re.compile, (self.pattern,)
 
 
 _ear = _Ear()

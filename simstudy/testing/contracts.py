@@ -13,6 +13,7 @@ import pytest
 from simstudy.claims import BROKEN, DIFFERS, REPRODUCED, VERDICTS
 from simstudy.cli.endings import FAILED
 from simstudy.cli.experiments import experiment_names, load_experiment
+from simstudy.engine.declarations import factor_names_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import NotHereError
 from simstudy.lazy.pandas import pd
@@ -284,7 +285,8 @@ class ExperimentContracts:
                     shape = column.shape[1:-1] if name in study.vectors else column.shape[1:]
                     assert column.shape[0] == study.block_size, f"{name}: {column.shape}"
                     assert shape in shapes, f"{name}: {column.shape}, axes {shapes[0]}"
-        everywhere = set.intersection(*names.values()) | set(study.derived)
+        factors = set(factor_names_of(study.scenarios))
+        everywhere = set.intersection(*names.values()) | set(study.derived) | factors
         for measure in study.measures:
             lacking = set(measure.reads) - everywhere - {CONVERGED}
             assert not lacking, f"{measure.name} reads {lacking}, which simulate does not return"

@@ -5,7 +5,6 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -545,12 +544,3 @@ def test_a_cell_that_is_not_said_is_refused() -> None:
         solve(study, one, "n_obs", measure="empirical_se", **settings)  # type: ignore[arg-type]
     with pytest.raises(StudyError, match="where: method has no 'F'; there is 't', 'z'"):
         solve(study, one, "n_obs", measure="empirical_se", where={"method": "F"}, **settings)  # type: ignore[arg-type]
-
-
-# ---------------------------------------------------------------- the page
-def test_example_of_the_documentation_runs() -> None:
-    page = Path(__file__).parents[2] / "docs" / "solving.md"
-    (example,) = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
-    names: dict[str, object] = {}
-    exec(example, names)
-    assert isinstance(names["found"], Solution)

@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import pickle
 import threading
 import warnings
 from collections.abc import Iterator
@@ -273,6 +274,23 @@ def test_a_method_may_keep_its_warnings_to_itself():
         return {"y": x}
 
     assert each_replicate(analyse, X[:1], returns=["y"])["warning"].tolist() == MINE
+
+
+def test_a_library_may_put_up_the_filters_elsewhere():
+    """As scikit-learn does around what it may run in parallel; here, and by way of a pickle."""
+
+    def analyse(x):
+        filters = warnings.filters if x > 0 else pickle.loads(pickle.dumps(warnings.filters))
+        with warnings.catch_warnings():
+            warnings.resetwarnings()
+            for action, message, category, module, line in filters:
+                texts = [each and getattr(each, "pattern", each) for each in (message, module)]
+                texts = [text or "" for text in texts]
+                warnings.filterwarnings(action, texts[0], category, texts[1], line, append=True)
+            warn("mine")
+        return {"y": x}
+
+    assert each_replicate(analyse, X[:2], returns=["y"])["warning"].tolist() == MINE * 2
 
 
 def test_filters_that_another_thread_puts_back_later_do_no_harm():

@@ -1,9 +1,6 @@
 """Ranks among posterior draws: an exact test of uniformity, a band, and a method that is wrong."""
 
 import itertools
-import re
-import sys
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -12,7 +9,7 @@ from scipy import stats
 from simstudy.errors import DesignError
 from simstudy.measures import ranks as module
 from simstudy.measures.ranks import rank_check
-from tests.support import ROOT, critical_z
+from tests.support import critical_z
 
 
 def test_the_probability_of_a_band_is_that_of_all_samples():
@@ -91,12 +88,3 @@ def test_many_replicates_take_no_longer_than_their_spread():
 def test_what_is_no_rank_is_refused(ranks, n_draws, text):
     with pytest.raises(DesignError, match=text):
         rank_check(np.array(ranks, float), n_draws)
-
-
-def test_the_example_of_the_page_runs(monkeypatch):
-    page = (ROOT / "docs" / "bayesian.md").read_text()
-    (code,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
-    module = ModuleType("bayesian")
-    monkeypatch.setitem(sys.modules, "bayesian", module)
-    exec(compile(code, "docs/bayesian.md", "exec"), vars(module))
-    module.figure.draw()

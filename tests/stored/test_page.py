@@ -3,32 +3,30 @@
 import re
 import shutil
 import subprocess
+import sys
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.pages import blocks, run_examples
 from tests.support import ROOT
 
-PAGE = (ROOT / "docs" / "layout.md").read_text(encoding="utf-8")
+LAYOUT = ROOT / "docs" / "layout.md"
+PAGE = LAYOUT.read_text(encoding="utf-8")
 R_PACKAGES = ("arrow", "dplyr", "tidyr")
-
-
-def blocks(language: str) -> list[str]:
-    """Each below so many blank lines that errors name the line of the page."""
-    found = re.finditer(rf"^```{language}\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
-    return ["\n" * PAGE[: each.start(1)].count("\n") + each.group(1) for each in found]
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     """The folder in which the examples ran, and the names that they have made."""
-    folder, names = tmp_path_factory.mktemp("page"), {"__name__": "docs.layout"}
+    folder, module = tmp_path_factory.mktemp("page"), ModuleType("layout")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for code in blocks("python"):
-            exec(compile(code, "docs/layout.md", "exec"), names)
-    return folder, names
+        patch.setitem(sys.modules, "layout", module)
+        run_examples(LAYOUT, module)
+    return folder, vars(module)
 
 
 def agree(found: pd.DataFrame, names: dict) -> None:
@@ -60,7 +58,7 @@ def test_polars_reads_it(page, monkeypatch):
     folder, names = page
     monkeypatch.chdir(folder)
     own: dict = {}
-    exec(compile(*blocks("py"), "docs/layout.md", "exec"), own)
+    exec(compile(*blocks(LAYOUT, "py"), "docs/layout.md", "exec"), own)
     agree(pd.DataFrame(own["found"].to_dict(as_series=False)), names)
 
 
@@ -68,13 +66,13 @@ def test_duckdb_reads_it(page, monkeypatch):
     duckdb = pytest.importorskip("duckdb")
     folder, names = page
     monkeypatch.chdir(folder)
-    agree(duckdb.sql(*blocks("sql")).df(), names)
+    agree(duckdb.sql(*blocks(LAYOUT, "sql")).df(), names)
 
 
 def test_r_reads_it(page):
     folder, names = page
     _skip_without_r()
-    (folder / "read.R").write_text(*blocks("r"))
+    (folder / "read.R").write_text(*blocks(LAYOUT, "r"))
     subprocess.run(["Rscript", "read.R"], cwd=folder, check=True, timeout=120)
     agree(pd.read_csv(folder / "found.csv"), names)
 

@@ -1,0 +1,1 @@
+"""What Sphinx is told about these pages, beyond what `conf.py` can say in a line."""

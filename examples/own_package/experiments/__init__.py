@@ -1,0 +1,1 @@
+"""One question in each file: `simstudy run experiment=NAME_OF_THE_FILE`."""

@@ -1,0 +1,202 @@
+"""The examples run, are as short as they say, and their fits are those of other software."""
+
+import ast
+import importlib.util
+import json
+import re
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+from statsmodels.duration.hazard_regression import PHReg
+
+from simstudy.identity.streams import Streams
+from tests.cli.projects import contracts
+from tests.pages import in_one_process
+from tests.support import ROOT, assert_within_mcse
+
+EXAMPLES = ROOT / "examples"
+SCRIPTS = sorted(EXAMPLES.glob("*.py"))
+PACKAGE = EXAMPLES / "own_package"
+STUDIES = [*SCRIPTS, *PACKAGE.glob("experiments/poisson*.py")]
+PROTOCOL = ("Aims", "Data", "Estimands", "Methods", "Performance")
+
+
+@pytest.fixture(autouse=True)
+def one_process():
+    with in_one_process():
+        yield
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """A script, as a module that was imported: its study is made and not run."""
+
+    def imported(name: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, name, module)
+        spec.loader.exec_module(module)
+        return module
+
+    return imported
+
+
+def lines_of_code(source: str) -> int:
+    """Lines that are neither blank, nor a comment, nor of a docstring."""
+    documented = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef) and ast.get_docstring(
+            node
+        ):
+            documented |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    lines = enumerate(source.splitlines(), start=1)
+    return sum(bool(re.match(r"\s*[^\s#]", line)) and at not in documented for at, line in lines)
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_an_example_is_short_and_begins_with_its_protocol(path):
+    source = path.read_text(encoding="utf-8")
+    assert lines_of_code(source) < 60
+    said = re.findall(r"^(\w+)  +\S", ast.get_docstring(ast.parse(source)), flags=re.MULTILINE)
+    assert tuple(said) == PROTOCOL
+
+
+def test_lines_of_code_are_counted_as_one_reads_them():
+    assert (
+        lines_of_code('"""What."""\n\nx = 1  # one\n# none\ndef f():\n    """F."""\n    x\n') == 3
+    )
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_a_script_runs_at_smoke_size(path, example):
+    study = replace(example(path.stem).study, block_size=3)
+    result = study.run(n_rep=3)
+    assert result.n_failed == 0
+    assert result.outcome.noticed == []
+    assert np.isfinite(result.summary["estimate"]).all()
+
+
+def test_every_example_is_in_the_list_with_what_it_needs():
+    listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    for path in [*SCRIPTS, EXAMPLES / "notebook.ipynb", PACKAGE]:
+        assert f"]({path.name})" in listed, path.name
+
+
+# ---------------------------------------------------------------- survival
+@pytest.fixture
+def patients(example):
+    module = example("survival")
+    scenario = module.Patients(shape=1.5, n_obs=80)
+    streams = Streams(1, "survival", "patients", 0)
+    return module, scenario.draw(streams, 4)
+
+
+def test_the_cox_model_is_that_of_statsmodels(patients):
+    module, data = patients
+    ours = module.cox(**data)
+    for row in range(4):
+        time, died, treated = (data[name][row] for name in ("time", "died", "treated"))
+        fit = PHReg(time, treated[:, None].astype(float), status=died).fit()
+        assert ours["estimate"][row] == pytest.approx(fit.params[0], abs=1e-6)
+        assert ours["se"][row] == pytest.approx(fit.bse[0], rel=1e-5)
+
+
+def test_the_cox_model_has_no_estimate_where_all_deaths_are_in_one_arm(patients):
+    module, data = patients
+    with np.errstate(all="ignore"):
+        ours = module.cox(data["time"], data["died"] & data["treated"], data["treated"])
+    assert np.isnan(ours["estimate"]).all()
+
+
+def test_the_weibull_model_maximises_its_likelihood(patients):
+    """Against a search over all three parameters, and the curvature that it ends at."""
+    module, data = patients
+    ours = module.weibull(**data)
+    time, died, treated = (data[name][0] for name in ("time", "died", "treated"))
+
+    def minus_log_likelihood(at):
+        log_rate = at[0] + at[1] * treated
+        log_hazard = log_rate + at[2] + np.expm1(at[2]) * np.log(time)
+        return (np.exp(log_rate) * time ** np.exp(at[2])).sum() - (died * log_hazard).sum()
+
+    found = optimize.minimize(minus_log_likelihood, [-2.0, 0.0, 0.0], method="BFGS", tol=1e-8)
+    assert ours["estimate"][0] == pytest.approx(found.x[1], abs=1e-4)
+    steps = 1e-3 * np.eye(3)
+    ends = [
+        [found.x + p * i + q * j for p in (1, -1) for q in (1, -1)] for i in steps for j in steps
+    ]
+    curved = np.array([[minus_log_likelihood(at) for at in four] for four in ends])
+    information = (curved @ [1, -1, -1, 1]).reshape(3, 3) / 4e-6
+    assert ours["se"][0] == pytest.approx(np.sqrt(np.linalg.inv(information)[1, 1]), rel=1e-3)
+
+
+def test_a_constant_hazard_is_wrong_by_what_theory_says(example):
+    """Its limit is the log ratio of deaths per year at risk; that of the others is the truth."""
+    module = example("survival")
+    summary = replace(module.study, n_rep=400).run().summary
+    found = summary.query("measure == 'bias' and shape == 1.5").set_index("method")
+    years = np.linspace(0.0, 5.0, 20_001)
+    alive = [np.exp(-0.1 * ratio * years**1.5) for ratio in (1.0, np.exp(-0.5))]
+    rates = [(1 - each[-1]) / np.trapezoid(each, years) for each in alive]
+    bias = np.log(rates[1] / rates[0]) + 0.5
+    assert bias == pytest.approx(0.046, abs=0.002)
+    sd = 0.12 / np.sqrt(400)
+    assert_within_mcse(found.loc["exponential", "estimate"], bias, sd)
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(found.loc["Weibull", "estimate"], bias, sd)
+
+
+# ---------------------------------------------------------------- the others
+def test_the_lasso_is_scored_by_the_risk_of_a_new_prediction(example):
+    module = example("lasso")
+    scenario = module.Sparse(correlation=0.7, n_feature=30)
+    beta = scenario.beta()
+    perfect = module.scored(beta, scenario)
+    assert (perfect["risk"], perfect["found"], perfect["false"]) == (0, 1, 0)
+    wrong = module.scored(np.roll(beta, 1), scenario)
+    x = np.random.default_rng(1).normal(size=(200_000, 30))
+    x = x @ np.linalg.cholesky(scenario.covariance()).T
+    errors = (x @ (np.roll(beta, 1) - beta)) ** 2
+    assert_within_mcse(errors.mean(), wrong["risk"], errors.std() / np.sqrt(len(errors)))
+    assert (wrong["found"], wrong["false"]) == (0, 2)
+
+
+def test_confounding_of_the_plasmode_data_is_that_of_its_rows(example):
+    """The crude difference has its limit in the table; weighting has the effect."""
+    module = example("plasmode")
+    rows = module.diabetes.array()
+    x, y = rows[:, :-1] / rows[:, :-1].std(axis=0), rows[:, -1]
+    p = special.expit(x[:, module.BMI] + x[:, module.PRESSURE] / 2)
+    limit = np.average(y, weights=p) - np.average(y, weights=1 - p)
+    summary = replace(module.study, n_rep=400).run().summary
+    found = summary.query("measure == 'bias' and n_obs == 400").set_index("method")["estimate"]
+    assert_within_mcse(found["crude"], limit, 7.2 / np.sqrt(400))
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(found["weighting"], limit, 8.6 / np.sqrt(400))
+    assert abs(found["weighting"]) < 5 * 8.6 / np.sqrt(400)
+
+
+def test_the_notebook_runs_from_top_to_bottom(monkeypatch):
+    notebook = json.loads((EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    module = ModuleType("notebook")
+    monkeypatch.setitem(sys.modules, "notebook", module)
+    for cell in cells:
+        assert cell["outputs"] == []
+        code = "".join(cell["source"]).replace("n_rep=4000", "n_rep=1000")
+        exec(compile(code, cell["id"], "exec"), vars(module))
+    gain = module.result.value("relative_precision", df=3, method="median")
+    assert gain["lower"] > 0, "of three degrees of freedom the median knows more than the mean"
+
+
+def test_the_package_keeps_the_contracts(tmp_path):
+    """Its measures read a factor, and its theory is that of the simulation."""
+    shutil.copytree(PACKAGE, tmp_path / "own", ignore=shutil.ignore_patterns("__pycache__"))
+    done = contracts(Path(tmp_path / "own"))
+    assert done.returncode == 0, done.stdout
