@@ -62,7 +62,7 @@ def print_closing(
         console.print(f"table {name} was not made: {why}", markup=False)
     for text in outliers_in_words(result):
         console.print("[yellow]outliers[/]:", Text(text), soft_wrap=True)
-    for text in result.outcome.noticed:
+    for text in (*result.remarks, *result.outcome.noticed):
         console.print("[yellow]warning[/]:", Text(text), soft_wrap=True)
     if len(result.warnings):
         _print_warnings(console, result.warnings, result.plan.axes)

@@ -109,7 +109,7 @@ def solve(
     simulation = Simulation(
         plan,
         _varied(scenario, factor),
-        chosen.within(Setting(plan.axes, plan.name, plan.seed)),
+        chosen.within(Setting(plan.axes, plan.name, plan.seed, study.group_size)),
         cell=where or {},
         worst=study.worst,
         workers=workers or Workers(),
