@@ -103,13 +103,10 @@ def _over_axes(column: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def stacked_estimates(each: Sequence[Estimates]) -> Estimates:
     """The estimates of each method along a first axis."""
-    return Estimates(*map(_stacked_parts, zip(*each, strict=True)))
-
-
-def _stacked_parts(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """The same part of each method's; every method has it, or none."""
-    there = [part for part in parts if part is not None]
-    return np.stack(np.broadcast_arrays(*there)) if there else None
+    parts = zip(Estimates._fields, zip(*each, strict=True), strict=True)
+    there = {name: of_each for name, of_each in parts if of_each[0] is not None}
+    stacked = {name: np.stack(np.broadcast_arrays(*part)) for name, part in there.items()}
+    return Estimates(**stacked)
 
 
 def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dict[str, float]:

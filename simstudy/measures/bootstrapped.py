@@ -79,7 +79,8 @@ class _Bootstrapped(Measure):
         return "single replicates are resampled, as if they were independent"
 
     def within(self, setting: Setting) -> Measure:
-        return replace(super().within(setting), study=setting.study, seed=setting.seed)
+        grouped = self.of_groups(setting.group_size)
+        return replace(grouped, study=setting.study, seed=setting.seed)
 
     def influence(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None

@@ -61,7 +61,7 @@ def control(value: Value, *, mean: Operand, name: str | None = None) -> Control:
             "has no values. Give one of the two, as in control('age', mean=50)."
         )
     parameters = tuple(inspect.signature(value).parameters)
-    said = name or getattr(value, "__name__", "control")
+    said = name or str(getattr(value, "__name__", "control"))
     return Control(said, value, mean, tuple(dict.fromkeys((*parameters, *names_in(mean)))))
 
 

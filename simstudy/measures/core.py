@@ -8,7 +8,7 @@ influence values subtracted first.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -76,7 +76,8 @@ class Estimates(NamedTuple):
 
     def map(self, function: Callable[[np.ndarray], np.ndarray]) -> "Estimates":
         """A function of each part that is there."""
-        return Estimates(*(part if part is None else function(part) for part in self))
+        there = {name: part for name, part in self._asdict().items() if part is not None}
+        return Estimates(**{name: function(part) for name, part in there.items()})
 
 
 class Setting(NamedTuple):
@@ -138,12 +139,12 @@ class Measure(ABC):
 
     def within(self, setting: Setting) -> "Measure":
         """The measure as a study takes it; another one where it was told names, or draws."""
-        if setting.group_size == self.group_size:
-            return self
         return self.of_groups(setting.group_size)
 
-    def of_groups(self, size: int) -> "Measure":
+    def of_groups(self, size: int) -> Self:
         """The measure of replicates that depend on each other in groups of this size."""
+        if size == self.group_size:
+            return self
         if size > 1 and self.needs_independence:
             raise StudyError(
                 f"{self.name}: {self.needs_independence}, and the study's replicates come in "

@@ -15,7 +15,7 @@ import numpy as np
 
 from simstudy.errors import DesignError, StudyError, in_one_line, nearest
 from simstudy.measures.columns import Columns, Operand, total
-from simstudy.measures.core import Measure, Setting
+from simstudy.measures.core import Setting
 from simstudy.measures.estimation import two_powers
 from simstudy.measures.moments import Means, MomentMeasure, Value, ratio, variance_of
 from simstudy.measures.ways import Mcse, refuse_other_ways
@@ -89,8 +89,8 @@ class _RelativePrecision(MomentMeasure):
     axis: int | str
     reference: int | str
 
-    def within(self, setting: Setting) -> Measure:
-        grouped = super().within(setting)
+    def within(self, setting: Setting) -> MomentMeasure:
+        grouped = self.of_groups(setting.group_size)
         if not isinstance(self.axis, str) and not isinstance(self.reference, str):
             return grouped
         axis = _place_of_axis(self.axis, setting.axes)

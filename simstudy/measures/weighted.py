@@ -155,14 +155,15 @@ class _Weighted(MomentMeasure):
         if self.bounds == "wilson":
             return np.asarray(estimate * (1 - estimate))
         each = of.square - 2 * estimate * of.value + estimate**2 * of.weight
-        return np.asarray(ratio(each, of.weight) if self.normalised else each)
+        return ratio(each, of.weight) if self.normalised else np.asarray(each)
 
     def _n_effective(self, of: _Terms, n: np.ndarray) -> np.ndarray:
         """Replicates that carry the estimate; 0 where none does."""
         carried = n * np.nan_to_num(ratio(of.size**2, of.squared_size))
         if not self.normalised:
             return np.asarray(carried)
-        return np.minimum(carried, n * np.nan_to_num(ratio(of.weight**2, of.squared_weight)))
+        carry_all = n * np.nan_to_num(ratio(of.weight**2, of.squared_weight))
+        return np.asarray(np.minimum(carried, carry_all))
 
     def _remark(self, of: _Terms, n: np.ndarray, carried: np.ndarray) -> np.ndarray:
         far = far_by_powers(n, of.off, of.off_2, of.off_3, of.off_4)

@@ -90,8 +90,8 @@ RESAMPLED = {"bootstrapped"}
 ADJUSTED = {"controlled"}
 """Whose failures are another matter: `test_controlled.py` has their contract."""
 NO_MEASURES = {
-    "all_methods", "centred", "complete_case", "control", "impute_worst", "paired", "paired_methods", "ratio",
-    "unpaired", "variance_of", "wilson",
+    "all_methods", "centred", "complete_case", "control", "impute_worst", "paired",
+    "paired_methods", "ratio", "unpaired", "variance_of", "wilson",
 }  # fmt: skip
 """Functions of the package that make no measure of replicates."""
 EVERY = [
@@ -210,12 +210,15 @@ def test_a_conditional_measure_is_that_of_the_replicates_in_the_condition(measur
 OTHER_NAMES = {
     "area_under_curve": "test_association",
     "bias_eliminated_coverage_at": "bias_eliminated_at",
+    "conditional": "test_conditional",
     "convergence_rate": "test_convergence_counts_every_replicate",
     "proportion": "test_means_and_shares_are_those_of_a_loop",
     "relative_error_model_se": "relative_error",
     "relative_precision": "test_relative_precision_is_its_formula_over_complete_pairs",
     "tail_miss": "miss_below, miss_above",
     "type_1_error": "power, under its other name",
+    "weighted_mean": "test_weighted",
+    "weighted_proportion": "test_weighted",
 }
 """Measures whose plain loop goes by another name, here or in test_identities."""
 
