@@ -13,6 +13,7 @@ from simstudy.measures.proportions import flags
 from simstudy.measures.stated_means import far_by_powers
 
 TOO_FEW = 10.0  # replicates that carry an estimate, below which its error says little
+TOO_FEW_HEAVY = 25.0  # weights that the spread of all rests on, or a tenth of all if that is fewer
 
 
 class _Terms(NamedTuple):
@@ -21,6 +22,7 @@ class _Terms(NamedTuple):
     value: np.ndarray  # w y
     weight: np.ndarray  # w
     squared_weight: np.ndarray
+    fourth_weight: np.ndarray
     size: np.ndarray  # |w y|
     squared_size: np.ndarray
     square: np.ndarray  # w y^2
@@ -56,10 +58,13 @@ def weighted_mean(
     number of equal weights with the same relative error (Kish): (sum of a)^2 over the sum of a^2,
     with a = |w y|, the contributions to the estimate; of a normalised one also with a = w, if that
     is fewer. `variance_ratio` compares with as many replicates drawn under the law asked about:
-    the mean of w (y - estimate)^2 over n. A `remark` stands where fewer than ten replicates carry
-    the estimate, since its error is then no better known than itself, and where the mean of
-    likelihood ratios is not 1, by five standard errors. Nothing can tell of a region that was
-    never drawn and is not rare under the law asked about.
+    the mean of w (y - estimate)^2 over n.
+
+    A `remark` stands where fewer than ten replicates carry the estimate, since its error is then no
+    better known than itself; of a normalised one also where the spread of all weights rests on
+    fewer than 25 of them, (sum of w^2)^2 over the sum of w^4, or on a tenth if that is fewer; and
+    where the mean of likelihood ratios is five standard errors from 1. Nothing can tell of a region
+    that was never drawn and is not rare under the law asked about.
 
     References
     ----------
@@ -127,7 +132,7 @@ def _weights(columns: Columns, name: str) -> np.ndarray:
 def _terms(y: np.ndarray, w: np.ndarray) -> _Terms:
     with np.errstate(all="ignore"):
         wy, off = w * y, w - 1
-        return _Terms(wy, w, w**2, np.abs(wy), wy**2, wy * y, off, off**2, off**3, off**4)
+        return _Terms(wy, w, w**2, w**4, np.abs(wy), wy**2, wy * y, off, off**2, off**3, off**4)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -165,24 +170,34 @@ class _Weighted(MomentMeasure):
         carry_all = n * np.nan_to_num(ratio(of.weight**2, of.squared_weight))
         return np.asarray(np.minimum(carried, carry_all))
 
+    def _n_heavy(self, of: _Terms, n: np.ndarray) -> np.ndarray:
+        """Weights that the spread of all rests on, where that counts."""
+        heavy = n * np.nan_to_num(ratio(of.squared_weight**2, of.fourth_weight))
+        return np.where(self.normalised, heavy, np.inf)
+
     def _remark(self, of: _Terms, n: np.ndarray, carried: np.ndarray) -> np.ndarray:
         far = far_by_powers(n, of.off, of.off_2, of.off_3, of.off_4)
         far = np.where(self.normalised, 0.0, far)
-        cells = np.broadcast_arrays(n, carried, of.weight, far)
+        cells = np.broadcast_arrays(n, carried, self._n_heavy(of, n), of.weight, far)
         each = zip(*map(np.ravel, cells), strict=True)
         said = [self._remark_of(*numbers) for numbers in each]
         return np.array(said, dtype=object).reshape(np.shape(cells[0]))
 
-    def _remark_of(self, n: float, carried: float, mean: float, far: float) -> str:
+    def _remark_of(self, n: int, carried: float, heavy: float, mean: float, far: float) -> str:
         said = []
         if n and carried < TOO_FEW:
             said.append(
                 f"{carried:.2g} of {n:,} replicates carry it, so its error is not known: draw more "
                 "of them where the event is, or with weights that are less unequal"
             )
+        elif n and heavy < min(TOO_FEW_HEAVY, n / 10):
+            said.append(
+                f"{heavy:.2g} of {n:,} weights make up their spread, so its error is not known: "
+                "draw a share of the replicates under the law asked about"
+            )
         if far:
             said.append(
-                f"{self.weight!r} has mean {mean:.3g}, {far:.0f} standard errors from the 1 that "
-                "likelihood ratios have"
+                f"{self.weight!r} has mean {mean:.3g}, {far:.0f} standard errors from the 1 of "
+                "likelihood ratios: it is wrong, or most of the law asked about was hardly drawn"
             )
         return "; ".join(said)
