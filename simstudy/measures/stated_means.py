@@ -13,7 +13,9 @@ def far_from_zero(values: Float[np.ndarray, " rep *cells"]) -> Float[np.ndarray,
     """Standard errors between a mean and 0, by `far_by_powers`; 0 where that is within chance."""
     n = np.asarray(float(len(values)))
     with np.errstate(all="ignore"):
-        return far_by_powers(n, *(total(values**power) / n for power in (1, 2, 3, 4)))
+        squares = values * values
+        powers = (values, squares, squares * values, squares * squares)
+        return far_by_powers(n, *(total(power) / n for power in powers))
 
 
 def far_by_powers(
