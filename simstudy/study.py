@@ -492,7 +492,7 @@ class Study:
                 warnings.warn(text, stacklevel=2)
         n_pilot = max(pilot.n_rep.values()) if pilot else 0
         result = replace(result_of(sizes), targets=targets, n_pilot=n_pilot, n_left=n_left)
-        if progress is None and shard is None:
+        if progress is None and shard is None and explain:  # a pilot's are those of the run
             for text in result.remarks:
                 warnings.warn(text, stacklevel=2)
         if explain and shard is None and result.folder is not None:
@@ -668,7 +668,7 @@ class Study:
         check_precision(precision)
         targets = read_targets(precision, self.measures)
         size = self._pilot_rep(n_rep or 2 * self.block_size)
-        pilot = self.run(size, seed, workers=Workers("inline", 1))
+        pilot = self.run(size, seed, workers=Workers("inline", 1), explain=False)
         return forecast(pilot, targets, stop_by)
 
     def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:

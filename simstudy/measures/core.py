@@ -282,6 +282,7 @@ def _with_trials_of(influence: Influence, mcse: np.ndarray) -> Influence:
     Where it has none, every group of replicates counts as one.
     """
     share, fewest = influence.estimate, influence.trials / influence.group_size
+    fewest = np.maximum(fewest, np.minimum(influence.trials, 1.0))
     with np.errstate(all="ignore"):
         trials = share * (1 - share) / (mcse * mcse)
     trials = np.where(np.isfinite(trials) & (trials > 0), trials, fewest)

@@ -100,9 +100,13 @@ def _found_table(result: Result) -> Table:
     from rich.markup import escape
 
     names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
+    found = overview(result.summary, result.measures)
+    shown = ["least", "greatest", "largest_mcse", "worst_z"]
+    if "least_ratio" in found:
+        names, shown = [*names, "least variance ratio"], [*shown, "least_ratio"]
     rows = []
-    for row in overview(result.summary, result.measures).to_dict("records"):
-        numbers = (row[name] for name in ("least", "greatest", "largest_mcse", "worst_z"))
+    for row in found.to_dict("records"):
+        numbers = (row[name] for name in shown)
         rows.append((escape(row["measure"]), str(row["rows"]), *map(number, numbers)))
     return new_table(names, rows)
 
