@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from simstudy.measures.columns import (
     Columns,
     Operand,
     align,
-    mean_used,
     names_in,
     operand,
     pick,
@@ -20,11 +19,12 @@ from simstudy.measures.columns import (
 )
 from simstudy.measures.core import Influence, Measure, Setting, standard_error
 from simstudy.measures.groups import grouped_sums, on_first_of_groups
+from simstudy.measures.regression import Fit, regress
 from simstudy.measures.stated_means import far_from_zero
 from simstudy.shapes import Bool
 
-COLLINEAR = 1e-10  # share of a control's sum of squares that the others may leave of it
-CONSTANT = 1e-20  # of a control's squared mean that a sum of rounding errors may come to
+WITHOUT = "replicates failed and left no controls: as the plain measure has it"
+TOO_FEW = "fewer replicates than controls: as the plain measure has it"
 
 Value = str | Callable[..., Any]
 
@@ -133,14 +133,6 @@ def _refuse_resampled(measure: object) -> None:
         )
 
 
-class _Fit(NamedTuple):
-    """What controls explain: how far the mean moves, influences, and the controls that took part"""
-
-    shift: np.ndarray
-    psi: np.ndarray
-    n_controls: np.ndarray
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Controlled(Measure):
     base: Measure
@@ -163,24 +155,31 @@ class _Controlled(Measure):
         plain = self.base.influence(columns, keep=keep)
         used = ~np.isnan(plain.psi)
         values, whole = self._known(columns, used)
-        remark = np.where(whole, "", self._without_controls())
+        remark = np.where(whole, "", WITHOUT)
         of_groups = [grouped_sums(value, self.group_size) / self.group_size for value in values]
         believed, said = self._believed(of_groups)
-        psi = self._over_all(plain, used)
-        fit = _regress(psi, believed)
-        took_part = fit.n_controls > 0
-        n_all, n_obs = len(used), len(psi)
-        freedom = np.maximum(n_obs - self.ddof - fit.n_controls, 0)
+        fit = regress(self._over_all(plain, used), believed)
+        freedom = len(fit.psi) - self.ddof - fit.n_controls
+        too_few = (freedom < 1) & (fit.n_controls > 0)
+        took_part = ~too_few & (fit.n_controls > 0)
+        return plain._replace(
+            estimate=plain.estimate - np.where(took_part, fit.shift, 0.0),
+            psi=np.where(took_part, self._by_replicate(fit, plain, len(used)), plain.psi),
+            plain=_squared_error(plain, ddof=self.base.ddof),
+            remark=_joined(plain.remark, remark, np.where(too_few, TOO_FEW, ""), said),
+        )
+
+    def _by_replicate(self, fit: Fit, plain: Influence, n_all: int) -> np.ndarray:
+        """Influences of those used, from those of groups: with what the regression costs in them.
+
+        Scaled such that their spread over the root of the replicates used is the error.
+        """
+        n_obs = len(fit.psi)
+        freedom = np.maximum(n_obs - self.ddof - fit.n_controls, 1)
         with np.errstate(all="ignore"):
             scale = self.group_size * plain.n_rep / n_all
             scale = scale * np.sqrt((n_obs - self.ddof) / freedom)
-            adjusted = on_first_of_groups(fit.psi * scale, self.group_size)
-        return plain._replace(
-            estimate=plain.estimate - np.where(took_part, fit.shift, 0.0),
-            psi=np.where(took_part, adjusted, plain.psi),
-            plain=_squared_error(plain, ddof=self.base.ddof),
-            remark=_joined(plain.remark, remark, said),
-        )
+            return on_first_of_groups(fit.psi * scale, self.group_size)
 
     def _over_all(self, plain: Influence, used: np.ndarray) -> np.ndarray:
         """Influences over all replicates, or means of groups of them: 0 where one was not used."""
@@ -235,21 +234,21 @@ class _Controlled(Measure):
             said = _joined(said, np.where(far == 0, "", _far_in_words(own, value, far)))
         return kept, said
 
-    def _without_controls(self) -> str:
-        return "replicates failed and left no controls: as the plain measure has it"
-
 
 def _called(own: Control, columns: Columns) -> np.ndarray:
     assert callable(own.value)
     names = inspect.signature(own.value).parameters
     found = own.value(**{name: columns[name] for name in names})
     try:
-        return np.asarray(found, float)
-    except (TypeError, ValueError) as error:
+        values = np.asarray(found, float)
+    except (TypeError, ValueError):
+        values = np.asarray(np.nan)
+    if not values.ndim:
         raise StudyError(
             f"control {own.name!r}: the function returned {in_one_line(repr(found))}, which is no "
             "array of numbers. Return one for each replicate."
-        ) from error
+        )
+    return values
 
 
 def _far_in_words(own: Control, value: np.ndarray, far: np.ndarray) -> np.ndarray:
@@ -279,32 +278,3 @@ def _squared_error(plain: Influence, *, ddof: int) -> np.ndarray:
     if plain.plain is not None:
         return plain.plain
     return standard_error(plain, ddof=ddof) ** 2
-
-
-def _regress(psi: np.ndarray, controls: list[np.ndarray]) -> _Fit:
-    """Influences after regression on controls whose means are 0: by Gram and Schmidt, twice over.
-
-    Only sums over replicates and arithmetic by cell, so that a cell has the same bits alone and
-    beside others.
-    """
-    complete = np.ones(psi.shape, dtype=bool)
-    shift, n_controls = np.zeros(psi.shape[1:]), np.zeros(psi.shape[1:], dtype=int)
-    weight, basis = np.ones(psi.shape), list[tuple[np.ndarray, np.ndarray, np.ndarray]]()
-    for values in controls:
-        mean = mean_used(values, complete, complete=True)
-        rest = values - mean
-        at_first = total(rest * rest)
-        for _ in range(2):
-            for other, height, squares in basis:
-                slope = total(other * rest) / squares
-                rest, mean = rest - slope * other, mean - slope * height
-        squares = total(rest * rest)
-        new = (squares > COLLINEAR * at_first) & (at_first > CONSTANT * len(psi) * mean**2)
-        rest, squares = np.where(new, rest, 0.0), np.where(new, squares, 1.0)
-        mean = np.where(new, mean, 0.0)
-        basis.append((rest, mean, squares))
-        slope = total(rest * psi) / squares
-        psi = psi - slope * rest
-        shift, n_controls = shift + slope * mean, n_controls + new
-        weight = weight - len(psi) * mean / squares * rest
-    return _Fit(shift, psi * weight, n_controls)

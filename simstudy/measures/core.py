@@ -16,11 +16,10 @@ from simstudy.errors import StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Sample, pick, sample, total
 from simstudy.measures.groups import grouped_sums, n_groups
+from simstudy.measures.reduced import independent_trials, variance_ratio, wilson_within
 from simstudy.shapes import Bool, Float, Int, Shaped
 
 Bounds = Literal["normal", "wilson"]
-
-ALL_BUT_ROUNDING = 1e20  # ratio of two variances, of which the smaller one is rounding
 
 
 class Influence(NamedTuple):
@@ -203,7 +202,7 @@ class Measure(ABC):
             return normal
         if influence.plain is None:
             return intervals.wilson(influence.estimate, influence.trials, level=level)
-        return _wilson_within(influence, normal, level=level)
+        return wilson_within(influence.estimate, influence.trials, normal, level=level)
 
 
 def standard_error(influence: Influence, *, ddof: int = 1) -> Float[np.ndarray, " *cells"]:
@@ -256,19 +255,6 @@ def never_certain(influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, "
     return np.asarray(np.where(at_end, cautious, mcse))
 
 
-def variance_ratio(plain: np.ndarray | None, mcse: np.ndarray) -> np.ndarray | None:
-    """How many times the squared error of the plain measure is this one's; NaN where it has none.
-
-    Infinite where what is left is rounding.
-    """
-    if plain is None:
-        return None
-    known = np.isfinite(mcse) & (plain > 0)
-    with np.errstate(all="ignore"):
-        found = np.where(known, plain / (mcse * mcse), np.nan)
-    return np.where(found > ALL_BUT_ROUNDING, np.inf, found)
-
-
 def _plain_squares(influence: Influence, *, ddof: int) -> np.ndarray | None:
     """Squared error of the plain measure of independent replicates; None where this is plain."""
     if influence.plain is not None or influence.group_size == 1:
@@ -277,28 +263,11 @@ def _plain_squares(influence: Influence, *, ddof: int) -> np.ndarray | None:
 
 
 def _with_trials_of(influence: Influence, mcse: np.ndarray) -> Influence:
-    """Trials, for a share's interval, of an independent share with this error.
-
-    Where it has none, every group of replicates counts as one.
-    """
-    share, fewest = influence.estimate, influence.trials / influence.group_size
-    fewest = np.maximum(fewest, np.minimum(influence.trials, 1.0))
-    with np.errstate(all="ignore"):
-        trials = share * (1 - share) / (mcse * mcse)
-    trials = np.where(np.isfinite(trials) & (trials > 0), trials, fewest)
+    """As many trials, for a share's interval, as an independent share with this error has."""
+    counts = influence.trials, influence.group_size
+    trials = independent_trials(influence.estimate, mcse, *counts)
     plain = np.nan if influence.plain is None else influence.plain
     return influence._replace(trials=trials, plain=np.asarray(plain))
-
-
-def _wilson_within(
-    influence: Influence, normal: intervals.Interval, *, level: float
-) -> intervals.Interval:
-    """Wilson's interval of what is a share; of an adjusted one that is none, the normal one."""
-    share = influence.estimate
-    inside = (share >= 0) & (share <= 1)
-    wilson = intervals.wilson(np.where(inside, share, np.nan), influence.trials, level=level)
-    lower, upper = (np.where(inside, w, n) for w, n in zip(wilson, normal, strict=True))
-    return intervals.Interval(lower, upper)
 
 
 def whole_trials(influence: Influence) -> Int[np.ndarray, " *cells"]:

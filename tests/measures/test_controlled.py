@@ -176,6 +176,14 @@ def test_failures_with_their_controls_count_and_without_them_are_left_as_they_ar
     assert "replicates failed and left no controls" in as_plain.remark[0]
 
 
+def test_fewer_replicates_than_controls_are_as_the_plain_measure_has_them():
+    columns = drawn(n_rep=3)
+    found, plain = BY_BOTH.estimate(columns), m.mean("x").estimate(columns)
+    np.testing.assert_array_equal(found.mcse, plain.mcse)
+    np.testing.assert_array_equal(found.estimate, plain.estimate)
+    assert set(found.remark) == {"fewer replicates than controls: as the plain measure has it"}
+
+
 def test_a_measures_own_axis_and_controls_without_axes():
     rng = np.random.default_rng(1)
     p = rng.random((N, 2))
