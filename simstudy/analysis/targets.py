@@ -51,7 +51,7 @@ def with_unlucky_errors(found: Estimates, measure: Measure, level: float) -> Est
     Of a plain share, the error at that end of its interval which is nearest to one half; of
     anything else, the upper limit of a standard deviation of normal values, by chi-squared.
     """
-    n = _independent(found, measure)
+    n = independent_values(found, measure)
     with np.errstate(invalid="ignore", divide="ignore"):
         if measure.bounds == "wilson" and found.variance_ratio is None:
             worst = np.clip(0.5, found.lower, found.upper)
@@ -62,8 +62,8 @@ def with_unlucky_errors(found: Estimates, measure: Measure, level: float) -> Est
     return found._replace(mcse=np.fmax(error, found.mcse))
 
 
-def _independent(found: Estimates, measure: Measure) -> np.ndarray:
-    """How many independent values an error rests on: groups, or what carries a weighted estimate"""
+def independent_values(found: Estimates, measure: Measure) -> np.ndarray:
+    """How many independent values an error rests on: groups, or what carries a weighted one."""
     n = found.n_given / measure.group_size
     return n if found.n_effective is None else np.minimum(n, found.n_effective)
 

@@ -1,8 +1,10 @@
 """Studies whose measures take less work: what the summary has, what is refused, the same bits."""
 
+import math
 import re
 import sys
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -13,11 +15,14 @@ from pandas.testing import assert_frame_equal
 
 from simstudy import Study, Workers, grid, load
 from simstudy.analysis.summary import NUMBERS
+from simstudy.claims.reproduced import of_row
 from simstudy.errors import ConfigError, StudyError
 from simstudy.measures import conditional, control, controlled, mean, power, weighted_proportion
 from simstudy.measures.bootstrapped import bootstrapped
+from simstudy.testing.truth import comparisons
 from simstudy.trials.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
 from tests.benchmarks import less_work
+from tests.support import FALSE_ALARM
 
 INLINE = Workers("inline", 1)
 PLAIN = power("reject")
@@ -92,6 +97,31 @@ def test_failures_are_measured_by_groups():
     found = part.run(400, workers=INLINE).summary.query("measure == 'mean_fragile'")
     assert (found["n_failed"] > 0).all()
     assert found["variance_ratio"].notna().all()
+
+
+@dataclass(frozen=True)
+class Off(TwoStageInGroups):
+    """A trial whose theory is off by two standard errors of a plain power."""
+
+    def exact(self):
+        return {"power": super().exact()["power"] + 0.02}
+
+
+@pytest.mark.parametrize(("kind", "caught"), [(TwoStageInGroups, False), (Off, True)])
+def test_contracts_hold_theory_against_the_error_that_there_is(kind, caught):
+    power_by_chance = conditional(
+        mean("p_reject", given="null_is_false"), raw=power("reject", given="null_is_false")
+    )
+    trials = grid(kind, k=1.5, n1=100, n2=200, draws="stratified", group_size=10)
+    by_strata = Study("less_work", trials, [power_by_chance], group_size=10)
+    held = comparisons(by_strata.run(2000, workers=INLINE), by_strata)
+    assert [each.p_value < FALSE_ALARM for each in held] == [caught]
+
+
+def test_a_claim_about_weights_rests_on_those_that_carry_it():
+    row = {"estimate": 0.1, "mcse": 0.01, "n_rep": 1000, "n_given": 1000}
+    assert of_row(row | {"n_effective": 12.5}).n_rep == 12.5
+    assert of_row(row | {"n_effective": math.nan}).n_rep == 1000
 
 
 # ---------------------------------------------------------------- what is said
