@@ -13,6 +13,7 @@ from simstudy.measures.proportions import flags
 from simstudy.measures.stated_means import far_by_powers
 
 TOO_FEW = 10.0  # replicates that carry an estimate, below which its error says little
+LARGEST = 1e70  # of weights, whose fourth powers are doubles too
 TOO_FEW_HEAVY = 25.0  # weights that the spread of all rests on, or a tenth of all if that is fewer
 
 
@@ -125,6 +126,12 @@ def _weights(columns: Columns, name: str) -> np.ndarray:
         columns[name],
         what=f"column {name!r} has negative weights, and a likelihood ratio is none",
         instead="Return ratios of densities, not their logs, and 0 where the numerator is 0.",
+    )
+    refuse_where(
+        lambda values: values > LARGEST,
+        columns[name],
+        what=f"column {name!r} has weights so large that no double holds their fourth powers",
+        instead="Divide densities that are known but for a factor by one that suits all of them.",
     )
     return np.asarray(columns[name], float)
 

@@ -176,6 +176,17 @@ def test_failures_with_their_controls_count_and_without_them_are_left_as_they_ar
     assert "replicates failed and left no controls" in as_plain.remark[0]
 
 
+def test_failures_that_depend_on_a_control_bias_nothing_over_studies():
+    columns, controls = studies(MANY)
+    failed = columns["c0"] > 1.0
+    columns["x"] = np.where(failed, np.nan, columns["x"])
+    truth = -RHO * np.exp(-0.5) / np.sqrt(2 * np.pi) / special.ndtr(1.0)  # E[x | c0 <= 1]
+    found = m.controlled(m.mean("x"), controls[0]).estimate(columns)
+    assert bias_in_errors(found, truth) < critical_z()
+    assert abs(spread_over_error(found) - 1) < GATE
+    assert columns["c0"][~failed].mean() < -0.2, "of those that did not fail it is not the stated 0"
+
+
 def test_fewer_replicates_than_controls_are_as_the_plain_measure_has_them():
     columns = drawn(n_rep=3)
     found, plain = BY_BOTH.estimate(columns), m.mean("x").estimate(columns)

@@ -135,6 +135,9 @@ def test_an_estimate_beyond_1_has_the_normal_interval():
 def test_what_is_no_weight_is_refused():
     with pytest.raises(StudyError, match="has negative weights, and a likelihood ratio is none"):
         m.weighted_mean("y", weight="w").estimate({"y": np.ones(3), "w": np.array([1, 1, -1])})
+    for extreme in (1e80, np.inf):
+        with pytest.raises(StudyError, match="so large that no double holds"):
+            m.weighted_mean("y", weight="w").estimate({"y": np.ones(3), "w": np.full(3, extreme)})
     with pytest.raises(StudyError, match="should say yes or no"):
         m.weighted_proportion("y", weight="w").estimate({"y": np.full(3, 0.5), "w": np.ones(3)})
     with pytest.raises(DesignError, match="say True, to divide by the mean weight"):
