@@ -15,7 +15,7 @@ def with_anytime_limits(
     rows: pd.DataFrame, measure: Measure, level: float, planned: float | None
 ) -> pd.DataFrame:
     """Rows of a summary whose `lower` and `upper` hold at every number of replicates at once."""
-    if "variance_ratio" in rows and rows["variance_ratio"].notna().any():
+    if "variance_reduction" in rows and rows["variance_reduction"].notna().any():
         raise StudyError(
             f"{measure.name!r} is no share or mean of independent replicates as they are, and of "
             "others no limits are known that hold at every look. Decide on a number of replicates "

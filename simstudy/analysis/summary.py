@@ -49,7 +49,7 @@ def _with_sometimes(frame: pd.DataFrame) -> pd.DataFrame:
     said = frame["remark"].astype(object).where(frame["remark"].notna(), "")
     frame = frame.assign(remark=said if said.ne("").any() else None)
     lacking = [name for name in SOMETIMES if frame[name].isna().all()]
-    numbers = {"variance_ratio", "n_effective"}.difference(lacking)
+    numbers = {"variance_reduction", "n_effective"}.difference(lacking)
     return frame.drop(columns=lacking).astype(dict.fromkeys(numbers, float))
 
 

@@ -53,7 +53,7 @@ def with_unlucky_errors(found: Estimates, measure: Measure, level: float) -> Est
     """
     n = independent_values(found, measure)
     with np.errstate(invalid="ignore", divide="ignore"):
-        if measure.bounds == "wilson" and found.variance_ratio is None:
+        if measure.bounds == "wilson" and found.variance_reduction is None:
             worst = np.clip(0.5, found.lower, found.upper)
             error = np.sqrt(worst * (1 - worst) / n)
         else:

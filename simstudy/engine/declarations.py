@@ -13,7 +13,7 @@ from simstudy.store.layout import CONVERGED, ERROR, RESERVED, WARNING
 OWN_NAMES = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", "data")
 SUMMARY = (
     *("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "n_given", "reason"),
-    *("variance_ratio", "n_effective", "remark"),
+    *("variance_reduction", "n_effective", "remark"),
 )
 MARKS = set("[],/")  # in names of columns and addresses
 LONGEST = 60  # letters of a name

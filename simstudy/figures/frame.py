@@ -23,7 +23,7 @@ MEASURED = (
     *("measure", "estimate", "mcse", "lower", "upper"),
     *("exact", "n_rep", "n_failed", "n_given", "reason"),
 )
-LESS_WORK = ("variance_ratio", "n_effective", "remark")  # of measures that take less work
+LESS_WORK = ("variance_reduction", "n_effective", "remark")  # of measures that take less work
 
 
 # ---------------------------------------------------------------- what is there, by name

@@ -16,7 +16,7 @@ from simstudy.errors import StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Sample, pick, sample, total
 from simstudy.measures.groups import grouped_sums, n_groups
-from simstudy.measures.reduced import independent_trials, variance_ratio, wilson_within
+from simstudy.measures.reduced import independent_trials, variance_reduction, wilson_within
 from simstudy.shapes import Bool, Float, Int, Shaped
 
 Bounds = Literal["normal", "wilson"]
@@ -56,9 +56,9 @@ class Estimates(NamedTuple):
     condition, or all `n_rep` that were used where it has none. `reason` says why an estimate or its
     error is not a finite number; it is empty elsewhere.
 
-    The rest is None but for measures that take less work than plain ones. `variance_ratio` is how
-    many times as many independent replicates the plain measure needs for this error, `n_effective`
-    how many replicates carry a weighted estimate, `remark` what speaks against an estimate.
+    The rest is None but for measures that take less work than plain ones. `variance_reduction` is
+    how many times as many independent replicates the plain measure needs for this error,
+    `n_effective` how many replicates carry a weighted estimate, `remark` what speaks against it.
     """
 
     estimate: Float[np.ndarray, " *cells"]
@@ -69,7 +69,7 @@ class Estimates(NamedTuple):
     n_failed: Int[np.ndarray, " *cells"]
     n_given: Int[np.ndarray, " *cells"]
     reason: Shaped[np.ndarray, " *cells"]
-    variance_ratio: Float[np.ndarray, " *cells"] | None = None
+    variance_reduction: Float[np.ndarray, " *cells"] | None = None
     n_effective: Float[np.ndarray, " *cells"] | None = None
     remark: Shaped[np.ndarray, " *cells"] | None = None
 
@@ -190,7 +190,7 @@ class Measure(ABC):
         limits = self.interval(influence, mcse, level=level)
         if self.bounds == "wilson":
             mcse = never_certain(influence, mcse)
-        beside = variance_ratio(plain, mcse), influence.n_effective, influence.remark
+        beside = variance_reduction(plain, mcse), influence.n_effective, influence.remark
         return Estimates(influence.estimate, mcse, *limits, *counts, reason, *beside)
 
     def interval(

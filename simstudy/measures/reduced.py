@@ -8,7 +8,7 @@ from simstudy.shapes import Float
 ALL_BUT_ROUNDING = 1e20  # ratio of two variances, of which the smaller one is rounding
 
 
-def variance_ratio(
+def variance_reduction(
     plain: Float[np.ndarray, " *cells"] | None, mcse: Float[np.ndarray, " *cells"]
 ) -> Float[np.ndarray, " *cells"] | None:
     """How many times the squared error of the plain measure is this one's; NaN where it has none.

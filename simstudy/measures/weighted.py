@@ -58,7 +58,7 @@ def weighted_mean(
     Influences are w y - estimate, and w (y - estimate) over the mean of w. `n_effective` is the
     number of equal weights with the same relative error (Kish): (sum of a)^2 over the sum of a^2,
     with a = |w y|, the contributions to the estimate; of a normalised one also with a = w, if that
-    is fewer. `variance_ratio` compares with as many replicates drawn under the law asked about:
+    is fewer. `variance_reduction` compares with as many replicates drawn under the law asked about:
     the mean of w (y - estimate)^2 over n.
 
     A `remark` stands where fewer than ten replicates carry the estimate, since its error is then no

@@ -102,8 +102,8 @@ def _found_table(result: Result) -> Table:
     names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
     found = overview(result.summary, result.measures)
     shown = ["least", "greatest", "largest_mcse", "worst_z"]
-    if "least_ratio" in found:
-        names, shown = [*names, "least variance ratio"], [*shown, "least_ratio"]
+    if "least_reduction" in found:
+        names, shown = [*names, "least variance reduction"], [*shown, "least_reduction"]
     rows = []
     for row in found.to_dict("records"):
         numbers = (row[name] for name in shown)

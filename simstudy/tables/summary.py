@@ -15,7 +15,7 @@ Readings = Mapping[str, Mapping[Any, str]]
 
 MEASURE = "measure"
 MOST_NUMBERS = 1000  # rows of a summary: a number takes some 20 microseconds, a page holds 200
-SOMETIMES = {"variance_ratio": "variance ratio", "n_effective": "carried by"}
+SOMETIMES = {"variance_reduction": "variance reduction", "n_effective": "carried by"}
 """Columns of a summary that only some measures have, and what they are headed."""
 PARENTHESES = "In parentheses: Monte Carlo standard errors, by which numbers are rounded."
 

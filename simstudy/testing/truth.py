@@ -83,7 +83,7 @@ def _compared(
     estimates, influence = measure.estimate(columns), measure.influence(columns)
     chances = _chance_of_proportion if measure.bounds == "wilson" else _chance_of_mean
     n_rep = estimates.n_rep
-    if estimates.variance_ratio is not None:  # of replicates that are not as many trials
+    if estimates.variance_reduction is not None:  # of replicates that are not as many trials
         chances, n_rep = _chance_of_mean, np.ceil(independent_values(estimates, measure))
     cells = np.broadcast_arrays(estimates.estimate, estimates.mcse, exact, influence.trials, n_rep)
     for estimate, mcse, truth, trials, n_rep in zip(*map(np.ravel, cells), strict=True):

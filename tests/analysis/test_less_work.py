@@ -43,11 +43,11 @@ def study(size=4, *, measures=MEASURES, k=0.5, **settings):
 
 def test_the_columns_are_there_where_a_measure_has_them(tmp_path):
     result = study().run(400, workers=INLINE, out=tmp_path)
-    assert list(result.summary)[-len(NUMBERS) - 1 :] == [*NUMBERS, "variance_ratio"]
-    assert result.summary["variance_ratio"].notna().all()
+    assert list(result.summary)[-len(NUMBERS) - 1 :] == [*NUMBERS, "variance_reduction"]
+    assert result.summary["variance_reduction"].notna().all()
     assert_frame_equal(load(tmp_path / "less_work").summary, result.summary, check_dtype=False)
     alone = study(1).run(400, workers=INLINE).summary
-    assert alone.groupby("measure")["variance_ratio"].count()[PLAIN.name] == 0
+    assert alone.groupby("measure")["variance_reduction"].count()[PLAIN.name] == 0
     assert list(study(1, measures=[PLAIN]).run(400, workers=INLINE).summary)[-9:] == [*NUMBERS]
     result.table("summary")
 
@@ -96,7 +96,7 @@ def test_failures_are_measured_by_groups():
     part = study(measures=[mean("fragile")], derived={"fragile": fragile})
     found = part.run(400, workers=INLINE).summary.query("measure == 'mean_fragile'")
     assert (found["n_failed"] > 0).all()
-    assert found["variance_ratio"].notna().all()
+    assert found["variance_reduction"].notna().all()
 
 
 @dataclass(frozen=True)

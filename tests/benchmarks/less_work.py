@@ -79,7 +79,7 @@ class Way:
         (scenario,) = result.plan.scenarios
         exact, found = scenario.exact()[self.exact], result.summary.iloc[0]
         pieces = of_pieces(result, self.measure)
-        stated = float(found.get("variance_ratio", 1.0))
+        stated = float(found.get("variance_reduction", 1.0))
         covered = np.mean((pieces.lower <= exact) & (exact <= pieces.upper))
         numbers = [
             rounded(found["estimate"], found["mcse"]),
@@ -146,7 +146,8 @@ RARES = [
 ]  # fmt: skip
 
 HEAD = [
-    "way", "estimate", "MCSE", "z", "variance ratio", "measured", f"worth of {SAID:,}", "coverage",
+    *("way", "estimate", "MCSE", "z", "variance reduction", "measured", f"worth of {SAID:,}"),
+    "coverage",
 ]  # fmt: skip
 
 

@@ -39,7 +39,7 @@ def test_it_is_the_mean_of_what_is_expected_with_its_error_and_the_raw_ones():
     smooth, raw = m.mean("p", given="given").estimate(columns), RAW.estimate(columns)
     np.testing.assert_array_equal(found.estimate, smooth.estimate)
     np.testing.assert_array_equal(found.mcse, smooth.mcse)
-    np.testing.assert_allclose(found.variance_ratio, (raw.mcse / smooth.mcse) ** 2, rtol=1e-12)
+    np.testing.assert_allclose(found.variance_reduction, (raw.mcse / smooth.mcse) ** 2, rtol=1e-12)
     np.testing.assert_array_equal(found.n_given, raw.n_given)
 
 
@@ -52,7 +52,7 @@ def test_over_studies_it_is_unbiased_its_interval_covers_and_nothing_is_doubted(
     assert (found.remark == "").all()
     raw = RAW.estimate(drawn())
     measured = raw.estimate.var() / found.estimate.var()
-    assert abs(np.log(measured / np.median(found.variance_ratio))) < critical_z() * np.sqrt(
+    assert abs(np.log(measured / np.median(found.variance_reduction))) < critical_z() * np.sqrt(
         4 / N_STUDIES
     )
 
@@ -72,14 +72,14 @@ def test_only_replicates_that_both_have_are_used_and_groups_are_those_of_the_stu
     assert (found.n_rep, found.n_failed) == (N - 30, 30)
     np.testing.assert_allclose(found.mcse, alone.mcse, rtol=1e-12)
     raw = RAW.estimate(rest)  # of independent replicates
-    np.testing.assert_allclose(found.variance_ratio, (raw.mcse / alone.mcse) ** 2, rtol=1e-12)
+    np.testing.assert_allclose(found.variance_reduction, (raw.mcse / alone.mcse) ** 2, rtol=1e-12)
 
 
 def test_controls_of_an_expectation_are_compared_with_the_raw_measure():
     columns = drawn(n_rep=2000, n_cells=1)
     both = m.controlled(BY_CHANCE, m.control("given", mean=0.5)).estimate(columns)
     raw = RAW.estimate(columns)
-    np.testing.assert_allclose(both.variance_ratio, (raw.mcse / both.mcse) ** 2, rtol=1e-12)
+    np.testing.assert_allclose(both.variance_reduction, (raw.mcse / both.mcse) ** 2, rtol=1e-12)
 
 
 def test_what_cannot_be_compared_is_refused():

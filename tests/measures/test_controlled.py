@@ -44,7 +44,7 @@ def test_it_is_the_height_of_the_regression_at_the_stated_means():
         mcse = np.sqrt(np.sum(weighted**2) / (N - 3) / N)
         np.testing.assert_allclose(found.mcse[cell], mcse, rtol=1e-12)
     plain = m.mean("x").estimate(columns)
-    np.testing.assert_allclose(found.variance_ratio, (plain.mcse / found.mcse) ** 2, rtol=1e-12)
+    np.testing.assert_allclose(found.variance_reduction, (plain.mcse / found.mcse) ** 2, rtol=1e-12)
 
 
 def test_a_control_that_says_nothing_new_costs_nothing():
@@ -65,7 +65,7 @@ def test_a_control_that_says_nothing_new_costs_nothing():
     same = nothing.estimate(flags), m.power("x").estimate(flags)
     for name in ("estimate", "mcse", "lower", "upper"):
         np.testing.assert_allclose(getattr(same[0], name), getattr(same[1], name), rtol=1e-12)
-    np.testing.assert_allclose(same[0].variance_ratio, 1.0, rtol=1e-12)
+    np.testing.assert_allclose(same[0].variance_reduction, 1.0, rtol=1e-12)
 
 
 # ---------------------------------------------------------------- over many studies
@@ -118,7 +118,7 @@ def test_a_share_is_unbiased_and_its_interval_covers():
     assert bias_in_errors(found, SHARE) < critical_z()
     covered = np.mean((found.lower <= SHARE) & (found.upper >= SHARE))
     assert abs(covered - 0.95) < critical_z() * np.sqrt(0.95 * 0.05 / N_STUDIES) + 0.005
-    assert np.median(found.variance_ratio) > 1.15
+    assert np.median(found.variance_reduction) > 1.15
 
 
 def test_that_test_catches_a_mean_that_is_wrong_by_too_little_to_be_noticed():
@@ -161,7 +161,7 @@ def test_failures_with_their_controls_count_and_without_them_are_left_as_they_ar
     columns = drawn()
     columns["x"] = np.where(columns["d"] > 1.5, np.nan, columns["x"])  # for a reason
     plain, found = m.mean("x").estimate(columns), BY_BOTH.estimate(columns)
-    assert (found.variance_ratio > 1).all()
+    assert (found.variance_reduction > 1).all()
     np.testing.assert_array_equal(found.n_failed, plain.n_failed)
     for cell in range(2):  # least squares over all, of influences that are 0 where it failed
         psi = m.mean("x").influence(columns).psi[:, cell]
@@ -236,7 +236,7 @@ def test_a_contrast_of_controlled_methods_has_the_error_of_their_regressions():
     np.testing.assert_allclose(
         found.mcse, (psi[:, 0] - psi[:, 1]).std(ddof=1) / np.sqrt(N), rtol=1e-12
     )
-    assert found.variance_ratio is None
+    assert found.variance_reduction is None
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_the_error_is_that_of_sums_over_groups_with_failures_among_them(measure)
     assert n_groups(psi, SIZE).tolist() == [14, 15]
     plain = measure.estimate(columns)
     np.testing.assert_array_equal(found.estimate, plain.estimate)
-    np.testing.assert_allclose(found.variance_ratio, (plain.mcse / found.mcse) ** 2, rtol=1e-12)
+    np.testing.assert_allclose(found.variance_reduction, (plain.mcse / found.mcse) ** 2, rtol=1e-12)
 
 
 @pytest.mark.parametrize("measure", [m.mean("x"), m.power("reject"), MEASURES[-1]])
@@ -103,7 +103,7 @@ def test_the_ends_of_a_share_are_as_uncertain_as_a_trial_for_each_group():
     found = in_groups(m.power("reject")).estimate({"reject": np.zeros(40)})
     ten = m.power("reject").estimate({"reject": np.zeros(10)})
     assert (found.upper, found.mcse) == (ten.upper, ten.mcse)
-    assert np.isnan(found.variance_ratio)
+    assert np.isnan(found.variance_reduction)
 
 
 def test_one_group_has_no_error():

@@ -46,7 +46,7 @@ def test_it_is_its_formula(is_share, normalised):
         assert found.estimate[cell] == pytest.approx(estimate, rel=1e-12)
         assert found.mcse[cell] == pytest.approx(mcse, rel=1e-12)
         assert found.n_effective[cell] == pytest.approx(carried, rel=1e-12)
-        assert found.variance_ratio[cell] == pytest.approx(plain / mcse**2, rel=1e-9)
+        assert found.variance_reduction[cell] == pytest.approx(plain / mcse**2, rel=1e-9)
 
 
 def test_moments_of_blocks_say_the_same():
@@ -57,7 +57,7 @@ def test_moments_of_blocks_say_the_same():
     for part in parts[1:]:
         merged = merged + measure.moments(part)
     whole, of_moments = measure.estimate(columns), measure.from_moments(merged)
-    for name in ("estimate", "mcse", "lower", "upper", "n_effective", "variance_ratio"):
+    for name in ("estimate", "mcse", "lower", "upper", "n_effective", "variance_reduction"):
         np.testing.assert_allclose(getattr(of_moments, name), getattr(whole, name), rtol=1e-10)
 
 
