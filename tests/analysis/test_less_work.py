@@ -22,7 +22,7 @@ from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.testing.truth import comparisons
 from simstudy.trials.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
 from tests.benchmarks import less_work
-from tests.support import FALSE_ALARM
+from tests.support import FALSE_ALARM, critical_z
 
 INLINE = Workers("inline", 1)
 PLAIN = power("reject")
@@ -208,4 +208,6 @@ def test_stated_ratios_of_the_page_are_those_measured():
     found = found.map(lambda text: float(text.replace(",", "")))
     assert len(found) == 15
     honest = found.drop(index="all shifted, normalised")
-    assert (np.abs(np.log(honest["stated"] / honest["measured"])) < 4 * np.sqrt(4 / 1000)).all()
+    assert (
+        np.abs(np.log(honest["stated"] / honest["measured"])) < critical_z(14) * np.sqrt(4 / 1000)
+    ).all()
