@@ -32,6 +32,7 @@ from simstudy.engine.declarations import (
     check_drawing,
     check_factors,
     check_figures,
+    check_group_size,
     check_mappings,
     check_max_failed,
     check_measures,
@@ -63,6 +64,7 @@ from simstudy.engine.refusals import (
     check_seed,
     check_shard,
     check_stop_by,
+    check_whole_groups,
 )
 from simstudy.engine.replicates import EachReplicate
 from simstudy.engine.warning import OutOfTime, time_budget
@@ -155,6 +157,11 @@ class Study:
         in common for a mistake in the study, stops and shows it; 1 records those as well, as for
         a method that cannot work in some of the scenarios.
 
+    group_size
+        So many replicates, one after the other, may depend on each other, as antithetic or
+        stratified draws do (`simstudy.dgps.in_groups`); groups do not. Every measure's error is
+        then that of groups, and numbers of replicates are whole groups.
+
     Notes
     -----
     A scenario may `simulate`: draw and analyse a block in one call. Or it may `draw` data that the
@@ -237,6 +244,7 @@ class Study:
     max_failed: float | None = None
     tables: Mapping[str, MakesTable] = field(default_factory=dict)
     readings: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    group_size: int = 1
 
     def __post_init__(self) -> None:
         check_study_name(self.name)
@@ -246,6 +254,8 @@ class Study:
         check_factors(factor_names_of(self.scenarios), self.measures)
         check_block_size(self.block_size)
         check_n_rep(self.n_rep)
+        check_group_size(self.group_size, self.block_size)
+        check_whole_groups(self.group_size, self.n_rep)
         check_policy(self.on_failure, self.worst)
         check_block_seconds(self.block_seconds)
         check_max_failed(self.max_failed)
@@ -302,7 +312,7 @@ class Study:
 
     def _measures_within(self, seed: int) -> tuple[Measure, ...]:
         """The measures that know the names of the axes, and the seed of what they draw."""
-        setting = Setting(self.all_axes, self.name, seed)
+        setting = Setting(self.all_axes, self.name, seed, self.group_size)
         return tuple(measure.within(setting) for measure in self.measures)
 
     def analysed_of(self, n_rep: int, *, whole_blocks: bool) -> int:
@@ -429,7 +439,9 @@ class Study:
         n_rep = self.n_rep if n_rep is None else n_rep
         check_budget(budget)
         check_n_rep(n_rep)
-        check_keep(keep, n_rep, self.block_size)
+        check_whole_groups(self.group_size, n_rep)
+        max_rep -= max_rep % self.group_size
+        check_keep(keep, n_rep, self.block_size, self.group_size)
         check_retry(retry)
         redraw = check_redraw(redraw, self.methods)
         refuse_no_workers(workers)
@@ -480,6 +492,9 @@ class Study:
                 warnings.warn(text, stacklevel=2)
         n_pilot = max(pilot.n_rep.values()) if pilot else 0
         result = replace(result_of(sizes), targets=targets, n_pilot=n_pilot, n_left=n_left)
+        if progress is None and shard is None and explain:  # a pilot's are those of the run
+            for text in result.remarks:
+                warnings.warn(text, stacklevel=2)
         if explain and shard is None and result.folder is not None:
             from simstudy.output.explained import explain_folder
 
@@ -511,7 +526,8 @@ class Study:
 
     def _pilot_rep(self, n_rep: int) -> int:
         """No more than two blocks or some thousands, so that a pilot is no run."""
-        return min(n_rep, max(2 * self.block_size, PILOT_REP))
+        enough = max(2 * self.block_size, PILOT_REP)
+        return min(n_rep, enough + -enough % self.group_size)
 
     def _begun(
         self,
@@ -576,6 +592,7 @@ class Study:
             folder=home.path,
             outcome=outcome,
             keep_alive=home.temporary,
+            group_size=self.group_size,
         )
 
     def look(
@@ -604,7 +621,8 @@ class Study:
         """
         most = self.n_rep if n_rep is None else n_rep
         check_n_rep(most)
-        check_keep(keep, most, self.block_size)
+        check_whole_groups(self.group_size, most)
+        check_keep(keep, most, self.block_size, self.group_size)
         whole_blocks = whole_blocks or keep != "replicates"
         n_analysed = self.analysed_of(most, whole_blocks=whole_blocks)
         plan, kept = self.plan(seed, keep, n_analysed), self.kept(keep)
@@ -650,7 +668,7 @@ class Study:
         check_precision(precision)
         targets = read_targets(precision, self.measures)
         size = self._pilot_rep(n_rep or 2 * self.block_size)
-        pilot = self.run(size, seed, workers=Workers("inline", 1))
+        pilot = self.run(size, seed, workers=Workers("inline", 1), explain=False)
         return forecast(pilot, targets, stop_by)
 
     def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:

@@ -103,7 +103,10 @@ def _over_axes(column: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def stacked_estimates(each: Sequence[Estimates]) -> Estimates:
     """The estimates of each method along a first axis."""
-    return Estimates(*(np.stack(np.broadcast_arrays(*parts)) for parts in zip(*each, strict=True)))
+    parts = zip(Estimates._fields, zip(*each, strict=True), strict=True)
+    there = {name: of_each for name, of_each in parts if of_each[0] is not None}
+    stacked = {name: np.stack(np.broadcast_arrays(*part)) for name, part in there.items()}
+    return Estimates(**stacked)
 
 
 def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dict[str, float]:

@@ -7,7 +7,7 @@ own takes those that were read together side by side, as further cells.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -140,14 +140,18 @@ class FromRows:
         size = batch.n, batch.n_rows
         beside = {name: _with_scenarios_last(c, size, n_axes) for name, c in read.items()}
         numbers = measure.estimate(beside, level=self.level)
-        apart = [np.moveaxis(part, n_axes, 0) for part in numbers]
         for at, key in enumerate(batch.keys):
-            yield key, Estimates(*(part[at, ...] for part in apart))
+            yield key, numbers.map(partial(_of_scenario, at=at, axis=n_axes))
 
 
 def names_read(measures: Sequence[Measure]) -> tuple[str, ...]:
     """The columns that some measures read, each once."""
     return tuple(dict.fromkeys(name for measure in measures for name in measure.reads))
+
+
+def _of_scenario(part: np.ndarray, *, at: int, axis: int) -> np.ndarray:
+    """One scenario's cells."""
+    return np.asarray(np.moveaxis(part, axis, 0)[at, ...])
 
 
 def _with_scenarios_last(column: np.ndarray, size: tuple[int, int], n_axes: int) -> np.ndarray:

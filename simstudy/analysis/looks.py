@@ -15,6 +15,12 @@ def with_anytime_limits(
     rows: pd.DataFrame, measure: Measure, level: float, planned: float | None
 ) -> pd.DataFrame:
     """Rows of a summary whose `lower` and `upper` hold at every number of replicates at once."""
+    if "variance_reduction" in rows and rows["variance_reduction"].notna().any():
+        raise StudyError(
+            f"{measure.name!r} is no share or mean of independent replicates as they are, and of "
+            "others no limits are known that hold at every look. Decide on a number of replicates "
+            "beforehand, or let a pilot do it (stop_by='pilot')."
+        )
     n = rows["n_given"].to_numpy(float)
     found, mcse = (rows[name].to_numpy(float) for name in ("estimate", "mcse"))
     if measure.bounds == "wilson":

@@ -23,6 +23,7 @@ from simstudy.analysis.frames import (
 )
 from simstudy.analysis.looks import with_anytime_limits
 from simstudy.analysis.lookup import scenario_with
+from simstudy.analysis.remarks import remarks_in_words
 from simstudy.analysis.summary import MEASURE, factor_names, summarize
 from simstudy.analysis.targets import Target
 from simstudy.claims import Claim, check_claims
@@ -73,6 +74,8 @@ class Result:
         Whether only moments of blocks were kept (`keep="summary"`).
     given
         What gives the result again, where its replicates were not drawn here but given; else empty.
+    group_size
+        So many replicates, one after the other, may depend on each other.
     """
 
     plan: Plan
@@ -94,6 +97,7 @@ class Result:
     tables: Mapping[str, MakesTable] = field(default_factory=dict)
     readings: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     given: str = ""
+    group_size: int = 1
 
     def __repr__(self) -> str:
         """In a few lines; the attributes have all of it."""
@@ -129,7 +133,14 @@ class Result:
         names = {measure.name for measure in self.declared}
         if not self.any_failed or "convergence_rate" in names:
             return self.declared
-        return [*self.declared, convergence_rate(CONVERGED)]
+        return [*self.declared, convergence_rate(CONVERGED).of_groups(self.group_size)]
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """What speaks against estimates of measures that take less work, each measure's at once."""
+        if not any(measure.remarks for measure in self.declared):
+            return []
+        return remarks_in_words(self.summary, [*factor_names(self.plan), *self.plan.axes])
 
     @cached_property
     def any_failed(self) -> bool:

@@ -18,7 +18,11 @@ from simstudy.plan import Plan, factors_of
 
 MEASURE = "measure"
 _AFTER = Estimates._fields.index("upper") + 1
-NUMBERS = (*Estimates._fields[:_AFTER], "exact", *Estimates._fields[_AFTER:])
+SOMETIMES = tuple(Estimates._field_defaults)
+"""Columns that are there where a measure has them: of measures that take less work."""
+
+_ALWAYS = Estimates._fields[_AFTER : -len(SOMETIMES)]
+NUMBERS = (*Estimates._fields[:_AFTER], "exact", *_ALWAYS)
 """Columns of a summary after the factors, the axes and `measure`: theory stands by the estimate."""
 
 
@@ -37,7 +41,16 @@ def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> 
     ]
     own = dict.fromkeys(axis for measure in measures for axis in measure.axes)
     names = [*factor_names(plan), *plan.axes, *own, MEASURE, *NUMBERS]
-    return pd.DataFrame(rows, columns=names)
+    return _with_sometimes(pd.DataFrame(rows, columns=[*names, *SOMETIMES]))
+
+
+def _with_sometimes(frame: pd.DataFrame) -> pd.DataFrame:
+    """Without the columns that no measure has; a remark is a text, empty where there is none."""
+    said = frame["remark"].astype(object).where(frame["remark"].notna(), "")
+    frame = frame.assign(remark=said if said.ne("").any() else None)
+    lacking = [name for name in SOMETIMES if frame[name].isna().all()]
+    numbers = {"variance_reduction", "n_effective"}.difference(lacking)
+    return frame.drop(columns=lacking).astype(dict.fromkeys(numbers, float))
 
 
 def factor_names(plan: Plan) -> list[str]:
@@ -97,6 +110,7 @@ def cell_rows(plan: Plan, measure: Measure, numbers: Mapping[str, Any]) -> Itera
     """A row for each cell: its labels, the measure, and its place in each of the numbers."""
     axes = cell_axes(plan, measure, np.ndim(numbers["estimate"]))
     cells = itertools.product(*axes.values())
+    numbers = {name: part for name, part in numbers.items() if part is not None}
     for labels, *row in zip(cells, *map(np.ravel, numbers.values()), strict=True):
         named = dict(zip(axes, labels, strict=True))
         yield named | {MEASURE: measure.name} | dict(zip(numbers, row, strict=True))

@@ -48,18 +48,24 @@ class Target:
 def with_unlucky_errors(found: Estimates, measure: Measure, level: float) -> Estimates:
     """The estimates with errors as large as chance may have hidden them, at this level.
 
-    Of a share, the error at that end of its interval which is nearest to one half; of anything
-    else, the upper limit of a standard deviation of normal values, by chi-squared.
+    Of a plain share, the error at that end of its interval which is nearest to one half; of
+    anything else, the upper limit of a standard deviation of normal values, by chi-squared.
     """
-    n = found.n_given.astype(float)
+    n = independent_values(found, measure)
     with np.errstate(invalid="ignore", divide="ignore"):
-        if measure.bounds == "wilson":
+        if measure.bounds == "wilson" and found.variance_reduction is None:
             worst = np.clip(0.5, found.lower, found.upper)
             error = np.sqrt(worst * (1 - worst) / n)
         else:
             few = special.chdtri(n - 1, (1 + level) / 2)  # passed with this probability
             error = found.mcse * np.sqrt((n - 1) / few)
     return found._replace(mcse=np.fmax(error, found.mcse))
+
+
+def independent_values(found: Estimates, measure: Measure) -> np.ndarray:
+    """How many independent values an error rests on: groups, or what carries a weighted one."""
+    n = found.n_given / measure.group_size
+    return n if found.n_effective is None else np.minimum(n, found.n_effective)
 
 
 def read_targets(wanted: Mapping[str, Any], measures: Sequence[Measure]) -> tuple[Target, ...]:

@@ -69,4 +69,5 @@ def average(values: Any, detail: str = "") -> Reproduced:
 def of_row(row: Any, detail: str = "") -> Reproduced:
     """The estimate of a row of the summary, with its error and the replicates behind it."""
     n_rep = row.get("n_given", row.get("n_rep", math.inf))
-    return Reproduced(row["estimate"], row["mcse"], detail, n_rep)
+    carried = row.get("n_effective", math.nan)  # of weights that are not equal, fewer
+    return Reproduced(row["estimate"], row["mcse"], detail, float(np.fmin(n_rep, carried)))

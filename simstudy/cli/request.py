@@ -13,6 +13,7 @@ from simstudy.cli.groups import Scale, read_backend, read_scale
 from simstudy.cli.launching import runs_elsewhere
 from simstudy.cli.project import Project
 from simstudy.cli.settings import PILOT, Settings, refuse_contradictions, refuse_low_ceiling
+from simstudy.engine.refusals import check_whole_groups
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.identity.source_files import sources_digest
@@ -108,7 +109,8 @@ def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
     refuse_contradictions(settings)
     _refuse_untold_backend(settings, told)
     study = _study_of(module, config, project.root)
-    n_rep = settings.n_rep or replicates_at(scale, study.n_rep)
+    n_rep = settings.n_rep or replicates_at(scale, study.n_rep, study.group_size)
+    check_whole_groups(study.group_size, n_rep)
     _refuse_absurd(study, n_rep)
     refuse_low_ceiling(settings, n_rep)
     out = settings.out or str(scale.out)
@@ -125,12 +127,17 @@ def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
     )  # fmt: skip
 
 
-def replicates_at(scale: Scale, published: int) -> int:
-    """Replicates in each scenario: so many, or so many times the published; of both the fewer."""
+def replicates_at(scale: Scale, published: int, group_size: int = 1) -> int:
+    """Replicates in each scenario: so many, or so many times the published; of both the fewer.
+
+    Where they come in groups, whole groups, at least so many.
+    """
     relative = max(1, round((scale.times or 1) * published))
     if scale.n_rep is None:
-        return relative
-    return min(scale.n_rep, relative) if scale.times else scale.n_rep
+        n_rep = relative
+    else:
+        n_rep = min(scale.n_rep, relative) if scale.times else scale.n_rep
+    return n_rep + -n_rep % group_size
 
 
 def _refuse_absurd(study: Any, n_rep: int) -> None:

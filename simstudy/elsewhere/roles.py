@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simstudy.analysis.summary import MEASURE, NUMBERS
+from simstudy.analysis.summary import MEASURE, NUMBERS, SOMETIMES
 from simstudy.errors import ConfigError, nearest
 from simstudy.lazy.pandas import pd
 from simstudy.store.layout import CELL_ERROR, CONVERGED, ERROR, REP, SCENARIO, WARNING
 
 OWN = {SCENARIO, REP, ERROR, CELL_ERROR, WARNING, CONVERGED}  # of rows as they are stored
-TAKEN = {*OWN, "block", "address", MEASURE, *NUMBERS}
+TAKEN = {*OWN, "block", "address", MEASURE, *NUMBERS, *SOMETIMES}
 """Names that columns of summaries, replicates or failures have anyway."""
 
 Truth = float | str | Mapping[Any, float] | None

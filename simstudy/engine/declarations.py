@@ -11,7 +11,10 @@ from simstudy.measures import Measure
 from simstudy.store.layout import CONVERGED, ERROR, RESERVED, WARNING
 
 OWN_NAMES = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", "data")
-SUMMARY = ("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "n_given", "reason")
+SUMMARY = (
+    *("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "n_given", "reason"),
+    *("variance_reduction", "n_effective", "remark"),
+)
 MARKS = set("[],/")  # in names of columns and addresses
 LONGEST = 60  # letters of a name
 ON_FAILURE = ("record", "abort", "impute_worst")
@@ -79,6 +82,21 @@ def check_block_size(size: Any) -> None:
         )
     if size < 1:
         raise StudyError(f"block_size={size}: a block holds at least 1 replicate.")
+
+
+def check_group_size(size: Any, block_size: int) -> None:
+    """Refuse a number of dependent replicates that is none, or does not go into a block."""
+    if not is_whole(size) or size < 1:
+        raise StudyError(
+            f"group_size={size!r}: a group has a whole number of replicates that depend on each "
+            "other, 1 where none does."
+        )
+    if block_size % size:
+        near = max(block_size // size, 1) * size
+        raise StudyError(
+            f"block_size={block_size} with group_size={size}: a group would lie in two blocks, "
+            f"which are drawn apart; nearest that works: block_size={near}"
+        )
 
 
 def check_common(common: Sequence[str], factors: Collection[str]) -> None:

@@ -11,15 +11,30 @@ KEEPS = ("replicates", "summary")
 STOPS_BY = LOOKS, PILOT = "looks", "pilot"  # what ends a scenario: its own error, or a pilot's
 
 
-def check_keep(keep: str, n_rep: int, block_size: int) -> None:
-    """Refuse what cannot be kept, and of moments what is not whole blocks."""
+def check_keep(keep: str, n_rep: int, block_size: int, group_size: int = 1) -> None:
+    """Refuse what cannot be kept, and of moments what is not whole blocks, or no replicate's."""
     if keep not in KEEPS:
         raise ConfigError(f"keep={keep!r}: there is {', '.join(KEEPS)}.")
+    if keep == "summary" and group_size > 1:
+        raise ConfigError(
+            f"keep=summary with group_size={group_size}: moments are of single replicates, whose "
+            "errors would be taken for independent; nearest that works: keep=replicates"
+        )
     if keep == "summary" and n_rep % block_size:
         whole = -(-n_rep // block_size) * block_size
         raise ConfigError(
             f"n_rep={n_rep} with keep=summary: only whole blocks of {block_size} "
             f"replicates are kept; nearest that works: n_rep={whole}"
+        )
+
+
+def check_whole_groups(group_size: int, n_rep: int) -> None:
+    """Refuse a number of replicates that cuts a group of dependent ones."""
+    if n_rep % group_size:
+        near = max(1, round(n_rep / group_size)) * group_size
+        raise ConfigError(
+            f"n_rep={n_rep}: the study's replicates come in groups of {group_size}, which are "
+            f"drawn and counted whole; nearest that works: n_rep={near}"
         )
 
 

@@ -23,6 +23,7 @@ MEASURED = (
     *("measure", "estimate", "mcse", "lower", "upper"),
     *("exact", "n_rep", "n_failed", "n_given", "reason"),
 )
+LESS_WORK = ("variance_reduction", "n_effective", "remark")  # of measures that take less work
 
 
 # ---------------------------------------------------------------- what is there, by name
@@ -53,7 +54,7 @@ def rows_of(summary: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
 
 def factors_of(summary: pd.DataFrame) -> list[str]:
     """The columns that say which scenario and which axis values a row of a summary belongs to."""
-    return [str(column) for column in summary.columns if column not in MEASURED]
+    return [str(column) for column in summary.columns if column not in (*MEASURED, *LESS_WORK)]
 
 
 def rows_like(rows: pd.DataFrame, scenario: Any, *factors: str) -> pd.DataFrame:

@@ -52,6 +52,13 @@ Any column
     bootstrapped                  any function of columns, its error by resampling replicates
     MomentMeasure                 any smooth function of means of columns
 
+Less work for the same error
+    controlled                    a measure, less what controls of known mean explain
+    control                       such a control: a column, or a function of columns
+    conditional                   a measure of conditional expectations, beside the raw one
+    weighted_mean                 mean under another law than the one drawn under
+    weighted_proportion           share of replicates with an event, likewise
+
 Comparing, and what to do about failures
     paired                        two methods or scenarios on common random numbers
     paired_methods                the same, by places on an axis
@@ -62,7 +69,7 @@ Comparing, and what to do about failures
 
 What measures are made of
     Measure, OutlierRate, Setting, Estimates, Influence, Moments, Columns, Operand, Interval
-    centred, ratio, variance_of, wilson
+    Control, centred, ratio, variance_of, wilson
 
 A measure reads replicate columns and returns, for each cell of their axes, an estimate, its MCSE,
 an interval, and how many replicates were used and failed. It is made by a factory such as
@@ -77,7 +84,9 @@ from simstudy.measures.bias_eliminated import (
 )
 from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.measures.columns import Columns, Operand
+from simstudy.measures.conditional import conditional
 from simstudy.measures.contrasts import paired, paired_methods, unpaired
+from simstudy.measures.controlled import Control, control, controlled
 from simstudy.measures.core import Estimates, Influence, Measure, Setting
 from simstudy.measures.coverage import (
     coverage,
@@ -126,9 +135,11 @@ from simstudy.measures.testing import (
     type_1_error,
     type_s_rate,
 )
+from simstudy.measures.weighted import weighted_mean, weighted_proportion
 
 __all__ = [
     "Columns",
+    "Control",
     "Estimates",
     "Influence",
     "Interval",
@@ -146,6 +157,9 @@ __all__ = [
     "bootstrapped",
     "centred",
     "complete_case",
+    "conditional",
+    "control",
+    "controlled",
     "convergence_rate",
     "correlation",
     "coverage",
@@ -190,5 +204,7 @@ __all__ = [
     "unpaired",
     "variance",
     "variance_of",
+    "weighted_mean",
+    "weighted_proportion",
     "wilson",
 ]

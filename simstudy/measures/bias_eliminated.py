@@ -17,6 +17,7 @@ from simstudy.measures.core import Estimates, Influence, Measure, root_mean
 from simstudy.measures.coverage import width_of
 from simstudy.measures.critical import critical_values, refuse_df
 from simstudy.measures.intervals import Interval
+from simstudy.measures.moments import FORMULA
 from simstudy.measures.proportions import against, own_axis, probabilities
 from simstudy.measures.ways import Mcse, refuse_other_ways
 from simstudy.shapes import Bool
@@ -115,6 +116,10 @@ class _BiasEliminatedCoverage(Measure):
     limits: Limits
     center: str
     binomial: bool
+
+    @property
+    def needs_independence(self) -> str:
+        return FORMULA if self.binomial else ""
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         if not self.binomial:

@@ -70,8 +70,17 @@ class _Bootstrapped(Measure):
     study: str = ""
     seed: int = 1
 
+    @property
+    def resamples(self) -> bool:
+        return True
+
+    @property
+    def needs_independence(self) -> str:
+        return "single replicates are resampled, as if they were independent"
+
     def within(self, setting: Setting) -> Measure:
-        return replace(self, study=setting.study, seed=setting.seed)
+        grouped = self.of_groups(setting.group_size)
+        return replace(grouped, study=setting.study, seed=setting.seed)
 
     def influence(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None

@@ -54,6 +54,7 @@ def paired(
     with np.errstate(invalid="ignore"):
         psi = slope * (left.psi - _weight(estimate, scale) * right.psi)
     joint = left._replace(estimate=estimate, psi=psi, trials=left.n_rep.astype(float))
+    joint = measure.in_groups(joint)
     return _report(joint, standard_error(joint), level)
 
 

@@ -6,14 +6,17 @@ influence values subtracted first.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
+from simstudy.errors import StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Sample, pick, sample, total
+from simstudy.measures.groups import grouped_sums, n_groups
+from simstudy.measures.reduced import independent_trials, variance_reduction, wilson_within
 from simstudy.shapes import Bool, Float, Int, Shaped
 
 Bounds = Literal["normal", "wilson"]
@@ -27,6 +30,11 @@ class Influence(NamedTuple):
     in the condition. `n_rep` replicates were used, `n_failed` were not; together they are all.
     `n_given` is how many of them the estimate is a share or a mean of, where that is not `trials`:
     a share whose replicates are not independent has the trials of an independent one as uncertain.
+
+    Replicates `group_size` by `group_size` depend on each other, and groups do not. A measure that
+    takes less work than the plain one says in `plain` the squared error that the plain one has with
+    as many independent replicates. `n_effective` is how many replicates carry a weighted estimate,
+    and `remark` what should be known of one.
     """
 
     estimate: Float[np.ndarray, " *cells"]
@@ -35,6 +43,10 @@ class Influence(NamedTuple):
     n_failed: Int[np.ndarray, " *cells"]
     trials: Float[np.ndarray, " *cells"]
     n_given: Int[np.ndarray, " *cells"] | None = None
+    group_size: int = 1
+    plain: Float[np.ndarray, " *cells"] | None = None
+    n_effective: Float[np.ndarray, " *cells"] | None = None
+    remark: Shaped[np.ndarray, " *cells"] | None = None
 
 
 class Estimates(NamedTuple):
@@ -43,6 +55,10 @@ class Estimates(NamedTuple):
     `n_given` is the number of replicates that the estimate is a share or a mean of: those in its
     condition, or all `n_rep` that were used where it has none. `reason` says why an estimate or its
     error is not a finite number; it is empty elsewhere.
+
+    The rest is None but for measures that take less work than plain ones. `variance_reduction` is
+    how many times as many independent replicates the plain measure needs for this error,
+    `n_effective` how many replicates carry a weighted estimate, `remark` what speaks against it.
     """
 
     estimate: Float[np.ndarray, " *cells"]
@@ -53,14 +69,23 @@ class Estimates(NamedTuple):
     n_failed: Int[np.ndarray, " *cells"]
     n_given: Int[np.ndarray, " *cells"]
     reason: Shaped[np.ndarray, " *cells"]
+    variance_reduction: Float[np.ndarray, " *cells"] | None = None
+    n_effective: Float[np.ndarray, " *cells"] | None = None
+    remark: Shaped[np.ndarray, " *cells"] | None = None
+
+    def map(self, function: Callable[[np.ndarray], np.ndarray]) -> "Estimates":
+        """A function of each part that is there."""
+        there = {name: part for name, part in self._asdict().items() if part is not None}
+        return Estimates(**{name: function(part) for name, part in there.items()})
 
 
 class Setting(NamedTuple):
-    """What a study knows and columns do not: names of places on its axes, and its seed."""
+    """What a study knows and columns do not: names on its axes, its seed, dependent replicates."""
 
     axes: Mapping[str, Sequence[str]]
     study: str
     seed: int
+    group_size: int = 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -86,6 +111,9 @@ class Measure(ABC):
     by_cell
         Whether what it says of a cell comes, by arithmetic alone, from the replicates of that
         cell: then the cells of many scenarios are measured side by side, with the same bits.
+    group_size
+        So many replicates, one after the other, may depend on each other; groups do not. A study
+        says it of all its measures.
     """
 
     name: str
@@ -95,6 +123,7 @@ class Measure(ABC):
     ddof: int = 1
     undefined: str = "the estimate is not defined for these replicates"
     by_cell: bool = False
+    group_size: int = 1
 
     @abstractmethod
     def influence(
@@ -104,12 +133,42 @@ class Measure(ABC):
 
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         """The measure with its MCSE and an interval of coverage `level`, in (0, 1)."""
-        influence = self.influence(columns)
+        influence = self.in_groups(self.influence(columns))
         return self.report(influence, standard_error(influence, ddof=self.ddof), level=level)
 
-    def within(self, _setting: Setting) -> "Measure":
+    def within(self, setting: Setting) -> "Measure":
         """The measure as a study takes it; another one where it was told names, or draws."""
-        return self
+        return self.of_groups(setting.group_size)
+
+    def of_groups(self, size: int) -> Self:
+        """The measure of replicates that depend on each other in groups of this size."""
+        if size == self.group_size:
+            return self
+        if size > 1 and self.needs_independence:
+            raise StudyError(
+                f"{self.name}: {self.needs_independence}, and the study's replicates come in "
+                f"groups of {size}. Take a measure with influences, or group_size=1."
+            )
+        return replace(self, group_size=size)
+
+    @property
+    def resamples(self) -> bool:
+        """Whether `psi` has a row for each resample, and none for each replicate."""
+        return False
+
+    @property
+    def remarks(self) -> bool:
+        """Whether its estimates may come with a `remark`."""
+        return False
+
+    @property
+    def needs_independence(self) -> str:
+        """Why its error is of independent replicates only; empty where it is of others too."""
+        return ""
+
+    def in_groups(self, influence: Influence) -> Influence:
+        """The same, of replicates that depend on each other as the study says."""
+        return influence._replace(group_size=self.group_size)
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         """Which replicates the measure can use, in each cell."""
@@ -123,27 +182,44 @@ class Measure(ABC):
 
     def report(self, influence: Influence, mcse: np.ndarray, *, level: float) -> Estimates:
         """Add the interval to estimate and MCSE, and the reason where there is no number."""
-        limits = self.interval(influence, mcse, level=level)
         reason = explain(influence, mcse, undefined=self.undefined)
+        counts = influence.n_rep, influence.n_failed, whole_trials(influence)
+        plain = _plain_squares(influence, ddof=self.ddof)
+        if plain is not None:
+            influence = _with_trials_of(influence, mcse)
+        limits = self.interval(influence, mcse, level=level)
         if self.bounds == "wilson":
             mcse = never_certain(influence, mcse)
-        n_rep, n_failed, n_given = influence.n_rep, influence.n_failed, whole_trials(influence)
-        return Estimates(influence.estimate, mcse, *limits, n_rep, n_failed, n_given, reason)
+        beside = variance_reduction(plain, mcse), influence.n_effective, influence.remark
+        return Estimates(influence.estimate, mcse, *limits, *counts, reason, *beside)
 
     def interval(
         self, influence: Influence, mcse: np.ndarray, *, level: float
     ) -> intervals.Interval:
         """Lower and upper limit by `bounds`."""
-        if self.bounds == "wilson":
+        normal = intervals.normal(influence.estimate, mcse, level=level)
+        if self.bounds != "wilson":
+            return normal
+        if influence.plain is None:
             return intervals.wilson(influence.estimate, influence.trials, level=level)
-        return intervals.normal(influence.estimate, mcse, level=level)
+        return wilson_within(influence.estimate, influence.trials, normal, level=level)
 
 
 def standard_error(influence: Influence, *, ddof: int = 1) -> Float[np.ndarray, " *cells"]:
-    """Standard deviation of psi over the root of n; NaN where fewer than two trials were made."""
+    """Standard deviation of psi over the root of n; NaN where fewer than two trials were made.
+
+    Of replicates in groups, the same of the groups' sums (Liang & Zeger 1986, Biometrika 73, 13-22,
+    with the number of groups in place of theirs).
+    """
     squares = _sum_of_squares(influence)
     undefined = ~np.isfinite(influence.estimate) | ~np.isfinite(squares)
-    return root_mean(squares, influence.n_rep, influence.trials, undefined, ddof=ddof)
+    n = influence.n_rep
+    if influence.group_size > 1:
+        groups = n_groups(influence.psi, influence.group_size)
+        with np.errstate(all="ignore"):
+            squares = squares * (n - ddof) * groups / (groups - ddof) / n
+        undefined = undefined | (groups < 2)
+    return root_mean(squares, n, influence.trials, undefined, ddof=ddof)
 
 
 def _sum_of_squares(influence: Influence) -> np.ndarray:
@@ -153,6 +229,7 @@ def _sum_of_squares(influence: Influence) -> np.ndarray:
         lost = np.isnan(psi)
         psi = np.where(lost, 0.0, psi)
     with np.errstate(all="ignore"):
+        psi = grouped_sums(psi, influence.group_size)
         squares = total(psi * psi)
     return np.where(lost.sum(axis=0) > influence.n_failed, np.nan, squares)
 
@@ -178,6 +255,21 @@ def never_certain(influence: Influence, mcse: np.ndarray) -> Float[np.ndarray, "
     return np.asarray(np.where(at_end, cautious, mcse))
 
 
+def _plain_squares(influence: Influence, *, ddof: int) -> np.ndarray | None:
+    """Squared error of the plain measure of independent replicates; None where this is plain."""
+    if influence.plain is not None or influence.group_size == 1:
+        return influence.plain
+    return standard_error(influence._replace(group_size=1), ddof=ddof) ** 2
+
+
+def _with_trials_of(influence: Influence, mcse: np.ndarray) -> Influence:
+    """As many trials, for a share's interval, as an independent share with this error has."""
+    counts = influence.trials, influence.group_size
+    trials = independent_trials(influence.estimate, mcse, *counts)
+    plain = np.nan if influence.plain is None else influence.plain
+    return influence._replace(trials=trials, plain=np.asarray(plain))
+
+
 def whole_trials(influence: Influence) -> Int[np.ndarray, " *cells"]:
     """Replicates in the condition, as a count."""
     if influence.n_given is not None:
@@ -194,6 +286,9 @@ def explain(
     reason[~np.isfinite(mcse)] = "a replicate is infinite"
     reason[np.isnan(estimate)] = f"{undefined} (or a replicate is infinite)"
     reason[few & ~np.isfinite(mcse)] = "fewer than two replicates: no Monte Carlo error"
+    if influence.group_size > 1:
+        lone = n_groups(influence.psi, influence.group_size) < 2
+        reason[lone] = "fewer than two groups of replicates: no Monte Carlo error"
     reason[np.asarray(influence.trials) == 0] = undefined
     reason[influence.n_rep == 0] = "no replicate could be used"
     return reason

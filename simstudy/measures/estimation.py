@@ -25,21 +25,49 @@ from simstudy.measures.moments import (
     centred,
     only,
     ratio,
+    share,
     variance_of,
 )
+from simstudy.measures.proportions import flags
 from simstudy.measures.ways import Mcse, refuse_other_ways
 
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of estimate - truth, and truth
 
 
-def mean(column: str, *, name: str | None = None) -> MomentMeasure:
-    """Mean of a column, in its units."""
+def mean(column: str, *, given: str | None = None, name: str | None = None) -> MomentMeasure:
+    """Mean of a column, in its units.
+
+    Parameters
+    ----------
+    given
+        Column of True and False, or 1 and 0: only replicates where it is true count. NaN where
+        there are none.
+    """
+    name = name or f"mean_{column}"
+    if given is not None:
+        return _mean_given(column, given, name)
     return MomentMeasure(
         by_cell=True,
-        name=name or f"mean_{column}",
+        name=name,
         reads=(column,),
         terms=lambda columns: (columns[column],),
         value=only,
+    )
+
+
+def _mean_given(column: str, given: str, name: str) -> MomentMeasure:
+    def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
+        condition = flags(columns, given)
+        return np.where(condition, columns[column], 0.0), condition
+
+    return MomentMeasure(
+        by_cell=True,
+        name=name,
+        reads=names_in(column, given),
+        terms=terms,
+        value=share,
+        trials=lambda means, n: means[1] * n,
+        undefined=f"no replicate has {given}",
     )
 
 

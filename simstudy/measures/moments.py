@@ -27,6 +27,7 @@ from simstudy.measures.core import Estimates, Influence, Measure, root_mean
 from simstudy.shapes import Bool, Float, Int
 
 STEP = 1e-100  # of the complex-step derivative: its square vanishes beside any mean
+FORMULA = "mcse='normal' is a formula for independent replicates"
 LIMIT = 1e4  # distance of a centre from the mean, in sd, that leaves half of the 16 digits
 
 Means = tuple[np.ndarray, ...]
@@ -181,6 +182,10 @@ class MomentMeasure(Measure):
         if self.formula is None:
             return super().estimate(columns, level=level)
         return self.from_moments(self._moments(self.sample(columns), None), level=level)
+
+    @property
+    def needs_independence(self) -> str:
+        return "" if self.formula is None else FORMULA
 
     def centre(self, columns: Columns) -> dict[str, np.ndarray]:
         """Means of the centred columns, of a first block: a `centre` for the `moments` of all."""

@@ -7,7 +7,7 @@ import numpy as np
 from simstudy.lazy.scipy import special
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Operand, Sample, names_in, operand, total
-from simstudy.measures.core import Estimates, Influence, Measure
+from simstudy.measures.core import Estimates, Influence, Measure, standard_error
 from simstudy.measures.proportions import probabilities
 from simstudy.shapes import Bool
 
@@ -72,12 +72,21 @@ class _Quantile(Measure):
     def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
         report = super().estimate(columns, level=level)
         data = self.sample(columns)
-        ordered = np.sort(self._values(data), axis=0)
-        sd = np.sqrt(self.p * (1 - self.p) / np.maximum(data.n, 1))
+        x = self._values(data)
+        ordered, sd = np.sort(x, axis=0), np.sqrt(self.p * (1 - self.p) / np.maximum(data.n, 1))
+        if self.group_size > 1:
+            sd = self._sd_of_share_below(x, report)
         lower, upper = intervals.normal(self.p, sd, level=level)
         return report._replace(
             lower=quantile_at(ordered, data.n, lower), upper=quantile_at(ordered, data.n, upper)
         )
+
+    def _sd_of_share_below(self, x: np.ndarray, report: Estimates) -> np.ndarray:
+        """Of the share below the quantile, in groups of replicates that depend on each other."""
+        below = np.where(np.isnan(x), np.nan, (x <= report.estimate) - self.p)
+        n = report.n_rep
+        share = Influence(report.estimate, below, n, report.n_failed, n.astype(float))
+        return standard_error(self.in_groups(share), ddof=0)
 
     def _values(self, data: Sample) -> np.ndarray:
         """Of the column, or its distance from the truth; NaN where not used."""

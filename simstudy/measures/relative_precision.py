@@ -90,13 +90,14 @@ class _RelativePrecision(MomentMeasure):
     reference: int | str
 
     def within(self, setting: Setting) -> MomentMeasure:
+        grouped = self.of_groups(setting.group_size)
         if not isinstance(self.axis, str) and not isinstance(self.reference, str):
-            return self
+            return grouped
         axis = _place_of_axis(self.axis, setting.axes)
         reference = _place_of_label(self.reference, axis, setting.axes)
         assert isinstance(self.derive, partial)
         derive = partial(self.derive, axis=axis, reference=reference)
-        return replace(self, axis=axis, reference=reference, derive=derive)
+        return replace(grouped, axis=axis, reference=reference, derive=derive)
 
 
 # ---------------------------------------------------------------- which replicates

@@ -62,7 +62,7 @@ def print_closing(
         console.print(f"table {name} was not made: {why}", markup=False)
     for text in outliers_in_words(result):
         console.print("[yellow]outliers[/]:", Text(text), soft_wrap=True)
-    for text in result.outcome.noticed:
+    for text in (*result.remarks, *result.outcome.noticed):
         console.print("[yellow]warning[/]:", Text(text), soft_wrap=True)
     if len(result.warnings):
         _print_warnings(console, result.warnings, result.plan.axes)
@@ -100,9 +100,13 @@ def _found_table(result: Result) -> Table:
     from rich.markup import escape
 
     names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
+    found = overview(result.summary, result.measures)
+    shown = ["least", "greatest", "largest_mcse", "worst_z"]
+    if "least_reduction" in found:
+        names, shown = [*names, "least variance reduction"], [*shown, "least_reduction"]
     rows = []
-    for row in overview(result.summary, result.measures).to_dict("records"):
-        numbers = (row[name] for name in ("least", "greatest", "largest_mcse", "worst_z"))
+    for row in found.to_dict("records"):
+        numbers = (row[name] for name in shown)
         rows.append((escape(row["measure"]), str(row["rows"]), *map(number, numbers)))
     return new_table(names, rows)
 

@@ -15,6 +15,8 @@ Readings = Mapping[str, Mapping[Any, str]]
 
 MEASURE = "measure"
 MOST_NUMBERS = 1000  # rows of a summary: a number takes some 20 microseconds, a page holds 200
+SOMETIMES = {"variance_reduction": "variance reduction", "n_effective": "carried by"}
+"""Columns of a summary that only some measures have, and what they are headed."""
 PARENTHESES = "In parentheses: Monte Carlo standard errors, by which numbers are rounded."
 
 
@@ -45,6 +47,11 @@ def summary_table(
         at = [places[row] for row in summary.index.get_indexer(rows.index)]
         data[name] = _spread(rows["estimate"], at, len(firsts))
         data[error] = _spread(rows["mcse"], at, len(firsts))
+        for name, heading in SOMETIMES.items():
+            if name in rows and rows[name].notna().any():
+                beside = _free(f"{measure}_{name}", keys)
+                columns[beside] = Column(f"{str(measure).replace('_', ' ')}: {heading}", decimals=1)
+                data[beside] = _spread(rows[name], at, len(firsts))
     notes = [_in_words(same, readings), _replicates(summary), PARENTHESES]
     return Table(pd.DataFrame(data), f"Summary of {title}", columns, [*filter(None, notes)])
 

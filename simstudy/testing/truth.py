@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstudy.analysis.result import Result
+from simstudy.analysis.targets import independent_values
 from simstudy.engine.workers import Workers
 from simstudy.identity.names import identity
 from simstudy.lazy.scipy import special, stats
@@ -81,9 +82,10 @@ def _compared(
 ) -> Iterator[Comparison]:
     estimates, influence = measure.estimate(columns), measure.influence(columns)
     chances = _chance_of_proportion if measure.bounds == "wilson" else _chance_of_mean
-    cells = np.broadcast_arrays(
-        estimates.estimate, estimates.mcse, exact, influence.trials, estimates.n_rep
-    )
+    n_rep = estimates.n_rep
+    if estimates.variance_reduction is not None:  # of replicates that are not as many trials
+        chances, n_rep = _chance_of_mean, np.ceil(independent_values(estimates, measure))
+    cells = np.broadcast_arrays(estimates.estimate, estimates.mcse, exact, influence.trials, n_rep)
     for estimate, mcse, truth, trials, n_rep in zip(*map(np.ravel, cells), strict=True):
         p_value = chances(float(estimate), float(mcse), float(truth), float(trials), int(n_rep))
         if np.isfinite(p_value):

@@ -140,9 +140,9 @@ def results(data: m.Columns) -> dict[str, m.Estimates]:
     found = {name: measure.estimate(data) for name, measure in every_measure().items()}
     pair, spread = both_methods(data), m.empirical_se("estimate")
     gain = m.relative_precision("estimate", axis=0, reference=0).estimate(pair)
-    found["relative_precision"] = m.Estimates(*(field[1] for field in gain))
+    found["relative_precision"] = gain.map(lambda part: part[1])
     own = m.relative_precision("estimate", replicates="own").estimate(some_failed(data))
-    found["relative_precision: own replicates"] = m.Estimates(*(field[1] for field in own))
+    found["relative_precision: own replicates"] = own.map(lambda part: part[1])
     for scale in ("difference", "ratio"):
         both = m.paired_methods(spread, pair, method=0, reference=1, scale=scale)
         found[f"empirical_se: paired {scale}"] = both

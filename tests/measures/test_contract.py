@@ -18,6 +18,10 @@ MEASURES = {
         m.bias_eliminated_coverage_at(X, "se", level=(0.5, 0.9)),
         m.bias_eliminated_coverage_at(X, "se", df=4.0),
     ],
+    "conditional": [
+        m.conditional(m.mean("p"), raw=m.power("reject")),
+        m.conditional(m.mean("p", given="given"), raw=m.power("reject", given="given")),
+    ],
     "convergence_rate": [m.convergence_rate(X)],
     "correlation": [m.correlation(X, "se")],
     "coverage": [m.coverage("lower", "upper", TRUTH)],
@@ -30,7 +34,7 @@ MEASURES = {
     "interval_score": [m.interval_score("lower", "upper", TRUTH)],
     "interval_width": [m.interval_width("lower", "upper")],
     "mae": [m.mae(X, TRUTH)],
-    "mean": [m.mean(X), m.mean("reject")],
+    "mean": [m.mean(X), m.mean("reject"), m.mean(X, given="given")],
     "median": [m.median(X)],
     "median_bias": [m.median_bias(X, TRUTH)],
     "model_se": [m.model_se("se")],
@@ -71,13 +75,23 @@ MEASURES = {
     "type_1_error": [m.type_1_error("reject", given="given")],
     "type_s_rate": [m.type_s_rate(X, TRUTH, significant="reject")],
     "variance": [m.variance(X)],
+    "weighted_mean": [
+        m.weighted_mean(X, weight="se"),
+        m.weighted_mean(X, weight="se", normalised=True),
+    ],
+    "weighted_proportion": [
+        m.weighted_proportion("reject", weight="se"),
+        m.weighted_proportion("reject", weight="se", normalised=True),
+    ],
 }
 """By factory: every measure in `simstudy.measures.__all__`, plain and given a condition."""
 RESAMPLED = {"bootstrapped"}
 """Whose errors come from resamples, and not from an influence of each replicate."""
+ADJUSTED = {"controlled"}
+"""Whose failures are another matter: `test_controlled.py` has their contract."""
 NO_MEASURES = {
-    "all_methods", "centred", "complete_case", "impute_worst", "paired", "paired_methods", "ratio",
-    "unpaired", "variance_of", "wilson",
+    "all_methods", "centred", "complete_case", "control", "impute_worst", "paired",
+    "paired_methods", "ratio", "unpaired", "variance_of", "wilson",
 }  # fmt: skip
 """Functions of the package that make no measure of replicates."""
 EVERY = [
@@ -89,7 +103,7 @@ EPS = np.finfo(float).eps
 
 def test_every_measure_is_here():
     functions = {name for name in m.__all__ if inspect.isfunction(getattr(m, name))}
-    assert functions - NO_MEASURES - RESAMPLED == set(MEASURES)
+    assert functions - NO_MEASURES - RESAMPLED - ADJUSTED == set(MEASURES)
 
 
 def drawn(n_rep: int = 200) -> dict[str, np.ndarray]:
@@ -135,7 +149,7 @@ def test_the_order_of_replicates_does_not_matter(measure):
     columns = drawn()
     turned = {name: column[::-1] for name, column in columns.items()}
     for left, right in zip(measure.estimate(columns), measure.estimate(turned), strict=True):
-        if left.dtype.kind == "f":
+        if left is not None and left.dtype.kind == "f":
             np.testing.assert_allclose(left, right, rtol=0, atol=rounding(measure, columns))
 
 
@@ -196,12 +210,15 @@ def test_a_conditional_measure_is_that_of_the_replicates_in_the_condition(measur
 OTHER_NAMES = {
     "area_under_curve": "test_association",
     "bias_eliminated_coverage_at": "bias_eliminated_at",
+    "conditional": "test_conditional",
     "convergence_rate": "test_convergence_counts_every_replicate",
     "proportion": "test_means_and_shares_are_those_of_a_loop",
     "relative_error_model_se": "relative_error",
     "relative_precision": "test_relative_precision_is_its_formula_over_complete_pairs",
     "tail_miss": "miss_below, miss_above",
     "type_1_error": "power, under its other name",
+    "weighted_mean": "test_weighted",
+    "weighted_proportion": "test_weighted",
 }
 """Measures whose plain loop goes by another name, here or in test_identities."""
 

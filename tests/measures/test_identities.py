@@ -209,6 +209,7 @@ CASES = {
         lambda x, reject: plain.conditional_mean([abs(v / TRUTH) for v in x], reject),
     ),
     "mean": (m.mean("se"), ("se",), plain.error_of_mean),
+    "mean, given": (m.mean("x", given="reject"), ("x", "reject"), plain.conditional_mean),
     "run_time": (m.run_time("se"), ("se",), plain.error_of_mean),
     "median": (m.median("x"), ("x",), lambda x: plain.quantile(x, 0.5)),
     "quantile": (m.quantile("x", 0.85), ("x",), lambda x: plain.quantile(x, 0.85)),

@@ -46,7 +46,7 @@ def merged(measure, columns, *cuts, centre=None):
 
 
 def assert_same(one, two):
-    for left, right in zip(one[:-1], two[:-1], strict=True):
+    for left, right in zip(one[:7], two[:7], strict=True):
         np.testing.assert_allclose(left, right, rtol=1e-11, atol=1e-13)
     np.testing.assert_array_equal(one.reason, two.reason)
 

@@ -30,6 +30,8 @@ class Solvable(Protocol):
     @property
     def measures(self) -> Sequence[Measure]: ...
     @property
+    def group_size(self) -> int: ...
+    @property
     def worst(self) -> Mapping[str, float]: ...
     def plan(self, seed: int = 1) -> Plan: ...
 
@@ -109,7 +111,7 @@ def solve(
     simulation = Simulation(
         plan,
         _varied(scenario, factor),
-        chosen.within(Setting(plan.axes, plan.name, plan.seed)),
+        chosen.within(Setting(plan.axes, plan.name, plan.seed, study.group_size)),
         cell=where or {},
         worst=study.worst,
         workers=workers or Workers(),

@@ -123,7 +123,7 @@ class Simulation:
         axes = cell_axes(self.plan, self.measure, np.ndim(estimates.estimate))
         shape = tuple(len(labels) for labels in axes.values())
         index = tuple(self._position(axis, labels) for axis, labels in axes.items())
-        return Estimates(*(np.broadcast_to(part, shape)[index] for part in estimates))
+        return estimates.map(lambda part: np.asarray(np.broadcast_to(part, shape)[index]))
 
     def _position(self, axis: str, labels: tuple[Any, ...]) -> int:
         if len(labels) == 1 and axis not in self.cell:

@@ -1,0 +1,118 @@
+"""Conditional expectations: a measure of E[Y | part of the data] in place of Y, beside it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from simstudy.errors import DesignError, StudyError, in_one_line
+from simstudy.measures.columns import Columns
+from simstudy.measures.core import Influence, Measure, Setting, standard_error
+from simstudy.measures.groups import grouped_sums
+from simstudy.measures.stated_means import far_from_zero
+from simstudy.shapes import Bool
+
+
+def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> Measure:
+    """A measure of conditional expectations, with the raw measure beside it.
+
+    If p is the conditional expectation of a column y, given part of the data, then the mean of p is
+    the mean of y, and varies less (Rao and Blackwell). So is a mean within a condition, if that
+    condition is known from the same part.
+
+    Parameters
+    ----------
+    measure
+        What is reported, such as `mean("p_reject", given="null_is_false")`.
+    raw
+        What it stands for, such as `power("reject", given="null_is_false")`: of the same cells.
+        It says how the interval is made, and by how much the error is smaller.
+    name
+        What the summary calls it; as the raw measure, if not given.
+
+    Notes
+    -----
+    Both use the replicates that both can use. Where the two differ by more than five standard
+    errors of their difference, which pairs leave small, one of them is wrong: the summary's
+    `remark` says so. A share's interval is Wilson's with as many independent trials as have this
+    error. It cannot be gathered block by block.
+
+    References
+    ----------
+    Blackwell (1947), Annals of Mathematical Statistics 18, 105-110.
+    """
+    for given in (measure, raw):
+        _refuse_no_influence(given)
+    if tuple(measure.axes) != tuple(raw.axes):
+        raise DesignError(
+            f"conditional({measure.name!r}, raw={raw.name!r}): the one has the axes "
+            f"{list(measure.axes)} and the other {list(raw.axes)}, so there is no raw number for "
+            "each. Give two measures of the same cells."
+        )
+    return _Conditional(
+        name=name or raw.name,
+        reads=tuple(dict.fromkeys((*measure.reads, *raw.reads))),
+        bounds=raw.bounds,
+        axes=measure.axes,
+        ddof=measure.ddof,
+        undefined=measure.undefined,
+        by_cell=measure.by_cell and raw.by_cell,
+        smooth=measure,
+        raw=raw,
+    )
+
+
+def _refuse_no_influence(given: object) -> None:
+    if not isinstance(given, Measure) or given.resamples:
+        said = given.name if isinstance(given, Measure) else in_one_line(repr(given))
+        raise DesignError(
+            f"conditional: {said} has no influence of each replicate, so it cannot be held against "
+            "another measure. Give measures of means, quantiles or shares."
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Conditional(Measure):
+    smooth: Measure
+    raw: Measure
+
+    @property
+    def remarks(self) -> bool:
+        return True
+
+    def within(self, setting: Setting) -> Measure:
+        alone = setting._replace(group_size=1)
+        smooth, raw = self.smooth.within(alone), self.raw.within(alone)
+        return replace(self, smooth=smooth, raw=raw, group_size=setting.group_size)
+
+    def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
+        used, also = self.smooth.used(columns), self.raw.used(columns)
+        if used.shape != also.shape:
+            raise StudyError(
+                f"{self.name}: {self.smooth.name} has replicates and cells of {used.shape}, and "
+                f"{self.raw.name} of {also.shape}, so the two cannot be compared. Return both "
+                "columns with the same axes."
+            )
+        return np.asarray(used & also)
+
+    def influence(
+        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
+    ) -> Influence:
+        both = self.used(columns) if keep is None else self.used(columns) & keep
+        smooth, raw = (each.influence(columns, keep=both) for each in (self.smooth, self.raw))
+        plain = standard_error(raw, ddof=self.raw.ddof) ** 2
+        return smooth._replace(plain=plain, remark=self._disagreement(smooth, raw))
+
+    def _disagreement(self, smooth: Influence, raw: Influence) -> np.ndarray:
+        """What is said in cells where the two measures differ by more than chance explains."""
+        apart = smooth.estimate - raw.estimate
+        with np.errstate(all="ignore"):
+            each = np.where(np.isnan(smooth.psi), 0.0, smooth.psi - raw.psi + apart)
+        far = far_from_zero(grouped_sums(each, self.group_size))
+        said = [
+            f"it is {by:+.3g} from {self.raw.name} of the raw column, {z:.0f} standard errors of "
+            "the difference: one of the two is wrong"
+            if z
+            else ""
+            for by, z in zip(np.ravel(apart), np.ravel(far), strict=True)
+        ]
+        return np.array(said, dtype=object).reshape(np.shape(far))

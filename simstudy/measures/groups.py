@@ -1,0 +1,46 @@
+"""Replicates that depend on each other group by group: sums over groups, which do not."""
+
+import numpy as np
+
+from simstudy.errors import StudyError
+from simstudy.shapes import Float, Int
+
+
+def grouped_sums(
+    values: Float[np.ndarray, " rep *cells"], size: int
+) -> Float[np.ndarray, " group *cells"]:
+    """Sums of so many values each, one after the other; a group's order is that of its replicates.
+
+    Raises
+    ------
+    StudyError
+        Where the last group is not whole.
+    """
+    if size == 1:
+        return values
+    if len(values) % size:
+        raise StudyError(
+            f"{len(values)} replicates are no whole number of groups of {size}, so the last group "
+            "is not whole and nobody knows its error. Give whole groups."
+        )
+    sums = values[::size].astype(float)
+    for member in range(1, size):
+        sums += values[member::size]
+    return sums
+
+
+def n_groups(psi: Float[np.ndarray, " rep *cells"], size: int) -> Int[np.ndarray, " *cells"]:
+    """In how many groups some replicate was used: where its influence is not NaN."""
+    used = grouped_sums((~np.isnan(psi)).astype(float), size)
+    return np.asarray((used > 0).sum(axis=0))
+
+
+def on_first_of_groups(
+    sums: Float[np.ndarray, " group *cells"], size: int
+) -> Float[np.ndarray, " rep *cells"]:
+    """Values for replicates that have these sums: a group's first member has all of it."""
+    if size == 1:
+        return sums
+    spread = np.zeros((len(sums) * size, *sums.shape[1:]))
+    spread[::size] = sums
+    return spread

@@ -1,0 +1,203 @@
+"""Studies whose measures take less work: what the summary has, what is refused, the same bits."""
+
+import math
+import re
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from simstudy import Study, Workers, grid, load
+from simstudy.analysis.summary import NUMBERS
+from simstudy.claims.reproduced import of_row
+from simstudy.errors import ConfigError, StudyError
+from simstudy.measures import conditional, control, controlled, mean, power, weighted_proportion
+from simstudy.measures.bootstrapped import bootstrapped
+from simstudy.testing.truth import comparisons
+from simstudy.trials.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
+from tests.benchmarks import less_work
+from tests.support import FALSE_ALARM, ROOT, critical_z
+
+INLINE = Workers("inline", 1)
+PLAIN = power("reject")
+MEASURES = [
+    PLAIN,
+    controlled(PLAIN, control("distance", mean="k"), name="by_control"),
+    controlled(PLAIN, control("distance", mean=0.5), name="by_column"),
+    conditional(mean("p_reject"), raw=PLAIN, name="by_chance"),
+]
+
+
+def study(size=4, *, measures=MEASURES, k=0.5, **settings):
+    trial = {"draws": "stratified"} if size > 1 else {}
+    scenarios = grid(TwoStageInGroups, k=k, n1=100, n2=[50, 200], group_size=size, **trial)
+    settings = {"block_size": 100, "n_rep": 200} | settings
+    return Study("less_work", scenarios, measures, group_size=size, **settings)
+
+
+def test_the_columns_are_there_where_a_measure_has_them(tmp_path):
+    result = study().run(400, workers=INLINE, out=tmp_path)
+    assert list(result.summary)[-len(NUMBERS) - 1 :] == [*NUMBERS, "variance_reduction"]
+    assert result.summary["variance_reduction"].notna().all()
+    assert_frame_equal(load(tmp_path / "less_work").summary, result.summary, check_dtype=False)
+    alone = study(1).run(400, workers=INLINE).summary
+    assert alone.groupby("measure")["variance_reduction"].count()[PLAIN.name] == 0
+    assert list(study(1, measures=[PLAIN]).run(400, workers=INLINE).summary)[-9:] == [*NUMBERS]
+    result.table("summary")
+
+
+def test_the_same_bits_with_other_workers_and_the_first_groups_of_a_longer_run():
+    short = study().run(200, workers=INLINE)
+    assert_frame_equal(short.summary, study().run(200, workers=Workers("loky", 2)).summary)
+    longer = study().run(600, workers=INLINE)
+    for scenario in short.plan.scenarios:
+        one, two = (each.columns(scenario, "s2")["s2"] for each in (short, longer))
+        np.testing.assert_array_equal(one, two[:200])
+
+
+def test_side_by_side_is_as_alone():
+    kept = {"measures": [PLAIN, MEASURES[1], MEASURES[3]]}
+    both = study(k=[0.0, 0.5], **kept).run(400, workers=INLINE).summary
+    alone = study(k=0.5, **kept).run(400, workers=INLINE).summary
+    assert_frame_equal(both.query("k == 0.5").reset_index(drop=True), alone)
+
+
+def test_scenarios_are_compared_by_groups():
+    result = study().run(400, workers=INLINE)
+    first, second = result.plan.scenarios
+    found = result.contrast_scenarios("power", first, second)
+    mcse = result.summary.query("measure == 'power'")["mcse"]
+    np.testing.assert_allclose(found["mcse"], np.hypot(*mcse), rtol=1e-12)
+
+
+def test_a_precision_is_reached_with_the_error_of_groups():
+    kind = {"measures": [mean("s2", name="mean_s2")], "block_size": 40, "n_rep": 40}
+    by_strata, plain = study(20, **kind), study(1, **kind)
+    asked = {"precision": {"mean_s2": 0.03}, "workers": INLINE}
+    few, many = (each.run(400, **asked) for each in (by_strata, plain))
+    assert (few.summary["mcse"] < 0.03).all()
+    assert 4 * few.summary["n_rep"].sum() < many.summary["n_rep"].sum()
+    cost = by_strata.forecast({"mean_s2": 0.01}, 400)
+    assert (cost["n_rep"] < plain.forecast({"mean_s2": 0.01}, 400)["n_rep"] / 4).all()
+    piloted = by_strata.run(200, stop_by="pilot", **asked)
+    assert (piloted.summary["mcse"] < 0.03 * 1.2).all()
+
+
+def test_failures_are_measured_by_groups():
+    def fragile(s2):
+        return np.where(s2 > 1.0, np.nan, s2)
+
+    part = study(measures=[mean("fragile")], derived={"fragile": fragile})
+    found = part.run(400, workers=INLINE).summary.query("measure == 'mean_fragile'")
+    assert (found["n_failed"] > 0).all()
+    assert found["variance_reduction"].notna().all()
+
+
+@dataclass(frozen=True)
+class Off(TwoStageInGroups):
+    """A trial whose theory is off by two standard errors of a plain power."""
+
+    def exact(self):
+        return {"power": super().exact()["power"] + 0.02}
+
+
+@pytest.mark.parametrize(("kind", "caught"), [(TwoStageInGroups, False), (Off, True)])
+def test_contracts_hold_theory_against_the_error_that_there_is(kind, caught):
+    power_by_chance = conditional(
+        mean("p_reject", given="null_is_false"), raw=power("reject", given="null_is_false")
+    )
+    trials = grid(kind, k=1.5, n1=100, n2=200, draws="stratified", group_size=10)
+    by_strata = Study("less_work", trials, [power_by_chance], group_size=10)
+    held = comparisons(by_strata.run(2000, workers=INLINE), by_strata)
+    assert [each.p_value < FALSE_ALARM for each in held] == [caught]
+
+
+def test_a_claim_about_weights_rests_on_those_that_carry_it():
+    row = {"estimate": 0.1, "mcse": 0.01, "n_rep": 1000, "n_given": 1000}
+    assert of_row(row | {"n_effective": 12.5}).n_rep == 12.5
+    assert of_row(row | {"n_effective": math.nan}).n_rep == 1000
+
+
+# ---------------------------------------------------------------- what is said
+def test_a_wrong_mean_is_said_in_the_summary_and_as_a_warning():
+    wrong = controlled(PLAIN, control("distance", mean=1.5), name="by_control")
+    with pytest.warns(UserWarning, match="by_control at n2 50: control 'distance' is left out"):
+        result = study(1, measures=[PLAIN, wrong]).run(400, workers=INLINE)
+    said = result.summary.groupby("measure")["remark"].agg(lambda texts: (texts != "").sum())
+    assert said.to_dict() == {"by_control": 2, "power": 0}
+    assert len(result.remarks) == 1
+    assert "(and in 1 other row)" in result.remarks[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert study(1).run(400, workers=INLINE).remarks == []
+
+
+def test_weights_may_be_kept_as_moments():
+    scenarios = grid(TwoStageWhereItRejects, k=0.5, n1=100, n2=200, alpha=1e-6)
+    rare = Study("rare", scenarios, [weighted_proportion("reject", weight="weight")])
+    rows, moments = (
+        rare.run(2000, keep=keep, workers=INLINE) for keep in ("replicates", "summary")
+    )
+    assert rows.summary["n_effective"].item() > 10
+    assert_frame_equal(rows.summary, moments.summary, rtol=1e-9)
+
+
+# ---------------------------------------------------------------- what is refused
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: study(block_size=50), "a group would lie in two blocks.* works: block_size=48"),
+        (lambda: study(n_rep=201), "n_rep=201: the study's replicates come in groups of 4"),
+        (lambda: study().run(202), "nearest that works: n_rep=200"),
+        (lambda: study().run(400, keep="summary"), "keep=summary with group_size=4: moments are"),
+        (lambda: study().look(203, out="nowhere"), "nearest that works: n_rep=204"),
+        (lambda: Study("a", study().scenarios, [PLAIN], group_size=0), "group_size=0: a group has"),
+        (lambda: study(measures=[bootstrapped(lambda s2: 1.0, name="mine")]), "groups of 4"),
+        (lambda: study().run(400).anytime("power"), "is no share or mean of independent"),
+        (lambda: study(1).run(400).anytime("by_control"), "is no share or mean of independent"),
+    ],
+)  # fmt: skip
+def test_what_groups_cannot_is_refused_in_one_line(make, words):
+    with pytest.raises((ConfigError, StudyError), match=words) as refused:
+        make()
+    assert "\n" not in str(refused.value)
+
+
+def test_controls_are_not_kept_as_moments():
+    with pytest.raises(
+        StudyError, match="keeps no replicates, and by_control, by_column, by_chance"
+    ):
+        study(1).run(400, keep="summary")
+
+
+# ---------------------------------------------------------------- the page
+PAGE = (ROOT / "docs" / "less_work.md").read_text(encoding="utf-8")
+
+
+def test_the_tables_of_the_page_are_those_of_its_command(monkeypatch):
+    monkeypatch.setattr(less_work, "N_REP", 8_000)
+    monkeypatch.setattr(less_work, "N_RUNS", 4)
+    measured = PAGE.partition("<!-- measured -->")[2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of weights that are few
+        made = less_work.tables()
+    labels = [
+        re.findall(r"^(\|[^|]*\||.*:)$|^\| ([^|]*) \|", text, re.M) for text in (made, measured)
+    ]
+    assert labels[0] == labels[1]
+
+
+def test_stated_ratios_of_the_page_are_those_measured():
+    rows = re.findall(
+        r"^\| (.*?) \| .* \| ([\d.,]+) \| ([\d.,]+) \| [\d.,]+ \| [\d.]+ \|$", PAGE, re.M
+    )
+    found = pd.DataFrame(rows, columns=["way", "stated", "measured"]).set_index("way")
+    found = found.map(lambda text: float(text.replace(",", "")))
+    assert len(found) == 15
+    honest = found.drop(index="all shifted, normalised")
+    assert (
+        np.abs(np.log(honest["stated"] / honest["measured"])) < critical_z(14) * np.sqrt(4 / 1000)
+    ).all()

@@ -1,0 +1,180 @@
+"""What control variates, conditional expectations, groups and weights save on a two-stage trial.
+
+`python -m tests.benchmarks.less_work` prints the tables of `docs/less_work.md`; with that file's
+name after it, puts them there.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import special
+
+from simstudy import Result, Study, Workers, grid
+from simstudy.measures import (
+    Measure,
+    conditional,
+    control,
+    controlled,
+    mean,
+    power,
+    type_1_error,
+    weighted_proportion,
+)
+from simstudy.plan import number_factors
+from simstudy.trials.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
+from tests.benchmarks.scale import print_or_put
+
+N_REP, N_RUNS = 2_000_000, 1000  # the runs are pieces of one: 2,000 replicates each
+SAID = 100_000  # replicates, of which the page says what they are worth
+TRIAL = {"k": 1.5, "n1": 100, "n2": 200}
+RARE = {**TRIAL, "alpha": 1e-6}
+NULL_IS_FALSE = float(special.ndtr(TRIAL["k"]))
+
+POWER = power("reject", given="null_is_false")
+SIZE = type_1_error("reject", given="null_is_true")
+EXPECTED_POWER = conditional(mean("p_reject", given="null_is_false"), raw=POWER)
+EXPECTED_SIZE = conditional(mean("p_reject", given="null_is_true"), raw=SIZE)
+
+
+def second_mean(s2, distance, n1, n2):
+    """The error of the second mean, in standard errors: normal with mean 0."""
+    return s2 + np.sqrt(n2 / n1) * distance
+
+
+CONTROLS = (
+    control("distance", mean="k"),
+    control(second_mean, mean=0.0),
+    control("null_is_false", mean=NULL_IS_FALSE),
+)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to estimate, and the study that it takes."""
+
+    label: str
+    measure: Measure
+    exact: str
+    draws: dict[str, object] = field(default_factory=dict)
+
+    def result(self) -> Result:
+        size = int(str(self.draws.get("group_size", 1)))
+        kind = TwoStageWhereItRejects if "shifted" in self.draws else TwoStageInGroups
+        trial = RARE if "shifted" in self.draws else TRIAL
+        scenarios = grid(kind, **trial, **self.draws)
+        study = Study("less_work", scenarios, [self.measure], group_size=size)
+        return study.run(N_REP, workers=Workers("inline", 1))
+
+    def row(self, plain: float) -> list[str]:
+        """The whole run against theory, and its pieces against their own errors.
+
+        Parameters
+        ----------
+        plain
+            Variance of the plain measure over pieces.
+        """
+        result = self.result()
+        (scenario,) = result.plan.scenarios
+        exact, found = scenario.exact()[self.exact], result.summary.iloc[0]
+        pieces = of_pieces(result, self.measure)
+        stated = float(found.get("variance_reduction", 1.0))
+        covered = np.mean((pieces.lower <= exact) & (exact <= pieces.upper))
+        numbers = [
+            rounded(found["estimate"], found["mcse"]),
+            rounded(found["mcse"], found["mcse"]),
+            f"{(found['estimate'] - exact) / found['mcse']:+.1f}".replace("-", "−"),
+            ratio_in_words(stated),
+            ratio_in_words(plain / float(np.mean((pieces.estimate - exact) ** 2))),
+            worth(SAID * stated),
+            f"{covered:.3f}",
+        ]
+        return [self.label, *numbers]
+
+
+def rounded(value: float, error: float) -> str:
+    """A number with two digits of its error; small ones as powers of ten."""
+    if error < 1e-5:
+        return f"{value:.3g}" if value > 10 * error else f"{value:.2g}"
+    return f"{value:.{1 - int(np.floor(np.log10(error)))}f}"
+
+
+def worth(n: float) -> str:
+    """A number of replicates, to three digits."""
+    return f"{float(f'{n:.3g}'):,.0f}"
+
+
+def ratio_in_words(ratio: float) -> str:
+    return f"{ratio:,.2f}" if ratio < 10 else f"{ratio:,.0f}"
+
+
+def of_pieces(result: Result, measure: Measure):
+    """The measure of each piece of a run: pieces are an axis."""
+    (scenario,) = result.plan.scenarios
+    factors = {name for name in measure.reads if name in number_factors(scenario)}
+    names = [name for name in measure.reads if name not in factors]
+    columns = result.columns(scenario, *names)
+    cut = {name: column.reshape(N_RUNS, -1).T for name, column in columns.items()}
+    constants = {name: np.asarray(number_factors(scenario)[name]) for name in factors}
+    return measure.of_groups(result.group_size).estimate({**cut, **constants})
+
+
+ANTITHETIC = {"draws": "antithetic", "group_size": 2}
+STRATIFIED = {"draws": "stratified", "group_size": 20}
+
+POWERS = [
+    Way("plain", POWER, "power"),
+    Way("three controls", controlled(POWER, *CONTROLS), "power"),
+    Way("conditional expectation", EXPECTED_POWER, "power"),
+    Way("both of these", controlled(EXPECTED_POWER, *CONTROLS), "power"),
+    Way("antithetic pairs", POWER, "power", ANTITHETIC),
+    Way("20 strata", POWER, "power", STRATIFIED),
+    Way("20 strata, conditional expectation", EXPECTED_POWER, "power", STRATIFIED),
+]
+SIZES = [
+    Way("plain", SIZE, "type_1_error"),
+    Way("three controls", controlled(SIZE, *CONTROLS), "type_1_error"),
+    Way("conditional expectation", EXPECTED_SIZE, "type_1_error"),
+    Way("antithetic pairs", SIZE, "type_1_error", ANTITHETIC),
+]
+RARES = [
+    Way(f"{label}{said}", weighted_proportion("reject", weight="weight", normalised=ratio),
+        "type_1_error", {"shifted": shifted})
+    for shifted, label in [(1.0, "all shifted"), (0.5, "half of them shifted")]
+    for ratio, said in [(False, ""), (True, ", normalised")]
+]  # fmt: skip
+
+HEAD = [
+    *("way", "estimate", "MCSE", "z", "variance reduction", "measured", f"worth of {SAID:,}"),
+    "coverage",
+]  # fmt: skip
+
+
+def table(ways: Sequence[Way], plain: float) -> str:
+    """As Markdown."""
+    rows = [HEAD, ["---", *["---:"] * (len(HEAD) - 1)], *(way.row(plain) for way in ways)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def plain_variance(way: Way) -> float:
+    """Of the plain measure, over pieces."""
+    result = way.result()
+    exact = result.plan.scenarios[0].exact()[way.exact]
+    return float(np.mean((of_pieces(result, way.measure).estimate - exact) ** 2))
+
+
+def tables() -> str:
+    """Power, size, and a size that is rare."""
+    alpha = RARE["alpha"]
+    binomial = alpha * (1 - alpha) * N_RUNS / N_REP  # nobody waits for the plain measure
+    titles = [
+        ("Power, given that the null is false:", POWERS, plain_variance(POWERS[0])),
+        ("Type-I error, given that the null is true:", SIZES, plain_variance(SIZES[0])),
+        ("Type-I error at α = 0.000001:", RARES, binomial),
+    ]
+    return "\n\n".join(f"{title}\n\n{table(ways, plain)}" for title, ways, plain in titles)
+
+
+if __name__ == "__main__":
+    print_or_put(tables(), sys.argv[1:])

@@ -1,0 +1,265 @@
+"""Control variates against least squares, over many studies, and with controls that are wrong."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+from simstudy import measures as m
+from simstudy.errors import DesignError, StudyError
+from simstudy.measures.core import Setting
+from simstudy.measures.stated_means import far_from_zero
+from tests.support import assert_within_mcse, critical_z, replicates_to_catch
+
+N = 300
+
+
+def drawn(n_rep=N, n_cells=2, seed=1):
+    rng = np.random.default_rng(seed)
+    c, d, noise = rng.standard_normal((3, n_rep, n_cells))
+    return {
+        "x": 2 + c + 0.5 * d + 0.5 * noise,
+        "c": 3 + c,
+        "d": d + 0.3 * c,
+        "three": np.array(3.0),
+    }
+
+
+CONTROLS = m.control("c", mean="three"), m.control("d", mean=0.0)
+BY_BOTH = m.controlled(m.mean("x"), *CONTROLS)
+
+
+def test_it_is_the_height_of_the_regression_at_the_stated_means():
+    columns = drawn()
+    found = BY_BOTH.estimate(columns)
+    psi = BY_BOTH.influence(columns).psi
+    for cell in range(2):
+        x, c, d = (columns[name][:, cell] for name in "xcd")
+        design = np.stack([np.ones(N), c - 3, d], axis=1)
+        inverse = np.linalg.inv(design.T @ design)
+        slopes = inverse @ design.T @ x
+        weighted = (inverse[0] @ design.T) * (x - design @ slopes) * N  # its own influences
+        scaled = weighted * np.sqrt((N - 1) / (N - 3))
+        np.testing.assert_allclose(found.estimate[cell], slopes[0], rtol=1e-12)
+        np.testing.assert_allclose(psi[:, cell], scaled, rtol=1e-9, atol=1e-11)
+        mcse = np.sqrt(np.sum(weighted**2) / (N - 3) / N)
+        np.testing.assert_allclose(found.mcse[cell], mcse, rtol=1e-12)
+    plain = m.mean("x").estimate(columns)
+    np.testing.assert_allclose(found.variance_reduction, (plain.mcse / found.mcse) ** 2, rtol=1e-12)
+
+
+def test_a_control_that_says_nothing_new_costs_nothing():
+    columns = drawn() | {"flat": np.full((N, 2), 0.1), "lost": np.full((N, 2), 1 / 3)}
+    more = (
+        m.control("flat", mean=7.0),
+        m.control("lost", mean=0.0),
+        m.control(lambda c: 1e6 * c, mean=3e6),
+        m.control(lambda c, d: c - 2 * d, mean=3.0),
+    )
+    beside = m.controlled(m.mean("x"), *CONTROLS, *more).estimate(columns)
+    alone = BY_BOTH.estimate(columns)
+    np.testing.assert_allclose(beside.estimate, alone.estimate, rtol=1e-12)
+    np.testing.assert_allclose(beside.mcse, alone.mcse, rtol=1e-9)
+    assert (beside.remark == "").all()
+    nothing = m.controlled(m.power("x"), m.control("flat", mean=7.0), name="power")
+    flags = columns | {"x": columns["x"] > 2}
+    same = nothing.estimate(flags), m.power("x").estimate(flags)
+    for name in ("estimate", "mcse", "lower", "upper"):
+        np.testing.assert_allclose(getattr(same[0], name), getattr(same[1], name), rtol=1e-12)
+    np.testing.assert_allclose(same[0].variance_reduction, 1.0, rtol=1e-12)
+
+
+# ---------------------------------------------------------------- over many studies
+FEW, N_CONTROLS = 24, 5
+N_STUDIES = replicates_to_catch(0.1, sd=np.sqrt(0.5))
+GATE = critical_z() * np.sqrt(1.0 / N_STUDIES)  # an error of few replicates varies as well
+RHO = 0.6
+
+
+def studies(n_rep=FEW, off=0.0):
+    """A share of normal values beyond 0.5, controlled by what they are made of; and of nothing."""
+    rng = np.random.default_rng(4)
+    c = rng.standard_normal((N_CONTROLS, n_rep, N_STUDIES))
+    x = RHO * c[0] + np.sqrt(1 - RHO**2) * rng.standard_normal((n_rep, N_STUDIES))
+    columns = {"x": x, "hit": x > 0.5} | {f"c{i}": value for i, value in enumerate(c)}
+    return columns, [m.control(f"c{i}", mean=off * (i == 0)) for i in range(N_CONTROLS)]
+
+
+def spread_over_error(found):
+    return float(found.estimate.std() / np.sqrt(np.mean(found.mcse**2)))
+
+
+def test_few_replicates_and_many_controls_are_in_the_error():
+    columns, controls = studies()
+    found = m.controlled(m.mean("x"), *controls).estimate(columns)
+    assert_within_mcse(found.estimate.mean(), 0.0, found.estimate.std() / np.sqrt(N_STUDIES))
+    assert abs(spread_over_error(found) - 1) < GATE
+
+
+def test_that_test_catches_an_error_without_the_cost_of_the_regression():
+    columns, controls = studies()
+    measure = m.controlled(m.mean("x"), *controls)
+    found = measure.estimate(columns)
+    free = np.sqrt((FEW - 1 - N_CONTROLS) / (FEW - 1))
+    assert abs(spread_over_error(found._replace(mcse=found.mcse * free)) - 1) > GATE
+
+
+MANY = 200
+OWN_ERROR = 0.005  # by which Wilson's interval may miss its level at so many replicates
+SHARE = float(special.ndtr(-0.5))
+
+
+def bias_in_errors(found, truth):
+    """Of the mean over studies, in its standard errors."""
+    return abs(found.estimate.mean() - truth) / (found.estimate.std() / np.sqrt(N_STUDIES))
+
+
+def test_a_share_is_unbiased_and_its_interval_covers():
+    columns, controls = studies(MANY)
+    found = m.controlled(m.power("hit"), controls[0]).estimate(columns)
+    assert bias_in_errors(found, SHARE) < critical_z()
+    covered = np.mean((found.lower <= SHARE) & (found.upper >= SHARE))
+    assert abs(covered - 0.95) < critical_z() * np.sqrt(0.95 * 0.05 / N_STUDIES) + OWN_ERROR
+    assert np.median(found.variance_reduction) > 1.15
+
+
+def test_that_test_catches_a_mean_that_is_wrong_by_too_little_to_be_noticed():
+    columns, controls = studies(MANY, off=0.1)  # 1.4 standard errors of the control's own mean
+    found = m.controlled(m.power("hit"), controls[0]).estimate(columns)
+    assert (found.remark == "").mean() > 0.99
+    assert bias_in_errors(found, SHARE) > critical_z()
+
+
+# ---------------------------------------------------------------- wrong means
+def test_a_mean_that_is_far_from_what_is_stated_is_said_and_left_out():
+    columns = drawn(n_cells=1)
+    wrong = m.controlled(m.mean("x"), m.control("c", mean=2.0), CONTROLS[1])
+    found, right = wrong.estimate(columns), m.controlled(m.mean("x"), CONTROLS[1])
+    said = "control 'c' is left out: its mean is +0.897 from the one stated, 17 standard errors"
+    np.testing.assert_array_equal(found.estimate, right.estimate(columns).estimate)
+    assert found.remark.tolist() == [said]
+    assert (BY_BOTH.estimate(columns).remark == "").all()
+
+
+RIGHT = {
+    "normal": lambda rng, size: rng.standard_normal(size),
+    "exponential": lambda rng, size: rng.standard_exponential(size) - 1,
+    "rare": lambda rng, size: (rng.random(size) < 0.03) - 0.03,
+    "heavy": lambda rng, size: np.exp(1.5 * rng.standard_normal(size) - 1.125) - 1,
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_means_are_not_doubted_and_wrong_ones_are(name):
+    values = RIGHT[name](np.random.default_rng(6), (1000, 4000))
+    assert not far_from_zero(values).any(), "one in a million"
+    if name != "heavy":  # whose spread nobody knows
+        off = 12 * values.std() / np.sqrt(1000)
+        assert (far_from_zero(values + off) > 0).mean() > 0.99
+
+
+# ---------------------------------------------------------------- failures, shapes, company
+def test_failures_with_their_controls_count_and_without_them_are_left_as_they_are():
+    columns = drawn()
+    columns["x"] = np.where(columns["d"] > 1.5, np.nan, columns["x"])  # for a reason
+    plain, found = m.mean("x").estimate(columns), BY_BOTH.estimate(columns)
+    assert (found.variance_reduction > 1).all()
+    np.testing.assert_array_equal(found.n_failed, plain.n_failed)
+    for cell in range(2):  # least squares over all, of influences that are 0 where it failed
+        psi = m.mean("x").influence(columns).psi[:, cell]
+        y = np.where(np.isnan(psi), 0.0, psi) * N / plain.n_rep[cell]
+        design = np.stack([np.ones(N), columns["c"][:, cell] - 3, columns["d"][:, cell]], axis=1)
+        height = np.linalg.lstsq(design, y, rcond=None)[0][0]
+        np.testing.assert_allclose(found.estimate[cell], plain.estimate[cell] + height, rtol=1e-10)
+    lost = columns | {"c": np.where(np.isnan(columns["x"]), np.nan, columns["c"])}
+    as_plain = BY_BOTH.estimate(lost)
+    np.testing.assert_array_equal(as_plain.estimate, plain.estimate)
+    np.testing.assert_array_equal(as_plain.mcse, plain.mcse)
+    assert "replicates failed and left no controls" in as_plain.remark[0]
+
+
+def test_failures_that_depend_on_a_control_bias_nothing_over_studies():
+    columns, controls = studies(MANY)
+    failed = columns["c0"] > 1.0
+    columns["x"] = np.where(failed, np.nan, columns["x"])
+    truth = -RHO * np.exp(-0.5) / np.sqrt(2 * np.pi) / special.ndtr(1.0)  # E[x | c0 <= 1]
+    found = m.controlled(m.mean("x"), controls[0]).estimate(columns)
+    assert bias_in_errors(found, truth) < critical_z()
+    assert abs(spread_over_error(found) - 1) < GATE
+    assert columns["c0"][~failed].mean() < -0.2, "of those that did not fail it is not the stated 0"
+
+
+def test_fewer_replicates_than_controls_are_as_the_plain_measure_has_them():
+    columns = drawn(n_rep=3)
+    found, plain = BY_BOTH.estimate(columns), m.mean("x").estimate(columns)
+    np.testing.assert_array_equal(found.mcse, plain.mcse)
+    np.testing.assert_array_equal(found.estimate, plain.estimate)
+    assert set(found.remark) == {"fewer replicates than controls: as the plain measure has it"}
+
+
+def test_a_measures_own_axis_and_controls_without_axes():
+    rng = np.random.default_rng(1)
+    p = rng.random((N, 2))
+    columns = {"p": p, "c": p.mean(axis=1)}
+    at = m.controlled(m.rejection_rate_at("p", alpha=(0.1, 0.5)), m.control("c", mean=0.5))
+    found = at.estimate(columns)
+    assert found.estimate.shape == found.remark.shape == (2, 2)
+    for k, alpha in enumerate((0.1, 0.5)):
+        one = m.controlled(m.rejection_rate_at("p", alpha=alpha), m.control("c", mean=0.5))
+        np.testing.assert_array_equal(found.mcse[:, k], one.estimate(columns).mcse)
+
+
+def test_a_cell_has_the_same_bits_alone_and_in_company_and_in_groups():
+    columns = drawn(n_cells=5)
+    measure = BY_BOTH.within(Setting({}, "study", 1, 3))
+    third = {n: column[:, 2:3].copy() for n, column in columns.items() if n != "three"}
+    together, alone = (measure.estimate(c) for c in (columns, third | {"three": columns["three"]}))
+    for one, two in zip(together, alone, strict=True):
+        assert (one is None) == (two is None)
+        if one is not None:
+            np.testing.assert_array_equal(one[2:3], two)
+
+
+def test_controls_of_groups_are_their_means():
+    one = drawn(n_cells=1)
+    several = {
+        n: column if column.ndim == 0 else column.repeat(3, axis=0) for n, column in one.items()
+    }
+    found = BY_BOTH.within(Setting({}, "study", 1, 3)).estimate(several)
+    alone = BY_BOTH.estimate(one)
+    for name in ("estimate", "mcse", "lower", "upper"):
+        np.testing.assert_allclose(getattr(found, name), getattr(alone, name), rtol=1e-10)
+
+
+def test_a_contrast_of_controlled_methods_has_the_error_of_their_regressions():
+    columns = drawn()
+    found = m.paired_methods(BY_BOTH, columns, method=0, reference=1)
+    psi = BY_BOTH.influence(columns).psi
+    np.testing.assert_allclose(
+        found.mcse, (psi[:, 0] - psi[:, 1]).std(ddof=1) / np.sqrt(N), rtol=1e-12
+    )
+    assert found.variance_reduction is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"c": np.where(np.arange(N) == 7, np.nan, 3.0)}, "'c' is missing in replicates that the"),
+        ({"c": np.where(np.arange(N) == 7, np.inf, 3.0)}, "'c' is infinite in replicates that the"),
+        ({"c": np.zeros((N, 2, 2))}, r"control 'c' has the shape \(300, 2, 2\), and the measure"),
+        ({"x": np.zeros(N), "c": np.zeros((N, 2))}, r"control 'c' has the shape \(300, 2\)"),
+    ],
+)
+def test_controls_that_cannot_be_are_refused(columns, words):
+    with pytest.raises(StudyError, match=words):
+        BY_BOTH.estimate(drawn() | columns)
+
+
+def test_what_is_no_control_is_refused():
+    with pytest.raises(DesignError, match="name at least one, as in control"):
+        m.controlled(m.mean("x"))
+    with pytest.raises(DesignError, match="is neither a column's name nor a function"):
+        m.control(3, mean=0.0)
+    with pytest.raises(DesignError, match="has no influence of each replicate"):
+        m.controlled(m.bootstrapped(lambda x: x, name="mine"), *CONTROLS)
+    with pytest.raises(DesignError, match="is neither the name of a column nor a number"):
+        m.control("c", mean=None)

@@ -1,0 +1,145 @@
+"""Weighted means and shares: their formulas, rare events whose rates are known, wrong weights."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+
+from simstudy import measures as m
+from simstudy.errors import DesignError, StudyError
+from simstudy.identity.streams import Streams
+from simstudy.trials.two_stage_means import TwoStageWhereItRejects
+from tests.support import critical_z, replicates_to_catch
+
+N = 200
+
+
+def drawn(n_rep=N):
+    rng = np.random.default_rng(1)
+    return {
+        "y": rng.standard_normal((n_rep, 2)),
+        "hit": rng.random((n_rep, 2)) < 0.3,
+        "w": rng.standard_exponential((n_rep, 2)),
+    }
+
+
+@pytest.mark.parametrize("is_share", [False, True])
+@pytest.mark.parametrize("normalised", [False, True])
+def test_it_is_its_formula(is_share, normalised):
+    columns = drawn()
+    make, name = (m.weighted_proportion, "hit") if is_share else (m.weighted_mean, "y")
+    found = make(name, weight="w", normalised=normalised).estimate(columns)
+    for cell in range(2):
+        pairs = [*zip(columns[name][:, cell].astype(float), columns["w"][:, cell], strict=True)]
+        by = math.fsum(w for _, w in pairs) / N if normalised else 1.0
+        estimate = math.fsum(w * y for y, w in pairs) / N / by
+        psi = [w * (y - estimate) / by if normalised else w * y - estimate for y, w in pairs]
+        mcse = math.sqrt(math.fsum(p * p for p in psi) / (N - (not is_share)) / N)
+        carried = math.fsum(abs(w * y) for y, w in pairs) ** 2 / math.fsum(
+            (w * y) ** 2 for y, w in pairs
+        )
+        if normalised:
+            carried = min(carried, (N * by) ** 2 / math.fsum(w * w for _, w in pairs))
+        spread = math.fsum(w * (y - estimate) ** 2 for y, w in pairs) / by
+        plain = estimate * (1 - estimate) / N if is_share else spread / N / (N - 1)
+        assert found.estimate[cell] == pytest.approx(estimate, rel=1e-12)
+        assert found.mcse[cell] == pytest.approx(mcse, rel=1e-12)
+        assert found.n_effective[cell] == pytest.approx(carried, rel=1e-12)
+        assert found.variance_reduction[cell] == pytest.approx(plain / mcse**2, rel=1e-9)
+
+
+def test_moments_of_blocks_say_the_same():
+    columns = drawn()
+    measure = m.weighted_proportion("hit", weight="w")
+    parts = [{k: c[i : i + 50] for k, c in columns.items()} for i in range(0, N, 50)]
+    merged = measure.moments(parts[0])
+    for part in parts[1:]:
+        merged = merged + measure.moments(part)
+    whole, of_moments = measure.estimate(columns), measure.from_moments(merged)
+    for name in ("estimate", "mcse", "lower", "upper", "n_effective", "variance_reduction"):
+        np.testing.assert_allclose(getattr(of_moments, name), getattr(whole, name), rtol=1e-10)
+
+
+# ---------------------------------------------------------------- a rate of one in a million
+ALPHA, PIECE = 1e-6, 3000
+OWN_ERROR = 0.02  # by which an interval may miss its level that some twenty replicates carry
+N_STUDIES = replicates_to_catch(0.2, sd=np.sqrt(0.5))
+
+
+@functools.cache
+def columns_of(shifted):
+    trial = TwoStageWhereItRejects(0.5, 100, 200, ALPHA, shifted)
+    drawn = trial.simulate(Streams(1, "rare", "trial", 0), PIECE * N_STUDIES)
+    return {
+        name: np.asarray(drawn[name]).reshape(PIECE, N_STUDIES) for name in ("reject", "weight")
+    }
+
+
+def studies(shifted, normalised, *, power=1.0):
+    """Of many studies of the size of a test, whose weights are taken to some power."""
+    cut = columns_of(shifted)
+    cut = cut | {"weight": cut["weight"] ** power}
+    return m.weighted_proportion("reject", weight="weight", normalised=normalised).estimate(cut)
+
+
+@pytest.mark.parametrize(("shifted", "normalised"), [(1.0, False), (0.5, True)])
+def test_a_rate_of_one_in_a_million_is_found_with_its_error(shifted, normalised):
+    found = studies(shifted, normalised)
+    error = found.estimate.std() / np.sqrt(N_STUDIES)
+    assert abs(found.estimate.mean() - ALPHA) < critical_z() * error
+    assert error < 0.01 * ALPHA
+    ratio = found.estimate.std() / np.sqrt(np.mean(found.mcse**2))
+    assert abs(ratio - 1) < critical_z() * np.sqrt(1 / N_STUDIES)
+    covered = np.mean((found.lower <= ALPHA) & (found.upper >= ALPHA))
+    assert abs(covered - 0.95) < critical_z() * np.sqrt(0.95 * 0.05 / N_STUDIES) + OWN_ERROR
+
+
+def test_that_test_catches_weights_that_are_wrong_by_little():
+    found = studies(1.0, False, power=0.99)
+    error = found.estimate.std() / np.sqrt(N_STUDIES)
+    assert abs(found.estimate.mean() - ALPHA) > critical_z() * error
+
+
+def test_normalised_weights_of_which_few_are_heavy_are_said():
+    found = studies(1.0, True)
+    assert (found.remark != "").mean() > 0.99
+    assert np.median(np.abs(found.estimate - ALPHA)) > 0.5 * ALPHA
+    assert (studies(1.0, False).remark == "").mean() > 0.99
+
+
+# ---------------------------------------------------------------- diagnosis
+def test_weights_without_mean_1_are_said_but_not_of_normalised_ones():
+    columns = drawn(2000) | {"w": 1.3 * drawn(2000)["w"]}
+    said = m.weighted_mean("y", weight="w").estimate(columns).remark
+    assert all("standard errors from the 1 of likelihood ratios" in text for text in said)
+    normalised = m.weighted_mean("y", weight="w", normalised=True).estimate(columns)
+    assert (normalised.remark == "").all()
+    assert (m.weighted_mean("y", weight="w").estimate(drawn(2000)).remark == "").all()
+
+
+def test_an_event_that_nothing_carries_is_said_and_is_not_certain():
+    columns = {"hit": np.zeros(50), "w": np.ones(50)}
+    found = m.weighted_proportion("hit", weight="w").estimate(columns)
+    assert (found.estimate, found.n_effective) == (0, 0)
+    assert found.upper > 0.05
+    assert found.remark.item().startswith("0 of 50 replicates carry it, so its error is not known")
+
+
+def test_an_estimate_beyond_1_has_the_normal_interval():
+    columns = {"hit": np.ones(4), "w": np.array([1.0, 2.0, 1.0, 2.0])}
+    found = m.weighted_proportion("hit", weight="w").estimate(columns)
+    assert found.estimate == 1.5
+    assert found.upper - found.estimate == pytest.approx(1.959964 * 0.25)
+
+
+def test_what_is_no_weight_is_refused():
+    with pytest.raises(StudyError, match="has negative weights, and a likelihood ratio is none"):
+        m.weighted_mean("y", weight="w").estimate({"y": np.ones(3), "w": np.array([1, 1, -1])})
+    for extreme in (1e80, np.inf):
+        with pytest.raises(StudyError, match="so large that no double holds"):
+            m.weighted_mean("y", weight="w").estimate({"y": np.ones(3), "w": np.full(3, extreme)})
+    with pytest.raises(StudyError, match="should say yes or no"):
+        m.weighted_proportion("y", weight="w").estimate({"y": np.full(3, 0.5), "w": np.ones(3)})
+    with pytest.raises(DesignError, match="say True, to divide by the mean weight"):
+        m.weighted_mean("y", weight="w", normalised=1)
