@@ -1,5 +1,6 @@
 """What a request does: draw and publish, look, forecast, or replay."""
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -74,10 +75,19 @@ def run(request: Request) -> int:
     if not result.n_left:
         return status
     print(
-        f"budget={request.settings.budget} is spent, and {result.n_left:,} blocks are to go. To go "
-        f"on: {again(request.project, request.overrides)}"
+        f"budget={request.settings.budget} is spent, and {result.n_left:,} blocks are to go"
+        f"{_time_left(result)}. To go on: {again(request.project, request.overrides)}"
     )
     return status or OUT_OF_TIME
+
+
+def _time_left(result: Any) -> str:
+    """How long that will take, as far as what is drawn tells."""
+    from simstudy.analysis.run_time import seconds_left
+    from simstudy.output.wording import time_in_words
+
+    seconds = seconds_left(result.spent, result.n_left)
+    return "" if math.isnan(seconds) else f", about {time_in_words(seconds)} on one core"
 
 
 def draw(request: Request, progress: Progress, **share: Any) -> Any:

@@ -23,6 +23,7 @@ from simstudy.output.wording import (
     number,
     outliers_in_words,
     precision_in_words,
+    run_time_in_words,
     seen_from_here,
     work_in_words,
 )
@@ -72,6 +73,8 @@ def print_closing(
         console.print(
             f"[red]{result.n_failed:,} replicates failed[/]; an earlier version drew them"
         )
+    if result.outcome.n_blocks and not result.given:
+        console.print(f"drawing took {run_time_in_words(result)}", markup=False, soft_wrap=True)
     where = seen_from_here(made.folder)
     console.print(f"{work_in_words(result)} {_files_in_words(made)}: {where}", markup=False)
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from simstudy.analysis.precision import shortfalls, spent
 from simstudy.analysis.result import Result
+from simstudy.analysis.run_time import DATA, IN_ALL, TIMED
 from simstudy.analysis.summary import MEASURE, factor_names
+from simstudy.in_short import names_in_short
 from simstudy.lazy.pandas import pd
 from simstudy.measures import OutlierRate
 from simstudy.remote.paths import Place
@@ -45,6 +47,47 @@ def work_in_words(result: Result) -> str:
     if result.given:
         return f"{size_in_words(result)}{in_all} (given, not drawn)."
     return f"{size_in_words(result)}{in_all} ({drawn:,} drawn now, {outcome.seconds:.1f} s)."
+
+
+def time_in_words(seconds: float) -> str:
+    """Seconds in the unit in which they are a small number: "0.2 s", "12 min", "3.5 h"."""
+    for unit, size in (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def run_time_in_words(result: Result) -> str:
+    """What drawing took in all, and which method and scenario took most; empty if not timed."""
+    if result.seconds.empty:
+        return ""
+    in_all = result.seconds[IN_ALL].sum()
+    said = [f"{time_in_words(in_all)} on one core in all", _of_methods(result), _dearest(result)]
+    return "; ".join(filter(None, said))
+
+
+def _of_methods(result: Result) -> str:
+    """What a replicate takes each method, the slowest first."""
+    axis = result.plan.methods_axis
+    if not axis:
+        return ""
+    each = result.seconds.groupby(axis, sort=False)[[IN_ALL, TIMED]].sum()
+    costs = (each[IN_ALL] / each[TIMED]).sort_values(ascending=False, kind="stable")
+    named = [
+        f"{'its data' if name == DATA else name} {time_in_words(c)}" for name, c in costs.items()
+    ]
+    return "a replicate takes " + names_in_short(named)
+
+
+def _dearest(result: Result) -> str:
+    """Where most of the time went, if there are several places."""
+    seconds, axis = result.seconds, result.plan.methods_axis
+    if len(seconds) < 2:
+        return ""
+    most = seconds.loc[seconds[IN_ALL].idxmax()]
+    names = [*factor_names(result.plan), *filter(None, [axis])]
+    where = ", ".join(f"{name} {most[name]}" for name in names if seconds[name].nunique() > 1)
+    return f"most ({most[IN_ALL] / seconds[IN_ALL].sum():.0%}) at {where}"
 
 
 def precision_in_words(result: Result) -> str:

@@ -17,6 +17,7 @@ from simstudy.output.report.html_tables import HtmlTable, html_table
 from simstudy.output.report.index_page import write_index
 from simstudy.output.report.made import provenance, settings
 from simstudy.output.report.pages import page
+from simstudy.output.report.run_times import run_times
 from simstudy.output.report.sources import sources_of
 from simstudy.output.report.stored_tables import StoredTable, stored_tables
 from simstudy.output.report.summary import summary_of
@@ -33,6 +34,7 @@ SECTIONS = {
     "summary": "Summary",
     "warnings": "Warnings",
     "failures": "Failures",
+    "times": "Run time",
     "again": "Run it again",
     "made": "How it was made",
 }
@@ -97,6 +99,7 @@ def _content(
         "level": f"{100 * result.level:g}%",
         "warnings": _warnings(result.warnings),
         "failures": _failures(result.failures),
+        "times": run_times(result),
         "again": result.given or command_of(manifest, root, result.folder),
         "given": bool(result.given),
         "by_python": "experiment" not in manifest["config"],
