@@ -53,6 +53,8 @@ def _chosen(request: Request) -> Callable[[Request], int]:
     settings = request.settings
     if settings.replay is not None:
         return replay
+    if settings.protocol:
+        return protocol
     if settings.plan:
         return plan
     if settings.summarize:
@@ -263,6 +265,44 @@ def plan(request: Request) -> int:
     refuse_replacing_results(request)
     print(plan_in_words(request, take_inventory(request)))
     return 0
+
+
+def protocol(request: Request) -> int:
+    """Write the study as a preregistration beside its results; nothing of it is drawn."""
+    from simstudy.engine.workers import Workers
+    from simstudy.output.protocol.made import TEXT
+    from simstudy.output.wording import seen_from_here
+
+    settings, told = request.settings, request.backend_options
+    workers = Workers(settings.backend, settings.n_jobs, told, settings.block_seconds)
+    planned = request.study.protocol(
+        settings.n_rep or (None if settings.precision else request.n_rep),
+        settings.seed,
+        precision=settings.precision,
+        pilot=settings.pilot,
+        out=request.out,
+        about=request.module.__doc__ or "",
+        command=_command_of_protocol(request),
+        source=request.module.__file__,
+        workers=workers,
+        replace=settings.replace,
+    )
+    print(f"{planned!r}: {seen_from_here(request.folder / TEXT)}")
+    if planned.n_drawn:
+        print(f"{planned.n_drawn:,} blocks had been drawn before it was written, and it says so")
+    return 0
+
+
+def _command_of_protocol(request: Request) -> str:
+    """What draws the study that is planned, with places for how much of it."""
+    from simstudy.output.protocol.text import SIZE
+    from simstudy.output.replacing import SIZES
+    from simstudy.output.report.command import command_of, project_of
+
+    config = {name: said for name, said in request.record.items() if name not in SIZES}
+    manifest = {"config": config, "replicates_per_scenario": 0, "seed": request.settings.seed}
+    root = project_of(request.module.__file__)
+    return command_of(manifest, root, request.folder).replace("n_rep=0", f"n_rep={SIZE}")
 
 
 def replay(request: Request) -> int:
