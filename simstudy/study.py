@@ -58,6 +58,7 @@ from simstudy.engine.refusals import (
     check_budget,
     check_keep,
     check_n_rep,
+    check_pilot,
     check_precision,
     check_redraw,
     check_retry,
@@ -744,15 +745,15 @@ class Study:
 
     def _pilot_of_protocol(self, n_rep: int, seed: int, workers: Workers | None) -> Result:
         """Some replicates of other random numbers than those of this seed, in no folder."""
-        check_n_rep(n_rep)
+        check_pilot(n_rep)
         return self.run(n_rep, seed_of_pilot(seed), workers=workers, whole_blocks=False)
 
     def _n_drawn(self, plan: Plan, folder: Place) -> int:
         """Blocks of this study that lie in its folder, whatever is kept of them."""
         n_blocks = 0
-        for keep in FOLDERS:
-            kept = self.kept(keep)
-            if (folder / kept.folder).exists():
+        for keep, below in FOLDERS.items():
+            if (folder / below).exists():
+                kept = self.kept(keep)
                 owner = ownership_of(plan, kept.measures, self.worst).owner
                 files = files_at(folder / kept.folder, at_once=False)
                 store = Store(files, kept.rows_per_block(plan.drawn), owner)

@@ -139,6 +139,6 @@ def test_a_command_publishes_what_there_is_and_says_how_to_go_on(tmp_path, monke
         r"\d+ replicates in each of 3 scenarios, \d+ in all \([1-9]\d* drawn now", told
     )
     last = told.splitlines()[-1]
-    to_go = r"budget=2s is spent, and [\d,]+ blocks are to go, about [\d.e-]+ \w+ on one core\. "
+    to_go = r"budget=2s is spent, and [\d,]+ blocks are to go, about [\d.]+ \w+ on one core\. "
     assert re.match(rf"{to_go}To go on: simstudy ", last)
     assert (tmp_path / "results" / "few" / "summary.parquet").exists()

@@ -270,11 +270,12 @@ def plan(request: Request) -> int:
 def protocol(request: Request) -> int:
     """Write the study as a preregistration beside its results; nothing of it is drawn."""
     from simstudy.engine.workers import Workers
-    from simstudy.output.protocol.made import TEXT
+    from simstudy.output.protocol.made import TEXT, read_protocol
     from simstudy.output.wording import seen_from_here
 
     settings, told = request.settings, request.backend_options
     workers = Workers(settings.backend, settings.n_jobs, told, settings.block_seconds)
+    before = read_protocol(request.folder)
     planned = request.study.protocol(
         settings.n_rep or (None if settings.precision else request.n_rep),
         settings.seed,
@@ -287,7 +288,8 @@ def protocol(request: Request) -> int:
         workers=workers,
         replace=settings.replace,
     )
-    print(f"{planned!r}: {seen_from_here(request.folder / TEXT)}")
+    stands = "it stands already: " if before and before.hash == planned.hash else ""
+    print(f"{stands}{planned!r}: {seen_from_here(request.folder / TEXT)}")
     if planned.n_drawn:
         print(f"{planned.n_drawn:,} blocks had been drawn before it was written, and it says so")
     return 0

@@ -15,6 +15,9 @@ from simstudy.lazy.pandas import pd
 from simstudy.measures import OutlierRate
 from simstudy.remote.paths import Place
 
+UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("μs", 1e-6))
+LEAST_OF_A_UNIT = 2.0  # below that a time is said in the next smaller one
+
 
 def number(value: float | None) -> str:
     """Four significant digits; a dash for what is not there."""
@@ -50,11 +53,9 @@ def work_in_words(result: Result) -> str:
 
 
 def time_in_words(seconds: float) -> str:
-    """Seconds in the unit in which they are a small number: "0.2 s", "12 min", "3.5 h"."""
-    for unit, size in (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} s"
+    """Seconds in the unit in which they are a small number: "0.2 ms", "12 min", "3.5 h"."""
+    unit, size = next((each for each in UNITS if seconds >= LEAST_OF_A_UNIT * each[1]), UNITS[-1])
+    return f"{seconds / size:.3g} {unit}"
 
 
 def run_time_in_words(result: Result) -> str:

@@ -57,7 +57,8 @@ class Protocol:
         least, n = self.promise.replicates[0], len(self.promise.scenarios)
         return (
             f"Protocol of {self.promise.study} ({self.hash}), written {self.written}: {n:,} "
-            f"scenarios, {least:,} replicates in each, {self.n_places} places to fill in"
+            f"scenario{'s' * (n != 1)}, {least:,} replicates in each, {self.n_places} places to "
+            "fill in"
         )
 
     def _repr_markdown_(self) -> str:
@@ -81,7 +82,7 @@ class Protocol:
 
     def deviations(self, result: Result) -> list[str]:
         """What was done otherwise than planned, a sentence each; none where nothing was."""
-        return [*self._before(), *(r.in_words for r in self.compared(result) if r.differs)]
+        return [*self._before(), *(r.in_words() for r in self.compared(result) if r.differs)]
 
     def _before(self) -> list[str]:
         """What has to be known of when it was written."""
@@ -136,15 +137,12 @@ def _copy(source: Place, target: Place) -> None:
 
 
 def _another_plan(folder: Place, before: Protocol, now: Protocol) -> StoreError:
-    changed = first_few(
-        [row.in_words for row in compared(before.promise, now.promise) if row.differs]
-    )
-    precise = "" if changed else "the precision is another"
-    said = changed.replace("planned ", "was ").replace(", done ", " and is ") or precise
+    rows = [row for row in compared(before.promise, now.promise) if row.differs]
+    changed = [row.in_words("then", "now") for row in rows] or ["its precision is another"]
     return StoreError(
-        f"{folder / RECORD} holds a protocol of {before.written} with another plan ({said}). "
-        f"Choose another out=..., or say replace=true: the earlier one is then kept as "
-        f"protocol-{before.hash[:8]}.md, and the new one says that it took its place."
+        f"{folder / RECORD} holds a protocol of {before.written} with another plan "
+        f"({first_few(changed)}). Choose another out=..., or say replace=true: the earlier one is "
+        f"then kept as protocol-{before.hash[:8]}.md, and the new one says that it took its place."
     )
 
 

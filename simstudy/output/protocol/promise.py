@@ -18,6 +18,8 @@ from simstudy.store.owner import NOBODY, Owner
 OF_CODE = ("study", "block_size", "common", "may_be_missing")
 """Settings of an owner that numbers depend on, but for seed and axes, which stand by themselves."""
 
+THE_SAME = "the same"  # code, of whatever is there
+
 FEW_KEYS = 100  # of scenarios whose code is other: what they say is the same most often
 
 
@@ -137,12 +139,10 @@ class Row(NamedTuple):
     differs: bool
     detail: str = ""
 
-    @property
-    def in_words(self) -> str:
-        """A sentence, for a list of deviations."""
-        return f"{self.what}: planned {self.planned}, done {self.done}" + (
-            f" ({self.detail})" if self.detail else ""
-        )
+    def in_words(self, before: str = "planned", now: str = "done") -> str:
+        """A line for a list of deviations."""
+        detail = f" ({self.detail})" if self.detail else ""
+        return f"{self.what}: {before} {self.planned}, {now} {self.done}{detail}"
 
 
 def compared(planned: Promise, done: Promise) -> list[Row]:
@@ -156,7 +156,7 @@ def compared(planned: Promise, done: Promise) -> list[Row]:
         _names("measures", planned.measures, done.measures),
         _plain("seed", str(planned.seed), str(done.seed)),
         _plain("failures", *(_policy(promise.failures) for promise in (planned, done))),
-        Row("code", planned.code, done.code, bool(code), first_few(code)),
+        Row("code", planned.code, done.code if code else THE_SAME, bool(code), first_few(code)),
     ]
 
 
@@ -177,7 +177,7 @@ def _labels(promise: Promise, axis: str) -> dict[str, str]:
 def _policy(failures: Mapping[str, Any]) -> str:
     said = [str(failures.get("on_failure"))]
     limit = failures.get("max_failed")
-    said += [f"at most {limit:g} of them"] * (limit is not None)
+    said += [] if limit is None else [f"at most {limit:.3%} of the replicates"]
     said += [f"{name} counts as {value:g}" for name, value in failures.get("worst", {}).items()]
     return ", ".join(said)
 
@@ -188,15 +188,16 @@ def _names(
     """Names, or how many there are, with those that are left out, added, or something else now."""
     as_text = planned if counted else {name: name for name in planned}
     of_done = done if counted else {name: name for name in done}
-    detail = [
-        *(f"left out: {as_text[key]}" for key in planned if key not in done),
-        *(f"added: {of_done[key]}" for key in done if key not in planned),
-    ]
-    if not counted:
-        changed = (name for name in planned if name in done and planned[name] != done[name])
-        detail += [f"computed otherwise: {name}" for name in changed]
+    other = {
+        "left out": [as_text[key] for key in planned if key not in done],
+        "added": [of_done[key] for key in done if key not in planned],
+        "computed otherwise": []
+        if counted
+        else [name for name in planned if name in done and planned[name] != done[name]],
+    }
+    detail = [f"{how}: {first_few(names)}" for how, names in other.items() if names]
     before, after = (f"{len(each):,}" if counted else _listed(each) for each in (planned, done))
-    return Row(what, before, after, bool(detail), first_few(detail))
+    return Row(what, before, after, bool(detail), ". ".join(detail))
 
 
 def _listed(names: Mapping[str, str]) -> str:

@@ -193,7 +193,11 @@ def _method_row(name: str, method: Any) -> list[str]:
     named = getattr(inner, "__qualname__", type(inner).__name__)
     place = f"{module}.{named}" if module not in ("", "__main__") else named
     one_by_one = " (one replicate at a time)" if isinstance(method, EachReplicate) else ""
-    return [code(name), prose(about(inner)) + one_by_one, code(place), _package(module)]
+    given = ", ".join(
+        f"{key}={value!r}" for key, value in getattr(function, "keywords", {}).items()
+    )
+    said = " ".join(filter(None, [prose(about(inner)), given and f"With {code(given)}."]))
+    return [code(name), said + one_by_one, code(place), _package(module)]
 
 
 def _package(module: str) -> str:
