@@ -151,7 +151,7 @@ class Result:
         """Seconds per replicate of each method that this run drew, without drawing its data."""
         return seconds_by_method(self.plan, self.outcome.seconds_per_block)
 
-    @property
+    @cached_property
     def seconds(self) -> pd.DataFrame:
         """What drawing took, on one core, in all runs that drew any of what is stored.
 
