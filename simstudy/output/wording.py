@@ -85,7 +85,7 @@ def _dearest(result: Result) -> str:
     seconds, axis = result.seconds, result.plan.methods_axis
     if len(seconds) < 2:
         return ""
-    most = seconds.iloc[int(seconds[IN_ALL].to_numpy().argmax())]
+    most = seconds.astype(object).iloc[int(seconds[IN_ALL].to_numpy().argmax())]
     names = [*factor_names(result.plan), *filter(None, [axis])]
     where = ", ".join(f"{name} {most[name]}" for name in names if seconds[name].nunique() > 1)
     return f"most ({most[IN_ALL] / seconds[IN_ALL].sum():.0%}) at {where}"

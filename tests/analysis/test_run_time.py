@@ -14,7 +14,7 @@ from simstudy.store.seconds import Spent, read_seconds_of
 from tests.guarantees.content import file_names
 
 SIZE = 10
-OF_DATA, OF_SLOW = 0.004, 0.008  # seconds of a block; sleep never takes less
+OF_DATA, OF_SLOW = 0.004, 0.06  # seconds of a block, at least
 INLINE = Workers("inline", 1)
 
 
@@ -55,7 +55,7 @@ def test_a_resumed_run_adds_to_what_was_spent_and_a_run_that_draws_nothing_does_
     assert list(first["replicates_timed"]) == [2 * SIZE] * 6
     assert (first.xs("slow", level="method")["seconds"] >= 2 * OF_SLOW).all()
     assert (first.xs("(data)", level="method")["seconds"] >= 2 * OF_DATA).all()
-    assert (first.xs("quick", level="method")["seconds"] < 2 * OF_SLOW).all()
+    assert (first.xs("quick", level="method")["seconds"] < 2 * OF_SLOW).all()  # of its own
     longer = study().run(3 * SIZE, out=tmp_path, workers=INLINE)
     assert list(by_method(longer)["replicates_timed"]) == [3 * SIZE] * 6
     assert (by_method(longer)["seconds"] > first["seconds"]).all()
@@ -71,8 +71,8 @@ def test_what_other_code_took_is_not_counted(tmp_path):
     study().run(SIZE, out=tmp_path, workers=INLINE)
     edited = study(quick=quick, slow=other)
     found = by_method(edited.run(SIZE, out=tmp_path, workers=INLINE, redraw="slow"))
+    assert (found["replicates_timed"] == SIZE).all()  # and not those of both
     assert (found.xs("slow", level="method")["seconds"] < OF_SLOW).all()
-    assert (found["replicates_timed"] == SIZE).all()
 
 
 def test_blocks_are_the_same_bytes_whatever_they_took_and_damage_costs_the_time_only(tmp_path):
@@ -110,7 +110,7 @@ def test_a_study_without_methods_has_a_row_for_each_scenario():
     names = ["n", "seconds_per_replicate", "seconds", "replicates_timed"]
     assert list(found.seconds) == names
     assert list(found.seconds["n"]) == [1, 2]
-    assert run_time_in_words(found).count("most (") == 1
+    assert run_time_in_words(found).endswith((") at n 1", ") at n 2"))
 
 
 @pytest.mark.parametrize(

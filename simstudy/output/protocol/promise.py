@@ -125,8 +125,8 @@ def read_promise(said: Any) -> Promise:
         promise = Promise(**said)
         least, most = promise.replicates
         return replace(promise, replicates=(least, most))
-    except (TypeError, ValueError) as error:
-        raise StoreError(f"it holds no plan of a study ({error})") from None
+    except (TypeError, ValueError):
+        raise StoreError("it holds no plan of a study") from None
 
 
 # ---------------------------------------------------------------- differences
