@@ -15,8 +15,8 @@ from simstudy.lazy.pandas import pd
 from simstudy.measures import OutlierRate
 from simstudy.remote.paths import Place
 
-UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("μs", 1e-6))
-LEAST_OF_A_UNIT = 2.0  # below that a time is said in the next smaller one
+UNITS = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "μs": 1e-6}
+LEAST_OF_A_UNIT = {"d": 2.0, "h": 2.0, "min": 2.0}  # others: 1, or what three digits make of it
 
 
 def number(value: float | None) -> str:
@@ -54,8 +54,10 @@ def work_in_words(result: Result) -> str:
 
 def time_in_words(seconds: float) -> str:
     """Seconds in the unit in which they are a small number: "0.2 ms", "12 min", "3.5 h"."""
-    unit, size = next((each for each in UNITS if seconds >= LEAST_OF_A_UNIT * each[1]), UNITS[-1])
-    return f"{seconds / size:.3g} {unit}"
+    for unit, size in UNITS.items():
+        if seconds >= LEAST_OF_A_UNIT.get(unit, 0.9995) * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / UNITS['μs']:.3g} μs"
 
 
 def run_time_in_words(result: Result) -> str:

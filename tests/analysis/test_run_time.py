@@ -115,7 +115,14 @@ def test_a_study_without_methods_has_a_row_for_each_scenario():
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(0.0, "0 μs"), (0.00212345, "2.12 ms"), (119.0, "119 s"), (120.0, "2 min"), (9e3, "2.5 h")],
+    [
+        (0.0, "0 μs"),
+        (0.00112345, "1.12 ms"),
+        (0.9996, "1 s"),
+        (119.0, "119 s"),
+        (120.0, "2 min"),
+        (9e3, "2.5 h"),
+    ],
 )
 def test_seconds_are_said_in_a_unit_that_fits(seconds, said):
     assert time_in_words(seconds) == said
