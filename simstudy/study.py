@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
@@ -58,6 +59,7 @@ from simstudy.engine.refusals import (
     check_budget,
     check_keep,
     check_n_rep,
+    check_pilot,
     check_precision,
     check_redraw,
     check_retry,
@@ -74,11 +76,12 @@ from simstudy.in_short import names_in_short, shown
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure, Setting
 from simstudy.plan import Derived, Method, Plan
-from simstudy.remote.paths import RemotePath, place_of
+from simstudy.remote.paths import Place, RemotePath, place_of
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.disk import trouble_in_words
-from simstudy.store.home import Home, nothing_to_look_at
+from simstudy.store.files import files_at
+from simstudy.store.home import FOLDERS, Home, nothing_to_look_at
 from simstudy.store.layout import Keep, KeepReplicates
 from simstudy.store.moments import KeepMoments, streamable
 from simstudy.store.owner import Owner
@@ -86,6 +89,7 @@ from simstudy.store.remarks import remembered
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
+    from simstudy.output.protocol.made import Protocol
 
 
 PILOT_REP = 10_000  # replicates that tell an MCSE to a hundredth of itself
@@ -671,6 +675,109 @@ class Study:
         pilot = self.run(size, seed, workers=Workers("inline", 1), explain=False)
         return forecast(pilot, targets, stop_by)
 
+    def protocol(
+        self,
+        n_rep: int | None = None,
+        seed: int = 1,
+        *,
+        precision: Mapping[str, Any] | None = None,
+        pilot: int | None = None,
+        out: str | os.PathLike[str] | RemotePath | None = None,
+        about: str | None = None,
+        command: str = "",
+        source: str | None = None,
+        workers: Workers | None = None,
+        replace: bool = False,
+    ) -> Protocol:
+        """The study as a preregistration after ADEMP-PreReg, before anything of it is drawn.
+
+        Prints as Markdown. What the study knows of itself is filled in; what only a person knows
+        are places that begin with `[to fill in`.
+
+        Parameters
+        ----------
+        n_rep
+            Replicates in each scenario; None takes as many as `precision` needs or, without one,
+            the study's own number.
+        precision
+            Monte Carlo standard errors to reach, by measure, as for `run`. How many replicates they
+            take follows from theory for shares (their worst case, or what `exact()` of the
+            scenarios says), and from a pilot for anything else.
+        pilot
+            Replicates of each scenario in a pilot: of other random numbers than the study's, and
+            not kept. It also tells which Monte Carlo errors are to be expected.
+        out
+            Folder under which the study will keep its own: `protocol.md` and `protocol.json` are
+            written there, and the report of the results says what was done otherwise. None writes
+            nothing.
+        about
+            The text with the five headings; None takes the docstring of the module in which the
+            scenarios are, if it has any of them.
+        command
+            What draws the study, with `{n_rep}` for the replicates; empty for what Python says.
+        source
+            The study's file, whose commit is named.
+        replace
+            Whether the protocol of another plan may be replaced; it is kept under its hash.
+
+        Raises
+        ------
+        ConfigError
+            For a precision of which nobody knows how many replicates it takes.
+        StoreError
+            Where `out` holds the protocol of another plan.
+        """
+        from simstudy.identity.source_files import source_files
+        from simstudy.output.environment import environment, program
+        from simstudy.output.protocol.intent import Intent
+        from simstudy.output.protocol.made import protocol_of
+        from simstudy.output.protocol.replicates import refuse_unknown
+
+        if n_rep is not None:
+            check_n_rep(n_rep)
+        check_precision(precision)
+        targets, plan = read_targets(precision or {}, self.measures), self.plan(seed)
+        piloted = None if pilot is None else self._pilot_of_protocol(pilot, seed, workers)
+        intent = Intent(
+            plan=plan,
+            measures=self._measures_within(plan.seed),
+            n_rep=n_rep,
+            usual_n_rep=self.n_rep,
+            targets=targets,
+            pilot=piloted,
+            about=docstring_behind(self.scenarios) if about is None else about,
+            command=command,
+            worst=self.worst,
+            claims=self.claims,
+            block_seconds=self.block_seconds,
+        )
+        if n_rep is None:
+            refuse_unknown(intent.needs, piloted=pilot is not None)
+        folder = None if out is None else place_of(out) / self.name
+        n_drawn = 0 if folder is None else self._n_drawn(plan, folder)
+        libraries = ownership_of(plan).owner.libraries
+        files = source_files(source) if source else None
+        made_with = environment(files, libraries) if files else program(libraries)
+        made = protocol_of(intent, n_drawn=n_drawn, made_with=made_with)
+        return made if folder is None else made.write(folder, replace=replace)
+
+    def _pilot_of_protocol(self, n_rep: int, seed: int, workers: Workers | None) -> Result:
+        """Some replicates of other random numbers than those of this seed, in no folder."""
+        check_pilot(n_rep)
+        return self.run(n_rep, seed_of_pilot(seed), workers=workers, whole_blocks=False)
+
+    def _n_drawn(self, plan: Plan, folder: Place) -> int:
+        """Blocks of this study that lie in its folder, whatever is kept of them."""
+        n_blocks = 0
+        for keep, below in FOLDERS.items():
+            if (folder / below).exists():
+                kept = self.kept(keep)
+                owner = ownership_of(plan, kept.measures, self.worst).owner
+                files = files_at(folder / kept.folder, at_once=False)
+                store = Store(files, kept.rows_per_block(plan.drawn), owner)
+                n_blocks += sum(store.n_blocks(key) for key in plan.drawn.keys)
+        return n_blocks
+
     def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:
         """The value of a factor at which a measure reaches a target, by simulation alone.
 
@@ -695,6 +802,14 @@ class Study:
             The replicate's columns: a value, or an array over the axes.
         """
         return replicate_at(self.plan(seed), Address.parse(str(address)))
+
+
+def docstring_behind(scenarios: Sequence[Scenario]) -> str:
+    """The docstring of the module of some scenarios, if it has one of the five headings."""
+    from simstudy.output.headings import headings_of
+
+    text = getattr(sys.modules.get(type(scenarios[0]).__module__), "__doc__", None) or ""
+    return text if headings_of(text).parts else ""
 
 
 def blocks_of_each(plan: Plan, store: Store) -> dict[str, int]:

@@ -136,8 +136,9 @@ def test_a_command_publishes_what_there_is_and_says_how_to_go_on(tmp_path, monke
     assert main([*asked, "budget=2s"]) == 75
     told = capsys.readouterr().out
     assert re.search(
-        r"\d+ replicates in each of 3 scenarios, \d+ in all \([1-9]\d* drawn now", told
+        r"\d+ replicates in each of 3 scenarios, [\d,]+ in all \([1-9][\d,]* drawn now", told
     )
     last = told.splitlines()[-1]
-    assert re.match(r"budget=2s is spent, and [\d,]+ blocks are to go\. To go on: simstudy ", last)
+    to_go = r"budget=2s is spent, and [\d,]+ blocks are to go, about [\d.]+ \w+ on one core\. "
+    assert re.match(rf"{to_go}To go on: simstudy ", last)
     assert (tmp_path / "results" / "few" / "summary.parquet").exists()

@@ -24,6 +24,7 @@ from simstudy.analysis.frames import (
 from simstudy.analysis.looks import with_anytime_limits
 from simstudy.analysis.lookup import scenario_with
 from simstudy.analysis.remarks import remarks_in_words
+from simstudy.analysis.run_time import run_time
 from simstudy.analysis.summary import MEASURE, factor_names, summarize
 from simstudy.analysis.targets import Target
 from simstudy.claims import Claim, check_claims
@@ -38,7 +39,9 @@ from simstudy.plan import Plan
 from simstudy.remote.paths import Place
 from simstudy.store.blocks import Store
 from simstudy.store.columns import imputed
+from simstudy.store.home import FOLDERS
 from simstudy.store.layout import CONVERGED, ERROR
+from simstudy.store.seconds import Spent, read_seconds_of
 from simstudy.tables.summary import summary_table
 from simstudy.tables.table import Table
 
@@ -63,6 +66,8 @@ class Result:
         One row per text of a warning and cell of the axes, with the number of replicates.
     claims
         One row per claim of the document.
+    seconds
+        One row per scenario and method: what drawing took.
 
     Parameters
     ----------
@@ -156,6 +161,29 @@ class Result:
     def seconds_by_method(self) -> dict[str, float]:
         """Seconds per replicate of each method that this run drew, without drawing its data."""
         return seconds_by_method(self.plan, self.outcome.seconds_per_block)
+
+    @cached_property
+    def seconds(self) -> pd.DataFrame:
+        """What drawing took, on one core, in all runs that drew any of what is stored.
+
+        Returns
+        -------
+        DataFrame
+            One row per scenario, and of a study with methods per method, beside one for the data
+            that they analyse (`(data)`): the factors, `seconds_per_replicate`, `seconds` in all,
+            and `replicates_timed`. Whole blocks count, also beyond the replicates that are used;
+            what was drawn twice counts twice; the last half minute of a run that was killed, and
+            blocks of earlier versions, were not timed.
+        """
+        return run_time(self.plan, self.spent)
+
+    @cached_property
+    def spent(self) -> Mapping[str, Spent]:
+        """What blocks took, by the key of what was drawn."""
+        if self.folder is None:
+            return self.outcome.spent
+        kept = FOLDERS["summary" if self.moments_only else "replicates"]
+        return read_seconds_of(self.folder / kept, self.store.owner)
 
     def estimates(self, measures: Sequence[Measure]) -> dict[tuple[str, str], Estimates]:
         """Some measures of every scenario, by scenario key and measure name."""

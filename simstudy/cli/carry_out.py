@@ -1,5 +1,6 @@
 """What a request does: draw and publish, look, forecast, or replay."""
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -52,6 +53,8 @@ def _chosen(request: Request) -> Callable[[Request], int]:
     settings = request.settings
     if settings.replay is not None:
         return replay
+    if settings.protocol:
+        return protocol
     if settings.plan:
         return plan
     if settings.summarize:
@@ -74,10 +77,19 @@ def run(request: Request) -> int:
     if not result.n_left:
         return status
     print(
-        f"budget={request.settings.budget} is spent, and {result.n_left:,} blocks are to go. To go "
-        f"on: {again(request.project, request.overrides)}"
+        f"budget={request.settings.budget} is spent, and {result.n_left:,} blocks are to go"
+        f"{_time_left(result)}. To go on: {again(request.project, request.overrides)}"
     )
     return status or OUT_OF_TIME
+
+
+def _time_left(result: Any) -> str:
+    """How long that will take, as far as what is drawn tells."""
+    from simstudy.analysis.run_time import seconds_left
+    from simstudy.output.wording import time_in_words
+
+    seconds = seconds_left(result.spent, result.n_left)
+    return "" if math.isnan(seconds) else f", about {time_in_words(seconds)} on one core"
 
 
 def draw(request: Request, progress: Progress, **share: Any) -> Any:
@@ -170,9 +182,11 @@ def _costs_in_words(request: Request) -> str:
 
 def refuse_replacing_results(request: Request) -> None:
     """Refuse, before anything is drawn, what could not be published when it is done."""
+    from simstudy.output.protocol.made import read_protocol
     from simstudy.output.replacing import refuse_replacing
 
     settings = request.settings
+    read_protocol(request.folder)  # what cannot be held against it is not drawn
     if not (settings.restart or settings.replace):
         size = None if settings.precision else request.n_rep
         plan = request.study.plan(settings.seed)
@@ -253,6 +267,46 @@ def plan(request: Request) -> int:
     refuse_replacing_results(request)
     print(plan_in_words(request, take_inventory(request)))
     return 0
+
+
+def protocol(request: Request) -> int:
+    """Write the study as a preregistration beside its results; nothing of it is drawn."""
+    from simstudy.engine.workers import Workers
+    from simstudy.output.protocol.made import TEXT, read_protocol
+    from simstudy.output.wording import seen_from_here
+
+    settings, told = request.settings, request.backend_options
+    workers = Workers(settings.backend, settings.n_jobs, told, settings.block_seconds)
+    before = read_protocol(request.folder)
+    planned = request.study.protocol(
+        settings.n_rep or (None if settings.precision else request.n_rep),
+        settings.seed,
+        precision=settings.precision,
+        pilot=settings.pilot,
+        out=request.out,
+        about=request.module.__doc__ or "",
+        command=_command_of_protocol(request),
+        source=request.module.__file__,
+        workers=workers,
+        replace=settings.replace,
+    )
+    stands = "it stands already: " if before and before.hash == planned.hash else ""
+    print(f"{stands}{planned!r}: {seen_from_here(request.folder / TEXT)}")
+    if planned.n_drawn:
+        print(f"{planned.n_drawn:,} blocks had been drawn before it was written, and it says so")
+    return 0
+
+
+def _command_of_protocol(request: Request) -> str:
+    """What draws the study that is planned, with places for how much of it."""
+    from simstudy.output.protocol.text import SIZE
+    from simstudy.output.replacing import SIZES
+    from simstudy.output.report.command import command_of, project_of
+
+    config = {name: said for name, said in request.record.items() if name not in SIZES}
+    manifest = {"config": config, "replicates_per_scenario": 0, "seed": request.settings.seed}
+    root = project_of(request.module.__file__)
+    return command_of(manifest, root, request.folder).replace("n_rep=0", f"n_rep={SIZE}")
 
 
 def replay(request: Request) -> int:

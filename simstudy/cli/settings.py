@@ -49,6 +49,11 @@ class Settings:
         one_of=STOPS_BY,
     )
     plan: bool = option("only say what a run would do, or a precision cost", default=False)
+    protocol: bool = option("only write the study as a preregistration", default=False)
+    pilot: int | None = option(
+        "replicates of each scenario in the pilot of a protocol, which are none of the study's",
+        at_least=2,
+    )
     summarize: bool = option("only summarise the blocks that are there", default=False)
     replay: str | None = option("address of one replicate to draw again")
     debug: bool = option("open the debugger where a replay raises", default=False)
@@ -78,11 +83,26 @@ def refuse_contradictions(settings: Settings) -> None:
             "shard=pilot with precision: a pilot draws two blocks of each scenario, however "
             "precise they are. Run it without precision, then the shares with a fixed n_rep."
         )
+    _refuse_beside_protocol(settings)
     if read_shard(settings.shard) and settings.restart:
         raise ConfigError(
             f"restart=true with shard={settings.shard}: every share would delete the blocks of the "
             "others. Delete the study's folder first, or begin once with restart=true and without "
             "shard; then run the shares without restart."
+        )
+
+
+def _refuse_beside_protocol(settings: Settings) -> None:
+    """Refuse what belongs to a protocol without one, and what one cannot plan."""
+    if settings.pilot is not None and not settings.protocol:
+        raise ConfigError(
+            f"pilot={settings.pilot}: a pilot belongs to a protocol, as in simstudy protocol "
+            f"experiment=NAME pilot={settings.pilot}; of a run, stop_by=pilot has one."
+        )
+    if settings.protocol and settings.stop_by != LOOKS:
+        raise ConfigError(
+            f"stop_by={settings.stop_by}: a protocol plans one number of replicates for all "
+            "scenarios. Leave stop_by out; pilot=200 finds what theory does not know."
         )
 
 

@@ -10,7 +10,18 @@ from collections.abc import Iterator
 from typing import Any
 
 PLAIN = "simstudy.plain"
-ASCII = {"–": "-", "—": "-", "─": "-", "━": "-", "·": ".", "×": "x", "’": "'", "“": '"', "”": '"'}
+ASCII = {
+    "μ": "u",
+    "–": "-",
+    "—": "-",
+    "─": "-",
+    "━": "-",
+    "·": ".",
+    "×": "x",
+    "’": "'",
+    "“": '"',
+    "”": '"',
+}
 GREEK = "GREEK SMALL LETTER "
 
 

@@ -138,6 +138,11 @@ def plan(asked: Asked) -> int:
     return with_setting(asked, "plan=true")
 
 
+def protocol(asked: Asked) -> int:
+    """Write a study as a preregistration."""
+    return with_setting(asked, "protocol=true")
+
+
 def summarize(asked: Asked) -> int:
     """Publish what is there by now: of an experiment's blocks, or of a file from elsewhere."""
     from simstudy.cli.summarize_file import names_file, summarize_file
@@ -251,6 +256,12 @@ VERBS = {
         plan,
         "simstudy plan experiment=NAME [precision.MEASURE=MCSE] [SETTING=VALUE ...]",
         "what a run would draw, or what a precision will cost, without keeping anything",
+    ),
+    "protocol": Verb(
+        protocol,
+        "simstudy protocol experiment=NAME [precision.MEASURE=MCSE] [pilot=N] [SETTING=VALUE ...]",
+        "the study as a preregistration after ADEMP-PreReg, to be written before it is drawn; the "
+        "report then says what was done otherwise",
     ),
     "status": Verb(
         status,

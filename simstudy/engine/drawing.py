@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import (
@@ -16,6 +16,7 @@ from simstudy.engine.jobs import (
     in_shard,
     missing_jobs,
 )
+from simstudy.engine.meter import Meter
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import Ownership, learn_from_run
 from simstudy.engine.progress import Progress
@@ -140,6 +141,8 @@ class Drawing:
         finally:
             if self._blocks_folder is not None:
                 remember(self._blocks_folder, self.ownership.owner, watch.remarks)
+            self._meter.write()
+            self.outcome.spent = self._meter.spent
         self.outcome += outcome
         self.outcome.noticed = self._noticed()
         self.home.store.scan()
@@ -161,6 +164,11 @@ class Drawing:
             here = self.home.store
             self._check(Store(here.files, here.rows_per_block, here.owner, among=names))
 
+    @cached_property
+    def _meter(self) -> Meter:
+        """What blocks of this run take."""
+        return Meter(self._blocks_folder, self.ownership.owner)
+
     @property
     def _blocks_folder(self) -> Place | None:
         return None if self.home.path is None else self.home.path / self.keep.folder
@@ -175,7 +183,7 @@ class Drawing:
     def _watch(self, *, replaces_failures: bool = False) -> Watch:
         """The same all along, told what is wanted now, and what of it has failed for good."""
         if self._watching is None:
-            self._watching = Watch(self.plan, self.progress, self._check_files)
+            self._watching = Watch(self.plan, self.progress, self._check_files, self._meter.note)
         if self.plan.max_failed is not None:
             blocks = self._blocks(self._wanted)
             stored = partial(failed_replicates, self.plan, self.home.store, blocks)

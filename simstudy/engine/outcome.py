@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from simstudy.engine.block import Address
 from simstudy.engine.tasks import Receipt
+from simstudy.store.seconds import Spent
 
 FAILURES_SHOWN = 10  # of which a run remembers the text
 
@@ -17,7 +18,8 @@ class Outcome:
     may have paid for compiling. Where there are methods, a method's key has what it took itself,
     and the scenario's key what its data took. `drew_here` is whether any block was drawn in this
     process, which may then have changed what it uses. `noticed` says what a reader of the numbers
-    has to know: random numbers that nobody addressed, blocks that take too long.
+    has to know: random numbers that nobody addressed, blocks that take too long. `spent` is what
+    all blocks took that it drew, by key.
     """
 
     n_blocks: int = 0
@@ -27,6 +29,7 @@ class Outcome:
     seconds_per_block: dict[str, float] = field(default_factory=dict)
     drew_here: bool = False
     noticed: list[str] = field(default_factory=list)
+    spent: Mapping[str, Spent] = field(default_factory=dict)
 
     def count(self, receipt: Receipt) -> None:
         """Add a finished task."""

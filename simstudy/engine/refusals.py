@@ -164,6 +164,15 @@ def check_n_rep(n_rep: Any) -> None:
         )
 
 
+def check_pilot(n_rep: Any) -> None:
+    """Refuse anything but a whole number of at least 2: one replicate has no Monte Carlo error."""
+    if not is_whole(n_rep) or n_rep < 2:
+        raise ConfigError(
+            f"pilot={n_rep}: allowed is a whole number at least 2, of replicates in each scenario; "
+            "nearest that works: pilot=2"
+        )
+
+
 def check_seed(seed: Any) -> None:
     """Refuse anything but a whole number of at least 0."""
     if not is_whole(seed) or seed < 0:

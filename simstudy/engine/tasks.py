@@ -73,6 +73,7 @@ class Receipt(NamedTuple):
     noticed: tuple[Noticed, ...] = ()  # of the first blocks of what is drawn
     texts: frozenset[tuple[str, bool]] = frozenset()  # columns, and whether they hold text
     constants: frozenset[Constant] = frozenset()  # columns with one value for a whole block
+    data_each: tuple[float, ...] = ()  # seconds of each block's data, 0 where they were kept
 
 
 # ---------------------------------------------------------------- the work
@@ -107,10 +108,12 @@ class _Seconds:
     """What blocks took, and apart from it what their data took."""
 
     each: list[float] = field(default_factory=list)
+    data_each: list[float] = field(default_factory=list)
     of_data: list[tuple[str, float]] = field(default_factory=list)
 
     def add(self, plan: Plan, job: Job, seconds: float, on_data: float) -> None:
         self.each.append(seconds - on_data)
+        self.data_each.append(on_data)
         if on_data:
             self.of_data.append((plan.key_of(scenario_behind(job.scenario)), on_data))
 
@@ -175,7 +178,8 @@ def record_failed(task: Task, reason: str, *, machine: bool) -> Receipt:
         failed_block(task.plan, job.scenario, job.block, reason, machine=machine)
         for job in task.jobs
     ]
-    return _write_all(task, blocks, _Seconds([0.0] * len(blocks)))
+    nothing = [0.0] * len(blocks)
+    return _write_all(task, blocks, _Seconds(nothing, nothing))
 
 
 def _write_all(task: Task, blocks: Sequence[Block], seconds: _Seconds) -> Receipt:
@@ -194,6 +198,7 @@ def _write_all(task: Task, blocks: Sequence[Block], seconds: _Seconds) -> Receip
         first_failure=_first_failure(task, blocks) if n_failed else None,
         seconds_each=tuple(seconds.each),
         seconds_of_data=tuple(seconds.of_data),
+        data_each=tuple(seconds.data_each),
         n_bytes=sum(file.n_bytes for file in written),
         files=tuple(file.name for file in written),
         failed_each=tuple(block.n_failed for block in blocks),

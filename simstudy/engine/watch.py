@@ -50,6 +50,8 @@ class Watch:
         As it is drawn.
     check
         Looks at the files of each task, and refuses them where they show a mistake.
+    note
+        Is told of each task before anything may be wrong with it.
     wanted
         Replicates wanted of what is drawn, by key.
     n_failed
@@ -65,6 +67,7 @@ class Watch:
     plan: Plan
     progress: Progress
     check: Callable[[Sequence[str]], None] = lambda _: None
+    note: Callable[[Receipt], None] = lambda _: None
     wanted: Mapping[str, int] = field(default_factory=dict)
     n_failed: dict[str, int] = field(default_factory=dict)
     n_drawn: dict[str, int] = field(default_factory=dict)
@@ -85,6 +88,7 @@ class Watch:
             one value for all of a block is another in another.
         """
         self._n_receipts += 1
+        self.note(receipt)
         for name, is_text in sorted(receipt.texts):
             self._refuse_two_types(name, is_text=is_text)
         self._constants.refuse_others(receipt.constants)

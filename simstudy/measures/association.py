@@ -39,6 +39,7 @@ def correlation(
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind="correlation",
         reads=reads,
         terms=terms,
         value=_correlation,
@@ -74,6 +75,7 @@ def area_under_curve(score: str, *, effect: str, name: str = "area_under_curve")
     """
     return _Area(
         name=name,
+        kind="area_under_curve",
         reads=names_in(score, effect),
         score=score,
         effect=effect,

@@ -101,6 +101,7 @@ def _measure(
     refuse_other_ways(mcse)
     return _BiasEliminatedCoverage(
         name=name,
+        kind="bias_eliminated_coverage",
         reads=reads,
         bounds="wilson",
         ddof=0,

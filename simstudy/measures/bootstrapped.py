@@ -56,6 +56,7 @@ def bootstrapped(
     reads = _parameters(function)
     return _Bootstrapped(
         name=_name_of(function, name),
+        kind="bootstrapped",
         reads=reads,
         function=function,
         n_boot=n_boot,

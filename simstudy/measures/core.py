@@ -96,6 +96,9 @@ class Measure(ABC):
     ----------
     name
         What the summary calls it.
+    kind
+        The function that made it, by whose name `simstudy.measures.formulas` finds its formula;
+        empty where it is a user's own.
     reads
         The columns it needs. A replicate with NaN in any of them is not used in that cell.
     bounds
@@ -117,6 +120,7 @@ class Measure(ABC):
     """
 
     name: str
+    kind: str = ""
     reads: tuple[str, ...]
     bounds: Bounds = "normal"
     axes: Mapping[str, tuple[float, ...]] = field(default_factory=dict)

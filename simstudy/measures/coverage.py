@@ -36,7 +36,7 @@ def coverage(lower: str, upper: str, truth: Operand, *, name: str = "coverage") 
         width_of(columns, lower, upper)
         return np.asarray((columns[lower] <= true) & (true <= columns[upper]))
 
-    return proportion(name, names_in(lower, upper, truth), covered, by_cell=True)
+    return proportion(name, names_in(lower, upper, truth), covered, by_cell=True, kind="coverage")
 
 
 def coverage_at(
@@ -71,7 +71,9 @@ def coverage_at(
         return np.asarray(against(distance, levels) <= half_width)
 
     reads = names_in(estimate, se, truth, df=df)
-    return proportion(name, reads, covered, axes=own_axis("level", levels), by_cell=True)
+    return proportion(
+        name, reads, covered, axes=own_axis("level", levels), by_cell=True, kind="coverage_at"
+    )
 
 
 def tail_miss(
@@ -93,7 +95,13 @@ def tail_miss(
         width_of(columns, lower, upper)
         return np.asarray(columns[column] < true if side == "below" else columns[column] > true)
 
-    return proportion(name or f"miss_{side}", names_in(lower, upper, truth), missed, by_cell=True)
+    return proportion(
+        name or f"miss_{side}",
+        names_in(lower, upper, truth),
+        missed,
+        by_cell=True,
+        kind="tail_miss",
+    )
 
 
 def interval_width(lower: str, upper: str, *, name: str = "interval_width") -> MomentMeasure:
@@ -101,6 +109,7 @@ def interval_width(lower: str, upper: str, *, name: str = "interval_width") -> M
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind="interval_width",
         reads=(lower, upper),
         terms=lambda columns: (width_of(columns, lower, upper),),
         value=only,
@@ -127,7 +136,9 @@ def interval_score(
         return (width_of(columns, lower, upper) + 2 / (1 - level) * (below + above),)
 
     reads = names_in(lower, upper, truth)
-    return MomentMeasure(name=name, reads=reads, terms=score, value=only, by_cell=True)
+    return MomentMeasure(
+        name=name, kind="interval_score", reads=reads, terms=score, value=only, by_cell=True
+    )
 
 
 def width_of(columns: Columns, lower: str, upper: str) -> np.ndarray:

@@ -28,7 +28,9 @@ def non_rejection_rate(
     def kept(columns: Columns) -> np.ndarray:
         return 1 - flags(columns, reject)
 
-    return proportion(name, names_in(reject), kept, given=given, by_cell=True)
+    return proportion(
+        name, names_in(reject), kept, given=given, by_cell=True, kind="non_rejection_rate"
+    )
 
 
 def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> MomentMeasure:
@@ -42,13 +44,18 @@ def sensitivity(reject: str, *, effect: str, name: str = "sensitivity") -> Momen
         Such a column too: whether the replicate has an effect, so that its null is false.
     """
     return proportion(
-        name, names_in(reject), lambda columns: flags(columns, reject), given=effect, by_cell=True
+        name,
+        names_in(reject),
+        lambda columns: flags(columns, reject),
+        given=effect,
+        by_cell=True,
+        kind="sensitivity",
     )
 
 
 def specificity(reject: str, *, effect: str, name: str = "specificity") -> MomentMeasure:
     """Share of replicates without an effect that do not reject; parameters as `sensitivity`."""
-    return _share_of_others(name, reject, among=effect)
+    return _share_of_others(name, "specificity", reject, among=effect)
 
 
 def positive_predictive_value(
@@ -56,7 +63,12 @@ def positive_predictive_value(
 ) -> MomentMeasure:
     """Share of rejections with an effect; parameters as `sensitivity`. NaN where none rejects."""
     return proportion(
-        name, names_in(effect), lambda columns: flags(columns, effect), given=reject, by_cell=True
+        name,
+        names_in(effect),
+        lambda columns: flags(columns, effect),
+        given=reject,
+        by_cell=True,
+        kind="positive_predictive_value",
     )
 
 
@@ -64,7 +76,7 @@ def negative_predictive_value(
     reject: str, *, effect: str, name: str = "negative_predictive_value"
 ) -> MomentMeasure:
     """Share without an effect among replicates that do not reject; parameters as `sensitivity`."""
-    return _share_of_others(name, effect, among=reject)
+    return _share_of_others(name, "negative_predictive_value", effect, among=reject)
 
 
 def positive_likelihood_ratio(
@@ -75,17 +87,17 @@ def positive_likelihood_ratio(
     Parameters as `sensitivity`. NaN where no replicate without an effect rejects, or where one of
     the two kinds is not there.
     """
-    return _ratio_of_rates(name, reject, effect, lambda rate: rate)
+    return _ratio_of_rates(name, "positive_likelihood_ratio", reject, effect, lambda rate: rate)
 
 
 def negative_likelihood_ratio(
     reject: str, *, effect: str, name: str = "negative_likelihood_ratio"
 ) -> MomentMeasure:
     """The same of replicates that do not reject: (1 - sensitivity)/specificity."""
-    return _ratio_of_rates(name, reject, effect, lambda rate: 1 - rate)
+    return _ratio_of_rates(name, "negative_likelihood_ratio", reject, effect, lambda rate: 1 - rate)
 
 
-def _share_of_others(name: str, event: str, *, among: str) -> MomentMeasure:
+def _share_of_others(name: str, kind: str, event: str, *, among: str) -> MomentMeasure:
     """Share of replicates without the event, among those that are not `among`."""
 
     def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
@@ -95,6 +107,7 @@ def _share_of_others(name: str, event: str, *, among: str) -> MomentMeasure:
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind=kind,
         reads=names_in(event, among),
         terms=terms,
         value=share,
@@ -106,7 +119,7 @@ def _share_of_others(name: str, event: str, *, among: str) -> MomentMeasure:
 
 
 def _ratio_of_rates(
-    name: str, reject: str, effect: str, of: Callable[[Number], Number]
+    name: str, kind: str, reject: str, effect: str, of: Callable[[Number], Number]
 ) -> MomentMeasure:
     """A function of the rejection rate with an effect, over that without."""
 
@@ -121,6 +134,7 @@ def _ratio_of_rates(
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind=kind,
         reads=names_in(reject, effect),
         terms=terms,
         value=value,

@@ -49,6 +49,7 @@ def mean(column: str, *, given: str | None = None, name: str | None = None) -> M
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind="mean",
         reads=(column,),
         terms=lambda columns: (columns[column],),
         value=only,
@@ -78,7 +79,7 @@ def run_time(seconds: str, *, name: str = "run_time") -> MomentMeasure:
 
 def bias(estimate: str, truth: Operand, *, name: str = "bias") -> MomentMeasure:
     """Mean of estimate - truth, in their units; `truth` is a column or a number."""
-    return _mean_of_error(name, estimate, truth, lambda error, _: error)
+    return _mean_of_error(name, "bias", estimate, truth, lambda error, _: error)
 
 
 def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
@@ -86,12 +87,12 @@ def mse(estimate: str, truth: Operand, *, name: str = "mse") -> MomentMeasure:
 
     The MCSE is that of Morris et al., which assumes no distribution: there is no other.
     """
-    return _mean_of_error(name, estimate, truth, lambda error, _: error * error)
+    return _mean_of_error(name, "mse", estimate, truth, lambda error, _: error * error)
 
 
 def mae(estimate: str, truth: Operand, *, name: str = "mae") -> MomentMeasure:
     """Mean absolute error, in units of the estimate."""
-    return _mean_of_error(name, estimate, truth, lambda error, _: np.abs(error))
+    return _mean_of_error(name, "mae", estimate, truth, lambda error, _: np.abs(error))
 
 
 def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias") -> MomentMeasure:
@@ -102,7 +103,7 @@ def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias")
         refuse_zero_column(true, _zero_truth(name))
         return np.asarray(error / true)
 
-    return _mean_of_error(name, estimate, truth, relative)
+    return _mean_of_error(name, "relative_bias", estimate, truth, relative)
 
 
 def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
@@ -110,6 +111,7 @@ def rmse(estimate: str, truth: Operand, *, name: str = "rmse") -> MomentMeasure:
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind="rmse",
         reads=names_in(estimate, truth),
         terms=lambda columns: ((columns[estimate] - operand(columns, truth)) ** 2,),
         value=_root,
@@ -124,6 +126,7 @@ def variance(estimate: str, *, name: str = "variance", around: Operand = 0.0) ->
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind="variance",
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
         value=lambda means, n: variance_of(means[0], means[1], n),
@@ -154,6 +157,7 @@ def empirical_se(
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind="empirical_se",
         reads=(estimate,),
         terms=lambda columns: two_powers(columns, estimate),
         value=_spread,
@@ -174,6 +178,7 @@ def standardised_bias(
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind="standardised_bias",
         reads=names_in(estimate, truth),
         terms=lambda columns: (
             columns[estimate] - operand(columns, truth),
@@ -191,6 +196,7 @@ def model_se(se: str, *, name: str = "model_se") -> MomentMeasure:
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind="model_se",
         reads=(se,),
         terms=lambda columns: (_squared_se(columns, se),),
         value=_root,
@@ -220,6 +226,7 @@ def relative_error_model_se(
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind="relative_error_model_se",
         reads=(estimate, se),
         terms=lambda columns: (*two_powers(columns, estimate), _squared_se(columns, se)),
         value=_relative_error,
@@ -230,13 +237,15 @@ def relative_error_model_se(
     )
 
 
-def _mean_of_error(name: str, estimate: str, truth: Operand, loss: Loss) -> MomentMeasure:
+def _mean_of_error(
+    name: str, kind: str, estimate: str, truth: Operand, loss: Loss
+) -> MomentMeasure:
     def terms(columns: Columns) -> tuple[np.ndarray]:
         true = operand(columns, truth)
         return (loss(columns[estimate] - true, true),)
 
     reads = names_in(estimate, truth)
-    return MomentMeasure(name=name, reads=reads, terms=terms, value=only, by_cell=True)
+    return MomentMeasure(name=name, kind=kind, reads=reads, terms=terms, value=only, by_cell=True)
 
 
 def _root(means: Means, _n: np.ndarray) -> np.ndarray:

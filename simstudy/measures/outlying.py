@@ -50,6 +50,7 @@ def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) 
         )
     return OutlierRate(
         name=name or f"outlier_rate_{column}",
+        kind="outlier_rate",
         reads=(column,),
         bounds="wilson",
         ddof=0,

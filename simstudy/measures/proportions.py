@@ -19,6 +19,7 @@ def proportion(
     given: str | None = None,
     axes: Mapping[str, tuple[float, ...]] | None = None,
     by_cell: bool = False,
+    kind: str = "proportion",
 ) -> MomentMeasure:
     """Share of replicates with an event, among all or among those in a condition.
 
@@ -33,6 +34,8 @@ def proportion(
         means whose denominator is random too, and `trials` is the number in the condition.
     axes
         The measure's own axis, if it has one.
+    kind
+        As of any measure.
     by_cell
         As of any measure: whether `event` looks at nothing beside the cell.
     """
@@ -40,6 +43,7 @@ def proportion(
     if given is None:
         return MomentMeasure(
             name=name,
+            kind=kind,
             reads=reads,
             terms=lambda columns: (event(columns),),
             value=only,
@@ -50,6 +54,7 @@ def proportion(
         )
     return MomentMeasure(
         name=name,
+        kind=kind,
         reads=tuple(dict.fromkeys((*reads, given))),
         terms=lambda columns: _both(event(columns), flags(columns, given), own=len(axes)),
         value=share,

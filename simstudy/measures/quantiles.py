@@ -33,7 +33,9 @@ def quantile(column: str, probability: float = 0.5, *, name: str | None = None) 
     47, 635-646. Hyndman & Fan (1996), The American Statistician 50, 361-365, type 7.
     """
     probabilities(probability, what="probability", use="0.5")
-    return _Quantile(name=name or _name(column, probability), reads=(column,), p=probability)
+    return _Quantile(
+        name=name or _name(column, probability), kind="quantile", reads=(column,), p=probability
+    )
 
 
 def median(column: str, *, name: str | None = None) -> Measure:
@@ -43,7 +45,9 @@ def median(column: str, *, name: str | None = None) -> Measure:
 
 def median_bias(estimate: str, truth: Operand, *, name: str = "median_bias") -> Measure:
     """Median of estimate - truth, in their units; `quantile` says what its errors rest on."""
-    return _Quantile(name=name, reads=names_in(estimate, truth), p=0.5, truth=truth)
+    return _Quantile(
+        name=name, kind="median_bias", reads=names_in(estimate, truth), p=0.5, truth=truth
+    )
 
 
 def _name(column: str, probability: float) -> str:

@@ -70,6 +70,7 @@ def relative_precision(
     other = _other(estimate)
     return _RelativePrecision(
         name=name,
+        kind="relative_precision",
         reads=(estimate,),
         derive=partial(of.derive, estimate=estimate, axis=axis, reference=reference),
         terms=partial(of.terms, estimate=estimate),

@@ -39,7 +39,12 @@ def rejection_rate(
     """
     reads = names_in(reject)
     return proportion(
-        name, reads, lambda columns: flags(columns, reject), given=given, by_cell=True
+        name,
+        reads,
+        lambda columns: flags(columns, reject),
+        given=given,
+        by_cell=True,
+        kind="rejection_rate",
     )
 
 
@@ -80,7 +85,9 @@ def rejection_rate_at(
         return np.asarray(against(columns[p_value], alphas) <= alphas * (1 + ROUNDING))
 
     reads, axes = names_in(p_value), own_axis("alpha", alphas)
-    return proportion(name, reads, rejected, given=given, axes=axes, by_cell=True)
+    return proportion(
+        name, reads, rejected, given=given, axes=axes, by_cell=True, kind="rejection_rate_at"
+    )
 
 
 def power_at(
@@ -125,7 +132,7 @@ def power_at(
         return np.asarray(against(distance, alphas) > half_width)
 
     reads, axes = names_in(estimate, se, null, df=df), own_axis("alpha", alphas)
-    return proportion(name, reads, rejected, given=given, axes=axes, by_cell=True)
+    return proportion(name, reads, rejected, given=given, axes=axes, by_cell=True, kind="power_at")
 
 
 def type_s_rate(
@@ -153,7 +160,14 @@ def type_s_rate(
         refuse_zero_column(true, _zero_truth(name))
         return np.asarray(columns[estimate] * np.sign(true) < 0)
 
-    return proportion(name, names_in(estimate, truth), wrong_sign, given=significant, by_cell=True)
+    return proportion(
+        name,
+        names_in(estimate, truth),
+        wrong_sign,
+        given=significant,
+        by_cell=True,
+        kind="type_s_rate",
+    )
 
 
 def exaggeration(
@@ -173,6 +187,7 @@ def exaggeration(
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind="exaggeration",
         reads=names_in(estimate, truth, significant),
         terms=terms,
         value=share,
@@ -196,6 +211,7 @@ def convergence_rate(*columns: str, name: str = "convergence_rate") -> MomentMea
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind="convergence_rate",
         reads=columns,
         derive=derive,
         terms=terms,

@@ -11,6 +11,7 @@ import numpy as np
 from simstudy.analysis.result import Result
 from simstudy.data.parts import data_parts
 from simstudy.lazy.pandas import pd
+from simstudy.output.protocol.made import read_protocol
 from simstudy.output.replacing import design_of
 from simstudy.plan import Plan
 
@@ -68,6 +69,16 @@ def noticed(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
     n_warned = int(result.warnings["replicates"].sum())
     said = {"noticed": found} if found else {}
     return said | ({"warnings": n_warned} if n_warned else {})
+
+
+def protocol_facts(result: Result) -> dict[str, Any]:
+    """Of a study with a protocol, which one that is, and what was done otherwise."""
+    planned = None if result.folder is None else read_protocol(result.folder)
+    if planned is None or result.given:
+        return {}
+    rows = [row._asdict() for row in planned.compared(result)]
+    said = {"hash": planned.hash, "written": planned.written, "places_left": planned.n_places}
+    return {"protocol": {**said, "deviations": planned.deviations(result), "compared": rows}}
 
 
 def replicates_asked(result: Result) -> int | dict[str, int]:

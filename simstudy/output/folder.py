@@ -12,7 +12,7 @@ from simstudy.errors import SimstudyError
 from simstudy.identity.source_files import source_files
 from simstudy.output.artefacts import Artefacts, draw_figures, write_tables
 from simstudy.output.environment import environment
-from simstudy.output.facts import cost_of_blocks, facts_of, noticed
+from simstudy.output.facts import cost_of_blocks, facts_of, noticed, protocol_facts
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.origin import (
     FIGURES,
@@ -33,13 +33,20 @@ from simstudy.store.disk import alone_in, trouble_in_words
 from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.whole_files import forget_unfinished, read_json, write_json
 
+NAMED_APART = ("blocks", "sources", "protocol")  # of what outputs are made from
+
 
 @dataclass
 class Published:
-    """What was written, and what could not be."""
+    """What was written, and what could not be.
+
+    `protocol` says what was planned, where a protocol lies beside the results, and what was done
+    otherwise.
+    """
 
     folder: Place
     files: list[Place] = field(default_factory=list)
+    protocol: Mapping[str, Any] = field(default_factory=dict)
     figures: Artefacts = field(default_factory=Artefacts)
     tables: Artefacts = field(default_factory=Artefacts)
 
@@ -128,7 +135,8 @@ class _Writing:
             made.figures = Artefacts([], not_drawn, [*failed], dict(captions))
         made.files += [*made.tables.files, *made.figures.files]
         content = self._manifest() | cost_of_blocks(self.result, previous)
-        content |= noticed(self.result, previous)
+        content |= noticed(self.result, previous) | protocol_facts(self.result)
+        made.protocol = content.get("protocol", {})
         content |= {"figures_not_drawn": made.not_drawn, "captions": made.figures.captions}
         content["tables_not_made"] = made.tables.not_made
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
@@ -171,7 +179,7 @@ class _Writing:
             **facts_of(result, self.made_from["blocks"]),
             "question": self.about.strip().partition("\n")[0],
             "config": self.made_from["config"],
-            "made_from": {name: self.made_from[name] for name in ("blocks", "sources")},
+            "made_from": {n: said for n, said in self.made_from.items() if n in NAMED_APART},
             "figures_failed": self.made.figures.failed,
             "tables_failed": self.made.tables.failed,
             **environment(source_files(self.module_file), self.made_from["versions"]),

@@ -10,6 +10,7 @@ from typing import Any
 from simstudy.analysis.result import Result
 from simstudy.identity.source_files import experiment_libraries, sources_digest
 from simstudy.output.environment import library_versions
+from simstudy.output.protocol.made import read_protocol
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.tables.save import ENDINGS
@@ -42,11 +43,13 @@ def origin_of(
 
     Two results with the same origin are published as the same files.
     """
+    planned = None if result.folder is None else read_protocol(result.folder)
     return {
         "config": dict(config),
         "blocks": result.store.owner.digest(result.drawn_sizes),
         "sources": sources or sources_digest(module_file),
         "versions": _versions(result, module_file),
+        **({"protocol": planned.hash} if planned else {}),
     }
 
 

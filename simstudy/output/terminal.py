@@ -23,6 +23,7 @@ from simstudy.output.wording import (
     number,
     outliers_in_words,
     precision_in_words,
+    run_time_in_words,
     seen_from_here,
     work_in_words,
 )
@@ -56,6 +57,8 @@ def print_closing(
             console.print(Text(f"{row['claim']}: {row['detail']}"), soft_wrap=True)
     if result.targets:
         console.print(precision_in_words(result))
+    for text in _protocol_in_words(made.protocol):
+        console.print(Text(text), soft_wrap=True)
     for name, why in made.not_drawn.items():
         console.print(f"figure {name} was not drawn: {why}", markup=False)
     for name, why in made.tables.not_made.items():
@@ -72,8 +75,20 @@ def print_closing(
         console.print(
             f"[red]{result.n_failed:,} replicates failed[/]; an earlier version drew them"
         )
+    if result.outcome.n_blocks and not result.given:
+        console.print(f"drawing took {run_time_in_words(result)}", markup=False, soft_wrap=True)
     where = seen_from_here(made.folder)
     console.print(f"{work_in_words(result)} {_files_in_words(made)}: {where}", markup=False)
+
+
+def _protocol_in_words(protocol: Mapping[str, Any]) -> list[str]:
+    """Whether what was planned was done, where anything was planned."""
+    if not protocol:
+        return []
+    said = f"protocol of {protocol['written']} ({protocol['hash'][:8]}):"
+    if not protocol["deviations"]:
+        return [f"{said} no deviations"]
+    return [f"{said} done otherwise than planned:", *(f"  {t}" for t in protocol["deviations"])]
 
 
 def print_cost(cost: pd.DataFrame) -> None:

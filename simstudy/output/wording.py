@@ -8,10 +8,15 @@ from pathlib import Path
 
 from simstudy.analysis.precision import shortfalls, spent
 from simstudy.analysis.result import Result
+from simstudy.analysis.run_time import DATA, IN_ALL, TIMED
 from simstudy.analysis.summary import MEASURE, factor_names
+from simstudy.in_short import names_in_short
 from simstudy.lazy.pandas import pd
 from simstudy.measures import OutlierRate
 from simstudy.remote.paths import Place
+
+UNITS = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "μs": 1e-6}
+LEAST_OF_A_UNIT = {"d": 2.0, "h": 2.0, "min": 2.0}  # others: 1, or what three digits make of it
 
 
 def number(value: float | None) -> str:
@@ -45,6 +50,47 @@ def work_in_words(result: Result) -> str:
     if result.given:
         return f"{size_in_words(result)}{in_all} (given, not drawn)."
     return f"{size_in_words(result)}{in_all} ({drawn:,} drawn now, {outcome.seconds:.1f} s)."
+
+
+def time_in_words(seconds: float) -> str:
+    """Seconds in the unit in which they are a small number: "0.2 ms", "12 min", "3.5 h"."""
+    for unit, size in UNITS.items():
+        if seconds >= LEAST_OF_A_UNIT.get(unit, 0.9995) * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / UNITS['μs']:.3g} μs"
+
+
+def run_time_in_words(result: Result) -> str:
+    """What drawing took in all, and which method and scenario took most; empty if not timed."""
+    if result.seconds.empty:
+        return ""
+    in_all = result.seconds[IN_ALL].sum()
+    said = [f"{time_in_words(in_all)} on one core in all", _of_methods(result), _dearest(result)]
+    return "; ".join(filter(None, said))
+
+
+def _of_methods(result: Result) -> str:
+    """What a replicate takes each method, the slowest first."""
+    axis = result.plan.methods_axis
+    if not axis:
+        return ""
+    each = result.seconds.groupby(axis, sort=False)[[IN_ALL, TIMED]].sum()
+    costs = (each[IN_ALL] / each[TIMED]).sort_values(ascending=False, kind="stable")
+    named = [
+        f"{'its data' if name == DATA else name} {time_in_words(c)}" for name, c in costs.items()
+    ]
+    return "a replicate takes " + names_in_short(named)
+
+
+def _dearest(result: Result) -> str:
+    """Where most of the time went, if there are several places."""
+    seconds, axis = result.seconds, result.plan.methods_axis
+    if len(seconds) < 2:
+        return ""
+    most = seconds.astype(object).iloc[int(seconds[IN_ALL].to_numpy().argmax())]
+    names = [*factor_names(result.plan), *filter(None, [axis])]
+    where = ", ".join(f"{name} {most[name]}" for name in names if seconds[name].nunique() > 1)
+    return f"most ({most[IN_ALL] / seconds[IN_ALL].sum():.0%}) at {where}"
 
 
 def precision_in_words(result: Result) -> str:

@@ -1,7 +1,11 @@
 """A study's folder emptied of what the study made."""
 
+from contextlib import suppress
+from pathlib import Path
+
 from simstudy.errors import StoreError
 from simstudy.remote.paths import Place
+from simstudy.store import remarks, seconds
 from simstudy.store.files import files_at
 from simstudy.store.header import owner_in
 from simstudy.store.layout import KeepReplicates
@@ -9,7 +13,6 @@ from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.store.moments import KeepMoments
 from simstudy.store.naming import DAMAGED, DERIVED, ENDING
 from simstudy.store.owner import UNKNOWN
-from simstudy.store.remarks import files_of
 from simstudy.whole_files import read_json
 
 KINDS = (KeepReplicates.folder, KeepMoments.folder)
@@ -32,8 +35,10 @@ def start_over(study: str, folder: Place) -> None:
         for name in files.names():
             if owner_in(files, name).settings.get("study", study) in (study, UNKNOWN):
                 _delete(folder / kind / name)
-        for remark in files_of(folder / kind):
-            _delete(remark)
+        for said in (remarks, seconds):
+            for path in said.files_of(folder / kind):
+                _delete(path)
+            _forget_empty(folder / kind / said.FOLDER)
         for beside in (DAMAGED, DERIVED):
             found: list[Place] = [*(folder / kind / beside).rglob(f"*{ENDING}")]
             for path in found:
@@ -41,6 +46,13 @@ def start_over(study: str, folder: Place) -> None:
     for name in listed_files(read_json(folder / MANIFEST) or {}):
         _delete(folder / name)
     _delete(folder / MANIFEST)
+
+
+def _forget_empty(folder: Place) -> None:
+    """Take away a folder with nothing in it; beyond this machine there is none."""
+    if isinstance(folder, Path):
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _delete(path: Place) -> None:

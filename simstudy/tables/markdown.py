@@ -12,7 +12,7 @@ SPECIAL = re.compile(r"([\\`*_\[\]<>|$~&#])")  # letters that are more than them
 
 def as_markdown(grid: Grid) -> str:
     """The caption as a paragraph, the table with numbers to the right, and a paragraph a note."""
-    heads = [_text(heading.text) for heading in grid.headings]
+    heads = [escaped(heading.text) for heading in grid.headings]
     rows = [[_cell(cell) for cell in row] for row in grid.rows]
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     widths = [max(width, 3) for width in widths]
@@ -22,7 +22,7 @@ def as_markdown(grid: Grid) -> str:
     ]
     lines = [_line(heads, widths, grid), _line(rule, widths, grid)]
     lines += [_line(row, widths, grid) for row in rows]
-    parts = [_text(grid.caption), "\n".join(lines), *map(_text, grid.notes)]
+    parts = [escaped(grid.caption), "\n".join(lines), *map(escaped, grid.notes)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -36,8 +36,9 @@ def _line(cells: Iterable[str], widths: Iterable[int], grid: Grid) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    return _text(cell) if isinstance(cell, str) else in_words(cell)
+    return escaped(cell) if isinstance(cell, str) else in_words(cell)
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
+    """A text in one line, whose letters are themselves."""
     return SPECIAL.sub(r"\\\1", " ".join(text.split()))

@@ -28,9 +28,10 @@ def said(capsys, *arguments, status: int = 0) -> list[str]:
 
 
 def outputs(folder) -> dict[str, bytes]:
-    """Every file of a result but the manifest, which says when it was made."""
+    """Every file of a result but what says when it was made, and how long blocks took."""
     found = (path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
-    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+    results = (path for path in found if path.parent.name != "_seconds")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in results}
 
 
 # ---------------------------------------------------------------- joined

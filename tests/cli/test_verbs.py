@@ -53,13 +53,13 @@ def said(capsys, *arguments, status: int = 0) -> str:
         ),
         (
             ["frobnicate"],
-            "frobnicate is no verb; there is: apply, batch, list, new, plan, replay, run, status, "
-            "summarize",
+            "frobnicate is no verb; there is: apply, batch, list, new, plan, protocol, replay, "
+            "run, status, summarize",
         ),
         (
             ["/tmp"],
-            "/tmp is no verb; there is: apply, batch, list, new, plan, replay, run, status, "
-            "summarize",
+            "/tmp is no verb; there is: apply, batch, list, new, plan, protocol, replay, "
+            "run, status, summarize",
         ),
         (["list", "all"], "list takes no arguments, and was given all"),
         (

@@ -57,11 +57,12 @@ def out(endpoint):
 
 
 def everything(out):
-    """All bytes below a place, by name."""
+    """All bytes below a place, by name, but for files that only say how long blocks took."""
     place = place_of(out)
+    paths = (path for path in place.rglob("*") if "/_seconds" not in str(path))
     if isinstance(place, RemotePath):
-        return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*")}
-    files = (path for path in place.rglob("*") if path.is_file())
+        return {str(path.relative_to(place)): path.read_bytes() for path in paths}
+    files = (path for path in paths if path.is_file())
     return {path.relative_to(place).as_posix(): path.read_bytes() for path in files}
 
 

@@ -109,7 +109,8 @@ def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monk
         run = toy.study().run(200, out=out, shard=(share, 2), **how)
         n_files, n_others = run.outcome.n_blocks, share - 1
         assert len(run.store.headers) == 1 + n_others, "a share leaves one file"
-        assert (asked["put_file"], asked["rm_file"]) == (n_files + 1, n_files)
+        put = n_files + 1 + 1  # the one that they are gathered in, and what they took
+        assert (asked["put_file"], asked["rm_file"]) == (put, n_files)
         assert asked["cat_file"] == n_others + 1, "and the manifest, which is not there"
     asked.clear()
     whole = toy.study().run(200, out=out, **how)

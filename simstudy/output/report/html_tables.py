@@ -22,7 +22,14 @@ GAP = 2  # letters' room that a column's margins take
 LONGEST_WORD = 40  # letters that a column makes room for
 NAME_BREAK = re.compile(r"(?<=_)(?=[^_])")
 CHOSEN_FROM = range(2, 16)  # values of a column of which a reader may choose one
-COUNTS = ("n", "n_rep", "n_failed", "replicates", "scenarios")  # read with their thousands apart
+COUNTS = (
+    "n",
+    "n_rep",
+    "n_failed",
+    "replicates",
+    "replicates_timed",
+    "scenarios",
+)  # read with their thousands apart
 
 
 @dataclass(frozen=True)

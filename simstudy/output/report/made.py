@@ -8,7 +8,7 @@ from typing import Any
 from simstudy.output.wording import number
 
 NOT_MADE = ("figures_not_drawn", "tables_not_made")
-ELSEWHERE = ("config", "captions", "question", "noticed", *NOT_MADE)  # in the page
+ELSEWHERE = ("config", "captions", "question", "noticed", "protocol", *NOT_MADE)  # in the page
 
 
 def settings(manifest: Mapping[str, Any]) -> dict[str, str]:

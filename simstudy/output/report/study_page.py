@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from simstudy.analysis.result import Result
 from simstudy.lazy.pandas import pd
+from simstudy.output.headings import headings_of
 from simstudy.output.origin import REPORT
 from simstudy.output.report.claim_rows import claim_table
 from simstudy.output.report.command import command_of, project_of
@@ -17,6 +17,7 @@ from simstudy.output.report.html_tables import HtmlTable, html_table
 from simstudy.output.report.index_page import write_index
 from simstudy.output.report.made import provenance, settings
 from simstudy.output.report.pages import page
+from simstudy.output.report.run_times import run_times
 from simstudy.output.report.sources import sources_of
 from simstudy.output.report.stored_tables import StoredTable, stored_tables
 from simstudy.output.report.summary import summary_of
@@ -25,14 +26,15 @@ from simstudy.remote.paths import Place
 from simstudy.tables.table import Table
 from simstudy.whole_files import write_bytes
 
-HEADING = re.compile(r"^(Aims|Data|Estimands|Methods|Performance)\s+", re.MULTILINE)
 SECTIONS = {
+    "planned": "Planned and done",
     "claims": "Claims of the document",
     "figures": "Figures",
     "tables": "Tables",
     "summary": "Summary",
     "warnings": "Warnings",
     "failures": "Failures",
+    "times": "Run time",
     "again": "Run it again",
     "made": "How it was made",
 }
@@ -68,9 +70,9 @@ def write_report(
     content = _content(result, files, manifest, module_file, stored)
     there = {part: title for part, title in SECTIONS.items() if content.get(part)}
     facts = _facts(result, manifest)
-    protocol = protocol_of(about)
+    headings = headings_of(about)
     written = page(
-        "study.html", name=name, protocol=protocol, facts=facts, sections=there,
+        "study.html", name=name, headings=headings, facts=facts, sections=there,
         noticed=manifest.get("noticed", []), **content,
     )  # fmt: skip
     write_bytes(target, written)
@@ -90,6 +92,7 @@ def _content(
     not_drawn = {title_of(name): why for name, why in manifest["figures_not_drawn"].items()}
     drawn, not_made = shown_figures(files, manifest), manifest.get("tables_not_made", {})
     return {
+        "planned": manifest.get("protocol"),
         "claims": None if result.claims.empty else claim_table(result.claims),
         "figures": (drawn, not_drawn) if drawn or not_drawn else None,
         "tables": (stored, not_made) if stored or not_made else None,
@@ -97,27 +100,13 @@ def _content(
         "level": f"{100 * result.level:g}%",
         "warnings": _warnings(result.warnings),
         "failures": _failures(result.failures),
+        "times": run_times(result),
         "again": result.given or command_of(manifest, root, result.folder),
         "given": bool(result.given),
         "by_python": "experiment" not in manifest["config"],
         "sources": sources_of(result, module_file, root),
         "made": (settings(manifest), provenance(manifest)),
     }
-
-
-class Protocol(NamedTuple):
-    """An experiment's docstring: its question, what else is said of it, and the five headings."""
-
-    question: str
-    paragraphs: list[str]
-    parts: list[tuple[str, str]]
-
-
-def protocol_of(about: str) -> Protocol:
-    """Take an experiment's docstring apart."""
-    lead, *parts = HEADING.split(about.strip())
-    texts = [text for text in lead.split("\n\n") if text.strip()]
-    return Protocol("".join(texts[:1]), texts[1:], list(zip(parts[::2], parts[1::2], strict=True)))
 
 
 def _facts(result: Result, manifest: Mapping[str, Any]) -> list[str]:

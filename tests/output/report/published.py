@@ -9,11 +9,21 @@ import pandas as pd
 from simstudy.output.report import write_report
 from tests.support import ROOT
 
+PLANNED = {
+    "hash": "0123456789abcdef" * 2,
+    "written": "2026-01-02 03:04 UTC",
+    "places_left": 3,
+    "deviations": ["measures: planned " + ", ".join(f"measure_{at}" for at in range(40))],
+    "compared": [
+        {"what": "code", "planned": "0123456789abcdef", "done": "fedcba9876543210", "differs": True}
+    ],
+}  # of no run: a protocol's section on a page
+
 
 def write_page_of(name, folder):
     """The page of an experiment's published results, written into an empty folder."""
     published = ROOT / "results" / name
-    manifest = json.loads((published / "manifest.json").read_text())
+    manifest = json.loads((published / "manifest.json").read_text()) | {"protocol": PLANNED}
     module = ROOT / "experiments" / f"{name}.py"
     pictures = sorted((published / "figures").glob("*.png"))
     about = ast.get_docstring(ast.parse(module.read_text()))
@@ -36,4 +46,5 @@ def _result(published, folder, manifest):
         claims=pd.read_parquet(published / "claims.parquet"),
         warnings=pd.DataFrame(),
         failures=pd.DataFrame(),
+        seconds=pd.DataFrame(),
     )

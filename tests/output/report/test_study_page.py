@@ -94,7 +94,8 @@ def test_it_has_a_language_and_headings_in_order(page):
 def test_the_contents_name_every_section(page):
     linked = [link["href"][1:] for link in page.named("a") if link["href"].startswith("#")]
     sections = [tag["aria-labelledby"] for tag in page.named("section") if "aria-labelledby" in tag]
-    assert linked == sections == ["claims", "figures", "tables", "summary", "again", "made"]
+    assert linked == sections
+    assert sections == ["claims", "figures", "tables", "summary", "times", "again", "made"]
 
 
 def test_every_header_of_a_table_says_what_it_heads(page):

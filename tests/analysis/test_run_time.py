@@ -1,0 +1,132 @@
+"""Seconds of drawing: counted once for each block, beside the blocks, whoever drew them."""
+
+import json
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from simstudy import Study, Workers, grid
+from simstudy.measures import mean
+from simstudy.output.wording import run_time_in_words, time_in_words
+from simstudy.store.seconds import Spent, read_seconds_of
+from tests.guarantees.content import file_names
+
+SIZE = 10
+OF_DATA, OF_SLOW = 0.004, 0.06  # seconds of a block, at least
+INLINE = Workers("inline", 1)
+
+
+@dataclass(frozen=True)
+class Sleepy:
+    blocks: int
+
+    def draw(self, streams, n_rep):
+        time.sleep(OF_DATA)
+        return {"x": streams("data").normal(size=n_rep)}
+
+
+def quick(x):
+    return {"y": x}
+
+
+def slow(x):
+    time.sleep(OF_SLOW)
+    return {"y": 2 * x}
+
+
+def other(x):
+    return {"y": 3 * x}
+
+
+def study(**methods):
+    chosen = methods or {"quick": quick, "slow": slow}
+    scenarios = grid(Sleepy, blocks=[1, 2])
+    return Study("sleepy", scenarios, [mean("y")], methods=chosen, block_size=SIZE)
+
+
+def by_method(result):
+    return result.seconds.set_index(["blocks", "method"])
+
+
+def test_a_resumed_run_adds_to_what_was_spent_and_a_run_that_draws_nothing_does_not(tmp_path):
+    first = by_method(study().run(2 * SIZE, out=tmp_path, workers=INLINE))
+    assert list(first["replicates_timed"]) == [2 * SIZE] * 6
+    assert (first.xs("slow", level="method")["seconds"] >= 2 * OF_SLOW).all()
+    assert (first.xs("(data)", level="method")["seconds"] >= 2 * OF_DATA).all()
+    assert (first.xs("quick", level="method")["seconds"] < 2 * OF_SLOW).all()  # of its own
+    longer = study().run(3 * SIZE, out=tmp_path, workers=INLINE)
+    assert list(by_method(longer)["replicates_timed"]) == [3 * SIZE] * 6
+    assert (by_method(longer)["seconds"] > first["seconds"]).all()
+    each = by_method(longer)
+    per_replicate = each["seconds"] / each["replicates_timed"]
+    np.testing.assert_allclose(each["seconds_per_replicate"], per_replicate)
+    again = study().run(3 * SIZE, out=tmp_path, workers=INLINE)
+    assert by_method(again).equals(each)
+    assert by_method(study().look(out=tmp_path)).equals(each)
+
+
+def test_what_other_code_took_is_not_counted(tmp_path):
+    study().run(SIZE, out=tmp_path, workers=INLINE)
+    edited = study(quick=quick, slow=other)
+    found = by_method(edited.run(SIZE, out=tmp_path, workers=INLINE, redraw="slow"))
+    assert (found["replicates_timed"] == SIZE).all()  # and not those of both
+    assert (found.xs("slow", level="method")["seconds"] < OF_SLOW).all()
+
+
+def test_blocks_are_the_same_bytes_whatever_they_took_and_damage_costs_the_time_only(tmp_path):
+    one, two = (study().run(SIZE, out=tmp_path / at, workers=INLINE) for at in "ab")
+    assert file_names(one.folder / "replicates") == file_names(two.folder / "replicates")
+    (said,) = (tmp_path / "a" / "sleepy" / "replicates" / "_seconds").iterdir()
+    entries = json.loads(said.read_text())["spent"]
+    key = next(iter(entries))
+    for broken in ("{", json.dumps({"spent": entries | {key: ["?", -1, 0, 0]}}), '{"spent": 3}'):
+        said.write_text(broken)
+        assert key not in read_seconds_of(said.parents[1], one.store.owner)
+        assert study().run(SIZE, out=tmp_path / "a", workers=INLINE).outcome.n_blocks == 0
+
+
+def test_nothing_timed_is_an_empty_table_and_no_words(tmp_path):
+    result = study().run(SIZE, out=tmp_path, workers=INLINE)
+    for said in (tmp_path / "sleepy" / "replicates" / "_seconds").iterdir():
+        said.unlink()
+    untimed = study().look(out=tmp_path)
+    assert untimed.seconds.empty
+    assert list(untimed.seconds) == list(result.seconds)
+    assert run_time_in_words(untimed) == ""
+
+
+def test_a_study_without_methods_has_a_row_for_each_scenario():
+    @dataclass(frozen=True)
+    class Alone:
+        n: int
+
+        def simulate(self, streams, n_rep):
+            return {"y": streams("data").normal(size=n_rep)}
+
+    plain = Study("alone", grid(Alone, n=[1, 2]), [mean("y")], block_size=SIZE)
+    found = plain.run(SIZE, workers=INLINE)
+    names = ["n", "seconds_per_replicate", "seconds", "replicates_timed"]
+    assert list(found.seconds) == names
+    assert list(found.seconds["n"]) == [1, 2]
+    assert run_time_in_words(found).endswith((") at n 1", ") at n 2"))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.0, "0 μs"),
+        (0.00112345, "1.12 ms"),
+        (0.9996, "1 s"),
+        (119.0, "119 s"),
+        (120.0, "2 min"),
+        (9e3, "2.5 h"),
+    ],
+)
+def test_seconds_are_said_in_a_unit_that_fits(seconds, said):
+    assert time_in_words(seconds) == said
+
+
+def test_spent_adds_up():
+    assert Spent(1, 0.5, 0.25).plus(Spent(2, 1.0)) == (3, 1.5, 0.25)

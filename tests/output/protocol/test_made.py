@@ -1,0 +1,118 @@
+"""What was done otherwise is said, each thing by name; what was done as planned is not."""
+
+import json
+
+import pytest
+
+from simstudy.errors import StoreError
+from simstudy.measures import bias, mean, rejection_rate
+from simstudy.output.protocol.made import RECORD, TEXT, read_protocol
+from tests.output.protocol.trial import MEASURES, METHODS, plain, run, trial
+
+
+def bold(x, p, level):
+    return {"estimate": x, "reject": p <= 2 * level}
+
+
+def deviations(planned, done, tmp_path, n_rep=100, seed=1):
+    """Of a study that was planned as one and done as another."""
+    protocol = planned.protocol(100)
+    return protocol.deviations(run(done, tmp_path, n_rep, seed))
+
+
+def test_as_planned_is_no_deviation_whatever_computes_and_keeps_it(tmp_path):
+    protocol = trial().protocol(100, out=tmp_path)
+    assert protocol.deviations(run(trial(), tmp_path)) == []
+    assert read_protocol(tmp_path / "trial").deviations(run(trial(), tmp_path)) == []
+    moments = run(trial(), tmp_path, keep="summary")
+    assert protocol.deviations(moments) == []
+
+
+@pytest.mark.parametrize(
+    ("done", "how", "said"),
+    [
+        ({}, {"n_rep": 150}, "replicates: planned 100 in each scenario, done 150 in each scenario"),
+        ({}, {"seed": 2}, "seed: planned 1, done 2"),
+        ({"levels": (0.05, 0.3)}, {}, "scenarios: planned 2, done 2 (left out: Trial(level=0.2). "
+         "added: Trial(level=0.3))"),
+        ({"methods": {"plain": plain}}, {}, "method: planned plain, cautious, done plain (left "
+         "out: cautious)"),
+        ({"methods": {**METHODS, "bold": bold}}, {}, "method: planned plain, cautious, done "
+         "plain, cautious, bold (added: bold)"),
+        ({"measures": [*MEASURES, mean("estimate")]}, {}, "(added: mean_estimate)"),
+        ({"measures": [MEASURES[0], bias("estimate", truth=0.5), MEASURES[2]]}, {},
+         "(computed otherwise: bias)"),
+        ({"methods": {**METHODS, "plain": bold}}, {}, "code: planned "),
+        ({"block_size": 20}, {}, "block_size was 50 and is 20"),
+        ({"max_failed": 0.5}, {}, "failures: planned record, done record, at most 50.000% of"),
+    ],
+)  # fmt: skip
+def test_each_thing_done_otherwise_is_named_alone(done, how, said, tmp_path):
+    found = deviations(trial(), trial(**done), tmp_path, **how)
+    assert len(found) == 1
+    assert said in found[0]
+
+
+def test_a_protocol_says_that_it_came_late(tmp_path):
+    run(trial(), tmp_path)
+    late = trial().protocol(100, out=tmp_path)
+    assert "**8 blocks of 50 replicates had been drawn already.**" in str(late)
+    (said,) = read_protocol(tmp_path / "trial").deviations(run(trial(), tmp_path))
+    assert said == "it was written when 8 blocks had been drawn"
+
+
+def test_moments_count_as_drawn_too(tmp_path):
+    run(trial(), tmp_path, keep="summary")
+    assert trial().protocol(100, out=tmp_path).n_drawn == 8
+
+
+def test_a_pilot_leaves_nothing_in_the_folder(tmp_path):
+    trial().protocol(100, pilot=20, out=tmp_path)
+    assert sorted(path.name for path in (tmp_path / "trial").iterdir()) == [RECORD, TEXT]
+    assert trial().protocol(100, out=tmp_path).n_drawn == 0
+
+
+def test_the_same_plan_keeps_what_a_person_wrote_and_another_is_refused(tmp_path):
+    first = trial().protocol(100, out=tmp_path)
+    text = tmp_path / "trial" / TEXT
+    text.write_text(str(first).replace("[to fill in: who takes part", "Ada and ["))
+    again = trial().protocol(100, out=tmp_path)
+    assert "Ada and [" in str(again)
+    assert again.n_places == first.n_places - 1
+    with pytest.raises(StoreError, match=r"another plan \(replicates: then 100 in each scenario, "):
+        trial().protocol(200, out=tmp_path)
+    with pytest.raises(StoreError, match="its precision is another"):
+        trial().protocol(100, precision={"rejection_rate": 0.1}, out=tmp_path)
+    second = trial().protocol(200, out=tmp_path, replace=True)
+    kept = tmp_path / "trial" / f"protocol-{first.hash[:8]}.md"
+    assert "Ada and [" in kept.read_text()
+    assert second.replaces == (first.hash,)
+    (said,) = second.deviations(run(trial(), tmp_path, 200))
+    assert said == f"it takes the place of an earlier one ({first.hash})"
+
+
+@pytest.mark.parametrize("n_rep", [50, None, "100"])
+def test_a_record_that_was_edited_is_refused(n_rep, tmp_path):
+    trial().protocol(100, out=tmp_path)
+    path = tmp_path / "trial" / RECORD
+    said = json.loads(path.read_text())
+    said["planned"] |= {"replicates": [n_rep, n_rep]}
+    path.write_text(json.dumps(said))
+    with pytest.raises(StoreError, match="is no longer what was written"):
+        read_protocol(tmp_path / "trial")
+    path.write_text("{")
+    with pytest.raises(StoreError, match="is no longer what was written"):
+        read_protocol(tmp_path / "trial")
+
+
+def test_a_measure_that_was_planned_to_be_precise_and_is_gone_is_missed(tmp_path):
+    protocol = trial().protocol(100, precision={"rejection_rate": 0.1})
+    without = trial(measures=[rejection_rate("reject", name="size")])
+    found = protocol.deviations(run(without, tmp_path))
+    assert "rejection_rate: planned a Monte Carlo error of at most 0.1, done not measured" in found
+
+
+def test_it_is_short_to_see_and_whole_to_print():
+    protocol = trial().protocol(100)
+    assert len(repr(protocol)) < 200
+    assert str(protocol) == protocol._repr_markdown_() == protocol.markdown
