@@ -86,7 +86,8 @@ from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.measures.columns import Columns, Operand
 from simstudy.measures.conditional import conditional
 from simstudy.measures.contrasts import paired, paired_methods, unpaired
-from simstudy.measures.controlled import Control, control, controlled
+from simstudy.measures.control import Control, control
+from simstudy.measures.controlled import controlled
 from simstudy.measures.core import Estimates, Influence, Measure, Setting
 from simstudy.measures.coverage import (
     coverage,

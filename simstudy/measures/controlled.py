@@ -1,68 +1,26 @@
 """Control variates: a measure freed of what columns of known mean explain of its error."""
 
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from simstudy.errors import DesignError, StudyError, in_one_line
-from simstudy.measures.columns import (
-    Columns,
-    Operand,
-    align,
-    names_in,
-    operand,
-    pick,
-    total,
-)
+from simstudy.measures.columns import Columns, align, operand, pick, total
+from simstudy.measures.control import Control, called
 from simstudy.measures.core import Influence, Measure, Setting, standard_error
 from simstudy.measures.groups import grouped_sums, on_first_of_groups
 from simstudy.measures.regression import Fit, regress
+from simstudy.measures.rests_on import rests_on, without_rounding
 from simstudy.measures.stated_means import far_from_zero
 from simstudy.shapes import Bool
 
 WITHOUT = "replicates failed and left no controls: as the plain measure has it"
-TOO_FEW = "fewer replicates than controls: as the plain measure has it"
-
-Value = str | Callable[..., Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Control:
-    """A column whose mean is known; made by `control`."""
-
-    name: str
-    value: Value
-    mean: Operand
-    reads: tuple[str, ...]
-
-
-def control(value: Value, *, mean: Operand, name: str | None = None) -> Control:
-    """A quantity whose mean is known without simulation.
-
-    Parameters
-    ----------
-    value
-        Name of a column, or a function whose parameters name columns and number factors. It is
-        given arrays `(rep, *axes)` and returns one.
-    mean
-        Its expectation: a number, or the name of a factor or column. Where that varies over
-        replicates, the difference of the two has mean 0 and is the control.
-    name
-        What messages call it; that of the column or of the function, if not given.
-    """
-    if isinstance(value, str):
-        return Control(name or value, value, mean, names_in(value, mean))
-    if not callable(value):
-        raise DesignError(
-            f"control({in_one_line(repr(value))}) is neither a column's name nor a function, so it "
-            "has no values. Give one of the two, as in control('age', mean=50)."
-        )
-    parameters = tuple(inspect.signature(value).parameters)
-    said = name or str(getattr(value, "__name__", "control"))
-    return Control(said, value, mean, tuple(dict.fromkeys((*parameters, *names_in(mean)))))
+TOO_FEW = "fewer than ten replicates (or groups) more than controls: as the plain measure has it"
+RESTS_ON_FEW = "what controls leave rests on few replicates: as the plain measure has it"
+FREEDOM = 10  # replicates more than controls, below which an interval is too short
+FEW = 5.0  # replicates that a spread has to rest on, or a fifth of all if that is fewer
+ALL = 1e-20  # of a sum of squares, that rounding leaves
+MANY = 30.0  # of which it is no accident that controls explain all
 
 
 def controlled(measure: Measure, *controls: Control, name: str | None = None) -> Measure:
@@ -155,19 +113,26 @@ class _Controlled(Measure):
         plain = self.base.influence(columns, keep=keep)
         used = ~np.isnan(plain.psi)
         values, whole = self._known(columns, used)
-        remark = np.where(whole, "", WITHOUT)
-        of_groups = [grouped_sums(value, self.group_size) / self.group_size for value in values]
-        believed, said = self._believed(of_groups)
-        fit = regress(self._over_all(plain, used), believed)
-        freedom = len(fit.psi) - self.ddof - fit.n_controls
-        too_few = (freedom < 1) & (fit.n_controls > 0)
-        took_part = ~too_few & (fit.n_controls > 0)
+        believed, said = self._believed(values)
+        psi = self._over_all(plain, used)
+        fit = regress(psi, believed)
+        doubt = np.where(fit.n_controls > 0, self._doubt(psi, fit), "").astype(object)
+        took_part = (doubt == "") & (fit.n_controls > 0)
         return plain._replace(
             estimate=plain.estimate - np.where(took_part, fit.shift, 0.0),
             psi=np.where(took_part, self._by_replicate(fit, plain, len(used)), plain.psi),
             plain=_squared_error(plain, ddof=self.base.ddof),
-            remark=_joined(plain.remark, remark, np.where(too_few, TOO_FEW, ""), said),
+            remark=_joined(plain.remark, np.where(whole, "", WITHOUT), doubt, said),
         )
+
+    def _doubt(self, psi: np.ndarray, fit: Fit) -> np.ndarray:
+        """In cells, why an error after regression would not be known; empty where it is."""
+        too_few = len(psi) - 1 - fit.n_controls < FREEDOM
+        nothing_left = total(fit.residuals**2) <= ALL * total(psi**2)
+        by_accident = (self.bounds == "wilson") | (rests_on(psi) < MANY)
+        hidden = rests_on(fit.residuals) < _few(len(psi))
+        hidden = np.where(nothing_left, by_accident, hidden) & (total(psi**2) > 0)
+        return np.where(too_few, TOO_FEW, np.where(hidden, RESTS_ON_FEW, ""))
 
     def _by_replicate(self, fit: Fit, plain: Influence, n_all: int) -> np.ndarray:
         """Influences of those used, from those of groups: with what the regression costs in them.
@@ -175,7 +140,7 @@ class _Controlled(Measure):
         Scaled such that their spread over the root of the replicates used is the error.
         """
         n_obs = len(fit.psi)
-        freedom = np.maximum(n_obs - self.ddof - fit.n_controls, 1)
+        freedom = np.maximum(n_obs - 1 - fit.n_controls, 1)
         with np.errstate(all="ignore"):
             scale = self.group_size * plain.n_rep / n_all
             scale = scale * np.sqrt((n_obs - self.ddof) / freedom)
@@ -185,35 +150,51 @@ class _Controlled(Measure):
         """Influences over all replicates, or means of groups of them: 0 where one was not used."""
         with np.errstate(all="ignore"):
             psi = np.where(used, plain.psi, 0.0) * (len(used) / plain.n_rep)
-        return grouped_sums(psi, self.group_size) / self.group_size
+        return self._means_of_groups(psi, np.abs(psi))
+
+    def _means_of_groups(self, values: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Of values that were calculated from ones of these sizes."""
+        sums = grouped_sums(values, self.group_size)
+        return without_rounding(sums, sizes) / self.group_size
 
     def _known(self, columns: Columns, used: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-        """Controls less their means, 0 in cells where not all replicates have them; and which do"""
-        values = [self._centred(each, columns, used) for each in self.controls]
-        there = [~np.isnan(value) for value in values]
-        whole = np.asarray(np.logical_and.reduce([each.all(axis=0) for each in there]))
-        return [np.where(whole, value, 0.0) for value in values], whole
+        """Controls less their means, 0 in cells where not all replicates have them; and which do.
 
-    def _centred(self, own: Control, columns: Columns, used: np.ndarray) -> np.ndarray:
-        """A control less its stated mean, in every cell of the measure."""
+        Of replicates in groups, the groups' means.
+        """
+        values = [self._centred(each, columns, used) for each in self.controls]
+        there = [~np.isnan(value) for value, _ in values]
+        whole = np.asarray(np.logical_and.reduce([each.all(axis=0) for each in there]))
+        known = [np.where(whole, each, 0.0) for each in values]
+        return [self._means_of_groups(value, size) for value, size in known], whole
+
+    def _centred(
+        self, own: Control, columns: Columns, used: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A control less its stated mean, in every cell of the measure; and the sizes of the two"""
         picked = align(pick(columns, own.reads, measure=f"control {own.name!r}"))
-        value = picked[own.value] if isinstance(own.value, str) else _called(own, picked)
+        value = picked[own.value] if isinstance(own.value, str) else called(own, picked)
         mean = operand(picked, own.mean)
         with np.errstate(all="ignore"):
             centred = np.asarray(value, float) - mean
+            sizes = np.abs(centred) + np.abs(mean)
+        centred, sizes = (self._in_cells(own, each, used) for each in (centred, sizes))
+        self._refuse_not_finite(own, centred, used)
+        return centred, sizes
+
+    def _in_cells(self, own: Control, value: np.ndarray, used: np.ndarray) -> np.ndarray:
+        """With the axes of the study, and the measure's own after them."""
         n_axes = used.ndim - len(self.axes)
-        if centred.ndim <= n_axes:
-            centred = centred.reshape(centred.shape + (1,) * (used.ndim - centred.ndim))
+        if value.ndim <= n_axes:
+            value = value.reshape(value.shape + (1,) * (used.ndim - value.ndim))
         try:
-            centred = np.broadcast_to(centred, used.shape)
+            return np.broadcast_to(value, used.shape)
         except ValueError:
             raise StudyError(
-                f"{self.name}: control {own.name!r} has the shape {centred.shape}, and the measure "
+                f"{self.name}: control {own.name!r} has the shape {value.shape}, and the measure "
                 f"has replicates and cells of {used.shape}, so the two do not go together. Return "
                 "a value for each replicate, or for each replicate and cell."
             ) from None
-        self._refuse_not_finite(own, centred, used)
-        return centred
 
     def _refuse_not_finite(self, own: Control, centred: np.ndarray, used: np.ndarray) -> None:
         lost = used & ~np.isfinite(centred)
@@ -231,24 +212,9 @@ class _Controlled(Measure):
         for own, value in zip(self.controls, values, strict=True):
             far = far_from_zero(value)
             kept.append(np.where(far == 0, value, 0.0))
-            said = _joined(said, np.where(far == 0, "", _far_in_words(own, value, far)))
+            weak = np.where(far == 0, _few_in_words(own, value), _far_in_words(own, value, far))
+            said = _joined(said, weak)
         return kept, said
-
-
-def _called(own: Control, columns: Columns) -> np.ndarray:
-    assert callable(own.value)
-    names = inspect.signature(own.value).parameters
-    found = own.value(**{name: columns[name] for name in names})
-    try:
-        values = np.asarray(found, float)
-    except (TypeError, ValueError):
-        values = np.asarray(np.nan)
-    if not values.ndim:
-        raise StudyError(
-            f"control {own.name!r}: the function returned {in_one_line(repr(found))}, which is no "
-            "array of numbers. Return one for each replicate."
-        )
-    return values
 
 
 def _far_in_words(own: Control, value: np.ndarray, far: np.ndarray) -> np.ndarray:
@@ -260,6 +226,24 @@ def _far_in_words(own: Control, value: np.ndarray, far: np.ndarray) -> np.ndarra
         for by, z in each
     ]
     return np.array(said, dtype=object).reshape(np.shape(far))
+
+
+def _few(n: int) -> float:
+    """Of so many replicates, how many a spread has to rest on."""
+    return min(FEW, n / 5)
+
+
+def _few_in_words(own: Control, value: np.ndarray) -> np.ndarray:
+    """For each cell, that a slope rests on few replicates; empty where it does not."""
+    carried = np.asarray(rests_on(value - total(value) / len(value)))
+    said = [
+        f"control {own.name!r}: {number:.2g} of {len(value):,} values make up its spread, so its "
+        "slope is not known"
+        if 0 < number < _few(len(value))
+        else ""
+        for number in np.ravel(carried)
+    ]
+    return np.array(said, dtype=object).reshape(np.shape(carried))
 
 
 def _joined(*remarks: np.ndarray | None) -> np.ndarray:

@@ -12,10 +12,14 @@ CONSTANT = 1e-20  # of a control's squared mean that a sum of rounding errors ma
 
 
 class Fit(NamedTuple):
-    """What controls explain: how far the mean moves, influences, and how many took part."""
+    """What controls explain: how far the mean moves, influences, and how many took part.
+
+    `residuals` are what they leave of the influences, before what the regression itself costs.
+    """
 
     shift: np.ndarray
     psi: np.ndarray
+    residuals: np.ndarray
     n_controls: np.ndarray
 
 
@@ -48,7 +52,7 @@ def regress(psi: np.ndarray, controls: Sequence[np.ndarray]) -> Fit:
         psi = psi - slope * way.values
         shift, n_controls = shift + slope * way.mean, n_controls + way.is_new
         weight = weight - len(psi) * way.mean / way.squares * way.values
-    return Fit(shift, psi * weight, n_controls)
+    return Fit(shift, psi * weight, psi, n_controls)
 
 
 def _new_direction(control: np.ndarray, basis: Sequence[_Direction]) -> _Direction:

@@ -7,6 +7,7 @@ from scipy import special
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures.core import Setting
+from simstudy.measures.regression import regress
 from simstudy.measures.stated_means import far_from_zero
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 
@@ -188,12 +189,54 @@ def test_failures_that_depend_on_a_control_bias_nothing_over_studies():
     assert columns["c0"][~failed].mean() < -0.2, "of those that did not fail it is not the stated 0"
 
 
-def test_fewer_replicates_than_controls_are_as_the_plain_measure_has_them():
-    columns = drawn(n_rep=3)
+def test_hardly_more_replicates_than_controls_are_as_the_plain_measure_has_them():
+    columns = drawn(n_rep=12)
     found, plain = BY_BOTH.estimate(columns), m.mean("x").estimate(columns)
     np.testing.assert_array_equal(found.mcse, plain.mcse)
     np.testing.assert_array_equal(found.estimate, plain.estimate)
-    assert set(found.remark) == {"fewer replicates than controls: as the plain measure has it"}
+    assert all("fewer than ten replicates (or groups) more than" in said for said in found.remark)
+    more = BY_BOTH.estimate(drawn(n_rep=13))
+    assert (more.remark == "").all() and (more.variance_reduction > 1.5).all()
+
+
+# ---------------------------------------------------------------- rare events
+P_RARE, N_RARE = 0.005, 200
+
+
+def rare_events():
+    """Events, one in ten of which a flag of the same probability misses."""
+    rng = np.random.default_rng(2)
+    u, missed = rng.random((2, N_RARE, N_STUDIES))
+    hit = u < P_RARE
+    flag = np.where(hit, missed > 0.1, u > 1 - 0.1 * P_RARE)
+    return {"hit": hit, "flag": flag.astype(float)}
+
+
+def covers(found):
+    return np.mean((found.lower <= P_RARE) & (P_RARE <= found.upper))
+
+
+def test_controls_that_explain_all_of_a_few_events_are_not_believed():
+    columns = rare_events()
+    measure = m.controlled(m.power("hit"), m.control("flag", mean=P_RARE))
+    plain, found = m.power("hit").estimate(columns), measure.estimate(columns)
+    assert covers(found) > covers(plain) - 0.02
+    assert found.mcse.min() > 1e-3
+    assert "what controls leave rests on few" in "".join(set(found.remark))
+    hit = columns["hit"] - columns["hit"].mean(axis=0)
+    left = regress(hit, [columns["flag"] - P_RARE]).residuals
+    assert np.mean((left**2).sum(axis=0) < 1e-9) > 0.4, "believed, these would have no error"
+
+
+def test_draws_that_cancel_have_no_control_and_no_remark():
+    x = np.random.default_rng(1).standard_normal((N // 2, 2))
+    pairs = np.stack([x, -x], axis=1).reshape(N, 2) + 0.3
+    columns = {"x": pairs, "y": np.exp(pairs)}
+    measure = m.controlled(m.mean("y"), m.control("x", mean=0.3)).of_groups(2)
+    found, plain = measure.estimate(columns), m.mean("y").of_groups(2).estimate(columns)
+    assert (found.remark == "").all()
+    np.testing.assert_array_equal(found.estimate, plain.estimate)
+    np.testing.assert_allclose(found.mcse, plain.mcse, rtol=1e-12)
 
 
 def test_a_measures_own_axis_and_controls_without_axes():
