@@ -72,6 +72,12 @@ def test_every_document_shows_figures_in_words_too():
         assert all(len(text.split()) > 4 for text, _ in figures), page.name
 
 
+def test_the_gallery_shows_every_committed_figure():
+    shown = re.findall(r"\(\.\./(results/.*?\.png)\)", (ROOT / "docs/gallery.md").read_text())
+    there = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("results/*/figures/*.png")]
+    assert sorted(shown) == sorted(there)
+
+
 def test_each_document_and_the_readme_link_to_the_glossary():
     for page in [*DOCUMENTS, ROOT / "README.md"]:
         assert "glossary.md)" in page.read_text(), page.name

@@ -133,6 +133,16 @@ class Study:
         return f"python run.py experiment={self.name}"
 
     @property
+    def question(self) -> str:
+        return str(self.manifest["question"])
+
+    @property
+    def captions(self) -> dict[str, str]:
+        """Of each figure that is there, by its name, what stands below it."""
+        there = sorted(path.stem for path in (self.folder / "figures").glob("*.png"))
+        return {name: self.manifest["captions"].get(name, "") for name in there}
+
+    @property
     def summary(self) -> Table:
         return _table(self.folder / "summary.parquet")
 

@@ -50,6 +50,7 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
         )
     return _Conditional(
         name=name or raw.name,
+        kind="conditional",
         reads=tuple(dict.fromkeys((*measure.reads, *raw.reads))),
         bounds=raw.bounds,
         axes=measure.axes,

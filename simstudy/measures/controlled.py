@@ -66,6 +66,7 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
     reads = dict.fromkeys((*measure.reads, *(name for each in controls for name in each.reads)))
     return _Controlled(
         name=name or measure.name,
+        kind="controlled",
         reads=tuple(reads),
         bounds=measure.bounds,
         axes=measure.axes,

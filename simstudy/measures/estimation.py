@@ -64,6 +64,7 @@ def _mean_given(column: str, given: str, name: str) -> MomentMeasure:
     return MomentMeasure(
         by_cell=True,
         name=name,
+        kind="mean",
         reads=names_in(column, given),
         terms=terms,
         value=share,

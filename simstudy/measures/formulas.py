@@ -72,6 +72,21 @@ FORMULAS = {
         INFLUENCE,
     ),
     "mean": Formula("Σxᵢ/n", "sd(xᵢ)/√n"),
+    "weighted_mean": Formula(
+        "Σwᵢxᵢ/n, or Σwᵢxᵢ/Σwᵢ if normalised",
+        "sd(wᵢxᵢ)/√n, or sd(wᵢ(xᵢ − estimate))/√n over the mean weight",
+    ),
+    "weighted_proportion": Formula(
+        "Σwᵢ1(event)/n, or Σwᵢ1(event)/Σwᵢ if normalised",
+        "sd(wᵢ1(event))/√n, or sd(wᵢ(1(event) − estimate))/√n over the mean weight",
+    ),
+    "conditional": Formula(
+        "its own, of conditional expectations given part of the data", INFLUENCE
+    ),
+    "controlled": Formula(
+        "its own, less what q controls explain of its error",
+        "sd(ψᵢ less its regression on the controls)/√n, with q degrees of freedom fewer",
+    ),
     "quantile": Formula("quantile of the column", "√(p(1 − p)/n) / density in the quantile"),
     "proportion": Formula("Σ1(event)/n", BINOMIAL),
     "convergence_rate": Formula("Σ1(did not fail)/all replicates", BINOMIAL),
@@ -87,6 +102,13 @@ OWN = Formula("the study's own function of the columns", INFLUENCE)
 
 def formula_of(measure: Measure) -> Formula:
     """What a measure is and its Monte Carlo error; of a user's own, that it is so."""
+    found, m = _of_independent(measure), measure.group_size
+    if m > 1:
+        return found._replace(mcse=f"sd(averages of ψᵢ over groups of {m} replicates)/√(n/{m})")
+    return found
+
+
+def _of_independent(measure: Measure) -> Formula:
     found = FORMULAS.get(measure.kind, OWN)
     if getattr(measure, "formula", None) is not None:
         return found._replace(mcse=NORMAL)
@@ -94,6 +116,8 @@ def formula_of(measure: Measure) -> Formula:
         return found._replace(mcse=BINOMIAL)
     if is_conditional(measure) and found.mcse == BINOMIAL:
         return Formula(f"{found.estimate}, in the condition", WITHIN)
+    if is_conditional(measure) and measure.kind == "mean":
+        return Formula("Σxᵢ1(in the condition)/Σ1(in the condition)", INFLUENCE)
     return found
 
 

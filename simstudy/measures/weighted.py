@@ -108,6 +108,7 @@ def _weighted(
 
     return _Weighted(
         name=name,
+        kind="weighted_proportion" if is_share else "weighted_mean",
         reads=names_in(column, weight),
         terms=terms,
         value=share if normalised else only,

@@ -27,7 +27,7 @@ def test_a_measure_of_any_name_has_the_formula_of_the_function_that_made_it():
 
 def test_no_formula_is_of_nothing():
     kinds = {measure.kind for made in MEASURES.values() for measure in made}
-    assert set(FORMULAS) - kinds == {"bootstrapped"}
+    assert set(FORMULAS) - kinds == {"bootstrapped", "controlled"}
 
 
 def test_conditions_closed_forms_and_own_measures_are_said():
@@ -71,3 +71,13 @@ def test_closed_forms_of_the_table_are_the_errors_that_measures_have():
         assert float(measure.estimate(columns).mcse) == pytest.approx(error, rel=1e-10), (
             measure.name
         )
+
+
+def test_groups_and_conditions_change_the_error():
+    share = m.rejection_rate("r")
+    assert (
+        formula_of(share.of_groups(4)).mcse
+        == "sd(averages of ψᵢ over groups of 4 replicates)/√(n/4)"
+    )
+    assert formula_of(m.mean("x", given="g")) != formula_of(m.mean("x"))
+    assert formula_of(m.controlled(share, m.control("x", mean=0.0))) == FORMULAS["controlled"]

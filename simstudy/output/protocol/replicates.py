@@ -21,7 +21,7 @@ from simstudy.analysis.summary import exact_of
 from simstudy.analysis.targets import Target
 from simstudy.errors import ConfigError
 from simstudy.measures import Measure, MomentMeasure
-from simstudy.measures.formulas import is_conditional
+from simstudy.measures.formulas import BINOMIAL, OWN, formula_of, is_conditional
 from simstudy.plan import Plan
 
 WORST, EXACT, PILOT, UNKNOWN = "worst case", "theory", "pilot", "unknown"
@@ -71,7 +71,8 @@ def spread_of(measure: Measure, plan: Plan, pilot: Result | None) -> Spread:
 def is_plain_share(measure: Measure) -> bool:
     """Whether it is a share of all replicates, of which √(p(1 - p)/n) is the error."""
     is_share = isinstance(measure, MomentMeasure) and measure.bounds == "wilson"
-    return is_share and not is_conditional(measure)
+    is_weighted = formula_of(measure).mcse not in (BINOMIAL, OWN.mcse)
+    return is_share and not is_weighted and not is_conditional(measure) and measure.group_size == 1
 
 
 def _exact_shares(name: str, plan: Plan) -> np.ndarray | None:

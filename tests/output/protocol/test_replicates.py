@@ -5,7 +5,12 @@ import pytest
 from simstudy.analysis.precision import shortfalls
 from simstudy.analysis.targets import read_targets
 from simstudy.errors import ConfigError
-from simstudy.measures import bias_eliminated_coverage, outlier_rate, rejection_rate
+from simstudy.measures import (
+    bias_eliminated_coverage,
+    outlier_rate,
+    rejection_rate,
+    weighted_proportion,
+)
 from simstudy.output.protocol.replicates import is_plain_share
 from tests.output.protocol.trial import INLINE, MEASURES, METHODS, SPREAD, KnownTrial, Trial, trial
 
@@ -96,6 +101,8 @@ def test_so_many_replicates_have_the_error_that_was_planned_and_an_eighth_has_no
         (bias_eliminated_coverage("estimate", "l", "u"), False),
         (outlier_rate("estimate"), False),
         (MEASURES[1], False),
+        (weighted_proportion("reject", weight="w"), False),
+        (MEASURES[0].of_groups(2), False),
     ],
 )
 def test_only_a_share_of_all_replicates_has_a_binomial_error(measure, is_one):
