@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.analysis.remarks import REMARK
 from simstudy.analysis.summary import cell_rows, factor_names
 from simstudy.design import Scenario
 from simstudy.errors import StudyError, nearest
@@ -89,4 +90,5 @@ class Comparisons:
 
 def _frame(rows: list[dict[str, Any]], factors: list[str]) -> pd.DataFrame:
     names = list(dict.fromkeys([*factors, *(name for row in rows for name in row)]))
-    return pd.DataFrame(rows, columns=names)
+    frame = pd.DataFrame(rows, columns=names)
+    return frame.fillna({REMARK: ""}) if REMARK in frame else frame

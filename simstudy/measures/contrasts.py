@@ -20,6 +20,7 @@ from simstudy.measures.core import (
     whole_trials,
 )
 from simstudy.measures.moments import ratio
+from simstudy.measures.remarks import of_both
 from simstudy.shapes import Float
 
 Scale = Literal["difference", "ratio"]
@@ -53,7 +54,8 @@ def paired(
     estimate, slope = _compare(left.estimate, right.estimate, scale)
     with np.errstate(invalid="ignore"):
         psi = slope * (left.psi - _weight(estimate, scale) * right.psi)
-    joint = left._replace(estimate=estimate, psi=psi, trials=left.n_rep.astype(float))
+    trials, remark = left.n_rep.astype(float), of_both(left.remark, right.remark)
+    joint = left._replace(estimate=estimate, psi=psi, trials=trials, remark=remark)
     joint = measure.in_groups(joint)
     return _report(joint, standard_error(joint), level)
 
@@ -96,6 +98,7 @@ def unpaired(
     n_rep, n_failed = left.n_rep + right.n_rep, left.n_failed + right.n_failed
     psi = np.empty((0, *np.shape(estimate)))
     joint = Influence(estimate, psi, n_rep, n_failed, np.asarray(n_rep, float))
+    joint = joint._replace(remark=of_both(left.remark, right.remark))
     return _report(joint, np.asarray(mcse), level)
 
 
@@ -148,4 +151,4 @@ def _report(joint: Influence, mcse: np.ndarray, level: float) -> Estimates:
     lower, upper = intervals.normal(joint.estimate, mcse, level=level)
     reason = explain(joint, mcse, undefined="the second estimate is zero or not defined")
     counts = joint.n_rep, joint.n_failed, whole_trials(joint)
-    return Estimates(joint.estimate, mcse, lower, upper, *counts, reason)
+    return Estimates(joint.estimate, mcse, lower, upper, *counts, reason, remark=joint.remark)

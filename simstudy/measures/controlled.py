@@ -10,6 +10,7 @@ from simstudy.measures.control import Control, called
 from simstudy.measures.core import Influence, Measure, Setting, standard_error
 from simstudy.measures.groups import grouped_sums, on_first_of_groups
 from simstudy.measures.regression import Fit, regress
+from simstudy.measures.remarks import joined
 from simstudy.measures.rests_on import rests_on, without_rounding
 from simstudy.measures.stated_means import far_from_zero
 from simstudy.shapes import Bool
@@ -123,7 +124,7 @@ class _Controlled(Measure):
             estimate=plain.estimate - np.where(took_part, fit.shift, 0.0),
             psi=np.where(took_part, self._by_replicate(fit, plain, len(used)), plain.psi),
             plain=_squared_error(plain, ddof=self.base.ddof),
-            remark=_joined(plain.remark, np.where(whole, "", WITHOUT), doubt, said),
+            remark=joined(plain.remark, np.where(whole, "", WITHOUT), doubt, said),
         )
 
     def _doubt(self, psi: np.ndarray, fit: Fit) -> np.ndarray:
@@ -214,7 +215,7 @@ class _Controlled(Measure):
             far = far_from_zero(value)
             kept.append(np.where(far == 0, value, 0.0))
             weak = np.where(far == 0, _few_in_words(own, value), _far_in_words(own, value, far))
-            said = _joined(said, weak)
+            said = joined(said, weak)
         return kept, said
 
 
@@ -245,17 +246,6 @@ def _few_in_words(own: Control, value: np.ndarray) -> np.ndarray:
         for number in np.ravel(carried)
     ]
     return np.array(said, dtype=object).reshape(np.shape(carried))
-
-
-def _joined(*remarks: np.ndarray | None) -> np.ndarray:
-    """Remarks of each cell, one after the other."""
-    found: np.ndarray = np.asarray("", dtype=object)
-    for remark in remarks:
-        if remark is not None:
-            further = np.asarray(remark, dtype=object)
-            between = np.where((found != "") & (further != ""), "; ", "").astype(object)
-            found = np.asarray(found + between + further, dtype=object)
-    return found
 
 
 def _squared_error(plain: Influence, *, ddof: int) -> np.ndarray:

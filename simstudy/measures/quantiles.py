@@ -101,13 +101,19 @@ class _Quantile(Measure):
 
 
 def quantile_at(ordered: np.ndarray, n: np.ndarray, p: np.ndarray | float) -> np.ndarray:
-    """Quantile of ascending values (NaN last), `n` of them in each cell; p is cut to [0, 1]."""
-    place = np.broadcast_to(np.maximum(n - 1, 0) * np.clip(p, 0.0, 1.0), n.shape)
+    """Quantile of ascending values (NaN last), `n` of them in each cell; p is cut to [0, 1].
+
+    NaN where p is.
+    """
+    unknown = np.isnan(p)
+    p = np.clip(np.where(unknown, 0.0, p), 0.0, 1.0)
+    place = np.broadcast_to(np.maximum(n - 1, 0) * p, n.shape)
     rank = np.floor(place).astype(np.intp)
     after = np.minimum(rank + 1, np.maximum(n - 1, 0))
     low, high = (np.take_along_axis(ordered, at[None], axis=0)[0] for at in (rank, after))
     step = np.where(high > low, high - low, 0.0)  # equal infinities have no distance
-    return np.asarray(np.where(place > rank, low + (place - rank) * step, low))
+    found = np.where(place > rank, low + (place - rank) * step, low)
+    return np.asarray(np.where(unknown, np.nan, found))
 
 
 def sparsity(ordered: np.ndarray, n: np.ndarray, p: float) -> np.ndarray:

@@ -15,6 +15,8 @@ from simstudy.measures.stated_means import far_by_powers
 TOO_FEW = 10.0  # replicates that carry an estimate, below which its error says little
 LARGEST = 1e70  # of weights, whose fourth powers are doubles too
 TOO_FEW_HEAVY = 25.0  # weights that the spread of all rests on, or a tenth of all if that is fewer
+TOO_FEW_SQUARES = 7.0  # contributions that the spread rests on, if these are as unequal as:
+UNEQUAL = 4.0  # times fewer carry the spread than the mean; of an exponential law, three
 
 
 class _Terms(NamedTuple):
@@ -26,6 +28,7 @@ class _Terms(NamedTuple):
     fourth_weight: np.ndarray
     size: np.ndarray  # |w y|
     squared_size: np.ndarray
+    fourth_size: np.ndarray
     square: np.ndarray  # w y^2
     off: np.ndarray  # w - 1, and its powers
     off_2: np.ndarray
@@ -62,9 +65,10 @@ def weighted_mean(
     the mean of w (y - estimate)^2 over n.
 
     A `remark` stands where fewer than ten replicates carry the estimate, since its error is then no
-    better known than itself; of a normalised one also where the spread of all weights rests on
-    fewer than 25 of them, (sum of w^2)^2 over the sum of w^4, or on a tenth if that is fewer; and
-    where the mean of likelihood ratios is five standard errors from 1. Nothing can tell of a region
+    better known than itself; where their spread rests on fewer still, (sum of a^2)^2 over the sum
+    of a^4: with a = |w y| on seven and on a quarter of `n_effective`, of a normalised one with a = w
+    on 25, or on a tenth of the replicates if that is fewer; and where the mean of likelihood ratios
+    is five standard errors from 1. Nothing can tell of a region
     that was never drawn and is not rare under the law asked about.
 
     References
@@ -140,7 +144,8 @@ def _weights(columns: Columns, name: str) -> np.ndarray:
 def _terms(y: np.ndarray, w: np.ndarray) -> _Terms:
     with np.errstate(all="ignore"):
         wy, off = w * y, w - 1
-        return _Terms(wy, w, w**2, w**4, np.abs(wy), wy**2, wy * y, off, off**2, off**3, off**4)
+        sizes = np.abs(wy), wy**2, wy**4
+        return _Terms(wy, w, w**2, w**4, *sizes, wy * y, off, off**2, off**3, off**4)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -178,15 +183,22 @@ class _Weighted(MomentMeasure):
         carry_all = n * np.nan_to_num(ratio(of.weight**2, of.squared_weight))
         return np.asarray(np.minimum(carried, carry_all))
 
-    def _n_heavy(self, of: _Terms, n: np.ndarray) -> np.ndarray:
-        """Weights that the spread of all rests on, where that counts."""
-        heavy = n * np.nan_to_num(ratio(of.squared_weight**2, of.fourth_weight))
-        return np.where(self.normalised, heavy, np.inf)
+    def _n_heavy(self, of: _Terms, n: np.ndarray, carried: np.ndarray) -> np.ndarray:
+        """Replicates that the spread rests on: weights that are divided by, or contributions.
+
+        Contributions that are about as large as each other may be few: `carried` counts them.
+        """
+        if self.normalised:
+            return n * np.nan_to_num(ratio(of.squared_weight**2, of.fourth_weight))
+        is_known = np.isfinite(of.fourth_size) & (of.fourth_size > 0)
+        heavy = n * np.nan_to_num(ratio(of.squared_size**2, of.fourth_size))
+        is_few = is_known & (heavy < TOO_FEW_SQUARES) & (heavy < carried / UNEQUAL)
+        return np.where(is_few, heavy, np.inf)
 
     def _remark(self, of: _Terms, n: np.ndarray, carried: np.ndarray) -> np.ndarray:
         far = far_by_powers(n, of.off, of.off_2, of.off_3, of.off_4)
         far = np.where(self.normalised, 0.0, far)
-        cells = np.broadcast_arrays(n, carried, self._n_heavy(of, n), of.weight, far)
+        cells = np.broadcast_arrays(n, carried, self._n_heavy(of, n, carried), of.weight, far)
         each = zip(*map(np.ravel, cells), strict=True)
         said = [self._remark_of(*numbers) for numbers in each]
         return np.array(said, dtype=object).reshape(np.shape(cells[0]))
@@ -200,8 +212,9 @@ class _Weighted(MomentMeasure):
             )
         elif n and heavy < min(TOO_FEW_HEAVY, n / 10):
             said.append(
-                f"{heavy:.2g} of {n:,} weights make up their spread, so its error is not known: "
-                "draw a share of the replicates under the law asked about"
+                f"{heavy:.2g} of {n:,} {'weights' if self.normalised else 'weighted values'} make "
+                "up their spread, so its error is not known: draw a share of the replicates under "
+                "the law asked about"
             )
         if far:
             said.append(

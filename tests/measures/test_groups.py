@@ -110,6 +110,9 @@ def test_one_group_has_no_error():
     found = in_groups(m.mean("x")).estimate({"x": np.arange(4.0)})
     assert np.isnan(found.mcse)
     assert str(found.reason).startswith("fewer than two groups of replicates")
+    middle = in_groups(m.median("x")).estimate({"x": np.arange(4.0)})
+    assert middle.estimate == 1.5
+    assert np.isnan([middle.mcse, middle.lower, middle.upper]).all()
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,19 @@ def test_normalised_weights_of_which_few_are_heavy_are_said():
 
 
 # ---------------------------------------------------------------- diagnosis
+def test_a_mean_where_the_law_asked_about_was_hardly_drawn_is_said():
+    z = np.random.default_rng(3).standard_normal((2000, 100)) + 2
+    columns = {"x": z, "hit": z > 3, "w": np.exp(2 - 2 * z)}
+    found = m.weighted_mean("x", weight="w").estimate(columns)
+    assert np.mean((found.lower < 0) & (found.upper > 0)) < 0.85, "the error is not to be believed"
+    assert np.mean(["make up their spread" in said for said in found.remark]) > 0.8
+    rate = m.weighted_proportion("hit", weight="w").estimate(columns)
+    assert (rate.remark == "").all(), "of shares where it was drawn nothing is said"
+    fewer = {name: column[:50] for name, column in columns.items()}
+    tiny = m.weighted_mean("x", weight="w").estimate(fewer | {"w": np.full((50, 100), 1e-90)})
+    assert not any("make up" in said for said in tiny.remark)
+
+
 def test_weights_without_mean_1_are_said_but_not_of_normalised_ones():
     columns = drawn(2000) | {"w": 1.3 * drawn(2000)["w"]}
     said = m.weighted_mean("y", weight="w").estimate(columns).remark
