@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.remarks import REMARK
-from simstudy.analysis.summary import cell_rows, factor_names
+from simstudy.analysis.summary import REMARK, cell_rows, factor_names
 from simstudy.design import Scenario
 from simstudy.errors import StudyError, nearest
 from simstudy.identity.names import identity

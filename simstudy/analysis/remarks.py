@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simstudy.analysis.summary import MEASURE
+from simstudy.analysis.summary import MEASURE, REMARK
 from simstudy.lazy.pandas import pd
-
-REMARK = "remark"
 
 
 def remarks_in_words(summary: pd.DataFrame, places: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from simstudy.lazy.pandas import pd
 from simstudy.measures import Estimates, Measure
 from simstudy.plan import Plan, factors_of
 
-MEASURE = "measure"
+MEASURE, REMARK = "measure", "remark"
 _AFTER = Estimates._fields.index("upper") + 1
 SOMETIMES = tuple(Estimates._field_defaults)
 """Columns that are there where a measure has them: of measures that take less work."""
@@ -46,7 +46,7 @@ def summarize(plan: Plan, measures: Sequence[Measure], estimates: Estimator) -> 
 
 def _with_sometimes(frame: pd.DataFrame) -> pd.DataFrame:
     """Without the columns that no measure has; a remark is a text, empty where there is none."""
-    said = frame["remark"].astype(object).where(frame["remark"].notna(), "")
+    said = frame[REMARK].astype(object).where(frame[REMARK].notna(), "")
     frame = frame.assign(remark=said if said.ne("").any() else None)
     lacking = [name for name in SOMETIMES if frame[name].isna().all()]
     numbers = {"variance_reduction", "n_effective"}.difference(lacking)

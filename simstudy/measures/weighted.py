@@ -65,11 +65,11 @@ def weighted_mean(
     the mean of w (y - estimate)^2 over n.
 
     A `remark` stands where fewer than ten replicates carry the estimate, since its error is then no
-    better known than itself; where their spread rests on fewer still, (sum of a^2)^2 over the sum
-    of a^4: with a = |w y| on seven and on a quarter of `n_effective`, of a normalised one with a = w
-    on 25, or on a tenth of the replicates if that is fewer; and where the mean of likelihood ratios
-    is five standard errors from 1. Nothing can tell of a region
-    that was never drawn and is not rare under the law asked about.
+    better known than itself; where the spread of a rests on still fewer, (sum of a^2)^2 over the
+    sum of a^4: on seven and on a quarter of `n_effective`, of a normalised one with a = w on 25, or
+    on a tenth of all if that is fewer; and where the mean of likelihood ratios is five standard
+    errors from 1. Nothing can tell of a region that was never drawn and is not rare under the law
+    asked about.
 
     References
     ----------
@@ -189,7 +189,7 @@ class _Weighted(MomentMeasure):
         Contributions that are about as large as each other may be few: `carried` counts them.
         """
         if self.normalised:
-            return n * np.nan_to_num(ratio(of.squared_weight**2, of.fourth_weight))
+            return np.asarray(n * np.nan_to_num(ratio(of.squared_weight**2, of.fourth_weight)))
         is_known = np.isfinite(of.fourth_size) & (of.fourth_size > 0)
         heavy = n * np.nan_to_num(ratio(of.squared_size**2, of.fourth_size))
         is_few = is_known & (heavy < TOO_FEW_SQUARES) & (heavy < carried / UNEQUAL)
