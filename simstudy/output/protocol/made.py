@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -102,6 +103,8 @@ class Protocol:
             Where another plan is there.
         """
         before = read_protocol(folder)
+        if before is None and (folder / TEXT).exists():
+            raise _text_alone(folder)
         if before is not None and before.hash == self.hash:
             return before
         if before is not None:
@@ -124,8 +127,8 @@ class Protocol:
             "hash": self.hash,
             "blocks_drawn_before": self.n_drawn,
             "replaces": list(self.replaces),
-            "planned": asdict(self.promise),
         }
+        said |= {"seal": _seal(said), "planned": asdict(self.promise)}
         write_bytes(folder / TEXT, self.markdown.encode())
         write_json(folder / RECORD, said)
         return self
@@ -195,7 +198,22 @@ def read_protocol(folder: Place) -> Protocol | None:
         raise _edited(path, str(error)) from None
     if said.get("hash") != found.hash:
         raise _edited(path, "its hash is not that of what it plans")
+    if said.get("seal") != _seal(said):
+        raise _edited(path, "its seal is not that of when and after what it was written")
     return found
+
+
+def _seal(said: Mapping[str, Any]) -> str:
+    """Of what a record says beside the plan."""
+    beside = {name: said[name] for name in ("written", "hash", "blocks_drawn_before", "replaces")}
+    return hashlib.sha256(json.dumps(beside).encode()).hexdigest()[:16]
+
+
+def _text_alone(folder: Place) -> StoreError:
+    return StoreError(
+        f"{folder / TEXT} is there without the {RECORD} that says what it planned, and what a "
+        f"person filled in would be lost. Put {RECORD} back, or move {TEXT} away."
+    )
 
 
 def _edited(path: Place, why: str) -> StoreError:

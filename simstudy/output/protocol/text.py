@@ -261,10 +261,13 @@ def _machine(made_with: Mapping[str, Any]) -> str:
 
 
 def _code_state(made_with: Mapping[str, Any]) -> str:
-    """Commits of the repositories that hold the code."""
+    """Commits of the repositories that hold the code, and the files that are in none."""
     said = [
         f"Code at commit {code(state['commit'])}" + ", with changes" * state["modified"]
         for state in made_with.get("git", ())
         if state.get("commit")
     ]
+    loose = made_with.get("untracked_files", ())
+    if loose:
+        said.append(f"{'and' if said else 'Code'} in no repository: {', '.join(map(code, loose))}")
     return f"{'; '.join(said)}. " if said else ""

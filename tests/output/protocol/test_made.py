@@ -105,6 +105,28 @@ def test_a_record_that_was_edited_is_refused(n_rep, tmp_path):
         read_protocol(tmp_path / "trial")
 
 
+def test_when_it_was_written_and_after_what_cannot_be_edited_either(tmp_path):
+    run(trial(), tmp_path)
+    trial().protocol(100, out=tmp_path)
+    path = tmp_path / "trial" / RECORD
+    written = path.read_text()
+    for name, value in ("written", "2020-01-01 00:00 UTC"), ("blocks_drawn_before", 0):
+        path.write_text(json.dumps(json.loads(written) | {name: value}))
+        with pytest.raises(StoreError, match="its seal is not that of when"):
+            read_protocol(tmp_path / "trial")
+    path.write_text(written)
+    assert read_protocol(tmp_path / "trial").n_drawn == 8
+
+
+def test_a_text_without_its_record_is_not_written_over(tmp_path):
+    trial().protocol(100, out=tmp_path)
+    (tmp_path / "trial" / TEXT).write_text("what Ada wrote")
+    (tmp_path / "trial" / RECORD).unlink()
+    with pytest.raises(StoreError, match="is there without the protocol.json that says what"):
+        trial().protocol(100, out=tmp_path, replace=True)
+    assert (tmp_path / "trial" / TEXT).read_text() == "what Ada wrote"
+
+
 def test_a_measure_that_was_planned_to_be_precise_and_is_gone_is_missed(tmp_path):
     protocol = trial().protocol(100, precision={"rejection_rate": 0.1})
     without = trial(measures=[rejection_rate("reject", name="size")])
