@@ -50,8 +50,11 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
     Replicates that the plain measure does not use count, where their controls are known, with an
     influence of 0, since a stated mean is one over all replicates. Where a failure has taken the
     controls too, nobody knows their mean over the others: the cell is left as the plain measure
-    has it, and its `remark` says so. An estimate is biased by a term of order 1/n, as every
-    regression estimate is. It cannot be gathered block by block.
+    has it, and its `remark` says so. So it is where there are not ten replicates (or groups) more
+    than controls, and where the residuals rest on fewer than five, or on a fifth if that is fewer
+    ((sum of r^2)^2 over the sum of r^4), or, of a share or of fewer than 30, are all 0: by accident
+    a flag may match the few events that there are. An estimate is biased by a term of order 1/n, as
+    every regression estimate is. It cannot be gathered block by block.
 
     References
     ----------

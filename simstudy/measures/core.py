@@ -15,8 +15,9 @@ import numpy as np
 from simstudy.errors import StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Sample, pick, sample, total
-from simstudy.measures.groups import grouped_sums, n_groups
+from simstudy.measures.groups import few_groups, grouped_sums, n_groups
 from simstudy.measures.reduced import independent_trials, variance_reduction, wilson_within
+from simstudy.measures.remarks import joined
 from simstudy.shapes import Bool, Float, Int, Shaped
 
 Bounds = Literal["normal", "wilson"]
@@ -194,7 +195,9 @@ class Measure(ABC):
         limits = self.interval(influence, mcse, level=level)
         if self.bounds == "wilson":
             mcse = never_certain(influence, mcse)
-        beside = variance_reduction(plain, mcse), influence.n_effective, influence.remark
+        few = few_groups(influence.psi, influence.group_size)
+        remark = influence.remark if few is None else joined(influence.remark, few)
+        beside = variance_reduction(plain, mcse), influence.n_effective, remark
         return Estimates(influence.estimate, mcse, *limits, *counts, reason, *beside)
 
     def interval(

@@ -3,7 +3,9 @@
 import numpy as np
 
 from simstudy.errors import StudyError
-from simstudy.shapes import Float, Int
+from simstudy.shapes import Float, Int, Shaped
+
+FEW_GROUPS = 20  # below which an interval by the normal law is too short to be passed over
 
 
 def grouped_sums(
@@ -33,6 +35,19 @@ def n_groups(psi: Float[np.ndarray, " rep *cells"], size: int) -> Int[np.ndarray
     """In how many groups some replicate was used: where its influence is not NaN."""
     used = grouped_sums((~np.isnan(psi)).astype(float), size)
     return np.asarray((used > 0).sum(axis=0))
+
+
+def few_groups(
+    psi: Float[np.ndarray, " rep *cells"], size: int
+) -> Shaped[np.ndarray, " *cells"] | None:
+    """What is said of cells whose error rests on few groups; None where there are none."""
+    if size == 1:
+        return None
+    groups = n_groups(psi, size)
+    few = (groups >= 2) & (groups < FEW_GROUPS)
+    words = "groups are few to know an error by: its interval is too short"
+    said = [f"{n} {words}" for n in groups.flat]
+    return np.where(few, np.reshape(said, few.shape), "") if few.any() else None
 
 
 def on_first_of_groups(

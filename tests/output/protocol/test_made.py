@@ -122,7 +122,7 @@ def test_a_text_without_its_record_is_not_written_over(tmp_path):
     trial().protocol(100, out=tmp_path)
     (tmp_path / "trial" / TEXT).write_text("what Ada wrote")
     (tmp_path / "trial" / RECORD).unlink()
-    with pytest.raises(StoreError, match="is there without the protocol.json that says what"):
+    with pytest.raises(StoreError, match="is there without the protocol"):
         trial().protocol(100, out=tmp_path, replace=True)
     assert (tmp_path / "trial" / TEXT).read_text() == "what Ada wrote"
 
