@@ -9,6 +9,7 @@ from simstudy.measures.columns import Columns, align, operand, pick, total
 from simstudy.measures.control import Control, called
 from simstudy.measures.core import Influence, Measure, Setting, standard_error
 from simstudy.measures.groups import grouped_sums, on_first_of_groups
+from simstudy.measures.moments import MomentMeasure, only
 from simstudy.measures.regression import Fit, regress
 from simstudy.measures.remarks import joined
 from simstudy.measures.rests_on import rests_on, without_rounding
@@ -54,7 +55,8 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
     than controls, and where the residuals rest on fewer than five, or on a fifth if that is fewer
     ((sum of r^2)^2 over the sum of r^4), or, of a share or of fewer than 30, are all 0: by accident
     a flag may match the few events that there are. An estimate is biased by a term of order 1/n, as
-    every regression estimate is. It cannot be gathered block by block.
+    every regression estimate is; so the error of a measure that is no mean is never less than its
+    plain one over the root of n. It cannot be gathered block by block.
 
     References
     ----------
@@ -125,7 +127,7 @@ class _Controlled(Measure):
         took_part = (doubt == "") & (fit.n_controls > 0)
         return plain._replace(
             estimate=plain.estimate - np.where(took_part, fit.shift, 0.0),
-            psi=np.where(took_part, self._by_replicate(fit, plain, len(used)), plain.psi),
+            psi=np.where(took_part, self._by_replicate(psi, fit, plain, len(used)), plain.psi),
             plain=_squared_error(plain, ddof=self.base.ddof),
             remark=joined(plain.remark, np.where(whole, "", WITHOUT), doubt, said),
         )
@@ -139,17 +141,22 @@ class _Controlled(Measure):
         hidden = np.where(nothing_left, by_accident, hidden) & (total(psi**2) > 0)
         return np.where(too_few, TOO_FEW, np.where(hidden, RESTS_ON_FEW, ""))
 
-    def _by_replicate(self, fit: Fit, plain: Influence, n_all: int) -> np.ndarray:
+    def _by_replicate(self, psi: np.ndarray, fit: Fit, plain: Influence, n_all: int) -> np.ndarray:
         """Influences of those used, from those of groups: with what the regression costs in them.
 
-        Scaled such that their spread over the root of the replicates used is the error.
+        Scaled such that their spread over the root of the replicates used is the error. That of
+        what is no mean is at least its plain one over the root of n, as its bias may be.
         """
         n_obs = len(fit.psi)
         freedom = np.maximum(n_obs - 1 - fit.n_controls, 1)
         with np.errstate(all="ignore"):
             scale = self.group_size * plain.n_rep / n_all
             scale = scale * np.sqrt((n_obs - self.ddof) / freedom)
-            return on_first_of_groups(fit.psi * scale, self.group_size)
+            found = on_first_of_groups(fit.psi * scale, self.group_size)
+        if _is_mean(self.base):
+            return found
+        too_good = n_obs * total(fit.residuals**2) < total(psi**2)
+        return np.where(too_good, plain.psi / np.sqrt(n_obs), found)
 
     def _over_all(self, plain: Influence, used: np.ndarray) -> np.ndarray:
         """Influences over all replicates, or means of groups of them: 0 where one was not used."""
@@ -231,6 +238,11 @@ def _far_in_words(own: Control, value: np.ndarray, far: np.ndarray) -> np.ndarra
         for by, z in each
     ]
     return np.array(said, dtype=object).reshape(np.shape(far))
+
+
+def _is_mean(measure: Measure) -> bool:
+    """Whether it is a mean of one value per replicate, and so has no bias."""
+    return isinstance(measure, MomentMeasure) and measure.value is only
 
 
 def _few(n: int) -> float:

@@ -229,6 +229,20 @@ def test_controls_that_explain_all_of_a_few_events_are_not_believed():
     assert np.mean((left**2).sum(axis=0) < 1e-9) > 0.4, "believed, these would have no error"
 
 
+def test_an_error_is_no_smaller_than_the_bias_of_what_is_no_mean():
+    """The spread is the root of a mean, of which squares explain all but the root's curvature."""
+    x = np.random.default_rng(1).standard_normal((N, 2000))
+    columns = {"x": x, "square": x**2}
+    square = m.control("square", mean=1.0)
+    found = m.controlled(m.empirical_se("x"), square).estimate(columns)
+    assert np.mean((found.lower < 1) & (found.upper > 1)) > 0.9
+    assert np.median(found.variance_reduction) > 0.3 * N, "controls explain nearly all"
+    assert found.variance_reduction.max() < 1.1 * N
+    exact = m.controlled(m.mean("square"), square).estimate(columns)
+    assert np.isinf(exact.variance_reduction).all()
+    np.testing.assert_allclose(exact.estimate, 1.0, rtol=1e-12)
+
+
 def test_draws_that_cancel_have_no_control_and_no_remark():
     x = np.random.default_rng(1).standard_normal((N // 2, 2))
     pairs = np.stack([x, -x], axis=1).reshape(N, 2) + 0.3
