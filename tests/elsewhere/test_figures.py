@@ -6,6 +6,8 @@ from simstudy.elsewhere import from_frame
 from simstudy.errors import FigureError
 from tests.elsewhere.tables import COLUMNS, TRUTH, long_table
 
+pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
+
 
 @pytest.fixture(scope="module")
 def table():

@@ -5,6 +5,8 @@ import pytest
 from simstudy.elsewhere.files import read_rows
 from simstudy.errors import ConfigError
 
+pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
+
 
 def refusal(path):
     with pytest.raises(ConfigError) as refused:
