@@ -16,6 +16,7 @@ from simstudy.analysis.precision import (
     grown_until_precise,
     seed_of_pilot,
     sizes_by_pilot,
+    without_spread,
 )
 from simstudy.analysis.result import Figure, MakesTable, Result
 from simstudy.analysis.targets import read_targets
@@ -56,13 +57,17 @@ from simstudy.engine.refusals import (
     check_block_seconds,
     check_budget,
     check_keep,
+    check_max_rep,
     check_n_rep,
     check_precision,
+    check_progress,
     check_redraw,
     check_retry,
     check_seed,
     check_shard,
     check_stop_by,
+    check_switches,
+    refuse_unordered,
 )
 from simstudy.engine.replicates import EachReplicate
 from simstudy.engine.warning import OutOfTime, time_budget
@@ -285,7 +290,9 @@ class Study:
             readings=self.readings,
             worst=self.worst,
         )
-        check_names(**{f"axes[{axis!r}]": labels for axis, labels in self.axes.items()})
+        for axis, labels in self.axes.items():
+            check_names(**{f"axes[{axis!r}]": labels})
+            refuse_unordered(f"axes[{axis!r}]", labels)
         check_lists(
             scenarios=(self.scenarios, Scenario, "TwoSample(20, 5)"),
             measures=(self.measures, Measure, "mean('x')"),
@@ -427,8 +434,11 @@ class Study:
             Where the budget is spent before every scenario has a block.
         """
         n_rep = self.n_rep if n_rep is None else n_rep
+        check_switches(restart=restart, whole_blocks=whole_blocks, explain=explain)
+        check_progress(progress)
         check_budget(budget)
         check_n_rep(n_rep)
+        check_max_rep(max_rep)
         check_keep(keep, n_rep, self.block_size)
         check_retry(retry)
         redraw = check_redraw(redraw, self.methods)
@@ -475,11 +485,13 @@ class Study:
             if shard is None:
                 compact(work.home.store, n_threads=work.workers.count)
         work.close()
+        n_pilot = max(pilot.n_rep.values()) if pilot else 0
+        result = replace(result_of(sizes), targets=targets, n_pilot=n_pilot, n_left=n_left)
+        if targets and shard is None:
+            work.outcome.noticed.extend(without_spread(pilot or result, targets))
         if progress is None:
             for text in work.outcome.noticed:
                 warnings.warn(text, stacklevel=2)
-        n_pilot = max(pilot.n_rep.values()) if pilot else 0
-        result = replace(result_of(sizes), targets=targets, n_pilot=n_pilot, n_left=n_left)
         if explain and shard is None and result.folder is not None:
             from simstudy.output.explained import explain_folder
 

@@ -20,6 +20,7 @@ from simstudy.elsewhere.quantities import quantities_of
 from simstudy.elsewhere.roles import Roles, Truth, plain_names, refuse_unknown
 from simstudy.elsewhere.standard import left_out, named_measure, standard_measures
 from simstudy.engine.declarations import check_measures, check_study_name
+from simstudy.engine.refusals import check_switches
 from simstudy.errors import ConfigError
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure
@@ -96,6 +97,7 @@ def from_frame(
     named = {"estimate": estimate, "se": se, "lower": lower, "upper": upper, "p_value": p_value}
     told_apart = {"method": method, "rep": rep, "by": by, "reference": reference}
     roles = roles_of(numbered | named | told_apart)
+    check_switches(restart=restart)
     given = _given(frame_of(rows), roles, measures_of(measures), name)
     command = f"simstudy.from_frame(rows, {_call(roles)})"
     result = given.result(out, command=command, restart=restart)

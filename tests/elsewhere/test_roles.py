@@ -50,7 +50,7 @@ def test_what_is_asked_has_to_be_there(asked, said, table):
 
 
 def test_what_is_no_frame_is_refused():
-    with pytest.raises(ConfigError, match="rows is 'rows[.]csv', and no data frame: give one of"):
+    with pytest.raises(ConfigError, match=r"rows is 'rows[.]csv', and no data frame: give one of"):
         from_frame("rows.csv", **COLUMNS)
 
 
