@@ -64,7 +64,7 @@ def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> p
 
 def _factors_of(summary: pd.DataFrame) -> list[str]:
     """Columns before the measure's name: factors and axes; and measures' own axes behind."""
-    return [name for name in summary if name not in (MEASURE, *NUMBERS)]
+    return [str(name) for name in summary if name not in (MEASURE, *NUMBERS)]
 
 
 def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:

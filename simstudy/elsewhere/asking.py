@@ -53,7 +53,7 @@ def roles_of(asked: Mapping[str, Any]) -> Roles:
         **{role: asked[role] for role in NAMES},
         df=_named_or_number("df", asked["df"], finite=False),
         truth=_truth(asked["truth"]),
-        by=_several(asked["by"]),
+        by=several(asked["by"]),
         level=_number("level", asked["level"]),
         reference=None if reference is None else str(reference),
     )
@@ -78,7 +78,8 @@ def _refuse_no_name(role: str, name: Any) -> None:
         raise ConfigError(f"{role}={_shown(name)} is no name of a column: give a text.")
 
 
-def _several(by: Any) -> tuple[str, ...]:
+def several(by: Any) -> tuple[str, ...]:
+    """The columns that tell cells apart, in order."""
     if by is None:
         return ()
     names = (by,) if isinstance(by, str) else by

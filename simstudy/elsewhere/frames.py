@@ -11,7 +11,7 @@ from typing import Any
 from simstudy.analysis.result import Result
 from simstudy.data.content_hash import hash_of_frame
 from simstudy.elsewhere.arranging import arranged
-from simstudy.elsewhere.asking import frame_of, measures_of, roles_of
+from simstudy.elsewhere.asking import frame_of, measures_of, roles_of, several
 from simstudy.elsewhere.checks import refuse_double, refuse_single, refuse_unnamed
 from simstudy.elsewhere.figures import general_figures
 from simstudy.elsewhere.files import read_rows
@@ -117,7 +117,9 @@ def from_file(path: str | os.PathLike[str], **asked: Any) -> Result:
         otherwise.
     """
     file = Path(path)
-    return from_frame(read_rows(file), **{"name": name_of(file), **asked})
+    labels = [*several(asked.get("by")), str(asked.get("rep") or "")]
+    rows = read_rows(file, labels, texts=[str(asked.get("method") or "")])
+    return from_frame(rows, **{"name": name_of(file), **asked})
 
 
 def name_of(path: Path) -> str:

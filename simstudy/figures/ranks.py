@@ -43,7 +43,7 @@ def rank_plot(
     need_columns(replicates, [rank, *mapped.values()])
     values = with_panels(pd.DataFrame({"rank": replicates[rank]}), replicates, mapped)
     found = [
-        (where, rank_check(of_panel["rank"].to_numpy(float), n_draws, level=level))
+        (where, rank_check(of_panel["rank"].to_numpy(), n_draws, level=level))
         for where, of_panel in by_panel(values)
     ]
     numbers = ("place", "difference", "lower", "upper", "p_value", "n_rep")

@@ -87,6 +87,7 @@ def zip_plot(
     refuse_shared({"rows": rows, "method": method})
     critical_value(level)
     limits = _limits_asked(std_error, lower, upper)
+    need_columns(replicates, [estimate])
     replicates = replicates.reset_index(drop=True)
     drawn = drawable(replicates, {"value": estimate, **limits}, mapped)
     if std_error is not None:

@@ -108,8 +108,9 @@ def _reach(n: np.ndarray, spread: np.ndarray, twice: float) -> np.ndarray:
     return np.where(room > 0, reach, np.inf)
 
 
-def _refuse_no_plan(planned: object) -> None:
-    if not isinstance(planned, numbers.Real) or not 1 <= planned < np.inf:
+def _refuse_no_plan(planned: Any) -> None:
+    is_number = isinstance(planned, numbers.Real)
+    if not is_number or not 1 <= planned < np.inf:
         raise DesignError(
             f"planned={in_one_line(repr(planned))} is no number of values at which limits could be "
             "closest. Give the replicates that you expect to draw, at least 1."
