@@ -105,6 +105,7 @@ class Result:
             f"measures: {names_in_short(measure.name for measure in self.declared)}",
             f"{each} replicates of each scenario, {self.n_failed or 'none'} failed; seed "
             f"{self.plan.seed}",
+            f"out of time: {self.n_left:,} blocks are to go" if self.n_left else "",
         )
 
     @cached_property

@@ -42,7 +42,7 @@ def read_rows(
     except Exception as error:  # whatever a library makes of a damaged file
         raise ConfigError(
             f"{path} cannot be read as {_ending(path)}: {describe(error)}. Write it again, with "
-            "one row for each replicate and method."
+            "one row for each replicate and method (text in UTF-8)."
         ) from error
     if rows.empty:
         raise ConfigError(f"{path} has no rows, so there is nothing to summarise: write it again.")
@@ -61,7 +61,10 @@ class _Labels:
         there = pd.read_csv(file, nrows=0, **how).columns
         nothing = {name: NOTHING if name in self.names else EMPTY for name in there}
         texts = {name: str for name in there if name in self.texts}
-        return pd.read_csv(file, keep_default_na=False, na_values=nothing, dtype=texts, **how)
+        rows: pd.DataFrame = pd.read_csv(
+            file, keep_default_na=False, na_values=nothing, dtype=texts, **how
+        )
+        return rows
 
     def read_commas(self, file: Path) -> pd.DataFrame:
         """Commas between cells, or semicolons, where decimals have the commas."""

@@ -27,10 +27,10 @@ def bootstrapped(
     Parameters
     ----------
     function
-        Its parameters without a default name the columns. It is given arrays `(rep, *axes)` and returns a number
-        for each cell: an array over the axes, or over the first of them where it combines the
-        others (methods, say), or one number. It is called `n_boot` times, more often where
-        replicates failed.
+        Its parameters without a default name the columns. It is given arrays `(rep, *axes)` and
+        returns a number for each cell: an array over the axes, or over the first of them where it
+        combines the others (methods, say), or one number. It is called `n_boot` times, more often
+        where replicates failed.
     name
         What the summary calls it; that of the function if not given.
     n_boot
