@@ -1,5 +1,7 @@
 """Scenarios, and rows of tables, by their factors."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
