@@ -1,7 +1,7 @@
 """Scenarios, and grids of them."""
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -158,6 +158,11 @@ def _name(scenario: object) -> str:
 
 def _column(name: str, value: Any) -> tuple[tuple[Any, ...], ...]:
     many = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    if isinstance(value, Set):
+        raise DesignError(
+            f"factor {name} has a set of values, which has another order in each run, and so would "
+            "the rows of tables: give a list."
+        )
     values = tuple(value) if many else (value,)
     if not values:
         raise DesignError(f"factor {name} has no values, so the grid is empty. Give at least one.")

@@ -163,9 +163,9 @@ def writable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` or the list of what there is."""
-    known = sorted(known)
+def nearest(name: object, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` or the list of what there is; of what is no text, as it prints."""
+    name, known = str(name), sorted(known)
     in_any_case = {each.lower(): each for each in reversed(known)}
     close = difflib.get_close_matches(name.lower(), in_any_case, n=1, cutoff=0.5)
     if close:

@@ -17,6 +17,7 @@ from simstudy.analysis.precision import (
     grown_until_precise,
     seed_of_pilot,
     sizes_by_pilot,
+    without_spread,
 )
 from simstudy.analysis.result import Figure, MakesTable, Result
 from simstudy.analysis.targets import read_targets
@@ -58,15 +59,19 @@ from simstudy.engine.refusals import (
     check_block_seconds,
     check_budget,
     check_keep,
+    check_max_rep,
     check_n_rep,
     check_pilot,
     check_precision,
+    check_progress,
     check_redraw,
     check_retry,
     check_seed,
     check_shard,
     check_stop_by,
+    check_switches,
     check_whole_groups,
+    refuse_unordered,
 )
 from simstudy.engine.replicates import EachReplicate
 from simstudy.engine.warning import OutOfTime, time_budget
@@ -299,7 +304,9 @@ class Study:
             readings=self.readings,
             worst=self.worst,
         )
-        check_names(**{f"axes[{axis!r}]": labels for axis, labels in self.axes.items()})
+        for axis, labels in self.axes.items():
+            check_names(**{f"axes[{axis!r}]": labels})
+            refuse_unordered(f"axes[{axis!r}]", labels)
         check_lists(
             scenarios=(self.scenarios, Scenario, "TwoSample(20, 5)"),
             measures=(self.measures, Measure, "mean('x')"),
@@ -441,8 +448,11 @@ class Study:
             Where the budget is spent before every scenario has a block.
         """
         n_rep = self.n_rep if n_rep is None else n_rep
+        check_switches(restart=restart, whole_blocks=whole_blocks, explain=explain)
+        check_progress(progress)
         check_budget(budget)
         check_n_rep(n_rep)
+        check_max_rep(max_rep)
         check_whole_groups(self.group_size, n_rep)
         max_rep -= max_rep % self.group_size
         check_keep(keep, n_rep, self.block_size, self.group_size)
@@ -491,11 +501,13 @@ class Study:
             if shard is None:
                 compact(work.home.store, n_threads=work.workers.count)
         work.close()
+        n_pilot = max(pilot.n_rep.values()) if pilot else 0
+        result = replace(result_of(sizes), targets=targets, n_pilot=n_pilot, n_left=n_left)
+        if targets and shard is None:
+            work.outcome.noticed.extend(without_spread(pilot or result, targets))
         if progress is None:
             for text in work.outcome.noticed:
                 warnings.warn(text, stacklevel=2)
-        n_pilot = max(pilot.n_rep.values()) if pilot else 0
-        result = replace(result_of(sizes), targets=targets, n_pilot=n_pilot, n_left=n_left)
         if progress is None and shard is None and explain:  # a pilot's are those of the run
             for text in result.remarks:
                 warnings.warn(text, stacklevel=2)

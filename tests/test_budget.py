@@ -73,6 +73,7 @@ def test_every_scenario_has_as_many_when_time_is_up(workers, tmp_path):
     assert 10 <= n < 100_000
     assert n % 10 == 0
     assert ended.n_left > 0
+    assert f"out of time: {ended.n_left:,} blocks are to go" in repr(ended)
     assert ended.outcome.n_blocks >= 3 * n / 10
     assert ended.outcome.seconds > SLOW
     assert not is_warned()
@@ -136,7 +137,7 @@ def test_a_command_publishes_what_there_is_and_says_how_to_go_on(tmp_path, monke
     assert main([*asked, "budget=2s"]) == 75
     told = capsys.readouterr().out
     assert re.search(
-        r"\d+ replicates in each of 3 scenarios, [\d,]+ in all \([1-9][\d,]* drawn now", told
+        r"[\d,]+ replicates in each of 3 scenarios, [\d,]+ in all \([1-9][\d,]* drawn now", told
     )
     last = told.splitlines()[-1]
     to_go = r"budget=2s is spent, and [\d,]+ blocks are to go, about [\d.]+ \w+ on one core\. "

@@ -82,6 +82,7 @@ class Plain:
     ("make", "says"),
     [
         (lambda: grid(Trial, k=[], n_obs=1), "factor k has no values.*Give at least one"),
+        (lambda: grid(Trial, k={1, 2}, n_obs=1), "factor k has a set of values, which has another"),
         (lambda: grid(Trial, k=1, n_ob=[1]), "no factor 'n_ob'; did you mean 'n_obs'"),
         (lambda: grid(Trial, n_obs=[1]), "factor 'k' of Trial has no default: give it"),
         (lambda: grid(Trial, together(k=[1]), k=[2]), "factor 'k' is given twice"),

@@ -8,7 +8,7 @@ from simstudy.errors import StudyError
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure
 from simstudy.measures.anytime import anytime_mean, anytime_share
-from simstudy.measures.moments import MomentMeasure, only
+from simstudy.measures.moments import MomentMeasure, only, share
 
 
 def with_anytime_limits(
@@ -23,7 +23,7 @@ def with_anytime_limits(
         )
     n = rows["n_given"].to_numpy(float)
     found, mcse = (rows[name].to_numpy(float) for name in ("estimate", "mcse"))
-    if measure.bounds == "wilson":
+    if _is_share(measure):
         limits = anytime_share(found, n, level=level)
     elif isinstance(measure, MomentMeasure) and measure.value is only:
         if planned is None:
@@ -40,3 +40,9 @@ def with_anytime_limits(
             "beforehand, or let a pilot do it (stop_by='pilot')."
         )
     return rows.assign(lower=limits.lower, upper=limits.upper)
+
+
+def _is_share(measure: Measure) -> bool:
+    """Whether it counts replicates one by one: held against a mean of all, none is independent."""
+    counts = isinstance(measure, MomentMeasure) and measure.value in (only, share)
+    return counts and measure.bounds == "wilson"

@@ -1,11 +1,19 @@
-"""Scenarios by their factors."""
+"""Scenarios, and rows of tables, by their factors."""
+
+from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
+from simstudy.analysis.summary import MEASURE, NUMBERS
 from simstudy.errors import nearest
+from simstudy.lazy.pandas import pd
+
+SAME = 1e-9  # relative: numbers this close are one
 
 
 def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
@@ -30,6 +38,50 @@ def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
     )
 
 
+def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> pd.Series:
+    """The one row of a summary with this measure and these factors.
+
+    Raises
+    ------
+    KeyError
+        Where the summary has no such column.
+    LookupError
+        Where there is no such row, or more than one.
+    """
+    found = rows_with(summary, {"measure": measure} | dict(where))
+    if len(found) == 1:
+        return found.iloc[0]
+    said = f"{len(found)} rows have measure {measure!r}" + (
+        f" and {_in_words(where)}" if where else ""
+    )
+    if len(found):
+        apart = [name for name in _factors_of(summary) if found[name].nunique() > 1]
+        raise LookupError(f"{said}, and it is open which is meant: name {', '.join(apart)} too.")
+    known = sorted(set(summary["measure"]))
+    if measure not in known:
+        raise LookupError(f"{said}; {nearest(measure, known)}")
+    there = {name: list(dict.fromkeys(summary[name])) for name in where}
+    raise LookupError(f"{said}; there is: {_in_words(there)}")
+
+
+def _factors_of(summary: pd.DataFrame) -> list[str]:
+    """Columns before the measure's name: factors and axes; and measures' own axes behind."""
+    return [str(name) for name in summary if name not in (MEASURE, *NUMBERS)]
+
+
+def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
+    """Rows with these values; floats are compared but for their last bits."""
+    for name, wanted in where.items():
+        if name not in rows:
+            raise KeyError(f"there is no column {name!r}; {nearest(name, map(str, rows))}")
+        values = rows[name]
+        if isinstance(wanted, float) and pd.api.types.is_numeric_dtype(values):
+            rows = rows[np.isclose(values.astype(float), wanted, rtol=SAME, atol=0.0)]
+        else:
+            rows = rows[values == wanted]
+    return rows
+
+
 def _check_factor(scenarios: Sequence[Any], name: str) -> None:
     known = [field.name for field in fields(scenarios[0])]
     if name not in known:
@@ -43,7 +95,7 @@ def _differing(scenario: Any, where: Mapping[str, Any]) -> list[str]:
 
 def _same(value: Any, wanted: Any) -> bool:
     if isinstance(value, float) and isinstance(wanted, int | float):
-        return math.isclose(value, wanted, rel_tol=1e-9)
+        return math.isclose(value, wanted, rel_tol=SAME)
     return bool(value == wanted)
 
 

@@ -127,6 +127,23 @@ def _needed(n: int, short: float) -> float:
     return n * MARGIN * short * short
 
 
+def without_spread(result: Result, targets: Sequence[Target]) -> list[str]:
+    """What is to be said of errors that look as if they were 0: replicates that are all alike.
+
+    A rare outcome that has not been seen yet leaves a mean without any error, as a constant does.
+    """
+    measures = [each for each in result.measures if each.name in {t.measure for t in targets}]
+    estimates = result.estimates(measures)
+    return [
+        f"precision.{target.measure}: {result.n_rep[key]:,} replicates of {identity(scenario)} "
+        "show no spread, so how many an error takes is not known from them: unless these values "
+        "are always the same, ask for more with n_rep=..."
+        for key, scenario in result.plan.keys.items()
+        for target in targets
+        if target.shortfall(estimates[key, target.measure], result.level) == 0
+    ]
+
+
 def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
     """What each scenario took, and whether it was enough."""
     short = shortfalls(result, targets)

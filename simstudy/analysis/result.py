@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from simstudy.analysis.frames import (
     warning_counts,
 )
 from simstudy.analysis.looks import with_anytime_limits
-from simstudy.analysis.lookup import scenario_with
+from simstudy.analysis.lookup import row_with, scenario_with
 from simstudy.analysis.remarks import remarks_in_words
 from simstudy.analysis.run_time import run_time
 from simstudy.analysis.summary import MEASURE, factor_names, summarize
@@ -115,6 +114,7 @@ class Result:
             f"measures: {names_in_short(measure.name for measure in self.declared)}",
             f"{each} replicates of each scenario, {self.n_failed or 'none'} failed; seed "
             f"{self.plan.seed}",
+            f"out of time: {self.n_left:,} blocks are to go" if self.n_left else "",
         )
 
     @cached_property
@@ -306,10 +306,8 @@ class Result:
     def figure(self, name: str) -> Any:
         """A figure of the study, by its name in the document."""
         if name not in self.figures:
-            close = difflib.get_close_matches(name, self.figures, n=1, cutoff=0.0)
             raise FigureError(
-                f"no figure {name!r} in {self.plan.name}; there is {', '.join(self.figures)}"
-                + (f". Nearest: {close[0]!r}." if close else ".")
+                f"no figure {name!r} in {self.plan.name}; {nearest(name, self.figures)}"
             )
         return self.figures[name](self)
 
@@ -338,17 +336,9 @@ class Result:
         Raises
         ------
         LookupError
-            Where there is none, or more than one.
+            Where there is none, or more than one; KeyError for a factor that it does not have.
         """
-        rows = self.summary[self.summary[MEASURE] == measure]
-        for name, wanted in where.items():
-            near = rows[name] == wanted
-            if isinstance(wanted, float):
-                near = np.isclose(rows[name].astype(float), wanted)
-            rows = rows[near]
-        if len(rows) != 1:
-            raise LookupError(f"{len(rows)} rows have measure {measure!r} and {where}")
-        return rows.iloc[0]
+        return row_with(self.summary, measure, where)
 
     @cached_property
     def failures(self) -> pd.DataFrame:

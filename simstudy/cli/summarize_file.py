@@ -1,6 +1,7 @@
 """A file of replicates that other software made, summarised: `simstudy summarize FILE ...`."""
 
 import shlex
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -87,7 +88,8 @@ def _read(file: str, settings: FileSettings, asked: Mapping[str, Any]) -> Any:
     from simstudy.elsewhere import from_file
 
     place = {"out": settings.out} | ({"name": settings.name} if settings.name else {})
-    return from_file(file, **_arguments(asked), **place, restart=settings.restart)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
+        return from_file(file, **_arguments(asked), **place, restart=settings.restart)
 
 
 def _publish(result: Any, settings: FileSettings, config: dict[str, Any]) -> int:

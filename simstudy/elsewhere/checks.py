@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -23,6 +23,8 @@ def numbers_in(frame: pd.DataFrame, column: str) -> Float[np.ndarray, " row"]:
         Naming the first row that holds text, or what is not finite.
     """
     values = frame[column]
+    if values.dtype.kind == "c":
+        raise DesignError(f"{column} has complex numbers, which have no order: give real ones.")
     if pd.api.types.is_numeric_dtype(values):
         found = values.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
     else:
@@ -60,11 +62,22 @@ def row_of(at: int) -> str:
 def refuse_unnamed(frame: pd.DataFrame, roles: Roles) -> None:
     """Refuse rows that do not say of which cell, method or data set they are."""
     for column in filter(None, [*roles.by, roles.method, roles.rep]):
+        _refuse_no_level(frame[column])
         unknown = frame[column].isna().to_numpy()
         if unknown.any():
             raise DesignError(
                 f"{row_of(int(unknown.argmax()))} says nothing in {column!r}, so it is not known "
                 f"where it belongs ({int(unknown.sum())} such rows). Fill it in, or leave them out."
+            )
+
+
+def _refuse_no_level(values: pd.Series) -> None:
+    """Refuse what cannot be told apart, such as lists."""
+    for at, level in enumerate(values) if values.dtype == object else ():
+        if not isinstance(level, Hashable):
+            raise DesignError(
+                f"{row_of(at)}: {values.name} is {in_one_line(repr(level))[:60]}, a "
+                f"{type(level).__name__}, by which rows cannot be told apart: write a text."
             )
 
 

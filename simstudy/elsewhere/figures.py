@@ -49,7 +49,7 @@ class _Drawing:
 
     def standard_errors(self, result: Result) -> Any:
         """Standard errors against estimates."""
-        rows = self._with_cells(result.replicates)
+        rows = self._with_cells(result.replicates, ",\n")
         return errors_plot(
             rows,
             estimate=self.roles.estimate,
@@ -89,8 +89,8 @@ class _Drawing:
 
     def _dots(self, result: Result, names: Sequence[str], nominal: Mapping[str, float]) -> Any:
         known = _there(result.summary, names)
-        summary = self._with_cells(result.summary)
         has_rows = self.axis is not None and self._cell is not None
+        summary = self._with_cells(result.summary, ",\n" if has_rows else ", ")
         return dots_plot(
             summary,
             measure=known,
@@ -106,11 +106,11 @@ class _Drawing:
             raise FigureError("no factor is a quantity with several values, to draw curves over.")
         return several[-1]
 
-    def _with_cells(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """With the levels of all factors in one column."""
+    def _with_cells(self, frame: pd.DataFrame, between: str = ", ") -> pd.DataFrame:
+        """With the levels of all factors in one column; rows of panels have room for one a line."""
         words = pd.Series("", index=frame.index)
         for at, name in enumerate(self.factors):
-            words += ", " * (at > 0) + f"{name} = " + frame[name].map(_shown)
+            words += between * (at > 0) + f"{name} = " + frame[name].map(_shown)
         return frame.assign(**{CELL: words.astype(object)})
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from simstudy.analysis.result import Result
 from simstudy.data.content_hash import hash_of_frame
 from simstudy.elsewhere.arranging import arranged
+from simstudy.elsewhere.asking import frame_of, measures_of, roles_of, several
 from simstudy.elsewhere.checks import refuse_double, refuse_single, refuse_unnamed
 from simstudy.elsewhere.figures import general_figures
 from simstudy.elsewhere.files import read_rows
@@ -18,6 +20,7 @@ from simstudy.elsewhere.quantities import quantities_of
 from simstudy.elsewhere.roles import Roles, Truth, plain_names, refuse_unknown
 from simstudy.elsewhere.standard import left_out, named_measure, standard_measures
 from simstudy.engine.declarations import check_measures, check_study_name
+from simstudy.engine.refusals import check_switches
 from simstudy.errors import ConfigError
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure
@@ -90,13 +93,17 @@ def from_frame(
     ConfigError, DesignError
         In a line, for columns that are not there, and rows that cannot be what they are said to be.
     """
-    roles = Roles(
-        estimate, se, lower, upper, p_value, df, truth, method, rep, _several(by), level, reference
-    )
-    given = _given(rows, roles, measures, name)
+    numbered = {"df": df, "truth": truth, "level": level}
+    named = {"estimate": estimate, "se": se, "lower": lower, "upper": upper, "p_value": p_value}
+    told_apart = {"method": method, "rep": rep, "by": by, "reference": reference}
+    roles = roles_of(numbered | named | told_apart)
+    check_switches(restart=restart)
+    given = _given(frame_of(rows), roles, measures_of(measures), name)
     command = f"simstudy.from_frame(rows, {_call(roles)})"
     result = given.result(out, command=command, restart=restart)
     explain_folder(result)
+    for text in result.outcome.noticed:
+        warnings.warn(text, stacklevel=2)
     return result
 
 
@@ -110,7 +117,9 @@ def from_file(path: str | os.PathLike[str], **asked: Any) -> Result:
         otherwise.
     """
     file = Path(path)
-    return from_frame(read_rows(file), **{"name": name_of(file), **asked})
+    labels = [*several(asked.get("by")), str(asked.get("rep") or "")]
+    rows = read_rows(file, labels, texts=[str(asked.get("method") or "")])
+    return from_frame(rows, **{"name": name_of(file), **asked})
 
 
 def name_of(path: Path) -> str:
@@ -119,20 +128,15 @@ def name_of(path: Path) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in stem)
 
 
-def _several(by: str | Sequence[str]) -> tuple[str, ...]:
-    return (by,) if isinstance(by, str) else tuple(by)
-
-
 def _call(roles: Roles) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in roles.config.items())
 
 
 def _given(
-    rows: pd.DataFrame, roles: Roles, measures: Sequence[Measure | str] | None, name: str
+    frame: pd.DataFrame, roles: Roles, measures: Sequence[Measure | str] | None, name: str
 ) -> Given:
     """The table, checked, with what is to be measured of it."""
     check_study_name(name)
-    frame = rows.reset_index(drop=True)
     if frame.empty:
         raise ConfigError("the table has no rows, so there is nothing to summarise.")
     refuse_unknown(frame, roles)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -120,17 +120,39 @@ def _truths(frame: pd.DataFrame, roles: Roles) -> Quantities:
 
 
 def _truth_at(truth: Mapping[Any, float], levels: tuple[object, ...], by: tuple[str, ...]) -> float:
-    known = {_key(key): value for key, value in truth.items()}
-    if _key(levels) not in known:
-        where = ", ".join(f"{name}={level}" for name, level in zip(by, levels, strict=True))
-        raise ConfigError(
-            f"truth has no value for {where or 'the table'}, so nothing there can be compared with "
-            f"it; it has some for {', '.join(map(str, truth))}."
-        )
-    return float(known[_key(levels)])
+    """The one value for these levels, or else for what they are to six digits."""
+    found = [key for key in truth if _all_of(_is_level, key, levels)]
+    found = found or [key for key in truth if _all_of(_is_nearly, key, levels)]
+    if len(found) == 1:
+        return truth[found[0]]
+    where = ", ".join(f"{name}={level}" for name, level in zip(by, levels, strict=True))
+    known = ", ".join(map(str, found or truth))
+    cell = repr(levels[0] if len(levels) == 1 else levels)
+    raise ConfigError(
+        f"truth has {'several values' if found else 'no value'} for {where or 'the table'}, so "
+        f"nothing there can be compared with it; it has some for {known}. Give one for each cell, "
+        f"such as {cell}, or name a column that has them."
+    )
 
 
-def _key(levels: Any) -> tuple[str, ...]:
-    """One level or several, as they are told apart: 1, 1.0 and "1" are one."""
-    each = levels if isinstance(levels, tuple) else (levels,)
-    return tuple(f"{level:g}" if isinstance(level, float) else str(level) for level in each)
+def _all_of(are_same: Callable[[Any, Any], bool], key: Any, levels: tuple[Any, ...]) -> bool:
+    parts = key if isinstance(key, tuple) else (key,)
+    return len(parts) == len(levels) and all(map(are_same, parts, levels))
+
+
+def _is_level(said: Any, level: Any) -> bool:
+    """Whether it is what was said: 1, 1.0 and "1" are one."""
+    is_number = isinstance(level, int | float) and _as_number(said) == level
+    return is_number or str(said) == str(level)
+
+
+def _is_nearly(said: Any, level: Any) -> bool:
+    """Whether it differs as a number of single precision does, which Stata's often are."""
+    return isinstance(level, float) and f"{_as_number(said):g}" == f"{level:g}"
+
+
+def _as_number(said: Any) -> float:
+    try:
+        return float(said)
+    except (TypeError, ValueError):
+        return np.nan

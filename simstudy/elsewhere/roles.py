@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -146,7 +148,8 @@ def refuse_own_names(columns: Iterable[str]) -> None:
 
 
 def plain_names(columns: Iterable[str]) -> dict[str, str]:
-    """Names that factors can have in Python, by the columns': `n.obs` is `n_obs`.
+    """Names that factors can have in Python, by the columns': `n.obs` is `n_obs`, `lambda`
+    is `lambda_`.
 
     Raises
     ------
@@ -155,7 +158,8 @@ def plain_names(columns: Iterable[str]) -> dict[str, str]:
     """
     named: dict[str, str] = {}
     for column in columns:
-        plain = re.sub(r"\W+", "_", column).strip("_")
+        plain = unicodedata.normalize("NFKC", re.sub(r"\W+", "_", column).strip("_"))
+        plain += "_" if keyword.iskeyword(plain) else ""
         if not plain.isidentifier():
             raise ConfigError(f"{column!r} can be no factor's name: rename it, with letters first.")
         if plain in (*TAKEN, *named.values()):

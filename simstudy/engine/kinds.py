@@ -6,6 +6,7 @@ from typing import Any
 
 from simstudy import measures
 from simstudy.design import Scenario
+from simstudy.engine.refusals import refuse_unordered
 from simstudy.errors import StudyError, in_one_line
 from simstudy.measures import Measure
 
@@ -21,6 +22,7 @@ def check_lists(**declared: tuple[Any, type, str]) -> None:
     for what, (value, kind, such_as) in declared.items():
         if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
             raise StudyError(_no_list(what, value, kind, such_as))
+        refuse_unordered(what, value)
         for part in value:
             if not isinstance(part, kind) or isinstance(part, type):
                 raise StudyError(_no_member(what, part, kind, such_as))

@@ -2,10 +2,12 @@
 
 import math
 import numbers
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from typing import Any
 
-from simstudy.errors import ConfigError, nearest
+import numpy as np
+
+from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
 
 KEEPS = ("replicates", "summary")
 STOPS_BY = LOOKS, PILOT = "looks", "pilot"  # what ends a scenario: its own error, or a pilot's
@@ -142,9 +144,42 @@ def check_retry(retry: Any) -> None:
         )
 
 
-def check_redraw(redraw: str | Collection[str], methods: Collection[str]) -> tuple[str, ...]:
+def check_switches(**switches: Any) -> None:
+    """Refuse what is neither true nor false: any text is true to Python, `"no"` too."""
+    for name, value in switches.items():
+        if not isinstance(value, bool | np.bool_):
+            raise ConfigError(
+                f"{name}={in_one_line(repr(value))} is neither True nor False: say one of them."
+            )
+
+
+def check_max_rep(most: Any) -> None:
+    """Refuse anything but a whole number of at least 1."""
+    if not is_whole(most) or most < 1:
+        raise ConfigError(
+            f"max_rep={in_one_line(repr(most))}: allowed is a whole number at least 1; nearest "
+            "that works: max_rep=1000000"
+        )
+
+
+def check_progress(progress: Any) -> None:
+    """Refuse what cannot be told how far a run is."""
+    if progress is not None and not all(
+        callable(getattr(progress, told, None)) for told in ("begin", "advance", "note")
+    ):
+        raise ConfigError(
+            f"progress={in_one_line(repr(progress))} cannot be told how far a run is: give an "
+            "object with begin, advance and note, or leave it out."
+        )
+
+
+def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str, ...]:
     """Names of methods, of which none is unknown; a text may name several, with commas."""
     names = redraw.split(",") if isinstance(redraw, str) else redraw
+    if not isinstance(names, Collection):
+        raise ConfigError(
+            f"redraw={in_one_line(repr(redraw))} names no methods: give their names in a list."
+        )
     for name in names:
         if name not in methods:
             raise ConfigError(
@@ -185,3 +220,11 @@ def check_seed(seed: Any) -> None:
 def is_whole(value: Any) -> bool:
     """Python's whole numbers and NumPy's, but not the truth values."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def refuse_unordered(what: str, value: Any) -> None:
+    """Refuse a set, of which Python makes another order each time it starts."""
+    if isinstance(value, Set):
+        raise StudyError(
+            f"{what} is a set, which has another order in each run: give a list or a tuple."
+        )

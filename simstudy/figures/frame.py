@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.errors import FigureError, nearest
+from simstudy.errors import FigureError, in_one_line, nearest
 from simstudy.figures.captions import caption as caption
 from simstudy.figures.captions import in_words as in_words
 from simstudy.lazy.pandas import pd
@@ -29,6 +29,11 @@ LESS_WORK = ("variance_reduction", "n_effective", "remark")  # of measures that 
 # ---------------------------------------------------------------- what is there, by name
 def need_columns(frame: pd.DataFrame, names: Iterable[str | None]) -> None:
     """Refuse a name that is no column of `frame`, with the nearest that is; None is passed over."""
+    if not isinstance(frame, pd.DataFrame):
+        raise FigureError(
+            f"There is {in_one_line(repr(frame))[:100]} to draw, and no data frame: give one of "
+            "pandas, with a row for each replicate or measure."
+        )
     columns = [str(column) for column in frame.columns]
     for name in names:
         if name is not None and name not in columns:

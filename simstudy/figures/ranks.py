@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from simstudy.figures import captions
 from simstudy.figures.frame import need_columns
 from simstudy.figures.palette import PALE
@@ -9,7 +13,7 @@ from simstudy.figures.panels import by_panel, facets, with_panels, words_in_pane
 from simstudy.figures.theme import BLUE, theme_study
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.measures.ranks import rank_check
+from simstudy.measures.ranks import RankCheck, rank_check
 
 
 def rank_plot(
@@ -43,15 +47,11 @@ def rank_plot(
     need_columns(replicates, [rank, *mapped.values()])
     values = with_panels(pd.DataFrame({"rank": replicates[rank]}), replicates, mapped)
     found = [
-        (where, rank_check(of_panel["rank"].to_numpy(float), n_draws, level=level))
+        (where, rank_check(of_panel["rank"].to_numpy(), n_draws, level=level))
         for where, of_panel in by_panel(values)
     ]
-    numbers = ("place", "difference", "lower", "upper", "p_value", "n_rep")
     drawn = pd.concat(
-        [
-            pd.DataFrame({name: getattr(check, name) for name in numbers} | where)
-            for where, check in found
-        ],
+        [pd.DataFrame(_to_the_ends(check) | where) for where, check in found],
         ignore_index=True,
     ).astype({role: values[role].dtype for role in ("panel", "rows") if role in values})
     return (
@@ -72,6 +72,13 @@ def rank_plot(
             ),
         )
     )  # fmt: skip
+
+
+def _to_the_ends(check: RankCheck) -> dict[str, Any]:
+    """What is drawn of a check: its places, and 0 and 1, where no distribution functions differ."""
+    lines = {name: np.r_[0, getattr(check, name), 0] for name in ("difference", "lower", "upper")}
+    place = np.r_[0, check.place, 1]
+    return lines | {"place": place, "p_value": check.p_value, "n_rep": check.n_rep}
 
 
 def _says(rows: pd.DataFrame) -> str:

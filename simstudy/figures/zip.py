@@ -25,7 +25,8 @@ from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.measures.columns import Operand
 from simstudy.measures.critical import critical_values
-from simstudy.measures.intervals import critical_value
+from simstudy.measures.intervals import cautious_binomial_error, critical_value
+from simstudy.tables.rounding import with_error
 
 MOST = 400  # intervals of a panel: more are thinner than a line
 COLORS = {"covers": BLUE, "misses": VERMILLION}
@@ -87,6 +88,7 @@ def zip_plot(
     refuse_shared({"rows": rows, "method": method})
     critical_value(level)
     limits = _limits_asked(std_error, lower, upper)
+    need_columns(replicates, [estimate])
     replicates = replicates.reset_index(drop=True)
     drawn = drawable(replicates, {"value": estimate, **limits}, mapped)
     if std_error is not None:
@@ -194,7 +196,13 @@ def _every(drawn: pd.DataFrame, most: int) -> int:
 
 # ---------------------------------------------------------------- words
 def _said(rows: pd.DataFrame) -> str:
-    return mean_in_words(100.0 * (rows["end"] == "covers"), signed=False, unit="%")
+    """The coverage with its error, which is not 0 where all of them cover, or none does."""
+    covers = rows["end"] == "covers"
+    if covers.nunique() > 1:
+        return mean_in_words(100.0 * covers, signed=False, unit="%")
+    share = float(covers.iloc[0])
+    found = with_error(100 * share, 200 * float(cautious_binomial_error(share, len(rows))))
+    return f"{found.value}% ± {found.error}"
 
 
 def _what_is_shown(n_all: int, drawn: pd.DataFrame, shown: pd.DataFrame) -> list[str]:

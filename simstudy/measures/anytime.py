@@ -5,11 +5,12 @@ These exclude it at any look, however many there are and whatever made somebody 
 than 5% of all runs.
 """
 
+import numbers
 from typing import Any
 
 import numpy as np
 
-from simstudy.errors import DesignError
+from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy.scipy import special
 from simstudy.measures.intervals import Interval, critical_value
 
@@ -65,9 +66,14 @@ def _between(far: np.ndarray, near: np.ndarray, outside: Any) -> np.ndarray:
 def anytime_mean(mean: Any, sd: Any, n: Any, *, level: float, planned: float) -> Interval:
     """Limits of an expectation, from the mean of n independent values, valid at every n.
 
-    The sum of the values less their expectation is held against a normal mixture of the slopes
-    that it could have. Exact for normal values whose standard deviation is known; for others as
-    good as the central limit theorem and the estimated standard deviation, from the first look on.
+    All m against which the values are not 1 / (1 - level) times as likely under a mixture: their
+    expectation is m plus a normal number of standard deviations, and the standard deviation may be
+    any (density 1/sd). With v the variance of that number, s the standard deviation found and d
+    the mean less m, the ratio is, with r = 1 / (1 + nv) and u = nd^2 / (n - 1) / s^2,
+    sqrt(r) ((1 + u) / (1 + ru))^(n/2). For normal values it is a martingale which begins at 1,
+    whatever their standard deviation, so the limits are exact for them from the second value on;
+    for others they are as good as the central limit theorem. Where no m is as unlikely yet, and
+    where all values are equal, so that nothing is known of their spread, they are infinite.
 
     Parameters
     ----------
@@ -81,20 +87,31 @@ def anytime_mean(mean: Any, sd: Any, n: Any, *, level: float, planned: float) ->
 
     References
     ----------
-    Robbins (1970), Ann. Math. Stat. 41, 1397-1409; Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas
-    (2024), Ann. Stat. 52, 2613-2640.
+    Robbins (1970), Ann. Math. Stat. 41, 1397-1409; Lai (1976), Ann. Stat. 4, 265-280.
     """
     critical_value(level)
-    if not planned >= 1:
-        raise DesignError(
-            f"planned={planned!r} is no number of values at which limits could be closest. Give "
-            "the replicates that you expect to draw, at least 1."
-        )
+    _refuse_no_plan(planned)
     twice = -2 * np.log(1 - level)
-    variance = (twice + np.log(twice) + 1) / planned  # of the slopes
-    size = np.asarray(n, float)
-    spread = size * variance + 1
+    variance = (twice + np.log(twice) + 1) / planned  # of the mixed numbers
+    found, spread, size = np.broadcast_arrays(*(np.asarray(x, float) for x in (mean, sd, n)))
+    reach = _reach(size, np.log1p(size * variance), twice)
+    half = np.where((spread == 0) | (size == 1), np.inf, np.where(spread == 0, 1.0, spread) * reach)
+    return Interval(np.asarray(found - half), np.asarray(found + half))
+
+
+def _reach(n: np.ndarray, spread: np.ndarray, twice: float) -> np.ndarray:
+    """Standard deviations from the mean to its limits; infinite where there are none yet."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = np.sqrt(spread * (np.log(spread) + twice) / variance) / size
-    half = np.asarray(sd, float) * reach
-    return Interval(np.asarray(mean - half), np.asarray(mean + half))
+        power = (spread + twice) / n
+        room = -np.expm1(power - spread)
+        reach = np.sqrt((n - 1) / n * np.expm1(power) / room)
+    return np.where(room > 0, reach, np.inf)
+
+
+def _refuse_no_plan(planned: Any) -> None:
+    is_number = isinstance(planned, numbers.Real)
+    if not is_number or not 1 <= planned < np.inf:
+        raise DesignError(
+            f"planned={in_one_line(repr(planned))} is no number of values at which limits could be "
+            "closest. Give the replicates that you expect to draw, at least 1."
+        )

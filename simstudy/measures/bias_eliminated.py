@@ -1,7 +1,7 @@
 """Coverage of the mean of the estimates: what an interval's width does, without the bias."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -114,7 +114,7 @@ def _measure(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _BiasEliminatedCoverage(Measure):
-    limits: Limits
+    limits: Limits = field(repr=False)
     center: str
     binomial: bool
 

@@ -27,10 +27,10 @@ def bootstrapped(
     Parameters
     ----------
     function
-        Its parameters name the columns. It is given arrays `(rep, *axes)` and returns a number
-        for each cell: an array over the axes, or over the first of them where it combines the
-        others (methods, say), or one number. It is called `n_boot` times, more often where
-        replicates failed.
+        Its parameters without a default name the columns. It is given arrays `(rep, *axes)` and
+        returns a number for each cell: an array over the axes, or over the first of them where it
+        combines the others (methods, say), or one number. It is called `n_boot` times, more often
+        where replicates failed.
     name
         What the summary calls it; that of the function if not given.
     n_boot
@@ -126,7 +126,7 @@ class _Bootstrapped(Measure):
         with np.errstate(all="ignore"):
             found = self.function(**given)
         try:
-            return np.asarray(found, dtype=float)
+            return _numbers(found)
         except (TypeError, ValueError) as error:
             raise StudyError(
                 f"{self.name}: the function returned {in_one_line(repr(found))}, which is no "
@@ -145,6 +145,13 @@ class _Bootstrapped(Measure):
                 "that of replicates), over the first of them, or one number."
             )
         return found.shape
+
+
+def _numbers(found: Any) -> np.ndarray:
+    """What a function returned; NumPy takes nothing for NaN, and it is a forgotten `return`."""
+    if found is None:
+        raise TypeError("nothing was returned")
+    return np.asarray(found, dtype=float)
 
 
 def _alike(
@@ -176,7 +183,13 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
             f"bootstrapped: {in_one_line(repr(function))} does not say which columns it needs. "
             "Give a function whose parameters have the names of columns."
         )
-    return tuple(each.name for each in parameters)
+    columns = tuple(each.name for each in parameters if each.default is each.empty)
+    if not columns:
+        raise DesignError(
+            f"bootstrapped: {in_one_line(repr(function))} needs no column, since all its "
+            "parameters have defaults. Take the default from those that name columns."
+        )
+    return columns
 
 
 def _name_of(function: Callable[..., Any], name: str | None) -> str:

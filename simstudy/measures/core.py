@@ -121,14 +121,14 @@ class Measure(ABC):
     """
 
     name: str
-    kind: str = ""
+    kind: str = field(default="", repr=False)
     reads: tuple[str, ...]
-    bounds: Bounds = "normal"
-    axes: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    ddof: int = 1
-    undefined: str = "the estimate is not defined for these replicates"
-    by_cell: bool = False
-    group_size: int = 1
+    bounds: Bounds = field(default="normal", repr=False)
+    axes: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
+    ddof: int = field(default=1, repr=False)
+    undefined: str = field(default="the estimate is not defined for these replicates", repr=False)
+    by_cell: bool = field(default=False, repr=False)
+    group_size: int = field(default=1, repr=False)
 
     @abstractmethod
     def influence(

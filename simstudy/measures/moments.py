@@ -146,13 +146,13 @@ class MomentMeasure(Measure):
         of the spread of psi.
     """
 
-    terms: Terms
-    value: Value
-    trials: Value = _all_replicates
-    centred_columns: tuple[str, ...] = ()
-    around: Mapping[str, Operand] = field(default_factory=dict)
-    derive: Callable[[Columns], Columns] | None = None
-    formula: Formula | None = None
+    terms: Terms = field(repr=False)
+    value: Value = field(repr=False)
+    trials: Value = field(default=_all_replicates, repr=False)
+    centred_columns: tuple[str, ...] = field(default=(), repr=False)
+    around: Mapping[str, Operand] = field(default_factory=dict, repr=False)
+    derive: Callable[[Columns], Columns] | None = field(default=None, repr=False)
+    formula: Formula | None = field(default=None, repr=False)
 
     def sample(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None

@@ -1,5 +1,6 @@
 """Replicates that lie far out: counted and shown, and never taken out of any other measure."""
 
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +44,8 @@ def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) 
     Hampel (1974), J. Am. Stat. Assoc. 69, 383-393, for the influence of median and MAD. White
     (2010), The Stata Journal 10, 369-385, for a limit of 10.
     """
-    if isinstance(beyond, bool | str) or not 0 < beyond < np.inf:
+    is_number = isinstance(beyond, numbers.Real) and not isinstance(beyond, bool)
+    if not is_number or not 0 < beyond < np.inf:
         raise DesignError(
             f"beyond={in_one_line(repr(beyond))} is no distance in robust standard deviations, so "
             "nothing lies beyond it. Give a number above 0, such as 10."

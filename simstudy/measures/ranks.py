@@ -5,12 +5,13 @@ of the truth among the draws is uniform (Cook, Gelman and Rubin 2006; Talts and 
 that is said here of ranks holds for the replicates at hand exactly, and not in the limit.
 """
 
+import numbers
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.errors import DesignError
+from simstudy.errors import DesignError, describe, in_one_line
 from simstudy.lazy.scipy import special, stats
 from simstudy.shapes import Float
 
@@ -71,7 +72,7 @@ def rank_check(ranks: Float[np.ndarray, " rep"], n_draws: int, *, level: float =
     Säilynoja, Bürkner and Vehtari (2022), Stat. Comput. 32, 32.
     """
     known = _known_ranks(ranks, n_draws)
-    if not 0 < level < 1:
+    if not _is_number(level) or not 0 < level < 1:
         raise DesignError(f"level={level!r} is no probability of a band. Give one such as 0.95.")
     n_places = min(n_draws, MOST_PLACES)
     last = np.unique(np.linspace(0, n_draws, n_places + 1).astype(int)[:-1])  # below the place
@@ -90,10 +91,15 @@ def rank_check(ranks: Float[np.ndarray, " rep"], n_draws: int, *, level: float =
 
 
 def _known_ranks(ranks: Float[np.ndarray, " rep"], n_draws: int) -> Float[np.ndarray, " rep"]:
-    given = np.asarray(ranks, float).ravel()
+    if not _is_number(n_draws) or n_draws < 1 or n_draws != int(n_draws):
+        raise DesignError(
+            f"n_draws={in_one_line(repr(n_draws))}: a rank is one among draws. Give 1 draw or more."
+        )
+    try:
+        given = np.asarray(ranks, float).ravel()
+    except (TypeError, ValueError) as error:
+        raise DesignError(f"Ranks are numbers of draws, and here is {describe(error)}.") from error
     known: np.ndarray = given[~np.isnan(given)]
-    if n_draws < 1 or n_draws != int(n_draws):
-        raise DesignError(f"n_draws={n_draws!r}: a rank is one among draws. Give 1 draw or more.")
     if known.size == 0:
         raise DesignError("There is no rank, so nothing to hold against uniform ones.")
     strange = (known < 0) | (known > n_draws) | (known != np.floor(known))
@@ -103,6 +109,10 @@ def _known_ranks(ranks: Float[np.ndarray, " rep"], n_draws: int) -> Float[np.nda
             f"from 0 to {n_draws}. Count the draws below the truth."
         )
     return known
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _two_sided(

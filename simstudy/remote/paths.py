@@ -11,6 +11,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from simstudy.errors import ConfigError, in_one_line
 from simstudy.remote.trouble import in_words, no_such_place, reached
 from simstudy.remote.urls import ON_THIS_MACHINE, refuse_odd_url
 from simstudy.temporary import temporary_folder
@@ -213,6 +214,11 @@ def place_of(out: str | os.PathLike[str] | RemotePath) -> Place:
     ConfigError
         Where it is a URL that cannot be used, or a URL that was taken for a path.
     """
+    if not isinstance(out, str | os.PathLike | RemotePath):
+        raise ConfigError(
+            f"{in_one_line(repr(out))} names no place for results: give a folder or a URL, as "
+            "a text or a path."
+        )
     text = str(out) if isinstance(out, RemotePath) else os.fspath(out)
     refuse_odd_url(text)
     scheme, is_url, rest = text.partition("://")

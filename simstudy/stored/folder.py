@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.analysis.lookup import row_with, rows_with
 from simstudy.errors import StoreError, StudyError, nearest
 from simstudy.lazy.pandas import pd
 from simstudy.remote.paths import Place, RemotePath, place_of
@@ -121,12 +122,9 @@ class StoredResult:
         Raises
         ------
         LookupError
-            Where there is none, or more than one.
+            Where there is none, or more than one; KeyError for a factor that it does not have.
         """
-        rows = _where(self.summary[self.summary["measure"] == measure], where)
-        if len(rows) != 1:
-            raise LookupError(f"{len(rows)} rows have measure {measure!r} and {where}")
-        return rows.iloc[0]
+        return row_with(self.summary, measure, where)
 
     # ---------------------------------------------------------------- replicates
     @cached_property
@@ -167,26 +165,16 @@ class StoredResult:
             if name not in known:
                 raise StudyError(f"{name!r} is no factor and no axis; {nearest(name, known)}")
         of_factors = {name: value for name, value in where.items() if name in self.scenarios}
-        chosen = _where(self.scenarios, of_factors)
+        chosen = rows_with(self.scenarios, of_factors)
         if chosen.empty:
             raise StudyError(
                 f"no scenario has {of_factors}; see scenarios for those that there are"
             )
         frame = rows.frame(list(chosen["scenario"]), columns)
-        return _where(frame, {name: v for name, v in where.items() if name not in of_factors})
+        of_axes = {name: value for name, value in where.items() if name not in of_factors}
+        return rows_with(frame, of_axes).reset_index(drop=True)
 
     @cached_property
     def _rows(self) -> LongRows:
         store = stored_blocks(self.folder, self.n_rep, self.manifest.get("seed"))
         return LongRows(plan_without_code(self.name, store), store, self.scenarios, self.n_rep)
-
-
-def _where(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Rows with these values; floats are compared but for their last bits."""
-    for name, wanted in where.items():
-        if name not in rows:
-            raise LookupError(f"there is no column {name!r}; {nearest(name, map(str, rows))}")
-        values = rows[name]
-        is_number = isinstance(wanted, float) and pd.api.types.is_numeric_dtype(values)
-        rows = rows[np.isclose(values.astype(float), wanted) if is_number else values == wanted]
-    return rows.reset_index(drop=True)

@@ -1,11 +1,12 @@
-"""Scenarios by their factors: the one, none with the nearest, several."""
+"""Scenarios, and rows, by their factors: the one, none with the nearest, several."""
 
 import math
 from dataclasses import dataclass
 
+import pandas as pd
 import pytest
 
-from simstudy.analysis.lookup import scenario_with
+from simstudy.analysis.lookup import row_with, scenario_with
 from simstudy.design import grid
 
 
@@ -46,3 +47,17 @@ def test_a_factor_that_is_none_is_refused():
         LookupError, match="'m' is no factor of these scenarios: there is: k, n, way"
     ):
         scenario_with(POINTS, {"m": 10})
+
+
+def test_one_row_of_a_summary_and_what_is_near_where_there_is_none():
+    rows = pd.DataFrame({"p": [1e-9, 2e-9, 2e-9], "method": list("aab"), "measure": "bias"})
+    assert row_with(rows, "bias", {"p": 1e-9 * (1 + 1e-12)}).name == 0
+    for where, said in [
+        ({"p": 2e-9}, "2 rows have measure 'bias' and p=2e-09, .* name method too"),
+        ({"p": 0.0}, r"0 rows have measure 'bias' and p=0\.0; there is: p=\[1e-09, 2e-09\]"),
+        ({"q": 1}, "there is no column 'q'"),
+    ]:
+        with pytest.raises(LookupError, match=said):
+            row_with(rows, "bias", where)
+    with pytest.raises(LookupError, match="0 rows have measure 'bia'; did you mean 'bias'"):
+        row_with(rows, "bia", {})

@@ -123,12 +123,12 @@ def test_a_figure_by_name():
     )  # fmt: skip
     result = study.run(10)
     assert result.figure("1") == ("figure of", "drawn")
-    with pytest.raises(FigureError, match=r"no figure '1b' in drawn; there is 1, 1B\. Nearest: '1"):
+    with pytest.raises(FigureError, match=r"no figure '1b' in drawn; did you mean '1B'\?"):
         result.figure("1b")
 
 
 def test_figures_of_a_study_that_has_none(result):
-    with pytest.raises(FigureError, match="no figure 'x' in toy; there is"):
+    with pytest.raises(FigureError, match="no figure 'x' in toy; there is: nothing"):
         result.figure("x")
 
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,9 +10,12 @@ from scipy import stats
 
 from simstudy.analysis.precision import seed_of_pilot
 from simstudy.claims import chance_limit
+from simstudy.design import grid
 from simstudy.engine.refusals import PILOT
 from simstudy.errors import ConfigError
+from simstudy.measures import mean
 from simstudy.output.wording import precision_in_words
+from simstudy.study import Study
 from tests.benchmarks.stopping import N_RUNS, Rule
 from tests.toy import study as toy
 
@@ -98,3 +102,23 @@ def test_the_floor_and_the_ceiling_hold():
 def test_what_makes_no_sense_is_refused(asked, text):
     with pytest.raises(ConfigError, match=re.escape(text)):
         toy().run(100, **asked)
+
+
+@dataclass(frozen=True)
+class Rare:
+    """An outcome of 1 in a hundred, as a number whose mean is taken."""
+
+    chance: float
+
+    def simulate(self, streams, n_rep):
+        return {"hit": (streams("data").random(n_rep) < self.chance) * 1.0}
+
+
+@pytest.mark.parametrize("stop_by", ["looks", "pilot"])
+def test_replicates_that_are_all_alike_tell_no_error(stop_by):
+    """Five times too large an error would be taken for 0, and for reached."""
+    study = Study("rare", grid(Rare, chance=[0.0, 0.5]), [mean("hit")], block_size=50)
+    asked = {"precision": {"mean_hit": 0.05}, "stop_by": stop_by}
+    with pytest.warns(UserWarning, match="50 replicates of .*chance=0.* show no spread") as said:
+        study.run(50, **asked)
+    assert sum("no spread" in str(each.message) for each in said) == 1, "the other one has a spread"

@@ -9,6 +9,8 @@ from simstudy.elsewhere.checks import numbers_in
 from simstudy.errors import DesignError
 from tests.elsewhere.tables import COLUMNS, TRUTH, long_table
 
+pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
+
 
 @pytest.fixture(scope="module")
 def table():

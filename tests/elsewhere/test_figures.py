@@ -6,6 +6,8 @@ from simstudy.elsewhere import from_frame
 from simstudy.errors import FigureError
 from tests.elsewhere.tables import COLUMNS, TRUTH, long_table
 
+pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
+
 
 @pytest.fixture(scope="module")
 def table():
@@ -39,3 +41,11 @@ def test_one_method_in_one_cell_has_them_too(table):
     assert drawn(result, "bias_and_errors").axes
     without = from_frame(table[["b"]], estimate="b")
     assert list(without.figures) == ["estimates", "bias_and_errors"]
+
+
+def test_rows_of_panels_say_one_factor_a_line(table):
+    """In one line the words of a row run into those of the next."""
+    twice = table.assign(n=table["dataset"] % 2)
+    result = from_frame(twice, truth=TRUTH, **{**COLUMNS, "by": ["dgm", "n"]})
+    rows = result.figure("bias_and_errors").data["rows"]
+    assert "dgm = normal,\nn = 1" in set(rows)

@@ -13,6 +13,8 @@ from simstudy.output.folder import publish
 from tests import toy
 from tests.elsewhere.tables import COLUMNS, TRUTH, long_table
 
+pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
+
 USUAL = [
     "bias", "empirical_se", "relative_precision", "mse", "model_se", "relative_error_model_se",
     "coverage", "bias_eliminated_coverage", "power", "convergence_rate",
@@ -155,6 +157,42 @@ def test_a_factor_may_be_the_truth(table):
     found = from_frame(beside, **{**COLUMNS, "by": ["theta"]}, truth="theta")
     whole = from_frame(table, truth={"normal": 0.5, "skewed": 0.6}, **COLUMNS)
     np.testing.assert_array_equal(found.summary["estimate"], whole.summary["estimate"])
+
+
+def test_levels_that_are_nearly_alike_have_each_its_own_truth(table):
+    """Six digits tell them apart no more; they are for numbers of single precision."""
+    low, high = 1234567.0, 1234568.0
+    near = table.assign(dgm=table["dgm"].map({"normal": low, "skewed": high}))
+    found = from_frame(near, truth={low: 0.5, 1234568: 0.6}, **COLUMNS)
+    whole = from_frame(table, truth={"normal": 0.5, "skewed": 0.6}, **COLUMNS)
+    np.testing.assert_array_equal(found.summary["estimate"], whole.summary["estimate"])
+
+    single = table.assign(dgm=table["dgm"].map({"normal": 0.1, "skewed": 0.2}).astype("float32"))
+    found = from_frame(single, truth={0.1: 0.5, "0.2": 0.6}, **COLUMNS)
+    np.testing.assert_array_equal(found.summary["estimate"], whole.summary["estimate"])
+    with pytest.raises(
+        ConfigError, match=r"several values for dgm=0.1\d+, so .* some for 0.1, 0.1"
+    ):
+        from_frame(single, truth={0.1: 0.5, "0.1": 0.6, 0.2: 0.6}, **COLUMNS)
+
+
+def test_numbers_are_pythons_or_numpys(table):
+    found = from_frame(
+        table, truth=np.float64(0.6), df=np.int64(9), level=np.float32(0.5), **COLUMNS
+    )
+    plain = from_frame(table, truth=0.6, df=9, level=0.5, **COLUMNS)
+    pd.testing.assert_frame_equal(found.summary, plain.summary)
+    coded = table.assign(method=(table["method"] == "new").astype(int))
+    pd.testing.assert_series_equal(
+        from_frame(coded, reference=1, **COLUMNS).summary["estimate"],
+        from_frame(table, reference="new", **COLUMNS).summary["estimate"],
+    )
+
+
+@pytest.mark.filterwarnings("default")
+def test_what_is_missing_is_said_at_once(table):
+    with pytest.warns(UserWarning, match="method new has no row for 5 of 100 data sets"):
+        from_frame(table, truth=TRUTH, **COLUMNS)
 
 
 def test_without_one_the_rest_is_there_and_it_is_said(table):

@@ -8,6 +8,8 @@ import pytest
 from simstudy.cli.summarize_file import read_arguments
 from tests.support import ROOT
 
+pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
+
 PAGE = (ROOT / "docs" / "elsewhere.md").read_text(encoding="utf-8")
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from simstudy.elsewhere import from_frame
 from simstudy.elsewhere.roles import plain_names
-from simstudy.errors import ConfigError
+from simstudy.errors import ConfigError, DesignError
 from simstudy.measures import mean
 from tests.elsewhere.tables import COLUMNS, TRUTH, long_table
 
@@ -28,12 +28,36 @@ def table():
         ({"truth": {"normal": 1}}, "truth has no value for dgm=skewed, so nothing there can be"),
         ({"measures": ["bias"]}, "bias cannot be computed without truth=, a number, a column, or"),
         ({"measures": ["biass"]}, "'biass' is no measure that goes by its name; did you mean"),
+        ({"estimate": 3}, "estimate=3 is no name of a column: give a text"),
+        (
+            {"by": {"dgm"}},
+            r"by=\{'dgm'\} are no names of columns in an order: give a list of texts",
+        ),
+        ({"level": "0.95"}, "level='0.95' is no number to go by: give one"),
+        (
+            {"truth": float("nan")},
+            "truth=nan is no number to go by: give one, or the name of a col",
+        ),
+        ({"truth": {"normal": "a"}}, r"truth\['normal'\]='a' is no number to go by"),
+        ({"measures": [3]}, "measures has 3 in it, which is no measure: give a list such as"),
+        ({"reference": 1}, "reference='1' is no method of the table; there is: new, old"),
         ({"reference": "odl"}, "reference='odl' is no method of the table; did you mean 'old'"),
     ],
 )
 def test_what_is_asked_has_to_be_there(asked, said, table):
     with pytest.raises(ConfigError, match=said):
         from_frame(table, **{**COLUMNS, **asked})
+
+
+def test_what_is_no_frame_is_refused():
+    with pytest.raises(ConfigError, match=r"rows is 'rows[.]csv', and no data frame: give one of"):
+        from_frame("rows.csv", **COLUMNS)
+
+
+def test_levels_that_cannot_be_told_apart_are_refused(table):
+    listed = table.assign(dgm=[[dgm] for dgm in table["dgm"]])
+    with pytest.raises(DesignError, match=r"row 1: dgm is \['normal'\], a list, by which rows"):
+        from_frame(listed, **COLUMNS)
 
 
 def test_a_column_that_is_there_twice_is_refused(table):
@@ -57,6 +81,7 @@ def test_a_column_whose_name_rows_have_anyway_is_refused(name, table):
 
 def test_names_of_factors_are_names():
     assert plain_names(["n.obs", "data gen"]) == {"n.obs": "n_obs", "data gen": "data_gen"}
+    assert plain_names(["lambda", "\N{MICRO SIGN}"]) == {"lambda": "lambda_", "\N{MICRO SIGN}": "μ"}
     with pytest.raises(ConfigError, match=r"'n obs' would be called 'n_obs' in summaries"):
         plain_names(["n.obs", "n obs"])
     with pytest.raises(ConfigError, match=r"'estimate' would be called 'estimate' in summaries"):

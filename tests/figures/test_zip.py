@@ -70,6 +70,16 @@ def test_of_many_every_so_many_is_drawn_and_all_are_counted():
     assert any(said.strip().startswith(f"{share:.1f}"[:2]) for said in texts(plot.draw()))
 
 
+def test_coverage_of_all_is_not_certain():
+    wide = T.assign(lower=-100.0, upper=100.0)
+    (said,) = (
+        text
+        for text in texts(zip_plot(wide, lower="lower", upper="upper", truth=0.0).draw())
+        if "±" in text
+    )
+    assert said.strip() == "100.00% ± 0.66"  # as if one of 300 more had gone the other way
+
+
 def test_each_panel_is_ranked_alone_and_what_is_missing_is_said():
     lacking = MANY.assign(std_error=MANY["std_error"].where(MANY["rep"] > 2))
     plot = zip_plot(lacking, std_error="std_error", truth=0.0, method="method", rows="n")

@@ -1,10 +1,13 @@
 """Limits that hold at every look, where ordinary ones do not; and as wide as theory has them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import integrate, optimize, stats
 
 from simstudy.errors import DesignError, StudyError
+from simstudy.measures import bias_eliminated_coverage, outlier_rate
 from simstudy.measures.anytime import anytime_mean, anytime_share
 from simstudy.measures.intervals import normal, wilson
 from tests.support import critical_z
@@ -40,6 +43,42 @@ def test_a_mean_is_left_out_at_any_look_as_rarely_as_was_asked(law):
     assert ever_outside(naive, law.mean()) > 3 * ALLOWED
 
 
+@pytest.mark.parametrize("planned", [5, 20, 500])
+def test_a_mean_of_normal_values_is_held_from_the_second_value_on(planned):
+    """Limits with the standard deviation found for the true one are left at 30% of runs here."""
+    n = np.arange(2, 400)
+    values = np.random.default_rng(3).normal(3, 2, (N_RUNS, n[-1]))
+    sums, squares = values.cumsum(axis=1)[:, 1:], (values**2).cumsum(axis=1)[:, 1:]
+    mean = sums / n
+    sd = np.sqrt((squares - n * mean**2) / (n - 1))
+    assert ever_outside(anytime_mean(mean, sd, n, level=LEVEL, planned=planned), 3.0) <= ALLOWED
+    assert ever_outside(normal(mean, sd / np.sqrt(n), level=LEVEL), 3.0) > 3 * ALLOWED
+
+
+def test_limits_of_a_mean_are_where_the_mixture_is_so_many_times_as_likely():
+    """By quadrature over the effect, for 30 values of which only mean and deviation matter."""
+    n, found_sd, planned = 30, 2.0, 40
+    twice = -2 * np.log(1 - LEVEL)
+    slopes = stats.norm(0, np.sqrt((twice + np.log(twice) + 1) / planned))
+
+    def likelihood(effect, t):  # of Student's t under a number of standard deviations
+        return stats.nct(n - 1, effect * np.sqrt(n)).pdf(t)
+
+    limit = anytime_mean(0.0, found_sd, n, level=LEVEL, planned=planned).upper
+    t = np.sqrt(n) * limit / found_sd
+    mixed = integrate.quad(lambda e: slopes.pdf(e) * likelihood(e, t), -3, 6, limit=200)[0]
+    assert mixed / stats.t(n - 1).pdf(t) == pytest.approx(1 / (1 - LEVEL), rel=1e-6)
+
+
+def test_equal_values_and_a_single_one_limit_no_mean():
+    found = anytime_mean(
+        [0.0, 1.0, np.nan], [0.0, np.nan, np.nan], [200, 1, 0], level=0.9, planned=9
+    )
+    assert found.lower[:2].tolist() == [-np.inf] * 2
+    assert found.upper[:2].tolist() == [np.inf] * 2
+    assert np.isnan([found.lower[2], found.upper[2]]).all()
+
+
 def test_limits_of_a_share_are_where_the_mixture_is_so_many_times_as_likely():
     def excess(p):
         ratio = stats.betabinom(40, 0.5, 0.5).logpmf(7) - stats.binom(40, p).logpmf(7)
@@ -70,9 +109,10 @@ def test_limits_of_a_mean_are_closest_where_that_was_planned():
     assert 1.3 < width(1000) / (2 * 1.96 / np.sqrt(1000)) < 1.7, "what looking costs"
 
 
-def test_a_plan_of_nothing_is_refused():
-    with pytest.raises(DesignError, match="planned=0 is no number of values at which limits"):
-        anytime_mean(0.0, 1.0, 10, level=0.95, planned=0)
+@pytest.mark.parametrize("planned", [0, "x"])
+def test_a_plan_of_nothing_is_refused(planned):
+    with pytest.raises(DesignError, match=f"planned={planned!r} is no number of values at which"):
+        anytime_mean(0.0, 1.0, 10, level=0.95, planned=planned)
 
 
 # ---------------------------------------------------------------- of a result
@@ -96,3 +136,12 @@ def test_a_result_gives_them_for_shares_and_means():
 def test_what_has_no_such_limits_is_refused(measure, text):
     with pytest.raises(StudyError, match=text):
         study().run(50).anytime(measure)
+
+
+def test_a_share_of_replicates_that_are_held_against_each_other_is_refused():
+    """Each of these is in the share, or not, by a mean or median of all of them."""
+    measures = [bias_eliminated_coverage("estimate", "lower", "upper"), outlier_rate("estimate")]
+    result = replace(study(), measures=measures).run(50)
+    for measure in measures:
+        with pytest.raises(StudyError, match="is neither a share nor a mean"):
+            result.anytime(measure.name)

@@ -1,5 +1,6 @@
 """Any function of the columns as a measure: its error, its bits, its failures, its refusals."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,6 +153,8 @@ REFUSED = [
         lambda: made(lambda x: "b", name="a").estimate({"x": np.ones(4)}),
         "returned 'b', which is no",
     ),
+    (lambda: made(lambda x=1: x, name="f"), "needs no column, since all its parameters have"),
+    (lambda: made(lambda x: None, name="f").estimate({"x": np.ones(4)}), "returned None"),
     (lambda: made().estimate({"y": np.ones(4)}), "reads the column 'x', which the replicates"),
 ]
 
@@ -160,3 +163,13 @@ REFUSED = [
 def test_what_makes_no_sense_is_refused_with_what_to_do(call, text):
     with pytest.raises((DesignError, StudyError), match=text):
         call()
+
+
+def test_a_parameter_with_a_default_is_no_column(x):
+    upper = m.bootstrapped(functools.partial(quantile, at=0.9), name="upper", n_boot=20)
+    assert upper.reads == ("x",)
+    np.testing.assert_array_equal(upper.estimate({"x": x}).estimate, np.quantile(x, 0.9, axis=0))
+
+
+def quantile(x, at=0.5):
+    return np.quantile(x, at, axis=0)

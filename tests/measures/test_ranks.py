@@ -83,8 +83,10 @@ def test_many_replicates_take_no_longer_than_their_spread():
         ([-1], 4, "A rank is -1"),
         ([np.nan], 4, "There is no rank"),
         ([0], 0, "n_draws=0: a rank is one among draws"),
+        (["a"], 9, "Ranks are numbers of draws, and here is ValueError: could not convert string"),
+        ([1.0], "9", "n_draws='9': a rank is one among draws"),
     ],
 )
 def test_what_is_no_rank_is_refused(ranks, n_draws, text):
     with pytest.raises(DesignError, match=text):
-        rank_check(np.array(ranks, float), n_draws)
+        rank_check(np.array(ranks), n_draws)
