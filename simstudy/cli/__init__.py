@@ -32,9 +32,9 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
 
 def _end(status: int, typed: str) -> None:
     """End now: what is half written is nothing, and everything else is kept."""
-    whole_files = sys.modules.get("simstudy.whole_files")
-    if whole_files is not None:
-        whole_files.forget_own()
+    forget_own = getattr(sys.modules.get("simstudy.whole_files"), "forget_own", None)
+    if forget_own is not None:  # a module that is still loading has written nothing
+        forget_own()
     stops.say(stops.interruption(typed))
     os._exit(status)
 

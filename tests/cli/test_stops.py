@@ -60,6 +60,19 @@ def test_one_signal_one_line_and_its_status(number, seconds, tmp_path):
     assert list(tmp_path.rglob(".writing-*")) == []
 
 
+HALF_LOADED = """
+import sys, types
+import simstudy.cli
+sys.modules["simstudy.whole_files"] = types.ModuleType("simstudy.whole_files")
+simstudy.cli._end(130, "run")
+"""
+
+
+def test_a_signal_while_modules_load_is_one_line_too():
+    told = subprocess.run([sys.executable, "-c", HALF_LOADED], cwd=ROOT, capture_output=True)
+    assert (told.returncode, len(told.stderr.splitlines())) == (130, 1)
+
+
 @pytest.mark.parametrize("backend", ["auto", "loky"])
 def test_workers_end_soon_after_a_parent_that_was_killed(backend, tmp_path):
     process = start(*ASKED, f"out={tmp_path}", "n_jobs=2", "progress=false", f"backend={backend}")
