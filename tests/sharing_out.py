@@ -43,6 +43,19 @@ def place(nodeid: str) -> int:
     return next(places, len(LONG) + 1)
 
 
+Units = dict[str, dict[str, bool]]  # by their names: which of their tests are done
+
+
+def undone(units: Units) -> tuple[str | None, Units]:
+    """The first test that is not done, and the units with others that are not."""
+    tests = [(name, test) for name in units for test, is_done in units[name].items() if not is_done]
+    if not tests:
+        return None, {}
+    name, first = tests[0]
+    marked = units | {name: units[name] | {first: True}}
+    return first, {name: unit for name, unit in marked.items() if not all(unit.values())}
+
+
 def by_unit(config: pytest.Config, log: Any) -> Any:
     """A scheduler that keeps units together, in the order of collection, for `--dist loadfile`."""
     if config.getvalue("dist") != "loadfile":
@@ -52,6 +65,27 @@ def by_unit(config: pytest.Config, log: Any) -> Any:
     class ByUnit(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return unit(nodeid)
+
+        def remove_node(self, node: Any) -> str | None:
+            """Give to others what a worker left; the test that it ended in is not begun again.
+
+            xdist gives out what was done, too: a worker that waits for its next test then gets
+            none, and all wait for ever.
+            """
+            units = self.assigned_work.pop(node)
+            crashed, left = undone(units)
+            self.workqueue.update(left)
+            for other in self.nodes:
+                self._reschedule(other)
+            return crashed
+
+        def _reschedule(self, node: Any) -> None:
+            """A worker begins a test when it knows the next one: it gets two, or the end."""
+            if node not in self.registered_collections:
+                return  # it has only begun
+            super()._reschedule(node)
+            while not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
+                super()._reschedule(node)
 
     config.option.loadscopereorder = False  # by their number of tests
     return ByUnit(config, log)

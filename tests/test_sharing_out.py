@@ -4,7 +4,8 @@ import fcntl
 
 import pytest
 
-from tests.sharing_out import SWEEP, place, unit
+from tests.cli.projects import python, write
+from tests.sharing_out import SWEEP, place, undone, unit
 
 CONTRACT = "tests/test_contracts.py::TestExperiments::test_it_runs_at_smoke_scale[two_stage]"
 IN_A_FILE = "tests/test_contracts.py::test_its_published_values_stand_in_one_place[two_stage]"
@@ -36,6 +37,37 @@ def test_what_is_said_to_be_long_is_there(request):
 
     assert hasattr(test_command_line, SWEEP.rpartition("::")[2])
     assert unit(CONTRACT).endswith(f"::{test_contracts.TestExperiments.__name__}[two_stage]")
+
+
+CONFTEST = """
+from tests import sharing_out
+
+def pytest_xdist_make_scheduler(config, log):
+    return sharing_out.by_unit(config, log)
+"""
+TESTS = """
+import os, pathlib, pytest
+
+@pytest.mark.parametrize("i", range(3))
+def test_it(i):
+    assert pathlib.Path(__file__).name != "test_5.py" or i != 1 or os.abort()
+"""
+
+
+def test_a_worker_that_dies_costs_its_test_and_nobody_waits(tmp_path):
+    write(tmp_path, {"conftest.py": CONFTEST} | {f"test_{i}.py": TESTS for i in range(9)})
+    asked = ["-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider"]
+    done = python(tmp_path, "-m", "pytest", *asked, timeout=120)
+    assert "crashed while running 'test_5.py::test_it[1]'" in done.stdout
+    assert "1 failed, 26 passed" in done.stdout
+
+
+def test_what_is_done_is_not_given_out_again():
+    units = {"a": {"a1": True}, "b": {"b1": True, "b2": False}, "c": {"c1": False, "c2": False}}
+    first, left = undone(units)
+    assert first == "b2"
+    assert left == {"c": {"c1": False, "c2": False}}
+    assert undone({"a": {"a1": True}}) == (None, {})
 
 
 def test_an_experiment_is_run_by_one_worker_at_a_time(smoke_runs):

@@ -109,8 +109,12 @@ class Project:
 
 
 def files(folder) -> dict[str, bytes]:
-    """All of a result but its manifest, which says when it was made."""
-    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
+    """All of a result but its manifest, which says when it was made, and how long that took."""
+    found = (
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "manifest.json" and path.parent.name != "_seconds"
+    )
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
