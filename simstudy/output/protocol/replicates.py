@@ -71,8 +71,8 @@ def spread_of(measure: Measure, plan: Plan, pilot: Result | None) -> Spread:
 def is_plain_share(measure: Measure) -> bool:
     """Whether it is a share of all replicates, of which √(p(1 - p)/n) is the error."""
     is_share = isinstance(measure, MomentMeasure) and measure.bounds == "wilson"
-    is_weighted = formula_of(measure).mcse not in (BINOMIAL, OWN.mcse)
-    return is_share and not is_weighted and not is_conditional(measure) and measure.group_size == 1
+    is_of_each = formula_of(measure).mcse in (BINOMIAL, OWN.mcse)  # no weights, no groups
+    return is_share and is_of_each and not is_conditional(measure)
 
 
 def _exact_shares(name: str, plan: Plan) -> np.ndarray | None:
