@@ -154,7 +154,7 @@ def test_what_comes_after_drawing_is_little_beside_it(keep, most, monkeypatch, b
         noted(lambda: result.summary)()
 
     drawing()
-    monkeypatch.setattr("simstudy.study.compact", noted(compact))
+    monkeypatch.setattr("simstudy.study.run.compact", noted(compact))
     monkeypatch.setattr(Assignment, "task", noted(Assignment.task))
     whole()
     spent.clear()
