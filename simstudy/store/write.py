@@ -8,6 +8,7 @@ study's file is the same on every machine that computed the same bits.
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedRandom
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,6 +21,30 @@ from simstudy.store.owner import NOBODY, Owner
 from simstudy.store.types import below_each_other, in_schema, unified
 
 ROWS_TOGETHER = 1 << 14  # rows of one value that share a row group: each costs a millisecond
+
+
+class Form(NamedTuple):
+    """What the files of a finished folder have in common.
+
+    Parameters
+    ----------
+    schema
+        All columns of any of them, as `joint_schema` orders them.
+    rank
+        Above that of blocks which they replace.
+    width
+        The most values that a row of any has in a column.
+    """
+
+    schema: pa.Schema
+    rank: int
+    width: int
+
+    def over(self, tables: Iterable[pa.Table]) -> "Form":
+        """The form of these files and of some tables beside them."""
+        tables = list(tables)
+        schema = joint_schema([self.schema, *(table.schema for table in tables)])
+        return Form(schema, self.rank, max([self.width, *map(values_per_row, tables)]))
 
 
 def write_blocks(
@@ -49,6 +74,22 @@ def write_blocks(
     parts = (table.slice(*part) for part in zip(starts, lengths, strict=False))
     said = metadata_for(groups, owner, rank, values_per_row(table))
     return write_tables(files, joint_schema([table.schema]).with_metadata(said), parts)
+
+
+def write_laid_out(
+    files: Files,
+    groups: Sequence[Group],
+    tables: Iterable[pa.Table],
+    form: Form,
+    *,
+    owner: Owner = NOBODY,
+) -> str:
+    """Write a table for each group as one file, in the form of all that lie beside it.
+
+    Whoever writes the same blocks so, a worker or a compaction, writes the same bytes.
+    """
+    said = metadata_for(groups, owner, form.rank, form.width)
+    return write_tables(files, form.schema.with_metadata(said), tables)
 
 
 def joint_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:
