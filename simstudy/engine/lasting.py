@@ -61,27 +61,39 @@ class Prospect:
         self._begins = n > 0
         return n
 
-    def next_files(self, waiting: Waiting, portions: Portions) -> tuple[list[Job], Lasting | None]:
-        """The jobs of the files with the block that comes next; none where that does not pay."""
-        first, form = waiting.first(), self.form
-        if first is None or form is None:
-            return [], None
+    def take(self, waiting: Waiting, portions: Portions) -> tuple[list[Job], Lasting | None]:
+        """Take the jobs of the next files, enough for a task; none where that does not pay."""
+        form = self.form
+        jobs, files, again = list[Job](), list[File](), list[Job]()
+        while form and not portions.fills(len(jobs)):
+            more = self._next_files(waiting, portions, form, len(jobs))
+            found = list(_jobs_of(self.plan, more))
+            new = [job for job in found if waiting.has(job.key, job.block)]
+            stored = [job for job in found if not waiting.has(job.key, job.block)]
+            if not self._may_draw_again(stored, len(found)):
+                break
+            waiting.drop((job.key, job.block) for job in new)
+            jobs, files, again = [*jobs, *new], [*files, *more], [*again, *stored]
+        return jobs, Lasting(tuple(files), form, tuple(again)) if form and jobs else None
+
+    def _next_files(
+        self, waiting: Waiting, portions: Portions, form: Form, n_taken: int
+    ) -> list[File]:
+        """The files with the block that comes next; none where they are too much for a task."""
+        first, n_left = waiting.first(), waiting.left + n_taken
         step = chunk_length(form.width, self.rows_per_block)
-        if not portions.may_take(min(step // 2, waiting.left), waiting.left):
-            return [], None
+        if first is None or not portions.may_take(n_taken + min(step // 2, waiting.left), n_left):
+            return []
         layout = self._laid_out(step)
         files = layout.files_with(first, waiting)
-        jobs = list(_jobs_of(self.plan, files))
-        if not portions.may_take(len(jobs), waiting.left, layout.n_beside(files)):
-            return [], None
-        new = [job for job in jobs if waiting.has(job.key, job.block)]
-        again = [job for job in jobs if not waiting.has(job.key, job.block)]
-        if PART_AGAIN * len(again) > len(jobs) or not self._are_fine(again):
-            return [], None
-        return new, Lasting(tuple(files), form, tuple(again))
+        n_blocks = sum(group.n for file in files for group in file)
+        fit = portions.may_take(n_taken + n_blocks, n_left, layout.n_beside(files))
+        return files if fit else []
 
-    def _are_fine(self, jobs: Sequence[Job]) -> bool:
-        return all((job.key, job.block) in self._fine for job in jobs)
+    def _may_draw_again(self, stored: Sequence[Job], n_blocks: int) -> bool:
+        """Whether so few of so many blocks are stored that it pays, and came out well before."""
+        few = n_blocks > PART_AGAIN * len(stored)
+        return few and all((job.key, job.block) in self._fine for job in stored)
 
     def _laid_out(self, step: int) -> "_Layout":
         if self._layout is None or self._layout.step != step:

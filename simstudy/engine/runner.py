@@ -269,15 +269,13 @@ class Runner:
 
     def next_task(self, jobs: Waiting) -> Task | None:
         """All blocks of files that are to stay, where that pays, or as many as fill some time."""
-        n_blocks = self.portions.n_blocks(jobs.left)
-        if self.prospect is not None and jobs.left:
-            n_to_begin = self.prospect.n_to_begin(jobs)
-            n_blocks = min(n_blocks, n_to_begin or n_blocks)
-            some, lasting = ([], None) if n_to_begin else self.prospect.next_files(jobs, self.portions)
+        n_to_begin = self.prospect.n_to_begin(jobs) if self.prospect else 0
+        if self.prospect and not n_to_begin:
+            some, lasting = self.prospect.take(jobs, self.portions)
             if some:
-                jobs.drop((job.key, job.block) for job in some)
                 return self.assignment.task(some, lasting)
-        some = jobs.take(n_blocks)
+        n_blocks = self.portions.n_blocks(jobs.left)
+        some = jobs.take(min(n_blocks, n_to_begin or n_blocks))
         return self.assignment.task(some) if some else None
 
     def count(self, receipt: Receipt) -> None:

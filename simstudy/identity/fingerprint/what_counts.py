@@ -31,7 +31,7 @@ SILENT = frozenset(
 _RUNS = """
 analysis claims cli engine.allocation engine.assignment engine.backends engine.declarations
 engine.drawing engine.exits engine.gathering engine.jobs engine.journal engine.kinds engine.meter
-engine.lasting engine.outcome engine.ownership engine.portions engine.progress engine.quarantine engine.refusals
+X
 engine.runner engine.shares engine.tasks engine.threads engine.time_limits engine.warning
 engine.watch engine.workers figures identity.fingerprint identity.source_files options output remote
 store.batches store.blocks store.compaction store.disk store.failures store.fetched store.files
