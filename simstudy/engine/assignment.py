@@ -37,7 +37,7 @@ class Assignment:
 
     def task(self, jobs: Sequence[Job], lasting: Lasting | None = None) -> Task:
         """Some of the run's blocks, with what the scenarios of these need."""
-        again = lasting.again if lasting else ()
+        again = [job for job, _ in lasting.again] if lasting else []
         scenarios = {job.key: job.scenario for job in (*jobs, *again)}
         return Task(
             plan=self.plan.only(scenarios.values()),

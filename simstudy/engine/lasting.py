@@ -42,18 +42,18 @@ class Prospect:
         self.n_blocks = _blocks_in_the_end(assignment.store, jobs)
         self.form: Form | None = None
         self._layout: _Layout | None = None
-        self._fine: set[tuple[str, int]] = set()
+        self._failed: dict[tuple[str, int], int] = {}
         self._begins = PART_AT_FIRST * len(jobs.chosen) <= len(jobs)
 
     def learn_from(self, receipt: Receipt) -> None:
-        """What columns there are, and which first blocks came out well."""
+        """What columns there are, and how the first blocks came out that did not fail whole."""
         if receipt.schema is not None:
             known = self.form or Form(receipt.schema, self.rank, 1)
             schema = joint_schema([known.schema, receipt.schema])
             self.form = Form(schema, self.rank, max(known.width, receipt.width))
         for (key, block), n_failed in zip(receipt.done, receipt.failed_each, strict=True):
-            if block < FIRST_BLOCKS and not n_failed:
-                self._fine.add((key, block))
+            if block < FIRST_BLOCKS and n_failed < self.plan.block_size:
+                self._failed[key, block] = n_failed
 
     def n_to_begin(self, jobs: Waiting) -> int:
         """How many scenarios are to have a block before any has a file; 0 when they have."""
@@ -64,7 +64,7 @@ class Prospect:
     def take(self, waiting: Waiting, portions: Portions) -> tuple[list[Job], Lasting | None]:
         """Take the jobs of the next files, enough for a task; none where that does not pay."""
         form = self.form
-        jobs, files, again = list[Job](), list[File](), list[Job]()
+        jobs, files, again = list[Job](), list[File](), list[tuple[Job, int]]()
         while form and not portions.fills(len(jobs)):
             more = self._next_files(waiting, portions, form, len(jobs))
             found = list(_jobs_of(self.plan, more))
@@ -73,7 +73,8 @@ class Prospect:
             if not self._may_draw_again(stored, len(found)):
                 break
             waiting.drop((job.key, job.block) for job in new)
-            jobs, files, again = [*jobs, *new], [*files, *more], [*again, *stored]
+            jobs, files = [*jobs, *new], [*files, *more]
+            again += [(job, self._failed[job.key, job.block]) for job in stored]
         return jobs, Lasting(tuple(files), form, tuple(again)) if form and jobs else None
 
     def _next_files(
@@ -91,9 +92,9 @@ class Prospect:
         return files if fit else []
 
     def _may_draw_again(self, stored: Sequence[Job], n_blocks: int) -> bool:
-        """Whether so few of so many blocks are stored that it pays, and came out well before."""
+        """Whether so few of so many blocks are stored that it pays, and are known."""
         few = n_blocks > PART_AGAIN * len(stored)
-        return few and all((job.key, job.block) in self._fine for job in stored)
+        return few and all((job.key, job.block) in self._failed for job in stored)
 
     def _laid_out(self, step: int) -> "_Layout":
         if self._layout is None or self._layout.step != step:

@@ -11,7 +11,7 @@ from simstudy.engine.tasks import Receipt
 PART_OF_RUN = 0.01  # of what a run took so far, in a long one: the most that a kill costs a worker
 MOST_SECONDS = 20.0  # and never more
 TASK_BYTES = 1 << 26  # of rows that a worker gathers before it writes them
-FILE_SECONDS = 2.0  # of work in a task whose files are to stay, where others have less
+TASKS_IN_A_FILE = 8  # in a short run: a task whose files are to stay has the work of so many
 AHEAD_SECONDS = 30.0  # by which a scenario may be ahead of others, so that files can be drawn whole
 PART_AHEAD = 8  # or, if that is more, this part of what the run took so far
 
@@ -60,7 +60,7 @@ class Portions:
             return False
         ahead = n_beside * self.drawing_per_block / self.n_workers
         return (
-            n_blocks * self.drawing_per_block <= max(FILE_SECONDS, self.task_seconds)
+            n_blocks * self.drawing_per_block <= self.file_seconds
             and n_blocks * self.bytes_per_block <= TASK_BYTES
             and (self.n_workers == 1 or 2 * self.n_workers * n_blocks <= n_left)
             and ahead <= max(AHEAD_SECONDS, self.so_far / PART_AHEAD)
@@ -74,6 +74,11 @@ class Portions:
     def so_far(self) -> float:
         """Seconds since the run began."""
         return time.perf_counter() - self._start
+
+    @property
+    def file_seconds(self) -> float:
+        """Of work in the next task, where its files are to stay."""
+        return min(max(TASKS_IN_A_FILE * self.least_seconds, self.task_seconds), MOST_SECONDS)
 
     @property
     def task_seconds(self) -> float:

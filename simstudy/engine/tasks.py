@@ -37,12 +37,13 @@ class Lasting(NamedTuple):
     files
         The groups of each, in order: all blocks of the task, each once.
     again
-        Blocks of these files that are stored already and drawn once more, to lie with the others.
+        Blocks of these files that are stored already and drawn once more, to lie with the others,
+        and how many replicates failed in each.
     """
 
     files: tuple[tuple[Group, ...], ...]
     form: Form
-    again: tuple[Job, ...] = ()
+    again: tuple[tuple[Job, int], ...] = ()
 
 
 class Task(NamedTuple):
@@ -120,12 +121,13 @@ def compute(task: Task) -> Receipt:
 
 
 def _drawn_again(task: Task) -> list[Block]:
-    """Blocks that lie elsewhere too; none where not all of them come out well once more."""
-    if task.lasting is None:
-        return []
-    last = LastData(time.perf_counter)
-    again = [_drawn_block(task, job, last) for job in task.lasting.again]
-    return [] if any(block.n_failed for block in again) else again
+    """Blocks that lie elsewhere too; none where not all of them come out as they did."""
+    last, again = LastData(time.perf_counter), list[Block]()
+    for job, n_failed in task.lasting.again if task.lasting else ():
+        again.append(_drawn_block(task, job, last))
+        if again[-1].n_failed != n_failed:
+            return []
+    return again
 
 
 def _texts_among(blocks: Sequence[Block]) -> frozenset[tuple[str, bool]]:

@@ -120,7 +120,14 @@ def _says(table: pa.Table, name: str) -> bool:
 def joint_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:
     """All columns of some tables, in an order that does not depend on the tables' order."""
     fields = sorted(unified(schemas), key=lambda column: (column.name not in RESERVED, column.name))
-    return pa.schema(fields)
+    return pa.schema([(column.name, _as_read(column.type)) for column in fields])
+
+
+def _as_read(kind: pa.DataType) -> pa.DataType:
+    """The same type with the names of parts that it has when it is read from a file."""
+    return (
+        pa.list_(pa.field("element", _as_read(kind.value_type))) if pa.types.is_list(kind) else kind
+    )
 
 
 def write_tables(files: Files, schema: pa.Schema, tables: Iterable[pa.Table]) -> str:
