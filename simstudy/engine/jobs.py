@@ -135,15 +135,25 @@ class Waiting:
         self._back: deque[Job] = deque()
         self._rest = iter(jobs)
 
-    def take(self, n: int) -> list[Job]:
-        """The next so many, and with the last one the other methods of its block."""
-        taken: list[Job] = []
+    def take(self, n: int, before: int | None = None) -> list[Job]:
+        """The next so many, and with the last one the other methods of its block.
+
+        Parameters
+        ----------
+        before
+            Those of this block and of later ones go on waiting; at least `n` others are there.
+        """
+        taken, later = list[Job](), list[Job]()
         while (job := self._next()) is not None:
             if len(taken) >= n and not _same_data(taken[-1], job):
                 self._back.appendleft(job)
                 break
+            if before is not None and job.block >= before:
+                later.append(job)
+                continue
             self.drop([(job.key, job.block)])
             taken.append(job)
+        self._back.extendleft(reversed(later))
         return taken
 
     def first(self) -> Job | None:

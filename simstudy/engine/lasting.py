@@ -77,6 +77,17 @@ class Prospect:
             again += [(job, self._failed[job.key, job.block]) for job in stored]
         return jobs, Lasting(tuple(files), form, tuple(again)) if form and jobs else None
 
+    def left_before(self, waiting: Waiting, portions: Portions) -> tuple[int, int | None]:
+        """How many blocks are to go before the next files can be drawn whole, and which is theirs.
+
+        The file with the block that comes next has lost others already.
+        """
+        first, layout = waiting.first(), self._layout
+        if first is None or layout is None or not portions.may_take(layout.step // 2, waiting.left):
+            return waiting.left, None
+        end = layout.end_of_file(first)
+        return sum(int(some[:end].sum()) for some in waiting.waits.values()), end
+
     def _next_files(
         self, waiting: Waiting, portions: Portions, form: Form, n_taken: int
     ) -> list[File]:
@@ -137,6 +148,10 @@ class _Layout:
 
     def _file_with(self, key: str, block: int) -> File:
         return self._files[key][bisect_right(self._firsts[key], block) - 1]
+
+    def end_of_file(self, job: Job) -> int:
+        """The block after the last that one scenario has in the file with some block."""
+        return max(g.end for g in self._file_with(job.key, job.block) if g.key == job.key)
 
     def n_beside(self, files: Sequence[File]) -> int:
         """Blocks of all files that are drawn before any scenario goes on from these."""

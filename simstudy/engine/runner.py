@@ -274,8 +274,10 @@ class Runner:
             some, lasting = self.prospect.take(jobs, self.portions)
             if some:
                 return self.assignment.task(some, lasting)
-        n_blocks = self.portions.n_blocks(jobs.left)
-        some = jobs.take(min(n_blocks, n_to_begin or n_blocks))
+        n_blocks, n_left, before = self.portions.n_blocks(jobs.left), n_to_begin, None
+        if self.prospect and not n_to_begin:
+            n_left, before = self.prospect.left_before(jobs, self.portions)
+        some = jobs.take(min(n_blocks, n_left or n_blocks), before)
         return self.assignment.task(some) if some else None
 
     def count(self, receipt: Receipt) -> None:
