@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 
 from simstudy.engine import lasting, tasks
+from simstudy.engine.assignment import Assignment
+from simstudy.engine.jobs import Waiting, all_jobs
+from simstudy.engine.lasting import Prospect
+from simstudy.engine.ownership import ownership_of
 from simstudy.engine.portions import Portions
 from simstudy.engine.runner import Runner
+from simstudy.engine.tasks import Lasting, compute
 from simstudy.engine.workers import Workers
 from simstudy.store import compaction, volumes
+from simstudy.store.blocks import Store
+from simstudy.store.header import Group
+from simstudy.store.layout import KeepReplicates
+from simstudy.store.write import Form, joint_schema
 from tests import toy
 from tests.engine import test_methods as by_methods
 from tests.guarantees.content import file_names
@@ -136,3 +145,55 @@ def test_two_processes_write_them_too(tmp_path, monkeypatch):
     monkeypatch.setattr(Runner, "count", count)
     assert run(vectors(), tmp_path, workers=Workers("loky", 2)) == reference
     assert set(kept) & set(reference)
+
+
+def task_of_a_file(folder, n_failed):
+    """Blocks 1 to 3 of a scenario, with block 0 once more, of which so many had failed."""
+    plan = vectors().plan(1)
+    ownership = ownership_of(plan)
+    store = Store(folder, SIZE, ownership.owner)
+    assignment = Assignment(plan, store, KeepReplicates(), ownership)
+    key = next(iter(plan.keys))
+    jobs = [job for job in all_jobs(plan, dict.fromkeys(plan.keys, STEP)) if job.key == key]
+    loose = compute(assignment.task(jobs[:1]))
+    form = Form(joint_schema([loose.schema]), 0, loose.width)
+    lasts = Lasting((((Group(key, 0, STEP)),),), form, ((jobs[0], n_failed),))
+    return assignment.task(jobs[1:], lasts), loose.failed_each[0]
+
+
+def test_a_block_that_comes_out_otherwise_the_second_time_is_left_where_it_is(tmp_path):
+    task, n_failed = task_of_a_file(tmp_path / "other", 7)
+    assert n_failed != 7
+    receipt = compute(task)
+    assert not receipt.are_lasting
+    assert [block for _, block in receipt.done] == [1, 2, 3]
+    same, _ = task_of_a_file(tmp_path / "same", n_failed)
+    receipt = compute(same)
+    assert receipt.are_lasting
+    assert [block for _, block in receipt.done] == [1, 2, 3]
+    assert [Store(same.files, SIZE, same.owner).headers[name].groups for name in receipt.files] == [
+        [(same.jobs[0].key, 0, STEP)]
+    ]
+
+
+def test_a_task_drawn_block_by_block_has_no_such_file(tmp_path):
+    """As where one of them kills its process."""
+    task, _ = task_of_a_file(tmp_path, 0)
+    assert [alone.lasting for alone in task.each_block()] == [None] * 3
+
+
+def test_a_scenario_whose_first_block_failed_whole_is_not_drawn_again(tmp_path):
+    plan = vectors().plan(1)
+    assignment = Assignment(plan, Store(tmp_path, SIZE), KeepReplicates())
+    jobs = all_jobs(plan, dict.fromkeys(plan.keys, STEP))
+    for n_failed, n_files in ((1, 2), (SIZE, 1)):
+        waiting, prospect = Waiting(jobs), Prospect(assignment, jobs)
+        first = waiting.take(1)
+        receipt = compute(assignment.task(first))
+        prospect.learn_from(receipt._replace(failed_each=(n_failed,)))
+        size = Portions(1, 1.0)
+        size.drawing_per_block = 1e-3
+        some, lasts = prospect.take(waiting, size)
+        assert len(lasts.files) == n_files
+        assert lasts.again == (((first[0], 1),) if n_files == 2 else ())
+        assert waiting.left == 2 * STEP - 1 - len(some)
