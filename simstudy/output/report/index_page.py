@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simstudy.identity.fingerprint import library_version
+from simstudy.output.origin import REPORT
 from simstudy.output.report.index.claims import KINDS, ClaimLine
 from simstudy.output.report.index.documents import (
     MOST_LISTED,
@@ -82,6 +83,10 @@ class Index:
         return [study for document in self.documents for study in document.studies]
 
     @property
+    def any_reports(self) -> bool:
+        return any(study.has_report for study in self.studies)
+
+    @property
     def claims(self) -> list[ClaimLine]:
         return [claim for document in self.documents for claim in document.claims]
 
@@ -126,6 +131,7 @@ def _read(folder: Place, newest: Manifests, sources: Mapping[str, str]) -> Index
     folders = {each.name: each for each in folders_below(folder)}
     folders |= {name: Folder(folder / name) for name in newest if name not in folders}
     root, pictures = _project_around(folder), Pictures.of_page(folder / INDEX)
+    any_reports = any(REPORT in each.files for each in folders.values())
     studies, others = [], []
     for name, each in folders.items():
         try:
@@ -138,7 +144,10 @@ def _read(folder: Place, newest: Manifests, sources: Mapping[str, str]) -> Index
             continue
         digest = _digest(manifest)
         is_stale = bool(digest) and sources.get(name, digest) != digest
-        studies.append(read_study(each, manifest, pictures, root=root, is_stale=is_stale))
+        study = read_study(
+            each, manifest, pictures, root=root, is_stale=is_stale, needs_report=any_reports
+        )
+        studies.append(study)
     return Index(by_document(studies, folder, root), ordered(others))
 
 

@@ -132,7 +132,8 @@ def made_small(content: bytes, of: str) -> Picture:
 def _drawn_small(content: bytes) -> tuple[str, bytes]:
     """The kind of file, and its bytes."""
     from PIL import features
-    from PIL.Image import Resampling, open as opened
+    from PIL.Image import Resampling
+    from PIL.Image import open as opened
 
     with opened(io.BytesIO(content), formats=["PNG"]) as figure:
         small = _on_paper(figure)

@@ -27,7 +27,7 @@ def remarks_of(
     *,
     files: Iterable[str],
     claims: Sequence[ClaimLine],
-    has_report: bool,
+    lacks_report: bool,
     is_stale: bool,
 ) -> list[Remark]:
     """All that is to be said, what went wrong first.
@@ -43,7 +43,7 @@ def remarks_of(
     """
     rest = [*_size(said, each), *_left_out(said), *_undecided(claims), *_noticed(said)]
     rest += ["its sources have changed since it was made"] * is_stale
-    rest += [f"{REPORT} is not here"] * (not has_report and not is_unpublished(said.content))
+    rest += [f"{REPORT} is not here"] * (lacks_report and not is_unpublished(said.content))
     wrong = [*_failures(said), *_of_claims(claims), *files]
     if said.odd:
         wrong.append(f"{MANIFEST} has values of a wrong type: {first_few(said.odd)}")
@@ -110,6 +110,7 @@ def _noticed(said: Said) -> Iterator[str]:
     n_warned = said.count("warnings")
     if n_warned:
         yield f"{n_warned:,} warnings"
-    if said.names("noticed"):
-        is_given = "file" in said.mapping("config")
-        yield f"{'its rows' if is_given else 'randomness'} to be looked at"
+    noticed = said.names("noticed")
+    if noticed:
+        what = "its rows" if "file" in said.mapping("config") else "randomness"
+        yield f"{what} to be looked at: {first_few(noticed)}"

@@ -151,6 +151,7 @@ def read_study(
     *,
     root: Path | None = None,
     is_stale: bool = False,
+    needs_report: bool = True,
 ) -> Study:
     """A study's entry, whatever its files hold.
 
@@ -160,6 +161,8 @@ def read_study(
         The project around it, if there is one.
     is_stale
         Whether its sources are known to have changed.
+    needs_report
+        Whether a missing report is to be said.
     """
     said = Said(manifest)
     claims, trouble = _claims(folder)
@@ -172,7 +175,7 @@ def read_study(
         facts["each"],
         files=[text for text in (*(each.trouble for each in figures), trouble) if text],
         claims=claims,
-        has_report=has_report,
+        lacks_report=needs_report and not has_report,
         is_stale=is_stale,
     )
     return Study(
