@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from simstudy.identity.fingerprint import library_version
 from simstudy.output.origin import REPORT
+from simstudy.output.report.index.again import project_around
 from simstudy.output.report.index.claims import KINDS, ClaimLine
 from simstudy.output.report.index.documents import (
     MOST_LISTED,
@@ -21,7 +21,7 @@ from simstudy.output.report.index.documents import (
     n_without_data,
 )
 from simstudy.output.report.index.folders import INDEX, CannotBeRead, Folder, folders_below
-from simstudy.output.report.index.others import EXPERIMENTS, Other, ordered, other
+from simstudy.output.report.index.others import Other, ordered, other
 from simstudy.output.report.index.pictures import Pictures
 from simstudy.output.report.index.said import read_manifest
 from simstudy.output.report.index.studies import Study, read_study
@@ -130,7 +130,7 @@ def _read(folder: Place, newest: Manifests, sources: Mapping[str, str]) -> Index
     """Everything below a folder."""
     folders = {each.name: each for each in folders_below(folder)}
     folders |= {name: Folder(folder / name) for name in newest if name not in folders}
-    root, pictures = _project_around(folder), Pictures.of_page(folder / INDEX)
+    root, pictures = project_around(folder), Pictures.of_page(folder / INDEX)
     any_reports = any(REPORT in each.files for each in folders.values())
     studies, others = [], []
     for name, each in folders.items():
@@ -160,11 +160,3 @@ def _digest(manifest: Mapping[str, Any]) -> Any:
     """Of the sources that a study was made with; empty where that is not said."""
     made_from = manifest.get("made_from")
     return made_from.get("sources", "") if isinstance(made_from, dict) else ""
-
-
-def _project_around(folder: Place) -> Path | None:
-    """The nearest folder above with experiments, if there is one."""
-    if not isinstance(folder, Path):
-        return None
-    above = folder.absolute().parents
-    return next((each for each in above if (each / EXPERIMENTS).is_dir()), None)

@@ -65,15 +65,13 @@ class ClaimLine:
 
 
 def claims_of(folder: Folder) -> list[ClaimLine]:
-    """The claims in a study's folder; none where there is no such file.
+    """The claims in the file of a study's folder.
 
     Raises
     ------
     CannotBeRead
         Where the file is damaged, or of another program.
     """
-    if CLAIMS not in folder.files:
-        return []
     frame = _frame(folder.content(CLAIMS))
     if frame.empty:
         return []

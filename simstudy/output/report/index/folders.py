@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,20 +91,21 @@ def _local(results: Path) -> Iterator[Folder]:
 
 def _entered(results: Path, entry: os.DirEntry[str]) -> Iterator[Folder]:
     path = results / entry.name
-    if not entry.is_dir():
-        if entry.is_symlink() and not path.exists():
-            yield Folder(path, trouble="is a link that leads nowhere")
-        return
-    if entry.is_symlink() and results.resolve().is_relative_to(path.resolve()):
-        yield Folder(path, trouble="is a link to a folder that it lies in")
-        return
     try:
-        files = {*_files_in(path), *(f"{FIGURES}/{name}" for name in _figures_in(path))}
-        has_blocks = MANIFEST not in files and any(map(_holds_blocks, _kinds(path)))
+        if entry.is_dir():
+            yield _inside(results, path)
+        elif entry.is_symlink() and not path.exists():
+            yield Folder(path, trouble="is a link that leads nowhere")
     except OSError as error:
         yield Folder(path, trouble=f"cannot be read: {reason(error)}")
-        return
-    yield Folder(path, frozenset(files), has_blocks)
+
+
+def _inside(results: Path, path: Path) -> Folder:
+    if results.resolve().is_relative_to(path.resolve()):
+        return Folder(path, trouble="is a link to a folder that it lies in")
+    files = {*_files_in(path), *(f"{FIGURES}/{name}" for name in _figures_in(path))}
+    has_blocks = MANIFEST not in files and any(map(_holds_blocks, _kinds(path)))
+    return Folder(path, frozenset(files), has_blocks)
 
 
 def _files_in(path: Path) -> list[str]:
@@ -142,8 +143,3 @@ def _remote(results: Place) -> Iterator[Folder]:
 def _any_blocks(path: Place, files: set[str]) -> bool:
     kinds = (kind for kind in FOLDERS.values() if kind in files)
     return any(next(iter((path / kind).glob(f"*{BLOCKS}")), None) for kind in kinds)
-
-
-def by_name(folders: list[Folder]) -> Mapping[str, Folder]:
-    """The same, to be found by their names."""
-    return {folder.name: folder for folder in folders}

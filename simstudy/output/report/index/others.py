@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from simstudy.output.report.index.again import command_by_name
 from simstudy.output.report.index.folders import INDEX, Folder
 from simstudy.output.report.index.said import short
 from simstudy.store.manifest import MANIFEST
-
-EXPERIMENTS = "experiments"
 
 
 @dataclass(frozen=True)
@@ -51,27 +49,14 @@ def other(folder: Folder, trouble: str, root: Path | None) -> Other:
         return Other(name, folder.trouble)
     if trouble:
         is_foreign = "another program" in trouble
-        run = "" if is_foreign else _run(folder.name, root)
+        run = "" if is_foreign else command_by_name(folder.name, root)
         return Other(name, f"{MANIFEST} {trouble}", run)
     if folder.has_blocks:
         why = f"unfinished: blocks are there, and no {MANIFEST}"
-        return Other(name, why, _run(folder.name, root))
+        return Other(name, why, command_by_name(folder.name, root))
     if INDEX in folder.files:
         return Other(name, "results of their own", has_index=True)
-    return Other(name, f"no {MANIFEST}, so no results", _run(folder.name, root))
-
-
-def _run(name: str, root: Path | None) -> str:
-    """The command that makes a study's results, where a project has such an experiment."""
-    if root is None or not _is_experiment(name, root):
-        return ""
-    program = "python run.py" if (root / "run.py").is_file() else "simstudy run"
-    return f"{program} {shlex.join([f'experiment={name}'])}"
-
-
-def _is_experiment(name: str, root: Path) -> bool:
-    folder = root / EXPERIMENTS
-    return (folder / f"{name}.py").is_file() or (folder / name / "study.py").is_file()
+    return Other(name, f"no {MANIFEST}, so no results", command_by_name(folder.name, root))
 
 
 def ordered(others: Iterable[Other]) -> list[Other]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simstudy.errors import describe
 from simstudy.output.report.figures import SIZE
 from simstudy.output.report.index.folders import CannotBeRead, Folder
 from simstudy.remote.paths import Place
@@ -122,8 +121,8 @@ def made_small(content: bytes, of: str) -> Picture:
         raise CannotBeRead(f"has {wide:,} by {high:,} pixels, too many for a figure")
     try:
         kind, data = _drawn_small(content)
-    except Exception as error:  # whatever is in a file of that name
-        raise CannotBeRead(f"is damaged: {describe(error)}") from None
+    except Exception:  # whatever is in a file of that name
+        raise CannotBeRead("is damaged") from None
     shown = min(1, WIDTH / wide, HIGHEST / high)
     width, height = (max(1, round(side * shown)) for side in (wide, high))
     return Picture(of, kind, base64.b64encode(data).decode(), width, height)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from simstudy.errors import describe, in_one_line
 from simstudy.output.report.index.folders import CannotBeRead, Folder
 from simstudy.store.manifest import MANIFEST
+from simstudy.store.seconds import MOST_SECONDS
 
 LONGEST = 300  # letters that a text of another's file may have
 
@@ -43,7 +43,7 @@ class Said:
     def seconds(self, name: str) -> float | None:
         """Seconds; None where there are none."""
         found = self._typed(name, int | float)
-        if found is None or (not isinstance(found, bool) and 0 <= found < math.inf):
+        if found is None or (not isinstance(found, bool) and 0 <= found < MOST_SECONDS):
             return None if found is None else float(found)
         self._note(name)
         return None

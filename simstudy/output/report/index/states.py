@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from simstudy.claims import TOO_FEW
@@ -25,7 +25,8 @@ def remarks_of(
     said: Said,
     each: tuple[int, int] | None,
     *,
-    files: Iterable[str],
+    figures: Sequence[str],
+    claims_file: str,
     claims: Sequence[ClaimLine],
     lacks_report: bool,
     is_stale: bool,
@@ -36,15 +37,16 @@ def remarks_of(
     ----------
     each
         The fewest and the most replicates of a scenario.
-    files
-        What is wrong with those that were read, a line each.
+    figures, claims_file
+        What is wrong with files; empty where nothing is.
     is_stale
         Whether sources are known to have changed.
     """
     rest = [*_size(said, each), *_left_out(said), *_undecided(claims), *_noticed(said)]
     rest += ["its sources have changed since it was made"] * is_stale
     rest += [f"{REPORT} is not here"] * (lacks_report and not is_unpublished(said.content))
-    wrong = [*_failures(said), *_of_claims(claims), *files]
+    wrong = [*_failures(said), *_of_claims(claims)]
+    wrong += [text for text in (claims_file, first_few(figures)) if text]
     if said.odd:
         wrong.append(f"{MANIFEST} has values of a wrong type: {first_few(said.odd)}")
     return [

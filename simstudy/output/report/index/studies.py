@@ -10,6 +10,7 @@ from typing import Any
 from simstudy.output.origin import FIGURES, REPORT
 from simstudy.output.report.command import command_of
 from simstudy.output.report.figures import title_of
+from simstudy.output.report.index.again import command_by_name
 from simstudy.output.report.index.claims import CLAIMS, ClaimLine, claims_of
 from simstudy.output.report.index.folders import CannotBeRead, Folder
 from simstudy.output.report.index.pictures import Picture, Pictures
@@ -165,15 +166,16 @@ def read_study(
         Whether a missing report is to be said.
     """
     said = Said(manifest)
-    claims, trouble = _claims(folder)
+    claims, trouble = _claims(folder, said)
     figures = tuple(_figures(folder, said, pictures))
     has_report = REPORT in folder.files
-    command = _command(said, root, folder)
+    command = _command(said, root, folder) or command_by_name(folder.name, root)
     facts = _facts(said)
     remarks = remarks_of(
         said,
         facts["each"],
-        files=[text for text in (*(each.trouble for each in figures), trouble) if text],
+        figures=[each.trouble for each in figures if each.trouble],
+        claims_file=trouble,
         claims=claims,
         lacks_report=needs_report and not has_report,
         is_stale=is_stale,
@@ -184,7 +186,10 @@ def read_study(
     )  # fmt: skip
 
 
-def _claims(folder: Folder) -> tuple[list[ClaimLine], str]:
+def _claims(folder: Folder, said: Said) -> tuple[list[ClaimLine], str]:
+    """Those of its file, and what is wrong with that."""
+    if CLAIMS not in folder.files:
+        return [], f"{CLAIMS} is missing" * (CLAIMS in listed_files(said.content))
     try:
         return claims_of(folder), ""
     except CannotBeRead as why:

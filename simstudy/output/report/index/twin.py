@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from simstudy.output.origin import REPORT
 from simstudy.output.report.index.documents import Document
 from simstudy.output.report.index.others import Other
 from simstudy.output.report.index.studies import Figure, Study
+from simstudy.output.report.pages import link
 
 FORMAT = 1  # grows where a key changes its meaning
 
@@ -76,4 +76,4 @@ def _row(document: Document) -> dict[str, Any]:
 
 
 def _path(study: Study, file: str) -> str:
-    return quote(f"{study.name}/{file}")
+    return link(study.name, *file.split("/")).removeprefix("./")
