@@ -121,6 +121,11 @@ class Index:
         return all(claim.is_told for claim in self.claims)
 
     @property
+    def n_left_out(self) -> int:
+        """Figures for whose pictures the page has no room."""
+        return sum(figure.is_left_out for study in self.studies for figure in study.figures)
+
+    @property
     def facts(self) -> list[str]:
         """The size and the cost of it all, in a few words each."""
         return facts_of(self.studies)

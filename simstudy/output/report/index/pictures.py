@@ -83,7 +83,7 @@ class Pictures:
         CannotBeRead
             Saying why.
         """
-        if self.n_left <= 0:
+        if self.n_left <= 0 and file in folder.files:
             return None, True
         is_far = not isinstance(folder.path, Path)
         if is_far and file in folder.files and listed in self.kept:

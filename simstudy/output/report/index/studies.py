@@ -57,6 +57,11 @@ class Figure:
     def title(self) -> str:
         return title_of(self.name)
 
+    @property
+    def is_left_out(self) -> bool:
+        """Whether it could be shown, and the page is full."""
+        return self.picture is None and not self.trouble
+
 
 @dataclass(frozen=True)
 class Cost:
