@@ -53,8 +53,8 @@ def said(capsys, *arguments, status: int = 0) -> str:
         ),
         (
             ["frobnicate"],
-            "frobnicate is no verb; there is: apply, batch, list, new, plan, protocol, replay, "
-            "run, status, summarize",
+            "frobnicate is no verb; there is: apply, batch, index, list, new, plan, protocol, "
+            "replay, run, status, summarize",
         ),
         (
             ["/tmp"],
