@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from simstudy.errors import describe
 from simstudy.identity.fingerprint import library_version
 from simstudy.output.origin import REPORT
 from simstudy.output.report.index.again import project_around
@@ -23,7 +25,7 @@ from simstudy.output.report.index.documents import (
 from simstudy.output.report.index.folders import INDEX, CannotBeRead, Folder, folders_below
 from simstudy.output.report.index.others import Other, ordered, other
 from simstudy.output.report.index.pictures import Pictures
-from simstudy.output.report.index.said import read_manifest
+from simstudy.output.report.index.said import read_manifest, short
 from simstudy.output.report.index.studies import Study, read_study
 from simstudy.output.report.index.twin import twin
 from simstudy.output.report.pages import page
@@ -135,25 +137,49 @@ def _read(folder: Place, newest: Manifests, sources: Mapping[str, str]) -> Index
     """Everything below a folder."""
     folders = {each.name: each for each in folders_below(folder)}
     folders |= {name: Folder(folder / name) for name in newest if name not in folders}
-    root, pictures = project_around(folder), Pictures.of_page(folder / INDEX)
-    any_reports = any(REPORT in each.files for each in folders.values())
-    studies, others = [], []
-    for name, each in folders.items():
+    reading = _Reading(
+        newest,
+        sources,
+        project_around(folder),
+        Pictures.of_page(folder / INDEX),
+        any(REPORT in each.files for each in folders.values()),
+    )
+    entries = [reading.entry(each) for each in folders.values()]
+    studies = (entry for entry in entries if isinstance(entry, Study))
+    others = (entry for entry in entries if isinstance(entry, Other))
+    return Index(by_document(studies, folder, reading.root), ordered(others))
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What is known before folders are read."""
+
+    newest: Manifests
+    sources: Mapping[str, str]
+    root: Path | None
+    pictures: Pictures
+    any_reports: bool
+
+    def entry(self, folder: Folder) -> Study | Other:
+        """What a folder shows, or why it shows no study."""
         try:
-            manifest = newest[name] if name in newest else _manifest(each)
+            manifest = self.newest.get(folder.name) or _manifest(folder)
+            return self._study(folder, manifest) if manifest else other(folder, "", self.root)
         except CannotBeRead as why:
-            others.append(other(each, str(why), root))
-            continue
-        if manifest is None:
-            others.append(other(each, "", root))
-            continue
+            return other(folder, str(why), self.root)
+        except Exception as error:  # whatever its files hold, it costs no other its line
+            return Other(folder.name, f"cannot be shown: {short(describe(error))}")
+
+    def _study(self, folder: Folder, manifest: Mapping[str, Any]) -> Study:
         digest = _digest(manifest)
-        is_stale = bool(digest) and sources.get(name, digest) != digest
-        study = read_study(
-            each, manifest, pictures, root=root, is_stale=is_stale, needs_report=any_reports
+        return read_study(
+            folder,
+            manifest,
+            self.pictures,
+            root=self.root,
+            is_stale=bool(digest) and self.sources.get(folder.name, digest) != digest,
+            needs_report=self.any_reports,
         )
-        studies.append(study)
-    return Index(by_document(studies, folder, root), ordered(others))
 
 
 def _manifest(folder: Folder) -> Mapping[str, Any] | None:

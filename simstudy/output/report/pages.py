@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from simstudy.errors import in_one_line
+from simstudy.output.wording import counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -40,7 +41,7 @@ def environment() -> Environment:
     style, of_index = (template_text(name) for name in ("style.css", "index.css"))
     script = "".join(map(template_text, SCRIPTS))
     made.globals |= {"style": Markup(style), "script": Markup(script)}  # ours: no need to escape
-    made.filters["short"] = in_one_line
+    made.filters |= {"short": in_one_line, "counted": counted}
     made.globals |= {"index_style": Markup(of_index)}
     made.globals |= {"script_hash": content_hash(script), "link": link}
     return made

@@ -158,4 +158,4 @@ def test_its_question_is_kept_for_the_index(folder):
     index = Page((folder.parent / "index.html").read_text())
     assert index.has_words("What is it?")
     assert index.has_words("1 claim unexpected")
-    assert index.has_words("Runs left out the data of 1 further claims")
+    assert index.has_words("Runs left out the data of 1 further claim.")

@@ -11,7 +11,7 @@ from pathlib import Path
 from simstudy.claims import NO_DATA
 from simstudy.output.report.index.claims import KINDS, UNCHECKED, WRONG, ClaimLine
 from simstudy.output.report.index.studies import Study
-from simstudy.output.wording import time_in_words
+from simstudy.output.wording import counted, time_in_words
 from simstudy.remote.paths import Place
 
 OTHERS = "Other studies"
@@ -89,14 +89,10 @@ def facts_of(studies: Iterable[Study]) -> list[str]:
     replicates = sum(study.replicates or 0 for study in several)
     drawing = sum(study.cost.drawing or study.cost.on_one_core or 0 for study in several)
     publishing = sum(study.cost.publishing or 0 for study in several)
-    said = [_counted(len(several), "study", "studies"), _counted(n_figures, "figure", "figures")]
-    said += [_counted(replicates, "replicate", "replicates")]
+    said = [counted(len(several), "study", "studies"), counted(n_figures, "figure")]
+    said += [counted(replicates, "replicate")]
     said += [f"drawn in {time_in_words(drawing)}"] * (drawing > 0)
     return said + [f"published in {time_in_words(publishing)}"] * (publishing > 0)
-
-
-def _counted(n: int, one: str, several: str) -> str:
-    return f"{n:,} {one if n == 1 else several}"
 
 
 def n_without_data(claims: Iterable[ClaimLine]) -> int:

@@ -11,6 +11,7 @@ from simstudy.output.origin import REPORT
 from simstudy.output.replacing import is_unpublished
 from simstudy.output.report.index.claims import ODD, ClaimLine
 from simstudy.output.report.index.said import Said
+from simstudy.output.wording import counted
 from simstudy.store.manifest import MANIFEST
 
 
@@ -58,7 +59,7 @@ def remarks_of(
 def _failures(said: Said) -> Iterator[str]:
     n_failed = said.count("failed_replicates")
     if n_failed:
-        yield f"{n_failed:,} replicates failed"
+        yield f"{counted(n_failed, 'replicate')} failed"
     for what, why in (("figures", "figures_not_drawn"), ("tables", "tables_not_made")):
         reasons = said.texts(why)
         for name in said.names(f"{what}_failed"):
@@ -92,26 +93,22 @@ def _left_out(said: Said) -> Iterator[str]:
 def _of_claims(claims: Sequence[ClaimLine]) -> Iterator[str]:
     unexpected = [claim.name for claim in claims if claim.foreseen == "unexpected"]
     if unexpected:
-        yield f"{_claims(len(unexpected))} unexpected: {first_few(unexpected)}"
+        yield f"{counted(len(unexpected), 'claim')} unexpected: {first_few(unexpected)}"
     n_odd = sum(claim.kind == ODD for claim in claims)
     if n_odd:
-        yield f"{_claims(n_odd)} {ODD}"
+        yield f"{counted(n_odd, 'claim')} {ODD}"
 
 
 def _undecided(claims: Sequence[ClaimLine]) -> Iterator[str]:
     n = sum(claim.kind == TOO_FEW for claim in claims)
     if n:
-        yield f"{_claims(n)} need{'s' * (n == 1)} more replicates"
-
-
-def _claims(n: int) -> str:
-    return f"{n:,} claim{'s' * (n != 1)}"
+        yield f"{counted(n, 'claim')} need{'s' * (n == 1)} more replicates"
 
 
 def _noticed(said: Said) -> Iterator[str]:
     n_warned = said.count("warnings")
     if n_warned:
-        yield f"{n_warned:,} warnings"
+        yield counted(n_warned, "warning")
     noticed = said.names("noticed")
     if noticed:
         what = "its rows" if "file" in said.mapping("config") else "randomness"

@@ -16,7 +16,7 @@ from simstudy.output.report.index.folders import CannotBeRead, Folder
 from simstudy.output.report.index.pictures import Picture, Pictures
 from simstudy.output.report.index.said import Said, short
 from simstudy.output.report.index.states import Remark, remarks_of
-from simstudy.output.wording import time_in_words
+from simstudy.output.wording import counted, time_in_words
 from simstudy.store.manifest import listed_files
 
 STATES = {"expected": "finished", "open": "with remarks", "unexpected": "not in order"}
@@ -132,22 +132,25 @@ class Study:
     @property
     def facts(self) -> list[str]:
         """Its size, its cost, and what made it, in a few words each."""
-        said = [_counted(self.scenarios, "scenario"), self._size(), *self.cost.in_words]
+        said = [*self._scenarios(), *self._replicates(), *self.cost.in_words]
         version = f"simstudy {self.version}" if self.version else ""
         code = f"{version} at {self.commit}" if version and self.commit else version
         return [text for text in (*said, self.made and f"made {self.made}", code) if text]
 
-    def _size(self) -> str:
-        said = _counted(self.replicates, "replicate")
+    def _scenarios(self) -> Iterator[str]:
+        if self.scenarios is not None:
+            yield counted(self.scenarios, "scenario")
+
+    def _replicates(self) -> Iterator[str]:
+        if self.replicates is None:
+            return
+        in_all = counted(self.replicates, "replicate")
         if not self.each or self.scenarios == 1:
-            return said
+            yield in_all
+            return
         least, most = self.each
         each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        return f"{said}, {each} in each scenario"
-
-
-def _counted(n: int | None, what: str) -> str:
-    return "" if n is None else f"{n:,} {what}{'s' * (n != 1)}"
+        yield f"{in_all}, {each} in each scenario"
 
 
 def read_study(
