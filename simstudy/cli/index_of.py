@@ -5,7 +5,7 @@ from pathlib import Path
 
 from simstudy.cli.experiments import FOLDER, experiment_names, load_experiment
 from simstudy.cli.project import Project
-from simstudy.errors import ConfigError, SimstudyError
+from simstudy.errors import ConfigError, SimstudyError, StoreError, in_one_line
 from simstudy.remote.paths import Place, place_of
 
 RESULTS = "results"
@@ -25,12 +25,16 @@ def write_index_of(project: Project, arguments: Sequence[str]) -> Place:
         Where there is no such folder, it is a study's own, or it cannot be read or written.
     """
     from simstudy.output.report import write_index
-    from simstudy.store.disk import trouble_in_words
 
     results = _folder_of(project, arguments)
     _refuse_no_results(results, project)
-    with trouble_in_words(results):
+    try:
         return write_index(results, sources=_sources(project, results))
+    except OSError as error:
+        raise StoreError(
+            f"the index of {results} cannot be written: {in_one_line(str(error))}. Copy the folder "
+            "to where you may write, or take away what stands in the index's place"
+        ) from None
 
 
 def _folder_of(project: Project, arguments: Sequence[str]) -> Place:

@@ -62,13 +62,14 @@ def test_any_folder_will_do_from_anywhere(tmp_path, monkeypatch, capsys):
         ),
         (["n_rep=3"], "index takes one folder of results, and was given n_rep=3: "),
         (["gone"], "gone is no folder, so it has no index. Name one that holds results, as in "),
+        (["taken"], "the index of taken cannot be written: [Errno 21] Is a directory: "),
         (["study"], "study is the folder of one study; the index is that of the folder around "),
     ],
 )
 def test_what_is_no_folder_of_results_is_refused_in_a_line(
     arguments, line, tmp_path, monkeypatch, capsys
 ):
-    write(tmp_path, {"study/manifest.json": "{}"})
+    write(tmp_path, {"study/manifest.json": "{}", "taken/index.html/x": ""})
     monkeypatch.chdir(tmp_path)
     assert main(["index", *arguments]) == 2
     told = capsys.readouterr()
