@@ -251,6 +251,7 @@ UNSEEN = "[...document.images].filter(i => !(i.complete && i.naturalWidth && i.w
 def test_the_index_fits_and_all_of_its_figures_are_seen(width, browser, index):
     on_paper = width == PAPER["upright"]
     browser.complaints.clear()
+    browser.requests.clear()
     browser.show(index, width=width, mode="dark", medium="print" if on_paper else "")
     browser.says(f"{UNFOLD}; [...document.images].forEach(image => image.loading = 'eager')")
     browser.says("Promise.all([...document.images].map(image => image.decode()))", waits=True)
