@@ -58,7 +58,7 @@ def said(capsys, *arguments, status: int = 0) -> str:
         ),
         (
             ["/tmp"],
-            "/tmp is no verb; there is: apply, batch, list, new, plan, protocol, replay, "
+            "/tmp is no verb; there is: apply, batch, index, list, new, plan, protocol, replay, "
             "run, status, summarize",
         ),
         (["list", "all"], "list takes no arguments, and was given all"),
