@@ -100,7 +100,7 @@ def test_every_command_of_the_readme_is_accepted(monkeypatch):
             assert batch_script(project, rest[: rest.index(">")] if ">" in rest else rest)
         elif verb == "summarize" and names_file(rest):
             assert read_arguments(rest)
-        elif verb not in ("apply", "list", "new", "status"):
+        elif verb not in ("apply", "index", "list", "new", "status"):
             overrides = readable([text for text in rest if not is_word(text)], project)
             assert read_requests(overrides, project), arguments
 

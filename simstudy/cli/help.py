@@ -13,7 +13,7 @@ from simstudy.cli.settings import Settings
 from simstudy.cli.verbs import VERBS
 from simstudy.options import in_words
 
-WITHOUT_SETTINGS = ("list", "new")
+WITHOUT_SETTINGS = ("list", "new", "index")
 NARROWEST = 40  # a text that is wrapped to less is no easier to read
 
 SEVERAL = (

@@ -210,6 +210,15 @@ def list_experiments(asked: Asked) -> int:
     return 0
 
 
+def index(asked: Asked) -> int:
+    """Write the index of a folder of results anew."""
+    from simstudy.cli.index_of import write_index_of
+    from simstudy.output.wording import seen_from_here
+
+    print(seen_from_here(write_index_of(asked.project, asked.arguments)))
+    return 0
+
+
 def new(asked: Asked) -> int:
     """Lay out a project."""
     from simstudy.cli.new import lay_out
@@ -285,6 +294,11 @@ VERBS = {
         "a script that runs a study on Slurm, as an array of shares and a job that joins them",
     ),
     "list": Verb(list_experiments, "simstudy list", "the experiments of this project"),
+    "index": Verb(
+        index,
+        "simstudy index [FOLDER]",
+        "the page of all studies in a folder of results, by itself results/, written anew",
+    ),
     "apply": Verb(
         apply,
         "simstudy apply METHOD FILE [SETTING=VALUE ...]",

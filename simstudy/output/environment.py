@@ -8,6 +8,7 @@ import platform
 import subprocess
 import sysconfig
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,10 @@ def environment(
     Returns
     -------
     dict
-        `python`, `machine`, `versions`, and in `git` for each repository that holds any of the
-        files its `commit`, whether they are `modified` (changed, untracked or ignored), and if so
-        the first `modified_files`, relative to the repository. `untracked_files` are the names of
-        files in no repository, where there are any.
+        `made` (date and time), `python`, `machine`, `versions`, and in `git` for each repository
+        that holds any of the files its `commit`, whether they are `modified` (changed, untracked
+        or ignored), and if so the first `modified_files`, relative to the repository.
+        `untracked_files` are the names of files in no repository, where there are any.
     """
     if files is None:
         files = Path(__file__).parents[1].rglob("*.py")
@@ -54,8 +55,9 @@ def environment(
 
 
 def program(libraries: Mapping[str, str]) -> dict[str, Any]:
-    """Versions, and the kind of machine."""
+    """When this is, versions, and the kind of machine."""
     return {
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "python": platform.python_version(),
         "machine": platform.machine(),
         "versions": library_versions() | dict(libraries),

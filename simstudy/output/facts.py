@@ -51,7 +51,14 @@ def _data_of(plan: Plan) -> dict[str, Any]:
 
 
 def cost_of_blocks(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
-    """Seconds and blocks of the run that last drew anything."""
+    """What drawing took: in all runs on one core, and the run that last drew anything."""
+    in_all = sum(each.own + each.data for each in result.spent.values())
+    known = {"core_seconds": round(in_all, 3)} if in_all else {}
+    return _cost_of_last_run(result, previous) | known
+
+
+def _cost_of_last_run(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
+    """Its seconds and blocks, and what a replicate took each method."""
     outcome = result.outcome
     if not outcome.n_blocks and "blocks_computed" in previous:
         return {name: previous[name] for name in COSTS if name in previous}

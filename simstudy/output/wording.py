@@ -24,6 +24,11 @@ def number(value: float | None) -> str:
     return "–" if value is None or math.isnan(value) else f"{value + 0.0:.4g}"  # no zero has a sign
 
 
+def counted(n: int, one: str, several: str = "") -> str:
+    """So many of something: "1 study", "2,000 studies"."""
+    return f"{n:,} {one if n == 1 else several or f'{one}s'}"
+
+
 def seen_from_here(folder: Place) -> str:
     """A folder as it is found from the working directory, if it lies below that."""
     if isinstance(folder, Path):

@@ -53,12 +53,12 @@ def said(capsys, *arguments, status: int = 0) -> str:
         ),
         (
             ["frobnicate"],
-            "frobnicate is no verb; there is: apply, batch, list, new, plan, protocol, replay, "
-            "run, status, summarize",
+            "frobnicate is no verb; there is: apply, batch, index, list, new, plan, protocol, "
+            "replay, run, status, summarize",
         ),
         (
             ["/tmp"],
-            "/tmp is no verb; there is: apply, batch, list, new, plan, protocol, replay, "
+            "/tmp is no verb; there is: apply, batch, index, list, new, plan, protocol, replay, "
             "run, status, summarize",
         ),
         (["list", "all"], "list takes no arguments, and was given all"),

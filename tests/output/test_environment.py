@@ -47,7 +47,7 @@ def test_versions_and_machine_are_named():
     found = environment()
     assert {"simstudy", "numpy", "scipy", "numba", "pyarrow"} <= set(found["versions"])
     assert "unknown" not in found["versions"].values()
-    assert set(found) - {"untracked_files"} == {"python", "machine", "versions", "git"}
+    assert set(found) - {"untracked_files"} == {"made", "python", "machine", "versions", "git"}
 
 
 def test_libraries_that_a_scenario_uses_are_named_beside_the_others():

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -110,6 +111,10 @@ def test_the_manifest_says_how_it_was_made(published):
     assert manifest["digest"] == digest(result)
     assert manifest["blocks_computed"] == 4
     assert manifest["wall_seconds"] >= 0
+    in_all = result.seconds["seconds"].sum()
+    assert 0 < manifest["core_seconds"] == pytest.approx(in_all, abs=5e-4)
+    age = datetime.now(UTC) - datetime.strptime(manifest["made"] + "+0000", "%Y-%m-%d %H:%M UTC%z")
+    assert timedelta(0) <= age < timedelta(minutes=10)
     assert manifest["versions"]["numpy"] == np.__version__
     assert set(manifest["made_from"]) == {"blocks", "sources"}
     assert set(manifest) >= {"files", "python", "machine", "git", "publish_seconds"}

@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from simstudy.errors import in_one_line
+from simstudy.output.wording import counted
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
+SCRIPTS = ("tables.js", "page.js")
 
 
 def page(template: str, **content: Any) -> bytes:
@@ -34,8 +38,11 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style, script = (template_text(name) for name in ("style.css", "tables.js"))
+    style, of_index = (template_text(name) for name in ("style.css", "index.css"))
+    script = "".join(map(template_text, SCRIPTS))
     made.globals |= {"style": Markup(style), "script": Markup(script)}  # ours: no need to escape
+    made.filters |= {"short": in_one_line, "counted": counted}
+    made.globals |= {"index_style": Markup(of_index)}
     made.globals |= {"script_hash": content_hash(script), "link": link}
     return made
 
@@ -53,4 +60,5 @@ def content_hash(script: str) -> str:
 
 def link(*names: str) -> str:
     """A relative link: begun by a dot, it leads to a file, whatever a user calls that."""
-    return "/".join([".", *map(quote, names)])
+    quoted = (quote(name, errors="surrogateescape") for name in names)  # bytes that are no letter
+    return "/".join([".", *quoted])

@@ -96,9 +96,10 @@ class Browser:
         while not self.loaded:
             self._note(self._heard())
 
-    def says(self, expression: str):
-        """What a script in the page gives."""
-        said = self("Runtime.evaluate", expression=expression, returnByValue=True)
+    def says(self, expression: str, *, waits: bool = False):
+        """What a script in the page gives; with `waits`, once its promise is kept."""
+        asked = {"expression": expression, "returnByValue": True, "awaitPromise": waits}
+        said = self("Runtime.evaluate", **asked)
         assert "exceptionDetails" not in said, said["exceptionDetails"]
         return said["result"].get("value")
 

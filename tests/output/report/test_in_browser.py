@@ -1,12 +1,16 @@
 """A page as readers have it: on a telephone, on a desk, on paper, by day and by night."""
 
 import itertools
+import json
 import re
+import shutil
 
 import pytest
 
+from simstudy.output.report import write_index
 from tests.output.report.browser import PROGRAM, Browser
 from tests.output.report.published import write_page_of
+from tests.support import ROOT
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no Chromium to show pages in")
 PUBLISHED = "regression_trial_prices"  # of the published results those with the most columns
@@ -225,3 +229,50 @@ def test_a_stranger_or_a_complaint_would_be_noticed(browser, page, tmp_path):
     browser.show(odd, width=DESK)
     assert browser.strangers == ["http://127.0.0.1:9/x.png"]
     assert browser.complaints
+
+
+# ---------------------------------------------------------------- the index
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    results = tmp_path_factory.mktemp("index")
+    for at, name in enumerate(("regression_trial", "predictive_pvalue")):
+        part = {"part": {"title": f"Document {at}", "group": "", "page": "", "order": [at, 0]}}
+        shutil.copytree(ROOT / "results" / name, results / name)
+        manifest = json.loads((results / name / "manifest.json").read_text())
+        (results / name / "manifest.json").write_text(json.dumps(manifest | part))
+    return write_index(results)
+
+
+UNFOLD = "document.querySelectorAll('details').forEach(folded => folded.open = true)"
+UNSEEN = "[...document.images].filter(i => !(i.complete && i.naturalWidth && i.width > 150)).length"
+
+
+@pytest.mark.parametrize("width", [TELEPHONE, 800, 1400, PAPER["upright"]])
+def test_the_index_fits_and_all_of_its_figures_are_seen(width, browser, index):
+    on_paper = width == PAPER["upright"]
+    browser.complaints.clear()
+    browser.requests.clear()
+    browser.show(index, width=width, mode="dark", medium="print" if on_paper else "")
+    browser.says(f"{UNFOLD}; [...document.images].forEach(image => image.loading = 'eager')")
+    browser.says("Promise.all([...document.images].map(image => image.decode()))", waits=True)
+    assert not browser.says(TOO_WIDE)
+    n_figures = len([*index.parent.glob("*/figures/*.png")])
+    assert browser.says("document.images.length") == n_figures > 4
+    assert browser.says(UNSEEN) == 0
+    if on_paper:
+        assert browser.says(f"({CLIPPED})({width})") == 0
+    assert (browser.complaints, browser.strangers) == ([], [])
+
+
+def test_a_count_of_claims_unfolds_them_and_a_command_has_its_button(browser, index):
+    browser.show(index, width=DESK)
+    (first, *_) = browser.says("[...document.querySelectorAll('.scores td a')].map(a => a.hash)")
+    is_open = f"document.querySelector('{first}').open"
+    assert not browser.says(is_open)
+    browser.says(
+        "document.querySelector('.scores td a').click(); new Promise(setTimeout)", waits=True
+    )
+    assert browser.says(is_open)
+    assert browser.says(f"document.querySelector('{first} tbody').rows.length") > 1
+    assert browser.says("document.querySelectorAll('.command').length") == 2
+    assert browser.says("document.querySelectorAll('button.copy').length") == 2

@@ -5,11 +5,20 @@ import re
 
 import pytest
 
-from simstudy.output.report.pages import content_hash, environment, link, page, template_text
+from simstudy.output.report.index.others import Other
+from simstudy.output.report.index_page import Index
+from simstudy.output.report.pages import (
+    SCRIPTS,
+    content_hash,
+    environment,
+    link,
+    page,
+    template_text,
+)
 
 STYLE = template_text("style.css")
 READABLE = 4.5  # of WCAG 2.2, success criterion 1.4.3, for text of any size
-TEXTS = ("ink", "soft", "link", "expected", "unexpected", "open")
+TEXTS = ("ink", "soft", "link", "expected", "unexpected", "open", "wrong")
 GROUNDS = ("page", "raised")
 
 
@@ -46,17 +55,17 @@ def test_every_text_stands_out_from_what_is_behind_it(mode):
 
 
 def test_no_colour_is_anything_but_one_of_these():
-    rules = re.sub(r"--[a-z]+: #[0-9a-f]+;", "", STYLE)
+    rules = re.sub(r"--[a-z]+: #[0-9a-f]+;", "", STYLE) + template_text("index.css")
     assert set(re.findall(r"#[0-9a-f]{3,8}\b", rules)) == {"#fff"}, "behind figures"
 
 
 def test_the_style_and_the_script_load_nothing():
-    for name in ("style.css", "tables.js"):
+    for name in ("style.css", "index.css", *SCRIPTS):
         assert not re.search(r"url\(|@import|https?:|fetch|XMLHttp|import\(", template_text(name))
 
 
 def test_only_its_own_script_may_run():
-    text = page("index.html", rows=[]).decode()
+    text = page("base.html").decode()
     (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     assert f"script-src '{content_hash(script)}'" in text
     assert "default-src 'none'" in text
@@ -66,9 +75,8 @@ def test_only_its_own_script_may_run():
 def test_what_is_said_is_text_and_half_a_letter_costs_nothing():
     text = environment().from_string("{{ said }}").render(said="<b> & '\"")
     assert text == "&lt;b&gt; &amp; &#39;&#34;"
-    row = {"is_linked": False, "question": "\udcff"}
-    others = dict.fromkeys(("name", "scenarios", "replicates", "claims", "state"), "")
-    assert b"&#56575;" in page("index.html", rows=[row | others])
+    index = Index([], [Other("odd", "\udcff")])
+    assert b"&#56575;" in page("index.html", index=index, kinds={}, version="1")
 
 
 def test_a_link_is_relative():

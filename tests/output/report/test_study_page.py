@@ -157,4 +157,5 @@ def test_a_study_of_a_library_says_in_python_how_to_run_it_again_and_shows_its_f
 def test_its_question_is_kept_for_the_index(folder):
     index = Page((folder.parent / "index.html").read_text())
     assert index.has_words("What is it?")
-    assert index.has_words("2 of 4 as expected, 1 unexpected, 1 without data")
+    assert index.has_words("1 claim unexpected")
+    assert index.has_words("Runs left out the data of 1 further claim.")
