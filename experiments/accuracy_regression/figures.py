@@ -25,7 +25,6 @@ from simstudy.shapes import Float, Int
 from simstudy.stats.accuracy import design, paired, two_binomials
 from simstudy.trials.accuracy import (
     LARGEST_SIGMA,
-    METHODS,
     AccuracyCheck,
     document_counts,
     exact_shares,
@@ -109,14 +108,15 @@ def _exactly(
 ) -> pd.DataFrame:
     """Exact shares of scenarios that differ from these in one factor."""
     changes: list[dict[str, Any]] = [{factor: float(value)} for value in values]
-    finer = (replace(each, **change) for each in scenarios for change in changes)
-    return pd.concat(_exact_rows(check, methods) for check in finer)
-
-
-def _exact_rows(check: AccuracyCheck, methods: Sequence[str]) -> pd.DataFrame:
-    shares = exact_shares(check)[[METHODS.index(name) for name in methods]]
-    about = {name: getattr(check, name) for name in ("n", "accuracy", "correlation", "effect")}
-    return pd.DataFrame({**about, "method": list(methods), "exact": shares})
+    finer = [replace(each, **change) for each in scenarios for change in changes]
+    about = {
+        name: np.repeat([getattr(check, name) for check in finer], len(methods))
+        for name in ("n", "accuracy", "correlation", "effect")
+    }
+    shares = [exact_shares(check, methods) for check in finer]
+    return pd.DataFrame(
+        {**about, "method": [*methods] * len(finer), "exact": np.concatenate(shares)}
+    )
 
 
 def _panels(
