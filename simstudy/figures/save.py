@@ -142,10 +142,10 @@ def _laid_out(drawn: Any, dpi: int) -> Iterator[None]:
         yield
         return
     before = drawn.dpi
-    drawn.set_dpi(dpi)
-    drawn.draw_without_rendering()
-    drawn.set_layout_engine(None)
     try:
+        drawn.set_dpi(dpi)
+        drawn.draw_without_rendering()
+        drawn.set_layout_engine(None)
         yield
     finally:
         drawn.set_dpi(before)
