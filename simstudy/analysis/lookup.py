@@ -82,8 +82,8 @@ def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 
 def _has(values: pd.Series, wanted: Any) -> Bool[np.ndarray, " row"]:
     if isinstance(wanted, float) and pd.api.types.is_numeric_dtype(values):
-        return np.isclose(values.to_numpy(float), wanted, rtol=SAME, atol=0.0)
-    return (values == wanted).to_numpy(bool, na_value=False)
+        return np.asarray(np.isclose(values.to_numpy(float), wanted, rtol=SAME, atol=0.0))
+    return np.asarray((values == wanted).to_numpy(bool, na_value=False))
 
 
 def _check_factor(scenarios: Sequence[Any], name: str) -> None:
