@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from simstudy.shapes import Float, Int
 from simstudy.stats.accuracy import design, paired, two_binomials
 from simstudy.trials.accuracy import (
     LARGEST_SIGMA,
-    METHODS,
     AccuracyCheck,
     document_counts,
     exact_shares,
@@ -109,14 +109,15 @@ def _exactly(
 ) -> pd.DataFrame:
     """Exact shares of scenarios that differ from these in one factor."""
     changes: list[dict[str, Any]] = [{factor: float(value)} for value in values]
-    finer = (replace(each, **change) for each in scenarios for change in changes)
-    return pd.concat(_exact_rows(check, methods) for check in finer)
-
-
-def _exact_rows(check: AccuracyCheck, methods: Sequence[str]) -> pd.DataFrame:
-    shares = exact_shares(check)[[METHODS.index(name) for name in methods]]
-    about = {name: getattr(check, name) for name in ("n", "accuracy", "correlation", "effect")}
-    return pd.DataFrame({**about, "method": list(methods), "exact": shares})
+    finer = [replace(each, **change) for each in scenarios for change in changes]
+    about = {
+        name: np.repeat([getattr(check, name) for check in finer], len(methods))
+        for name in ("n", "accuracy", "correlation", "effect")
+    }
+    shares = [exact_shares(check, methods) for check in finer]
+    return pd.DataFrame(
+        {**about, "method": [*methods] * len(finer), "exact": np.concatenate(shares)}
+    )
 
 
 def _panels(
@@ -438,8 +439,8 @@ def lattice_figure(result: Result) -> ggplot:
     rows = _rows(chosen, result, AT_OR_BELOW)
     sizes = range(int(rows["n"].min()), int(rows["n"].max()) + 1)
     cells = {each.effect: each for each in chosen}.values()
-    finer = pd.concat(_at_or_below(replace(each, n=n)) for each in cells for n in sizes)
-    finer = _with_words(finer, AT_OR_BELOW, result).drop(columns="effect").sort_values("n")
+    finer = pd.concat(_at_or_below(replace(each, n=n)) for n in sizes for each in cells)
+    finer = _with_words(finer, AT_OR_BELOW, result).drop(columns="effect")
     figure = _panels(rows, finer, x="n", methods=AT_OR_BELOW, log_x=True)
     return _document_beneath(figure, finer) + captions.titles(
         "Accuracy 1/2. As computed, γ never falls on a number of right answers, so checks that "
@@ -467,16 +468,22 @@ def _document_beneath(figure: ggplot, finer: pd.DataFrame) -> ggplot:
 
 def _at_or_below(about: AccuracyCheck) -> pd.DataFrame:
     """Exact shares of the document's test, by how its threshold is meant."""
-    knobs: tuple[dict[str, bool], ...]
-    knobs = ({}, {"rounded": True}, {"rounded": True, "strictly": True})
-    right = (document_counts(about.n, about.alpha, **said) for said in knobs)
-    accuracies = about.accuracy, about.accuracy - about.effect * about.theta
     shares = [
-        two_binomials.rejection_probability(counts, about.n, about.n, *accuracies)
-        for counts in right
+        two_binomials.rejection_probability(
+            counts, about.n, about.n, about.accuracy, about.check_accuracy
+        )
+        for counts in _counts_at_or_below(about.n, about.alpha)
     ]
     return pd.DataFrame({"n": about.n, "effect": about.effect, "exact": shares,
                          "method": AT_OR_BELOW})  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _counts_at_or_below(n: int, alpha: float) -> list[Int[np.ndarray, " count"]]:
+    """Of both effects at one n, which come one after the other."""
+    knobs: tuple[dict[str, bool], ...]
+    knobs = ({}, {"rounded": True}, {"rounded": True, "strictly": True})
+    return [document_counts(n, alpha, **said) for said in knobs]
 
 
 # ---------------------------------------------------------------- what pairs save

@@ -1,27 +1,19 @@
-"""The document's table of approximations: what Taylor's formula is, and how right it is."""
+"""The document's table of approximations, and how right they are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from experiments.loo_r2.tables import AT, TERMS
 from simstudy.analysis.result import Result
 from simstudy.lazy.pandas import pd
 from simstudy.tables import Column, Table
-
-TERMS = {
-    "mae": ("MAE", "|e| − MAE"),
-    "mse": ("MSE", "e² − MSE"),
-    "rmse": ("RMSE", "(e² − MSE) / (2 RMSE)"),
-    "r2_mean_square": ("R²", "((1 − R²) d² − e²) / V"),
-}
-"""By utility, what each observation adds; the document prints that of R² only."""
 
 CAPTION = (
     "Standard errors of leave-one-out utilities: {n_obs} observations, {n_feature} features, "
     "σ = {noise_sd:g}"
 )
-AT: dict[str, Any] = {"n_obs": 100, "n_feature": 5, "noise_sd": 1.0, "prior": "default"}
 NOTES = (
     "SE² = Σ ψ² / (n (n − 1)), with e an observation's leave-one-out error, d its distance from "
     "the mean response and V the mean of d². Of a difference, ψ is one model's less the other's: "
@@ -62,7 +54,7 @@ def _measured() -> Iterator[tuple[str, str]]:
 
 
 def _row(result: Result, utility: str) -> dict[str, Any]:
-    row = dict(zip(("utility", "terms"), TERMS[utility], strict=True))
+    row = {"utility": TERMS[utility].name, "terms": TERMS[utility].own}
     return row | dict(_numbers(result, utility))
 
 

@@ -23,6 +23,7 @@ from experiments.loo_r2.figures import (
     figure_simres_high_p_n50,
     figure_simres_low_n,
 )
+from experiments.loo_r2.tables import table_of_approximations
 from simstudy.options import option, published
 from simstudy.study import Study
 from simstudy.trials.leave_one_out import MAY_BE_MISSING, MEASURES, axes
@@ -55,5 +56,6 @@ def study(config: Config) -> Study:
             "forms": figure_forms,
             "ratio": figure_ratio,
         },
+        tables={"approximations": table_of_approximations},
         claims=CLAIMS,
     )

@@ -12,6 +12,7 @@ import numpy as np
 from simstudy.analysis.summary import MEASURE, NUMBERS
 from simstudy.errors import nearest
 from simstudy.lazy.pandas import pd
+from simstudy.shapes import Bool
 
 SAME = 1e-9  # relative: numbers this close are one
 
@@ -71,15 +72,18 @@ def _factors_of(summary: pd.DataFrame) -> list[str]:
 
 def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """Rows with these values; floats are compared but for their last bits."""
+    there = np.ones(len(rows), dtype=bool)
     for name, wanted in where.items():
         if name not in rows:
             raise KeyError(f"there is no column {name!r}; {nearest(name, map(str, rows))}")
-        values = rows[name]
-        if isinstance(wanted, float) and pd.api.types.is_numeric_dtype(values):
-            rows = rows[np.isclose(values.astype(float), wanted, rtol=SAME, atol=0.0)]
-        else:
-            rows = rows[values == wanted]
-    return rows
+        there &= _has(rows[name], wanted)
+    return rows[there]
+
+
+def _has(values: pd.Series, wanted: Any) -> Bool[np.ndarray, " row"]:
+    if isinstance(wanted, float) and pd.api.types.is_numeric_dtype(values):
+        return np.asarray(np.isclose(values.to_numpy(float), wanted, rtol=SAME, atol=0.0))
+    return np.asarray((values == wanted).to_numpy(bool, na_value=False))
 
 
 def _check_factor(scenarios: Sequence[Any], name: str) -> None:

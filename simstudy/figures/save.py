@@ -87,7 +87,7 @@ def _rendered(figure: Any, dpi: int) -> list[bytes]:
 
     with matplotlib.style.context("default", after_reset=True), matplotlib.rc_context(REPRODUCIBLE):
         drawn = _drawn(figure, dpi)
-        with _dense_marks_as_pixels(drawn):
+        with _dense_marks_as_pixels(drawn), _laid_out(drawn, dpi):
             return [_bytes(drawn, ending, dpi) for ending in METADATA]
 
 
@@ -129,6 +129,27 @@ def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
 
 def _within_a_page(width: float, height: float) -> tuple[float, float]:
     return min(width, FULL_WIDTH), min(height, TALLEST)
+
+
+@contextmanager
+def _laid_out(drawn: Any, dpi: int) -> Iterator[None]:
+    """Where everything lies is found once, not four times: matplotlib draws each file twice else.
+
+    The layout is put back at the end.
+    """
+    layout = drawn.get_layout_engine()
+    if layout is None:
+        yield
+        return
+    before = drawn.dpi
+    try:
+        drawn.set_dpi(dpi)
+        drawn.draw_without_rendering()
+        drawn.set_layout_engine(None)
+        yield
+    finally:
+        drawn.set_dpi(before)
+        drawn.set_layout_engine(layout)
 
 
 def _bytes(drawn: Any, ending: str, dpi: int) -> bytes:

@@ -5,6 +5,7 @@ as such; every test is a table of critical counts, which is looked up; and what 
 exactly.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -26,6 +27,7 @@ from simstudy.stats.accuracy.prompts import (
     chances,
     rejection,
     rejection_given,
+    rejection_of_different,
 )
 from simstudy.stats.arguments import check_count
 
@@ -172,8 +174,12 @@ class AccuracyCheck:
     @property
     def chance(self) -> Chances:
         """Of each prompt's outcomes."""
-        check = self.accuracy - self.effect * self.theta if self.effect else self.accuracy
-        return chances(self.accuracy, check, self.correlation)
+        return chances(self.accuracy, self.check_accuracy, self.correlation)
+
+    @property
+    def check_accuracy(self) -> float:
+        """Probability that the check's model has a prompt right."""
+        return self.accuracy - self.effect * self.theta if self.effect else self.accuracy
 
     @property
     def kept(self) -> int | None:
@@ -219,23 +225,27 @@ class AccuracyCheck:
 
 
 # ---------------------------------------------------------------- theory
-def exact_shares(check: AccuracyCheck) -> Float[np.ndarray, " method"]:
-    """Probability that each of `METHODS` fails a check, by enumeration."""
+def exact_shares(
+    check: AccuracyCheck, methods: Sequence[str] = METHODS
+) -> Float[np.ndarray, " method"]:
+    """Probability that each of some `METHODS` fails a check, by enumeration."""
+    tests = [[test for test in of if test in methods] for of in (BY_RIGHT, BY_LOST)]
+    right, lost = (
+        table[:, [of.index(test) for test in chosen]]
+        for table, of, chosen in zip(check.critical, (BY_RIGHT, BY_LOST), tests, strict=True)
+    )
+    shares = dict(
+        zip([*tests[0], *tests[1]], _shares(check, CriticalCounts(right, lost)), strict=True)
+    )
+    return np.array([shares[test] for test in methods])
+
+
+def _shares(check: AccuracyCheck, critical: CriticalCounts) -> Float[np.ndarray, " test"]:
     if check.kept is not None:
-        return rejection_given(check.critical, check.kept, check.chance)
+        return rejection_given(critical, check.kept, check.chance)
     if check.correlation:
-        return rejection(check.critical, check.chance)
-    return _of_uncorrelated(check)
-
-
-def _of_uncorrelated(check: AccuracyCheck) -> Float[np.ndarray, " method"]:
-    """As `rejection`, a hundred times as fast."""
-    n, chance = check.n, check.chance
-    accuracies = check.accuracy, chance.right + chance.gained
-    right, lost = check.critical
-    by_right = (two_binomials.rejection_probability(c, n, n, *accuracies) for c in right.T)
-    by_lost = (paired.rejection_probability(c, n, chance.lost, chance.gained) for c in lost.T)
-    return np.array([*by_right, *by_lost])
+        return rejection(critical, check.chance)
+    return rejection_of_different(critical, check.accuracy, check.check_accuracy)
 
 
 MEASURES = (rejection_rate("reject"), empirical_se("difference"))

@@ -10,7 +10,13 @@ from experiments.loo_importance.study import study as importance
 from experiments.loo_r2.cells import TAYLOR, standard_errors, values
 from experiments.loo_r2.figures import few_observations, many_features, ordinary
 from experiments.loo_r2.study import Config, study
-from simstudy.stats.leave_one_out.utilities import UTILITIES
+from experiments.loo_r2.tables import TERMS
+from simstudy.stats.leave_one_out.utilities import (
+    UTILITIES,
+    Pointwise,
+    taylor,
+    taylor_difference,
+)
 from tests.figures.data import text_of
 
 
@@ -25,6 +31,45 @@ def test_the_published_grid_is_the_documents():
     assert {s.noise_sd for s in made.scenarios if s.prior == "default"} == {2.0, 1.0, 0.5}
     assert {s.n_feature for s in made.scenarios if s.prior == "wide"} == {20, 50, 100}
     assert made.n_rep == 100
+
+
+WRITTEN = {
+    "R²_f": "R_f", "R²": "R", "e²": "e*e", "f²": "f*f", "d²": "d*d", "−": "-", "|e|": "abs(e)",
+    "|f|": "abs(f)", ") d*d": ")*d*d", "2 RMSE": "2*RMSE",
+}  # fmt: skip
+
+
+def evaluated(terms: str, **names) -> np.ndarray:
+    for said, meant in WRITTEN.items():
+        terms = terms.replace(said, meant)
+    return eval(terms, {}, names)
+
+
+@pytest.mark.parametrize("utility", TERMS)
+def test_the_terms_that_the_table_prints_are_the_standard_errors_that_are_computed(utility):
+    rng, n = np.random.default_rng(1), 7
+    y, e, f = (rng.standard_normal((1, n)) for _ in range(3))
+    d, own, other = y - y.mean(), Pointwise(y, e), Pointwise(y, f)
+    names = {"e": e, "f": f, "d": d, "V": (d * d).mean()}
+    for suffix, answer in {"": taylor(own), "_f": taylor(other)}.items():
+        value = dict(zip(UTILITIES, answer.value[0], strict=True))
+        names |= {f"{name.upper()}{suffix}": value[name] for name in ("mae", "mse", "rmse")}
+        names[f"R{suffix}"] = value["r2_mean_square"]
+    at = UTILITIES.index(utility)
+    pairs = [
+        (TERMS[utility].own, taylor(own)),
+        (TERMS[utility].difference, taylor_difference(own, other)),
+    ]
+    for terms, computed in pairs:
+        psi = evaluated(terms, **names)
+        error = np.sqrt((psi**2).sum() / (n * (n - 1)))
+        np.testing.assert_allclose(error, computed.std_error[0, at], rtol=1e-12)
+
+
+def test_the_table_has_a_standard_error_for_each_utility(small):
+    text = small.table("approximations").markdown()
+    assert all(f"| {terms.name} " in text for terms in TERMS.values())
+    assert "30 data sets of 100 observations" in text
 
 
 def undecided(claims) -> set[str]:

@@ -91,6 +91,18 @@ def test_a_matplotlib_figure_is_saved_and_left_as_it_was(tmp_path):
     assert paths.png.read_bytes() == save_figure(figure, tmp_path, "x", dpi=50).png.read_bytes()
 
 
+def test_both_files_have_one_layout_which_is_found_once_and_stays(tmp_path):
+    figure = Figure(layout="constrained", dpi=72)
+    figure.add_subplot().set_ylabel("as wide as it is")
+    layout, found = figure.get_layout_engine(), []
+    execute = layout.execute
+    layout.execute = lambda drawn: found.append(drawn.dpi) or execute(drawn)
+    save_figure(figure, tmp_path, "laid_out", dpi=50)
+    assert found == [50]
+    assert figure.get_layout_engine() is layout
+    assert figure.dpi == 72
+
+
 def test_pixels_per_inch_are_those_asked_for(tmp_path):
     figure = Figure(figsize=(2, 1))
     png = save_figure(figure, tmp_path, "size", dpi=50).png.read_bytes()

@@ -105,7 +105,9 @@ def _add(
 
 
 # ---------------------------------------------------------------- tables
-@lru_cache(maxsize=16)
+# Blocks of a study's scenarios come in turns, so there is room for the tables of a hundred of them:
+# one of 32 prompts takes longer to fill than ten thousand checks take to draw.
+@lru_cache(maxsize=128)
 def _prompts_table(n: int, chance: Chances) -> UInt64[np.ndarray, "column 3"]:
     """Aliases of all that can become of n prompts."""
     lost, gained, wrong = np.indices((n + 1, n + 1, n + 1)).reshape(3, -1)
@@ -117,7 +119,7 @@ def _prompts_table(n: int, chance: Chances) -> UInt64[np.ndarray, "column 3"]:
     return _aliases(law, (right + lost) | lost << int(LOST) | gained << int(GAINED))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=128)
 def _counts_table(n: int, probability: float, at: int) -> UInt64[np.ndarray, "column 3"]:
     """Aliases of a binomial count that lies at some bit of a word."""
     return _aliases(binomial_law(n, probability), np.arange(n + 1) << at)

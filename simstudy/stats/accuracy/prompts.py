@@ -22,6 +22,8 @@ NEGLIGIBLE = 1e-18  # probability of a count of the reference that enumeration l
 ROUNDING = 1e-12  # by how much a correlation may be beyond its limit
 
 CountTable = Int[np.ndarray, "count test"]
+Given = Int[np.ndarray, " given"]  # counts of the reference
+Laws = Float[np.ndarray, "given outcome"]
 
 
 class Chances(NamedTuple):
@@ -137,22 +139,99 @@ def rejection_given(
     n = len(critical.right) - 1
     check_count("count", count, least=0, meaning="a result of the reference")
     check_count("n - count", n - count, least=0, meaning="a result of the reference")
-    lost = binomial_law(count, chance.lost_if_right)
-    gained = binomial_law(n - count, chance.gained_if_wrong)
-    at_most = np.concatenate([[0.0], np.cumsum(np.convolve(lost[::-1], gained))])
-    at_least = np.concatenate([np.cumsum(lost[::-1])[::-1], np.zeros(n + 2 - len(lost))])
-    by_right = at_most[critical.right[count] + 1]
-    by_lost = gained @ at_least[critical.lost[: len(gained)]]
-    return np.concatenate([by_right, by_lost])
+    counts = np.array([count])
+    lost, gained = _changes(n, counts, chance)
+    by_lost = np.einsum("cg,cgt->t", gained, _tail(lost)[:, critical.lost])
+    return np.concatenate([_by_right(critical.right, counts, lost, gained)[0], by_lost])
 
 
 @reading
 def rejection(critical: CriticalCounts, chance: Chances) -> Float[np.ndarray, " test"]:
     """Probability that each test fails a check, averaged over the draws of the reference.
 
-    As `rejection_given`; counts of the reference that have less than 1e-18 are left out.
+    As `rejection_given`; counts that have less than 1e-18 are left out.
     """
-    law = binomial_law(len(critical.right) - 1, chance.right + chance.lost)
+    n = len(critical.right) - 1
+    law = binomial_law(n, chance.right + chance.lost)
     counts = np.flatnonzero(law > NEGLIGIBLE)
-    rates = [rejection_given(critical, int(count), chance) for count in counts]
-    return np.asarray(law[counts] @ np.stack(rates))
+    changes = _changes(n, counts, chance)
+    by_right = law[counts] @ _by_right(critical.right, counts, *changes)
+    return np.concatenate([by_right, _by_lost(critical.lost, chance.lost, chance.gained)])
+
+
+@reading
+def rejection_of_different(
+    critical: CriticalCounts, accuracy: float, check_accuracy: float
+) -> Float[np.ndarray, " test"]:
+    """As `rejection` where reference and check are independent, ten times as fast.
+
+    Parameters
+    ----------
+    accuracy, check_accuracy
+        Probabilities that a prompt is right, in (0, 1).
+    """
+    chance = chances(accuracy, check_accuracy)
+    n = len(critical.right) - 1
+    failing = _at_most(binomial_law(n, check_accuracy))[critical.right + 1]
+    by_right = binomial_law(n, accuracy) @ failing
+    return np.concatenate([by_right, _by_lost(critical.lost, chance.lost, chance.gained)])
+
+
+# ---------------------------------------------------------------- sums
+def _changes(n: int, counts: Given, chance: Chances) -> tuple[Laws, Laws]:
+    """Laws of the prompts lost and of those gained, given each count of the reference."""
+    lost = _laws(counts, n, chance.lost_if_right)
+    return lost, _laws(n - counts, n, chance.gained_if_wrong)
+
+
+def _laws(n: Given, largest: int, probability: float) -> Laws:
+    """Binomial laws of some numbers of trials, none above the largest: a row of 0 to that each.
+
+    As `binomial_law`, each factor looked up.
+    """
+    count = np.arange(largest + 1)
+    factorial = special.gammaln(count + 1)
+    successes = special.xlogy(count, probability) - factorial
+    failures = special.xlog1py(count, -probability) - factorial
+    left = np.subtract.outer(n, count)
+    logs = factorial[n][:, np.newaxis] + successes + np.where(left >= 0, failures[left], -np.inf)
+    with np.errstate(under="ignore"):
+        laws = np.exp(logs)
+    return np.asarray(laws / laws.sum(axis=1, keepdims=True))
+
+
+def _at_most(law: Float[np.ndarray, "*given outcome"]) -> Float[np.ndarray, "*given more"]:
+    """Probabilities of at most -1 to n."""
+    return np.insert(np.cumsum(law, axis=-1), 0, 0.0, axis=-1)
+
+
+def _tail(law: Float[np.ndarray, "*given outcome"]) -> Float[np.ndarray, "*given more"]:
+    """Probabilities of at least 0 to n + 1."""
+    return _at_most(law[..., ::-1])[..., ::-1]
+
+
+def _by_right(
+    critical: CountTable, counts: Given, lost: Laws, gained: Laws
+) -> Float[np.ndarray, "given test"]:
+    """Given each count of the reference, P(gained ≤ critical - count + lost)."""
+    n = lost.shape[1] - 1
+    kept = 1 + int(np.flatnonzero((lost > NEGLIGIBLE).any(axis=0))[-1])
+    at_most = np.pad(np.cumsum(gained, axis=1), ((0, 0), (n + 1, n)), mode="edge")
+    at_most[:, : n + 1] = 0.0
+    from_each = np.lib.stride_tricks.sliding_window_view(at_most, kept, axis=1)
+    first = (n + 1) + critical[counts] - counts[:, np.newaxis]
+    every = np.arange(len(counts))
+    rates = [np.einsum("cl,cl->c", lost[:, :kept], from_each[every, at]) for at in first.T]
+    return np.stack(rates, axis=1) if rates else np.empty((len(counts), 0))
+
+
+def _by_lost(critical: CountTable, p_lost: float, p_gained: float) -> Float[np.ndarray, " test"]:
+    """Gains are binomial among all prompts, losses among those that are not gained."""
+    if not critical.size:
+        return np.empty(0)
+    n = len(critical) - 1
+    law = binomial_law(n, p_gained)
+    gains = np.flatnonzero(law > NEGLIGIBLE)
+    of_the_rest = min(p_lost / (1 - p_gained), 1.0) if p_gained < 1 else 0.0
+    at_least = _tail(_laws(n - gains, n, of_the_rest))
+    return np.asarray(law[gains] @ np.take_along_axis(at_least, critical[gains], axis=1))

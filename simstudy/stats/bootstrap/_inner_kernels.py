@@ -175,9 +175,10 @@ def inner_variances(
         # with the others, as a vector has no lanes to leave out, and not read.
         fill_indices(seed, start, n_obs, drawn[:n_here])
         _gather(columns, drawn[:n_here], lanes)
-        about[:n_here] = means[0, start : start + n_here]
-        about[OUTER : OUTER + n_here] = means[1, start : start + n_here]
+        # One by one: to say in which way shapes might differ is what takes long to compile.
+        for b in range(n_here):
+            about[b], about[OUTER + b] = means[0, start + b], means[1, start + b]
         _inner_sums(lanes, pattern, total)
         spread = _lane_variances(total, n_obs, about, ddof)
-        variances[0, start : start + n_here] = spread[:n_here]
-        variances[1, start : start + n_here] = spread[OUTER : OUTER + n_here]
+        for b in range(n_here):
+            variances[0, start + b], variances[1, start + b] = spread[b], spread[OUTER + b]

@@ -87,7 +87,8 @@ def _draw(state: np.uint64, n_obs: int, n_resample: int, room: Room) -> np.uint6
     indices = words.view(np.uint16)
     for resample in range(n_resample):
         first = resample * per_resample * PER_CHUNK
-        indices[first + n_obs : first + (n_obs + 7) // 8 * 8] = n_obs
+        for nothing in range(n_obs, (n_obs + 7) // 8 * 8):
+            indices[first + nothing] = n_obs
     return state
 
 
@@ -132,7 +133,9 @@ def fill_indices(
     state = seed + (np.uint64(first * room[0].shape[0]) + ONE) * GOLDEN
     for b in range(indices.shape[0]):
         state = _draw(state, n_obs, 1, room)
-        indices[b] = room[0].view(np.uint16)[:n_obs]
+        drawn = room[0].view(np.uint16)
+        for i in range(n_obs):
+            indices[b, i] = drawn[i]
 
 
 @kernel

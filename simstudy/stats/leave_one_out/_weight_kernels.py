@@ -164,5 +164,7 @@ def weighted_sums(
             _add_columns(weights, values[rep], n_column, four)
             _add_squares(weights, squared[rep], four_squares)
             for s in range(min(AT_ONCE, n_draw - first)):
-                sums[rep, :, first + s] = four[s * n_column : (s + 1) * n_column]
-                square_sums[rep, :, first + s] = four_squares[s]
+                for column in range(n_column):
+                    sums[rep, column, first + s] = four[s * n_column + column]
+                for side in range(squared.shape[1]):
+                    square_sums[rep, side, first + s] = four_squares[s, side]

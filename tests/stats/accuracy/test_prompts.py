@@ -16,6 +16,7 @@ from simstudy.stats.accuracy.prompts import (
     chances,
     rejection,
     rejection_given,
+    rejection_of_different,
 )
 
 CORRELATED = chances(0.8, 0.7, 0.3)
@@ -122,6 +123,7 @@ def test_rejection_is_that_of_two_binomials_and_of_pairs(n):
     both = [two_binomials.rejection_probability(c, n, n, 0.8, 0.72) for c in right.T]
     both += [paired.rejection_probability(c, n, chance.lost, chance.gained) for c in lost.T]
     np.testing.assert_allclose(rejection(critical, chance), both, rtol=1e-11)
+    np.testing.assert_allclose(rejection_of_different(critical, 0.8, 0.72), both, rtol=1e-11)
     given = [two_binomials.rejection_probability_given(c, 25, n, 0.72) for c in right.T]
     np.testing.assert_allclose(rejection_given(critical, 25, chance)[:2], given, rtol=1e-9)
 

@@ -127,6 +127,9 @@ CALLS = {
         "critical": CRITICAL_COUNTS, "count": 4, "chance": CHANCES,
     },
     "accuracy.prompts.rejection": {"critical": CRITICAL_COUNTS, "chance": CHANCES},
+    "accuracy.prompts.rejection_of_different": {
+        "critical": CRITICAL_COUNTS, "accuracy": 0.8, "check_accuracy": 0.7,
+    },
     "accuracy.sequential.exit_probabilities": {
         "lower": np.array([-2.5, -2.0]), "upper": np.array([2.5, 2.0]),
         "information": np.array([0.5, 1.0]), "drift": 0.3,
