@@ -1,181 +1,353 @@
-"""Compiled training of networks side by side: the last axis of every array is the network.
+"""Compiled training of networks side by side: a vector holds one number of sixteen networks.
 
-Each network's sums are taken in the order of its observations and units, whatever lies beside it,
-so the bits depend neither on how many networks there are nor on how wide a machine's registers
-are: a register holds neighbouring networks. There is nothing but + - * / and square roots.
+Each network's sums are taken in an order that is written here, whatever lies beside it, so the bits
+depend neither on how many networks there are nor on how wide a machine's registers are: a register
+holds neighbouring networks. There is nothing but + - * / and square roots, and products that are
+added are fused on every machine (`simstudy.stats.compiled.sixteen`).
+
+All observations of a unit lie together, and what happens to a unit's outputs (mean, variance,
+ramp, and the way back) happens while they are near. What a unit is, and where, says a `Plan`; of a
+network whatever it is told by, vectors are numbered from the first parameter, or from the first
+observation of the first unit.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-any-return"
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from simstudy.shapes import Float, Int
 from simstudy.stats.compiled.kernel import kernel
+from simstudy.stats.compiled.sixteen import (
+    LANES,
+    MOST_COLUMNS,
+    MOST_ROWS,
+    add_product,
+    load,
+    multiply_tile,
+    root,
+    spread,
+    store,
+    store_columns,
+    where_above_zero,
+)
 
+Vector = Any  # a `SixteenType` of numba
 Numbers = Float[np.ndarray, "..."]
-Layer = Float[np.ndarray, "obs unit network"]
-Weights = Float[np.ndarray, "input output network"]
-Units = Float[np.ndarray, "unit network"]
+Parameters = Float[np.ndarray, "block parameter lane"]
+OfBlock = Float[np.ndarray, "parameter lane"]
+Places = Int[np.ndarray, " layer"]
 
 
-@kernel
-def gather(
-    rows: Int[np.ndarray, "network obs"], features: Float[np.ndarray, "all feature"], out: Layer
-) -> None:
-    """Each network's own observations."""
-    for o in range(rows.shape[1]):
-        for i in range(features.shape[1]):
-            for k in range(rows.shape[0]):
-                out[o, i, k] = features[rows[k, o], i]
+class Plan(NamedTuple):
+    """Where things are: `sizes` of layers, then places by layer.
 
-
-@kernel
-def spread(features: Float[np.ndarray, "all feature"], out: Layer) -> None:
-    """The same observations for every network."""
-    for o in range(features.shape[0]):
-        for i in range(features.shape[1]):
-            for k in range(out.shape[2]):
-                out[o, i, k] = features[o, i]
-
-
-@kernel
-def linear(inputs: Layer, weights: Weights, out: Layer) -> None:
-    """Sums of inputs times weights."""
-    for o in range(inputs.shape[0]):
-        for j in range(weights.shape[1]):
-            for k in range(out.shape[2]):
-                out[o, j, k] = inputs[o, 0, k] * weights[0, j, k]
-            for i in range(1, inputs.shape[1]):
-                for k in range(out.shape[2]):
-                    out[o, j, k] += inputs[o, i, k] * weights[i, j, k]
-
-
-@kernel
-def normalise(out: Layer, root: Units, running: Float[np.ndarray, "2 unit network"],
-              floor: Numbers, newest: Numbers, one: Numbers) -> None:  # fmt: skip
-    """Each unit's outputs less their mean, over their standard deviation; both are remembered.
-
-    Constants come as arrays without axes, in the type of everything else: beside a literal numba
-    would compute in doubles.
+    Of parameters: `weights`, and of hidden layers `scales` and `shifts`; the last layer's shift is
+    its bias. Of a batch's numbers, as counts of units: `inputs`, what comes `out` of the linear
+    layer (normalised in its place), and `errors`, the gradient by that. `hidden` is how many
+    hidden units come before a layer's.
     """
-    n_obs, n_unit, n_network = out.shape
-    n, keep = one[()] * n_obs, one[()] - newest[()]
-    for j in range(n_unit):
-        mean, square = np.zeros_like(root[j]), np.zeros_like(root[j])
-        for o in range(n_obs):
-            for k in range(n_network):
-                mean[k] += out[o, j, k]
-        for k in range(n_network):
-            mean[k] /= n
-        for o in range(n_obs):
-            for k in range(n_network):
-                out[o, j, k] -= mean[k]
-                square[k] += out[o, j, k] * out[o, j, k]
-        for k in range(n_network):
-            unbiased = square[k] / (n - one[()])
-            running[0, j, k] = keep * running[0, j, k] + newest[()] * mean[k]
-            running[1, j, k] = keep * running[1, j, k] + newest[()] * unbiased
-            root[j, k] = one[()] / np.sqrt(square[k] / n + floor[()])
-        for o in range(n_obs):
-            for k in range(n_network):
-                out[o, j, k] *= root[j, k]
+
+    sizes: Int[np.ndarray, " size"]
+    weights: Places
+    scales: Places
+    shifts: Places
+    inputs: Places
+    out: Places
+    errors: Places
+    hidden: Places
+
+
+class Constants(NamedTuple):
+    """Numbers in the type of everything else: beside a literal numba computes in doubles."""
+
+    one: Any
+    floor: Any
+    newest: Any
+    decay: Any
+    decay2: Any
+    adam_floor: Any
+
+
+# ---------------------------------------------------------------- products of matrices
+@kernel
+def multiply(a: Numbers, a_at: int, a_row: int, a_in: int,
+             b: Numbers, b_at: int, b_in: int, b_column: int,
+             out: Numbers, out_at: int, out_row: int, out_column: int,
+             n_row: int, n_in: int, n_column: int) -> None:  # fmt: skip
+    """All rows and columns of a product, tile by tile: see `multiply_tile`."""
+    for r in range(0, n_row, MOST_ROWS):
+        for c in range(0, n_column, MOST_COLUMNS):
+            multiply_tile(
+                a, a_at + r * a_row, a_row, a_in,
+                b, b_at + c * b_column, b_in, b_column,
+                out, out_at + r * out_row + c * out_column, out_row, out_column,
+                n_in, min(MOST_ROWS, n_row - r), min(MOST_COLUMNS, n_column - c),
+            )  # fmt: skip
 
 
 @kernel
-def normalise_as_remembered(
-    out: Layer, running: Float[np.ndarray, "2 unit network"], floor: Numbers
-) -> None:
+def linear(plan: Plan, layer: int, values: OfBlock, room: Numbers, n_obs: int) -> None:
+    """Sums of inputs times weights, for a unit after the other."""
+    n_in, n_out = plan.sizes[layer], plan.sizes[layer + 1]
+    multiply(
+        room, plan.inputs[layer] * n_obs, 1, n_obs,
+        values, plan.weights[layer], n_out, 1,
+        room, plan.out[layer] * n_obs, 1, n_obs,
+        n_obs, n_in, n_out,
+    )  # fmt: skip
+
+
+@kernel
+def weights_gradient(plan: Plan, layer: int, gradient: OfBlock, room: Numbers, n_obs: int) -> None:
+    """Of the loss, by the weights of a layer: a sum over observations."""
+    n_in, n_out = plan.sizes[layer], plan.sizes[layer + 1]
+    multiply(
+        room, plan.inputs[layer] * n_obs, n_obs, 1,
+        room, plan.errors[layer] * n_obs, 1, n_obs,
+        gradient, plan.weights[layer], n_out, 1,
+        n_in, n_obs, n_out,
+    )  # fmt: skip
+
+
+@kernel
+def inputs_gradient(plan: Plan, layer: int, values: OfBlock, room: Numbers, n_obs: int) -> None:
+    """Of the loss, by the inputs of a layer, in the place of errors of the layer before."""
+    n_in, n_out = plan.sizes[layer], plan.sizes[layer + 1]
+    multiply(
+        room, plan.errors[layer] * n_obs, 1, n_obs,
+        values, plan.weights[layer], 1, n_out,
+        room, plan.errors[layer - 1] * n_obs, 1, n_obs,
+        n_obs, n_out, n_in,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- sums over a unit's observations
+# Four sums of every fourth observation, so that one addition need not wait for another; what is
+# left over goes to the first.
+@kernel
+def total(room: Numbers, at: int, n_obs: int, zero: Vector) -> Vector:
+    """Of as many vectors."""
+    a, b, c, d = zero, zero, zero, zero
+    n_in_fours = n_obs // 4 * 4
+    for o in range(at, at + n_in_fours, 4):
+        a, b = a + load(room, o), b + load(room, o + 1)
+        c, d = c + load(room, o + 2), d + load(room, o + 3)
+    for o in range(at + n_in_fours, at + n_obs):
+        a = a + load(room, o)
+    return (a + b) + (c + d)
+
+
+@kernel
+def squares_about(room: Numbers, at: int, n_obs: int, mean: Vector, zero: Vector) -> Vector:
+    """Sum of squared deviations."""
+    a, b, c, d = zero, zero, zero, zero
+    n_in_fours = n_obs // 4 * 4
+    for o in range(at, at + n_in_fours, 4):
+        p, q = load(room, o) - mean, load(room, o + 1) - mean
+        r, s = load(room, o + 2) - mean, load(room, o + 3) - mean
+        a, b = add_product(a, p, p), add_product(b, q, q)
+        c, d = add_product(c, r, r), add_product(d, s, s)
+    for o in range(at + n_in_fours, at + n_obs):
+        p = load(room, o) - mean
+        a = add_product(a, p, p)
+    return (a + b) + (c + d)
+
+
+@kernel
+def masked(room: Numbers, error: int, passed: int) -> Vector:
+    """The error, 0 where the ramp gave nothing; also put in its place."""
+    found = where_above_zero(load(room, passed), load(room, error))
+    store(room, error, found)
+    return found
+
+
+@kernel
+def error_sums(
+    room: Numbers, error: int, passed: int, normalised: int, n_obs: int, zero: Vector
+) -> tuple[Vector, Vector]:
+    """Of a unit's errors behind its ramp, and of their products with what was normalised."""
+    a, b, c, d = zero, zero, zero, zero
+    ax, bx, cx, dx = zero, zero, zero, zero
+    n_in_fours = n_obs // 4 * 4
+    for o in range(0, n_in_fours, 4):
+        p, q = masked(room, error + o, passed + o), masked(room, error + o + 1, passed + o + 1)
+        r, s = masked(room, error + o + 2, passed + o + 2), masked(room, error + o + 3, passed + o + 3)
+        a, b, c, d = a + p, b + q, c + r, d + s
+        ax, bx = add_product(ax, p, load(room, normalised + o)), add_product(bx, q, load(room, normalised + o + 1))
+        cx, dx = add_product(cx, r, load(room, normalised + o + 2)), add_product(dx, s, load(room, normalised + o + 3))
+    for o in range(n_in_fours, n_obs):
+        p = masked(room, error + o, passed + o)
+        a, ax = a + p, add_product(ax, p, load(room, normalised + o))
+    return (a + b) + (c + d), (ax + bx) + (cx + dx)
+
+
+# ---------------------------------------------------------------- normalising and ramps
+@kernel
+def ramps(room: Numbers, at: int, out: int, n_obs: int, mean: Vector, factor: Vector,
+          scale: Vector, shift: Vector) -> None:  # fmt: skip
+    """A unit's outputs less a mean, times a factor; and, scaled and shifted, 0 if negative."""
+    for o in range(n_obs):
+        normalised = (load(room, at + o) - mean) * factor
+        store(room, at + o, normalised)
+        passed = add_product(shift, scale, normalised)
+        store(room, out + o, where_above_zero(passed, passed))
+
+
+@kernel
+def activate(plan: Plan, layer: int, values: OfBlock, running: OfBlock, roots: OfBlock,
+             room: Numbers, n_obs: int, n: Vector, c: Constants) -> None:  # fmt: skip
+    """Normalise by a batch's means and variances, which are remembered, and ramp."""
+    one, floor, newest = spread(c.one), spread(c.floor), spread(c.newest)
+    n_hidden, zero = plan.hidden[-1], one - one
+    for j in range(plan.sizes[layer + 1]):
+        at, unit = (plan.out[layer] + j) * n_obs, plan.hidden[layer] + j
+        mean = total(room, at, n_obs, zero) / n
+        squares = squares_about(room, at, n_obs, mean, zero)
+        factor = one / root(squares / n + floor)
+        store(roots, unit, factor)
+        remembered = load(running, unit) * (one - newest)
+        store(running, unit, add_product(remembered, newest, mean))
+        remembered = load(running, n_hidden + unit) * (one - newest)
+        store(running, n_hidden + unit, add_product(remembered, newest, squares / (n - one)))
+        scale, shift = load(values, plan.scales[layer] + j), load(values, plan.shifts[layer] + j)
+        ramps(room, at, (plan.inputs[layer + 1] + j) * n_obs, n_obs, mean, factor, scale, shift)
+
+
+@kernel
+def activate_as_remembered(plan: Plan, layer: int, values: OfBlock, running: OfBlock,
+                           room: Numbers, n_obs: int, c: Constants) -> None:  # fmt: skip
     """The same by what was remembered, for predictions."""
-    n_obs, n_unit, n_network = out.shape
-    for j in range(n_unit):
-        root = np.sqrt(running[1, j] + floor[()])
+    one, floor, n_hidden = spread(c.one), spread(c.floor), plan.hidden[-1]
+    for j in range(plan.sizes[layer + 1]):
+        at, unit = (plan.out[layer] + j) * n_obs, plan.hidden[layer] + j
+        mean, factor = load(running, unit), one / root(load(running, n_hidden + unit) + floor)
+        scale, shift = load(values, plan.scales[layer] + j), load(values, plan.shifts[layer] + j)
+        ramps(room, at, (plan.inputs[layer + 1] + j) * n_obs, n_obs, mean, factor, scale, shift)
+
+
+@kernel
+def before_activation(plan: Plan, layer: int, values: OfBlock, gradient: OfBlock, roots: OfBlock,
+                      room: Numbers, n_obs: int, n: Vector, zero: Vector) -> None:  # fmt: skip
+    """The gradient before a normalisation, in place of that behind its ramp."""
+    for j in range(plan.sizes[layer + 1]):
+        error, at = (plan.errors[layer] + j) * n_obs, (plan.out[layer] + j) * n_obs
+        passed, unit = (plan.inputs[layer + 1] + j) * n_obs, plan.hidden[layer] + j
+        plain, times = error_sums(room, error, passed, at, n_obs, zero)
+        store(gradient, plan.shifts[layer] + j, plain)
+        store(gradient, plan.scales[layer] + j, times)
+        factor = load(roots, unit) * load(values, plan.scales[layer] + j)
+        mean, slope = plain / n, zero - times / n
         for o in range(n_obs):
-            for k in range(n_network):
-                out[o, j, k] = (out[o, j, k] - running[0, j, k]) / root[k]
+            centred = load(room, error + o) - mean
+            store(room, error + o, add_product(centred, slope, load(room, at + o)) * factor)
 
 
+# ---------------------------------------------------------------- a batch
 @kernel
-def ramp(normalised: Layer, scale: Units, shift: Units, out: Layer) -> None:
-    """Scaled and shifted; 0 where that is negative."""
-    n_obs, n_unit, n_network = out.shape
-    zero = scale[0, 0] - scale[0, 0]
+def gather(rows: Int[np.ndarray, "network draw"], start: int, first: int,
+           table: Float[np.ndarray, "obs chunk lane"], room: Numbers, n_obs: int,
+           places: Int[np.ndarray, " lane"]) -> None:  # fmt: skip
+    """The observations of sixteen networks, features and then the response, a lane for each.
+
+    Lanes beyond the last network hold that one again.
+    """
+    n_chunk, last = table.shape[1], rows.shape[0] - 1
     for o in range(n_obs):
-        for j in range(n_unit):
-            for k in range(n_network):
-                value = normalised[o, j, k] * scale[j, k] + shift[j, k]
-                out[o, j, k] = value if value > zero else zero
+        for k in range(LANES):
+            places[k] = rows[min(first + k, last), start + o] * n_chunk
+        for chunk in range(n_chunk):
+            store_columns(table, places, room, chunk * LANES * n_obs + o, n_obs)
+            for k in range(LANES):
+                places[k] += 1
 
 
 @kernel
-def weights_gradient(inputs: Layer, error: Layer, gradient: Weights) -> None:
-    """Of the loss, by weights."""
-    gradient[:] = 0
-    for o in range(inputs.shape[0]):
-        for i in range(inputs.shape[1]):
-            for j in range(error.shape[1]):
-                for k in range(error.shape[2]):
-                    gradient[i, j, k] += inputs[o, i, k] * error[o, j, k]
-
-
-@kernel
-def inputs_gradient(error: Layer, weights: Weights, outputs: Layer, back: Layer) -> None:
-    """Of the loss, by what a ramp gave; 0 where it gave nothing."""
-    zero = weights[0, 0, 0] - weights[0, 0, 0]
-    for o in range(error.shape[0]):
-        for i in range(weights.shape[0]):
-            for k in range(back.shape[2]):
-                back[o, i, k] = error[o, 0, k] * weights[i, 0, k]
-            for j in range(1, weights.shape[1]):
-                for k in range(back.shape[2]):
-                    back[o, i, k] += error[o, j, k] * weights[i, j, k]
-            for k in range(back.shape[2]):
-                back[o, i, k] = back[o, i, k] if outputs[o, i, k] > zero else zero
-
-
-@kernel
-def through_normalisation(
-    error: Layer, normalised: Layer, root: Units, scale: Units,
-    scale_gradient: Units, shift_gradient: Units, one: Numbers,
-) -> None:  # fmt: skip
-    """The gradient before a normalisation, in place of that behind it."""
-    n_obs, n_unit, n_network = error.shape
-    n = one[()] * n_obs
-    scale_gradient[:] = 0
-    shift_gradient[:] = 0
+def last_error(plan: Plan, values: OfBlock, gradient: OfBlock, room: Numbers, n_obs: int,
+               n: Vector, zero: Vector) -> None:  # fmt: skip
+    """Gradient of the mean squared error by what comes out, and by the bias."""
+    last = len(plan.sizes) - 2
+    bias, at = load(values, plan.shifts[last]), plan.out[last] * n_obs
+    error, response = plan.errors[last] * n_obs, plan.sizes[0] * n_obs
     for o in range(n_obs):
-        for j in range(n_unit):
-            for k in range(n_network):
-                scale_gradient[j, k] += error[o, j, k] * normalised[o, j, k]
-                shift_gradient[j, k] += error[o, j, k]
-    for o in range(n_obs):
-        for j in range(n_unit):
-            for k in range(n_network):
-                centred = error[o, j, k] - shift_gradient[j, k] / n
-                centred -= normalised[o, j, k] * (scale_gradient[j, k] / n)
-                error[o, j, k] = centred * (root[j, k] * scale[j, k])
+        off = load(room, at + o) + bias - load(room, response + o)
+        store(room, error + o, (off + off) / n)
+    store(gradient, plan.shifts[last], total(room, error, n_obs, zero))
 
 
 @kernel
-def error_of(said: Layer, rows: Int[np.ndarray, "network obs"], y: Float[np.ndarray, " all"],
-             bias: Float[np.ndarray, " network"], bias_gradient: Float[np.ndarray, " network"],
-             one: Numbers) -> None:  # fmt: skip
-    """Gradient of the mean squared error by what came out, in its place; and by the bias."""
-    n_obs, _, n_network = said.shape
-    factor = (one[()] + one[()]) / (one[()] * n_obs)
-    bias_gradient[:] = 0
-    for o in range(n_obs):
-        for k in range(n_network):
-            said[o, 0, k] = (said[o, 0, k] + bias[k] - y[rows[k, o]]) * factor
-            bias_gradient[k] += said[o, 0, k]
+def batch_gradient(plan: Plan, values: OfBlock, gradient: OfBlock, running: OfBlock,
+                   roots: OfBlock, room: Numbers, n_obs: int, count: Any, c: Constants) -> None:  # fmt: skip
+    """Of each network's mean squared error over the observations in the room."""
+    n_layer, n = len(plan.sizes) - 1, spread(count)
+    zero = n - n
+    for layer in range(n_layer - 1):
+        linear(plan, layer, values, room, n_obs)
+        activate(plan, layer, values, running, roots, room, n_obs, n, c)
+    linear(plan, n_layer - 1, values, room, n_obs)
+    last_error(plan, values, gradient, room, n_obs, n, zero)
+    for layer in range(n_layer - 1, 0, -1):
+        weights_gradient(plan, layer, gradient, room, n_obs)
+        inputs_gradient(plan, layer, values, room, n_obs)
+        before_activation(plan, layer - 1, values, gradient, roots, room, n_obs, n, zero)
+    weights_gradient(plan, 0, gradient, room, n_obs)
 
 
 @kernel
-def adam(
-    parameters: Numbers, gradient: Numbers, first: Numbers, second: Numbers, constants: Numbers
-) -> None:
-    """One step; `constants` are both decays and their complements, rate, divisor and floor."""
-    decay, decay2, fresh, fresh2, rate, divisor, floor = constants
-    for at in range(len(parameters)):
-        first[at] = decay * first[at] + fresh * gradient[at]
-        second[at] = decay2 * second[at] + fresh2 * (gradient[at] * gradient[at])
-        parameters[at] -= rate * first[at] / (np.sqrt(second[at]) / divisor + floor)
+def adam(values: OfBlock, gradient: OfBlock, first: OfBlock, second: OfBlock,
+         rate: Any, unbiased: Any, c: Constants) -> None:  # fmt: skip
+    """One step for all parameters; `unbiased` is what the second root is multiplied by."""
+    one, decay, decay2 = spread(c.one), spread(c.decay), spread(c.decay2)
+    rate, unbiased, floor = spread(rate), spread(unbiased), spread(c.adam_floor)
+    fresh, fresh2 = one - decay, one - decay2
+    for at in range(len(values)):
+        slope = load(gradient, at)
+        recent = add_product(fresh * slope, decay, load(first, at))
+        store(first, at, recent)
+        square = add_product(fresh2 * (slope * slope), decay2, load(second, at))
+        store(second, at, square)
+        step = rate * recent / add_product(floor, root(square), unbiased)
+        store(values, at, load(values, at) - step)
+
+
+# ---------------------------------------------------------------- all networks
+@kernel
+def epoch(plan: Plan, rows: Int[np.ndarray, "network draw"], ends: Int[np.ndarray, " end"],
+          steps: Float[np.ndarray, "batch 3"], table: Float[np.ndarray, "obs chunk lane"],
+          values: Parameters, gradient: Parameters, first: Parameters, second: Parameters,
+          running: Parameters, roots: OfBlock, room: Numbers, c: Constants) -> None:  # fmt: skip
+    """A pass over all batches; of each, `steps` are Adam's two numbers and its size."""
+    places = np.empty(LANES, np.int64)
+    for block in range(len(values)):
+        for batch in range(len(steps)):
+            start, n_obs = ends[batch], ends[batch + 1] - ends[batch]
+            rate, unbiased, count = steps[batch, 0], steps[batch, 1], steps[batch, 2]
+            gather(rows, start, block * LANES, table, room, n_obs, places)
+            batch_gradient(
+                plan, values[block], gradient[block], running[block], roots, room, n_obs, count, c
+            )
+            adam(values[block], gradient[block], first[block], second[block], rate, unbiased, c)
+
+
+@kernel
+def say(plan: Plan, table: Float[np.ndarray, "obs chunk lane"], values: Parameters,
+        running: Parameters, room: Numbers, most: int, said: Float[np.ndarray, "block obs lane"],
+        c: Constants) -> None:  # fmt: skip
+    """What each network says of all observations, as many at once as a batch may have."""
+    last = len(plan.sizes) - 2
+    flat = table.reshape(len(table), -1)
+    for block in range(len(values)):
+        for start in range(0, len(table), most):
+            n_obs = min(most, len(table) - start)
+            for o in range(n_obs):
+                for i in range(plan.sizes[0]):
+                    store(room, i * n_obs + o, spread(flat[start + o, i]))
+            for layer in range(last):
+                linear(plan, layer, values[block], room, n_obs)
+                activate_as_remembered(plan, layer, values[block], running[block], room, n_obs, c)
+            linear(plan, last, values[block], room, n_obs)
+            bias = load(values[block], plan.shifts[last])
+            for o in range(n_obs):
+                out = load(room, plan.out[last] * n_obs + o) + bias
+                store(said[block], start + o, out)
