@@ -2,7 +2,7 @@
 
 Each network's sums are taken in an order that is written here, whatever lies beside it, so the bits
 depend neither on how many networks there are nor on how wide a machine's registers are: a register
-holds neighbouring networks. There is nothing but + - * / and square roots, and products that are
+holds neighbouring networks. There is nothing but + - * / and square moments, and products that are
 added are fused on every machine (`simstudy.stats.compiled.sixteen`).
 
 All observations of a unit lie together, and what happens to a unit's outputs (mean, variance,
@@ -38,6 +38,8 @@ Numbers = Float[np.ndarray, "..."]
 Parameters = Float[np.ndarray, "block parameter lane"]
 OfBlock = Float[np.ndarray, "parameter lane"]
 Places = Int[np.ndarray, " layer"]
+Units = tuple[int, int]
+"""Of a layer: the first, and the one behind the last."""
 
 
 class Plan(NamedTuple):
@@ -88,38 +90,40 @@ def multiply(a: Numbers, a_at: int, a_row: int, a_in: int,
 
 
 @kernel
-def linear(plan: Plan, layer: int, values: OfBlock, room: Numbers, n_obs: int) -> None:
-    """Sums of inputs times weights, for a unit after the other."""
-    n_in, n_out = plan.sizes[layer], plan.sizes[layer + 1]
+def linear(plan: Plan, layer: int, units: Units, values: OfBlock, room: Numbers, n_obs: int) -> None:
+    """Sums of inputs times weights, of some units of a layer."""
+    n_in, n_out, (begin, end) = plan.sizes[layer], plan.sizes[layer + 1], units
     multiply(
         room, plan.inputs[layer] * n_obs, 1, n_obs,
-        values, plan.weights[layer], n_out, 1,
-        room, plan.out[layer] * n_obs, 1, n_obs,
-        n_obs, n_in, n_out,
+        values, plan.weights[layer] + begin, n_out, 1,
+        room, (plan.out[layer] + begin) * n_obs, 1, n_obs,
+        n_obs, n_in, end - begin,
     )  # fmt: skip
 
 
 @kernel
-def weights_gradient(plan: Plan, layer: int, gradient: OfBlock, room: Numbers, n_obs: int) -> None:
-    """Of the loss, by the weights of a layer: a sum over observations."""
-    n_in, n_out = plan.sizes[layer], plan.sizes[layer + 1]
+def weights_gradient(plan: Plan, layer: int, units: Units, gradient: OfBlock, room: Numbers,
+                     n_obs: int) -> None:  # fmt: skip
+    """Of the loss, by the weights of some units of a layer: a sum over observations."""
+    n_in, n_out, (begin, end) = plan.sizes[layer], plan.sizes[layer + 1], units
     multiply(
         room, plan.inputs[layer] * n_obs, n_obs, 1,
-        room, plan.errors[layer] * n_obs, 1, n_obs,
-        gradient, plan.weights[layer], n_out, 1,
-        n_in, n_obs, n_out,
+        room, (plan.errors[layer] + begin) * n_obs, 1, n_obs,
+        gradient, plan.weights[layer] + begin, n_out, 1,
+        n_in, n_obs, end - begin,
     )  # fmt: skip
 
 
 @kernel
-def inputs_gradient(plan: Plan, layer: int, values: OfBlock, room: Numbers, n_obs: int) -> None:
-    """Of the loss, by the inputs of a layer, in the place of errors of the layer before."""
-    n_in, n_out = plan.sizes[layer], plan.sizes[layer + 1]
+def outputs_gradient(plan: Plan, layer: int, units: Units, values: OfBlock, room: Numbers,
+                     n_obs: int) -> None:  # fmt: skip
+    """Of the loss, by what some units of a layer give the next one."""
+    n_next, (begin, end) = plan.sizes[layer + 2], units
     multiply(
-        room, plan.errors[layer] * n_obs, 1, n_obs,
-        values, plan.weights[layer], 1, n_out,
-        room, plan.errors[layer - 1] * n_obs, 1, n_obs,
-        n_obs, n_out, n_in,
+        room, plan.errors[layer + 1] * n_obs, 1, n_obs,
+        values, plan.weights[layer + 1] + begin * n_next, 1, n_next,
+        room, (plan.errors[layer] + begin) * n_obs, 1, n_obs,
+        n_obs, n_next, end - begin,
     )  # fmt: skip
 
 
@@ -156,31 +160,30 @@ def squares_about(room: Numbers, at: int, n_obs: int, mean: Vector, zero: Vector
 
 
 @kernel
-def masked(room: Numbers, error: int, passed: int) -> Vector:
+def masked(room: Numbers, error: int, normalised: Vector, scale: Vector, shift: Vector) -> Vector:
     """The error, 0 where the ramp gave nothing; also put in its place."""
-    found = where_above_zero(load(room, passed), load(room, error))
+    passed = add_product(shift, scale, normalised)
+    found = where_above_zero(passed, load(room, error))
     store(room, error, found)
     return found
 
 
 @kernel
-def error_sums(
-    room: Numbers, error: int, passed: int, normalised: int, n_obs: int, zero: Vector
-) -> tuple[Vector, Vector]:
+def error_sums(room: Numbers, error: int, at: int, n_obs: int,
+               scale: Vector, shift: Vector, zero: Vector) -> tuple[Vector, Vector]:  # fmt: skip
     """Of a unit's errors behind its ramp, and of their products with what was normalised."""
-    a, b, c, d = zero, zero, zero, zero
-    ax, bx, cx, dx = zero, zero, zero, zero
-    n_in_fours = n_obs // 4 * 4
-    for o in range(0, n_in_fours, 4):
-        p, q = masked(room, error + o, passed + o), masked(room, error + o + 1, passed + o + 1)
-        r, s = masked(room, error + o + 2, passed + o + 2), masked(room, error + o + 3, passed + o + 3)
-        a, b, c, d = a + p, b + q, c + r, d + s
-        ax, bx = add_product(ax, p, load(room, normalised + o)), add_product(bx, q, load(room, normalised + o + 1))
-        cx, dx = add_product(cx, r, load(room, normalised + o + 2)), add_product(dx, s, load(room, normalised + o + 3))
-    for o in range(n_in_fours, n_obs):
-        p = masked(room, error + o, passed + o)
-        a, ax = a + p, add_product(ax, p, load(room, normalised + o))
-    return (a + b) + (c + d), (ax + bx) + (cx + dx)
+    a, b, ax, bx = zero, zero, zero, zero
+    n_in_twos = n_obs // 2 * 2
+    for o in range(0, n_in_twos, 2):
+        x, y = load(room, at + o), load(room, at + o + 1)
+        p = masked(room, error + o, x, scale, shift)
+        q = masked(room, error + o + 1, y, scale, shift)
+        a, b, ax, bx = a + p, b + q, add_product(ax, p, x), add_product(bx, q, y)
+    for o in range(n_in_twos, n_obs):
+        x = load(room, at + o)
+        p = masked(room, error + o, x, scale, shift)
+        a, ax = a + p, add_product(ax, p, x)
+    return a + b, ax + bx
 
 
 # ---------------------------------------------------------------- normalising and ramps
@@ -196,31 +199,43 @@ def ramps(room: Numbers, at: int, out: int, n_obs: int, mean: Vector, factor: Ve
 
 
 @kernel
-def activate(plan: Plan, layer: int, values: OfBlock, running: OfBlock, roots: OfBlock,
-             room: Numbers, n_obs: int, n: Vector, c: Constants) -> None:  # fmt: skip
-    """Normalise by a batch's means and variances, which are remembered, and ramp."""
-    one, floor, newest = spread(c.one), spread(c.floor), spread(c.newest)
-    n_hidden, zero = plan.hidden[-1], one - one
-    for j in range(plan.sizes[layer + 1]):
+def activate(plan: Plan, layer: int, units: Units, values: OfBlock, running: OfBlock, moments: OfBlock,
+             room: Numbers, n_obs: int, share: Vector, c: Constants) -> None:  # fmt: skip
+    """Normalise by a batch's means and variances, which are remembered, and ramp.
+    """
+    one, floor, n_hidden = spread(c.one), spread(c.floor), plan.hidden[-1]
+    zero = one - one
+    for j in range(*units):
         at, unit = (plan.out[layer] + j) * n_obs, plan.hidden[layer] + j
-        mean = total(room, at, n_obs, zero) / n
-        squares = squares_about(room, at, n_obs, mean, zero)
-        factor = one / root(squares / n + floor)
-        store(roots, unit, factor)
-        remembered = load(running, unit) * (one - newest)
-        store(running, unit, add_product(remembered, newest, mean))
-        remembered = load(running, n_hidden + unit) * (one - newest)
-        store(running, n_hidden + unit, add_product(remembered, newest, squares / (n - one)))
+        mean = total(room, at, n_obs, zero) * share
+        variance = squares_about(room, at, n_obs, mean, zero) * share
+        factor = one / root(variance + floor)
+        store(moments, unit, mean)
+        store(moments, n_hidden + unit, variance)
         scale, shift = load(values, plan.scales[layer] + j), load(values, plan.shifts[layer] + j)
         ramps(room, at, (plan.inputs[layer + 1] + j) * n_obs, n_obs, mean, factor, scale, shift)
+        remember(running, moments, unit, n_hidden, share, c)
+        store(moments, n_hidden + unit, factor)
 
 
 @kernel
-def activate_as_remembered(plan: Plan, layer: int, values: OfBlock, running: OfBlock,
-                           room: Numbers, n_obs: int, c: Constants) -> None:  # fmt: skip
+def remember(running: OfBlock, moments: OfBlock, unit: int, n_hidden: int, share: Vector,
+             c: Constants) -> None:  # fmt: skip
+    """A unit's mean and (unbiased) variance in recent batches."""
+    one, newest = spread(c.one), spread(c.newest)
+    unbiased = load(moments, n_hidden + unit) / (one - share)
+    remembered = load(running, unit) * (one - newest)
+    store(running, unit, add_product(remembered, newest, load(moments, unit)))
+    remembered = load(running, n_hidden + unit) * (one - newest)
+    store(running, n_hidden + unit, add_product(remembered, newest, unbiased))
+
+
+@kernel
+def activate_as_remembered(plan: Plan, layer: int, units: Units, values: OfBlock,
+                           running: OfBlock, room: Numbers, n_obs: int, c: Constants) -> None:  # fmt: skip
     """The same by what was remembered, for predictions."""
     one, floor, n_hidden = spread(c.one), spread(c.floor), plan.hidden[-1]
-    for j in range(plan.sizes[layer + 1]):
+    for j in range(*units):
         at, unit = (plan.out[layer] + j) * n_obs, plan.hidden[layer] + j
         mean, factor = load(running, unit), one / root(load(running, n_hidden + unit) + floor)
         scale, shift = load(values, plan.scales[layer] + j), load(values, plan.shifts[layer] + j)
@@ -228,17 +243,21 @@ def activate_as_remembered(plan: Plan, layer: int, values: OfBlock, running: OfB
 
 
 @kernel
-def before_activation(plan: Plan, layer: int, values: OfBlock, gradient: OfBlock, roots: OfBlock,
-                      room: Numbers, n_obs: int, n: Vector, zero: Vector) -> None:  # fmt: skip
+def before_activation(plan: Plan, layer: int, units: Units, values: OfBlock, gradient: OfBlock,
+                      moments: OfBlock, room: Numbers, n_obs: int, share: Vector, zero: Vector) -> None:  # fmt: skip
     """The gradient before a normalisation, in place of that behind its ramp."""
-    for j in range(plan.sizes[layer + 1]):
+    for j in range(*units):
         error, at = (plan.errors[layer] + j) * n_obs, (plan.out[layer] + j) * n_obs
-        passed, unit = (plan.inputs[layer + 1] + j) * n_obs, plan.hidden[layer] + j
-        plain, times = error_sums(room, error, passed, at, n_obs, zero)
+        scale, shift = load(values, plan.scales[layer] + j), load(values, plan.shifts[layer] + j)
+        plain, times = error_sums(room, error, at, n_obs, scale, shift, zero)
         store(gradient, plan.shifts[layer] + j, plain)
         store(gradient, plan.scales[layer] + j, times)
-        factor = load(roots, unit) * load(values, plan.scales[layer] + j)
-        mean, slope = plain / n, zero - times / n
+    for j in range(*units):
+        error, at = (plan.errors[layer] + j) * n_obs, (plan.out[layer] + j) * n_obs
+        unit = plan.hidden[-1] + plan.hidden[layer] + j
+        factor = load(moments, unit) * load(values, plan.scales[layer] + j)
+        mean = load(gradient, plan.shifts[layer] + j) * share
+        slope = zero - load(gradient, plan.scales[layer] + j) * share
         for o in range(n_obs):
             centred = load(room, error + o) - mean
             store(room, error + o, add_product(centred, slope, load(room, at + o)) * factor)
@@ -265,33 +284,37 @@ def gather(rows: Int[np.ndarray, "network draw"], start: int, first: int,
 
 @kernel
 def last_error(plan: Plan, values: OfBlock, gradient: OfBlock, room: Numbers, n_obs: int,
-               n: Vector, zero: Vector) -> None:  # fmt: skip
+               share: Vector, zero: Vector) -> None:  # fmt: skip
     """Gradient of the mean squared error by what comes out, and by the bias."""
     last = len(plan.sizes) - 2
     bias, at = load(values, plan.shifts[last]), plan.out[last] * n_obs
     error, response = plan.errors[last] * n_obs, plan.sizes[0] * n_obs
     for o in range(n_obs):
         off = load(room, at + o) + bias - load(room, response + o)
-        store(room, error + o, (off + off) / n)
+        store(room, error + o, (off + off) * share)
     store(gradient, plan.shifts[last], total(room, error, n_obs, zero))
 
 
 @kernel
 def batch_gradient(plan: Plan, values: OfBlock, gradient: OfBlock, running: OfBlock,
-                   roots: OfBlock, room: Numbers, n_obs: int, count: Any, c: Constants) -> None:  # fmt: skip
+                   moments: OfBlock, room: Numbers, n_obs: int, share: Any, c: Constants) -> None:  # fmt: skip
     """Of each network's mean squared error over the observations in the room."""
-    n_layer, n = len(plan.sizes) - 1, spread(count)
-    zero = n - n
+    n_layer, share = len(plan.sizes) - 1, spread(share)
+    zero = share - share
     for layer in range(n_layer - 1):
-        linear(plan, layer, values, room, n_obs)
-        activate(plan, layer, values, running, roots, room, n_obs, n, c)
-    linear(plan, n_layer - 1, values, room, n_obs)
-    last_error(plan, values, gradient, room, n_obs, n, zero)
-    for layer in range(n_layer - 1, 0, -1):
-        weights_gradient(plan, layer, gradient, room, n_obs)
-        inputs_gradient(plan, layer, values, room, n_obs)
-        before_activation(plan, layer - 1, values, gradient, roots, room, n_obs, n, zero)
-    weights_gradient(plan, 0, gradient, room, n_obs)
+        for begin in range(0, plan.sizes[layer + 1], MOST_COLUMNS):
+            units = begin, min(begin + MOST_COLUMNS, plan.sizes[layer + 1])
+            linear(plan, layer, units, values, room, n_obs)
+            activate(plan, layer, units, values, running, moments, room, n_obs, share, c)
+    linear(plan, n_layer - 1, (0, 1), values, room, n_obs)
+    last_error(plan, values, gradient, room, n_obs, share, zero)
+    weights_gradient(plan, n_layer - 1, (0, 1), gradient, room, n_obs)
+    for layer in range(n_layer - 2, -1, -1):
+        for begin in range(0, plan.sizes[layer + 1], MOST_COLUMNS):
+            units = begin, min(begin + MOST_COLUMNS, plan.sizes[layer + 1])
+            outputs_gradient(plan, layer, units, values, room, n_obs)
+            before_activation(plan, layer, units, values, gradient, moments, room, n_obs, share, zero)
+            weights_gradient(plan, layer, units, gradient, room, n_obs)
 
 
 @kernel
@@ -316,16 +339,16 @@ def adam(values: OfBlock, gradient: OfBlock, first: OfBlock, second: OfBlock,
 def epoch(plan: Plan, rows: Int[np.ndarray, "network draw"], ends: Int[np.ndarray, " end"],
           steps: Float[np.ndarray, "batch 3"], table: Float[np.ndarray, "obs chunk lane"],
           values: Parameters, gradient: Parameters, first: Parameters, second: Parameters,
-          running: Parameters, roots: OfBlock, room: Numbers, c: Constants) -> None:  # fmt: skip
-    """A pass over all batches; of each, `steps` are Adam's two numbers and its size."""
+          running: Parameters, moments: OfBlock, room: Numbers, c: Constants) -> None:  # fmt: skip
+    """A pass over all batches; of each, `steps` are Adam's two numbers and the share of one observation."""
     places = np.empty(LANES, np.int64)
     for block in range(len(values)):
         for batch in range(len(steps)):
             start, n_obs = ends[batch], ends[batch + 1] - ends[batch]
-            rate, unbiased, count = steps[batch, 0], steps[batch, 1], steps[batch, 2]
+            rate, unbiased, share = steps[batch, 0], steps[batch, 1], steps[batch, 2]
             gather(rows, start, block * LANES, table, room, n_obs, places)
             batch_gradient(
-                plan, values[block], gradient[block], running[block], roots, room, n_obs, count, c
+                plan, values[block], gradient[block], running[block], moments, room, n_obs, share, c
             )
             adam(values[block], gradient[block], first[block], second[block], rate, unbiased, c)
 
@@ -344,9 +367,10 @@ def say(plan: Plan, table: Float[np.ndarray, "obs chunk lane"], values: Paramete
                 for i in range(plan.sizes[0]):
                     store(room, i * n_obs + o, spread(flat[start + o, i]))
             for layer in range(last):
-                linear(plan, layer, values[block], room, n_obs)
-                activate_as_remembered(plan, layer, values[block], running[block], room, n_obs, c)
-            linear(plan, last, values[block], room, n_obs)
+                units = 0, plan.sizes[layer + 1]
+                linear(plan, layer, units, values[block], room, n_obs)
+                activate_as_remembered(plan, layer, units, values[block], running[block], room, n_obs, c)
+            linear(plan, last, (0, 1), values[block], room, n_obs)
             bias = load(values[block], plan.shifts[last])
             for o in range(n_obs):
                 out = load(room, plan.out[last] * n_obs + o) + bias

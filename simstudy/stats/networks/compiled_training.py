@@ -63,9 +63,10 @@ class CompiledTrainer:
         self.values, self.gradient, self.first, self.second = (self._zeros(*shape) for _ in "vgfs")
         self.running = self._zeros(self.n_block, 2 * n_hidden, LANES)
         self.running[:, n_hidden:] = 1
-        self.roots = self._zeros(n_hidden, LANES)
+        self.moments = self._zeros(2 * n_hidden, LANES)
         self._begin_at(weights)
         self.n_step = 0
+        self.room = self._zeros(0, LANES)
 
     def _zeros(self, *shape: int) -> Any:
         """Vectors that lie across no two cache lines."""
@@ -115,16 +116,19 @@ class CompiledTrainer:
 
         counts = [batch.stop - batch.start for batch in batches]
         ends = np.array([0, *np.cumsum(counts)])
-        of_batches = np.column_stack([np.array(steps), counts]).astype(self.dtype)
+        of_batches = np.column_stack([np.array(steps), 1 / np.array(counts)]).astype(self.dtype)
         rows = np.ascontiguousarray(order, dtype=np.int32)
         kernels.epoch(
             self.plan, rows, ends, of_batches, self.table,
             self.values, self.gradient, self.first, self.second,
-            self.running, self.roots, self._room(max(counts)), self._constants(),
+            self.running, self.moments, self._room(max(counts)), self._constants(),
         )  # fmt: skip
 
     def _room(self, n_obs: int) -> Any:
-        return self._zeros(self.n_unit * n_obs, self.lanes)
+        """For the numbers of a batch, kept for the next."""
+        if len(self.room) < self.n_unit * n_obs:
+            self.room = self._zeros(self.n_unit * n_obs, self.lanes)
+        return self.room
 
     def _constants(self) -> Any:
         from simstudy.stats.networks._training_kernels import Constants
@@ -158,9 +162,9 @@ def planned(sizes: list[int], lanes: int) -> tuple[Any, int]:
     n_first = -(-(sizes[0] + 1) // lanes) * lanes  # features and response, whole vectors
     inputs = _begins(np.array([n_first, *hidden]))
     out = _begins(n_out, inputs[-1])
-    errors = _begins(n_out, out[-1])
-    parts = weights[:-1], scales, shifts[:-1], inputs[:-1], out[:-1], errors[:-1], _begins(hidden)
-    return Plan(np.array(sizes), *parts), int(errors[-1])
+    errors = np.array([*inputs[1:-1], out[-1]])
+    parts = weights[:-1], scales, shifts[:-1], inputs[:-1], out[:-1], errors, _begins(hidden)
+    return Plan(np.array(sizes), *parts), int(out[-1]) + 1
 
 
 def _begins(counts: np.ndarray, start: int = 0) -> np.ndarray:
