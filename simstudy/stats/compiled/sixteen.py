@@ -115,7 +115,6 @@ def store_columns(typing, table, rows, out, at, step):
 
     `rows` has the numbers of the vectors: what lay in vector k comes to lie in lane k.
     """
-    sixteen = _of(table)
 
     def build(context, builder, signature, args):
         _, _, out_type, _, _ = signature.args
@@ -225,7 +224,10 @@ def multiply_tile(typing, a, a_at, a_row, a_in, b, b_at, b_in, b_column,
 
     def build(context, builder, signature, args):
         of = lambda place: _data(context, builder, signature.args[place], args[place])  # noqa: E731
-        data, where = (of(0), of(4), of(8)), [args[place] for place in (1, 2, 3, 5, 6, 7, 9, 10, 11)]
+        data, where = (
+            (of(0), of(4), of(8)),
+            [args[place] for place in (1, 2, 3, 5, 6, 7, 9, 10, 11)],
+        )
         n_in, n_row, n_column = args[12:]
         done = builder.append_basic_block("done")
         kind = builder.add(builder.mul(n_row, I64(MOST_COLUMNS + 1)), n_column)
@@ -247,11 +249,12 @@ def multiply_tile(typing, a, a_at, a_row, a_in, b, b_at, b_in, b_column,
 def _tile(builder: Any, sixteen: SixteenType, data: Any, where: Any, n_in: Any,
           rows: int, columns: int) -> None:  # fmt: skip
     """A loop over n whose sums are variables of their own."""
-    (a, b, out), (a_at, a_row, a_in, b_at, b_in, b_column, out_at, out_row, out_column) = data, where
+    (a, b, out), (a_at, a_row, a_in, b_at, b_in, b_column, out_at, out_row, out_column) = (
+        data,
+        where,
+    )
     zero = ir.Constant(sixteen.vector, [0.0] * LANES)
-    sums = [
-        [cgutils.alloca_once_value(builder, zero) for _ in range(columns)] for _ in range(rows)
-    ]
+    sums = [[cgutils.alloca_once_value(builder, zero) for _ in range(columns)] for _ in range(rows)]
     for row in sums:
         for total in row:
             builder.store(zero, total)
@@ -262,8 +265,13 @@ def _tile(builder: Any, sixteen: SixteenType, data: Any, where: Any, n_in: Any,
         return start
 
     with cgutils.for_range(builder, n_in) as loop:
-        left = [_load(builder, a, place(a_at, (I64(r), a_row), (loop.index, a_in))) for r in range(rows)]
-        above = [_load(builder, b, place(b_at, (I64(c), b_column), (loop.index, b_in))) for c in range(columns)]
+        left = [
+            _load(builder, a, place(a_at, (I64(r), a_row), (loop.index, a_in))) for r in range(rows)
+        ]
+        above = [
+            _load(builder, b, place(b_at, (I64(c), b_column), (loop.index, b_in)))
+            for c in range(columns)
+        ]
         for row, factor in zip(sums, left, strict=True):
             for total, other in zip(row, above, strict=True):
                 fused = _call(builder, "fma", sixteen, factor, other, builder.load(total))

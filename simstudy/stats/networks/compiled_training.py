@@ -131,7 +131,7 @@ class CompiledTrainer:
         return self.room
 
     def _constants(self) -> Any:
-        from simstudy.stats.networks._training_kernels import Constants
+        from simstudy.stats.networks._layer_kernels import Constants
 
         numbers = 1.0, VARIANCE_FLOOR, NEWEST, FIRST_DECAY, SECOND_DECAY, ADAM_FLOOR
         return Constants(*map(self.dtype.type, numbers))
@@ -147,12 +147,12 @@ class CompiledTrainer:
             self._constants(),
         )  # fmt: skip
         by_network = np.moveaxis(said, 2, 1).reshape(-1, len(self.table))
-        return by_network[: self.n_network].astype(float)
+        return np.asarray(by_network[: self.n_network], dtype=float)
 
 
 def planned(sizes: list[int], lanes: int) -> tuple[Any, int]:
     """A plan of layers, and how many units a batch takes room for."""
-    from simstudy.stats.networks._training_kernels import Plan
+    from simstudy.stats.networks._layer_kernels import Plan
 
     n_in, n_out = np.array(sizes[:-1]), np.array(sizes[1:])
     hidden = n_out[:-1]

@@ -40,7 +40,7 @@ def ensemble_predictions(
     *,
     initial: np.random.Generator,
     order: np.random.Generator,
-    trainer: str = "torch",
+    trainer: str = "compiled",
 ) -> Float[np.ndarray, "epoch network obs"]:
     """What each network says of all observations after some numbers of epochs.
 
