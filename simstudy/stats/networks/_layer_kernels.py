@@ -206,7 +206,8 @@ def ramps(room: Numbers, at: int, out: int, n_obs: int, mean: Vector, factor: Ve
 
 @kernel
 def activate(plan: Plan, layer: int, units: Units, values: OfBlock, running: OfBlock,
-             moments: OfBlock, room: Numbers, n_obs: int, share: Vector, c: Constants) -> None:  # fmt: skip
+             moments: OfBlock, room: Numbers, n_obs: int, share: Vector,
+             c: Constants) -> None:  # fmt: skip
     """Normalise by a batch's means and variances, which are remembered, and ramp."""
     one, floor, n_hidden = spread(c.one), spread(c.floor), plan.hidden[-1]
     zero = one - one
