@@ -153,7 +153,7 @@ class Networks:
 
     network: Network
     training: Training
-    trainer: str = "torch"
+    trainer: str = "compiled"
 
     def __call__(
         self,

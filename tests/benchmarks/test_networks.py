@@ -17,7 +17,9 @@ N_OBS, N_TRAIN, N_FEATURE = 506, 338, 13
 N_NETWORK, N_PLAIN = 101, 2  # of a replicate of document 001; of the plain loop
 NETWORK, TRAINING = Network((15, 10)), Training((1,))
 
-FASTER = 20  # asserted; measured were 44 in torch and 56 compiled
+# Asserted, with room; see the pages for what was measured.
+FASTER = {"torch": 20, "compiled": 100}
+COMPILED_OVER_TORCH = 2  # 7 measured, where registers hold sixteen numbers
 
 
 def drawn():
@@ -62,7 +64,7 @@ def one_after_another():
     return epoch
 
 
-def test_side_by_side_is_over_twenty_times_faster_than_one_after_another(benchmark):
+def test_side_by_side_is_many_times_faster_than_one_after_another(benchmark):
     pytest.importorskip("torch")
     calls = ["in_torch()", "compiled()", "one_after_another()"]
     torch_seconds, compiled_seconds, plain = least_alone(benchmark, __name__, calls, rounds=20)
@@ -71,4 +73,5 @@ def test_side_by_side_is_over_twenty_times_faster_than_one_after_another(benchma
     print(f"{N_NETWORK} networks, an epoch: {torch_seconds:.4f} s in torch, "
           f"{compiled_seconds:.4f} s compiled, {of_all:.3f} s one after another")  # fmt: skip
     benchmark.extra_info.update(ratios)
-    assert min(ratios.values()) >= FASTER
+    assert all(ratio >= FASTER[name] for name, ratio in ratios.items())
+    assert torch_seconds / compiled_seconds >= COMPILED_OVER_TORCH

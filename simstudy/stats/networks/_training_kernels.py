@@ -1,181 +1,163 @@
-"""Compiled training of networks side by side: the last axis of every array is the network.
+"""Compiled training of networks side by side: a vector holds one number of sixteen networks.
 
-Each network's sums are taken in the order of its observations and units, whatever lies beside it,
-so the bits depend neither on how many networks there are nor on how wide a machine's registers
-are: a register holds neighbouring networks. There is nothing but + - * / and square roots.
+Each network's sums are taken in an order that is written here, whatever lies beside it, so the bits
+depend neither on how many networks there are nor on how wide a machine's registers are: a register
+holds neighbouring networks. There is nothing but + - * / and square roots, and products that are
+added are fused on every machine (`simstudy.stats.compiled.sixteen`).
 """
 
 # mypy: disable-error-code="untyped-decorator, no-any-return"
+
+from typing import Any
 
 import numpy as np
 
 from simstudy.shapes import Float, Int
 from simstudy.stats.compiled.kernel import kernel
+from simstudy.stats.compiled.sixteen import (
+    LANES,
+    MOST_COLUMNS,
+    add_product,
+    load,
+    root,
+    spread,
+    store,
+    store_columns,
+)
+from simstudy.stats.networks._layer_kernels import (
+    FIRST,
+    Constants,
+    Numbers,
+    OfBlock,
+    Parameters,
+    Plan,
+    Vector,
+    activate,
+    activate_as_remembered,
+    before_activation,
+    linear,
+    outputs_gradient,
+    some_units,
+    total,
+    weights_gradient,
+)
 
-Numbers = Float[np.ndarray, "..."]
-Layer = Float[np.ndarray, "obs unit network"]
-Weights = Float[np.ndarray, "input output network"]
-Units = Float[np.ndarray, "unit network"]
 
-
+# ---------------------------------------------------------------- a batch
 @kernel
-def gather(
-    rows: Int[np.ndarray, "network obs"], features: Float[np.ndarray, "all feature"], out: Layer
-) -> None:
-    """Each network's own observations."""
-    for o in range(rows.shape[1]):
-        for i in range(features.shape[1]):
-            for k in range(rows.shape[0]):
-                out[o, i, k] = features[rows[k, o], i]
+def gather(rows: Int[np.ndarray, "network draw"], start: int, first: int,
+           table: Float[np.ndarray, "obs chunk lane"], room: Numbers, n_obs: int,
+           places: Int[np.ndarray, " lane"]) -> None:  # fmt: skip
+    """The observations of sixteen networks, features and then the response, a lane for each.
 
-
-@kernel
-def spread(features: Float[np.ndarray, "all feature"], out: Layer) -> None:
-    """The same observations for every network."""
-    for o in range(features.shape[0]):
-        for i in range(features.shape[1]):
-            for k in range(out.shape[2]):
-                out[o, i, k] = features[o, i]
-
-
-@kernel
-def linear(inputs: Layer, weights: Weights, out: Layer) -> None:
-    """Sums of inputs times weights."""
-    for o in range(inputs.shape[0]):
-        for j in range(weights.shape[1]):
-            for k in range(out.shape[2]):
-                out[o, j, k] = inputs[o, 0, k] * weights[0, j, k]
-            for i in range(1, inputs.shape[1]):
-                for k in range(out.shape[2]):
-                    out[o, j, k] += inputs[o, i, k] * weights[i, j, k]
-
-
-@kernel
-def normalise(out: Layer, root: Units, running: Float[np.ndarray, "2 unit network"],
-              floor: Numbers, newest: Numbers, one: Numbers) -> None:  # fmt: skip
-    """Each unit's outputs less their mean, over their standard deviation; both are remembered.
-
-    Constants come as arrays without axes, in the type of everything else: beside a literal numba
-    would compute in doubles.
+    Lanes beyond the last network hold that one again.
     """
-    n_obs, n_unit, n_network = out.shape
-    n, keep = one[()] * n_obs, one[()] - newest[()]
-    for j in range(n_unit):
-        mean, square = np.zeros_like(root[j]), np.zeros_like(root[j])
-        for o in range(n_obs):
-            for k in range(n_network):
-                mean[k] += out[o, j, k]
-        for k in range(n_network):
-            mean[k] /= n
-        for o in range(n_obs):
-            for k in range(n_network):
-                out[o, j, k] -= mean[k]
-                square[k] += out[o, j, k] * out[o, j, k]
-        for k in range(n_network):
-            unbiased = square[k] / (n - one[()])
-            running[0, j, k] = keep * running[0, j, k] + newest[()] * mean[k]
-            running[1, j, k] = keep * running[1, j, k] + newest[()] * unbiased
-            root[j, k] = one[()] / np.sqrt(square[k] / n + floor[()])
-        for o in range(n_obs):
-            for k in range(n_network):
-                out[o, j, k] *= root[j, k]
-
-
-@kernel
-def normalise_as_remembered(
-    out: Layer, running: Float[np.ndarray, "2 unit network"], floor: Numbers
-) -> None:
-    """The same by what was remembered, for predictions."""
-    n_obs, n_unit, n_network = out.shape
-    for j in range(n_unit):
-        root = np.sqrt(running[1, j] + floor[()])
-        for o in range(n_obs):
-            for k in range(n_network):
-                out[o, j, k] = (out[o, j, k] - running[0, j, k]) / root[k]
-
-
-@kernel
-def ramp(normalised: Layer, scale: Units, shift: Units, out: Layer) -> None:
-    """Scaled and shifted; 0 where that is negative."""
-    n_obs, n_unit, n_network = out.shape
-    zero = scale[0, 0] - scale[0, 0]
+    n_chunk, last = table.shape[1], rows.shape[0] - 1
     for o in range(n_obs):
-        for j in range(n_unit):
-            for k in range(n_network):
-                value = normalised[o, j, k] * scale[j, k] + shift[j, k]
-                out[o, j, k] = value if value > zero else zero
+        for k in range(LANES):
+            places[k] = rows[min(first + k, last), start + o] * n_chunk
+        for chunk in range(n_chunk):
+            store_columns(table, places, room, chunk * LANES * n_obs + o, n_obs)
+            for k in range(LANES):
+                places[k] += 1
 
 
 @kernel
-def weights_gradient(inputs: Layer, error: Layer, gradient: Weights) -> None:
-    """Of the loss, by weights."""
-    gradient[:] = 0
-    for o in range(inputs.shape[0]):
-        for i in range(inputs.shape[1]):
-            for j in range(error.shape[1]):
-                for k in range(error.shape[2]):
-                    gradient[i, j, k] += inputs[o, i, k] * error[o, j, k]
-
-
-@kernel
-def inputs_gradient(error: Layer, weights: Weights, outputs: Layer, back: Layer) -> None:
-    """Of the loss, by what a ramp gave; 0 where it gave nothing."""
-    zero = weights[0, 0, 0] - weights[0, 0, 0]
-    for o in range(error.shape[0]):
-        for i in range(weights.shape[0]):
-            for k in range(back.shape[2]):
-                back[o, i, k] = error[o, 0, k] * weights[i, 0, k]
-            for j in range(1, weights.shape[1]):
-                for k in range(back.shape[2]):
-                    back[o, i, k] += error[o, j, k] * weights[i, j, k]
-            for k in range(back.shape[2]):
-                back[o, i, k] = back[o, i, k] if outputs[o, i, k] > zero else zero
-
-
-@kernel
-def through_normalisation(
-    error: Layer, normalised: Layer, root: Units, scale: Units,
-    scale_gradient: Units, shift_gradient: Units, one: Numbers,
-) -> None:  # fmt: skip
-    """The gradient before a normalisation, in place of that behind it."""
-    n_obs, n_unit, n_network = error.shape
-    n = one[()] * n_obs
-    scale_gradient[:] = 0
-    shift_gradient[:] = 0
+def last_error(plan: Plan, values: OfBlock, gradient: OfBlock, room: Numbers, n_obs: int,
+               share: Vector, zero: Vector) -> None:  # fmt: skip
+    """Gradient of the mean squared error by what comes out, and by the bias."""
+    last = len(plan.sizes) - 2
+    bias, at = load(values, plan.shifts[last]), plan.out[last] * n_obs
+    error, response = plan.errors[last] * n_obs, plan.sizes[0] * n_obs
     for o in range(n_obs):
-        for j in range(n_unit):
-            for k in range(n_network):
-                scale_gradient[j, k] += error[o, j, k] * normalised[o, j, k]
-                shift_gradient[j, k] += error[o, j, k]
-    for o in range(n_obs):
-        for j in range(n_unit):
-            for k in range(n_network):
-                centred = error[o, j, k] - shift_gradient[j, k] / n
-                centred -= normalised[o, j, k] * (scale_gradient[j, k] / n)
-                error[o, j, k] = centred * (root[j, k] * scale[j, k])
+        off = load(room, at + o) + bias - load(room, response + o)
+        store(room, error + o, (off + off) * share)
+    store(gradient, plan.shifts[last], total(room, error, n_obs, zero))
 
 
 @kernel
-def error_of(said: Layer, rows: Int[np.ndarray, "network obs"], y: Float[np.ndarray, " all"],
-             bias: Float[np.ndarray, " network"], bias_gradient: Float[np.ndarray, " network"],
-             one: Numbers) -> None:  # fmt: skip
-    """Gradient of the mean squared error by what came out, in its place; and by the bias."""
-    n_obs, _, n_network = said.shape
-    factor = (one[()] + one[()]) / (one[()] * n_obs)
-    bias_gradient[:] = 0
-    for o in range(n_obs):
-        for k in range(n_network):
-            said[o, 0, k] = (said[o, 0, k] + bias[k] - y[rows[k, o]]) * factor
-            bias_gradient[k] += said[o, 0, k]
+def batch_gradient(plan: Plan, values: OfBlock, gradient: OfBlock, running: OfBlock,
+                   moments: OfBlock, room: Numbers, n_obs: int, share: Any,
+                   c: Constants) -> None:  # fmt: skip
+    """Of each network's mean squared error over the observations in the room."""
+    n_layer, share = len(plan.sizes) - 1, spread(share)
+    zero = share - share
+    for layer in range(n_layer - 1):
+        for begin in range(0, plan.sizes[layer + 1], MOST_COLUMNS):
+            units = some_units(plan, layer, begin)
+            linear(plan, layer, units, values, room, n_obs)
+            activate(plan, layer, units, values, running, moments, room, n_obs, share, c)
+    linear(plan, n_layer - 1, some_units(plan, n_layer - 1, FIRST), values, room, n_obs)
+    last_error(plan, values, gradient, room, n_obs, share, zero)
+    weights_gradient(plan, n_layer - 1, some_units(plan, n_layer - 1, FIRST), gradient, room, n_obs)
+    for layer in range(n_layer - 2, -1, -1):
+        for begin in range(0, plan.sizes[layer + 1], MOST_COLUMNS):
+            units = some_units(plan, layer, begin)
+            outputs_gradient(plan, layer, units, values, room, n_obs)
+            before_activation(
+                plan, layer, units, values, gradient, moments, room, n_obs, share, zero
+            )
+            weights_gradient(plan, layer, units, gradient, room, n_obs)
 
 
 @kernel
-def adam(
-    parameters: Numbers, gradient: Numbers, first: Numbers, second: Numbers, constants: Numbers
-) -> None:
-    """One step; `constants` are both decays and their complements, rate, divisor and floor."""
-    decay, decay2, fresh, fresh2, rate, divisor, floor = constants
-    for at in range(len(parameters)):
-        first[at] = decay * first[at] + fresh * gradient[at]
-        second[at] = decay2 * second[at] + fresh2 * (gradient[at] * gradient[at])
-        parameters[at] -= rate * first[at] / (np.sqrt(second[at]) / divisor + floor)
+def adam(values: OfBlock, gradient: OfBlock, first: OfBlock, second: OfBlock,
+         rate: Any, unbiased: Any, c: Constants) -> None:  # fmt: skip
+    """One step for all parameters; `unbiased` is what the second root is multiplied by."""
+    one, decay, decay2 = spread(c.one), spread(c.decay), spread(c.decay2)
+    rate, unbiased, floor = spread(rate), spread(unbiased), spread(c.adam_floor)
+    fresh, fresh2 = one - decay, one - decay2
+    for at in range(len(values)):
+        slope = load(gradient, at)
+        recent = add_product(fresh * slope, decay, load(first, at))
+        store(first, at, recent)
+        square = add_product(fresh2 * (slope * slope), decay2, load(second, at))
+        store(second, at, square)
+        step = rate * recent / add_product(floor, root(square), unbiased)
+        store(values, at, load(values, at) - step)
+
+
+# ---------------------------------------------------------------- all networks
+@kernel
+def epoch(plan: Plan, rows: Int[np.ndarray, "network draw"], ends: Int[np.ndarray, " end"],
+          steps: Float[np.ndarray, "batch 3"], table: Float[np.ndarray, "obs chunk lane"],
+          values: Parameters, gradient: Parameters, first: Parameters, second: Parameters,
+          running: Parameters, moments: OfBlock, room: Numbers, c: Constants) -> None:  # fmt: skip
+    """A pass over all batches; `steps` are Adam's two numbers and one over a batch's size."""
+    places = np.empty(LANES, np.int64)
+    for block in range(len(values)):
+        for batch in range(len(steps)):
+            start, n_obs = ends[batch], ends[batch + 1] - ends[batch]
+            rate, unbiased, share = steps[batch, 0], steps[batch, 1], steps[batch, 2]
+            gather(rows, start, block * LANES, table, room, n_obs, places)
+            batch_gradient(
+                plan, values[block], gradient[block], running[block], moments, room, n_obs, share, c
+            )
+            adam(values[block], gradient[block], first[block], second[block], rate, unbiased, c)
+
+
+@kernel
+def say(plan: Plan, table: Float[np.ndarray, "obs chunk lane"], values: Parameters,
+        running: Parameters, room: Numbers, most: int, said: Float[np.ndarray, "block obs lane"],
+        c: Constants) -> None:  # fmt: skip
+    """What each network says of all observations, as many at once as a batch may have."""
+    last = len(plan.sizes) - 2
+    flat = table.reshape(len(table), -1)
+    for block in range(len(values)):
+        for start in range(0, len(table), most):
+            n_obs = min(most, len(table) - start)
+            for o in range(n_obs):
+                for i in range(plan.sizes[0]):
+                    store(room, i * n_obs + o, spread(flat[start + o, i]))
+            for layer in range(last):
+                for begin in range(0, plan.sizes[layer + 1], MOST_COLUMNS):
+                    units = some_units(plan, layer, begin)
+                    linear(plan, layer, units, values[block], room, n_obs)
+                    activate_as_remembered(
+                        plan, layer, units, values[block], running[block], room, n_obs, c
+                    )
+            linear(plan, last, some_units(plan, last, FIRST), values[block], room, n_obs)
+            bias = load(values[block], plan.shifts[last])
+            for o in range(n_obs):
+                out = load(room, plan.out[last] * n_obs + o) + bias
+                store(said[block], start + o, out)

@@ -3,6 +3,9 @@
 It needs no library beyond the package's own, and its numbers, unlike torch's, depend on no
 processor: see the kernels. Sums are taken in another order than torch takes them, so the two
 trainers differ as two processors do.
+
+Networks are trained in blocks of sixteen, each for a whole epoch while its numbers are near. The
+last block is filled up with copies of the last network, which nobody sees.
 """
 
 from typing import Any
@@ -22,8 +25,7 @@ from simstudy.stats.networks.architecture import (
     first_rates,
 )
 
-Layers = list[np.ndarray]
-"""Each `(obs, unit, network)`."""
+CACHE_LINE = 64  # bytes
 
 
 class CompiledTrainer:
@@ -49,117 +51,122 @@ class CompiledTrainer:
         training: Training,
         dtype: str = "float32",
     ) -> None:
+        from simstudy.stats.compiled.sixteen import LANES
+
         self.training, self.dtype, self.n_network = training, np.dtype(dtype), count_of(weights)
-        self.features, self.y = (np.ascontiguousarray(a, dtype=self.dtype) for a in (features, y))
+        self.lanes, self.n_block = LANES, -(-self.n_network // LANES)
         shapes = [layer.shape[1:] for layer in weights]
-        self.sizes = [shapes[0][0], *(n_out for _, n_out in shapes)]
-        self.values, self.gradients = (_Parameters(shapes, self.n_network, dtype) for _ in range(2))
-        for view, given in zip(self.values.weights, weights, strict=True):
-            view[:] = np.moveaxis(given, 0, -1)
-        for scale in self.values.scales:
-            scale[:] = 1
-        self.first, self.second = (np.zeros_like(self.values.flat) for _ in range(2))
-        self.running = [self._remembered(scale.shape) for scale in self.values.scales]
-        self.one, self.floor, self.newest = map(self._constant, (1.0, VARIANCE_FLOOR, NEWEST))
+        self.plan, self.n_unit = planned([shapes[0][0], *(n_out for _, n_out in shapes)], LANES)
+        self.table = self._table(features, y)
+        n_hidden, n_parameter = self.plan.hidden[-1], self.plan.shifts[-1] + 1
+        shape = self.n_block, n_parameter, LANES
+        self.values, self.gradient, self.first, self.second = (self._zeros(*shape) for _ in "vgfs")
+        self.running = self._zeros(self.n_block, 2 * n_hidden, LANES)
+        self.running[:, n_hidden:] = 1
+        self.moments = self._zeros(2 * n_hidden, LANES)
+        self._begin_at(weights)
         self.n_step = 0
-        self._rooms: dict[int, Layers] = {}
+        self.room = self._zeros(0, LANES)
 
-    def _constant(self, value: Any) -> Any:
-        return np.array(value, dtype=self.dtype)
+    def _zeros(self, *shape: int) -> Any:
+        """Vectors that lie across no two cache lines."""
+        size = int(np.prod(shape)) * self.dtype.itemsize
+        room = np.zeros(size + CACHE_LINE, np.uint8)
+        start = -room.ctypes.data % CACHE_LINE
+        return room[start : start + size].view(self.dtype).reshape(shape)
 
-    def _remembered(self, shape: tuple[int, ...]) -> Any:
-        """Means of 0 and variances of 1."""
-        return np.stack([np.zeros(shape, self.dtype), np.ones(shape, self.dtype)])
+    def _table(self, features: np.ndarray, y: np.ndarray) -> Any:
+        """A row of whole vectors for each observation: features, its response, zeros."""
+        n_obs, n_feature = features.shape
+        table = self._zeros(n_obs, -(-(n_feature + 1) // self.lanes), self.lanes)
+        row = table.reshape(n_obs, -1)
+        row[:, :n_feature] = features
+        row[: len(y), n_feature] = y
+        return table
 
-    def _room(self, n_obs: int) -> Layers:
-        """Inputs of each layer and what comes out, and normalised outputs, for so many at once."""
-        if n_obs not in self._rooms:
-            sizes = [*self.sizes, *self.sizes[1:-1]]
-            shapes = [(n_obs, n_unit, self.n_network) for n_unit in sizes]
-            self._rooms[n_obs] = [np.empty(shape, dtype=self.dtype) for shape in shapes]
-        return self._rooms[n_obs]
+    def _begin_at(self, weights: Weights) -> None:
+        last = np.minimum(np.arange(self.n_block * self.lanes), self.n_network - 1)
+        for at, layer in zip(self.plan.weights, weights, strict=True):
+            by_parameter = layer[last].reshape(self.n_block, self.lanes, -1)
+            n = by_parameter.shape[2]
+            self.values[:, at : at + n] = np.moveaxis(by_parameter, 1, 2)
+        self.values[:, self.plan.scales[0] : self.plan.shifts[0]] = 1
+
+    def of_network(self, at: int, numbers: Float[np.ndarray, "block parameter lane"]) -> np.ndarray:
+        """One network's own: weights by layer, then scales, shifts, and the last layer's bias."""
+        return np.asarray(numbers[at // self.lanes, :, at % self.lanes])
 
     def epoch(self, order: Int[np.ndarray, "network draw"]) -> None:
         """One pass over each network's observations, in its own order."""
-        for batch in self.training.batches(order.shape[1]):
-            self.gradient_of(np.ascontiguousarray(order[:, batch]))
-            self._step()
+        batches = self.training.batches(order.shape[1])
+        self._pass(order, batches, [self._next_step() for _ in batches])
 
     def gradient_of(self, rows: Int[np.ndarray, "network obs"]) -> None:
         """Gradients of each network's mean squared error over one batch of its own."""
-        from simstudy.stats.networks import _training_kernels as kernels
+        self._pass(rows, [slice(0, rows.shape[1])], [(0.0, 1.0)])
 
-        layers, v, g = self._room(rows.shape[1]), self.values, self.gradients
-        n_layer, roots = len(v.weights), [np.empty_like(scale) for scale in v.scales]
-        kernels.gather(rows, self.features, layers[0])
-        for layer in range(n_layer - 1):
-            normalised = layers[n_layer + 1 + layer]
-            kernels.linear(layers[layer], v.weights[layer], normalised)
-            constants = self.floor, self.newest, self.one
-            kernels.normalise(normalised, roots[layer], self.running[layer], *constants)
-            kernels.ramp(normalised, v.scales[layer], v.shifts[layer], layers[layer + 1])
-        kernels.linear(layers[n_layer - 1], v.weights[-1], layers[n_layer])
-        kernels.error_of(layers[n_layer], rows, self.y, v.bias, g.bias, self.one)
-        self._backward(layers, roots)
-
-    def _backward(self, layers: Layers, roots: list[Any]) -> None:
-        """Fill the gradients, from that of the last layer's output."""
-        from simstudy.stats.networks import _training_kernels as kernels
-
-        v, g, n_layer = self.values, self.gradients, len(self.values.weights)
-        error = layers[n_layer]
-        for layer in reversed(range(n_layer)):
-            kernels.weights_gradient(layers[layer], error, g.weights[layer])
-            if layer:
-                back, before = np.empty_like(layers[layer]), layer - 1
-                kernels.inputs_gradient(error, v.weights[layer], layers[layer], back)
-                kernels.through_normalisation(
-                    back, layers[n_layer + layer], roots[before], v.scales[before],
-                    g.scales[before], g.shifts[before], self.one,
-                )  # fmt: skip
-                error = back
-
-    def _step(self) -> None:
-        """Adam's, for all parameters of all networks at once."""
-        from simstudy.stats.networks import _training_kernels as kernels
-
+    def _next_step(self) -> tuple[float, float]:
+        """Adam's rate, and what its second root is multiplied by."""
         self.n_step += 1
         rate, divisor = first_rates(self.n_step, self.training.learning_rate)
-        decays = FIRST_DECAY, SECOND_DECAY, 1 - FIRST_DECAY, 1 - SECOND_DECAY
-        constants = self._constant([*decays, rate, divisor, ADAM_FLOOR])
-        kernels.adam(self.values.flat, self.gradients.flat, self.first, self.second, constants)
+        return rate, 1 / divisor
+
+    def _pass(self, order: np.ndarray, batches: list[slice], steps: Any) -> None:
+        from simstudy.stats.networks import _training_kernels as kernels
+
+        counts = [batch.stop - batch.start for batch in batches]
+        ends = np.array([0, *np.cumsum(counts)])
+        of_batches = np.column_stack([np.array(steps), 1 / np.array(counts)]).astype(self.dtype)
+        rows = np.ascontiguousarray(order, dtype=np.int32)
+        kernels.epoch(
+            self.plan, rows, ends, of_batches, self.table,
+            self.values, self.gradient, self.first, self.second,
+            self.running, self.moments, self._room(max(counts)), self._constants(),
+        )  # fmt: skip
+
+    def _room(self, n_obs: int) -> Any:
+        """For the numbers of a batch, kept for the next."""
+        if len(self.room) < self.n_unit * n_obs:
+            self.room = self._zeros(self.n_unit * n_obs, self.lanes)
+        return self.room
+
+    def _constants(self) -> Any:
+        from simstudy.stats.networks._layer_kernels import Constants
+
+        numbers = 1.0, VARIANCE_FLOOR, NEWEST, FIRST_DECAY, SECOND_DECAY, ADAM_FLOOR
+        return Constants(*map(self.dtype.type, numbers))
 
     def predict(self) -> Float[np.ndarray, "network obs"]:
         """What each network says of every observation, standardised as the response was."""
         from simstudy.stats.networks import _training_kernels as kernels
 
-        layers, v = self._room(len(self.features)), self.values
-        n_layer = len(v.weights)
-        kernels.spread(self.features, layers[0])
-        for layer in range(n_layer - 1):
-            normalised = layers[n_layer + 1 + layer]
-            kernels.linear(layers[layer], v.weights[layer], normalised)
-            kernels.normalise_as_remembered(normalised, self.running[layer], self.floor)
-            kernels.ramp(normalised, v.scales[layer], v.shifts[layer], layers[layer + 1])
-        kernels.linear(layers[n_layer - 1], v.weights[-1], layers[n_layer])
-        return (layers[n_layer][:, 0] + v.bias).T.astype(float)
+        most = min(self.training.batch_size, len(self.table))
+        said = self._zeros(self.n_block, len(self.table), self.lanes)
+        kernels.say(
+            self.plan, self.table, self.values, self.running, self._room(most), most, said,
+            self._constants(),
+        )  # fmt: skip
+        by_network = np.moveaxis(said, 2, 1).reshape(-1, len(self.table))
+        return np.asarray(by_network[: self.n_network], dtype=float)
 
 
-class _Parameters:
-    """Views of one flat array: the network is the last axis of each."""
+def planned(sizes: list[int], lanes: int) -> tuple[Any, int]:
+    """A plan of layers, and how many units a batch takes room for."""
+    from simstudy.stats.networks._layer_kernels import Plan
 
-    def __init__(self, shapes: list[tuple[int, ...]], n_network: int, dtype: str) -> None:
-        hidden = [n_out for _, n_out in shapes[:-1]]
-        wanted = [*shapes, *((n,) for n in hidden), *((n,) for n in hidden), ()]
-        sizes = [int(np.prod(shape)) * n_network for shape in wanted]
-        ends = np.cumsum([0, *sizes])
-        self.flat = np.zeros(ends[-1], dtype=dtype)
-        views = [
-            self.flat[start:end].reshape(*shape, n_network)
-            for shape, start, end in zip(wanted, ends[:-1], ends[1:], strict=True)
-        ]
-        n_layer, n_hidden = len(shapes), len(hidden)
-        self.weights = views[:n_layer]
-        self.scales = views[n_layer : n_layer + n_hidden]
-        self.shifts = views[n_layer + n_hidden : -1]
-        self.bias = views[-1]
+    n_in, n_out = np.array(sizes[:-1]), np.array(sizes[1:])
+    hidden = n_out[:-1]
+    weights = _begins(n_in * n_out)
+    scales = _begins(hidden, weights[-1])
+    shifts = _begins(n_out, scales[-1])
+    n_first = -(-(sizes[0] + 1) // lanes) * lanes  # features and response, whole vectors
+    inputs = _begins(np.array([n_first, *hidden]))
+    out = _begins(n_out, inputs[-1])
+    errors = np.array([*inputs[1:-1], out[-1]])
+    parts = weights[:-1], scales, shifts[:-1], inputs[:-1], out[:-1], errors, _begins(hidden)
+    return Plan(np.array(sizes), *parts), int(out[-1]) + 1
+
+
+def _begins(counts: np.ndarray, start: int = 0) -> np.ndarray:
+    """Where each of some parts begins, and where the last ends."""
+    return start + np.array([0, *np.cumsum(counts)])

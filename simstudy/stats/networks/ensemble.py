@@ -10,6 +10,7 @@ from simstudy.shapes import Float, Int
 from simstudy.stats.arguments import check_choice
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.stats.networks.compiled_training import CompiledTrainer
+from simstudy.stats.networks.orders import shuffled
 from simstudy.stats.networks.torch_training import TorchTrainer
 from simstudy.stats.reading import reading
 
@@ -39,7 +40,7 @@ def ensemble_predictions(
     *,
     initial: np.random.Generator,
     order: np.random.Generator,
-    trainer: str = "torch",
+    trainer: str = "compiled",
 ) -> Float[np.ndarray, "epoch network obs"]:
     """What each network says of all observations after some numbers of epochs.
 
@@ -70,7 +71,7 @@ def ensemble_predictions(
     trained = TRAINERS[trainer](weights, scaled, (y - centre) / unit, training)
     said = []
     for epoch in range(1, training.epochs[-1] + 1):
-        trained.epoch(order.permuted(rows, axis=1))
+        trained.epoch(shuffled(rows, order))
         if epoch in training.epochs:
             said.append(trained.predict())
     return np.asarray(centre + unit * np.stack(said))

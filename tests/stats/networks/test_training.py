@@ -9,6 +9,7 @@ import pytest
 
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.stats.networks.compiled_training import CompiledTrainer
+from simstudy.stats.networks.orders import shuffled
 from simstudy.stats.networks.torch_training import TorchTrainer
 from tests.stats.networks.plain import plain_network, predict_plain, train_plain
 from tests.support import ROOT
@@ -26,12 +27,12 @@ def kind(request):
     return request.param
 
 
-def drawn():
+def drawn(n_network=N_NETWORK, n_feature=N_FEATURE):
     """Features, responses, initial weights, and an order of its own for each network and epoch."""
     rng = np.random.default_rng(1)
-    features, y = rng.standard_normal((N_OBS, N_FEATURE)), rng.standard_normal(N_TRAIN)
-    weights = NETWORK.initial(N_NETWORK, N_FEATURE, rng)
-    rows = rng.integers(0, N_TRAIN, (N_NETWORK, N_TRAIN), dtype=np.int32)
+    features, y = rng.standard_normal((N_OBS, n_feature)), rng.standard_normal(N_TRAIN)
+    weights = NETWORK.initial(n_network, n_feature, rng)
+    rows = rng.integers(0, N_TRAIN, (n_network, N_TRAIN), dtype=np.int32)
     return features, y, weights, [rng.permuted(rows, axis=1) for _ in range(N_EPOCH)]
 
 
@@ -89,18 +90,21 @@ def test_its_gradient_is_that_of_autograd(kind):
         network, own = plain_network(weights, at, torch.float64), torch.as_tensor(rows[at]).long()
         said = network(torch.as_tensor(features)[own])[:, 0]
         torch.nn.functional.mse_loss(said, torch.as_tensor(y)[own]).backward()
-        for found, expected in zip(gradients_of(trainer, at), by_layer(network), strict=True):
+        ends = np.cumsum([len(part) for part in by_layer(network)])
+        found_by_part = np.split(gradients_of(trainer, at), ends[:-1])
+        for found, expected in zip(found_by_part, by_layer(network), strict=True):
             n_term = rows.shape[1] * sum(NETWORK.hidden)
             limit = n_term * EPS * np.abs(expected).max()
             np.testing.assert_allclose(found, expected, rtol=0, atol=limit)
 
 
 def gradients_of(trainer, at):
-    """Weights, scales, shifts, and the bias, of one network."""
-    g, is_compiled = trainer.gradients, isinstance(trainer, CompiledTrainer)
-    for part in (*g.weights, *g.scales, *g.shifts, g.bias):
-        own = part[..., at] if is_compiled else part[at].numpy()
-        yield own.reshape(-1)
+    """Weights, scales, shifts, and the bias, of one network, in one row."""
+    if isinstance(trainer, CompiledTrainer):
+        return trainer.of_network(at, trainer.gradient)
+    g = trainer.gradients
+    parts = [*g.weights, *g.scales, *g.shifts, g.bias]
+    return np.concatenate([part[at].numpy().reshape(-1) for part in parts])
 
 
 def by_layer(network):
@@ -127,10 +131,9 @@ def test_its_gradient_is_that_of_finite_differences(kind):
         import torch
 
         trainer.gradient_of(torch.as_tensor(rows))
-        found = float(trainer.gradients.weights[0][1, 2, 3])
     else:
         trainer.gradient_of(rows)
-        found = float(trainer.gradients.weights[0][2, 3, 1])
+    found = gradients_of(trainer, 1)[2 * NETWORK.hidden[0] + 3]
     slope = (losses[1] - losses[0]) / (2 * step)
     third = 1e2 * losses[0]  # a bound on the third derivative: errors are step² of it
     assert abs(found - slope) <= third * step**2 + EPS * losses[0] / step
@@ -164,6 +167,57 @@ def test_it_is_the_same_bits_when_trained_again(kind):
             for order in orders:
                 trainer.epoch(order)
         np.testing.assert_array_equal(*(trainer.predict() for trainer in twice))
+
+
+def test_more_networks_and_features_than_fill_a_vector(kind):
+    """Networks of the last block, and features beyond the sixteenth, are like any others."""
+    if kind is not CompiledTrainer:
+        pytest.skip("torch has no vectors of sixteen")
+    features, y, weights, orders = drawn(n_network=18, n_feature=17)
+    together = trained(kind, features, y, weights, orders)
+    for at in (15, 16, 17):
+        own = [layer[[at]] for layer in weights], [order[[at]] for order in orders]
+        np.testing.assert_array_equal(trained(kind, features, y, *own)[0], together[at])
+    torch = pytest.importorskip("torch")
+    network = plain_network(weights, 17, torch.float64)
+    tensors = [torch.as_tensor(array) for array in (features, y)]
+    own, batches = [order[17] for order in orders], TRAINING.batches(N_TRAIN)
+    train_plain(network, *tensors, own, batches, TRAINING.learning_rate)
+    limit = rounding(kind, features, y, weights, orders)
+    np.testing.assert_allclose(together[17], predict_plain(network, tensors[0]), rtol=0, atol=limit)
+
+
+# ---------------------------------------------------------------- the networks of document 001
+N_EPOCH_OF_ALL = 40
+DIGITS = 1e3 * EPS  # of standardised predictions: the last two or three
+
+
+def test_both_trainers_agree_on_all_networks_of_a_replicate(kind):
+    """In double precision; a step's rounding is carried on, so it is not the last digit alone."""
+    pytest.importorskip("torch")
+    if kind is not CompiledTrainer:
+        pytest.skip("both at once")
+    said = [of_a_replicate(each) for each in TRAINERS]
+    np.testing.assert_allclose(*said, rtol=0, atol=DIGITS)
+
+
+def test_that_test_catches_a_rate_that_is_a_millionth_larger(kind):
+    if kind is not CompiledTrainer:
+        pytest.skip("one trainer is enough")
+    said = [of_a_replicate(kind, learning_rate=rate) for rate in (1e-3, 1.000001e-3)]
+    assert np.abs(said[1] - said[0]).max() > 10 * DIGITS
+
+
+def of_a_replicate(kind, learning_rate=1e-3):
+    """101 networks 13-15-10-1 of 338 observations each, in batches of 56 and 57."""
+    rng = np.random.default_rng(4)
+    features, y = rng.standard_normal((506, 13)), rng.standard_normal(338)
+    weights = Network((15, 10)).initial(101, 13, rng)
+    rows = rng.integers(0, 338, (101, 338), dtype=np.int32)
+    trainer = kind(weights, features, y, Training((1,), learning_rate=learning_rate), "float64")
+    for _ in range(N_EPOCH_OF_ALL):
+        trainer.epoch(shuffled(rows, rng))
+    return trainer.predict()
 
 
 # ---------------------------------------------------------------- on other processors

@@ -1,0 +1,23 @@
+"""The order in which a network takes its observations: another one in each epoch."""
+
+import numpy as np
+
+from simstudy.shapes import Int
+
+WORDS = 2**64
+
+
+def shuffled(
+    rows: Int[np.ndarray, "network draw"], rng: np.random.Generator
+) -> Int[np.ndarray, "network draw"]:
+    """Each network's rows in an order of their own, all orders equally likely.
+
+    A word of 64 bits for each network is drawn from `rng`; it begins a stream of SplitMix64 that
+    shuffles, which takes a fifth of the time of `rng.permuted` or less.
+    """
+    from simstudy.stats.networks._order_kernels import shuffle_each
+
+    given = np.ascontiguousarray(rows, dtype=np.int32)
+    seeds, out = rng.integers(WORDS, size=len(rows), dtype=np.uint64), np.empty_like(given)
+    shuffle_each(given, seeds, out)
+    return out
