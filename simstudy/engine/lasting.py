@@ -40,7 +40,7 @@ class Prospect:
         self.plan, self.rank = assignment.plan, assignment.rank
         self.rows_per_block = assignment.store.rows_per_block
         self.n_blocks = _blocks_in_the_end(assignment.store, jobs)
-        self.form: Form | None = None
+        self.form = _form_of(assignment.store, self.rank)
         self._layout: _Layout | None = None
         self._failed: dict[tuple[str, int], int] = {}
         self._begins = PART_AT_FIRST * len(jobs.chosen) <= len(jobs)
@@ -169,6 +169,15 @@ def _jobs_of(plan: Plan, files: Sequence[File]) -> Iterator[Job]:
         for i in range(groups[0].n):
             for key, first, _ in groups:
                 yield Job(plan.keys[key], first + i, key)
+
+
+def _form_of(store: Store, rank: int) -> Form | None:
+    """What the files that are there have in common; all of a folder have the same columns."""
+    headers = [store.headers[name] for name in store.files_in_use]
+    if not headers:
+        return None
+    schema = joint_schema({header.schema: None for header in headers})
+    return Form(schema, rank, max(header.width for header in headers))
 
 
 def _blocks_in_the_end(store: Store, jobs: Jobs) -> dict[str, int]:

@@ -16,14 +16,7 @@ from simstudy.store.blocks import RowGroups, Store
 from simstudy.store.places import Place
 from simstudy.store.turns import turn_at
 from simstudy.store.volumes import Chunk, Volume, chunk_length, one_volume, volumes
-from simstudy.store.write import (
-    TEXTS,
-    Form,
-    in_one_piece,
-    joint_schema,
-    without,
-    write_laid_out,
-)
+from simstudy.store.write import Form, in_one_piece, joint_schema, write_laid_out
 from simstudy.whole_files import ABANDONED_SECONDS
 
 BYTES_AT_HAND = 100_000_000  # of row groups that several chunks share, kept while files are made
@@ -152,9 +145,8 @@ class _Common:
         header = self.store.headers[name]
         is_alike = (header.rank, header.width) == (self.form.rank, self.form.width)
         as_planned = header.groups == [chunk.group for chunk in volume]
-        silent = [text for text in TEXTS if not header.says(text)]
-        is_final = header.schema.equals(without(self.form.schema, silent))
-        return name if is_alike and as_planned and is_final and name in sources else None
+        is_final = is_alike and as_planned and header.schema.equals(self.form.schema)
+        return name if is_final and name in sources else None
 
 
 def _write(common: _Common, volume: Volume, n_threads: int) -> str:

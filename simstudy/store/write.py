@@ -6,7 +6,7 @@ study's file is the same on every machine that computed the same bits.
 """
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedRandom
 from typing import NamedTuple
 
@@ -15,20 +15,11 @@ import pyarrow.parquet as pq
 
 from simstudy.store.files import Files
 from simstudy.store.header import WIDTH_KEY, Group, metadata_for
-from simstudy.store.layout import (
-    CELL_ERROR,
-    ERROR,
-    REP,
-    RESERVED,
-    WARNING,
-    innermost,
-    values_per_row,
-)
+from simstudy.store.layout import REP, RESERVED, values_per_row
 from simstudy.store.naming import name_by_content
 from simstudy.store.owner import NOBODY, Owner
 from simstudy.store.types import below_each_other, in_schema, unified
 
-TEXTS = frozenset((ERROR, CELL_ERROR, WARNING))  # columns that say something of few rows
 ROWS_TOGETHER = 1 << 14  # rows of one value that share a row group: each costs a millisecond
 
 
@@ -95,26 +86,10 @@ def write_laid_out(
 ) -> str:
     """Write a table for each group as one file, in the form of all that lie beside it.
 
-    Whoever writes the same blocks so, a worker or a compaction, writes the same bytes. A column of
-    errors or warnings is only there where it says something: a failure changes no other file.
+    Whoever writes the same blocks so, a worker or a compaction, writes the same bytes.
     """
     said = metadata_for(groups, owner, form.rank, form.width)
-    schema = form.schema
-    if not TEXTS.isdisjoint(schema.names):
-        tables = list(tables)
-        schema = without(schema, [n for n in TEXTS if not any(_says(table, n) for table in tables)])
-    return write_tables(files, schema.with_metadata(said), tables)
-
-
-def without(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
-    """A schema but for some columns, of which it may have none."""
-    return pa.schema([column for column in schema if column.name not in names])
-
-
-def _says(table: pa.Table, name: str) -> bool:
-    """Whether a column is there and holds any value, in a list or not."""
-    chunks = table.column(name).chunks if name in table.column_names else []
-    return any(flat.null_count < len(flat) for flat in map(innermost, chunks))
+    return write_tables(files, form.schema.with_metadata(said), tables)
 
 
 def joint_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:

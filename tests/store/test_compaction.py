@@ -276,21 +276,18 @@ def test_what_another_run_is_gathering_is_left_to_it(tmp_path):
     assert len(files(tmp_path)) == 1
 
 
-def test_a_failure_changes_the_file_that_it_is_in_and_no_other(tmp_path, monkeypatch):
-    """Block 3 of b has one; its file alone has a column of errors, wherever it came from."""
+def test_all_files_of_a_folder_have_the_same_columns(tmp_path, monkeypatch):
+    """Block 3 of b has a failure, so a file without any, which is full, is made anew with it.
+
+    Software that reads a folder takes the columns of its first file for those of all.
+    """
     of_small_files(monkeypatch)
-    write(tmp_path, ("b", 0, 3))
-    compact(open_store(tmp_path))
-    (name,) = files(tmp_path)
-    write(tmp_path, ("b", 3, 3), ("b", 6, 2))
-    compact(open_store(tmp_path))
-    assert name in files(tmp_path)
-    store = open_store(tmp_path)
-    with_errors = [n for n in files(tmp_path) if "error" in store.headers[n].schema.names]
-    assert [store.headers[n].groups for n in with_errors] == [[("b", 3, 3)]]
-    assert store.read("b", 8 * ROWS, ["error"]).column("error").drop_null().to_pylist() == [
-        "no root"
-    ]
+    for groups in ([("b", 0, 3)], [("b", 3, 3), ("b", 6, 2)]):
+        write(tmp_path, *groups)
+        compact(open_store(tmp_path))
+    assert len(files(tmp_path)) == 3
+    for name in files(tmp_path):
+        assert "error" in pq.read_schema(tmp_path / name).names
 
 
 def test_files_are_as_long_as_an_eighth_of_those_before_and_no_longer():
