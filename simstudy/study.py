@@ -611,6 +611,20 @@ class Study:
             group_size=self.group_size,
         )
 
+    def result_of(
+        self, plan: Plan, home: Home, outcome: Outcome, keep: Keep, sizes: Mapping[str, int]
+    ) -> Result:
+        """The result of blocks that are in a folder: what a run has, in another process, say.
+
+        Parameters
+        ----------
+        plan
+            As `plan` gives it, with the keep and the replicates of that run.
+        sizes
+            Replicates to use of each scenario, by its key.
+        """
+        return self._result(plan, home, outcome, keep, sizes)
+
     def look(
         self,
         n_rep: int | None = None,
