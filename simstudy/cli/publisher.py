@@ -12,7 +12,7 @@ import tempfile
 import time
 import traceback
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -31,7 +31,10 @@ from simstudy.output.kept_text import Text, text_kept
 
 AT_ONCE = 2  # studies that are published side by side: each has its replicates in memory
 NICE = 5  # so much less than drawing, whose seconds are measured
-DRAWS = ("matplotlib.figure", "plotnine", "pyarrow.parquet", "jinja2", "rich.table")
+_LOADED = """
+jinja2 pyarrow.dataset pyarrow.parquet rich.console rich.markup rich.table rich.text scipy.special
+simstudy.output.folder simstudy.output.terminal
+"""
 OF_A_RESULT = ("store", "n_rep", "outcome", "folder", "n_left", "n_pilot", "design")
 
 
@@ -99,6 +102,7 @@ class Publisher:
             file = tempfile.TemporaryFile()  # noqa: SIM115 (open until it is answered)
             pickle.dump(said, file)
             file.flush()
+            self.get_ready()
         except (OSError, pickle.PickleError, TypeError, AttributeError):  # no room, or unsendable
             return False
         if self._tell(place, file):
@@ -156,16 +160,30 @@ def _serve(work: Any, there: Connection) -> None:
                     place = there.recv()
                 except (EOFError, OSError):
                     return end_all()
-                _load(DRAWS) if place < 0 else waiting.append((place, recv_handle(there)))
+                if place < 0:
+                    _warm_up()
+                else:
+                    waiting.append((place, recv_handle(there)))
             else:
                 there.send((under_way.pop(said), _last_word(said)))
 
 
-def _load(names: Iterable[str]) -> None:
-    """Once for all that are published: copies of this one have it."""
-    for name in names:
-        with suppress(Exception):  # who needs it will say so
+def _warm_up() -> None:
+    """Load what publishing needs, and draw a figure that nobody sees: copies of this one have it.
+
+    Libraries and fonts take a second, which is so paid once, beside the first drawing.
+    """
+    with suppress(Exception), tempfile.TemporaryDirectory() as folder:  # who needs it will say so
+        for name in _LOADED.split():
             importlib.import_module(name)
+        from simstudy.figures import save_figure
+        from simstudy.lazy.pandas import pd
+        from simstudy.lazy.plotnine import p9
+
+        frame = pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
+        plot = p9.ggplot(frame, p9.aes("x", "y")) + p9.geom_line() + p9.geom_point()
+        save_figure(plot, folder, "nothing")
+        frame.to_parquet(Path(folder) / "nothing")
 
 
 def _last_word(copy: Copy) -> Answer:

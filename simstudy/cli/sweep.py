@@ -16,6 +16,7 @@ from simstudy.cli.standard_streams import complain
 from simstudy.cli.sweep_lines import DONE, Line, lines_of, table_of
 from simstudy.output.kept_text import Keeping, Text
 from simstudy.remote.paths import place_of
+from simstudy.store.manifest import MANIFEST
 
 FEWEST_FIGURES = 2  # of a study alone: with fewer there is nothing to be done side by side
 
@@ -97,6 +98,8 @@ class _Sweep:
             return
         while any(given.folder == point.folder for given in self.publisher.under_way):
             self._answers(wait=True)  # what it reads is not to be drawn upon
+        if not (point.folder / MANIFEST).exists():  # there will be something to publish
+            self.publisher.get_ready()
         kept = Keeping()
         line.begin()
         try:
