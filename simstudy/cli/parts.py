@@ -80,11 +80,10 @@ def _built(said: dict[str, Any]) -> Group:
         raise ConfigError(
             f"parts is {parts!r}: write a list of them, each with title, page and experiments"
         )
+    if not all(part.get("title") and part.get("experiments") for part in parts):
+        raise ConfigError("a part has no title, or no experiments: write both")
     group = build(Group, said)
     group.parts = tuple(build(Part, part, prefix="parts.") for part in parts)
-    for part in group.parts:
-        if not (part.title and part.experiments):
-            raise ConfigError("a part has no title, or no experiments: write both")
     return group
 
 

@@ -223,7 +223,8 @@ def _status_of_all(asked: Asked, given: Sequence[str]) -> "list[StatusLine]":
     from simstudy.cli.chosen import asked_group
     from simstudy.cli.inventory import refused_line, status_lines
 
-    project, lines = asked.project, list[StatusLine]()
+    project = asked.project
+    lines: list[StatusLine] = []
     for name in members(asked_group(asked.arguments, project) or ALL, project):
         try:
             lines += status_lines(project, [f'experiment="{name}"', *given])

@@ -86,7 +86,8 @@ def project(tmp_path):
         "last": '"one": drawn, "other": ending',
     }
     studies = {
-        f"experiments/{name}.py": STUDY.format(name=name, figures=of) for name, of in figures.items()
+        f"experiments/{name}.py": STUDY.format(name=name, figures=of)
+        for name, of in figures.items()
     }
     parts = "parts:\n  - title: All\n    experiments: [first, middle, last]\n"
     studies |= {"experiments/__init__.py": ""}
