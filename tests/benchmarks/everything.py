@@ -20,6 +20,7 @@ from tests.benchmarks.scale import print_or_put, table
 ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"(?P<name>\S+)  +(?P<state>\S.*?)  +(?P<drawn>[\d,.]+ s|–)  +(?P<published>.*)")
 NOTHING = "–"
+WHAT = ("drawn", "published")
 
 
 class Took(NamedTuple):
@@ -70,20 +71,18 @@ def _seconds(text: str) -> float:
 def study_table(found: list[Took]) -> str:
     """A row for each, with its share of what all took."""
     whole = sum(each.in_all for each in found) or 1.0
-    shown = [
-        [
-            f"`{each.name}`",
-            f"{each.drawn:.1f}",
-            f"{each.published:.1f}",
-            f"{each.in_all / whole:.0%}",
-        ]
-        if each.in_all
-        else [f"`{each.name}`", each.state, NOTHING, NOTHING]
-        for each in found
-    ]
-    sums = [f"{sum(seconds):.1f}" for seconds in zip(*((t.drawn, t.published) for t in found))]
+    shown = [_row(each, whole) for each in found]
+    drawn, published = (sum(getattr(each, what) for each in found) for what in WHAT)
+    sums = [f"{drawn:.1f}", f"{published:.1f}"]
     head = ["study", "drawn (s)", "published (s)", "share"]
     return table(head, [*shown, ["in all", *sums, "100%"]])
+
+
+def _row(each: Took, whole: float) -> list[str]:
+    if not each.in_all:
+        return [f"`{each.name}`", each.state, NOTHING, NOTHING]
+    share = f"{each.in_all / whole:.0%}"
+    return [f"`{each.name}`", f"{each.drawn:.1f}", f"{each.published:.1f}", share]
 
 
 def main(arguments: list[str]) -> None:
