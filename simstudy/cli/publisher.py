@@ -223,11 +223,12 @@ def _result(request: Request, said: dict[str, Any]) -> Any:
     """The result of which that was said, made of the study and its blocks."""
     from simstudy.analysis.targets import read_targets
     from simstudy.store.home import Home
+    from simstudy.study.results import result_of
 
     study, settings = request.study, request.settings
     analysed = study.analysed_of(request.n_drawn, whole_blocks=request.whole_blocks)
     plan = study.plan(settings.seed, settings.keep, analysed)
     home, keep = Home(said["folder"], said["store"]), study.kept(settings.keep)
-    result = study.result_of(plan, home, said["outcome"], keep, said["n_rep"])
+    result = result_of(study, plan, home, said["outcome"], keep, said["n_rep"])
     rest = {name: said[name] for name in ("n_left", "n_pilot", "design")}
     return replace(result, targets=read_targets(settings.precision, study.measures), **rest)

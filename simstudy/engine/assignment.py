@@ -7,7 +7,7 @@ from functools import cached_property
 from simstudy.engine.jobs import Job
 from simstudy.engine.methods import Returned, column_over
 from simstudy.engine.ownership import Ownership, digest_of
-from simstudy.engine.tasks import Task
+from simstudy.engine.tasks import Lasting, Task
 from simstudy.plan import Analysed, Plan, scenario_behind
 from simstudy.store.blocks import Store
 from simstudy.store.columns import has_axes, holds_text
@@ -35,9 +35,10 @@ class Assignment:
     rank: int = 0
     block_seconds: float | None = None
 
-    def task(self, jobs: Sequence[Job]) -> Task:
+    def task(self, jobs: Sequence[Job], lasting: Lasting | None = None) -> Task:
         """Some of the run's blocks, with what the scenarios of these need."""
-        scenarios = {job.key: job.scenario for job in jobs}
+        again = [job for job, _ in lasting.again] if lasting else []
+        scenarios = {job.key: job.scenario for job in (*jobs, *again)}
         return Task(
             plan=self.plan.only(scenarios.values()),
             jobs=tuple(jobs),
@@ -49,6 +50,7 @@ class Assignment:
             expected=self.expected,
             beside=tuple(self._stored_beside(jobs)),
             block_seconds=self.block_seconds,
+            lasting=lasting,
         )
 
     def _stored_beside(self, jobs: Sequence[Job]) -> Iterator[tuple[str, Returned]]:

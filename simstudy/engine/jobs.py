@@ -70,7 +70,7 @@ class Jobs(Collection[Job]):
         Far on some blocks of a scenario come together, so that they lie together in a file: never
         more than an eighth of those before them, which is what an early look may lack.
         """
-        families = _families(self.plan, self.chosen)
+        families = families_of(self.plan, self.chosen)
         for start, end in _bands(max(map(len, self.chosen.values()), default=0)):
             for family in families:
                 yield from self._in_band(family, start, end)
@@ -92,7 +92,7 @@ class Jobs(Collection[Job]):
         return Jobs(self.plan, {key: which & wanted[key] for key, which in self.chosen.items()})
 
 
-def _families(plan: Plan, keys: Iterable[str]) -> list[list[str]]:
+def families_of(plan: Plan, keys: Iterable[str]) -> list[list[str]]:
     """Keys of what is drawn of the same data, next to each other."""
     families: dict[int, list[str]] = {}
     for key in keys:
@@ -124,32 +124,83 @@ class Waiting:
     ----------
     left
         How many have not been handed out.
+    waits
+        By key, which blocks have not been, shape `(n_blocks,)`.
     """
 
     def __init__(self, jobs: Collection[Job], *, without: Collection[Job] = ()) -> None:
-        self.left = len(jobs) - len(without)
+        self.left = len(jobs)
+        self.waits = _marked(jobs)
+        self.drop((job.key, job.block) for job in without)
         self._back: deque[Job] = deque()
-        out = {(job.key, job.block) for job in without}
-        self._rest = (job for job in jobs if (job.key, job.block) not in out)
+        self._rest = iter(jobs)
 
-    def take(self, n: int) -> list[Job]:
-        """The next so many, and with the last one the other methods of its block."""
-        taken: list[Job] = []
+    def take(self, n: int, before: int | None = None) -> list[Job]:
+        """The next so many, and with the last one the other methods of its block.
+
+        Parameters
+        ----------
+        before
+            Those of this block and of later ones go on waiting; at least `n` others are there.
+        """
+        taken, later = list[Job](), list[Job]()
         while (job := self._next()) is not None:
             if len(taken) >= n and not _same_data(taken[-1], job):
                 self._back.appendleft(job)
                 break
+            if before is not None and job.block >= before:
+                later.append(job)
+                continue
+            self.drop([(job.key, job.block)])
             taken.append(job)
-        self.left -= len(taken)
+        self._back.extendleft(reversed(later))
         return taken
+
+    def first(self) -> Job | None:
+        """The one that comes next."""
+        job = self._next()
+        if job is not None:
+            self._back.appendleft(job)
+        return job
+
+    def has(self, key: str, block: int) -> bool:
+        """Whether a block has not been handed out."""
+        waits = self.waits.get(key, ())
+        return block < len(waits) and bool(waits[block])
+
+    def drop(self, blocks: Iterable[tuple[str, int]]) -> None:
+        """Blocks, by key, that somebody else hands out."""
+        for key, block in blocks:
+            self.waits[key][block] = False
+            self.left -= 1
 
     def put_back(self, jobs: Collection[Job]) -> None:
         """Some that were taken come first again."""
+        for job in jobs:
+            self.waits[job.key][job.block] = True
         self._back.extendleft(reversed(list(jobs)))
         self.left += len(jobs)
 
     def _next(self) -> Job | None:
-        return self._back.popleft() if self._back else next(self._rest, None)
+        """The next that waits; those put back that have been handed out since are passed over."""
+        while self._back:
+            job = self._back.popleft()
+            if self.waits[job.key][job.block]:
+                return job
+        return next((job for job in self._rest if self.waits[job.key][job.block]), None)
+
+
+def _marked(jobs: Collection[Job]) -> dict[str, np.ndarray]:
+    """Which blocks some jobs are, by key: a byte for each."""
+    if isinstance(jobs, Jobs):
+        return {key: which.copy() for key, which in jobs.chosen.items()}
+    blocks: dict[str, list[int]] = {}
+    for job in jobs:
+        blocks.setdefault(job.key, []).append(job.block)
+    marked = {key: np.zeros(max(some) + 1, dtype=bool) for key, some in blocks.items()}
+    for key, some in blocks.items():
+        marked[key][some] = True
+    return marked
 
 
 def _same_data(job: Job, other: Job) -> bool:

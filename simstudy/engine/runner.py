@@ -20,8 +20,9 @@ from simstudy.engine.backends.here import compute_here
 from simstudy.engine.backends.processes import OneProcess, are_left
 from simstudy.engine.backends.protocol import Backend, Place, WorkerDiedError
 from simstudy.engine.gathering import Gathering
-from simstudy.engine.jobs import Job, Waiting, still_missing
+from simstudy.engine.jobs import Job, Jobs, Waiting, still_missing
 from simstudy.engine.journal import cut_short, forget
+from simstudy.engine.lasting import Prospect
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import Ownership
 from simstudy.engine.pace import telling
@@ -80,6 +81,8 @@ def run_jobs(
     if workers.backend in ELSEWHERE and isinstance(assignment.store.files, Objects):
         refuse_sending(assignment.store.files.place)
     runner = Runner(assignment, workers, progress or Silent(), watch)
+    if isinstance(jobs, Jobs) and not is_share and assignment.ownership is not None:
+        runner.prospect = Prospect(assignment, jobs)
     runner.progress.begin((len(jobs) + len(careful)) * assignment.plan.block_size)
     start = time.perf_counter()
     within = telling(getattr(progress, "within", None))
@@ -119,6 +122,7 @@ class Runner:
         self.watch = watch or Watch(assignment.plan, progress)
         self.outcome = Outcome()
         self.portions = Portions(workers.count, TASK_SECONDS)
+        self.prospect: Prospect | None = None
         draws_here = workers.backend == "inline" or workers.count == 1
         self.gathering = Gathering(assignment.store, FILES_BEFORE_COMPACTION, beside=not draws_here)
         self.under_way: dict[tuple[str, int], Job] = {}
@@ -184,13 +188,13 @@ class Runner:
         The same are then taken here; where the copy dies, the next task is the one it died of.
         """
         for receipt in forked(self.learning(self.drawn_here(jobs, compute))):
-            jobs.take(len(receipt.done))
+            jobs.drop(receipt.done)
             yield receipt
 
     def learning(self, receipts: Iterable[Receipt]) -> Iterator[Receipt]:
         """The same, each learned from where nobody counts it."""
         for receipt in receipts:
-            self.portions.learn_from(receipt)
+            self.learn_from(receipt)
             yield receipt
 
     def drawn_here(
@@ -259,19 +263,39 @@ class Runner:
     # ---------------------------------------------------------------- tasks and receipts
     def tasks(self, jobs: Waiting) -> Iterator[Task]:
         """All jobs in order, as tasks whose size is decided when they are asked for."""
-        while not is_warned() and (some := jobs.take(self.portions.n_blocks(jobs.left))):
-            self.under_way |= {(job.key, job.block): job for job in some}
-            yield self.assignment.task(some)
+        while not is_warned() and (task := self.next_task(jobs)):
+            self.under_way |= {(job.key, job.block): job for job in task.jobs}
+            yield task
+
+    def next_task(self, jobs: Waiting) -> Task | None:
+        """All blocks of files that are to stay, where that pays, or as many as fill some time."""
+        n_to_begin = self.prospect.n_to_begin(jobs) if self.prospect else 0
+        if self.prospect and not n_to_begin:
+            some, lasting = self.prospect.take(jobs, self.portions)
+            if some:
+                return self.assignment.task(some, lasting)
+        n_blocks, n_left, before = self.portions.n_blocks(jobs.left), n_to_begin, None
+        if self.prospect and not n_to_begin:
+            n_left, before = self.prospect.left_before(jobs, self.portions)
+        some = jobs.take(min(n_blocks, n_left or n_blocks), before)
+        return self.assignment.task(some) if some else None
 
     def count(self, receipt: Receipt) -> None:
         """Note a finished task."""
         self.outcome.count(receipt)
-        self.portions.learn_from(receipt)
+        self.learn_from(receipt)
         for done in receipt.done:
             self.under_way.pop(done, None)
         self.progress.advance(len(receipt.done) * self.assignment.plan.block_size)
         self.watch.count(receipt)
-        self.gathering.note(receipt.files)
+        if not receipt.are_lasting:
+            self.gathering.note(receipt.files)
+
+    def learn_from(self, receipt: Receipt) -> None:
+        """What the next tasks are to be like."""
+        self.portions.learn_from(receipt)
+        if self.prospect is not None:
+            self.prospect.learn_from(receipt)
 
 
 def _edited(ownership: Ownership | None, stale: StaleCodeError) -> StoreError:

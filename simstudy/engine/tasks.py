@@ -4,12 +4,13 @@ Workers write what they compute, so that nothing finished depends on the parent.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.columns import Constant, Constants, constants_among, refuse_unread
@@ -22,10 +23,27 @@ from simstudy.engine.time_limits import OverTimeError, at_most, over_time
 from simstudy.errors import StudyError, describe
 from simstudy.plan import Analysed, Plan, method_of, scenario_behind
 from simstudy.store.files import Files
-from simstudy.store.header import TENTATIVE, joined_groups
-from simstudy.store.layout import ERROR, Block, Keep, has_text
+from simstudy.store.header import TENTATIVE, Group, joined_groups
+from simstudy.store.layout import ERROR, Block, Keep, has_text, values_per_row
 from simstudy.store.owner import NOBODY, Owner
-from simstudy.store.write import write_blocks
+from simstudy.store.write import Form, joint_schema, write_blocks, write_laid_out
+
+
+class Lasting(NamedTuple):
+    """Files that are to stay as the worker of a task writes them.
+
+    Parameters
+    ----------
+    files
+        The groups of each, in order: all blocks of the task, each once.
+    again
+        Blocks of these files that are stored already and drawn once more, to lie with the others,
+        and how many replicates failed in each.
+    """
+
+    files: tuple[tuple[Group, ...], ...]
+    form: Form
+    again: tuple[tuple[Job, int], ...] = ()
 
 
 class Task(NamedTuple):
@@ -34,7 +52,8 @@ class Task(NamedTuple):
     `witnesses` are fingerprinted by the worker, which draws nothing where its code is not the
     `expected` one: it imports for itself, from files that may have been edited meanwhile. `beside`
     has by scenario key a method that is stored already, and the columns that all have to return.
-    `block_seconds` is how long drawing one of them may take, if not for ever.
+    `block_seconds` is how long drawing one of them may take, if not for ever. `lasting` says in
+    which files the blocks go, where these are to stay.
     """
 
     plan: Plan
@@ -47,6 +66,7 @@ class Task(NamedTuple):
     expected: str = ""
     beside: tuple[tuple[str, Returned], ...] = ()
     block_seconds: float | None = None
+    lasting: Lasting | None = None
 
     def each_block(self) -> "list[Task]":
         """The same as tasks of one block."""
@@ -55,7 +75,7 @@ class Task(NamedTuple):
     def _with(self, jobs: tuple[Job, ...]) -> "Task":
         scenarios = {job.key: job.scenario for job in jobs}
         plan, owner = self.plan.only(scenarios.values()), self.owner.only(scenarios)
-        return self._replace(plan=plan, jobs=jobs, owner=owner)
+        return self._replace(plan=plan, jobs=jobs, owner=owner, lasting=None)
 
 
 class Receipt(NamedTuple):
@@ -74,11 +94,14 @@ class Receipt(NamedTuple):
     texts: frozenset[tuple[str, bool]] = frozenset()  # columns, and whether they hold text
     constants: frozenset[Constant] = frozenset()  # columns with one value for a whole block
     data_each: tuple[float, ...] = ()  # seconds of each block's data, 0 where they were kept
+    schema: pa.Schema | None = None  # of what was written
+    width: int = 1  # the most values that a row of it has in a column
+    are_lasting: bool = False  # whether the files are those that a finished folder has
 
 
 # ---------------------------------------------------------------- the work
 def compute(task: Task) -> Receipt:
-    """Draw the blocks of a task and write them as one file."""
+    """Draw the blocks of a task and write them as one file, or as those that are to stay."""
     blocks, seconds = [], _Seconds()
     last, looking, begun = LastData(time.perf_counter), Looking(), time.perf_counter()
     for job in task.jobs:
@@ -91,10 +114,20 @@ def compute(task: Task) -> Receipt:
     _refuse_unread(task, blocks)
     constants = constants_among(task.plan, blocks)
     Constants().refuse_others(constants)
-    receipt = _write_all(task, blocks, seconds)
+    receipt = _write_all(task, blocks, seconds, beside=_drawn_again(task))
     return receipt._replace(
         noticed=tuple(looking.seen), texts=_texts_among(blocks), constants=constants
     )
+
+
+def _drawn_again(task: Task) -> list[Block]:
+    """Blocks that lie elsewhere too; none where not all of them come out as they did."""
+    last, again = LastData(time.perf_counter), list[Block]()
+    for job, n_failed in task.lasting.again if task.lasting else ():
+        again.append(_drawn_block(task, job, last))
+        if again[-1].n_failed != n_failed:
+            return []
+    return again
 
 
 def _texts_among(blocks: Sequence[Block]) -> frozenset[tuple[str, bool]]:
@@ -182,14 +215,13 @@ def record_failed(task: Task, reason: str, *, machine: bool) -> Receipt:
     return _write_all(task, blocks, _Seconds(nothing, nothing))
 
 
-def _write_all(task: Task, blocks: Sequence[Block], seconds: _Seconds) -> Receipt:
-    """Blocks that the machine made fail go into a file of their own, to be drawn again."""
+def _write_all(
+    task: Task, blocks: Sequence[Block], seconds: _Seconds, beside: Sequence[Block] = ()
+) -> Receipt:
+    """Write blocks, and say so."""
     start = time.perf_counter()
-    written: list[_Written] = []
-    for by_machine in (False, True):
-        some = [block for block in blocks if block.machine == by_machine]
-        if some:
-            written.append(_write_file(task, some, rank=TENTATIVE if by_machine else task.rank))
+    lasting = _write_lasting(task, [*blocks, *beside])
+    written = lasting or _write_loose(task, blocks)
     n_failed = sum(block.n_failed for block in blocks)
     return Receipt(
         done=tuple((job.key, job.block) for job in task.jobs),
@@ -202,14 +234,50 @@ def _write_all(task: Task, blocks: Sequence[Block], seconds: _Seconds) -> Receip
         n_bytes=sum(file.n_bytes for file in written),
         files=tuple(file.name for file in written),
         failed_each=tuple(block.n_failed for block in blocks),
+        schema=joint_schema(dict.fromkeys(file.schema for file in written)),
+        width=max(file.width for file in written),
+        are_lasting=bool(lasting),
     )
 
 
 class _Written(NamedTuple):
-    """A file, and how large its rows are in memory."""
+    """A file, how large its rows are in memory, its columns, and the most values in one of them."""
 
     name: str
     n_bytes: int
+    schema: pa.Schema
+    width: int
+
+
+def _write_lasting(task: Task, blocks: Sequence[Block]) -> list[_Written]:
+    """The files that are to stay; none where there are no such, or not all of their blocks."""
+    found = {(block.key, block.number): block for block in blocks if not block.machine}
+    files = task.lasting.files if task.lasting else ()
+    n_blocks = sum(group.n for groups in files for group in groups)
+    return [_write_as_laid_out(task, groups, found) for groups in files if len(found) == n_blocks]
+
+
+def _write_as_laid_out(
+    task: Task, groups: Sequence[Group], found: Mapping[tuple[str, int], Block]
+) -> _Written:
+    """One of these files, as a compaction would write it."""
+    assert task.lasting is not None
+    tables = [
+        task.keep(task.plan, [found[key, first + i] for i in range(n)]) for key, first, n in groups
+    ]
+    form = task.lasting.form.over(tables)
+    name = write_laid_out(task.files, groups, tables, form, owner=task.owner)
+    return _Written(name, sum(int(table.nbytes) for table in tables), form.schema, form.width)
+
+
+def _write_loose(task: Task, blocks: Sequence[Block]) -> list[_Written]:
+    """Blocks that the machine made fail go into a file of their own, to be drawn again."""
+    written: list[_Written] = []
+    for by_machine in (False, True):
+        some = [block for block in blocks if block.machine == by_machine]
+        if some:
+            written.append(_write_file(task, some, rank=TENTATIVE if by_machine else task.rank))
+    return written
 
 
 def _write_file(task: Task, some: Sequence[Block], *, rank: int) -> _Written:
@@ -218,7 +286,7 @@ def _write_file(task: Task, some: Sequence[Block], *, rank: int) -> _Written:
     table = task.keep(task.plan, in_order)
     groups = joined_groups((block.key, block.number) for block in in_order)
     name = write_blocks(task.files, groups, table, owner=task.owner, rank=rank)
-    return _Written(name, int(table.nbytes))
+    return _Written(name, int(table.nbytes), table.schema, values_per_row(table))
 
 
 def _first_failure(task: Task, blocks: Sequence[Block]) -> tuple[Address, str] | None:

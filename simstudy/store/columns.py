@@ -18,6 +18,7 @@ from simstudy.store.layout import (
     Block,
     failed_cells,
     has_text,
+    innermost,
     void_cells,
 )
 
@@ -124,7 +125,7 @@ def _flattened(column: pa.ChunkedArray, depth: int) -> np.ndarray:
     if depth == 0:
         return _to_numpy(column)
     there = column.is_valid().to_numpy()
-    values: Any = pa.chunked_array([_innermost(chunk) for chunk in column.chunks])
+    values: Any = pa.chunked_array([innermost(chunk) for chunk in column.chunks])
     n_there = int(there.sum())
     rows = _to_numpy(values).reshape(n_there, len(values) // max(n_there, 1))
     if there.all():
@@ -133,12 +134,6 @@ def _flattened(column: pa.ChunkedArray, depth: int) -> np.ndarray:
     full = np.full((len(column), rows.shape[1]), missing, np.result_type(rows.dtype, float))
     full[there] = rows
     return full
-
-
-def _innermost(lists: pa.Array) -> pa.Array:
-    while pa.types.is_list(lists.type):
-        lists = lists.flatten()
-    return lists
 
 
 def _to_numpy(column: pa.ChunkedArray) -> np.ndarray:
@@ -163,7 +158,7 @@ def simulated_columns(stored: Iterable[str]) -> dict[str, None]:
 def has_nulls(table: pa.Table) -> bool:
     """Whether anything but errors is missing somewhere, in a column or in a list of one."""
     return any(
-        column.null_count or any(_innermost(chunk).null_count for chunk in column.chunks)
+        column.null_count or any(innermost(chunk).null_count for chunk in column.chunks)
         for name, column in zip(table.column_names, table.columns, strict=True)
         if name not in (ERROR, CELL_ERROR)
     )
@@ -177,7 +172,7 @@ def errors_in(table: pa.Table) -> bool:
 
 
 def _has_any(column: pa.ChunkedArray) -> bool:
-    return any(len(flat) > flat.null_count for flat in map(_innermost, column.chunks))
+    return any(len(flat) > flat.null_count for flat in map(innermost, column.chunks))
 
 
 def rows_with_error(table: pa.Table) -> np.ndarray:

@@ -13,11 +13,17 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from simstudy.store.blocks import RowGroups, Store
-from simstudy.store.header import metadata_for
 from simstudy.store.places import Place
 from simstudy.store.turns import turn_at
 from simstudy.store.volumes import Chunk, Volume, chunk_length, one_volume, volumes
-from simstudy.store.write import in_one_piece, joint_schema, write_tables
+from simstudy.store.write import (
+    TEXTS,
+    Form,
+    in_one_piece,
+    joint_schema,
+    without,
+    write_laid_out,
+)
 from simstudy.whole_files import ABANDONED_SECONDS
 
 BYTES_AT_HAND = 100_000_000  # of row groups that several chunks share, kept while files are made
@@ -119,51 +125,44 @@ class _Common:
 
     Parameters
     ----------
-    schema
-        All columns of any of their sources.
-    width
-        The most values that a row of any source has in a column.
+    form
+        That of all their sources together.
     """
 
     store: Store
-    schema: pa.Schema
-    rank: int
-    width: int
+    form: Form
 
     @classmethod
     def of(cls, store: Store, sources: Collection[str]) -> "_Common":
         """Of the sources that hold any block."""
         headers = [store.headers[name] for name in store.files_in_use.intersection(sources)]
         distinct = {header.schema: None for header in headers}
-        return cls(
-            store,
-            joint_schema(distinct),
-            rank=max(header.rank for header in headers),
-            width=max(header.width for header in headers),
-        )
+        rank = max(header.rank for header in headers)
+        width = max(header.width for header in headers)
+        return cls(store, Form(joint_schema(distinct), rank, width))
 
     @property
     def step(self) -> int:
         """Blocks of a chunk."""
-        return chunk_length(self.width, self.store.rows_per_block)
+        return chunk_length(self.form.width, self.store.rows_per_block)
 
     def stands(self, volume: Volume, sources: Collection[str]) -> str | None:
         """The name of a source that is just what a file with these chunks would be."""
         name = volume[0].pieces[0].place.file
         header = self.store.headers[name]
-        is_alike = (header.rank, header.width) == (self.rank, self.width)
+        is_alike = (header.rank, header.width) == (self.form.rank, self.form.width)
         as_planned = header.groups == [chunk.group for chunk in volume]
-        is_final = is_alike and as_planned and header.schema.equals(self.schema)
-        return name if is_final and name in sources else None
+        silent = [text for text in TEXTS if not header.says(text)]
+        is_final = header.schema.equals(without(self.form.schema, silent))
+        return name if is_alike and as_planned and is_final and name in sources else None
 
 
 def _write(common: _Common, volume: Volume, n_threads: int) -> str:
     groups = [chunk.group for chunk in volume]
-    said = metadata_for(groups, common.store.owner, common.rank, common.width)
-    read = _Reader(common.store, n_threads)
+    store, read = common.store, _Reader(common.store, n_threads)
     try:
         tables = (_gathered(chunk, read) for chunk in volume)
-        return write_tables(common.store.files, common.schema.with_metadata(said), tables)
+        return write_laid_out(store.files, groups, tables, common.form, owner=store.owner)
     finally:
         read.close()
 

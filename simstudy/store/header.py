@@ -80,6 +80,16 @@ class Header:
     def groups(self) -> list[Group]:
         return [Group(*said) for said in json.loads(self.said[GROUPS_KEY])]
 
+    def says(self, name: str) -> bool:
+        """Whether a column holds any value, or may do so."""
+        groups = map(self.parquet.row_group, range(self.parquet.num_row_groups))
+        columns = (group.column(i) for group in groups for i in range(group.num_columns))
+        return any(
+            column.statistics is None or column.statistics.num_values
+            for column in columns
+            if column.path_in_schema.partition(".")[0] == name
+        )
+
     @property
     def width(self) -> int:
         """The most values that a row has in any column."""

@@ -151,6 +151,13 @@ def has_text(errors: np.ndarray) -> np.ndarray:
     return np.array([text is not None for text in errors.flat], dtype=bool).reshape(errors.shape)
 
 
+def innermost(lists: pa.Array) -> pa.Array:
+    """The values of lists, of lists of lists, or of none."""
+    while pa.types.is_list(lists.type):
+        lists = lists.flatten()
+    return lists
+
+
 def values_per_row(table: pa.Table) -> int:
     """The most values that a row has in any column."""
     return max(_longest(column) for column in table.columns)

@@ -1,9 +1,11 @@
 """Which blocks a compaction puts into which file: a function of the blocks alone.
 
 However blocks were drawn, gathered and moved about before, the same blocks end in the same files. A
-chunk is a row group: blocks of one scenario between two multiples of a step. A scenario whose
-chunks fill a file has files of its own, each between two multiples of a file's length, which stand
-as they are however long the run goes on; what is left of all scenarios shares files in order.
+chunk is a row group: blocks of one scenario between two multiples of a step. A file holds one chunk
+of a scenario, and far on several, as many as are an eighth of those before: so a file that is full
+stands as it is however long the run goes on, one task can draw all of it, and no scenario has to be
+far ahead of another for that. What is no half of a chunk shares files with that of other scenarios,
+in order.
 """
 
 import itertools
@@ -14,8 +16,9 @@ from simstudy.store.header import Group
 from simstudy.store.places import Piece, Place
 
 VALUES_PER_CHUNK = 1 << 17  # of a column: fast to read, small in memory
-CHUNKS_PER_FILE = 1 << 5  # 32 MB of a column of numbers: a thousand million are 240 files
-CHUNKS_SHARING = 1 << 3  # in a file of what is left: enough files for many cores to make them
+CHUNKS_PER_FILE = 1 << 3  # at most: 8 MB of a column of numbers; a thousand million are 960 files
+CHUNKS_SHARING = 1 << 1  # in a file of what is left
+PART_OF_DONE = 8  # chunks of a file: at most this part of those before them, or one
 
 
 class Chunk(NamedTuple):
@@ -44,15 +47,29 @@ def volumes(
     step
         Blocks of a whole chunk.
     """
-    length, rest = step * CHUNKS_PER_FILE, []
+    rest: list[Chunk] = []
     for chunks in _chunks_of_each(places, sources, step):
-        for _, part in itertools.groupby(chunks, key=lambda chunk: chunk.group.first // length):
+        for _, part in itertools.groupby(chunks, key=lambda chunk: _file_at(chunk, step)):
             some = list(part)
-            if _n_blocks(some) == length:
+            if 2 * _n_blocks(some) >= step:
                 yield some
             else:
                 rest += some
     yield from _shared(rest, step * CHUNKS_SHARING)
+
+
+def planned(n_blocks: Mapping[str, int], step: int) -> Iterator[list[Group]]:
+    """The files that are to hold so many first blocks of each scenario, by its key."""
+    places = {key: [Place(Group(key, 0, n), "", 0, 0)] for key, n in n_blocks.items() if n}
+    for volume in volumes(places, {""}, step):
+        yield [chunk.group for chunk in volume]
+
+
+def _file_at(chunk: Chunk, step: int) -> int:
+    """The number of a scenario's first chunk in the same file, were all chunks there."""
+    number = chunk.group.first // step
+    so_many = 1 << max(0, (number // PART_OF_DONE).bit_length() - 1)
+    return number - number % min(so_many, CHUNKS_PER_FILE)
 
 
 def one_volume(places: Mapping[str, list[Place]], sources: Collection[str], step: int) -> Volume:

@@ -6,20 +6,54 @@ study's file is the same on every machine that computed the same bits.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from io import BufferedRandom
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.store.files import Files
 from simstudy.store.header import WIDTH_KEY, Group, metadata_for
-from simstudy.store.layout import REP, RESERVED, values_per_row
+from simstudy.store.layout import (
+    CELL_ERROR,
+    ERROR,
+    REP,
+    RESERVED,
+    WARNING,
+    innermost,
+    values_per_row,
+)
 from simstudy.store.naming import name_by_content
 from simstudy.store.owner import NOBODY, Owner
 from simstudy.store.types import below_each_other, in_schema, unified
 
+TEXTS = frozenset((ERROR, CELL_ERROR, WARNING))  # columns that say something of few rows
 ROWS_TOGETHER = 1 << 14  # rows of one value that share a row group: each costs a millisecond
+
+
+class Form(NamedTuple):
+    """What the files of a finished folder have in common.
+
+    Parameters
+    ----------
+    schema
+        All columns of any of them, as `joint_schema` orders them.
+    rank
+        Above that of blocks which they replace.
+    width
+        The most values that a row of any has in a column.
+    """
+
+    schema: pa.Schema
+    rank: int
+    width: int
+
+    def over(self, tables: Iterable[pa.Table]) -> "Form":
+        """The form of these files and of some tables beside them."""
+        tables = list(tables)
+        schema = joint_schema([self.schema, *(table.schema for table in tables)])
+        return Form(schema, self.rank, max([self.width, *map(values_per_row, tables)]))
 
 
 def write_blocks(
@@ -51,10 +85,49 @@ def write_blocks(
     return write_tables(files, joint_schema([table.schema]).with_metadata(said), parts)
 
 
+def write_laid_out(
+    files: Files,
+    groups: Sequence[Group],
+    tables: Iterable[pa.Table],
+    form: Form,
+    *,
+    owner: Owner = NOBODY,
+) -> str:
+    """Write a table for each group as one file, in the form of all that lie beside it.
+
+    Whoever writes the same blocks so, a worker or a compaction, writes the same bytes. A column of
+    errors or warnings is only there where it says something: a failure changes no other file.
+    """
+    said = metadata_for(groups, owner, form.rank, form.width)
+    schema = form.schema
+    if not TEXTS.isdisjoint(schema.names):
+        tables = list(tables)
+        schema = without(schema, [n for n in TEXTS if not any(_says(table, n) for table in tables)])
+    return write_tables(files, schema.with_metadata(said), tables)
+
+
+def without(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    """A schema but for some columns, of which it may have none."""
+    return pa.schema([column for column in schema if column.name not in names])
+
+
+def _says(table: pa.Table, name: str) -> bool:
+    """Whether a column is there and holds any value, in a list or not."""
+    chunks = table.column(name).chunks if name in table.column_names else []
+    return any(flat.null_count < len(flat) for flat in map(innermost, chunks))
+
+
 def joint_schema(schemas: Iterable[pa.Schema]) -> pa.Schema:
     """All columns of some tables, in an order that does not depend on the tables' order."""
     fields = sorted(unified(schemas), key=lambda column: (column.name not in RESERVED, column.name))
-    return pa.schema(fields)
+    return pa.schema([(column.name, _as_read(column.type)) for column in fields])
+
+
+def _as_read(kind: pa.DataType) -> pa.DataType:
+    """The same type with the names of parts that it has when it is read from a file."""
+    return (
+        pa.list_(pa.field("element", _as_read(kind.value_type))) if pa.types.is_list(kind) else kind
+    )
 
 
 def write_tables(files: Files, schema: pa.Schema, tables: Iterable[pa.Table]) -> str:

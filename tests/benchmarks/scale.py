@@ -20,7 +20,7 @@ from simstudy.engine.assignment import Assignment
 from simstudy.engine.backends.processes import packed
 from simstudy.engine.jobs import all_jobs
 from simstudy.engine.ownership import ownership_of
-from simstudy.engine.portions import MOST_SECONDS, PART_OF_RUN
+from simstudy.engine.portions import MOST_SECONDS, PART_OF_RUN, TASKS_IN_A_FILE
 from simstudy.engine.runner import FILES_BEFORE_COMPACTION, TASK_SECONDS
 from simstudy.engine.tasks import compute
 from simstudy.engine.workers import Workers
@@ -30,7 +30,7 @@ from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from simstudy.store.header import Group
 from simstudy.store.layout import KeepReplicates
-from simstudy.store.volumes import CHUNKS_PER_FILE, VALUES_PER_CHUNK
+from simstudy.store.volumes import VALUES_PER_CHUNK, chunk_length, planned
 from simstudy.store.write import write_blocks
 from simstudy.study import Study
 from tests.benchmarks.timing import python
@@ -211,18 +211,32 @@ def n_tasks(seconds: float, seconds_per_block: float) -> float:
     return float(min(tasks, seconds / seconds_per_block))
 
 
+def part_laid_out_anew(n_blocks: int, block: float, n_workers: int) -> float:
+    """Of the rows, those that no worker writes as they are to stay.
+
+    None where one worker draws files in a moment; of several, what is left when a file would be
+    more than half of a worker's share of the rest; all, where a file takes too long.
+    """
+    in_a_file = chunk_length(1, 1000)
+    a_run = n_blocks * block / n_workers
+    if in_a_file * block > max(TASKS_IN_A_FILE * TASK_SECONDS, PART_OF_RUN * a_run):
+        return 1.0
+    return min(1.0, 2 * n_workers * in_a_file / n_blocks) if n_workers > 1 else 0.0
+
+
 def parts_of_a_run(costs: Costs, n_blocks: int, block: float, n_workers: int) -> dict[str, float]:
     """Seconds of each part of a run of blocks of 1,000 rows, with so many workers."""
     drawing = n_blocks * (block + costs.engine) / n_workers
     tasks = n_workers * n_tasks(drawing, block)
     millions = n_blocks / 1000
-    files = max(1.0, np.ceil(millions / (8 * VALUES_PER_CHUNK / 1e6)))
+    files = max(1.0, np.ceil(millions * 1e6 / VALUES_PER_CHUNK))
+    anew = part_laid_out_anew(n_blocks, block + costs.engine, n_workers)
     return {
         "start": costs.start if n_workers > 1 else 0.0,
         "draw": drawing,
         "write": tasks * costs.write / n_workers,
         "hand out": max(0.0, tasks * costs.hand_out - drawing),
-        "lay out": (millions * costs.rows + tasks * costs.gather) / min(n_workers, files),
+        "lay out": anew * (millions * costs.rows + tasks * costs.gather) / min(n_workers, files),
         "summarise": millions * costs.summary,
     }
 
@@ -269,7 +283,8 @@ def share_table(costs: Costs) -> str:
     at_most = n_jobs * min(tasks, FILES_BEFORE_COMPACTION)
     gigabytes = millions * 8 / 1000
     hashing = gigabytes * costs.hash
-    final = millions * 1e6 / (VALUES_PER_CHUNK * CHUNKS_PER_FILE)
+    each_of_20 = {str(i): n_blocks // 20 for i in range(20)}
+    final = len(list(planned(each_of_20, chunk_length(1, 1000))))
     rows = {
         "a job draws": f"{each:.0f} s",
         "files that it writes, and leaves": f"{tasks:.0f}, 1",

@@ -9,7 +9,16 @@ from simstudy.engine import portions
 from simstudy.engine.portions import Portions
 from simstudy.engine.runner import TASK_SECONDS
 from tests.benchmarks import scale
-from tests.benchmarks.scale import BEGIN, END, WORKERS, Costs, n_tasks, parts_of_a_run, tables
+from tests.benchmarks.scale import (
+    BEGIN,
+    END,
+    WORKERS,
+    Costs,
+    n_tasks,
+    part_laid_out_anew,
+    parts_of_a_run,
+    tables,
+)
 from tests.benchmarks.timing import ROOT
 
 COSTS = Costs(*np.linspace(0.01, 0.11, 11))
@@ -26,6 +35,23 @@ def test_tasks_are_as_many_as_the_engine_makes(seconds, monkeypatch):
         now += size.n_blocks(10**12) * size.seconds_per_block
         count += 1
     assert n_tasks(seconds, 1e-3) == pytest.approx(count, rel=0.02)
+
+
+def test_what_no_worker_leaves_as_it_is_to_stay_is_what_the_engine_leaves_over():
+    """Against files of 131 blocks that are asked for one after the other, of 40."""
+    n_files, block = 40, 1e-3
+    n_blocks = 131 * n_files
+    for n_workers in (1, 2, 8):
+        size = Portions(n_workers, TASK_SECONDS)
+        size.drawing_per_block = block
+        left = n_blocks
+        while left >= 131 and size.may_take(131, left):
+            left -= 131
+        assert part_laid_out_anew(n_blocks, block, n_workers) == pytest.approx(
+            left / n_blocks, abs=1.01 / n_files
+        )
+    assert part_laid_out_anew(10**4, 0.05, 1) == 1
+    assert not Portions(1, TASK_SECONDS).may_take(131, 10**4)
 
 
 def test_a_task_is_never_less_than_a_block():

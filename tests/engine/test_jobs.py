@@ -110,6 +110,20 @@ def test_what_is_put_back_comes_first():
     assert waiting.take(1) == []
 
 
+def test_jobs_that_others_hand_out_are_passed_over_and_later_blocks_wait():
+    waiting, jobs = Waiting(every(PLAN, 4)), list(every(PLAN, 4))
+    first = jobs[0].key
+    waiting.drop([(first, 0), (first, 3)])
+    assert not waiting.has(first, 3)
+    assert waiting.first() == jobs[1]
+    assert waiting.take(5, before=2) == jobs[1:6]
+    waiting.put_back(jobs[4:6])
+    rest = [job for job in jobs[4:] if (job.key, job.block) != (first, 3)]
+    assert waiting.left == len(rest)
+    assert waiting.take(99) == rest
+    assert waiting.left == 0
+
+
 def test_nothing_is_still_missing_of_nothing(tmp_path):
     assert still_missing([], Store(tmp_path, PLAN.block_size)) == []
 

@@ -40,3 +40,31 @@ def test_a_task_is_no_more_than_memory_has_room_for():
     size = Portions(2, 100.0)
     size.learn_from(receipt(10, 1e-3, n_bytes=10 * TASK_BYTES // 7))
     assert size.n_blocks(10**6) == 7
+
+
+@pytest.mark.parametrize(
+    ("n_workers", "n_left", "n_beside", "fits"),
+    [
+        (1, 100, 0, True),
+        (2, 400, 0, True),
+        (2, 399, 0, False),  # more than half of a worker's share
+        (1, 100, 3001, False),  # 30 s in which a scenario is ahead of another
+        (2, 400, 3001, True),
+    ],
+)
+def test_a_task_may_have_all_blocks_of_a_file_where_nobody_waits_for_it(
+    n_workers, n_left, n_beside, fits
+):
+    size = Portions(n_workers, 0.25)
+    assert not size.may_take(100, n_left)  # nothing is known yet
+    size.drawing_per_block = 0.01
+    assert size.may_take(100, n_left, n_beside) == fits
+
+
+def test_nor_may_it_be_long_or_large():
+    size = Portions(1, 0.25)
+    size.drawing_per_block = 0.01
+    assert size.may_take(200, 10**6)
+    assert not size.may_take(201, 10**6)  # 2 s
+    size.bytes_per_block = TASK_BYTES / 150
+    assert [n for n in (149, 151) if size.may_take(n, 10**6)] == [149]

@@ -175,13 +175,15 @@ def test_temporary_files_without_a_writer_go_and_young_ones_stay(tmp_path):
 
 # ---------------------------------------------------------------- several files
 def of_small_files(patch):
-    """Chunks of 2 blocks, files of 4, and what is left in files of 2 or 3."""
-    patch.setattr(volumes, "VALUES_PER_CHUNK", 2 * ROWS)
+    """Chunks of 3 blocks, files of one and from the third chunk on of two; 1 block is too few."""
+    patch.setattr(volumes, "VALUES_PER_CHUNK", 3 * ROWS)
     patch.setattr(volumes, "CHUNKS_PER_FILE", 2)
+    patch.setattr(volumes, "PART_OF_DONE", 1)
     patch.setattr(volumes, "CHUNKS_SHARING", 1)
 
 
-LONG = [(key, block, 1) for key, n in {"a": 9, "b": 8, "c": 3}.items() for block in range(n)]
+SIZES = {"a": 13, "b": 8, "c": 1}
+LONG = [(key, block, 1) for key, n in SIZES.items() for block in range(n)]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -198,9 +200,18 @@ def test_many_files_do_not_know_how_they_were_written_either(seed, tmp_path, mon
         (compact if rng.random() < 0.3 else gather)(open_store(other))
     store = open_store(other)
     compact(store, n_threads=1 + seed % 3)
-    assert len(files(plain)) == 4 + 2  # 2 whole ones of a, 2 of b; 9th of a with c, rest of c
+    held = [store.headers[name].groups for name in files(plain)]
+    assert sorted(held) == [
+        [("a", 0, 3)],
+        [("a", 3, 3)],
+        [("a", 6, 3), ("a", 9, 3)],
+        [("a", 12, 1), ("c", 0, 1)],
+        [("b", 0, 3)],
+        [("b", 3, 3)],
+        [("b", 6, 2)],
+    ]
     assert files(other) == files(plain)
-    for key, n in {"a": 9, "b": 8, "c": 3}.items():
+    for key, n in SIZES.items():
         assert_holds(store, key, n)
 
 
@@ -209,22 +220,22 @@ def test_a_longer_run_leaves_the_files_that_are_full_as_they_are(tmp_path, monke
     write(tmp_path, ("a", 0, 5))
     compact(open_store(tmp_path))
     stamps = {path.name: path.stat().st_ino for path in tmp_path.glob("*.parquet")}
-    assert len(stamps) == 2
+    assert len(stamps) == 2  # 0 to 2, and 3 and 4
     write(tmp_path, ("a", 5, 3))
     store = open_store(tmp_path)
     compact(store)
     after = {path.name: path.stat().st_ino for path in tmp_path.glob("*.parquet")}
-    assert len(after) == 2
+    assert len(after) == 3
     assert len(stamps.items() & after.items()) == 1
     assert_holds(store, "a", 8)
 
 
 def test_two_copies_of_a_full_file_become_one(tmp_path, monkeypatch):
     of_small_files(monkeypatch)
-    write(tmp_path, ("a", 0, 4))
+    write(tmp_path, ("a", 0, 3))
     compact(open_store(tmp_path))
     (name,) = files(tmp_path)
-    write(tmp_path, ("a", 0, 1), ("a", 1, 3))
+    write(tmp_path, ("a", 0, 1), ("a", 1, 2))
     assert len(files(tmp_path)) == 2
     compact(open_store(tmp_path))
     assert files(tmp_path) == [name]
@@ -236,22 +247,22 @@ def test_nothing_is_deleted_before_all_files_of_a_compaction_stand(tmp_path, mon
     for key, block, n in LONG:
         write(tmp_path, (key, block, n))
     before = set(files(tmp_path))
-    written = compaction.write_tables
+    written = compaction.write_laid_out
     calls = iter(range(99))
 
-    def until_full(*arguments):
+    def until_full(*arguments, **named):
         if next(calls):
             raise OSError(28, "No space left on device")
-        return written(*arguments)
+        return written(*arguments, **named)
 
-    monkeypatch.setattr(compaction, "write_tables", until_full)
+    monkeypatch.setattr(compaction, "write_laid_out", until_full)
     with pytest.raises(OSError, match="No space"):
         compact(open_store(tmp_path), n_threads=2)
     assert before <= set(files(tmp_path))
-    monkeypatch.setattr(compaction, "write_tables", written)
+    monkeypatch.setattr(compaction, "write_laid_out", written)
     store = open_store(tmp_path)
     compact(store)
-    for key, n in {"a": 9, "b": 8, "c": 3}.items():
+    for key, n in SIZES.items():
         assert_holds(store, key, n)
 
 
@@ -263,6 +274,36 @@ def test_what_another_run_is_gathering_is_left_to_it(tmp_path):
     assert len(files(tmp_path)) == 4
     assert gather(open_store(tmp_path)) == 1
     assert len(files(tmp_path)) == 1
+
+
+def test_a_failure_changes_the_file_that_it_is_in_and_no_other(tmp_path, monkeypatch):
+    """Block 3 of b has one; its file alone has a column of errors, wherever it came from."""
+    of_small_files(monkeypatch)
+    write(tmp_path, ("b", 0, 3))
+    compact(open_store(tmp_path))
+    (name,) = files(tmp_path)
+    write(tmp_path, ("b", 3, 3), ("b", 6, 2))
+    compact(open_store(tmp_path))
+    assert name in files(tmp_path)
+    store = open_store(tmp_path)
+    with_errors = [n for n in files(tmp_path) if "error" in store.headers[n].schema.names]
+    assert [store.headers[n].groups for n in with_errors] == [[("b", 3, 3)]]
+    assert store.read("b", 8 * ROWS, ["error"]).column("error").drop_null().to_pylist() == [
+        "no root"
+    ]
+
+
+def test_files_are_as_long_as_an_eighth_of_those_before_and_no_longer():
+    """Of a scenario with 200 chunks of 3 blocks, and one with two blocks and nothing to share."""
+    planned = list(volumes.planned({"a": 600, "b": 1, "none": 0}, 3))
+    assert [group.first for file in planned[:-1] for group in file] == list(range(0, 600, 3))
+    assert planned[-1] == [("b", 0, 1)]
+    ends = [(file[0].first // 3, file[-1].end // 3) for file in planned[:-1]]
+    lengths = [end - first for first, end in ends]
+    assert lengths == [1] * 16 + [2] * 8 + [4] * 8 + [8] * 17
+    assert all(
+        length == 1 or 8 * length <= first for (first, _), length in zip(ends, lengths, strict=True)
+    )
 
 
 # ---------------------------------------------------------------- any history

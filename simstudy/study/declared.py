@@ -1,0 +1,200 @@
+"""What a study declares: scenarios, methods, measures and the rest, checked as it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from simstudy.analysis.result import Figure, MakesTable
+from simstudy.claims import Claim
+from simstudy.design import Scenario, refuse_twins
+from simstudy.engine.declarations import (
+    check_axes,
+    check_block_size,
+    check_claim_names,
+    check_common,
+    check_derived,
+    check_drawing,
+    check_factors,
+    check_figures,
+    check_group_size,
+    check_mappings,
+    check_max_failed,
+    check_measures,
+    check_methods,
+    check_names,
+    check_policy,
+    check_readings,
+    check_study_name,
+    check_tables,
+    check_vectors,
+    factor_names_of,
+)
+from simstudy.engine.derived import columns_behind
+from simstudy.engine.kinds import check_lists
+from simstudy.engine.refusals import (
+    check_block_seconds,
+    check_n_rep,
+    check_seed,
+    check_whole_groups,
+    refuse_unordered,
+)
+from simstudy.engine.replicates import EachReplicate
+from simstudy.errors import StudyError
+from simstudy.in_short import names_in_short, shown
+from simstudy.measures import Measure, Setting
+from simstudy.plan import Derived, Method, Plan
+from simstudy.store.layout import Keep, KeepReplicates
+from simstudy.store.moments import KeepMoments, streamable
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What is said of a study before anybody runs it; `Study` says what each field is."""
+
+    name: str
+    scenarios: Sequence[Scenario]
+    measures: Sequence[Measure] = ()
+    axes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    block_size: int = 1000
+    n_rep: int = 1000
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    claims: Sequence[Claim] = ()
+    common: tuple[str, ...] = ()
+    may_be_missing: tuple[str, ...] = ()
+    on_failure: str = "record"
+    worst: Mapping[str, float] = field(default_factory=dict)
+    methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    methods_axis: str = "method"
+    vectors: Mapping[str, int | str] = field(default_factory=dict)
+    keep_vectors: bool = True
+    derived: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    block_seconds: float | None = None
+    max_failed: float | None = None
+    tables: Mapping[str, MakesTable] = field(default_factory=dict)
+    readings: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    group_size: int = 1
+
+    def __post_init__(self) -> None:
+        check_study_name(self.name)
+        self._check_kinds()
+        check_methods(self.methods, self.methods_axis, self.axes)
+        check_axes(self.all_axes, factor_names_of(self.scenarios))
+        check_factors(factor_names_of(self.scenarios), self.measures)
+        check_block_size(self.block_size)
+        check_n_rep(self.n_rep)
+        check_group_size(self.group_size, self.block_size)
+        check_whole_groups(self.group_size, self.n_rep)
+        check_policy(self.on_failure, self.worst)
+        check_block_seconds(self.block_seconds)
+        check_max_failed(self.max_failed)
+        check_names(may_be_missing=self.may_be_missing, worst=self.worst)
+        if not self.scenarios:
+            raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
+        refuse_twins(self.scenarios)
+        check_common(self.common, factor_names_of(self.scenarios))
+        check_readings(self.readings, factor_names_of(self.scenarios))
+        check_drawing(self.scenarios, self.methods)
+        check_vectors(self.vectors, self.scenarios)
+        taken = {*self.vectors, *self.all_axes, *factor_names_of(self.scenarios)}
+        check_derived(self.derived, taken)
+        check_measures(self.measures, self.vectors)
+        self.measures_within(1)
+        check_claim_names([claim.name for claim in self.claims])
+
+    def __repr__(self) -> str:
+        """In a few lines; `study.scenarios` and the other attributes have all of it."""
+        return shown(
+            f"Study {self.name}",
+            self.scenarios,
+            f"methods: {names_in_short(self.methods)}" * bool(self.methods),
+            f"measures: {names_in_short(measure.name for measure in self.measures)}",
+            f"{self.n_rep:,} replicates of each scenario, in blocks of {self.block_size:,}",
+        )
+
+    def _check_kinds(self) -> None:
+        """Refuse what is not of the kind that all that follows takes it for."""
+        check_mappings(
+            methods=self.methods,
+            vectors=self.vectors,
+            derived=self.derived,
+            axes=self.axes,
+            figures=self.figures,
+            tables=self.tables,
+            readings=self.readings,
+            worst=self.worst,
+        )
+        for axis, labels in self.axes.items():
+            check_names(**{f"axes[{axis!r}]": labels})
+            refuse_unordered(f"axes[{axis!r}]", labels)
+        check_lists(
+            scenarios=(self.scenarios, Scenario, "TwoSample(20, 5)"),
+            measures=(self.measures, Measure, "mean('x')"),
+            claims=(self.claims, Claim, "Claim(...)"),
+        )
+        check_figures(self.figures)
+        check_tables(self.tables)
+
+    @property
+    def all_axes(self) -> dict[str, tuple[str, ...]]:
+        """The axes of a result's columns: that of the methods first."""
+        own = {self.methods_axis: tuple(self.methods)} if self.methods else {}
+        return own | {axis: tuple(labels) for axis, labels in self.axes.items()}
+
+    def measures_within(self, seed: int) -> tuple[Measure, ...]:
+        """The measures that know the names of the axes, and the seed of what they draw."""
+        setting = Setting(self.all_axes, self.name, seed, self.group_size)
+        return tuple(measure.within(setting) for measure in self.measures)
+
+    def analysed_of(self, n_rep: int, *, whole_blocks: bool) -> int:
+        """How many replicates of a block are analysed by methods that go one by one; 0 for all."""
+        one_by_one = any(isinstance(method, EachReplicate) for method in self.methods.values())
+        is_part = one_by_one and not whole_blocks and n_rep < self.block_size
+        return n_rep if is_part else 0
+
+    def plan(self, seed: int = 1, keep: str = "replicates", n_analysed: int = 0) -> Plan:
+        """What is to be drawn, without how much of it."""
+        check_seed(seed)
+        derived = tuple(Derived(name, function) for name, function in self.derived.items())
+        return Plan(
+            name=self.name,
+            seed=int(seed),
+            scenarios=tuple(self.scenarios),
+            axes=self.all_axes,
+            block_size=self.block_size,
+            common=tuple(self.common),
+            may_be_missing=tuple(self.may_be_missing),
+            on_failure=self.on_failure,
+            methods=tuple(
+                Method(name, function, self.methods_axis) for name, function in self.methods.items()
+            ),
+            vectors=self.vectors,
+            derived=derived,
+            at_drawing=self._at_drawing(derived, keep),
+            keep_vectors=self.keep_vectors,
+            max_failed=self.max_failed,
+            reads={measure.name: tuple(measure.reads) for measure in self.measures},
+            n_analysed=n_analysed,
+            named=self._named(),
+        )
+
+    def _named(self) -> dict[str, tuple[str, ...]]:
+        """Columns that settings name; those of several classes may have others each."""
+        if len({type(scenario) for scenario in self.scenarios}) > 1:
+            return {}
+        return {"may_be_missing": tuple(self.may_be_missing), "worst": tuple(self.worst)}
+
+    def _at_drawing(self, derived: Sequence[Derived], keep: str) -> tuple[str, ...]:
+        """Derived columns that are made while all that they read is at hand."""
+        if keep == "summary":
+            return tuple(self.derived)
+        needy: set[str] = set() if self.keep_vectors else set(self.vectors)
+        return tuple(d.name for d in derived if needy.intersection(columns_behind(derived, d)))
+
+    def kept(self, keep: str) -> Keep:
+        """What is kept of blocks: `replicates`, or as `summary` the moments of the measures."""
+        if keep == "summary":
+            measures = self.measures_within(1)  # moments are of measures that draw nothing
+            return KeepMoments(streamable(measures), self.worst)
+        return KeepReplicates()

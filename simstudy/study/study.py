@@ -1,0 +1,411 @@
+"""A study, as a user meets it: declared, and run, looked at, planned, solved or replayed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from simstudy.analysis.precision import forecast
+from simstudy.analysis.result import Result
+from simstudy.analysis.targets import read_targets
+from simstudy.design import Scenario
+from simstudy.engine.block import Address, replicate_at
+from simstudy.engine.progress import Progress
+from simstudy.engine.refusals import LOOKS, check_precision
+from simstudy.engine.workers import Workers
+from simstudy.lazy.pandas import pd
+from simstudy.remote.paths import RemotePath
+from simstudy.study.asked import Asked
+from simstudy.study.declared import Declared
+from simstudy.study.look import look
+from simstudy.study.pilot import pilot_rep
+from simstudy.study.planned import Intended, protocol
+from simstudy.study.run import run, warn_of
+
+if TYPE_CHECKING:
+    from simstudy.analysis.solve import ScenarioOf, Solution
+    from simstudy.output.protocol.made import Protocol
+
+
+class Study(Declared):
+    """One question: scenarios, measures, figures, claims.
+
+    Parameters
+    ----------
+    name
+        Names the results folder and is part of every random stream's address.
+    scenarios
+        Points of the design, from `grid`.
+    measures
+        What is estimated; each row of the summary is one of them in one scenario.
+    methods
+        What analyses the data that scenarios draw, by name: see below. None where scenarios
+        simulate.
+    methods_axis
+        Name of the axis that methods make.
+    vectors
+        Columns with a last axis of a length that belongs to the scenario, such as a p-value for
+        each test point: that length as a number, or as the name of what in the scenario says it.
+        Measures read what is derived of them.
+    keep_vectors
+        Whether vectors are stored, or only what is derived of them.
+    derived
+        Columns that are functions of others, by name. A function's parameters name the columns
+        and factors (or the `scenario`) that it is given, for a block: `(rep, *axes)`, a vector
+        with its own axis last. It is called when something asks for the column, on what is
+        stored, and the result is kept until its code changes: a new function draws nothing anew.
+        One may read others that are named before it. NaN counts as missing.
+    axes
+        Axes of the columns after the replicate, each with the names of its positions, such as
+        `{"method": ("studentized", "vanilla")}`; without that of `methods`, which is the first.
+    block_size
+        Replicates drawn in one vectorized call: part of the study's identity, so changing it
+        changes every number.
+    n_rep
+        Replicates in each scenario where nobody says otherwise: the published number.
+    figures
+        By the names the document gives them, functions of the result.
+    tables
+        By name, functions of the result that return a `simstudy.tables.Table`. There is one called
+        `summary` unless the study has its own of that name.
+    readings
+        By factor, what values mean that are not what they say, such as
+        `{"n_boot": {0: "∞"}}`: tables for readers have these words, data the values.
+    claims
+        What the document states.
+    common
+        Factors whose values share random numbers.
+    may_be_missing
+        Float columns where NaN is a result and not a failure.
+    on_failure
+        `record` keeps a failed replicate as a row with its error, and leaves it out of the
+        measures; `abort` stops the run; `impute_worst` records it and counts it as `worst`.
+    worst
+        For `impute_worst`, by column, the value that counts most against a method.
+    block_seconds
+        How long drawing a block may take: one that takes longer has failed. None is as long as
+        it takes. No number depends on it, and who runs the study may say otherwise.
+    max_failed
+        The largest share of a scenario's replicates that may fail (where there are methods: of
+        each one's), from 0 to 1; beyond it the run stops. Failures up to there are recorded. None
+        records any number of them, but takes an error that all replicates of a first block have
+        in common for a mistake in the study, stops and shows it; 1 records those as well, as for
+        a method that cannot work in some of the scenarios.
+
+    group_size
+        So many replicates, one after the other, may depend on each other, as antithetic or
+        stratified draws do (`simstudy.dgps.in_groups`); groups do not. Every measure's error is
+        then that of groups, and numbers of replicates are whole groups.
+
+    Notes
+    -----
+    A scenario may `simulate`: draw and analyse a block in one call. Or it may `draw` data that the
+    study's `methods` analyse, each drawn, stored, timed and failing apart: a method that is added,
+    edited or removed draws nothing of the others and moves no bit of them.
+
+    A method is a function of a whole block, or `each_replicate(function)` of one replicate. Its
+    parameters name what it is given: data that `draw` returned, factors of the scenario, the
+    `scenario` itself, and `streams` (of one replicate: `rng`), random numbers of the method's own.
+    Data cannot be written into. It returns columns `(rep,)` or `(rep, *axes)`, of one replicate a
+    number each, and every method returns the same ones; truth values are kept as 0 and 1.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from scipy import stats
+    >>> from simstudy import Study, each_replicate, grid
+    >>> from simstudy.measures import rejection_rate
+
+    >>> @dataclass(frozen=True)
+    ... class TwoSample:
+    ...     n1: int
+    ...     n2: int
+    ...     alpha: float = 0.05
+    ...
+    ...     def draw(self, streams, n_rep):
+    ...         rng = streams("data")
+    ...         return {
+    ...             "x": rng.normal(size=(n_rep, self.n1)),
+    ...             "y": rng.normal(scale=3.0, size=(n_rep, self.n2)),
+    ...         }
+
+    >>> def welch(x, y, alpha):
+    ...     p = stats.ttest_ind(x, y, axis=1, equal_var=False).pvalue
+    ...     return {"p": p, "reject": p <= alpha}
+
+    >>> def permuted(x, y, alpha, rng):  # one replicate
+    ...     both = stats.permutation_test(
+    ...         (x, y), lambda x, y: x.mean() - y.mean(), n_resamples=99, random_state=rng
+    ...     )
+    ...     return {"p": both.pvalue, "reject": both.pvalue <= alpha}
+
+    >>> study = Study(
+    ...     "two_sample_tests",
+    ...     grid(TwoSample, n1=20, n2=5),
+    ...     measures=[rejection_rate("reject", name="type_1_error")],
+    ...     methods={"welch": welch, "permuted": each_replicate(permuted)},
+    ...     block_size=100,
+    ... )
+    >>> result = study.run(n_rep=200)
+    >>> result.summary[["n1", "n2", "method", "measure", "n_rep"]]
+       n1  n2    method       measure  n_rep
+    0  20   5     welch  type_1_error    200
+    1  20   5  permuted  type_1_error    200
+    >>> paired = result.contrast(
+    ...     "type_1_error", axis="method", first="permuted", second="welch"
+    ... )
+    >>> bool(paired["estimate"].item() > 0)  # under unequal variances the small sample misleads it
+    True
+    """
+
+    def run(
+        self,
+        n_rep: int | None = None,
+        seed: int = 1,
+        *,
+        out: str | os.PathLike[str] | RemotePath | None = None,
+        workers: Workers | None = None,
+        keep: str = "replicates",
+        shard: tuple[int, int] | None = None,
+        weights: Mapping[str, float] | None = None,
+        restart: bool = False,
+        retry: str | None = None,
+        redraw: str | Collection[str] = (),
+        precision: Mapping[str, Any] | None = None,
+        max_rep: int = 1_000_000,
+        stop_by: str = LOOKS,
+        budget: float | None = None,
+        progress: Progress | None = None,
+        whole_blocks: bool = True,
+        explain: bool = True,
+    ) -> Result:
+        """Draw what is missing, and give the result.
+
+        Parameters
+        ----------
+        n_rep
+            Replicates in each scenario; the first so many of an endless sequence.
+        seed
+            Another seed is another sequence.
+        out
+            Folder under which the study keeps its own, or the URL of one, such as
+            `s3://bucket/folder`; None keeps the blocks in a temporary folder, for as long as the
+            result lives.
+        keep
+            `replicates`, or `summary`: only moments of whole blocks, for very long runs.
+        shard
+            `(i, n)`: compute only the i-th of n shares of the blocks.
+        weights
+            What a block costs, by scenario key, so that shares take equally long; the same for
+            all of them, since it decides which blocks are whose. None takes all for equal.
+        restart
+            Delete what the folder holds of this study first.
+        retry
+            `failed`: draw the blocks with recorded failures again, and keep what comes of it.
+            (Blocks that the machine made fail, by killing a worker, say, always are.)
+        redraw
+            Methods whose code has changed since their blocks were stored: these are drawn anew,
+            and no other method's. (What the old code drew stays in the folder, as another's.)
+        precision
+            Monte Carlo standard errors to reach, by measure: `{"power": 0.005}`, or `"2%"` of the
+            estimate. Each scenario then runs on, from `n_rep` up to `max_rep` replicates, until
+            it has them: still the first so many of the same sequence.
+        stop_by
+            How it is known that a scenario has them. `looks`: by its own error, which stops it
+            where that happens to look small, so that rates of rare outcomes come out low by
+            about one hit. `pilot`: by that of a pilot of other random numbers, as long as `n_rep`
+            or `PILOT_REP`, which is kept beside the blocks; this biases nothing.
+        budget
+            Seconds after which no more blocks are begun. The result then has as many replicates of
+            each scenario as all of them have (or, where a precision decides, as each has), and
+            says in `n_left` how many blocks are missing: running again goes on.
+        whole_blocks
+            False, where a try of fewer replicates than a block has is to be over soon: methods
+            that go one by one (`each_replicate`) then analyse these and no others. They are the
+            very same, but kept as something else than a run's, which has whole blocks.
+        explain
+            Whether the folder is to say without this code what it holds (`simstudy.load`):
+            scenarios, summary, failures and a manifest. What was published there stays as it is.
+
+        Raises
+        ------
+        ConfigError, StoreError
+            Where a setting makes no sense, or the folder cannot be used.
+        OutOfTime
+            Where the budget is spent before every scenario has a block.
+        """
+        asked = Asked(
+            self.n_rep if n_rep is None else n_rep,
+            seed,
+            out=out,
+            workers=workers,
+            keep=keep,
+            shard=shard,
+            weights=weights,
+            restart=restart,
+            retry=retry,
+            redraw=redraw,
+            precision=precision,
+            max_rep=max_rep,
+            stop_by=stop_by,
+            budget=budget,
+            progress=progress,
+            whole_blocks=whole_blocks,
+            explain=explain,
+        )
+        result = run(self, asked)
+        warn_of(result, asked, stacklevel=2)
+        if explain and asked.is_all and result.folder is not None:
+            from simstudy.output.explained import explain_folder
+
+            explain_folder(result)
+        return result
+
+    def look(
+        self,
+        n_rep: int | None = None,
+        seed: int = 1,
+        *,
+        out: str | os.PathLike[str] | RemotePath,
+        keep: str = "replicates",
+        whole_blocks: bool = True,
+    ) -> Result:
+        """The result of the blocks that are there, of a run that may still be going on.
+
+        Blocks are drawn breadth first, so this is the whole study with fewer replicates. A
+        scenario without any block is left out.
+
+        Parameters
+        ----------
+        keep
+            What that run keeps of its blocks.
+
+        Raises
+        ------
+        StoreError
+            Where there is none.
+        """
+        size = self.n_rep if n_rep is None else n_rep
+        return look(self, Asked(size, seed, out=out, keep=keep, whole_blocks=whole_blocks))
+
+    def forecast(
+        self,
+        precision: Mapping[str, Any],
+        n_rep: int | None = None,
+        seed: int = 1,
+        *,
+        stop_by: str = LOOKS,
+    ) -> pd.DataFrame:
+        """What a precision will cost, scenario by scenario, from a pilot that is not kept.
+
+        Parameters
+        ----------
+        n_rep
+            Of the pilot, in each scenario; no more than two blocks or some thousands are drawn,
+            since a pilot as long as the run would say what it costs after it has cost it.
+        stop_by
+            What will end a scenario, as for `run`; the cost of its own pilot is not in it.
+
+        Returns
+        -------
+        DataFrame
+            `n_rep` in whole blocks, how many of them are `needed`, `seconds` on one core, and
+            `bytes` of each scenario.
+        """
+        check_precision(precision)
+        targets = read_targets(precision, self.measures)
+        size = pilot_rep(self, n_rep or 2 * self.block_size)
+        pilot = self.run(size, seed, workers=Workers("inline", 1), explain=False)
+        return forecast(pilot, targets, stop_by)
+
+    def protocol(
+        self,
+        n_rep: int | None = None,
+        seed: int = 1,
+        *,
+        precision: Mapping[str, Any] | None = None,
+        pilot: int | None = None,
+        out: str | os.PathLike[str] | RemotePath | None = None,
+        about: str | None = None,
+        command: str = "",
+        source: str | None = None,
+        workers: Workers | None = None,
+        replace: bool = False,
+    ) -> Protocol:
+        """The study as a preregistration after ADEMP-PreReg, before anything of it is drawn.
+
+        Prints as Markdown. What the study knows of itself is filled in; what only a person knows
+        are places that begin with `[to fill in`.
+
+        Parameters
+        ----------
+        n_rep
+            Replicates in each scenario; None takes as many as `precision` needs or, without one,
+            the study's own number.
+        precision
+            Monte Carlo standard errors to reach, by measure, as for `run`. How many replicates they
+            take follows from theory for shares (their worst case, or what `exact()` of the
+            scenarios says), and from a pilot for anything else.
+        pilot
+            Replicates of each scenario in a pilot: of other random numbers than the study's, and
+            not kept. It also tells which Monte Carlo errors are to be expected.
+        out
+            Folder under which the study will keep its own: `protocol.md` and `protocol.json` are
+            written there, and the report of the results says what was done otherwise. None writes
+            nothing.
+        about
+            The text with the five headings; None takes the docstring of the module in which the
+            scenarios are, if it has any of them.
+        command
+            What draws the study, with `{n_rep}` for the replicates; empty for what Python says.
+        source
+            The study's file, whose commit is named.
+        replace
+            Whether the protocol of another plan may be replaced; it is kept under its hash.
+
+        Raises
+        ------
+        ConfigError
+            For a precision of which nobody knows how many replicates it takes.
+        StoreError
+            Where `out` holds the protocol of another plan.
+        """
+        asked = Intended(
+            n_rep=n_rep,
+            seed=seed,
+            precision=precision,
+            pilot=pilot,
+            out=out,
+            about=about,
+            command=command,
+            source=source,
+            workers=workers,
+            replace=replace,
+        )
+        return protocol(self, asked)
+
+    def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:
+        """The value of a factor at which a measure reaches a target, by simulation alone.
+
+        For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`;
+        `simstudy.analysis.solve.solve` says what else may be asked.
+        """
+        from simstudy.analysis.solve import solve
+
+        return solve(self, scenario, factor, **question)
+
+    def replay(self, address: Address | str, seed: int = 1) -> dict[str, Any]:
+        """One replicate drawn again with its whole block; an error in it is raised, not recorded.
+
+        Parameters
+        ----------
+        address
+            As tables of failures have it, or made of such a text.
+
+        Returns
+        -------
+        dict
+            The replicate's columns: a value, or an array over the axes.
+        """
+        return replicate_at(self.plan(seed), Address.parse(str(address)))
