@@ -311,8 +311,8 @@ def test_each_run_of_a_sweep_is_named_before_its_tables(capsys, tmp_path):
     assert command_line(["plan", "-m", *asked]) == 0
     named = [line for line in capsys.readouterr().out.splitlines() if line.startswith("-- ")]
     assert [line.split() for line in named] == [
-        ["--", *SMALL[:-1], "progress=False", f"n_rep={n}", f"out={tmp_path / 'out'}",
-         "figures=False", "report=False", "plan=True"] for n in (10, 20)
+        ["--", *SMALL, f"n_rep={n}", f"out={tmp_path / 'out'}", "figures=false", "report=false",
+         "plan=true"] for n in (10, 20)
     ]  # fmt: skip
 
 
