@@ -12,7 +12,7 @@ from simstudy.cli.compose import read_requests
 from simstudy.cli.overrides import readable
 from simstudy.cli.project import Project
 from simstudy.cli.summarize_file import names_file, read_arguments
-from simstudy.cli.verbs import VERBS, is_word, split_verb
+from simstudy.cli.verbs import VERBS, Asked, is_word, split_verb, with_all
 from tests.cli.projects import contracts, write
 from tests.support import command_line
 
@@ -101,7 +101,8 @@ def test_every_command_of_the_readme_is_accepted(monkeypatch):
         elif verb == "summarize" and names_file(rest):
             assert read_arguments(rest)
         elif verb not in ("apply", "index", "list", "new", "status"):
-            overrides = readable([text for text in rest if not is_word(text)], project)
+            meant = with_all(Asked(project, rest)).arguments
+            overrides = readable([text for text in meant if not is_word(text)], project)
             assert read_requests(overrides, project), arguments
 
 

@@ -20,6 +20,7 @@ def callables(root: Path, page: Path) -> dict[str, Any]:
     """The names of a template; links are relative to the page's folder."""
     return {
         "study": partial(_study, root / "results"),
+        "parts_of": partial(parts_of, root),
         "module": importlib.import_module,  # of the package, for what theory computes
         "holds": holds,
         "agrees": agrees,
@@ -31,6 +32,21 @@ def callables(root: Path, page: Path) -> dict[str, Any]:
 @cache
 def _study(results: Path, name: str) -> Study:
     return Study(results, name)
+
+
+def parts_of(root: Path, *groups: str) -> list[tuple[str, str, list[str]]]:
+    """Title, page (empty, if there is none) and experiments of each part of some groups, in order.
+
+    Parts of one title are one part, where the first of them stands.
+    """
+    from simstudy.cli.parts import read_group  # of this repository, whatever is installed
+    from simstudy.cli.project import Project
+
+    project = Project(root, program="")
+    found: dict[tuple[str, str], list[str]] = {}
+    for part in (part for name in groups for part in read_group(name, project).parts):
+        found.setdefault((part.title or "", part.page or ""), []).extend(part.experiments)
+    return [(title, page, names) for (title, page), names in found.items()]
 
 
 def cell(text: str) -> str:

@@ -1,13 +1,13 @@
 """What a request does: draw and publish, look, forecast, or replay."""
 
 import math
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from simstudy.cli import stops
 from simstudy.cli.endings import FAILED, OUT_OF_TIME, again, interrupted, refuse
+from simstudy.cli.outputs import publish_result
 from simstudy.cli.project import Project
 from simstudy.cli.request import Request
 from simstudy.cli.settings import PILOT, read_seconds, read_shard
@@ -28,28 +28,49 @@ ENDED = (
 )
 
 
-def carry_out(request: Request, project: Project, overrides: Sequence[str]) -> int:
+Publish = Callable[[Request, Any], int]
+"""Takes a run and its result; gives the status, as far as that is known."""
+
+
+def carry_out(
+    request: Request, project: Project, typed: Sequence[str], publish: Publish | None = None
+) -> int:
     """One study, from blocks to report, or what its settings ask for instead.
 
     Parameters
     ----------
-    overrides
+    typed
         What the user typed, for the command that goes on after an interruption.
+    publish
+        What becomes of the result of a run; by itself it is published here.
     """
+    work = _chosen(request)
+    if work is run:
+        work = partial(run, publish=publish or publish_result)
+    return in_words(partial(work, request), project, typed)
+
+
+def in_words(work: Callable[[], int], project: Project, typed: Sequence[str]) -> int:
+    """The status of some work on a study; what is wrong with that is said."""
     try:
         with stops.raising():
-            return _chosen(request)(request)
+            return work()
     except SystemExit as ending:  # a study's figures and claims are code of a user's own
         return refuse(SimstudyError(ENDED.format(describe(ending))))
     except KeyboardInterrupt as stop:
-        return interrupted(stop, again(project, overrides))
+        return interrupted(stop, again(project, typed))
     except DiskFullError as error:
-        return refuse(SimstudyError(f"{error} That is: {again(project, overrides)}"))
+        return refuse(SimstudyError(f"{error} That is: {again(project, typed)}"))
     except SimstudyError as error:
         return refuse(error)
 
 
-def _chosen(request: Request) -> Callable[[Request], int]:
+def is_run(request: Request) -> bool:
+    """Whether it is a study to be drawn and published, and nothing else is asked for."""
+    return _chosen(request) is run
+
+
+def _chosen(request: Request) -> Callable[..., int]:
     settings = request.settings
     if settings.replay is not None:
         return replay
@@ -64,7 +85,7 @@ def _chosen(request: Request) -> Callable[[Request], int]:
     return run_share if settings.shard else run
 
 
-def run(request: Request) -> int:
+def run(request: Request, publish: Publish) -> int:
     """Compute what is missing; publish it, unless it stands there already."""
     from simstudy.engine.progress import Bar
 
@@ -73,7 +94,7 @@ def run(request: Request) -> int:
         result = draw(request, bar)
     if not result.n_left:
         clear_shares(request.folder, request.settings.seed, request.n_rep)
-    status = publish_result(request, result)
+    status = publish(request, result)
     if not result.n_left:
         return status
     print(
@@ -94,15 +115,12 @@ def _time_left(result: Any) -> str:
 
 def draw(request: Request, progress: Progress, **share: Any) -> Any:
     """What is missing, or a share of it; the result of all that is stored."""
-    from simstudy.engine.workers import Workers
-
     settings = request.settings
-    told = request.backend_options
     return request.study.run(
         request.n_drawn,
         settings.seed,
         out=request.out,
-        workers=Workers(settings.backend, settings.n_jobs, told, settings.block_seconds),
+        workers=request.workers,
         keep=settings.keep,
         restart=settings.restart,
         retry=settings.retry,
@@ -206,46 +224,6 @@ def summarize(request: Request) -> int:
     return publish_result(request, look)
 
 
-def publish_result(request: Request, result: Any) -> int:
-    """Write summary, figures, claims and report, and say what was found."""
-    stops.swallowed()
-    with stops.at_once():  # what is written is whole or not there
-        return _published(request, result)
-
-
-def _published(request: Request, result: Any) -> int:
-    from simstudy.output.folder import publish
-    from simstudy.output.origin import is_current
-    from simstudy.output.wording import seen_from_here, size_in_words
-
-    for name in result.store.damaged:
-        print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
-    file, settings = request.module.__file__, request.settings
-    wanted = {"figures": settings.figures, "report": settings.report}
-    if is_current(result, request.record, file, **wanted, sources=request.sources):
-        where = seen_from_here(result.folder)
-        print(f"nothing to do: {where} holds {size_in_words(result)}, and its figures")
-        return FAILED if (result.folder / "failures.parquet").exists() else 0
-    from simstudy.output.terminal import print_closing  # where there is something to print
-
-    made = publish(
-        result,
-        about=request.module.__doc__ or "",
-        config=request.record,
-        module_file=file,
-        sources=request.sources,
-        **wanted,
-        replace=settings.restart or settings.replace,
-    )
-    print_closing(result, made, partial(_replay_command, request))
-    return FAILED if result.n_failed or made.failed else 0
-
-
-def _replay_command(request: Request, address: str) -> str:
-    """What brings a replicate of this run back: the settings of this run, and its address."""
-    return again(request.project, [*request.overrides, f"replay={address}"])
-
-
 def plan(request: Request) -> int:
     """What a precision will cost; without one, what a run would do. Nothing is kept."""
     settings = request.settings
@@ -271,12 +249,10 @@ def plan(request: Request) -> int:
 
 def protocol(request: Request) -> int:
     """Write the study as a preregistration beside its results; nothing of it is drawn."""
-    from simstudy.engine.workers import Workers
     from simstudy.output.protocol.made import TEXT, read_protocol
     from simstudy.output.wording import seen_from_here
 
-    settings, told = request.settings, request.backend_options
-    workers = Workers(settings.backend, settings.n_jobs, told, settings.block_seconds)
+    settings = request.settings
     before = read_protocol(request.folder)
     planned = request.study.protocol(
         settings.n_rep or (None if settings.precision else request.n_rep),
@@ -287,7 +263,7 @@ def protocol(request: Request) -> int:
         about=request.module.__doc__ or "",
         command=_command_of_protocol(request),
         source=request.module.__file__,
-        workers=workers,
+        workers=request.workers,
         replace=settings.replace,
     )
     stands = "it stands already: " if before and before.hash == planned.hash else ""

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_search_path import ConfigSearchPath
@@ -21,13 +21,25 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 
 from simstudy.cli.endings import DEFECT, refuse
 from simstudy.cli.experiments import experiment_files, in_own_code, load_experiment
-from simstudy.cli.flags import flags_first
+from simstudy.cli.flags import SEVERAL, flags_first
 from simstudy.cli.launching import Statuses, losses_said, refuse_launcher, sweep_folder
 from simstudy.cli.overrides import GROUPS, is_flag, is_multirun, options_of
 from simstudy.cli.project import PACKAGE_CONF, Project
-from simstudy.cli.refusals import CONFIG, in_one_line, options, trouble_in
+from simstudy.cli.refusals import CONFIG, in_one_line, options
 from simstudy.cli.request import Request, read_request
+from simstudy.cli.yaml_files import trouble_in
 from simstudy.errors import BrokenExperimentError, ConfigError, NotHereError, nearest
+
+
+class Absent(NamedTuple):
+    """A point of a sweep that cannot be run here, and why."""
+
+    name: str
+    overrides: tuple[str, ...]
+    error: NotHereError | BrokenExperimentError
+
+
+Point = Request | Absent
 
 MOST_RUNS = 10_000  # of a sweep: each is composed, and held in memory, before the first begins
 
@@ -55,26 +67,51 @@ def read_requests(overrides: Sequence[str], project: Project) -> list[Request]:
     What this machine has no data or library for, and files that are no experiments, are left out
     of a sweep, as long as any is left.
     """
+    return [point for point in read_points(overrides, project) if isinstance(point, Request)]
+
+
+def read_points(overrides: Sequence[str], project: Project) -> list[Point]:
+    """The same with what is left out: in the place of each, why.
+
+    Raises
+    ------
+    ConfigError
+        For any other mistake, and where nothing would be left.
+    """
     known = experiment_files(project.root)
     look_into(project)
     if (project.conf / "config.yaml").is_dir():  # which Hydra would pass by
         raise ConfigError(trouble_in(project.conf / "config.yaml"))
-    requests, absent = [], None
+    is_sweep = is_multirun(overrides)
     with initialize_config_dir(str(PACKAGE_CONF), version_base=None):
-        for point in sweep_points(overrides, project):
-            offer_defaults(point, project, known, lenient=is_multirun(overrides))
-            try:
-                cfg = compose(CONFIG, overrides=point, return_hydra_config=True)
-            except Exception as error:  # Hydra, OmegaConf and ANTLR each raise their own
-                raise in_one_line(error, point, project) from None
-            refuse_launcher(cfg.hydra.launcher, is_sweep=is_multirun(overrides))
-            try:
-                requests.append(read_request(cfg, cfg.hydra, project))
-            except (NotHereError, BrokenExperimentError) as error:
-                absent = error
-    if absent and not (requests and is_multirun(overrides)):
-        raise absent
-    return requests
+        composed = (
+            _composed(point, project, known, is_sweep=is_sweep)
+            for point in sweep_points(overrides, project)
+        )
+        points = [_read(cfg, project) for cfg in composed]
+    absent = [point.error for point in points if isinstance(point, Absent)]
+    if absent and not (is_sweep and len(absent) < len(points)):
+        raise absent[-1]
+    return points
+
+
+def _composed(
+    point: Sequence[str], project: Project, known: dict[str, Path], *, is_sweep: bool
+) -> Any:
+    offer_defaults(point, project, known, lenient=is_sweep)
+    try:
+        cfg = compose(CONFIG, overrides=list(point), return_hydra_config=True)
+    except Exception as error:  # Hydra, OmegaConf and ANTLR each raise their own
+        raise in_one_line(error, point, project) from None
+    refuse_launcher(cfg.hydra.launcher, is_sweep=is_sweep)
+    return cfg
+
+
+def _read(cfg: Any, project: Project) -> Point:
+    try:
+        return read_request(cfg, cfg.hydra, project)
+    except (NotHereError, BrokenExperimentError) as error:
+        return Absent(cfg.hydra.runtime.choices.experiment, tuple(cfg.hydra.overrides.task), error)
 
 
 def refuse_one_folder(requests: Sequence[Request]) -> None:
@@ -138,6 +175,12 @@ def call_hydra(
         if raised:
             raise raised[0]
         return statuses.worst(len(requests) if elsewhere else 0)
+
+
+def needs_hydra(overrides: Sequence[str], requests: Sequence[Request]) -> bool:
+    """Whether Hydra is to do more than compose: where it is given flags or settings of its own."""
+    others = [text for text in overrides if text not in SEVERAL]
+    return not is_plain(others) or any(request.is_hydras for request in requests)
 
 
 def is_plain(overrides: Sequence[str]) -> bool:

@@ -27,6 +27,15 @@ def runs_elsewhere(launcher: Any) -> bool:
     return not str(launcher.get("_target_", HERE)).startswith(HERE)
 
 
+def asks_more(hydra: Any) -> bool:
+    """Whether Hydra's own config has a sweeper, callbacks or an environment for jobs.
+
+    Then Hydra is to run it, and not only to compose it.
+    """
+    is_own = str(hydra.sweeper.get("_target_", HERE)).startswith(HERE)
+    return not is_own or bool(hydra.callbacks) or bool(hydra.job.env_set)
+
+
 def refuse_launcher(launcher: Any, *, is_sweep: bool) -> None:
     """Refuse a launcher whose jobs would end as they begin, or that would launch nothing.
 

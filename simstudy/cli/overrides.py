@@ -12,6 +12,7 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
 from simstudy.annotations import Annotated, read_annotation
+from simstudy.cli.chosen import of_the_group
 from simstudy.cli.experiments import experiment_files, in_own_code, load_experiment
 from simstudy.cli.flags import SEVERAL
 from simstudy.cli.project import Project
@@ -29,7 +30,8 @@ def readable(arguments: Sequence[str], project: Project) -> list[str]:
     """What a user typed, as Hydra's grammar reads it; flags are left as they are.
 
     Quotation marks come around a value that the grammar cannot read, such as `out=é`, and around
-    a number, or true, for a setting that is text, such as `out=1`.
+    a number, or true, for a setting that is text, such as `out=1`. Experiments by a glob are those
+    of a group, which Hydra is not told of.
 
     Raises
     ------
@@ -51,7 +53,7 @@ def readable(arguments: Sequence[str], project: Project) -> list[str]:
         override = _parsed(parser, quoted)
         if override is None or not override.key_or_group:
             raise ConfigError(f"cannot read {text}: {_way_to_write(text)}")
-    return [*made, *flags]
+    return [*of_the_group(made, project, is_sweep=is_sweep), *flags]
 
 
 def open_key(argument: str) -> str:

@@ -3,7 +3,6 @@
 import functools
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -13,6 +12,7 @@ from omegaconf import DictConfig
 from simstudy.cli.experiments import experiment_files
 from simstudy.cli.launching import INSTALL
 from simstudy.cli.project import Project
+from simstudy.cli.yaml_files import trouble_in
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
 
 CONFIG = "simstudy"
@@ -81,20 +81,6 @@ def trouble_with_files(overrides: Sequence[str], project: Project) -> str:
     chosen = {bare(text.partition("=")[2]) for text in overrides}
     files = sorted(project.conf.rglob("*.yaml"), key=lambda path: (path.stem not in chosen, path))
     return next(filter(None, map(trouble_in, files)), "")
-
-
-def trouble_in(path: Path) -> str:
-    """What keeps a file from being a config, with its line; empty, where nothing does."""
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        return f"{path}{line}, is no YAML: {error.problem}"
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        return f"{path} cannot be read: {describe(error)}"
-    if values is None or isinstance(values, dict):
-        return ""
-    return f"{path} holds {values!r}: write settings, each as NAME: VALUE"
 
 
 def _ours(node: DictConfig) -> list[str]:

@@ -10,7 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from simstudy.cli.experiments import in_own_code, load_experiment
 from simstudy.cli.groups import Scale, read_backend, read_scale
-from simstudy.cli.launching import runs_elsewhere
+from simstudy.cli.launching import asks_more, runs_elsewhere
 from simstudy.cli.project import Project
 from simstudy.cli.settings import PILOT, Settings, refuse_contradictions, refuse_low_ceiling
 from simstudy.engine.refusals import check_whole_groups
@@ -52,6 +52,8 @@ class Request:
         Whether methods that go one by one analyse whole blocks, or what is asked for.
     elsewhere
         Whether the jobs of its sweep run in other processes, maybe on other machines.
+    is_hydras
+        Whether a project's config has Hydra do more with its sweeps than compose them.
     """
 
     name: str
@@ -67,11 +69,20 @@ class Request:
     backend_options: Mapping[str, Any] = field(default_factory=dict)
     whole_blocks: bool = True
     elsewhere: bool = False
+    is_hydras: bool = False
 
     @property
     def folder(self) -> Place:
         """Where its results belong."""
         return place_of(self.out) / str(self.study.name)
+
+    @property
+    def workers(self) -> Workers:
+        """Who draws it."""
+        settings = self.settings
+        return Workers(
+            settings.backend, settings.n_jobs, self.backend_options, settings.block_seconds
+        )
 
     @property
     def n_drawn(self) -> int:
@@ -123,7 +134,7 @@ def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
     return Request(
         name, module, config, study, settings, n_rep, out, sources, project, overrides, told,
         scale.whole_blocks or bool(settings.precision) or settings.keep != "replicates",
-        elsewhere,
+        elsewhere, elsewhere or asks_more(hydra),
     )  # fmt: skip
 
 

@@ -57,6 +57,10 @@ class Settings:
     summarize: bool = option("only summarise the blocks that are there", default=False)
     replay: str | None = option("address of one replicate to draw again")
     debug: bool = option("open the debugger where a replay raises", default=False)
+    group: str = option(
+        "experiments that a sweep over experiment=glob(*) means: all, or conf/group/NAME.yaml",
+        default="all",
+    )
     figures: bool = option("draw the figures", default=True)
     report: bool = option("write the HTML report", default=True)
     progress: bool = option("show how far the run is", default=True)

@@ -1,12 +1,14 @@
 """The verbs of the command line: what each does, and how it is asked for."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from simstudy.annotations import shown
 from simstudy.cli.endings import FAILED, REFUSED, STOPPED, no_garbage
 from simstudy.cli.experiments import FOLDER, experiment_names
+from simstudy.cli.flags import SEVERAL
+from simstudy.cli.parts import ALL, group_names, in_no_group, members
 from simstudy.cli.project import Project
 from simstudy.errors import ConfigError, SimstudyError, nearest
 
@@ -53,6 +55,8 @@ def split_verb(project: Project, arguments: Sequence[str]) -> tuple[str, list[st
     word, *rest = arguments
     if word in VERBS:
         return word, rest
+    if word == ALL and not is_an_experiment(project, ALL):
+        return "run", list(arguments)
     raise ConfigError(f"{shown(word)} is no verb; {_meant(project, word)}")
 
 
@@ -63,7 +67,7 @@ def is_word(argument: str) -> bool:
 
 def _meant(project: Project, word: str) -> str:
     """The nearest verb, or the command for an experiment of that name."""
-    if (project.root / FOLDER).is_dir() and word in experiment_names(project.root):
+    if is_an_experiment(project, word):
         return f"did you mean '{project.runs} experiment={word}'?"
     return nearest(word, VERBS)
 
@@ -71,30 +75,61 @@ def _meant(project: Project, word: str) -> str:
 # ---------------------------------------------------------------- one study, or a sweep
 def run(asked: Asked) -> int:
     """Carry out a study, or a sweep of them."""
-    refuse_words(asked)
-    refuse_deletions(asked)
+    meant = with_all(asked)
+    refuse_words(meant)
+    refuse_deletions(meant)
     with no_garbage(to_the_end=asked.is_program):
         from simstudy.cli.carry_out import carry_out
         from simstudy.cli.compose import (
+            Absent,
             call_hydra,
             is_plain,
-            read_requests,
+            needs_hydra,
+            read_points,
             refuse_one_folder,
         )
         from simstudy.cli.overrides import is_multirun, readable
+        from simstudy.cli.sweep import run_alone, run_sweep
 
-        overrides = readable(asked.arguments, asked.project)
-        requests = read_requests(overrides, asked.project)
+        overrides = readable(meant.arguments, asked.project)
+        points = read_points(overrides, asked.project)
+        requests = [point for point in points if not isinstance(point, Absent)]
         refuse_one_folder(requests)
+    typed = asked.arguments
     if is_plain(overrides):
-        return carry_out(requests[0], asked.project, overrides)
+        return run_alone(requests[0], typed, is_program=asked.is_program)
+    if not needs_hydra(overrides, requests):
+        return run_sweep(points, typed, is_program=asked.is_program)
 
     def one_of_several(request: "Request") -> int:
         if is_multirun(overrides):
             print(f"-- {' '.join(request.overrides)}", flush=True)
-        return carry_out(request, asked.project, overrides)
+        return carry_out(request, asked.project, typed)
 
     return call_hydra(overrides, requests, one_of_several, last=STOPPED)
+
+
+def with_all(asked: Asked) -> Asked:
+    """The same with what the word `all` stands for, where no experiment has that name.
+
+    Raises
+    ------
+    ConfigError
+        Where experiments are named beside it.
+    """
+    words = [text for text in asked.arguments if text == ALL]
+    if not words or is_an_experiment(asked.project, ALL):
+        return asked
+    rest = [text for text in asked.arguments if text not in (*words, *SEVERAL)]
+    named = [text for text in rest if text.lstrip("+").startswith("experiment=")]
+    if named:
+        raise ConfigError(f"{ALL} is every experiment, and {named[0]} names some: leave out one")
+    return replace(asked, arguments=["experiment=glob(*)", *rest, SEVERAL[0]])
+
+
+def is_an_experiment(project: Project, word: str) -> bool:
+    """Whether an experiment of the project has a name."""
+    return (project.root / FOLDER).is_dir() and word in experiment_names(project.root)
 
 
 def refuse_deletions(asked: Asked) -> None:
@@ -175,7 +210,7 @@ def status(asked: Asked) -> int:
     refuse_words(asked)
     given = readable(asked.arguments, asked.project)
     is_named = any(text.startswith("experiment=") for text in given)
-    lines = status_lines(asked.project, given) if is_named else _status_of_all(asked.project, given)
+    lines = status_lines(asked.project, given) if is_named else _status_of_all(asked, given)
     details = [line.details for line in lines if is_named and line.details]
     print("\n".join([HEADER, *(line.text for line in lines), *details]))
     if any(line.is_refused for line in lines):
@@ -183,12 +218,14 @@ def status(asked: Asked) -> int:
     return FAILED if any(line.any_failed for line in lines) else 0
 
 
-def _status_of_all(project: Project, given: Sequence[str]) -> "list[StatusLine]":
-    from simstudy.cli.experiments import experiment_names
+def _status_of_all(asked: Asked, given: Sequence[str]) -> "list[StatusLine]":
+    """Of every experiment, or of a group that is named."""
+    from simstudy.cli.chosen import asked_group
     from simstudy.cli.inventory import refused_line, status_lines
 
+    project = asked.project
     lines: list[StatusLine] = []
-    for name in experiment_names(project.root):
+    for name in members(asked_group(asked.arguments, project) or ALL, project):
         try:
             lines += status_lines(project, [f'experiment="{name}"', *given])
         except SimstudyError as error:
@@ -207,6 +244,8 @@ def list_experiments(asked: Asked) -> int:
         print(f"{name:{width}}  {question_of(path)}")
     for path in misnamed_files(asked.project.root):
         print(f"{path}: cannot be run; rename it with letters, digits and _")
+    if outside := in_no_group(asked.project):
+        print(f"in no group ({', '.join(group_names(asked.project))}): {', '.join(outside)}")
     return 0
 
 
@@ -258,7 +297,7 @@ def _refuse_arguments(verb: str, asked: Asked) -> None:
 VERBS = {
     "run": Verb(
         run,
-        "simstudy run experiment=NAME [SETTING=VALUE ...]",
+        "simstudy run experiment=NAME|all [SETTING=VALUE ...]",
         "draw what is missing; summarise, draw figures, check claims, report",
     ),
     "plan": Verb(

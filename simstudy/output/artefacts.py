@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 
 from simstudy.analysis.result import SUMMARY, Result
 from simstudy.errors import FigureError, StudyError, describe
+from simstudy.output.at_once import each_of
 from simstudy.output.origin import FIGURES, TABLES
 from simstudy.remote.paths import Place
 from simstudy.tables.summary import is_short
@@ -40,46 +42,62 @@ class Artefacts:
     tables: dict[str, Table] = field(default_factory=dict)
 
 
-def draw_figures(result: Result, folder: Place) -> Artefacts:
-    """Every figure that this run has the data for."""
+def draw_figures(result: Result, folder: Place, *, at_once: int = 1) -> Artefacts:
+    """Every figure that this run has the data for.
+
+    Parameters
+    ----------
+    at_once
+        How many are drawn side by side, in copies of this process where copies are safe.
+    """
+
+    def draw(name: str) -> Artefacts:
+        return _one(name, partial(_drawn, result, folder))
+
+    def lost(name: str, why: str) -> Artefacts:
+        return Artefacts(not_made={name: why}, failed=[name])
+
+    return _together(each_of(list(result.figures), draw, lost, at_once=at_once))
+
+
+def _drawn(result: Result, folder: Place, name: str) -> Artefacts:
     from simstudy.figures import save_figure
     from simstudy.figures.said import caption_of
 
-    captions = {}
-
-    def draw(name: str) -> Iterable[Place]:
-        figure = result.figure(name)
-        saved = save_figure(figure, folder / FIGURES, name)
-        captions[name] = caption_of(figure)
-        return saved
-
-    return replace(_each(result.figures, draw), captions=captions)
+    figure = result.figure(name)
+    saved = save_figure(figure, folder / FIGURES, name)
+    return Artefacts([*saved], captions={name: caption_of(figure)})
 
 
 def write_tables(result: Result, folder: Place) -> Artefacts:
     """Every table that this run has the data for; that of the summary only where it is short."""
     from simstudy.tables import save_table
 
-    written: dict[str, Table] = {}
-
-    def write(name: str) -> Iterable[Place]:
+    def write(name: str) -> Artefacts:
         table = result.table(name)
         saved = save_table(table, folder / TABLES, name, label=f"{result.plan.name}:{name}")
-        written[name] = table
-        return saved
+        return Artefacts([*saved], tables={name: table})
 
     own = [SUMMARY] if SUMMARY not in result.tables and is_short(result.summary) else []
-    return replace(_each([*result.tables, *own], write), tables=written)
+    return _together(_one(name, write) for name in (*result.tables, *own))
 
 
-def _each(names: Iterable[str], make: Callable[[str], Iterable[Place]]) -> Artefacts:
-    made = Artefacts()
-    for name in names:
-        try:
-            made.files.extend(make(name))
-        except (Exception, SystemExit) as error:  # one must not cost the others, nor the manifest
-            is_about_data = type(error) in NOT_IN_THE_DATA
-            said = " ".join(str(error).split()) if is_about_data else describe(error)
-            made.not_made[name] = said
-            made.failed.extend([] if is_about_data else [name])
-    return made
+def _one(name: str, make: Callable[[str], Artefacts]) -> Artefacts:
+    """What came of it: one must not cost the others, nor the manifest."""
+    try:
+        return make(name)
+    except (Exception, SystemExit) as error:
+        is_about_data = type(error) in NOT_IN_THE_DATA
+        said = " ".join(str(error).split()) if is_about_data else describe(error)
+        return Artefacts(not_made={name: said}, failed=[] if is_about_data else [name])
+
+
+def _together(parts: Iterable[Artefacts]) -> Artefacts:
+    whole = Artefacts()
+    for part in parts:
+        whole.files += part.files
+        whole.not_made |= part.not_made
+        whole.failed += part.failed
+        whole.captions |= part.captions
+        whole.tables |= part.tables
+    return whole

@@ -71,6 +71,8 @@ def publish(
     figures: bool = True,
     report: bool = True,
     replace: bool = False,
+    at_once: int = 1,
+    part: Mapping[str, Any] | None = None,
 ) -> Published:
     """Write everything a result says into its folder; the manifest goes first and comes last.
 
@@ -86,6 +88,10 @@ def publish(
         Digest of the sources as they were when they were loaded, for a run that took long.
     replace
         Whether what other settings published there, or a longer run, may be replaced.
+    at_once
+        How many figures are drawn side by side, in copies of this process where copies are safe.
+    part
+        To which part of which group of experiments it belongs, for the manifest.
 
     Raises
     ------
@@ -102,7 +108,8 @@ def publish(
                 result.folder, config or {}, result.plan, result.n_rep, design=result.design
             )
         made_from = origin_of(result, config or {}, module_file, sources)
-        writing = _Writing(result, Published(result.folder), made_from, module_file, about)
+        made = Published(result.folder)
+        writing = _Writing(result, made, made_from, module_file, about, at_once, part)
         return writing.write(figures=figures, report=report)
 
 
@@ -115,6 +122,8 @@ class _Writing:
     made_from: Mapping[str, Any]
     module_file: str | None
     about: str
+    at_once: int
+    part: Mapping[str, Any] | None
 
     def write(self, *, figures: bool, report: bool) -> Published:
         """All of them, between the manifest that goes and the one that comes."""
@@ -128,7 +137,7 @@ class _Writing:
         made.files += write_frames(self.result, made.folder, frames)
         made.tables = write_tables(self.result, made.folder)
         if figures:
-            made.figures = draw_figures(self.result, made.folder)
+            made.figures = draw_figures(self.result, made.folder, at_once=self.at_once)
         elif kept:  # what was said of the figures that stay
             not_drawn = dict(previous.get("figures_not_drawn", {}))
             failed, captions = previous.get("figures_failed", []), previous.get("captions", {})
@@ -179,11 +188,20 @@ class _Writing:
             **facts_of(result, self.made_from["blocks"]),
             "question": self.about.strip().partition("\n")[0],
             "config": self.made_from["config"],
+            **({"part": dict(self.part)} if self.part else {}),
             "made_from": {n: said for n, said in self.made_from.items() if n in NAMED_APART},
             "figures_failed": self.made.figures.failed,
             "tables_failed": self.made.tables.failed,
             **environment(source_files(self.module_file), self.made_from["versions"]),
         }
+
+
+def say_part(folder: Place, part: Mapping[str, Any] | None) -> None:
+    """Have the manifest of what was published say to which part it belongs."""
+    said = read_json(folder / MANIFEST) or {}
+    if said.get("part") != part:
+        rest = {name: value for name, value in said.items() if name != "part"}
+        write_json(folder / MANIFEST, rest | ({"part": dict(part)} if part else {}))
 
 
 def _usual_files(result: Result) -> list[str]:

@@ -311,8 +311,8 @@ def test_each_run_of_a_sweep_is_named_before_its_tables(capsys, tmp_path):
     assert command_line(["plan", "-m", *asked]) == 0
     named = [line for line in capsys.readouterr().out.splitlines() if line.startswith("-- ")]
     assert [line.split() for line in named] == [
-        ["--", *SMALL[:-1], "progress=False", f"n_rep={n}", f"out={tmp_path / 'out'}",
-         "figures=False", "report=False", "plan=True"] for n in (10, 20)
+        ["--", *SMALL, f"n_rep={n}", f"out={tmp_path / 'out'}", "figures=false", "report=false",
+         "plan=true"] for n in (10, 20)
     ]  # fmt: skip
 
 
@@ -370,10 +370,10 @@ def test_every_experiment_in_one_sweep(smoke_runs, capsys):
     An experiment whose data are not here costs the others nothing, and is said.
     """
     here = [name for name in EXPERIMENTS if is_here(name)]
-    asked = ["experiment=glob(*)", "scale=smoke", f"out={smoke_runs.folder}", "progress=false"]
+    asked = ["all", "group=all", "scale=smoke", f"out={smoke_runs.folder}", "progress=false"]
     status = 0 if here == EXPERIMENTS else REFUSED
     with smoke_runs.alone(EXPERIMENTS) as folder:
-        assert command_line(["-m", *asked, "figures=false", "report=false"]) == status
+        assert command_line([*asked, "figures=false", "report=false"]) == status
     said = capsys.readouterr().err.splitlines()
     refused = [line for line in said if not line.startswith("warning: ")]
     assert len(refused) == len(EXPERIMENTS) - len(here)
@@ -476,7 +476,7 @@ def test_what_was_kept_is_used_by_the_next_run(tmp_path, capsys):
 def test_an_interrupt_ends_a_whole_sweep(monkeypatch, capsys, tmp_path):
     begun = []
 
-    def interrupted(job):
+    def interrupted(job, publish):
         begun.append(job.name)
         raise KeyboardInterrupt
 

@@ -95,10 +95,10 @@ def forked(items: Iterator[Item]) -> Iterator[Item]:
     _load_what_both_need()
     reader, writer = os.pipe()
     deadline, parent = Deadline(), os.getpid()
-    with _no_stop_between() as mask:
-        child = _fork()
+    with no_stop_between() as mask:
+        child = fork()
         if not child:
-            _end_with(parent)
+            end_with(parent)
             os.close(reader)
             _give(items, writer, mask, deadline)
     os.close(writer)
@@ -118,8 +118,11 @@ def _load_what_both_need() -> None:
 
 
 @contextlib.contextmanager
-def _no_stop_between() -> Iterator[set[Any]]:
-    """Within it no signal comes that would stop the run: each process is to know what it is."""
+def no_stop_between() -> Iterator[set[Any]]:
+    """Within it no signal comes that would stop the run: each process is to know what it is.
+
+    Gives the signals that were blocked before.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     try:
         yield set(before)
@@ -127,7 +130,8 @@ def _no_stop_between() -> Iterator[set[Any]]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _fork() -> int:
+def fork() -> int:
+    """The number of a copy of this process; in the copy itself, 0."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):  # what waits to be written would be written twice
             stream.flush()
@@ -154,9 +158,9 @@ def _give(items: Iterator[Any], writer: int, mask: set[Any], deadline: Deadline)
         os._exit(0)  # what it is worth is what it has sent
 
 
-def _end_with(parent: int) -> None:
-    """Have this process end when its parent does, which may have been already."""
-    ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+def end_with(parent: int, number: int = signal.SIGKILL) -> None:
+    """Have a signal end this process when its parent does, which may have been already."""
+    ctypes.CDLL(None).prctl(DIE_WITH_PARENT, number)
     if os.getppid() != parent:
         os._exit(1)
 

@@ -1,0 +1,69 @@
+"""The outputs of a run: published, unless they stand there as they would be made now."""
+
+import sys
+from functools import partial
+from typing import Any
+
+from simstudy.cli import stops
+from simstudy.cli.endings import FAILED, again
+from simstudy.cli.parts import part_of
+from simstudy.cli.request import Request
+
+
+def publish_result(request: Request, result: Any) -> int:
+    """Write summary, figures, claims and report, unless they stand there; say what was found."""
+    stops.swallowed()
+    with stops.at_once():  # what is written is whole or not there
+        status = stands_already(request, result)
+        return publish_anew(request, result) if status is None else status
+
+
+def stands_already(request: Request, result: Any) -> int | None:
+    """The status of a result that is published as it would be now; None, where it is not."""
+    from simstudy.output.folder import say_part
+    from simstudy.output.origin import is_current
+    from simstudy.output.wording import seen_from_here, size_in_words
+
+    for name in result.store.damaged:
+        print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
+    file, settings = request.module.__file__, request.settings
+    wanted = {"figures": settings.figures, "report": settings.report}
+    if not is_current(result, request.record, file, **wanted, sources=request.sources):
+        return None
+    say_part(result.folder, part_of(request.name, request.project))
+    where = seen_from_here(result.folder)
+    print(f"nothing to do: {where} holds {size_in_words(result)}, and its figures")
+    return FAILED if (result.folder / "failures.parquet").exists() else 0
+
+
+def publish_anew(request: Request, result: Any, *, at_once: int = 1) -> int:
+    """Write all outputs, and say what was found.
+
+    Parameters
+    ----------
+    at_once
+        How many figures are drawn side by side.
+    """
+    from simstudy.output.folder import publish
+    from simstudy.output.terminal import print_closing  # where there is something to print
+
+    settings = request.settings
+    made = publish(
+        result,
+        about=request.module.__doc__ or "",
+        config=request.record,
+        module_file=request.module.__file__,
+        sources=request.sources,
+        figures=settings.figures,
+        report=settings.report,
+        replace=settings.restart or settings.replace,
+        at_once=at_once,
+        part=part_of(request.name, request.project),
+    )
+    print_closing(result, made, partial(_replay_command, request))
+    return FAILED if result.n_failed or made.failed else 0
+
+
+def _replay_command(request: Request, address: str) -> str:
+    """What brings a replicate of this run back: the settings of this run, and its address."""
+    return again(request.project, [*request.overrides, f"replay={address}"])

@@ -1,0 +1,192 @@
+"""Several studies: each is published while the next ones are drawn, and what stops one costs one.
+
+The studies are small, and their figures do what is to be survived: they wait for files that another
+study makes, and end their processes.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from simstudy.engine.backends.forked import can_fork
+from tests.cli.projects import ENTRY_POINT, simstudy, write
+from tests.support import ROOT
+
+pytestmark = pytest.mark.skipif(not can_fork(), reason="no copies of processes here")
+
+STUDY = '''"""Is it {name}?
+
+Aims         To be published.
+"""
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from simstudy import Study, grid
+from simstudy.measures import mean
+
+
+@dataclass
+class Config:
+    pass
+
+
+@dataclass(frozen=True)
+class Normal:
+    n_obs: int
+
+    def simulate(self, streams, n_rep):
+        return {{"x": streams("data").normal(size=(n_rep, self.n_obs)).mean(axis=1)}}
+
+
+def drawn(result):
+    figure = Figure()
+    figure.subplots().plot(result.summary["estimate"])
+    return figure
+
+
+def waiting(result):
+    Path("begun").touch()
+    end = time.monotonic() + 60
+    while not list(Path(os.environ.get("WAIT_FOR", ".")).glob("*")):
+        assert time.monotonic() < end, "nobody came"
+        time.sleep(0.02)
+    return drawn(result)
+
+
+def ending(result):
+    if "KILL" in os.environ:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return drawn(result)
+
+
+def study(config):
+    figures = {{{figures}}}
+    return Study("{name}", grid(Normal, n_obs=[2, 3]), [mean("x")], n_rep=200, figures=figures)
+'''
+
+
+@pytest.fixture
+def project(tmp_path):
+    """`first` waits for what its environment names; `middle` may end itself; `last` may not."""
+    figures = {
+        "first": '"one": waiting, "other": drawn',
+        "middle": '"one": ending',
+        "last": '"one": drawn, "other": ending',
+    }
+    studies = {
+        f"experiments/{name}.py": STUDY.format(name=name, figures=of)
+        for name, of in figures.items()
+    }
+    parts = "parts:\n  - title: All\n    experiments: [first, middle, last]\n"
+    studies |= {"experiments/__init__.py": ""}
+    write(tmp_path, studies | {"conf/group/ours.yaml": parts, "conf/config.yaml": "group: ours\n"})
+    return tmp_path
+
+
+def manifest(folder):
+    return json.loads((folder / "manifest.json").read_text())
+
+
+def outputs(folder):
+    """Bytes of all that was published, without what says how long anything took."""
+    files = [*folder.glob("*.parquet"), *folder.glob("figures/*"), *folder.glob("tables/*")]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def test_the_next_is_drawn_meanwhile_and_files_are_those_of_one_after_the_other(
+    project, monkeypatch
+):
+    """The figure of the first waits for blocks of the last: in turn it would wait in vain."""
+    monkeypatch.setenv("WAIT_FOR", str(project / "results" / "last" / "replicates"))
+    done = simstudy(project, "run", "all", "n_jobs=2")
+    assert done.returncode == 0, done.stderr
+    names = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("-- ")]
+    assert names == [f"experiment={name}" for name in ("first", "middle", "last")]
+    sections = done.stdout.split("-- ")[1:]
+    for name, section in zip(("first", "middle", "last"), sections, strict=True):
+        assert section.count("1 figure") + section.count("2 figures") == 1
+        assert f"results/{name}\n" in section
+    table = done.stdout.split("\n\n")[-1].splitlines()
+    assert [row.split()[:4] for row in table[1:4]] == [
+        [name, "drawn", "and", "published"] for name in ("first", "middle", "last")
+    ]
+    assert table[-1] == "index: results/index.html"
+    monkeypatch.setenv("WAIT_FOR", str(project))
+    in_turn = simstudy(project, "run", "all", "n_jobs=1", "out=in_turn")
+    assert in_turn.returncode == 0, in_turn.stderr
+    for name in ("first", "middle", "last"):
+        assert outputs(project / "results" / name) == outputs(project / "in_turn" / name) != {}
+    again = simstudy(project, "run", "all", "n_jobs=2")
+    assert again.stdout.count("nothing to do: ") == 3
+    assert manifest(project / "results" / "last")["part"] == {
+        "group": "ours", "title": "All", "page": "", "order": [1, 3],
+    }  # fmt: skip
+
+
+def test_who_dies_while_publishing_costs_the_outputs_of_its_study(project, monkeypatch):
+    monkeypatch.setenv("KILL", "yes")
+    done = simstudy(project, "run", "all", "n_jobs=2")
+    assert done.returncode == 3, "the figures of the last failed"
+    (said,) = [line for line in done.stderr.splitlines() if "not published" in line]
+    assert said == (
+        "middle is drawn and not published: its process was ended by SIGKILL. Every block is kept; "
+        "to publish it, give the command again."
+    )
+    assert "figure other was not drawn: its process was ended by SIGKILL" in done.stdout
+    assert manifest(project / "results" / "last")["figures_failed"] == ["other"]
+    assert not (project / "results" / "middle" / "manifest.json").exists()
+    assert (project / "results" / "first" / "report.html").exists()
+    monkeypatch.delenv("KILL")
+    again = simstudy(project, "run", "all", "n_jobs=2")
+    assert again.returncode == 0
+    assert again.stdout.count("(0 drawn now, 0.0 s)") == 2
+    assert again.stdout.count("nothing to do: ") == 1
+
+
+def alive(group):
+    listed = subprocess.run(["ps", "-o", "stat=", "-g", str(group)], capture_output=True, text=True)
+    return [state for state in listed.stdout.split() if not state.startswith("Z")]
+
+
+@pytest.mark.parametrize(
+    ("asked", "number", "whom"),
+    [
+        ("all", signal.SIGINT, os.killpg),
+        ("all", signal.SIGTERM, os.kill),
+        ("experiment=first", signal.SIGTERM, os.kill),
+    ],
+)
+def test_a_stop_ends_all_processes_and_leaves_whole_files(project, asked, number, whom):
+    environment = os.environ | {"WAIT_FOR": str(project / "none"), "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENTRY_POINT, "run", asked, "n_jobs=2", "progress=false"],
+        cwd=project, env=environment, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    while not (project / "begun").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    whom(process.pid, number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert err == (
+        "interrupted; every finished block is kept. To go on: simstudy run "
+        f"{asked} n_jobs=2 progress=false\n"
+    )
+    assert "first" not in out, "nothing was found yet"
+    assert not alive(process.pid), "they ended before their parent said so"
+    assert not list(project.rglob(".writing-*"))
+    assert not (project / "results" / "first" / "manifest.json").exists()
