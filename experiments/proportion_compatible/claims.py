@@ -22,9 +22,10 @@ from simstudy.claims import (
 )
 from simstudy.errors import first_few
 from simstudy.lazy.pandas import pd
+from simstudy.lazy.scipy import special
 from simstudy.plan import factors_of
 from simstudy.shapes import Float
-from simstudy.stats.compatible.false_discovery import PRINTED_RATIO, later_ranks
+from simstudy.stats.compatible.false_discovery import PRINTED_RATIO, cfdr, later_ranks, rfdr
 from simstudy.trials.proportions import Proportion
 
 DOCUMENT_N = 168
@@ -181,6 +182,47 @@ def _without_noise(result: Result, estimator: str) -> Reproduced:
     return average(estimates(result, trial, estimator))
 
 
+def _falls_with_n(result: Result, wrong: bool = True) -> Reproduced:
+    """Whether p falls by a factor of ten and more from each number of predictions to the next.
+
+    With three of four compatible and the rest three standard deviations off, or all compatible.
+    """
+    sizes = sorted({trial.n_prediction for trial in result.plan.scenarios})
+    share = 0.75 if wrong else 1.0
+    rows = []
+    for n in sizes:
+        trial = scenarios(
+            result,
+            lambda t: (
+                independent(t) and t.null_share == share and t.shift in (0, 3) and t.spread == 1
+            ),
+            n,
+        )[0]
+        rows.append(result.value("mean_log10_p", estimator="rfdr", **factors_of(trial)))
+    if len(rows) < 2:
+        raise LookupError("lists of several lengths")
+    found, error = (np.array([row[name] for row in rows]) for name in ("estimate", "mcse"))
+    reach = chance_reach(np.hypot(error[1:], error[:-1]), rows[0]["n_rep"], len(rows) - 1)
+    said = ", ".join(f"{value:.1f} of {n}" for value, n in zip(found, sizes, strict=True))
+    return decided(-1 - np.diff(found), reach, f"mean log10 p {said}")
+
+
+def _exaggerating_costs(_: Result, wide: float = 2.0) -> Reproduced:
+    """Whether distributions too wide have worse measures than right ones, one of them at least.
+
+    Of errors at the quantiles of what is so, by the sum of log p, mean CFDR and mean RFDR.
+    """
+    errors = special.ndtri((np.arange(DOCUMENT_N) + 0.5) / DOCUMENT_N)
+    right, too_wide = (2 * special.ndtr(-np.abs(errors) / width) for width in (1.0, wide))
+    both = {
+        "log10 p, in all": [float(np.log10(p).sum()) for p in (right, too_wide)],
+        "CFDR": [float(cfdr(p).mean()) for p in (right, too_wide)],
+        "RFDR": [float(rfdr(p).mean()) for p in (right, too_wide)],
+    }
+    said = ", ".join(f"{name} {a:.3f} right, {b:.3f} too wide" for name, (a, b) in both.items())
+    return decided([a - b for a, b in both.values()], 0.0, said, everywhere=False)
+
+
 SECTION = "section 4.2"
 DERIVED = "derived, and not in the document"
 PERFECT = "Of a perfect model with 168 predictions, of which all are compatible"
@@ -196,6 +238,7 @@ CLAIMS = (
             difference=HUNDREDTH,
             rival=rival,
             expected="differs" if rival is None else "reproduced",
+            ours=estimator == "cfdr_clipped",  # which the document does not clip
             note=note,
         )
         for estimator, words, rival, note in (
@@ -220,6 +263,7 @@ CLAIMS = (
         DERIVED,
         partial(_of_a_perfect_model, estimator="cfdr"),
         published=4.6,
+        ours=True,
         rounding=0.05,
         rival=Rival("of 50 predictions", partial(_of_a_perfect_model, estimator="cfdr", n=50)),
         note="In the order of p it is 4.55, from theory.",
@@ -230,6 +274,7 @@ CLAIMS = (
         DERIVED,
         _floor,
         published=FLOOR,
+        ours=True,
         rounding=FLOOR_ROUNDING,
         rival=Rival("the clipped CFDR", partial(_floor, estimator="cfdr_clipped")),
         note="Ranks above 105 have no later rank and are given 1. The value is the mean where all "
@@ -241,6 +286,7 @@ CLAIMS = (
         DERIVED,
         _orders_differ,
         published=True,
+        ours=True,
         rival=Rival(
             "both clipped", partial(_orders_differ, pair=("cfdr_clipped", "cfdr_by_p_clipped"))
         ),
@@ -253,6 +299,7 @@ CLAIMS = (
         DERIVED,
         _exact_means,
         published=True,
+        ours=True,
         rival=Rival(
             "the smoother for Storey's estimate",
             partial(_exact_means, instead={"storey": "storey_smoother"}),
@@ -306,5 +353,23 @@ CLAIMS = (
             "are seldom small enough to show it, one by one.",
         )
         for estimator, words in (("cfdr_clipped", "the clipped CFDR"), ("rfdr", "the RFDR"))
+    ),
+    Claim(
+        "exaggerated uncertainty",
+        "Measures discourage exaggerating the uncertainty, as well as suppressing it",
+        "introduction",
+        _exaggerating_costs,
+        published=True,
+        expected="differs",
+        note="Distributions twice as wide as they should be have large p-values, and by all three "
+        "measures they are no worse than right ones. The measures are told of small ones alone.",
+    ),
+    Claim(
+        "combined p-value of many",
+        "Of a model that is wrong the combined p-value falls, the more predictions there are",
+        "section 4.1",
+        _falls_with_n,
+        published=True,
+        rival=Rival("a model that is right", partial(_falls_with_n, wrong=False)),
     ),
 )
