@@ -249,9 +249,9 @@ CLAIMS = (
             difference=A_TENTH,
         ),
         note="The report reads it, with a 'seems', as a bias of Taylor's formula; it is gone when "
-        "the bootstrap alone is mended. Small is below one standard error. Upwards, of which the text "
-        "says nothing: where R² is below -1 the draws are clipped, and the bootstrap's standard "
-        "error goes to 0. Against the truth both are too small with so few: see loo_calibration.",
+        "the bootstrap alone is mended. Small is below one standard error. Upwards, of which the "
+        "text says nothing: where R² is below -1 the draws are clipped, and the bootstrap's "
+        "standard error goes to 0. Against the truth both are too small with so few.",
     ),
     Claim(
         "low n, right form",
