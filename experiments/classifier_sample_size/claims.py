@@ -213,7 +213,8 @@ CLAIMS = (
         rival=Rival("a two-sided test", partial(_applied_size, alpha=0.025)),
         right=Right("the power of 184 cases", _applied_power, taken_for=0.8, difference=0.005),
         note="By the normal approximation. The power of a binomial test is a sawtooth in n, and "
-        "184 lies low on a tooth.",
+        "184 lies low on a tooth: within the 2% which the document gives its approximation, and "
+        "below the 80% for which it asks.",
     ),
     Claim(
         "formula of n*", "The same number, by the formula as printed", "section 3",
