@@ -102,7 +102,7 @@ CLAIMS = (
         expected="differs", note="So a threshold that is rounded must say which is meant.",
     ),
     Claim(
-        "sigma", "The variance of a score is σ, which is 50 points", METHODOLOGY,
+        "sigma", "The scores have the variance σ (50 points at one half)", METHODOLOGY,
         sigma_in_points, published=50.0, rounding=HALF_A_UNIT, expected="differs",
         note="It is σ², and σ a standard deviation, as its own √(2σ²/n) has it.",
     ),

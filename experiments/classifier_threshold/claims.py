@@ -209,7 +209,7 @@ def _bca_is_better(result: Result, method: str = "bca strict") -> Reproduced:
 
 
 HALF_OF_TIES = Right(
-    "with half of the ties counted, as is usual, said to get very close to 80%",
+    "with half of the ties counted, as SciPy does, said to get very close to 80%",
     partial(_covered, method="bca mid"), taken_for=0.8, tolerance=TWO_POINTS, difference=0.0,
 )  # fmt: skip
 TIES = (

@@ -116,7 +116,7 @@ def _of_method(result: Result, column: str, method: str) -> Reproduced:
 SECTION = "section 5.3"
 SPLITS = (
     "Share of replicates, each with a split, bootstrap samples and training of its own: the "
-    "document has one. Published as holding for that one."
+    "document has one, of which nothing can be told. Published as holding for that one."
 )
 
 CLAIMS = (

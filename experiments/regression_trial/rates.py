@@ -97,7 +97,7 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
     return (
         Claim(
             f"power {name}",
-            "Power is between 80% and 81%",
+            f"Power by {name} is between 80% and 81%",
             "figure 3A",
             power,
             published=0.805,
@@ -109,7 +109,7 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
         ),
         Claim(
             f"type-I error {name}",
-            "Type-I error is between 3% and 5%",
+            f"Type-I error by {name} is between 3% and 5%",
             "figure 3A",
             type_1_error,
             published=0.04,
@@ -119,7 +119,7 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
         ),
         Claim(
             f"null is false {name}",
-            "How often the null is false",
+            f"How often the null is false, by {name}",
             "section 3, coverage table",
             null_is_false,
             published=FALSE_NULLS[metric],
