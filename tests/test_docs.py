@@ -223,7 +223,8 @@ def test_a_claim_is_found_by_its_name_and_counted_by_its_verdict(trial):
 # ---------------------------------------------------------------- the scoreboard
 OF_CLAIM = {"kind": "number", "published": 0.8, "reproduced": 0.8, "mcse": 0.001, "note": "why",
             "source": "table 1", "detail": "d", "missing": "", "ours": False, "right_name": "",
-            **dict.fromkeys(("right_published", "right_value", "right_mcse"), math.nan)}  # fmt: skip
+            **dict.fromkeys(("right_published", "right_value", "right_mcse"), math.nan),
+            }  # fmt: skip
 APART = {"right_name": "exact power", "right_published": 0.8, "right_value": 0.788}
 KINDS = {
     "as printed": {"standing": "reproduced"},

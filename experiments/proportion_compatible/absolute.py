@@ -58,11 +58,12 @@ def _exaggerating_costs(_: Result, wide: float = 2.0) -> Reproduced:
 ABSOLUTE = (
     Claim(
         "exaggerated uncertainty",
-        "Measures discourage exaggerating the uncertainty, as well as suppressing it",
+        "The measures discourage exaggerating the uncertainty, as well as suppressing it",
         "introduction",
         _exaggerating_costs,
         published=True,
         expected="differs",
+        ours=True,  # the introduction asks it of measures, and does not say it of these
         note="Distributions twice as wide as they should be have large p-values, and by all three "
         "measures they are no worse than right ones. The measures are told of small ones alone.",
     ),

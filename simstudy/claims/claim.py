@@ -113,15 +113,18 @@ class Claim:
             raise StudyError(
                 f"claim {self.name!r} expects {self.expected!r}: say 'reproduced' or 'differs'."
             )
+        self._refuse_published()
+        for name in ALLOWANCES:
+            self._refuse_allowance(name, getattr(self, name))
+        if self.right is not None:
+            self._refuse_right()
+
+    def _refuse_published(self) -> None:
         if not isinstance(self.published, numbers.Real) or not math.isfinite(self.published):
             raise StudyError(
                 f"claim {self.name!r} publishes {self.published!r}, which nothing can be held "
                 "against: give the number as printed, or True for a statement."
             )
-        for name in ALLOWANCES:
-            self._refuse_allowance(name, getattr(self, name))
-        if self.right is not None:
-            self._refuse_right()
 
     def _refuse_right(self) -> None:
         if self.expected == DIFFERS:

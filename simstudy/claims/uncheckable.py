@@ -36,6 +36,7 @@ class Uncheckable(Claim):
     missing: str = ""
 
     def __post_init__(self) -> None:
+        self._refuse_published()
         if not self.missing.strip():
             raise StudyError(
                 f"{self.name!r} cannot be checked, and does not say why: name in missing= what it "
