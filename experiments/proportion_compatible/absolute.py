@@ -6,37 +6,34 @@ from functools import partial
 
 import numpy as np
 
-from experiments.proportion_compatible.lists import DOCUMENT_N, independent, scenarios
+from experiments.proportion_compatible.lists import DOCUMENT_N, independent
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, Rival, chance_reach, decided
 from simstudy.lazy.scipy import special
 from simstudy.plan import factors_of
 from simstudy.stats.compatible.false_discovery import cfdr, rfdr
 
+OFF = 3  # predictive standard deviations
+
 
 def _falls_with_n(result: Result, wrong: bool = True) -> Reproduced:
     """Whether p falls by a factor of ten and more from each number of predictions to the next.
 
-    With three of four compatible and the rest three standard deviations off, or all compatible.
+    With as many compatible as there are lists of less than all, and the rest three standard
+    deviations off; or with all compatible.
     """
-    sizes = sorted({trial.n_prediction for trial in result.plan.scenarios})
-    share = 0.75 if wrong else 1.0
-    rows = []
-    for n in sizes:
-        trial = scenarios(
-            result,
-            lambda t: (
-                independent(t) and t.null_share == share and t.shift in (0, 3) and t.spread == 1
-            ),
-            n,
-        )[0]
-        rows.append(result.value("mean_log10_p", estimator="rfdr", **factors_of(trial)))
-    if len(rows) < 2:
+    trials = [trial for trial in result.plan.scenarios if independent(trial) and trial.spread == 1]
+    share = max((t.null_share for t in trials if t.null_share < 1), default=1) if wrong else 1
+    chosen = {t.n_prediction: t for t in trials if t.null_share == share and t.shift in (0, OFF)}
+    if len(chosen) < 2:
         raise LookupError("lists of several lengths")
+    cells = [chosen[n] for n in sorted(chosen)]
+    rows = [result.value("mean_log10_p", estimator="rfdr", **factors_of(t)) for t in cells]
     found, error = (np.array([row[name] for row in rows]) for name in ("estimate", "mcse"))
     reach = chance_reach(np.hypot(error[1:], error[:-1]), rows[0]["n_rep"], len(rows) - 1)
-    said = ", ".join(f"{value:.1f} of {n}" for value, n in zip(found, sizes, strict=True))
-    return decided(-1 - np.diff(found), reach, f"mean log10 p {said}")
+    pairs = zip(found, sorted(chosen), strict=True)
+    said = ", ".join(f"{value:.1f} of {n}" for value, n in pairs)
+    return decided(-1 - np.diff(found), reach, f"mean log10 p {said}; {share:.0%} compatible")
 
 
 def _exaggerating_costs(_: Result, wide: float = 2.0) -> Reproduced:
