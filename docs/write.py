@@ -41,5 +41,4 @@ def _tell(page: Page, root: Path, *, check: bool) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))  # this repository's theory, whatever is installed
     sys.exit(main())

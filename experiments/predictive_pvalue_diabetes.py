@@ -14,7 +14,7 @@ Performance  As there, by mean over splits.
 
 from dataclasses import dataclass
 
-from experiments.predictive_pvalue.claims import CONTROLS
+from experiments.predictive_pvalue.claims import ON_OTHER_DATA
 from experiments.predictive_pvalue.settings import Options, prediction_study
 from simstudy.options import published
 from simstudy.study import Study
@@ -27,4 +27,4 @@ class Config(Options):
 
 
 def study(config: Config) -> Study:
-    return prediction_study("predictive_pvalue_diabetes", config, CONTROLS)
+    return prediction_study("predictive_pvalue_diabetes", config, ON_OTHER_DATA)

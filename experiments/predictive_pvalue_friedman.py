@@ -14,7 +14,7 @@ Performance  As there, by mean over samples.
 
 from dataclasses import dataclass
 
-from experiments.predictive_pvalue.claims import CONTROLS, OF_TRUTH
+from experiments.predictive_pvalue.claims import OF_TRUTH, ON_OTHER_DATA
 from experiments.predictive_pvalue.settings import Options, prediction_study
 from simstudy.options import published
 from simstudy.study import Study
@@ -27,4 +27,4 @@ class Config(Options):
 
 
 def study(config: Config) -> Study:
-    return prediction_study("predictive_pvalue_friedman", config, (*CONTROLS, *OF_TRUTH))
+    return prediction_study("predictive_pvalue_friedman", config, (*ON_OTHER_DATA, *OF_TRUTH))

@@ -141,6 +141,7 @@ CLAIMS = (
         "derived: the variance of a sum given the numbers of both kinds is below that of a sample",
         partial(_cover, estimators=("storey",), at_least=True),
         published=True,
+        ours=True,
         rival=Rival(
             "with a common factor",
             partial(_cover, estimators=("storey",), at_least=True, dependent=True),
@@ -154,6 +155,7 @@ CLAIMS = (
         "derived: resampling does not know of a bias",
         partial(_cover, estimators=CORRECTED, at_least=False),
         published=True,
+        ours=True,
         rival=Rival(
             "about Storey's estimate", partial(_cover, estimators=("storey",), at_least=False)
         ),

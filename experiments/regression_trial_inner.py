@@ -130,6 +130,7 @@ CLAIMS = (
         "section 3, code",
         _same_conclusions,
         published=True,
+        ours=True,  # of the document's code
         rival=Rival("the vanilla bootstrap", partial(_same_conclusions, method="vanilla")),
         note="Agreement is to a point, the width of the document's own statement on power.",
     ),

@@ -15,7 +15,7 @@ _reads.install()
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
-    from simstudy.claims import Claim, Reproduced, Rival
+    from simstudy.claims import Claim, Reproduced, Right, Rival, Uncheckable
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, together
     from simstudy.elsewhere.frames import from_file, from_frame
@@ -35,9 +35,11 @@ __all__ = [
     "Data",
     "Reproduced",
     "Result",
+    "Right",
     "Rival",
     "Streams",
     "Study",
+    "Uncheckable",
     "Workers",
     "by_method",
     "each_replicate",
@@ -52,7 +54,7 @@ __all__ = [
 
 _HOMES = {
     "analysis.result": ("Result",),
-    "claims": ("Claim", "Reproduced", "Rival"),
+    "claims": ("Claim", "Reproduced", "Right", "Rival", "Uncheckable"),
     "data.parts": ("Data",),
     "design": ("Columns", "grid", "together"),
     "elsewhere.frames": ("from_file", "from_frame"),

@@ -11,7 +11,9 @@ from simstudy.claims import (
     CLOSE_Z,
     Claim,
     Reproduced,
+    Right,
     Rival,
+    Uncheckable,
     against_expectation,
     average,
     binomial_error,
@@ -26,6 +28,7 @@ from simstudy.claims import (
     shares_match,
     shares_reach,
     shown_beside,
+    standing_in,
 )
 from simstudy.claims.table import shown
 from simstudy.errors import StudyError, TooFewReplicatesError
@@ -37,6 +40,7 @@ def claim(published=0.8, reproduce=lambda _: Reproduced(0.8), **changes):
 
 
 WITHIN = {"difference": 0.01}
+RIGHT_NUMBERS = ("right_published", "right_value", "right_mcse")
 
 
 @pytest.mark.parametrize(
@@ -138,6 +142,75 @@ def test_a_statement_with_too_few_replicates_says_how_many_would_do():
     assert nowhere["detail"][0] == "0.01 above; about 8 times as many would decide"
 
 
+# ---------------------------------------------------------------- standings
+def stands(ours, right, **changes):
+    """The row of a number of 0.8 and of what it is taken for, 0.8 to within a hundredth."""
+    meant = Right("the exact power", right, **changes)
+    return check_claims([claim(reproduce=lambda _: ours, right=meant, **WITHIN)], None).iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("ours", "right", "standing"),
+    [
+        (0.8, Reproduced(0.78, 1e-3), "right in print, wrong in substance"),
+        (0.8, Reproduced(0.795, 1e-3), "reproduced"),  # it falls where the right value is near
+        (0.8, Reproduced(0.78, 1e-2), "too few replicates"),
+        (0.8, Reproduced(math.nan), "no data"),
+        (0.7, Reproduced(0.7), "not reproduced"),  # then the print decides
+        (0.7, Reproduced(0.8), "not reproduced"),
+    ],
+)
+def test_an_entry_stands_by_its_print_and_then_by_what_it_is_printed_for(ours, right, standing):
+    row = stands(Reproduced(ours), lambda _: right)
+    assert row["standing"] == standing
+    assert row["right_name"] == "the exact power"
+    assert (row["right_value"], row["right_published"]) == pytest.approx(
+        (right.value, 0.8), nan_ok=True
+    )
+
+
+def test_the_right_quantity_is_held_against_what_the_document_takes_it_for():
+    taken_for = {"taken_for": 0.5, "difference": 0.05}
+    assert stands(Reproduced(0.8), lambda _: Reproduced(0.46), **taken_for)["standing"] == (
+        "reproduced"
+    )
+    found = stands(Reproduced(0.8), lambda _: Reproduced(0.44, 1e-3), **taken_for)
+    assert found["standing"] == "right in print, wrong in substance"
+    assert (found["verdict"], found["reproduced"]) == ("reproduced", 0.8)
+
+
+def test_a_right_quantity_that_breaks_costs_no_claim_and_is_told():
+    def broken(_):
+        raise ZeroDivisionError("no nulls")
+
+    row = stands(Reproduced(0.8), broken)
+    assert (row["verdict"], row["standing"]) == ("reproduced", "no data")
+    assert row["detail"] == ("the exact power: could not be computed: ZeroDivisionError: no nulls")
+
+
+def test_what_differs_in_print_has_no_right_value_beside_it():
+    with pytest.raises(StudyError, match="has right= and expects 'differs'"):
+        claim(expected="differs", right=Right("power", lambda _: Reproduced(0.7)))
+
+
+def test_what_cannot_be_checked_says_what_is_missing():
+    seedless = Uncheckable("figure 1", "Net 5 is best", "figure 1", missing="the split")
+    (row,) = check_claims([seedless], None).to_dict("records")
+    assert {row["verdict"], row["expected"], row["standing"]} == {"cannot be checked"}
+    assert (row["missing"], row["kind"]) == ("the split", "statement")
+    with pytest.raises(StudyError, match="does not say why: name in missing="):
+        Uncheckable("figure 1", "Net 5 is best", "figure 1")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "standing"),
+    [("reproduced", "reproduced"), ("differs", "not reproduced"), ("no data", "no data")],
+)
+def test_tables_of_earlier_versions_stand_by_their_verdicts(verdict, standing):
+    assert standing_in({"verdict": verdict}) == standing
+    assert standing_in({"verdict": verdict, "standing": math.nan}) == standing
+
+
 # ---------------------------------------------------------------- rivals
 def test_a_claim_is_tried_with_its_rival():
     rival = Rival("the vanilla bootstrap", lambda _: Reproduced(0.7, 1e-3))
@@ -186,8 +259,9 @@ def test_a_table_of_claims():
         "claim": "power", "statement": "Power is 0.8", "source": "table 1", "kind": "number",
         "published": 0.8, "reproduced": 0.7, "mcse": 0.01, "allowed": 0.01,
         "verdict": "differs", "expected": "differs", "rival": "",
-        "detail": "of 5 nulls", "note": "why",
-    }  # fmt: skip
+        "detail": "of 5 nulls", "note": "why", "standing": "not reproduced", "ours": False,
+        "missing": "", "right_name": "",
+    } | {name: pytest.approx(math.nan, nan_ok=True) for name in RIGHT_NUMBERS}  # fmt: skip
 
 
 def test_no_claims_are_an_empty_table_with_all_columns():

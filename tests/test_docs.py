@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 
 from write import main
-from writing.callables import agrees, cell, figure, holds
+from writing.callables import agrees, cell, figure, holds, stands
 from writing.numbers import decimals, number, percent, plus_minus, written
 from writing.pages import Page, pages
 from writing.refusals import PageError, listed
 from writing.results import Claim, Row, Rows, Study, committed
+from writing.scoreboard import counted, tally
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted((ROOT / "docs" / "documents").glob("*.md"))
@@ -219,9 +220,63 @@ def test_a_claim_is_found_by_its_name_and_counted_by_its_verdict(trial):
     assert committed(trial.folder.parent) == ["trial"]
 
 
+# ---------------------------------------------------------------- the scoreboard
+OF_CLAIM = {"kind": "number", "published": 0.8, "reproduced": 0.8, "mcse": 0.001, "note": "why",
+            "source": "table 1", "detail": "d", "missing": "", "ours": False, "right_name": "",
+            **dict.fromkeys(("right_published", "right_value", "right_mcse"), math.nan),
+            }  # fmt: skip
+APART = {"right_name": "exact power", "right_published": 0.8, "right_value": 0.788}
+KINDS = {
+    "as printed": {"standing": "reproduced"},
+    "apart": {"standing": "right in print, wrong in substance", "right_mcse": 0.001, **APART},
+    "off": {"standing": "not reproduced", "reproduced": 0.7},
+    "seedless": {"standing": "cannot be checked", "missing": "the seed", "reproduced": math.nan,
+                 "mcse": math.nan},
+    "open": {"standing": "too few replicates"},
+    "absent": {"standing": "no data"},
+    "derived": {"standing": "reproduced", "ours": True},
+}  # fmt: skip
+
+
+def with_claims(root: Path, rows: pd.DataFrame) -> Study:
+    folder = project(root, "") / "results"
+    rows.to_parquet(folder / "trial" / "claims.parquet")
+    return Study(folder, "trial")
+
+
+def test_every_published_entry_is_counted_once_and_of_one_kind(tmp_path):
+    rows = [OF_CLAIM | {"claim": name, "statement": name} | of for name, of in KINDS.items()]
+    found = counted([with_claims(tmp_path, pd.DataFrame(rows).assign(verdict="reproduced"))])
+    assert [entry.statement for entry in found] == list(KINDS)[:5]  # not what is ours or absent
+    assert tally(found) == [1, 1, 1, 1, 1]
+    assert [entry.why for entry in found] == [
+        "", "Exact power: 0.788 ± 0.002, taken for 0.8. why", "why", "Missing: the seed.", "D.",
+    ]  # fmt: skip
+    assert [entry.ours for entry in found[:4]] == [
+        "0.800 ± 0.002", "0.800 ± 0.002", "0.700 ± 0.002", "",
+    ]  # fmt: skip
+
+
+def test_claims_stored_by_earlier_versions_stand_by_their_verdicts(trial):
+    assert [claim.standing for claim in trial.claims] == [
+        "reproduced", "not reproduced", "too few replicates",
+    ]  # fmt: skip
+    assert not any(claim.ours for claim in trial.claims)
+
+
+def test_a_page_says_how_a_claim_stands_as_long_as_it_does(trial):
+    stands("not reproduced", trial, "wrong", "open")
+    with pytest.raises(PageError, match="tells of 'right' of trial as 'not reproduced', and it is"):
+        stands("not reproduced", trial, "right")
+
+
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
+        (
+            lambda trial: trial.claim("right").right,
+            "the claim 'right' of trial has no right value beside it.",
+        ),
         (
             lambda trial: trial.row("power", method="a"),
             "2 rows of trial have measure='power', method='a': they differ in n_test ('50', "

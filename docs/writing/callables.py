@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from simstudy.claims import STANDINGS
 from writing.numbers import number, percent, plus_minus
 from writing.refusals import PageError, listed
 from writing.results import Study
+from writing.scoreboard import Entry, counted, tally
 
+Groups = Iterable[tuple[str, str, Iterable[str]]]  # title, page, names of studies
 OPPOSITE = {"reproduced": "differs", "differs": "reproduced"}
 
 
@@ -24,9 +27,19 @@ def callables(root: Path, page: Path) -> dict[str, Any]:
         "module": importlib.import_module,  # of the package, for what theory computes
         "holds": holds,
         "agrees": agrees,
+        "stands": stands,
         "figure": partial(figure, root, page),
+        "entries": partial(_entries, root / "results"),
+        "tally": tally,
+        "standings": STANDINGS,
         "infinity": float("inf"),
     }
+
+
+def _entries(results: Path, by_page: Groups, pages: Iterable[str]) -> list[Entry]:
+    """The published entries of some pages, by what each page's studies are."""
+    names = [name for _, page, studies in by_page if page in pages for name in studies]
+    return counted(_study(results, name) for name in names)
 
 
 @cache
@@ -84,6 +97,25 @@ def agrees(verdict: str, study: Study, *names: str) -> None:
         raise PageError(
             f"the page tells of {listed(against)} of {study.name} under what {verdict}, and the "
             f"verdict is {OPPOSITE[verdict]!r}: rewrite the passage, or move it."
+        )
+
+
+def stands(standing: str, study: Study, *names: str) -> None:
+    """Lets a page say of claims how they stand, unless they turn out to stand otherwise.
+
+    Too few replicates contradict nothing.
+
+    Raises
+    ------
+    PageError
+        Where one of them does.
+    """
+    claims = [study.claim(name) for name in names]
+    against = [c for c in claims if c.standing not in (standing, "too few replicates")]
+    if against:
+        raise PageError(
+            f"the page tells of {listed(c.claim for c in against)} of {study.name} as "
+            f"{standing!r}, and it is {against[0].standing!r}: rewrite the passage, or move it."
         )
 
 

@@ -17,6 +17,10 @@ class Known(NamedTuple):
     value: float
     mcse: float = 0.0
 
+    def known(self) -> Known:
+        """Itself."""
+        return self
+
 
 def read(number: Any) -> Known:
     """A row or a claim as its estimate and error; a plain number as itself.

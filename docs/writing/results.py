@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from simstudy.claims import standing_in
 from writing.numbers import Known
 from writing.refusals import PageError, listed
 from writing.tables import Table, in_words
@@ -58,6 +59,29 @@ class Claim(Record):
         if self.kind == "statement":
             raise PageError(f"{self!r} is a statement, which has no number: print its verdict.")
         return Known(float(self.reproduced), float(self.mcse))
+
+    @property
+    def standing(self) -> str:
+        """How the entry stands, by what is printed and by what it is printed for."""
+        return standing_in(self._values)
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is no statement of the document, or counted elsewhere."""
+        return bool(self._values.get("ours", False))
+
+    @property
+    def right(self) -> Known:
+        """The value of what the document means by the number.
+
+        Raises
+        ------
+        PageError
+            Where the claim has none.
+        """
+        if not self.has("right_name"):
+            raise PageError(f"{self!r} has no right value beside it.")
+        return Known(float(self.right_value), float(self.right_mcse))
 
 
 class Rows:

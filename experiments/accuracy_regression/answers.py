@@ -19,6 +19,7 @@ from simstudy.claims import (
     decided,
     matches,
 )
+from simstudy.lazy.scipy import special
 from simstudy.plan import factors_of
 from simstudy.shapes import Float
 from simstudy.stats.accuracy import design
@@ -165,6 +166,32 @@ def least_size(result: Result) -> Reproduced:
     said = "; ".join(size["words"] for size in sizes)
     same = all(size["least"] == size["doubled"] for size in sizes)
     return Reproduced(float(same), detail=f"in points: {said}")
+
+
+def least_of_all(_: Result, by: str = "least") -> Reproduced:
+    """Whether a size is enough for θ and one prompt less is not, for each target."""
+    asked = (0.05, 0.2, LARGEST_SIGMA)
+    said, least = [], []
+    for target in TARGETS:
+        find = {"least": design.sample_size, "doubled": design.doubled_sample_size}[by]
+        n = int(find(target / POINTS, *asked))
+        effects = [float(design.detectable_effect(*asked, size)) for size in (n, n - 1)]
+        least.append(effects[0] <= target / POINTS < effects[1])
+        said.append(f"{n:,} for {target:g}")
+    return Reproduced(float(all(least)), detail=f"in points: {', '.join(said)}")
+
+
+def all_of_theta(_: Result, turned: bool = False) -> Reproduced:
+    """Largest relative distance of both printed forms from ours, and whether θ > 0, on a grid."""
+    rates = np.array([0.01, 0.05, 0.2, 0.4])
+    alpha, beta = (rate.ravel() for rate in np.meshgrid(rates, rates))
+    ours = np.asarray(design.detectable_effect(alpha, beta, 0.5, 100))
+    error = np.sqrt(2 * 0.5**2 / 100)
+    lower = special.ndtri(1 - alpha if turned else alpha)
+    forms = [(special.ndtri(1 - beta) - lower) * error, -(lower + special.ndtri(beta)) * error]
+    off = max(float(np.abs(form / ours - 1).max()) for form in forms)
+    least = min(float(form.min()) for form in forms)
+    return decided([1e-9 - off, least], 0.0, f"largest distance {off:.1e}, least θ {least:.4f}")
 
 
 # ---------------------------------------------------------------- statements about many scenarios

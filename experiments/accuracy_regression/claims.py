@@ -8,6 +8,7 @@ from functools import partial
 from experiments.accuracy_regression.answers import (
     HALF_A_PERCENT,
     TWENTIETH,
+    all_of_theta,
     as_enumerated,
     at_or_below,
     below_reference,
@@ -16,6 +17,7 @@ from experiments.accuracy_regression.answers import (
     failing,
     far_from_one_half,
     is_t_test,
+    least_of_all,
     least_size,
     of_one_reference,
     of_same_prompts,
@@ -26,7 +28,7 @@ from experiments.accuracy_regression.answers import (
     sigma_in_points,
     variance,
 )
-from simstudy.claims import Claim, Rival
+from simstudy.claims import Claim, Right, Rival
 from simstudy.stats.accuracy.design import level_given_reference
 
 HALF_A_UNIT = 0.5  # of the last digit of "50"
@@ -44,7 +46,12 @@ CLAIMS = (
             "one reference, at its truth",
             partial(failing, choose=partial(of_one_reference, quantile=0.5)),
         ),
-        note="Averaged over references, at an accuracy of one half and the largest n.",
+        right=Right(
+            "against one reference on record, a typical one",
+            partial(failing, choose=partial(of_one_reference, quantile=0.5)),
+        ),
+        note="Averaged over references, at an accuracy of one half and the largest n. A reference "
+        "is recorded once, and checks are held against that one.",
     ),
     Claim(
         "beta", "A check of a model that is worse by θ passes with probability 0.2", T_TEST,
@@ -77,14 +84,25 @@ CLAIMS = (
         note="The document has P(x̄' ≤ γ), its code fails strictly below. As computed, γ is on no "
         "lattice: Φ⁻¹(α)·√(n/2) is never whole.",
     ),
+    Claim(
+        "two forms of θ", "θ has two forms, and is positive where α and β are below one half",
+        T_TEST, all_of_theta, published=True,
+        rival=Rival("Φ⁻¹(1 - α)", partial(all_of_theta, turned=True)),
+    ),
+    Claim(
+        "least n of all", "Going through n from small to large finds the least that is enough",
+        STEPS, least_of_all, published=True,
+        rival=Rival("doubling n from 32 on", partial(least_of_all, by="doubled")),
+        note="The document's published code doubles, and finds more than are needed.",
+    ),
     # ------------------------------------------------------------ where it is off
     Claim(
         "at a rounded threshold", "The same, with γ rounded to a number of right answers", T_TEST,
-        partial(at_or_below, at="rounded", below="rounded_strict"), published=True,
+        partial(at_or_below, at="rounded", below="rounded_strict"), ours=True, published=True,
         expected="differs", note="So a threshold that is rounded must say which is meant.",
     ),
     Claim(
-        "sigma", "The variance of a score is σ, which is 50 points", METHODOLOGY,
+        "sigma", "The scores have the variance σ (50 points at one half)", METHODOLOGY,
         sigma_in_points, published=50.0, rounding=HALF_A_UNIT, expected="differs",
         note="It is σ², and σ a standard deviation, as its own √(2σ²/n) has it.",
     ),
@@ -94,56 +112,56 @@ CLAIMS = (
     ),
     Claim(
         "alpha given the reference", "With the reference that is on record α is 0.05", T_TEST,
-        partial(failing, choose=partial(of_one_reference, quantile=0.5)), published=0.05,
+        partial(failing, choose=partial(of_one_reference, quantile=0.5)), ours=True, published=0.05,
         difference=HALF_A_PERCENT, expected="differs",
         note="α is an average over references. The reference is typical: at its truth.",
     ),
     Claim(
         "alpha given a lucky reference", "The same, where the reference is at its 95% quantile",
         T_TEST, partial(failing, choose=partial(of_one_reference, quantile=0.95)), published=0.05,
-        difference=HALF_A_PERCENT, expected="differs",
+        difference=HALF_A_PERCENT, expected="differs", ours=True,
     ),
     Claim(
         "spread on the same prompts", "The variance is 2σ²/n on the same prompts too", STEPS,
-        partial(variance, choose=of_same_prompts), published=1.0, difference=TWENTIETH,
+        partial(variance, choose=of_same_prompts), ours=True, published=1.0, difference=TWENTIETH,
         expected="differs", note="It is 2(1 - ρ)σ²/n. Drawn with a correlation ρ of 0.6.",
     ),
     Claim(
         "alpha on the same prompts", "α is 0.05 on the same prompts too", STEPS,
         partial(failing, choose=of_same_prompts), published=0.05, difference=HALF_A_PERCENT,
-        expected="differs", note="A correlation of 0.6, averaged over references.",
+        expected="differs", ours=True, note="A correlation of 0.6, averaged over references.",
     ),
     Claim(
         "beta on the same prompts", "β is 0.2 at θ on the same prompts too", STEPS,
-        partial(passing, choose=partial(of_same_prompts, effect=1.0)), published=0.2,
+        partial(passing, choose=partial(of_same_prompts, effect=1.0)), ours=True, published=0.2,
         difference=HALF_A_PERCENT, expected="differs",
         note="A correlation of 0.6: θ is pessimistic.",
     ),
     Claim(
         "alpha away from one half", "α is 0.05 with σ = 50 at an accuracy of 0.9", STEPS,
         partial(failing, choose=far_from_one_half), published=0.05, difference=HALF_A_PERCENT,
-        expected="differs", note="The true σ is 30 points there.",
+        expected="differs", ours=True, note="The true σ is 30 points there.",
     ),
     Claim(
         "beta away from one half", "β is 0.2 at θ with σ = 50 at an accuracy of 0.9", STEPS,
-        partial(passing, choose=partial(far_from_one_half, effect=1.0)), published=0.2,
+        partial(passing, choose=partial(far_from_one_half, effect=1.0)), ours=True, published=0.2,
         difference=HALF_A_PERCENT, expected="differs",
     ),
     Claim(
         "least n", "Going from small n to large finds the least that is enough", STEPS,
-        least_size, published=True, expected="differs",
+        least_size, ours=True, published=True, expected="differs",
         note="Its code doubles n, from 32 on.",
     ),
     # ------------------------------------------------------------ beyond it
     Claim(
         "conservative", "σ = 50 keeps α with room to spare from an accuracy of 0.7 on", STEPS,
-        conservative, published=True,
+        conservative, ours=True, published=True,
         rival=Rival("Welch's t test", partial(conservative, method="estimated")),
         note=f"{DERIVED} To spare is at least half a percent.",
     ),
     Claim(
         "by luck", "Given a reference α is Φ(√2 Φ⁻¹(α) + δ), to half a right answer", T_TEST,
-        by_luck, published=True,
+        by_luck, ours=True, published=True,
         rival=Rival(
             "a check of twice as many prompts",
             partial(by_luck, law=partial(level_given_reference, n_check=2)),
@@ -152,18 +170,18 @@ CLAIMS = (
     ),
     Claim(
         "pairs keep alpha", "Tests of pairs have 0.025 to 0.075 for α on the same prompts", STEPS,
-        pairs_keep_level, published=True,
+        pairs_keep_level, ours=True, published=True,
         rival=Rival("the document's test", partial(pairs_keep_level, tests=["document"])),
         note=f"{DERIVED} The liberal limits of Bradley (1978), Br. J. Math. Stat. Psychol. 31.",
     ),
     Claim(
         "pairs find more", "On the same prompts McNemar's exact test finds θ more often", STEPS,
-        pairs_find_more, published=True,
+        pairs_find_more, ours=True, published=True,
         rival=Rival("Fisher's exact test", partial(pairs_find_more, test="fisher")), note=DERIVED,
     ),
     Claim(
         "as enumerated", "Simulated shares are those that enumeration gives", "all scenarios",
-        as_enumerated, published=True,
+        as_enumerated, ours=True, published=True,
         rival=Rival("exact shares of the test before", partial(as_enumerated, shift=1)),
         note=DERIVED,
     ),

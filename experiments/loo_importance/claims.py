@@ -10,7 +10,7 @@ from experiments.loo_importance.figures import wide
 from experiments.loo_r2.cells import values
 from experiments.loo_r2.claims import IN_R2, OVERFITTED, close_to_one, downward, overfitted
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, Rival, average
+from simstudy.claims import Claim, Reproduced, Right, Rival, average
 
 
 def _downward(result: Result) -> Reproduced:
@@ -54,6 +54,9 @@ CLAIMS = (
             partial(close_to_one, n_feature=p, answer="importance"),
             published=True,
             rival=Rival("exact leave-one-out", partial(close_to_one, n_feature=p, answer="exact")),
+            right=Right(
+                "with exact leave-one-out", partial(close_to_one, n_feature=p, answer="exact")
+            ),
             note="Close is taken as nearer to 1 than to the R² that the same fit has on new data. "
             "The importance weights have a Pareto k near 0.9 at most observations: R² is then more "
             "that of the fit than that of leave-one-out.",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from experiments.proportion_compatible.absolute import ABSOLUTE
 from experiments.proportion_compatible.figures import FISHER, MEASURED
+from experiments.proportion_compatible.lists import DOCUMENT_N, independent, perfect, scenarios
 from simstudy.analysis.result import Result
 from simstudy.claims import (
     Claim,
@@ -27,7 +29,6 @@ from simstudy.shapes import Float
 from simstudy.stats.compatible.false_discovery import PRINTED_RATIO, later_ranks
 from simstudy.trials.proportions import Proportion
 
-DOCUMENT_N = 168
 SUFFICES = ("cfdr_clipped", "rfdr")
 FLOOR, FLOOR_ROUNDING = 63 / DOCUMENT_N, 0.0005
 FAR = 6  # predictive standard deviations: no prediction passes for compatible
@@ -37,25 +38,6 @@ FAR_FROM_0 = 0.05  # a share that nobody would call none
 
 
 # ---------------------------------------------------------------- what was found
-def scenarios(
-    result: Result, keep: Callable[[Proportion], bool], n: int = DOCUMENT_N
-) -> list[Proportion]:
-    """Those with this number of predictions; LookupError where there are none."""
-    found = [trial for trial in result.plan.scenarios if trial.n_prediction == n and keep(trial)]
-    if not found:
-        raise LookupError(f"lists of {n} p-values as this statement needs them")
-    return found
-
-
-def independent(trial: Proportion) -> bool:
-    return trial.correlation == 0
-
-
-def perfect(trial: Proportion) -> bool:
-    """Whether every prediction is compatible, independently."""
-    return independent(trial) and trial.null_share == 1
-
-
 def estimates(result: Result, trial: Proportion, estimator: str) -> Float[np.ndarray, " rep"]:
     """What one estimator says of each list."""
     at = result.plan.axes["estimator"].index(estimator)
@@ -196,6 +178,7 @@ CLAIMS = (
             difference=HUNDREDTH,
             rival=rival,
             expected="differs" if rival is None else "reproduced",
+            ours=estimator == "cfdr_clipped",  # which the document does not clip
             note=note,
         )
         for estimator, words, rival, note in (
@@ -220,6 +203,7 @@ CLAIMS = (
         DERIVED,
         partial(_of_a_perfect_model, estimator="cfdr"),
         published=4.6,
+        ours=True,
         rounding=0.05,
         rival=Rival("of 50 predictions", partial(_of_a_perfect_model, estimator="cfdr", n=50)),
         note="In the order of p it is 4.55, from theory.",
@@ -230,6 +214,7 @@ CLAIMS = (
         DERIVED,
         _floor,
         published=FLOOR,
+        ours=True,
         rounding=FLOOR_ROUNDING,
         rival=Rival("the clipped CFDR", partial(_floor, estimator="cfdr_clipped")),
         note="Ranks above 105 have no later rank and are given 1. The value is the mean where all "
@@ -241,6 +226,7 @@ CLAIMS = (
         DERIVED,
         _orders_differ,
         published=True,
+        ours=True,
         rival=Rival(
             "both clipped", partial(_orders_differ, pair=("cfdr_clipped", "cfdr_by_p_clipped"))
         ),
@@ -253,6 +239,7 @@ CLAIMS = (
         DERIVED,
         _exact_means,
         published=True,
+        ours=True,
         rival=Rival(
             "the smoother for Storey's estimate",
             partial(_exact_means, instead={"storey": "storey_smoother"}),
@@ -300,6 +287,7 @@ CLAIMS = (
             SECTION,
             partial(_without_noise, estimator=estimator),
             published=0.0,
+            ours=estimator == "cfdr_clipped",  # which the document does not clip
             difference=FAR_FROM_0,
             expected="differs",
             note="Distributions half as wide as they should be: p-values of what is not compatible "
@@ -307,4 +295,5 @@ CLAIMS = (
         )
         for estimator, words in (("cfdr_clipped", "the clipped CFDR"), ("rfdr", "the RFDR"))
     ),
+    *ABSOLUTE,
 )

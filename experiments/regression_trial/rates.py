@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from simstudy.analysis.result import Result
-from simstudy.claims import Claim, Reproduced, Rival, share
+from simstudy.claims import Claim, Reproduced, Right, Rival, share
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
 from simstudy.stats.models.trial import METHODS, trial_design
@@ -88,10 +88,16 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
     null_is_false = partial(_false, metric=metric, printed=True)
     on_the_bound = Rival(TO_A_LEVEL_ON_THE_BOUND, partial(power, limit=ON_THE_BOUND))
     vanilla = Rival("the vanilla bootstrap", partial(power, method="vanilla"))
+    with_intercept = Right(
+        f"with the fitted intercept in the risk, by {name}",
+        partial(_false, metric=metric, printed=False),
+        taken_for=float(special.ndtr(1.5)),
+        difference=SPOT_ON,
+    )
     return (
         Claim(
             f"power {name}",
-            "Power is between 80% and 81%",
+            f"Power by {name} is between 80% and 81%",
             "figure 3A",
             power,
             published=0.805,
@@ -103,7 +109,7 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
         ),
         Claim(
             f"type-I error {name}",
-            "Type-I error is between 3% and 5%",
+            f"Type-I error by {name} is between 3% and 5%",
             "figure 3A",
             type_1_error,
             published=0.04,
@@ -113,13 +119,16 @@ def _error_rates(metric: str) -> tuple[Claim, ...]:
         ),
         Claim(
             f"null is false {name}",
-            "How often the null is false",
+            f"How often the null is false, by {name}",
             "section 3, coverage table",
             null_is_false,
             published=FALSE_NULLS[metric],
             rounding=0.0005,
             difference=HALF_A_POINT,
             rival=Rival("the vanilla bootstrap", partial(null_is_false, method="vanilla")),
+            right=with_intercept if metric == "mse" else None,
+            note="Called basically spot on, at Phi(1.5). The risk leaves out the fitted "
+            "intercept; with it the share is half a point low by MSE, and spot on by MAE.",
         ),
     )
 
@@ -143,6 +152,7 @@ RATES = (
         published=float(special.ndtr(1.5)),
         difference=SPOT_ON,
         expected="differs",
+        ours=True,  # "null is false MSE" counts it
         note="Half a point too seldom, which the printed risk hides: without the fitted intercept "
         "the null looks false more often, by more than that.",
     ),

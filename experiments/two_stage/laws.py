@@ -11,7 +11,7 @@ import numpy as np
 from experiments.two_stage.figures import Statistics, statistics_by_state
 from experiments.two_stage.trials import PROBABILITY, grid_of, reach
 from simstudy.analysis.result import Result
-from simstudy.claims import FALSE_ALARM, Claim, Reproduced, Rival, decided
+from simstudy.claims import FALSE_ALARM, Claim, Reproduced, Rival, decided, matches
 from simstudy.lazy.scipy import special
 from simstudy.stats.two_stage.law import TwoStageStatistic, conditional_p_value
 from simstudy.trials.two_stage import TwoStage
@@ -134,7 +134,55 @@ def _standard_normal(result: Result, large: bool = True) -> Reproduced:
     return decided(PROBABILITY - distance, reach(map(len, s2)), said)
 
 
+def _whole_law(result: Result, spread: float | None = None) -> Reproduced:
+    """Distance of s2 in both states from the normal law, for each trial of figure 1.
+
+    With a `spread` of its own in the place of √(1 + n2/n1).
+    """
+    parts: dict[TwoStage, list[Statistics]] = {}
+    for trial, s2, _ in statistics_by_state(result):
+        parts.setdefault(trial, []).append(s2)
+    distance, sizes = [], []
+    for trial, both in parts.items():
+        s2 = np.concatenate(both)
+        r = np.sqrt(trial.n2 / trial.n1)
+        z = (s2 + r * trial.k) / (spread or np.sqrt(1 + r**2))
+        distance.append(_from_uniform(np.sort(special.ndtr(z))))
+        sizes.append(len(s2))
+    said = f"largest distance {max(distance):.4f}, of {len(distance)} trials"
+    return decided(PROBABILITY - np.array(distance), reach(sizes), said)
+
+
+def _correlated(result: Result, printed: bool = True) -> Reproduced:
+    """Correlation of s2 and the bound's distance from the truth, Y, against -r/√(1 + r²)."""
+    trials = grid_of(result)
+    r = np.sqrt([trial.n2 / trial.n1 for trial in trials])
+    theory = -(r if printed else 1) / np.sqrt(1 + r**2)
+    data = [result.columns(trial, "s2", "distance") for trial in trials]
+    found = [np.corrcoef(columns["s2"], columns["distance"])[0, 1] for columns in data]
+    n = np.array([len(columns["s2"]) for columns in data])
+    return matches(found, theory, (1 - theory**2) / np.sqrt(n), margin=CORRELATION, n_rep=n)
+
+
+CORRELATION = 0.02
 LAWS = (
+    Claim(
+        "law of s2",
+        "s2 is normal with mean -k sqrt(n2/n1) and variance 1 + n2/n1",
+        "section 1",
+        _whole_law,
+        published=True,
+        rival=Rival("a variance of 1", partial(_whole_law, spread=1.0)),
+    ),
+    Claim(
+        "joint law",
+        "Beside the distance of the bound from the truth s2 is correlated by -r/sqrt(1 + r^2)",
+        "section 1, equation 2",
+        _correlated,
+        published=True,
+        rival=Rival("-1/sqrt(1 + r^2)", partial(_correlated, printed=False)),
+        note="r is the root of n2/n1. To within two hundredths.",
+    ),
     Claim(
         "conditional law",
         "The conditional cdf describes the statistic in both states of the null",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from simstudy.claims.chance import CLOSE_Z, ROUNDING_OF_FLOATS, reach_of, share_between
@@ -24,6 +24,34 @@ class Rival(NamedTuple):
 
     name: str
     reproduce: Callable[[Any], Reproduced]
+
+
+@dataclass(frozen=True)
+class Right:
+    """What a document means by a number, for claims whose printed number reproduces.
+
+    It is held against what the document takes it for, as the claim against what is printed: where
+    it differs, the entry is right in print and wrong in substance.
+
+    Parameters
+    ----------
+    name
+        What it is: the same quantity where it matters, by the right formula, of the right thing.
+    reproduce
+        From the result, its value; as of a claim.
+    taken_for
+        What the document takes it for; None is the claim's own published value.
+    tolerance
+        How far "about" reaches, beside the claim's own where `taken_for` is None.
+    difference
+        As of a claim; None is the claim's own, its rounding included.
+    """
+
+    name: str
+    reproduce: Callable[[Any], Reproduced]
+    taken_for: float | bool | None = None
+    tolerance: float = 0.0
+    difference: float | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +86,11 @@ class Claim:
         `reproduced`, or `differs` where re-derivation says that the document is off.
     note
         Why it differs, or what to keep in mind.
+    right
+        What the document means by the number, where that is another number: computed, and tried.
+    ours
+        True for what the document does not state, or what another claim has already counted: a
+        score of the document leaves it out.
     """
 
     name: str
@@ -72,19 +105,53 @@ class Claim:
     rival: Rival | None = None
     expected: str = REPRODUCED
     note: str = ""
+    right: Right | None = None
+    ours: bool = False
 
     def __post_init__(self) -> None:
         if self.expected not in (REPRODUCED, DIFFERS):
             raise StudyError(
                 f"claim {self.name!r} expects {self.expected!r}: say 'reproduced' or 'differs'."
             )
+        self._refuse_published()
+        for name in ALLOWANCES:
+            self._refuse_allowance(name, getattr(self, name))
+        if self.right is not None:
+            self._refuse_right()
+
+    def _refuse_published(self) -> None:
         if not isinstance(self.published, numbers.Real) or not math.isfinite(self.published):
             raise StudyError(
                 f"claim {self.name!r} publishes {self.published!r}, which nothing can be held "
                 "against: give the number as printed, or True for a statement."
             )
-        for name in ALLOWANCES:
-            self._refuse_allowance(name, getattr(self, name))
+
+    def _refuse_right(self) -> None:
+        if self.expected == DIFFERS:
+            raise StudyError(
+                f"claim {self.name!r} has right= and expects 'differs': what is not right in print "
+                "needs no right value beside it. Say in note= what is right instead."
+            )
+        self.of_right()  # what it is taken for, and its allowances, are as a claim's
+
+    def of_right(self) -> Claim:
+        """The claim that the right quantity is what the document takes it for."""
+        right = self.right
+        assert right is not None
+        own = right.taken_for is None
+        allowed = self.rounding + self.difference if own else 0.0
+        return replace(
+            self,
+            name=f"{self.name}: {right.name}",
+            reproduce=right.reproduce,
+            published=self.published if right.taken_for is None else right.taken_for,
+            rounding=0.0,
+            published_mcse=self.published_mcse if own else 0.0,
+            tolerance=right.tolerance + (self.tolerance if own else 0.0),
+            difference=allowed if right.difference is None else right.difference,
+            rival=None,
+            right=None,
+        )
 
     def _refuse_allowance(self, name: str, value: Any) -> None:
         if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:

@@ -11,7 +11,9 @@ import numpy as np
 
 from simstudy.claims.claim import Claim
 from simstudy.claims.reproduced import Reproduced
-from simstudy.claims.verdicts import NO_DATA, TOO_FEW
+from simstudy.claims.standing import standing_of
+from simstudy.claims.uncheckable import Uncheckable
+from simstudy.claims.verdicts import DIFFERS, NO_DATA, REPRODUCED, TOO_FEW, UNCHECKABLE
 from simstudy.errors import StudyError, TooFewReplicatesError, describe
 from simstudy.lazy.pandas import pd
 
@@ -21,7 +23,8 @@ LIKELY = 2.0  # times as many decide nine times in ten: what is found then varie
 MOST_DIGITS = 12  # beyond these, two ways to compute a number differ
 COLUMNS = [
     *("claim", "statement", "source", "kind", "published", "reproduced"),
-    *("mcse", "allowed", "verdict", "expected", "rival", "detail", "note"),
+    *("mcse", "allowed", "verdict", "expected", "rival", "detail", "note", "standing", "ours"),
+    *("right_name", "right_published", "right_value", "right_mcse", "missing"),
 ]
 
 
@@ -30,7 +33,8 @@ def check_claims(claims: Sequence[Claim], result: Any) -> pd.DataFrame:
 
     A claim that needs a scenario which this run leaves out has the verdict `no data`, one that
     needs more replicates `too few replicates`, and either says why. `rival` is the wrong answer
-    that the claim was tried with, and its verdict.
+    that the claim was tried with, and its verdict; `standing` what becomes of the entry, with what
+    the document means by the number (`right_name` and on) tried too.
     """
     return pd.DataFrame([_row(claim, result) for claim in claims], columns=COLUMNS)
 
@@ -72,6 +76,26 @@ def _row(claim: Claim, result: Any) -> dict[str, Any]:
         "rival": _tried(claim, result),
         "detail": ours.detail,
         "note": claim.note,
+        "ours": claim.ours,
+        "missing": claim.missing if isinstance(claim, Uncheckable) else "",
+    } | _of_right(claim, result, ours.detail, verdict)
+
+
+def _of_right(claim: Claim, result: Any, detail: str, verdict: str) -> dict[str, Any]:
+    """What the document means by the number, beside it; and how the entry stands by both."""
+    if claim.right is None:
+        values = dict.fromkeys(("right_published", "right_value", "right_mcse"), math.nan)
+        return {"standing": standing_of(verdict), "right_name": "", **values}
+    meant = claim.of_right()
+    right, of_right = _judged(meant, meant.reproduce, result)
+    said = f"{claim.right.name}: {right.detail}" if of_right not in (REPRODUCED, DIFFERS) else ""
+    return {
+        "detail": "; ".join(filter(None, [detail, said])),
+        "standing": standing_of(verdict, of_right),
+        "right_name": claim.right.name,
+        "right_published": float(meant.published),
+        "right_value": right.value,
+        "right_mcse": right.mcse,
     }
 
 
@@ -87,6 +111,8 @@ def _tried(claim: Claim, result: Any) -> str:
 
 def _judged(claim: Claim, reproduce: Callable[[Any], Any], result: Any) -> tuple[Reproduced, str]:
     """What a function of the result gave, its detail completed, and the claim's verdict on it."""
+    if isinstance(claim, Uncheckable):
+        return _nothing(""), UNCHECKABLE
     try:
         ours = _as_reproduced(claim, reproduce(result))
         verdict = claim.verdict(ours)

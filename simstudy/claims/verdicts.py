@@ -3,7 +3,8 @@
 REPRODUCED, DIFFERS = "reproduced", "differs"
 TOO_FEW = "too few replicates"  # to tell: neither answer is beyond chance
 NO_DATA = "no data"  # this run leaves out what the claim is about
-VERDICTS = (REPRODUCED, DIFFERS, TOO_FEW, NO_DATA)
+UNCHECKABLE = "cannot be checked"  # by anybody who has no more than the document
+VERDICTS = (REPRODUCED, DIFFERS, TOO_FEW, NO_DATA, UNCHECKABLE)
 
 AS_EXPECTED, AS_DERIVED, UNEXPECTED = "as expected", "as derived", "unexpected"
 

@@ -10,15 +10,18 @@ from simstudy.analysis.result import Result
 from simstudy.claims import (
     AS_EXPECTED,
     DIFFERS,
+    IN_PRINT_ONLY,
     NO_DATA,
     REPRODUCED,
     TOO_FEW,
+    UNCHECKABLE,
     against_expectation,
     shown_beside,
 )
 from simstudy.lazy.pandas import pd
 from simstudy.output.console import new_console, new_table
 from simstudy.output.folder import Published
+from simstudy.output.verdicts import in_a_word
 from simstudy.output.wording import (
     number,
     outliers_in_words,
@@ -33,7 +36,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 WARNINGS_SHOWN = 5  # texts: the table has them all
-MARKS = {REPRODUCED: "green", DIFFERS: "red", TOO_FEW: "yellow", NO_DATA: "yellow"}
+MARKS = {
+    REPRODUCED: "green",
+    DIFFERS: "red",
+    IN_PRINT_ONLY: "red",
+    TOO_FEW: "yellow",
+    NO_DATA: "yellow",
+    UNCHECKABLE: "dim",
+}
 
 
 def print_closing(
@@ -137,9 +147,9 @@ def _claim_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
 
     published, reproduced = shown_beside(row["kind"], row["published"], row["reproduced"])
     error = "" if row["kind"] == "statement" else number(row["mcse"])
-    foreseen = against_expectation(row["verdict"], row["expected"])
+    foreseen, word = against_expectation(row["verdict"], row["expected"]), in_a_word(row)
     said = f" ({foreseen})" if foreseen not in ("", AS_EXPECTED) else ""
-    verdict = f"[{MARKS[row['verdict']]}]{row['verdict']}{said}[/]"
+    verdict = f"[{MARKS[word]}]{word}{said}[/]"
     return escape(row["claim"]), published, reproduced, error, verdict
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simstudy.claims.standing import IN_PRINT_ONLY, standing_in
 from simstudy.claims.verdicts import (
     AS_EXPECTED,
     NO_DATA,
@@ -32,11 +33,18 @@ def standing(claim: Mapping[Any, Any]) -> Standing:
     The kind is `expected`, `unexpected`, or `open` where the verdict decides nothing or is not
     known here.
     """
-    verdict, expected = str(claim["verdict"]), claim.get("expected")
+    word, expected = in_a_word(claim), claim.get("expected")
+    verdict = str(claim["verdict"]) if word == IN_PRINT_ONLY else word
     foreseen = against_expectation(verdict, expected if isinstance(expected, str) else REPRODUCED)
-    text = verdict if foreseen in ("", AS_EXPECTED) else f"{verdict}, {foreseen}"
+    text = word if foreseen in ("", AS_EXPECTED) else f"{word}, {foreseen}"
     kinds = {"": "open", UNEXPECTED: "unexpected"}
     return Standing(text, kinds.get(foreseen, "expected"))
+
+
+def in_a_word(claim: Mapping[Any, Any]) -> str:
+    """The verdict; of what reproduces in print, how it stands by what the document means by it."""
+    verdict = str(claim["verdict"])
+    return standing_in(claim) if verdict == REPRODUCED else verdict
 
 
 def claims_in_words(claims: pd.DataFrame) -> str:

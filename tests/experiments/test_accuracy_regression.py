@@ -23,7 +23,10 @@ from simstudy.trials.accuracy import METHODS, AccuracyCheck
 from tests.figures.data import segments, text_of
 
 INLINE = Workers("inline", 1)
-FORMULAS = {"threshold", "at the threshold", "at a rounded threshold", "t test", "least n"}
+FORMULAS = {
+    *("threshold", "at the threshold", "at a rounded threshold", "t test", "least n"),
+    *("two forms of θ", "least n of all"),
+}
 SMALL = {"n": [32, 64], "accuracy": [0.5], "correlation": [0.2], "paired_accuracy": [0.5],
          "quantile": [0.5]}  # fmt: skip
 CLAIMED = {"n": [32, 512], "accuracy": [0.5, 0.9], "correlation": [0.6], "paired_accuracy": [0.5],

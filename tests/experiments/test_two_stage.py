@@ -15,7 +15,11 @@ from tests.figures.data import text_of
 from tests.support import ROOT, assert_within_mcse, replicates_to_catch
 
 SIZES = [50, 100, 300, 500, 1000]
-EXACT = {"sample size", "three of four"}  # of them a simulation says nothing
+EXACT = {
+    *("sample size", "three of four"),
+    *("density of s2", "equation 3", "expected share"),
+}  # of them a simulation says nothing
+PLAIN = {"filter", "other data"}  # effects so large that twenty replicates of each trial show them
 
 
 def drawn(n_rep, **settings):
@@ -85,7 +89,7 @@ def test_every_rival_falls(claims, claim):
 
 def test_few_replicates_reproduce_nothing_that_is_simulated():
     few = drawn(20).claims.set_index("claim")
-    assert set(few.index[few["verdict"] == "reproduced"]) == EXACT
+    assert set(few.index[few["verdict"] == "reproduced"]) == EXACT | PLAIN
 
 
 def test_the_published_sample_size_is_exact(claims):

@@ -29,6 +29,13 @@ def test_what_earlier_versions_stored_expected_to_be_reproduced():
     assert standing({"verdict": "differs"}).kind == "unexpected"
 
 
+def test_what_is_right_in_print_alone_is_said_so():
+    row = {"verdict": "reproduced", "expected": "reproduced"}
+    apart = row | {"standing": "right in print, wrong in substance"}
+    assert standing(apart) == ("right in print, wrong in substance", "expected")
+    assert standing(row | {"standing": "too few replicates"}).kind == "open"
+
+
 def counted(*verdicts):
     return claims_in_words(pd.DataFrame({"verdict": verdicts, "expected": "reproduced"}))
 

@@ -14,7 +14,7 @@ from simstudy.output.wording import number
 from simstudy.tables.grid import with_thousands
 from simstudy.tables.rounding import Rounded, with_error
 
-REMARKS = {"detail": "Found", "rival": "Tried against", "note": "Note"}
+REMARKS = {"detail": "Found", "rival": "Tried against", "missing": "Missing", "note": "Note"}
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ def claim_table(claims: pd.DataFrame) -> ClaimTable:
 
 def _claim_row(claim: Mapping[Any, Any]) -> ClaimRow:
     published, found = _both(claim)
-    texts = {label: _text(claim.get(name)) for name, label in REMARKS.items()}
+    texts = {"Right": _right(claim)}
+    texts |= {label: _text(claim.get(name)) for name, label in REMARKS.items()}
     return ClaimRow(
         name=claim["claim"],
         statement=claim["statement"],
@@ -75,6 +76,17 @@ def _both(claim: Mapping[Any, Any]) -> tuple[str, Rounded]:
     if kind == "statement" or math.isnan(value):
         return published, Rounded(ours, "" if kind == "statement" else number(mcse))
     return published, Rounded(*map(with_thousands, with_error(value, mcse)))
+
+
+def _right(claim: Mapping[Any, Any]) -> str:
+    """What the document means by the number, its value, and what it is taken for."""
+    name = _text(claim.get("right_name"))
+    if not name or math.isnan(claim["right_value"]):
+        return name
+    if claim["right_published"] == 1 and claim["right_value"] in (0, 1):
+        return f"{name}: {'holds' if claim['right_value'] else 'fails'}"
+    ours = with_error(claim["right_value"], claim["right_mcse"])
+    return f"{name}: {ours.value} (MCSE {ours.error or 0}), taken for {claim['right_published']:g}"
 
 
 def _allowed(claim: Mapping[Any, Any]) -> str:

@@ -1,0 +1,75 @@
+"""What the document says of measures in general: what they discourage, and what makes them grow."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from experiments.proportion_compatible.lists import DOCUMENT_N, independent
+from simstudy.analysis.result import Result
+from simstudy.claims import Claim, Reproduced, Rival, chance_reach, decided
+from simstudy.lazy.scipy import special
+from simstudy.plan import factors_of
+from simstudy.stats.compatible.false_discovery import cfdr, rfdr
+
+OFF = 3  # predictive standard deviations
+
+
+def _falls_with_n(result: Result, wrong: bool = True) -> Reproduced:
+    """Whether p falls by a factor of ten and more from each number of predictions to the next.
+
+    With as many compatible as there are lists of less than all, and the rest three standard
+    deviations off; or with all compatible.
+    """
+    trials = [trial for trial in result.plan.scenarios if independent(trial) and trial.spread == 1]
+    share = max((t.null_share for t in trials if t.null_share < 1), default=1) if wrong else 1
+    chosen = {t.n_prediction: t for t in trials if t.null_share == share and t.shift in (0, OFF)}
+    if len(chosen) < 2:
+        raise LookupError("lists of several lengths")
+    cells = [chosen[n] for n in sorted(chosen)]
+    rows = [result.value("mean_log10_p", estimator="rfdr", **factors_of(t)) for t in cells]
+    found, error = (np.array([row[name] for row in rows]) for name in ("estimate", "mcse"))
+    reach = chance_reach(np.hypot(error[1:], error[:-1]), rows[0]["n_rep"], len(rows) - 1)
+    pairs = zip(found, sorted(chosen), strict=True)
+    said = ", ".join(f"{value:.1f} of {n}" for value, n in pairs)
+    return decided(-1 - np.diff(found), reach, f"mean log10 p {said}; {share:.0%} compatible")
+
+
+def _exaggerating_costs(_: Result, wide: float = 2.0) -> Reproduced:
+    """Whether distributions too wide have worse measures than right ones, one of them at least.
+
+    Of errors at the quantiles of what is so, by the sum of log p, mean CFDR and mean RFDR.
+    """
+    errors = special.ndtri((np.arange(DOCUMENT_N) + 0.5) / DOCUMENT_N)
+    right, too_wide = (2 * special.ndtr(-np.abs(errors) / width) for width in (1.0, wide))
+    both = {
+        "log10 p, in all": [float(np.log10(p).sum()) for p in (right, too_wide)],
+        "CFDR": [float(cfdr(p).mean()) for p in (right, too_wide)],
+        "RFDR": [float(rfdr(p).mean()) for p in (right, too_wide)],
+    }
+    said = ", ".join(f"{name} {a:.3f} right, {b:.3f} too wide" for name, (a, b) in both.items())
+    return decided([a - b for a, b in both.values()], 0.0, said, everywhere=False)
+
+
+ABSOLUTE = (
+    Claim(
+        "exaggerated uncertainty",
+        "The measures discourage exaggerating the uncertainty, as well as suppressing it",
+        "introduction",
+        _exaggerating_costs,
+        published=True,
+        expected="differs",
+        ours=True,  # the introduction asks it of measures, and does not say it of these
+        note="Distributions twice as wide as they should be have large p-values, and by all three "
+        "measures they are no worse than right ones. The measures are told of small ones alone.",
+    ),
+    Claim(
+        "combined p-value of many",
+        "Of a model that is wrong the combined p-value falls, the more predictions there are",
+        "section 4.1",
+        _falls_with_n,
+        published=True,
+        rival=Rival("a model that is right", partial(_falls_with_n, wrong=False)),
+    ),
+)
