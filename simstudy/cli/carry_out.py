@@ -55,6 +55,8 @@ def _chosen(request: Request) -> Callable[[Request], int]:
         return replay
     if settings.protocol:
         return protocol
+    if settings.crate:
+        return crate
     if settings.plan:
         return plan
     if settings.summarize:
@@ -221,7 +223,8 @@ def _published(request: Request, result: Any) -> int:
     for name in result.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
     file, settings = request.module.__file__, request.settings
-    wanted = {"figures": settings.figures, "report": settings.report}
+    wanted: dict[str, Any] = {"figures": settings.figures, "report": settings.report}
+    wanted["columns"] = settings.column_widths if settings.pdf else {}
     if is_current(result, request.record, file, **wanted, sources=request.sources):
         where = seen_from_here(result.folder)
         print(f"nothing to do: {where} holds {size_in_words(result)}, and its figures")
@@ -267,6 +270,15 @@ def plan(request: Request) -> int:
     refuse_replacing_results(request)
     print(plan_in_words(request, take_inventory(request)))
     return 0
+
+
+def crate(request: Request) -> int:
+    """Describe the results that are there as a research object; nothing is drawn or published."""
+    from simstudy.cli.crating import write_and_say
+    from simstudy.output.crate.code import code_of
+
+    code, why_not = code_of(request.module, request.folder, request.sources)
+    return write_and_say(request.folder, code, archive=request.settings.zip, missing=why_not)
 
 
 def protocol(request: Request) -> int:

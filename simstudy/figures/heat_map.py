@@ -117,7 +117,11 @@ def _decimals(found: pd.DataFrame, digits: int | str | None) -> Int[np.ndarray, 
 
 def _words_with_room(cells: pd.DataFrame, decimals: Int[np.ndarray, " cell"]) -> list[str]:
     """As much as a cell has room for: estimate and MCSE, the estimate, or nothing."""
-    inches = (page_width() - BESIDE_CELLS[is_narrow()]) / panel_grid(cells)[0] / len(cells["x"].cat.categories)
+    inches = (
+        (page_width() - BESIDE_CELLS[is_narrow()])
+        / panel_grid(cells)[0]
+        / len(cells["x"].cat.categories)
+    )
     either = [_words(cells, places) for places in (decimals, np.maximum(decimals - 1, 0))]
     if _wanted_height(cells) > TALLEST:  # no room for two lines
         either = [[word.replace("\n", " ") for word in words] for words in either]

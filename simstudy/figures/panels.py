@@ -110,7 +110,9 @@ def square_side(drawn: pd.DataFrame, *, legend: bool) -> float:
 
 def _side(drawn: pd.DataFrame, legend: bool) -> float:
     """Side of square panels that fill a page's width, and are not too large; in inches."""
-    return min((page_width() - 0.9 - 1.1 * (legend and not is_narrow())) / panel_grid(drawn)[0], 3.6)
+    return min(
+        (page_width() - 0.9 - 1.1 * (legend and not is_narrow())) / panel_grid(drawn)[0], 3.6
+    )
 
 
 def _strip(drawn: pd.DataFrame) -> float:

@@ -2,7 +2,7 @@
 
 import copy
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -94,7 +94,7 @@ def _rendered(figure: Any, dpi: int) -> list[bytes]:
 
 
 @contextmanager
-def as_printed(settings: Mapping[Any, Any] = REPRODUCIBLE) -> Iterator[None]:
+def as_printed(settings: dict[Any, Any] = REPRODUCIBLE) -> Iterator[None]:
     """Within it, matplotlib draws by its defaults and these, and not by the user's."""
     _headless()
     import matplotlib

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
 from simstudy.errors import FigureError, StudyError, describe
@@ -12,6 +15,7 @@ from simstudy.remote.paths import Place
 from simstudy.tables.summary import is_short
 from simstudy.tables.table import Table
 
+NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})
 NOT_IN_THE_DATA = (FigureError, StudyError, LookupError)  # what a run has no data for, it says
 
 
@@ -40,9 +44,11 @@ class Artefacts:
     tables: dict[str, Table] = field(default_factory=dict)
 
 
-def draw_figures(result: Result, folder: Place) -> Artefacts:
-    """Every figure that this run has the data for."""
-    from simstudy.figures import save_figure
+def draw_figures(
+    result: Result, folder: Place, columns: Mapping[str, float] = NO_COLUMNS
+) -> Artefacts:
+    """Every figure that this run has the data for, also as PDFs for a journal's columns."""
+    from simstudy.figures import save_figure, save_pdfs
     from simstudy.figures.said import caption_of
 
     captions = {}
@@ -51,7 +57,9 @@ def draw_figures(result: Result, folder: Place) -> Artefacts:
         figure = result.figure(name)
         saved = save_figure(figure, folder / FIGURES, name)
         captions[name] = caption_of(figure)
-        return saved
+        again = partial(result.figure, name)
+        pdfs = save_pdfs(again, folder / FIGURES, name, columns=columns) if columns else {}
+        return [*saved, *pdfs.values()]
 
     return replace(_each(result.figures, draw), captions=captions)
 

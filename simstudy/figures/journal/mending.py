@@ -5,6 +5,7 @@ Letters stay as large as they are. What has no room gets lines, or a figure that
 
 from __future__ import annotations
 
+import itertools
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -45,6 +46,7 @@ def mended(drawn: Any, *, keep_height: bool = False) -> Any:
         if not page.grow_for_names():
             break
     page.thin_numbers()
+    page.wrap_titles()
     page.put_words_inside()
     page.grow_for_words()
     page.part_words()
@@ -82,7 +84,9 @@ class _Page:
         before = [text.get_text() for text in above]
         for text in above:
             text.set_text(text.get_text().replace("\n", ", "))
-        if any(self.box(text).width > self.box(_panel_of_strip(text)).width - GAP for text in above):
+        if any(
+            self.box(text).width > self.box(_panel_of_strip(text)).width - GAP for text in above
+        ):
             for text, said in zip(above, before, strict=True):
                 text.set_text(said)
         self.lay_out()
@@ -125,7 +129,9 @@ class _Page:
         n_letters = max(map(len, said.split("\n")))
         shortest = max(map(len, said.split()), default=1)
         while self._length(text) > room and n_letters > shortest:
-            n_letters = max(min(n_letters - 1, int(n_letters * room / self._length(text))), shortest)
+            n_letters = max(
+                min(n_letters - 1, int(n_letters * room / self._length(text))), shortest
+            )
             text.set_text(_in_lines(said, n_letters))
         if hasattr(text, "draw_info"):
             text.set_verticalalignment("center")
@@ -222,7 +228,7 @@ class _Page:
         if len(labels) < 2 or all(map(_is_number, labels)):
             return 0.0
         boxes = sorted((self.box(label) for label in labels), key=lambda box: box.y0)
-        pairs = list(zip(boxes, boxes[1:], strict=False))
+        pairs = list(itertools.pairwise(boxes))
         needed = [(low.height + high.height) / 2 + GAP / 2 for low, high in pairs]
         there = [(high.y0 + high.y1 - low.y0 - low.y1) / 2 for low, high in pairs]
         factor = max(n / max(t, 1e-3) for n, t in zip(needed, there, strict=True))
@@ -245,7 +251,7 @@ class _Page:
 
     def _touch(self, labels: Sequence[Any]) -> bool:
         places = [corners_of(label, self.renderer, self.drawn.dpi) for label in labels]
-        return any(overlap(a, b, 0) for a, b in zip(places, places[1:], strict=False))
+        return any(overlap(a, b, 0) for a, b in itertools.pairwise(places))
 
     def thin_numbers(self) -> None:
         """Every second number of an axis, or every so many, where more would touch."""
@@ -345,15 +351,13 @@ def _is_number(label: Any) -> bool:
     return bool(NUMBER.fullmatch(label.get_text().strip()))
 
 
-def _every_so_many(
-    ends: Sequence[tuple[float, float]], low: float, high: float
-) -> Sequence[int]:
+def _every_so_many(ends: Sequence[tuple[float, float]], low: float, high: float) -> Sequence[int]:
     """Places of as many labels as fit between two limits and do not touch, evenly taken."""
     fits = [at for at, (start, end) in enumerate(ends) if start >= low and end <= high]
     for every in range(1, len(fits) + 1):
         for first in range(every):
             kept = fits[first::every]
-            pairs = zip(kept, kept[1:], strict=False)
+            pairs = itertools.pairwise(kept)
             if all(ends[b][0] - ends[a][1] >= GAP or ends[a][0] - ends[b][1] >= GAP
                    for a, b in pairs):  # fmt: skip
                 return kept
@@ -378,7 +382,9 @@ def _move(text: Any, drawn: Any, across: float, up: float) -> None:
     from matplotlib.transforms import ScaledTranslation
 
     if across or up:
-        text.set_transform(text.get_transform() + ScaledTranslation(across, up, drawn.dpi_scale_trans))
+        text.set_transform(
+            text.get_transform() + ScaledTranslation(across, up, drawn.dpi_scale_trans)
+        )
 
 
 def _say(axis: Any, change: Callable[[list[str]], list[str]]) -> None:

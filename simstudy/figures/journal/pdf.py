@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import math
 import pickle
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from typing import Any, Final
 
-from simstudy.errors import FigureError
+from simstudy.figures.journal.columns import COLUMNS, check_columns, pdf_files
 from simstudy.figures.journal.mending import mended
 from simstudy.figures.journal.refit import refitted
 from simstudy.figures.page_edge import with_caption_at_edge
@@ -21,9 +20,7 @@ from simstudy.lazy.plotnine import p9
 from simstudy.remote.paths import Place, place_of
 from simstudy.whole_files import write_bytes
 
-COLUMNS: Final[Mapping[str, float]] = {"single": 3.5, "double": 7.2}  # inches: 89 and 183 mm
 PER_INCH: Final = 72  # points, in which a PDF measures
-LEAST, MOST = 2.0, 20.0  # inches of a width, narrower than letters allow or in another unit
 EMBEDDED: Final[dict[Any, Any]] = {"pdf.fonttype": 42, "pdf.use14corefonts": False}
 UNDATED: Final = {"Creator": None, "Producer": None, "CreationDate": None}
 
@@ -70,7 +67,8 @@ def save_pdfs(
     """
     refuse_name(name)
     check_columns(columns)
-    paths = {column: place_of(folder) / column / f"{name}.pdf" for column in columns}
+    places = (place_of(folder) / file for file in pdf_files(name, columns))
+    paths = dict(zip(columns, places, strict=True))
     for column, inches in columns.items():
         write_bytes(paths[column], pdf_of(figure, inches, dpi))
     return paths
@@ -125,25 +123,3 @@ def _as_in_pdf(drawn: Any) -> Any:
     FigureCanvasPdf(drawn)
     drawn.set_dpi(PER_INCH)
     return drawn
-
-
-def check_columns(columns: Mapping[str, float]) -> None:
-    """Refuse widths that are none in inches, and names that are none for a folder.
-
-    Raises
-    ------
-    FigureError
-        Naming the first.
-    """
-    for name, inches in columns.items():
-        is_number = isinstance(inches, int | float) and not isinstance(inches, bool)
-        if not (is_number and math.isfinite(inches) and LEAST <= inches <= MOST):
-            raise FigureError(
-                f"column {name!r} is {inches!r} wide: a width is a number of inches from {LEAST:g} "
-                f"to {MOST:g}, such as 3.5, which is 89 mm."
-            )
-        if not str(name).isidentifier():
-            raise FigureError(
-                f"{name!r} is no name of a width: it is a folder's name too, so write letters, "
-                "digits and _, such as single."
-            )
