@@ -14,10 +14,11 @@ from typing import Any, Final
 import numpy as np
 
 from simstudy.figures.journal.crowding import corners_of, overlap, tick_labels
-from simstudy.figures.journal.refit import is_key
+from simstudy.figures.journal.keys import is_key
 from simstudy.figures.theme import TALLEST
 
 GAP: Final = 0.04  # inches, the least between two words of an axis
+BEYOND: Final = 0.1  # inches, of a number below or above its panel
 LEAST_HEIGHT: Final = 0.7  # inches of a panel
 OF_THE_WIDTH: Final = 0.3  # the most of a page that names beside the panels take
 EPS: Final = 0.005  # inches
@@ -37,14 +38,17 @@ def mended(drawn: Any, *, keep_height: bool = False) -> Any:
         Whether panels stay as high as they are wherever words allow it.
     """
     page = _Page(drawn)
+    page.wrap_keys()
     page.join_titles()
-    page.wrap_titles()
+    page.wrap_titles(lines=2)
     page.give_heights(keep=keep_height)
-    page.wrap_titles()
+    page.wrap_titles(lines=2)
+    page.give_heights(keep=True)
     page.turn_names()
     for _ in range(MOST_ROUNDS):
-        if not page.grow_for_names():
+        if not (page.grow_for_names() or page.grow_for_strips()):
             break
+    page.wrap_titles()
     page.thin_numbers()
     page.wrap_titles()
     page.put_words_inside()
@@ -68,6 +72,12 @@ class _Page:
     def panels(self) -> list[Any]:
         return [axes for axes in self.drawn.axes if axes.get_visible() and axes.axison]
 
+    @property
+    def texts(self) -> list[Any]:
+        """Titles of axes, the caption, and titles of panels."""
+        strips = (artist for artist in self.drawn.artists if _panel_of_strip(artist) is not None)
+        return [*self.drawn.texts, *strips]
+
     def box(self, artist: Any) -> Any:
         """Where an artist stands."""
         return artist.get_window_extent(self.renderer).transformed(
@@ -77,7 +87,7 @@ class _Page:
     # ------------------------------------------------------------ titles
     def join_titles(self) -> None:
         """The titles of a panel by two factors in one line, where all panels have room for it."""
-        strips = [text for text in self.drawn.texts if _panel_of_strip(text) is not None]
+        strips = [text for text in self.texts if _panel_of_strip(text) is not None]
         above = [text for text in strips if not text.get_rotation() % 180]
         if not any("\n" in text.get_text() for text in above):
             return
@@ -91,22 +101,40 @@ class _Page:
                 text.set_text(said)
         self.lay_out()
 
-    def wrap_titles(self) -> None:
-        """Titles of axes and panels in as many lines as their side needs, and names beside them."""
-        changed = [self._wrap(text, room) for text, room in self._rooms()]
+    def wrap_keys(self) -> None:
+        """Words of a key that is wider than the page in several lines."""
+        from matplotlib.text import Text
+
+        page = self.drawn.get_size_inches()[0] - 2 * GAP
+        for key in self.drawn.findobj(is_key):
+            beyond = self.box(key).width - page
+            if key.get_visible() and beyond > 0:
+                words = [text for text in key.findobj(Text) if text.get_text().strip()]
+                widest = max(map(self._length, words), default=0.0)
+                for text in words:
+                    self._wrap(text, widest - beyond)
+        self.lay_out()
+
+    def wrap_titles(self, lines: int | None = None) -> None:
+        """Titles of axes and panels in as many lines as their side needs, and names beside them.
+
+        Titles beside rows of panels have at most so many lines, as long as panels can still grow.
+        """
+        changed = [self._wrap(text, room) for text, room in self._rooms(lines)]
         changed += [self._wrap_names(axes) for axes in self.panels]
         if any(changed):
             self.lay_out()
 
-    def _rooms(self) -> Iterator[tuple[Any, float]]:
+    def _rooms(self, lines: int | None) -> Iterator[tuple[Any, float]]:
         width = self.drawn.get_size_inches()[0]
-        for text in self.drawn.texts:
+        for text in self.texts:
             strip_of = _panel_of_strip(text)
             along = bool(text.get_rotation() % 180)
             if strip_of is not None and not along:
                 yield text, self.box(strip_of).width - GAP
             elif strip_of is not None:
-                yield text, max(self.box(strip_of).height - GAP, self.box(text).height / 2 + GAP)
+                least = self.box(text).height / lines + GAP if lines else 0.0
+                yield text, max(self.box(strip_of).height - GAP, least)
             elif along:
                 yield text, self._reach() - GAP
             else:
@@ -124,10 +152,10 @@ class _Page:
         before = text.get_text()
         if self._length(text) <= room:
             return False
-        is_title = text.axes is None
+        is_title = text.axes is None and _panel_of_strip(text) is None
         said = before.replace("\n", " ") if is_title else before
         n_letters = max(map(len, said.split("\n")))
-        shortest = max(map(len, said.split()), default=1)
+        shortest = max(map(len, re.split(r"\s|(?<=-)", said)), default=1)
         while self._length(text) > room and n_letters > shortest:
             n_letters = max(
                 min(n_letters - 1, int(n_letters * room / self._length(text))), shortest
@@ -170,27 +198,27 @@ class _Page:
         if needed > wanted:
             self._free_aspect()
         self._grow(n_rows * (max(wanted, needed) - high))
-        if self._aspect():
+        if self._aspect():  # panels as wide as they can be leave room above and below
             self._grow(self._content_height() + 2 * GAP - self.drawn.get_size_inches()[1])
 
     def _content_height(self) -> float:
         """From the lowest word or panel to the highest one, or key."""
-        artists = [*self.panels, *self.drawn.texts, *self.drawn.findobj(is_key)]
+        artists = [*self.panels, *self.texts, *self.drawn.findobj(is_key)]
         boxes = [self.box(artist) for artist in artists if artist.get_visible()]
-        strips = [self.box(text.patch) for text in self.drawn.texts if _panel_of_strip(text)]
+        strips = [self.box(text.patch) for text in self.texts if _panel_of_strip(text)]
         return max(b.y1 for b in [*boxes, *strips]) - min(b.y0 for b in boxes)
 
     def _left_over(self) -> float:
         """Width of the page beside all that is drawn but the caption, in inches."""
         boxes = [axes.get_tightbbox(self.renderer) for axes in self.panels]
-        boxes += [text.get_window_extent(self.renderer) for text in self.drawn.texts
+        boxes += [text.get_window_extent(self.renderer) for text in self.texts
                   if text.get_rotation() % 180]  # fmt: skip
         ends = max(box.x1 for box in boxes) - min(box.x0 for box in boxes)
         return max(float(self.drawn.get_size_inches()[0] - ends / self.drawn.dpi - 3 * GAP), 0.0)
 
     def _of_strips(self) -> float:
         """What the titles beside rows of panels need."""
-        beside = (text for text in self.drawn.texts if _panel_of_strip(text) is not None)
+        beside = (text for text in self.texts if _panel_of_strip(text) is not None)
         along = (text for text in beside if text.get_rotation() % 180)
         return max((self.box(text).height for text in along), default=0.0) + GAP
 
@@ -222,6 +250,15 @@ class _Page:
         short = [self._lacking(axes) for axes in self.panels]
         rows = {round(self.box(axes).y0, 2) for axes in self.panels}
         return bool(short) and max(short) > 0 and self._grow(max(short) * len(rows))
+
+    def grow_for_strips(self) -> bool:
+        """A higher figure, where titles beside rows of panels are longer than these."""
+        boxes = [self.box(axes) for axes in self.panels]
+        short = self._of_strips() - min((box.height for box in boxes), default=0.0)
+        if not boxes or short <= EPS or self._of_strips() <= GAP:
+            return False
+        self._free_aspect()
+        return self._grow(short * len({round(box.y0, 2) for box in boxes}))
 
     def _lacking(self, axes: Any) -> float:
         labels = tick_labels(axes.yaxis)
@@ -259,8 +296,7 @@ class _Page:
         for axes in panels:
             left, right = self._room_across(axes, panels)
             self._thin(axes.xaxis, lambda box: (box.x0, box.x1), left, right)
-            box = self.box(axes)
-            below, above = box.y0 - 0.1, box.y1 + 0.1
+            below, above = self._room_along(axes, panels)
             self._thin(axes.yaxis, lambda box: (box.y0, box.y1), below, above)
         self.lay_out()
 
@@ -273,6 +309,16 @@ class _Page:
         left = (max(ends) + own.x0) / 2 + GAP / 2 if ends else 0.0
         right = (min(starts) + own.x1) / 2 - GAP / 2 if starts else page
         return left, right
+
+    def _room_along(self, axes: Any, panels: Sequence[Any]) -> tuple[float, float]:
+        """How far labels beside a panel may go, half-way to the panels above and below it."""
+        own = self.box(axes)
+        beside = [box for box in map(self.box, panels) if abs(box.x0 - own.x0) < 0.05]
+        ends = [box.y1 for box in beside if box.y1 <= own.y0]
+        starts = [box.y0 for box in beside if box.y0 >= own.y1]
+        below = (max(ends) + own.y0) / 2 if ends else own.y0 - BEYOND
+        above = (min(starts) + own.y1) / 2 if starts else own.y1 + BEYOND
+        return max(below, own.y0 - BEYOND), min(above, own.y1 + BEYOND)
 
     def _thin(
         self, axis: Any, ends_of: Callable[[Any], tuple[float, float]], low: float, high: float

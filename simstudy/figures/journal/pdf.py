@@ -9,6 +9,7 @@ from io import BytesIO
 from typing import Any, Final
 
 from simstudy.figures.journal.columns import COLUMNS, check_columns, pdf_files
+from simstudy.figures.journal.keys import with_keys_inside
 from simstudy.figures.journal.mending import mended
 from simstudy.figures.journal.refit import refitted
 from simstudy.figures.page_edge import with_caption_at_edge
@@ -114,7 +115,7 @@ def _draw(plot: Any) -> Any:
     is_one = isinstance(plot, p9.ggplot)
     drawn = (plot + p9.theme(dpi=PER_INCH)).draw() if is_one else plot.draw()
     at_edge = with_caption_at_edge(drawn, plot) if is_one else drawn
-    return _as_in_pdf(with_minus_signs(at_edge))
+    return _as_in_pdf(with_minus_signs(with_keys_inside(at_edge)))
 
 
 def _as_in_pdf(drawn: Any) -> Any:

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from simstudy.figures.captions import wrapped_to
+from simstudy.figures.journal.keys import is_key
 from simstudy.figures.page_width import IN_GRID, NARROW, WRAPPED, abreast, laid_out_for
 from simstudy.figures.theme import TALLEST
 from simstudy.lazy.plotnine import p9
 
 MOST_ROWS = 7  # of panels that a page has room for, each with its own title
-EDGE = 0.5  # points that a key may be beyond the page
+EDGE = 4.0  # points that a page has beside a key
 WIDEST = 1.3  # inches of a panel that words may ask for
 MARGIN = 0.35  # inches of a panel beside the widest words in it
 MOST_TRIES = 6  # of layouts, each with a narrower key than the one before
@@ -95,13 +96,7 @@ def _keys_fit(drawn: Any) -> bool:
     drawn.draw_without_rendering()
     renderer = drawn._get_renderer()
     boxes = [key.get_window_extent(renderer) for key in drawn.findobj(is_key) if key.get_visible()]
-    return all(box.x0 >= -EDGE and box.x1 <= drawn.bbox.width + EDGE for box in boxes)
-
-
-def is_key(artist: Any) -> bool:
-    from matplotlib.offsetbox import AnchoredOffsetbox
-
-    return isinstance(artist, AnchoredOffsetbox)
+    return all(box.width <= drawn.bbox.width - EDGE for box in boxes)
 
 
 def _narrower_keys(plot: Any) -> Any:
