@@ -26,7 +26,7 @@ def crate_of_folder(arguments: Sequence[str]) -> int:
     path = Path(folder).resolve()
     if not path.is_dir():
         raise ConfigError(f"{folder} is no folder of results; name one, such as results/NAME")
-    return write_and_say(path, StudyCode(path), archive=others == ["zip=true"])
+    return write_and_say(path, StudyCode(), archive=others == ["zip=true"])
 
 
 def write_and_say(folder: Place, code: object, *, archive: bool, missing: str = "") -> int:

@@ -85,7 +85,8 @@ def corners_of(text: Any, renderer: Any, dpi: float) -> Float[np.ndarray, "4 2"]
     width, height = _unturned(text, renderer)
     half = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * (width / 2, height / 2)
     middle = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
-    return (middle + half @ turn.T) / dpi
+    corners: Float[np.ndarray, "4 2"] = (middle + half @ turn.T) / dpi
+    return corners
 
 
 def _unturned(text: Any, renderer: Any) -> tuple[float, float]:

@@ -206,7 +206,7 @@ class _Page:
         artists = [*self.panels, *self.texts, *self.drawn.findobj(is_key)]
         boxes = [self.box(artist) for artist in artists if artist.get_visible()]
         strips = [self.box(text.patch) for text in self.texts if _panel_of_strip(text)]
-        return max(b.y1 for b in [*boxes, *strips]) - min(b.y0 for b in boxes)
+        return float(max(b.y1 for b in [*boxes, *strips]) - min(b.y0 for b in boxes))
 
     def _left_over(self) -> float:
         """Width of the page beside all that is drawn but the caption, in inches."""
@@ -371,12 +371,12 @@ class _Page:
                 beside = one.x1 <= other.x0 or other.x1 <= one.x0
                 if not beside and needed > apart > needed / MOST_GROWTH:
                     factor = max(factor, needed / apart)
-        return self.box(axes).height * (factor - 1)
+        return float(self.box(axes).height * (factor - 1))
 
     def part_words(self) -> None:
         """Words within a panel that stand on each other, or beyond it, moved up or down."""
         for axes in self.panels:
-            panel, placed = self.box(axes), []
+            panel, placed = self.box(axes), list[Any]()
             for text in self._words(axes):
                 _move(text, self.drawn, 0.0, _free_shift(self.box(text), placed, panel))
                 placed.append(self.box(text))
@@ -419,7 +419,7 @@ def _free_shift(box: Any, placed: Sequence[Any], panel: Any) -> float:
         inside = panel.y0 <= box.y0 + shift + EPS and box.y1 + shift <= panel.y1 + EPS
         free = all(o.y1 <= box.y0 + shift + EPS or o.y0 >= box.y1 + shift - EPS for o in others)
         if free and inside:
-            return shift
+            return float(shift)
     return 0.0
 
 

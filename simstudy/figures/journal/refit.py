@@ -59,7 +59,7 @@ def _fewer_columns(plot: Any, drawn: Any) -> Any:
     """The facet with fewer columns, where the page has no room for those that it has."""
     built = getattr(drawn.get_layout_engine(), "plot", None)
     facet, n_columns = plot.facet, getattr(getattr(built, "facet", None), "ncol", 1)
-    if isinstance(facet, p9.facet_grid):
+    if built is not None and isinstance(facet, p9.facet_grid):
         if not facet.cols or abreast(n_columns, max(IN_GRID, _widest_words(drawn))) == n_columns:
             return None
         n_rows = math.ceil(n_columns * built.facet.nrow / abreast(n_columns, WRAPPED))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
 from simstudy.identity.source_files import PACKAGE, experiment_files
 from simstudy.output.crate.made import StudyCode
+from simstudy.output.crate.people import CITATION
 from simstudy.output.report.command import project_of
 from simstudy.remote.paths import Place
 from simstudy.store.manifest import MANIFEST
@@ -26,14 +28,13 @@ def code_of(module: ModuleType, folder: Place, sources: str) -> tuple[StudyCode,
     made_from = (read_json(folder / MANIFEST) or {}).get("made_from") or {}
     if made_from.get("sources") != sources:
         said = "the study's code, which is no longer what the results were made by; run it again"
-        return StudyCode(root, about), said
-    return StudyCode(root, about, _files(module, root)), ""
+        return StudyCode(root, about, _there(root, [CITATION])), said
+    settings = f"conf/experiment/{module.__name__.split('.')[1]}.yaml"
+    own = (path for path in experiment_files(module.__file__) if not path.is_relative_to(PACKAGE))
+    files = [path for path in own if root and path.is_relative_to(root)]
+    return StudyCode(root, about, [*files, *_there(root, [settings, CITATION])]), ""
 
 
-def _files(module: ModuleType, root: Path | None) -> list[Path]:
-    """Sources of the experiment below its project, and its published settings."""
-    if root is None:
-        return []
-    own = [path for path in experiment_files(module.__file__) if not path.is_relative_to(PACKAGE)]
-    settings = root / "conf" / "experiment" / f"{module.__name__.split('.')[1]}.yaml"
-    return [path for path in [*own, settings] if path.is_relative_to(root) and path.is_file()]
+def _there(root: Path | None, names: Iterable[str]) -> list[Path]:
+    """Those of a project's files that there are."""
+    return [root / name for name in names if (root / name).is_file()] if root else []

@@ -13,11 +13,16 @@ METADATA: Final = "ro-crate-metadata.json"
 ROOT: Final = "./"
 
 
-def entity(name: str, kind: str | Sequence[str], **properties: Any) -> Entity:
-    """An entity with the properties that say something; what is empty is left out."""
+def entity(address: str, kind: str | Sequence[str], /, **properties: Any) -> Entity:
+    """An entity with the properties that say something; a list of one is that one."""
     kinds = kind if isinstance(kind, str) else list(kind)
     said = {key: value for key, value in properties.items() if value not in (None, "", [], {}, ())}
-    return {"@id": name, "@type": kinds, **said}
+    said = {key: _only(value) for key, value in said.items()}
+    return {"@id": address, "@type": kinds, **said}
+
+
+def _only(said: Any) -> Any:
+    return said[0] if isinstance(said, list) and len(said) == 1 else said
 
 
 def refer(entities: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -30,6 +35,6 @@ def name_of_file(path: str) -> str:
     return quote(path)
 
 
-def value(name: str, number: Any, **properties: Any) -> Entity:
+def value(name: str, number: Any, /, **properties: Any) -> Entity:
     """A property with its value, such as a seed."""
     return entity(f"#{quote(name)}", "PropertyValue", name=name, value=number, **properties)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import io
 import re
 import zipfile
@@ -10,9 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from simstudy.errors import StoreError
-from simstudy.output.crate.entities import CONTEXT, METADATA, PROFILE, ROOT, Entity, entity, refer
+from simstudy.output.crate.entities import (
+    CONTEXT,
+    METADATA,
+    PROFILE,
+    ROOT,
+    Entity,
+    entity,
+    name_of_file,
+    refer,
+)
 from simstudy.output.crate.parts import checked_names, file_entity
 from simstudy.output.crate.people import CITATION, Credits, credits_of
 from simstudy.output.crate.run import action_of, software_of
@@ -34,7 +45,7 @@ class StudyCode:
     Parameters
     ----------
     root
-        Folder of the project, which may have a `CITATION.cff`.
+        Folder of the project, which may have a `CITATION.cff`; None where only results are here.
     about
         The experiment's docstring.
     files
@@ -75,14 +86,15 @@ def write_crate(folder: Place, code: StudyCode | None = None, *, archive: bool =
     StoreError
         Where results are not finished, or not as they were written.
     """
-    known = code or StudyCode(folder if isinstance(folder, Path) else None)
+    known = code or StudyCode()
     manifest = finished_manifest(folder)
-    copied = _copied_code(folder, known)
+    before = _described(folder)
+    copied = _copied_code(folder, known, before)
     names = checked_names(folder, manifest)
     files = [file_entity(folder / name, name, manifest) for name in names]
     sources = [file_entity(folder / name, name, manifest) for name in copied]
-    credits = credits_of(known.root, manifest["study"])
-    graph = _graph(folder, manifest, known, files, sources, credits)
+    credits = credits_of(known.root or folder / CODE, manifest["study"])
+    graph = _graph(folder, manifest, known, files, sources, credits, before)
     write_json(folder / METADATA, {"@context": CONTEXT, "@graph": graph})
     whole = [METADATA, *copied, *names]
     put = _archived(folder, whole) if archive else None
@@ -125,14 +137,31 @@ def finished_manifest(folder: Place) -> Mapping[str, Any]:
     return manifest
 
 
-def _copied_code(folder: Place, known: StudyCode) -> list[str]:
-    """The study's sources, copied below the folder; names of the copies."""
+def _described(folder: Place) -> Mapping[str, Entity]:
+    """The entities of the description that lies there already, by their names."""
+    graph = (read_json(folder / METADATA) or {}).get("@graph", [])
+    return {each["@id"]: each for each in graph if isinstance(each, dict) and "@id" in each}
+
+
+def _copied_code(folder: Place, known: StudyCode, before: Mapping[str, Entity]) -> list[str]:
+    """The study's sources, copied below the folder; names of the copies.
+
+    Without a project they are those that came with the folder, as they were described.
+    """
     if known.root is None:
-        return []
+        named = (unquote(name) for name in before if name.startswith(f"{CODE}/"))
+        return sorted(name for name in named if _is_as_described(folder, name, before))
     copies = {f"{CODE}/{path.relative_to(known.root).as_posix()}": path for path in known.files}
     for name, path in copies.items():
         write_bytes(folder / name, path.read_bytes())
     return sorted(copies)
+
+
+def _is_as_described(folder: Place, name: str, before: Mapping[str, Entity]) -> bool:
+    path = folder / name
+    there = ".." not in Path(name).parts and path.exists()
+    digest = before[name_of_file(name)].get("sha256")
+    return there and hashlib.sha256(path.read_bytes()).hexdigest() == digest
 
 
 def _graph(
@@ -142,18 +171,19 @@ def _graph(
     files: Sequence[Entity],
     sources: Sequence[Entity],
     credits: Credits,
+    before: Mapping[str, Entity],
 ) -> list[Entity]:
     command = command_of(manifest, known.root, folder)
     software = software_of(manifest, sources)
     run = action_of(manifest, command, credits.authors, files)
     licences = [credits.licence] if credits.licence else []
-    about = {"@id": ROOT}
+    about, says = {"@id": ROOT}, _says(manifest, known, before)
     described = entity(
         METADATA, "CreativeWork", conformsTo={"@id": PROFILE}, about=about,
     )  # fmt: skip
     root = entity(
-        ROOT, "Dataset", name=_title(manifest, known.about), description=_says(manifest, known),
-        datePublished=_day(folder), author=refer(credits.authors),
+        ROOT, "Dataset", name=_title(manifest, known.about), description=says,
+        datePublished=_day(before), author=refer(credits.authors),
         license={"@id": licences[0]["@id"]} if licences else None,
         isBasedOn=refer(credits.documents), hasPart=refer([*files, *sources]),
         mentions=refer([run[0], software[-1]]),
@@ -167,21 +197,20 @@ def _title(manifest: Mapping[str, Any], about: str) -> str:
     return " ".join(question.split()) or f"Simulation study {manifest['study']}"
 
 
-def _says(manifest: Mapping[str, Any], known: StudyCode) -> str:
-    """The study after ADEMP, as its docstring has it; in short, where only the folder is known."""
+def _says(manifest: Mapping[str, Any], known: StudyCode, before: Mapping[str, Entity]) -> str:
+    """The study after ADEMP, as its docstring has it; else as it was described before."""
     if not known.about.strip():
-        return f"Results of the simulation study {manifest['study']}. {manifest.get('question')}"
+        short = f"Results of the simulation study {manifest['study']}."
+        return str(before.get(ROOT, {}).get("description", short))
     said = headings_of(known.about)
     parts = [*said.paragraphs, *(f"{name}: {text}" for name, text in said.parts)]
     return "\n\n".join(" ".join(part.split()) for part in parts)
 
 
-def _day(folder: Place) -> str:
+def _day(before: Mapping[str, Entity]) -> str:
     """The day of the description that lies there already, else today's."""
-    graph = (read_json(folder / METADATA) or {}).get("@graph", [])
-    days = [each.get("datePublished", "") for each in graph if each.get("@id") == ROOT]
-    known = next((day for day in days if DAY.fullmatch(str(day))), None)
-    return known or datetime.datetime.now(datetime.UTC).date().isoformat()
+    known = str(before.get(ROOT, {}).get("datePublished", ""))
+    return known if DAY.fullmatch(known) else datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def _archived(folder: Place, names: Sequence[str]) -> Place:

@@ -22,6 +22,7 @@ ENCODINGS: Final = {
     ".csv": "text/csv", ".md": "text/markdown", ".tex": "application/x-tex",
     ".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf",
     ".html": "text/html", ".py": "text/x-python", ".yaml": "application/yaml",
+    ".cff": "application/yaml",
 }  # fmt: skip
 SAYS: Final = {
     "summary.parquet": "each measure of each scenario and cell, with its Monte Carlo error",

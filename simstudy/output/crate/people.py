@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from simstudy.errors import ConfigError
 from simstudy.output.crate.entities import Entity, entity
+from simstudy.remote.paths import Place
 
 CITATION: Final = "CITATION.cff"
 
@@ -20,7 +20,7 @@ class Credits(NamedTuple):
     documents: list[Entity]
 
 
-def credits_of(folder: Path | None, study: str) -> Credits:
+def credits_of(folder: Place, study: str) -> Credits:
     """What the file says that lies in a folder; nothing, where there is none.
 
     Its `references` are documents that studies reproduce: all of them, or those that the
@@ -31,8 +31,8 @@ def credits_of(folder: Path | None, study: str) -> Credits:
     ConfigError
         Where it cannot be read.
     """
-    path = folder / CITATION if folder else None
-    if path is None or not path.is_file():
+    path = folder / CITATION
+    if not path.exists():
         return Credits([], None, [])
     said = _read(path)
     references = [each for each in said.get("references", []) if _is_about(each, study)]
@@ -47,7 +47,7 @@ def credits_of(folder: Path | None, study: str) -> Credits:
     )
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read(path: Place) -> Mapping[str, Any]:
     import yaml
 
     try:
