@@ -48,6 +48,7 @@ def mended(drawn: Any, *, keep_height: bool = False) -> Any:
     for _ in range(MOST_ROUNDS):
         if not (page.grow_for_names() or page.grow_for_strips()):
             break
+    page.unwrap_names()
     page.wrap_titles()
     page.thin_numbers()
     page.wrap_titles()
@@ -62,6 +63,8 @@ class _Page:
 
     def __init__(self, drawn: Any) -> None:
         self.drawn = drawn
+        self.whole_names: list[tuple[Any, Any]] = []  # axes, with what said them in one line
+        self.may_wrap_names = True
         self.lay_out()
         self.renderer = drawn._get_renderer()
 
@@ -173,14 +176,23 @@ class _Page:
     def _wrap_names(self, axes: Any) -> bool:
         """Levels beside a panel that would take more than their share of the page."""
         room = OF_THE_WIDTH * self.drawn.get_size_inches()[0]
-        labels = tick_labels(axes.yaxis)
+        labels = tick_labels(axes.yaxis) if self.may_wrap_names else []
         widest = max((self.box(label).width for label in labels), default=0.0)
         if widest <= room or all(map(_is_number, labels)):
             return False
         longest = max(len(label.get_text()) for label in labels)
         n_letters = int(longest * room / widest)
+        self.whole_names.append((axes.yaxis, axes.yaxis.get_major_formatter()))
         _say(axes.yaxis, lambda words: [_in_lines(word, n_letters) for word in words])
         return True
+
+    def unwrap_names(self) -> None:
+        """Levels beside panels in one line again, where a full page leaves no height for two."""
+        if any(self._lacking(axes) > 0 for axes in self.panels):
+            for axis, before in reversed(self.whole_names):
+                axis.set_major_formatter(before)
+            self.may_wrap_names = False
+            self.lay_out()
 
     # ------------------------------------------------------------ heights
     def give_heights(self, *, keep: bool) -> None:
