@@ -31,7 +31,7 @@ from simstudy.claims import Claim, check_claims
 from simstudy.design import Scenario, scenario_key
 from simstudy.engine.outcome import Outcome
 from simstudy.errors import FigureError, StudyError, TableError, nearest
-from simstudy.figures.page_width import laid_out_for
+from simstudy.figures.page import laid_out_for
 from simstudy.in_short import names_in_short, shown
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Estimates, Measure, all_methods, convergence_rate

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simstudy.figures.histogram import counts_with_law, law_histogram
     from simstudy.figures.journal.pdf import save_pdfs
     from simstudy.figures.nested_loop import nested_loop_plot
-    from simstudy.figures.page_width import page_width
+    from simstudy.figures.page import page_width
     from simstudy.figures.ranks import rank_plot
     from simstudy.figures.raw import errors_plot, estimates_plot
     from simstudy.figures.save import SavedFigure, save_figure
@@ -46,7 +46,7 @@ _NAMES = {
     "histogram": ("counts_with_law", "law_histogram"),
     "journal.pdf": ("save_pdfs",),
     "nested_loop": ("nested_loop_plot",),
-    "page_width": ("page_width",),
+    "page": ("page_width",),
     "ranks": ("rank_plot",),
     "raw": ("errors_plot", "estimates_plot"),
     "save": ("SavedFigure", "save_figure"),

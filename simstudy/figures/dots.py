@@ -20,7 +20,7 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.page_width import page_width
+from simstudy.figures.page import page_width
 from simstudy.figures.panels import facets, with_panels
 from simstudy.figures.theme import (
     BLUE,

@@ -18,7 +18,7 @@ from simstudy.figures.frame import (
     refuse_hidden,
     rows_of,
 )
-from simstudy.figures.page_width import is_narrow, page_width
+from simstudy.figures.page import is_narrow, page_width
 from simstudy.figures.panels import facets, panel_grid, with_panels
 from simstudy.figures.theme import (
     BLUE,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.figures.frame import in_words, labelled
-from simstudy.figures.page_width import IN_GRID, WRAPPED, abreast, is_narrow, page_width
+from simstudy.figures.page import IN_GRID, WRAPPED, abreast, is_narrow, page_width
 from simstudy.figures.theme import INK, LETTER, TALLEST, WORDS_SIZE, panel_sizes
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9

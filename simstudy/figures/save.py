@@ -12,8 +12,8 @@ import numpy as np
 
 from simstudy.errors import FigureError
 from simstudy.figures.captions import wrapped_to
+from simstudy.figures.page import FULL_WIDTH
 from simstudy.figures.page_edge import with_caption_at_edge
-from simstudy.figures.page_width import FULL_WIDTH
 from simstudy.figures.signs import with_minus_signs
 from simstudy.figures.theme import TALLEST
 from simstudy.remote.paths import Place, place_of

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from simstudy.errors import FigureError, nearest
 from simstudy.figures.frame import in_words
-from simstudy.figures.page_width import FULL_WIDTH as FULL_WIDTH
-from simstudy.figures.page_width import page_width
+from simstudy.figures.page import FULL_WIDTH as FULL_WIDTH
+from simstudy.figures.page import page_width
 from simstudy.figures.palette import BLUE as BLUE
 from simstudy.figures.palette import MARKS, OKABE_ITO, SHAPES, SHARED, STROKES
 from simstudy.figures.palette import VERMILLION as VERMILLION

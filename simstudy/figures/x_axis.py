@@ -9,7 +9,7 @@ import numpy as np
 
 from simstudy.errors import FigureError
 from simstudy.figures.frame import is_number
-from simstudy.figures.page_width import page_width
+from simstudy.figures.page import page_width
 from simstudy.figures.panels import panel_grid, turned_labels
 from simstudy.figures.theme import LETTER
 from simstudy.lazy.pandas import pd

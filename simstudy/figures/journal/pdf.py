@@ -12,8 +12,8 @@ from simstudy.figures.journal.columns import COLUMNS, check_columns, pdf_files
 from simstudy.figures.journal.keys import with_keys_inside
 from simstudy.figures.journal.mending import mended
 from simstudy.figures.journal.refit import refitted
+from simstudy.figures.page import FULL_WIDTH, laid_out_for
 from simstudy.figures.page_edge import with_caption_at_edge
-from simstudy.figures.page_width import FULL_WIDTH, laid_out_for
 from simstudy.figures.save import as_printed, dense_marks_as_pixels, refuse_name, refuse_others
 from simstudy.figures.signs import with_minus_signs
 from simstudy.figures.theme import TALLEST

@@ -9,7 +9,7 @@ from typing import Any
 
 from simstudy.figures.captions import wrapped_to
 from simstudy.figures.journal.keys import is_key
-from simstudy.figures.page_width import IN_GRID, NARROW, WRAPPED, abreast, laid_out_for
+from simstudy.figures.page import IN_GRID, NARROW, WRAPPED, abreast, laid_out_for
 from simstudy.figures.theme import TALLEST
 from simstudy.lazy.plotnine import p9
 

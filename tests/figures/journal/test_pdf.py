@@ -13,7 +13,7 @@ from simstudy.errors import FigureError
 from simstudy.figures import save_pdfs
 from simstudy.figures.journal.crowding import crowding
 from simstudy.figures.journal.pdf import EMBEDDED, _draw, drawn_at, pdf_of
-from simstudy.figures.page_width import abreast, laid_out_for, page_width
+from simstudy.figures.page import abreast, laid_out_for, page_width
 from simstudy.figures.save import as_printed
 from simstudy.figures.theme import theme_study
 
