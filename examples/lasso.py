@@ -85,4 +85,4 @@ study = Study(
 )
 
 if __name__ == "__main__":
-    print(study.run(out="results").table("summary").markdown())
+    print(study.run(out="results").table("summary"))

@@ -77,5 +77,5 @@ study = Study(
 
 if __name__ == "__main__":
     result = study.run(out="results")
-    print(result.table("summary").markdown())
+    print(result.table("summary"))
     save_figure(result.figure("level"), Path("results"), "level")

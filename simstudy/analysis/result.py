@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -30,6 +31,7 @@ from simstudy.claims import Claim, check_claims
 from simstudy.design import Scenario, scenario_key
 from simstudy.engine.outcome import Outcome
 from simstudy.errors import FigureError, StudyError, TableError, nearest
+from simstudy.figures.page import laid_out_for
 from simstudy.in_short import names_in_short, shown
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Estimates, Measure, all_methods, convergence_rate
@@ -303,13 +305,21 @@ class Result:
         key = self._known_key(scenario)
         return self._rows.columns(key, names, self.plan.block_size)
 
-    def figure(self, name: str) -> Any:
-        """A figure of the study, by its name in the document."""
+    def figure(self, name: str, *, width: float | None = None) -> Any:
+        """A figure of the study, by its name in the document.
+
+        Parameters
+        ----------
+        width
+            Inches of the page for which it is laid out, such as 3.5 for one column of a journal;
+            that of a page's text, unless given.
+        """
         if name not in self.figures:
             raise FigureError(
                 f"no figure {name!r} in {self.plan.name}; {nearest(name, self.figures)}"
             )
-        return self.figures[name](self)
+        with laid_out_for(width) if width is not None else nullcontext():
+            return self.figures[name](self)
 
     def table(self, name: str) -> Table:
         """A table of the study by its name; that of the summary is there in every study."""

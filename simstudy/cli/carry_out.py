@@ -76,6 +76,8 @@ def _chosen(request: Request) -> Callable[..., int]:
         return replay
     if settings.protocol:
         return protocol
+    if settings.crate:
+        return crate
     if settings.plan:
         return plan
     if settings.summarize:
@@ -245,6 +247,15 @@ def plan(request: Request) -> int:
     refuse_replacing_results(request)
     print(plan_in_words(request, take_inventory(request)))
     return 0
+
+
+def crate(request: Request) -> int:
+    """Describe the results that are there as a research object; nothing is drawn or published."""
+    from simstudy.cli.crating import write_and_say
+    from simstudy.output.crate.code import code_of
+
+    code, why_not = code_of(request.module, request.folder, request.sources)
+    return write_and_say(request.folder, code, archive=request.settings.zip, missing=why_not)
 
 
 def protocol(request: Request) -> int:

@@ -26,9 +26,8 @@ def stands_already(request: Request, result: Any) -> int | None:
 
     for name in result.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
-    file, settings = request.module.__file__, request.settings
-    wanted = {"figures": settings.figures, "report": settings.report}
-    if not is_current(result, request.record, file, **wanted, sources=request.sources):
+    file = request.module.__file__
+    if not is_current(result, request.record, file, **_wanted(request), sources=request.sources):
         return None
     say_part(result.folder, part_of(request.name, request.project))
     where = seen_from_here(result.folder)
@@ -54,14 +53,20 @@ def publish_anew(request: Request, result: Any, *, at_once: int = 1) -> int:
         config=request.record,
         module_file=request.module.__file__,
         sources=request.sources,
-        figures=settings.figures,
-        report=settings.report,
+        **_wanted(request),
         replace=settings.restart or settings.replace,
         at_once=at_once,
         part=part_of(request.name, request.project),
     )
     print_closing(result, made, partial(_replay_command, request))
     return FAILED if result.n_failed or made.failed else 0
+
+
+def _wanted(request: Request) -> dict[str, Any]:
+    """Which outputs: figures, those of a journal's columns, the report."""
+    settings = request.settings
+    columns = settings.column_widths if settings.pdf else {}
+    return {"figures": settings.figures, "report": settings.report, "columns": columns}
 
 
 def _replay_command(request: Request, address: str) -> str:

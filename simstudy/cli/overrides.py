@@ -19,7 +19,12 @@ from simstudy.cli.project import Project
 from simstudy.cli.settings import Settings
 from simstudy.errors import ConfigError
 
-OPEN = ("precision.", "precision=", "backend.")  # groups of keys that the config does not list
+OPEN = (
+    "precision.",
+    "precision=",
+    "backend.",
+    "column_widths.",
+)  # groups of keys that the config does not list
 NAME = re.compile(r"\+{0,2}[\w./-]+", re.ASCII)
 GROUPS = ("experiment", "scale", "backend")  # whose values are names of files
 WITH_A_SYNTAX = ("[", "{", "'", '"')  # what a value begins with that says itself how it is read

@@ -11,6 +11,7 @@ from simstudy.cli.array_jobs import share_of_array
 from simstudy.engine.refusals import LOOKS, STOPS_BY, check_stop_by
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
+from simstudy.figures.journal.columns import COLUMNS, check_columns
 from simstudy.options import option
 
 PILOT = "pilot"  # of the shares: the first blocks of every scenario
@@ -54,6 +55,8 @@ class Settings:
         "replicates of each scenario in the pilot of a protocol, which are none of the study's",
         at_least=2,
     )
+    crate: bool = option("only describe the finished results as a research object", default=False)
+    zip: bool = option("put a research object's files into one archive, too", default=False)
     summarize: bool = option("only summarise the blocks that are there", default=False)
     replay: str | None = option("address of one replicate to draw again")
     debug: bool = option("open the debugger where a replay raises", default=False)
@@ -62,6 +65,10 @@ class Settings:
         default="all",
     )
     figures: bool = option("draw the figures", default=True)
+    pdf: bool = option(
+        "draw them also as PDFs for a journal, one for each of column_widths", default=False
+    )
+    column_widths: dict[str, Any] = field(default_factory=lambda: dict(COLUMNS))
     report: bool = option("write the HTML report", default=True)
     progress: bool = option("show how far the run is", default=True)
 
@@ -79,6 +86,16 @@ def refuse_contradictions(settings: Settings) -> None:
             f"precision={shown(settings.precision)}: name the measure whose Monte Carlo error that "
             "is, as in precision.MEASURE=0.005"
         )
+    if settings.pdf and not settings.figures:
+        raise ConfigError(
+            "pdf=true with figures=false: the PDFs are of the figures. Leave figures=false out."
+        )
+    if settings.zip and not settings.crate:
+        raise ConfigError(
+            "zip=true: an archive is of a research object, as in simstudy crate experiment=NAME "
+            "zip=true"
+        )
+    _refuse_no_columns(settings.column_widths)
     _refuse_folder(settings.out)
     check_stop_by(settings.stop_by, settings.precision)
     read_seconds(settings.budget)
@@ -94,6 +111,16 @@ def refuse_contradictions(settings: Settings) -> None:
             "others. Delete the study's folder first, or begin once with restart=true and without "
             "shard; then run the shares without restart."
         )
+
+
+def _refuse_no_columns(widths: Any) -> None:
+    """Refuse widths of figures that are none."""
+    if not isinstance(widths, Mapping):
+        raise ConfigError(
+            f"column_widths={shown(widths)}: give each width a name, in inches, as in "
+            "column_widths.single=3.5"
+        )
+    check_columns(widths)
 
 
 def _refuse_beside_protocol(settings: Settings) -> None:

@@ -178,6 +178,16 @@ def protocol(asked: Asked) -> int:
     return with_setting(asked, "protocol=true")
 
 
+def crate(asked: Asked) -> int:
+    """Describe finished results as a research object: an experiment's, or those of a folder."""
+    words = [text for text in asked.arguments if is_word(text)]
+    if not words:
+        return with_setting(asked, "crate=true")
+    from simstudy.cli.crating import crate_of_folder
+
+    return crate_of_folder(asked.arguments)
+
+
 def summarize(asked: Asked) -> int:
     """Publish what is there by now: of an experiment's blocks, or of a file from elsewhere."""
     from simstudy.cli.summarize_file import names_file, summarize_file
@@ -321,6 +331,12 @@ VERBS = {
         "simstudy summarize experiment=NAME [SETTING=VALUE ...]",
         "an early look: publish the blocks that are there, of a run still going on; "
         "with FILE in place of experiment=NAME, results of other software",
+    ),
+    "crate": Verb(
+        crate,
+        "simstudy crate experiment=NAME [zip=true] [SETTING=VALUE ...]",
+        "describe finished results as a research object (RO-Crate), to be deposited; with FOLDER "
+        "in place of experiment=NAME, results that were mailed",
     ),
     "replay": Verb(
         replay,

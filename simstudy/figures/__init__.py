@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from simstudy.figures.frame import in_order, rows_like, with_labels
     from simstudy.figures.heat_map import heat_map_plot
     from simstudy.figures.histogram import counts_with_law, law_histogram
+    from simstudy.figures.journal.pdf import save_pdfs
     from simstudy.figures.nested_loop import nested_loop_plot
+    from simstudy.figures.page import page_width
     from simstudy.figures.ranks import rank_plot
     from simstudy.figures.raw import errors_plot, estimates_plot
     from simstudy.figures.save import SavedFigure, save_figure
@@ -42,7 +44,9 @@ _NAMES = {
     "frame": ("in_order", "rows_like", "with_labels"),
     "heat_map": ("heat_map_plot",),
     "histogram": ("counts_with_law", "law_histogram"),
+    "journal.pdf": ("save_pdfs",),
     "nested_loop": ("nested_loop_plot",),
+    "page": ("page_width",),
     "ranks": ("rank_plot",),
     "raw": ("errors_plot", "estimates_plot"),
     "save": ("SavedFigure", "save_figure"),
@@ -76,9 +80,11 @@ __all__ = [
     "mean_in_words",
     "measure_curves",
     "nested_loop_plot",
+    "page_width",
     "rank_plot",
     "rows_like",
     "save_figure",
+    "save_pdfs",
     "scale_color_sequential",
     "scale_color_study",
     "scale_fill_sequential",

@@ -18,10 +18,10 @@ from simstudy.figures.frame import (
     refuse_hidden,
     rows_of,
 )
+from simstudy.figures.page import is_narrow, page_width
 from simstudy.figures.panels import facets, panel_grid, with_panels
 from simstudy.figures.theme import (
     BLUE,
-    FULL_WIDTH,
     INK,
     LETTER,
     SEQUENTIAL,
@@ -37,7 +37,7 @@ from simstudy.shapes import Float, Int
 from simstudy.tables.rounding import to_decimals
 
 CELL = 0.36  # inches, the height of two lines
-BESIDE_CELLS = 2.2  # inches of a page's width: the labels of rows, and the bar of colours
+BESIDE_CELLS = (2.2, 1.2)  # inches of a page's width: the labels of rows, and the bar of colours
 DIVERGING = (VERMILLION, "#FFFFFF", BLUE)
 DARK = 0.19  # luminance under which white text has more contrast than black
 
@@ -117,7 +117,11 @@ def _decimals(found: pd.DataFrame, digits: int | str | None) -> Int[np.ndarray, 
 
 def _words_with_room(cells: pd.DataFrame, decimals: Int[np.ndarray, " cell"]) -> list[str]:
     """As much as a cell has room for: estimate and MCSE, the estimate, or nothing."""
-    inches = (FULL_WIDTH - BESIDE_CELLS) / panel_grid(cells)[0] / len(cells["x"].cat.categories)
+    inches = (
+        (page_width() - BESIDE_CELLS[is_narrow()])
+        / panel_grid(cells)[0]
+        / len(cells["x"].cat.categories)
+    )
     either = [_words(cells, places) for places in (decimals, np.maximum(decimals - 1, 0))]
     if _wanted_height(cells) > TALLEST:  # no room for two lines
         either = [[word.replace("\n", " ") for word in words] for words in either]
@@ -187,7 +191,7 @@ def _turned(drawn: pd.DataFrame) -> list[Any]:
 
 def _size(drawn: pd.DataFrame) -> Any:
     """Cells high enough for two lines, as far as a page allows; in inches."""
-    return p9.theme(figure_size=(FULL_WIDTH, min(max(_wanted_height(drawn), 2.8), TALLEST)))
+    return p9.theme(figure_size=(page_width(), min(max(_wanted_height(drawn), 2.8), TALLEST)))
 
 
 def _wanted_height(drawn: pd.DataFrame) -> float:

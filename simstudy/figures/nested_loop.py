@@ -25,9 +25,9 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
+from simstudy.figures.page import page_width
 from simstudy.figures.theme import (
     BLUE,
-    FULL_WIDTH,
     INK,
     MUTED,
     WORDS_SIZE,
@@ -261,7 +261,7 @@ def _scales(
 
 def _size(n_factors: int) -> Any:
     """Taller with the number of factors; in inches."""
-    return p9.theme(figure_size=(FULL_WIDTH, 3.6 + 0.45 * n_factors))
+    return p9.theme(figure_size=(page_width(), 3.6 + 0.45 * n_factors))
 
 
 def _x_title(drawn: pd.DataFrame, factors: Sequence[str]) -> str:

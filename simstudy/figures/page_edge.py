@@ -33,6 +33,7 @@ def _moving(caption: Any, left: float, inner: Any) -> Any:
     class AtEdge(LayoutEngine):
         _adjust_compatible = inner.adjust_compatible
         _colorbar_gridspec = inner.colorbar_gridspec
+        plot = getattr(inner, "plot", None)
 
         def execute(self, fig: Any) -> None:
             inner.execute(fig)

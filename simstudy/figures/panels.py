@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from simstudy.figures.frame import in_words, labelled
-from simstudy.figures.theme import FULL_WIDTH, INK, LETTER, TALLEST, WORDS_SIZE, panel_sizes
+from simstudy.figures.page import IN_GRID, WRAPPED, abreast, is_narrow, page_width
+from simstudy.figures.theme import INK, LETTER, TALLEST, WORDS_SIZE, panel_sizes
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9
 
@@ -52,6 +53,8 @@ def facets(drawn: pd.DataFrame, *, scales: str = "fixed", legend: bool = True) -
     n_panel, n_rows = _n_levels(drawn, "panel"), _n_levels(drawn, "rows")
     if n_rows == 0:
         return _wrapped(n_panel, scales, legend)
+    if not _is_grid(n_panel):
+        return _in_turn(n_panel, n_rows, scales, legend)
     columns = {"cols": "panel"} if n_panel else {}
     facet = p9.facet_grid(rows="rows", scales=scales, **columns)
     return [facet, panel_sizes(max(n_panel, 1), n_rows, legend=legend)]
@@ -66,16 +69,29 @@ def _wrapped(n_panel: int, scales: str, legend: bool) -> list[Any]:
 
 
 def _wrapped_columns(n_panel: int) -> int:
-    return n_panel if n_panel <= WRAP_AT else math.ceil(n_panel / math.ceil(n_panel / WRAP_AT))
+    most = min(abreast(n_panel, WRAPPED), WRAP_AT) if is_narrow() else WRAP_AT
+    return n_panel if n_panel <= most else math.ceil(n_panel / math.ceil(n_panel / most))
+
+
+def _is_grid(n_panel: int) -> bool:
+    """Whether the page has room for all columns of a grid."""
+    return not is_narrow() or abreast(n_panel, IN_GRID) == n_panel
+
+
+def _in_turn(n_panel: int, n_rows: int, scales: str, legend: bool) -> list[Any]:
+    """The panels of a grid that is wider than the page, row after row."""
+    n_columns = _wrapped_columns(n_panel)
+    size = panel_sizes(n_columns, math.ceil(n_panel * n_rows / n_columns), legend=legend)
+    return [p9.facet_wrap(["rows", "panel"], ncol=n_columns, scales=scales), size]
 
 
 def panel_grid(drawn: pd.DataFrame) -> tuple[int, int]:
     """Panels side by side, and one below another, as `facets` lays them out."""
     n_panel, n_rows = (max(_n_levels(drawn, role), 1) for role in ("panel", "rows"))
-    if "rows" in drawn:
+    if "rows" in drawn and _is_grid(n_panel):
         return n_panel, n_rows
     n_columns = _wrapped_columns(n_panel)
-    return n_columns, math.ceil(n_panel / n_columns)
+    return n_columns, math.ceil(n_panel * n_rows / n_columns)
 
 
 def square_panels(drawn: pd.DataFrame, *, legend: bool) -> Any:
@@ -83,7 +99,7 @@ def square_panels(drawn: pd.DataFrame, *, legend: bool) -> Any:
     _, n_rows = panel_grid(drawn)
     side = _side(drawn, legend)
     height = n_rows * (side + _strip(drawn)) + 1.2
-    return p9.theme(aspect_ratio=1, figure_size=(FULL_WIDTH, min(max(height, 2.6), TALLEST)))
+    return p9.theme(aspect_ratio=1, figure_size=(page_width(), min(max(height, 2.6), TALLEST)))
 
 
 def square_side(drawn: pd.DataFrame, *, legend: bool) -> float:
@@ -94,7 +110,9 @@ def square_side(drawn: pd.DataFrame, *, legend: bool) -> float:
 
 def _side(drawn: pd.DataFrame, legend: bool) -> float:
     """Side of square panels that fill a page's width, and are not too large; in inches."""
-    return min((FULL_WIDTH - 0.9 - 1.1 * legend) / panel_grid(drawn)[0], 3.6)
+    return min(
+        (page_width() - 0.9 - 1.1 * (legend and not is_narrow())) / panel_grid(drawn)[0], 3.6
+    )
 
 
 def _strip(drawn: pd.DataFrame) -> float:
@@ -157,7 +175,7 @@ def _in_corner(said: pd.DataFrame, right: bool, low: bool) -> Any:
 
 def _letters_across(drawn: pd.DataFrame) -> int:
     """Letters that a panel has room for, beside two at its edge."""
-    return int((FULL_WIDTH - 0.9) / panel_grid(drawn)[0] / LETTER) - 2
+    return int((page_width() - 0.9) / panel_grid(drawn)[0] / LETTER) - 2
 
 
 def _wrapped_words(text: str, n_letters: int) -> str:

@@ -12,9 +12,10 @@ import numpy as np
 
 from simstudy.errors import FigureError
 from simstudy.figures.captions import wrapped_to
+from simstudy.figures.page import FULL_WIDTH
 from simstudy.figures.page_edge import with_caption_at_edge
 from simstudy.figures.signs import with_minus_signs
-from simstudy.figures.theme import FULL_WIDTH, TALLEST
+from simstudy.figures.theme import TALLEST
 from simstudy.remote.paths import Place, place_of
 from simstudy.whole_files import write_bytes
 
@@ -67,11 +68,7 @@ def save_figure(
     SavedFigure
         The two paths. Each file appears whole, under its own name, or not at all.
     """
-    if not name or Path(name).name != name:
-        raise FigureError(
-            f"{name!r} is no file name for a figure: it has to be one name, without a folder, so "
-            "that the figure lands where the report looks for it. Give the folder as `folder`."
-        )
+    refuse_name(name)
     paths = SavedFigure(*(place_of(folder) / f"{name}.{ending}" for ending in METADATA))
     sized = figure if size is None else printed(figure, size)
     for path, content in zip(paths, _rendered(sized, dpi), strict=True):
@@ -79,16 +76,32 @@ def save_figure(
     return paths
 
 
+def refuse_name(name: str) -> None:
+    """Refuse what is no name of a file in the folder."""
+    if not name or Path(name).name != name:
+        raise FigureError(
+            f"{name!r} is no file name for a figure: it has to be one name, without a folder, so "
+            "that the figure lands where the report looks for it. Give the folder as `folder`."
+        )
+
+
 def _rendered(figure: Any, dpi: int) -> list[bytes]:
-    """The figure's PNG and SVG, drawn under matplotlib's defaults and not the user's."""
+    """The figure's PNG and SVG."""
+    with as_printed():
+        drawn = _drawn(figure, dpi)
+        with dense_marks_as_pixels(drawn), _laid_out(drawn, dpi):
+            return [_bytes(drawn, ending, dpi) for ending in METADATA]
+
+
+@contextmanager
+def as_printed(settings: dict[Any, Any] = REPRODUCIBLE) -> Iterator[None]:
+    """Within it, matplotlib draws by its defaults and these, and not by the user's."""
     _headless()
     import matplotlib
     import matplotlib.style
 
-    with matplotlib.style.context("default", after_reset=True), matplotlib.rc_context(REPRODUCIBLE):
-        drawn = _drawn(figure, dpi)
-        with _dense_marks_as_pixels(drawn), _laid_out(drawn, dpi):
-            return [_bytes(drawn, ending, dpi) for ending in METADATA]
+    with matplotlib.style.context("default", after_reset=True), matplotlib.rc_context(settings):
+        yield
 
 
 def _headless() -> None:
@@ -102,13 +115,9 @@ def _headless() -> None:
 def _drawn(figure: Any, dpi: int) -> Any:
     from matplotlib.figure import Figure
 
+    refuse_others(figure)
     if isinstance(figure, Figure):
         return figure
-    if not type(figure).__module__.startswith("plotnine."):
-        raise FigureError(
-            f"A {type(figure).__name__} cannot be saved as a figure: `save_figure` draws a "
-            "plotnine ggplot or a matplotlib Figure. Return one of these."
-        )
     from simstudy.lazy.plotnine import p9
 
     plot = copy.deepcopy(figure)  # drawing leaves its traces on a plot
@@ -116,6 +125,17 @@ def _drawn(figure: Any, dpi: int) -> Any:
         return with_minus_signs(plot.draw())
     plot = printed(plot) + p9.theme(dpi=dpi)
     return with_minus_signs(with_caption_at_edge(plot.draw(), plot))
+
+
+def refuse_others(figure: Any) -> None:
+    """Refuse what is neither a figure of plotnine nor one of matplotlib."""
+    from matplotlib.figure import Figure
+
+    if not isinstance(figure, Figure) and not type(figure).__module__.startswith("plotnine."):
+        raise FigureError(
+            f"A {type(figure).__name__} cannot be saved as a figure: `save_figure` draws a "
+            "plotnine ggplot or a matplotlib Figure. Return one of these."
+        )
 
 
 def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
@@ -160,7 +180,7 @@ def _bytes(drawn: Any, ending: str, dpi: int) -> bytes:
 
 # ---------------------------------------------------------------- dense layers
 @contextmanager
-def _dense_marks_as_pixels(drawn: Any) -> Iterator[None]:
+def dense_marks_as_pixels(drawn: Any) -> Iterator[None]:
     """Rasterise the densest artists until the rest is few enough; undone at the end."""
     changed = _too_dense(drawn)
     before = [artist.get_rasterized() for artist in changed]

@@ -9,8 +9,9 @@ import numpy as np
 
 from simstudy.errors import FigureError
 from simstudy.figures.frame import is_number
+from simstudy.figures.page import page_width
 from simstudy.figures.panels import panel_grid, turned_labels
-from simstudy.figures.theme import FULL_WIDTH, LETTER
+from simstudy.figures.theme import LETTER
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9
 
@@ -38,7 +39,7 @@ def _apart(places: Sequence[float], n_columns: int) -> list[str]:
     """
     labels = [f"{place:,g}" for place in places]
     span = float(np.log10(places[-1] / places[0])) or 1.0
-    inches = 0.88 * (FULL_WIDTH - 0.9) / n_columns / span  # of a power of ten
+    inches = 0.88 * (page_width() - 0.9) / n_columns / span  # of a power of ten
     middle = inches * np.log10(np.asarray(places, float) / places[0])
     half = (np.array([len(label) for label in labels]) + 0.5) * LETTER / 2
     end = -np.inf

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
 from simstudy.errors import FigureError, StudyError, describe
@@ -14,6 +16,7 @@ from simstudy.remote.paths import Place
 from simstudy.tables.summary import is_short
 from simstudy.tables.table import Table
 
+NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})
 NOT_IN_THE_DATA = (FigureError, StudyError, LookupError)  # what a run has no data for, it says
 
 
@@ -42,17 +45,21 @@ class Artefacts:
     tables: dict[str, Table] = field(default_factory=dict)
 
 
-def draw_figures(result: Result, folder: Place, *, at_once: int = 1) -> Artefacts:
-    """Every figure that this run has the data for.
+def draw_figures(
+    result: Result, folder: Place, columns: Mapping[str, float] = NO_COLUMNS, *, at_once: int = 1
+) -> Artefacts:
+    """Every figure that this run has the data for, also as PDFs for a journal's columns.
 
     Parameters
     ----------
+    columns
+        Widths in inches, by name, at which figures are drawn as PDFs too.
     at_once
         How many are drawn side by side, in copies of this process where copies are safe.
     """
 
     def draw(name: str) -> Artefacts:
-        return _one(name, partial(_drawn, result, folder))
+        return _one(name, partial(_drawn, result, folder, columns))
 
     def lost(name: str, why: str) -> Artefacts:
         return Artefacts(not_made={name: why}, failed=[name])
@@ -60,13 +67,15 @@ def draw_figures(result: Result, folder: Place, *, at_once: int = 1) -> Artefact
     return _together(each_of(list(result.figures), draw, lost, at_once=at_once))
 
 
-def _drawn(result: Result, folder: Place, name: str) -> Artefacts:
-    from simstudy.figures import save_figure
+def _drawn(result: Result, folder: Place, columns: Mapping[str, float], name: str) -> Artefacts:
+    from simstudy.figures import save_figure, save_pdfs
     from simstudy.figures.said import caption_of
 
     figure = result.figure(name)
     saved = save_figure(figure, folder / FIGURES, name)
-    return Artefacts([*saved], captions={name: caption_of(figure)})
+    again = partial(result.figure, name)
+    pdfs = save_pdfs(again, folder / FIGURES, name, columns=columns) if columns else {}
+    return Artefacts([*saved, *pdfs.values()], captions={name: caption_of(figure)})
 
 
 def write_tables(result: Result, folder: Place) -> Artefacts:

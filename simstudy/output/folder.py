@@ -9,8 +9,9 @@ from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
 from simstudy.errors import SimstudyError
+from simstudy.figures.journal.columns import COLUMNS, pdf_files
 from simstudy.identity.source_files import source_files
-from simstudy.output.artefacts import Artefacts, draw_figures, write_tables
+from simstudy.output.artefacts import NO_COLUMNS, Artefacts, draw_figures, write_tables
 from simstudy.output.environment import environment
 from simstudy.output.facts import cost_of_blocks, facts_of, noticed, protocol_facts
 from simstudy.output.frames import frames_of, write_frames
@@ -71,6 +72,7 @@ def publish(
     figures: bool = True,
     report: bool = True,
     replace: bool = False,
+    columns: Mapping[str, float] = NO_COLUMNS,
     at_once: int = 1,
     part: Mapping[str, Any] | None = None,
 ) -> Published:
@@ -88,6 +90,8 @@ def publish(
         Digest of the sources as they were when they were loaded, for a run that took long.
     replace
         Whether what other settings published there, or a longer run, may be replaced.
+    columns
+        Widths in inches, by name, at which figures are drawn as PDFs too.
     at_once
         How many figures are drawn side by side, in copies of this process where copies are safe.
     part
@@ -109,7 +113,7 @@ def publish(
             )
         made_from = origin_of(result, config or {}, module_file, sources)
         made = Published(result.folder)
-        writing = _Writing(result, made, made_from, module_file, about, at_once, part)
+        writing = _Writing(result, made, made_from, module_file, about, columns, at_once, part)
         return writing.write(figures=figures, report=report)
 
 
@@ -122,6 +126,7 @@ class _Writing:
     made_from: Mapping[str, Any]
     module_file: str | None
     about: str
+    columns: Mapping[str, float]
     at_once: int
     part: Mapping[str, Any] | None
 
@@ -137,7 +142,9 @@ class _Writing:
         made.files += write_frames(self.result, made.folder, frames)
         made.tables = write_tables(self.result, made.folder)
         if figures:
-            made.figures = draw_figures(self.result, made.folder, at_once=self.at_once)
+            made.figures = draw_figures(
+                self.result, made.folder, self.columns, at_once=self.at_once
+            )
         elif kept:  # what was said of the figures that stay
             not_drawn = dict(previous.get("figures_not_drawn", {}))
             failed, captions = previous.get("figures_failed", []), previous.get("captions", {})
@@ -147,6 +154,8 @@ class _Writing:
         content |= noticed(self.result, previous) | protocol_facts(self.result)
         made.protocol = content.get("protocol", {})
         content |= {"figures_not_drawn": made.not_drawn, "captions": made.figures.captions}
+        columns = self.columns if figures else previous.get("column_widths") if kept else None
+        content |= {"column_widths": dict(columns)} if columns else {}
         content["tables_not_made"] = made.tables.not_made
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
         if report:
@@ -206,6 +215,7 @@ def say_part(folder: Place, part: Mapping[str, Any] | None) -> None:
 
 def _usual_files(result: Result) -> list[str]:
     """What a run that left no manifest, since it was killed, may have written."""
-    figures = (file for name in result.figures for file in figure_files(name))
+    figures = [file for name in result.figures for file in figure_files(name)]
+    figures += [f"{FIGURES}/{file}" for name in result.figures for file in pdf_files(name, COLUMNS)]
     tables = (file for name in (SUMMARY, *result.tables) for file in table_files(name))
     return [*figures, *tables, REPORT]

@@ -68,6 +68,7 @@ def is_current(
     figures: bool,
     report: bool,
     sources: str | None = None,
+    columns: Mapping[str, float] | None = None,
 ) -> bool:
     """Whether the folder already holds this result as it would be published now, unharmed."""
     folder = result.folder
@@ -76,10 +77,13 @@ def is_current(
         return False
     if said_origin(manifest) != as_json(origin_of(result, config, module_file, sources)):
         return False
+    if columns and manifest.get("column_widths") != as_json(columns):
+        return False
     if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
         return False
     listed = listed_files(manifest)
     wanted = _wanted_files(result, manifest, figures=figures, report=report)
+    wanted += [name for name in listed if name.endswith(".pdf")] if columns else []
     return all(name in listed and file_hash(folder / name) == listed[name] for name in wanted)
 
 

@@ -14,6 +14,7 @@ from simstudy.lazy.pandas import pd
 from simstudy.tables.grid import Cell, Grid, Heading
 from simstudy.tables.latex import as_latex
 from simstudy.tables.markdown import as_markdown
+from simstudy.tables.plain import as_text
 from simstudy.tables.rounding import Rounded, to_decimals, with_error, without_error
 
 MOST_DECIMALS = 15  # that a double has
@@ -148,6 +149,10 @@ class Table:
     def latex(self, label: str = "") -> str:
         r"""As LaTeX, rounded; `label` is what `\ref{tab:...}` names."""
         return writable(as_latex(self.grid, label))
+
+    def __str__(self) -> str:
+        """As text for a terminal, rounded: what `print` shows."""
+        return writable(as_text(self.grid))
 
     def _repr_markdown_(self) -> str:
         """What a notebook shows."""

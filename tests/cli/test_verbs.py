@@ -52,14 +52,14 @@ def said(capsys, *arguments, status: int = 0) -> str:
             "two_stage is no verb; did you mean 'python run.py experiment=two_stage'?",
         ),
         (
-            ["frobnicate"],
-            "frobnicate is no verb; there is: apply, batch, index, list, new, plan, protocol, "
+            ["xyzzy"],
+            "xyzzy is no verb; there is: apply, batch, crate, index, list, new, plan, protocol, "
             "replay, run, status, summarize",
         ),
         (
             ["/tmp"],
-            "/tmp is no verb; there is: apply, batch, index, list, new, plan, protocol, replay, "
-            "run, status, summarize",
+            "/tmp is no verb; there is: apply, batch, crate, index, list, new, plan, protocol, "
+            "replay, run, status, summarize",
         ),
         (["list", "all"], "list takes no arguments, and was given all"),
         (

@@ -213,3 +213,12 @@ def test_a_value_with_words_is_shown_as_these_and_its_column_is_one_of_numbers_s
 )
 def test_variables_are_italic_and_words_upright(text, said):
     assert rf"\caption{{{said}}}" in Table(FRAME, text).latex()
+
+
+def test_a_terminal_shows_every_letter_as_it_is():
+    frame = pd.DataFrame({"n_obs": ["a_b *c*"], "x": [0.0635], "se": [0.0034]})
+    shown = str(Table(frame, "Of n_obs", {"n_obs": "n_obs", "x": Column(mcse="se")}, ["In (): x."]))
+    assert shown.splitlines() == [
+        "Of n_obs", "", f"{'n_obs':9}{'x':>15}", "-------  ---------------",
+        "a_b *c*  0.0635 (0.0034)", "", "In (): x.",
+    ]  # fmt: skip

@@ -17,13 +17,17 @@ PAGE_PIXELS = 96  # to an inch, as a page counts
 
 @dataclass(frozen=True)
 class ShownFigure:
-    """A figure as it stands in a page: width and height in the page's pixels."""
+    """A figure as it stands in a page: width and height in the page's pixels.
+
+    `pdfs` names the columns for which there is a PDF.
+    """
 
     name: str
     caption: str
     data: str
     width: int
     height: int
+    pdfs: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -37,18 +41,21 @@ def title_of(name: str) -> str:
 
 
 def shown_figures(files: Iterable[Place], manifest: Mapping[str, Any]) -> list[ShownFigure]:
-    """The PNGs among some files, with the captions that the manifest keeps."""
+    """The PNGs among some files, with the captions that the manifest keeps, and their PDFs."""
+    files = list(files)
     captions = manifest.get("captions", {})
     pictures = (path for path in files if path.suffix == ".png")
-    return [_shown(path, captions.get(path.stem, "")) for path in pictures]
+    pdfs = [path for path in files if path.suffix == ".pdf"]
+    return [_shown(path, captions.get(path.stem, ""), pdfs) for path in pictures]
 
 
-def _shown(path: Place, caption: str) -> ShownFigure:
+def _shown(path: Place, caption: str, pdfs: Iterable[Place]) -> ShownFigure:
     content = path.read_bytes()
     sizes, scale = content[SIZE], PAGE_PIXELS / _per_inch(content)
     width, height = (round(_whole(side) * scale) for side in (sizes[:4], sizes[4:]))
     data = base64.b64encode(content).decode()
-    return ShownFigure(path.stem, caption, data, width, height)
+    columns = tuple(pdf.parent.name for pdf in pdfs if pdf.stem == path.stem)
+    return ShownFigure(path.stem, caption, data, width, height, columns)
 
 
 def _per_inch(png: bytes) -> float:

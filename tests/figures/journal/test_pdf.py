@@ -1,0 +1,135 @@
+"""Figures at the widths of a journal's columns: nothing small, cut off or on something else."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+import pytest
+from matplotlib.figure import Figure
+
+from experiments.two_stage.study import Config, study
+from simstudy.errors import FigureError
+from simstudy.figures import save_pdfs
+from simstudy.figures.journal.crowding import crowding
+from simstudy.figures.journal.pdf import EMBEDDED, _draw, drawn_at, pdf_of
+from simstudy.figures.page import abreast, laid_out_for, page_width
+from simstudy.figures.save import as_printed
+from simstudy.figures.theme import theme_study
+
+SINGLE, DOUBLE = 3.5, 7.2
+
+
+def long_words(kind: str) -> p9.ggplot:
+    """A figure of a page's width with whatever a column has no room for."""
+    rows = pd.DataFrame(
+        [(f"the {w} sample", f"with {v} variances", f"method number {m} of four", x, x * m / 1e4)
+         for w in ("first", "second") for v in ("equal", "unequal", "random", "unknown")
+         for m in range(1, 5) for x in (0, 10_000, 20_000, 30_000)],
+        columns=["rows", "panel", "method", "x", "y"],
+    )  # fmt: skip
+    rows = rows.assign(level=rows["x"].map(lambda x: f"a level named {x}"))
+    few = rows["method"].str.contains("1") & rows["panel"].str.contains(" equal")
+    words = rows[few].assign(said="an estimate: 0.123 (0.045)")
+    x = "level" if kind == "levels" else "x"
+    facet = {
+        "grid": p9.facet_grid("rows", "panel"),
+        "wrap": p9.facet_wrap("panel", ncol=4),
+        "levels": p9.facet_wrap("rows"),
+        "words": p9.facet_wrap("rows", ncol=2),
+    }[kind]
+    return (
+        p9.ggplot(rows, p9.aes(x, "y", color="method"))
+        + p9.geom_point()
+        + [p9.geom_text(p9.aes(label="said"), words, size=7.5)] * (kind == "words")
+        + facet
+        + theme_study()
+        + p9.theme(figure_size=(6.5, 4), legend_position="right")
+        + p9.labs(x="what is on this axis, in units that take long to say, on a linear scale",
+                  y="how far the estimate is from what is estimated, in its own standard errors")
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["grid", "wrap", "levels", "words"])
+def test_what_has_no_room_in_a_column_is_laid_out_anew(kind):
+    with as_printed(EMBEDDED):
+        as_it_was = _draw(long_words(kind) + p9.theme(figure_size=(SINGLE, 4)))
+        assert crowding(as_it_was), "the figure is no test"
+        drawn = drawn_at(long_words(kind), SINGLE)
+    assert crowding(drawn) == []
+    width, height = drawn.get_size_inches()
+    assert width == SINGLE
+    assert height <= 9
+
+
+def test_a_studys_figures_can_be_read_at_both_widths():
+    result = study(Config(k=[0.0, 1.0, 2.0], n2=[50, 500], n_rep=50)).run(50)
+    for name, width in (("1C", SINGLE), ("1C", DOUBLE), ("boundary", SINGLE)):
+        with as_printed(EMBEDDED):
+            assert crowding(drawn_at(result.figure(name, width=width), width)) == []
+
+
+def test_crowding_sees_small_cut_and_covered_words():
+    figure = Figure(figsize=(2, 2))
+    figure.text(0.1, 0.5, "small", size=6)
+    figure.text(0.9, 0.1, "beyond the page", size=8)
+    figure.text(0.1, 0.8, "under", size=8)
+    figure.text(0.1, 0.81, "over", size=8, rotation=10)
+    assert crowding(figure) == [
+        "'small' has 6 points", "'beyond the page' goes beyond the page", "'under' is on 'over'",
+    ]  # fmt: skip
+
+
+def test_turned_words_side_by_side_are_apart_though_their_boxes_are_not():
+    figure = Figure(figsize=(2, 2))
+    for x in (0.2, 0.35):
+        figure.text(x, 0.3, "a long word", size=8, rotation=45)
+    assert crowding(figure) == []
+
+
+# ---------------------------------------------------------------- files
+def test_the_same_figure_is_the_same_bytes_in_embedded_truetype(tmp_path):
+    plot = long_words("wrap")
+    paths = save_pdfs(plot, tmp_path, "1", columns={"single": SINGLE})
+    content = paths["single"].read_bytes()
+    assert paths["single"] == tmp_path / "single" / "1.pdf"
+    assert content == pdf_of(plot, SINGLE)
+    assert not re.search(rb"/Type3|/CreationDate|/Producer", content)
+    assert b"/FontFile2" in content
+    box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+)", content)
+    assert float(box[1]) == pytest.approx(72 * SINGLE)
+
+
+def test_a_dense_layer_is_pixels_and_the_rest_is_not():
+    a, b = np.random.default_rng(1).standard_normal((2, 6_000))
+    dense = p9.ggplot(pd.DataFrame({"a": a, "b": b}), p9.aes("a", "b")) + p9.geom_point()
+    content = pdf_of(dense + theme_study(), SINGLE)
+    assert content.count(b"/Subtype /Image") in (1, 2)  # and its mask
+    assert b"/FontFile2" in content
+
+
+def test_a_function_is_asked_for_each_width_and_a_matplotlib_figure_is_left_as_it_was(tmp_path):
+    asked = []
+    figure = Figure(figsize=(6, 3))
+    figure.add_subplot().plot([0, 1])
+    save_pdfs(lambda: asked.append(page_width()) or figure, tmp_path, "1")
+    assert asked == [SINGLE, DOUBLE]
+    assert figure.get_size_inches().tolist() == [6, 3]
+    assert page_width() == 6.5
+
+
+@pytest.mark.parametrize("width", [1, 89, "3.5", True, float("nan")])
+def test_what_is_no_width_in_inches_is_refused(tmp_path, width):
+    with pytest.raises(FigureError, match=r"a width is a number of inches from 2 to 20"):
+        save_pdfs(Figure(), tmp_path, "1", columns={"single": width})
+
+
+def test_a_width_named_like_no_folder_is_refused(tmp_path):
+    with pytest.raises(FigureError, match="is no name of a width"):
+        save_pdfs(Figure(), tmp_path, "1", columns={"../one": 3.5})
+
+
+def test_rows_of_panels_are_equally_full():
+    with laid_out_for(SINGLE):
+        assert [abreast(n, 1.15) for n in (1, 2, 3, 4, 5)] == [1, 2, 2, 2, 2]
+        assert [abreast(n, 0.85) for n in (3, 4)] == [3, 2]
