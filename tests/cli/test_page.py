@@ -9,7 +9,7 @@ from simstudy.cli.flags import read_flags
 from simstudy.cli.overrides import readable
 from simstudy.cli.project import Project
 from simstudy.cli.summarize_file import names_file, read_arguments
-from simstudy.cli.verbs import split_verb
+from simstudy.cli.verbs import Asked, split_verb, with_all
 from tests.support import ROOT
 
 PAGE = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
@@ -32,5 +32,6 @@ def test_every_command_of_the_page_can_be_given():
         if verb == "summarize" and names_file(rest):
             assert read_arguments(rest)
             continue
-        texts = [text for text in rest if not text.startswith("--cfg")]
+        meant = with_all(Asked(project, rest)).arguments
+        texts = [text for text in meant if not text.startswith("--cfg")]
         assert read_requests(readable(texts, project), project)
