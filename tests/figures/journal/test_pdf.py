@@ -108,6 +108,15 @@ def test_a_dense_layer_is_pixels_and_the_rest_is_not():
     assert b"/FontFile2" in content
 
 
+def test_a_bar_of_colours_is_drawn_where_its_ticks_are():
+    # As pixels of another resolution it would stand elsewhere, and small: over the caption.
+    rows = pd.DataFrame({"x": range(5), "y": range(5)})
+    bar = p9.ggplot(rows, p9.aes("x", "y", color="y")) + p9.geom_point() + theme_study()
+    content = pdf_of(bar, SINGLE)
+    assert b"/Subtype /Image" not in content
+    assert b"/ShadingType" in content
+
+
 def test_a_function_is_asked_for_each_width_and_a_matplotlib_figure_is_left_as_it_was(tmp_path):
     asked = []
     figure = Figure(figsize=(6, 3))
