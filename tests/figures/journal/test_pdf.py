@@ -12,6 +12,7 @@ from experiments.two_stage.study import Config, study
 from simstudy.errors import FigureError
 from simstudy.figures import save_pdfs
 from simstudy.figures.journal.crowding import crowding
+from simstudy.figures.journal.outlines import marks_of
 from simstudy.figures.journal.pdf import EMBEDDED, _draw, drawn_at, pdf_of
 from simstudy.figures.page import abreast, laid_out_for, page_width
 from simstudy.figures.save import as_printed
@@ -67,6 +68,53 @@ def test_a_studys_figures_can_be_read_at_both_widths():
     for name, width in (("1C", SINGLE), ("1C", DOUBLE), ("boundary", SINGLE)):
         with as_printed(EMBEDDED):
             assert crowding(drawn_at(result.figure(name, width=width), width)) == []
+
+
+def covered(drawn) -> int:
+    """Points of marks that are under words."""
+    renderer, found = drawn._get_renderer(), 0
+    for axes in drawn.axes:
+        for text in axes.texts:
+            box, marks = text.get_window_extent(renderer), marks_of(axes) * drawn.dpi
+            found += int(((marks > box.min) & (marks < box.max)).all(axis=1).sum())
+    return found
+
+
+@pytest.mark.parametrize("kind", ["in a corner", "beside marks"])
+def test_words_make_room_and_cover_no_marks(kind):
+    bars = pd.DataFrame({"x": range(8), "y": [6, 8, 6, 8, 8, 6, 5, 2]})
+    if kind == "in a corner":
+        said = pd.DataFrame(
+            {"x": -np.inf, "y": np.inf, "said": ["\n".join(["a share of 12%"] * 6)]}
+        )
+        look = {"ha": "left", "va": "top"}
+        plot = p9.ggplot(bars, p9.aes("x", "y")) + p9.geom_col(width=1)
+    else:
+        said = bars.iloc[-1:].assign(x=7.4, said="0.1234 (0.0056)")
+        look = {"ha": "left"}
+        plot = p9.ggplot(bars, p9.aes("x", "y")) + p9.geom_point()
+    plot += p9.geom_text(p9.aes("x", "y", label="said"), said, size=7.5, **look)
+    plot += theme_study() + p9.theme(figure_size=(6.5, 2.5))
+    with as_printed(EMBEDDED):
+        as_it_was = _draw(plot + p9.theme(figure_size=(SINGLE, 2.5)))
+        as_it_was.draw_without_rendering()
+        drawn = drawn_at(plot, SINGLE)
+        assert crowding(drawn) == []
+    assert covered(drawn) == 0
+    assert covered(as_it_was) > 0 or crowding(as_it_was), "the figure is no test"
+
+
+def test_titles_of_panels_are_of_one_size_and_equations_whole():
+    rows = pd.DataFrame({"panel": ["n1 = 10, n2 = 30", "n = 9", "n = 8"], "x": 1, "y": 1})
+    plot = p9.ggplot(rows, p9.aes("x", "y")) + p9.geom_point() + p9.facet_grid(cols="panel")
+    with as_printed(EMBEDDED):
+        drawn = drawn_at(plot + theme_study(), SINGLE)
+        drawn.draw_without_rendering()
+    renderer = drawn._get_renderer()
+    strips = [artist for artist in drawn.artists if hasattr(artist, "draw_info")]
+    assert "n1 = 10,\nn2 = 30" in [strip.get_text() for strip in strips]
+    heights = {round(strip.patch.get_window_extent(renderer).height, 3) for strip in strips}
+    assert len(heights) == 1
 
 
 def test_crowding_sees_small_cut_and_covered_words():
