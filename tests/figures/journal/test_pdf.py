@@ -7,6 +7,7 @@ import pandas as pd
 import plotnine as p9
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from experiments.two_stage.study import Config, study
 from simstudy.errors import FigureError
@@ -16,7 +17,7 @@ from simstudy.figures.journal.outlines import marks_of
 from simstudy.figures.journal.pdf import EMBEDDED, _draw, drawn_at, pdf_of
 from simstudy.figures.page import abreast, laid_out_for, page_width
 from simstudy.figures.save import as_printed
-from simstudy.figures.theme import theme_study
+from simstudy.figures.theme import color_scales, theme_study
 
 SINGLE, DOUBLE = 3.5, 7.2
 
@@ -115,6 +116,21 @@ def test_titles_of_panels_are_of_one_size_and_equations_whole():
     assert "n1 = 10,\nn2 = 30" in [strip.get_text() for strip in strips]
     heights = {round(strip.patch.get_window_extent(renderer).height, 3) for strip in strips}
     assert len(heights) == 1
+
+
+def test_a_high_key_stands_in_two_columns():
+    names = [f"the method named {letter}" for letter in "abcdefgh"]
+    rows = pd.DataFrame({"method": pd.Categorical(names), "x": range(8), "y": range(8)})
+    with laid_out_for(SINGLE):
+        scales = color_scales(rows["method"], "method", is_quantity=False)
+    assert scales[0].guide.ncol == 1, "the figure is no test"
+    plot = p9.ggplot(rows, p9.aes("x", "y", color="method")) + p9.geom_point() + scales[0]
+    with as_printed(EMBEDDED):
+        drawn = drawn_at(plot + theme_study(), SINGLE)
+        assert crowding(drawn) == []
+    words = [text for text in drawn.findobj(Text) if text.get_text() in names]
+    renderer = drawn._get_renderer()
+    assert len({round(text.get_window_extent(renderer).y0) for text in words}) == 4
 
 
 def test_crowding_sees_small_cut_and_covered_words():
