@@ -180,9 +180,16 @@ def _bytes(drawn: Any, ending: str, dpi: int) -> bytes:
 
 # ---------------------------------------------------------------- dense layers
 @contextmanager
-def dense_marks_as_pixels(drawn: Any) -> Iterator[None]:
-    """Rasterise the densest artists until the rest is few enough; undone at the end."""
-    changed = _too_dense(drawn)
+def dense_marks_as_pixels(drawn: Any, *, of_keys: bool = True) -> Iterator[None]:
+    """Rasterise the densest artists until the rest is few enough; undone at the end.
+
+    Parameters
+    ----------
+    of_keys
+        Whether artists of keys may be: only where the figure is laid out in the same pixels, since
+        these stand where the layout put them, in pixels, and would be drawn elsewhere.
+    """
+    changed = [artist for artist in _too_dense(drawn) if of_keys or artist.axes is not None]
     before = [artist.get_rasterized() for artist in changed]
     for artist in changed:
         artist.set_rasterized(True)

@@ -1,4 +1,4 @@
-"""Keys of a drawn figure within its page: moved there by the layout itself, as often as it runs."""
+"""Keys within their page and titles of panels of one size: by the layout, as often as it runs."""
 
 from __future__ import annotations
 
@@ -37,11 +37,19 @@ def _moving(inner: Any) -> Any:
         plot = getattr(inner, "plot", None)
 
         def execute(self, fig: Any) -> None:
+            _let_strips_be_measured(fig)
             inner.execute(fig)
             for key in filter(is_key, fig.get_children()):
                 _move_inside(key, fig)
 
     return WithKeysInside()
+
+
+def _let_strips_be_measured(drawn: Any) -> None:
+    """Titles of panels at their own size: a layout makes them equal, but only from there."""
+    for strip in drawn.artists:
+        if hasattr(getattr(strip, "patch", None), "expand"):
+            strip.patch.expand = 1
 
 
 def _move_inside(key: Any, drawn: Any) -> None:

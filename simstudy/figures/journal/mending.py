@@ -9,12 +9,14 @@ import itertools
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from simstudy.figures.journal.crowding import corners_of, overlap, tick_labels
 from simstudy.figures.journal.keys import is_key
+from simstudy.figures.journal.words import part_words
 from simstudy.figures.theme import TALLEST
 
 GAP: Final = 0.04  # inches, the least between two words of an axis
@@ -22,8 +24,9 @@ BEYOND: Final = 0.1  # inches, of a number below or above its panel
 LEAST_HEIGHT: Final = 0.7  # inches of a panel
 OF_THE_WIDTH: Final = 0.3  # the most of a page that names beside the panels take
 EPS: Final = 0.005  # inches
-MOST_GROWTH: Final = 3.0  # of a panel, for words in it
 MOST_ROUNDS: Final = 3  # of growing a figure for what its rows need
+EQUALITY: Final = re.compile(r"\S+ [=<>≤≥] [^\s,]+")
+NO_BREAK: Final = "\u00a0"
 NUMBER: Final = re.compile(r"[−+\-]?[\d.,]+(e[−+\-]?\d+)?[%k]?|\$.*\$")
 
 
@@ -49,12 +52,11 @@ def mended(drawn: Any, *, keep_height: bool = False) -> Any:
         if not (page.grow_for_names() or page.grow_for_strips()):
             break
     page.unwrap_names()
+    page.unwrap_strips()
     page.wrap_titles()
     page.thin_numbers()
     page.wrap_titles()
-    page.put_words_inside()
-    page.grow_for_words()
-    page.part_words()
+    part_words(page)
     return drawn
 
 
@@ -67,6 +69,8 @@ class _Page:
         self.may_wrap_names = True
         self.lay_out()
         self.renderer = drawn._get_renderer()
+        strips = (text for text in self.texts if _panel_of_strip(text) is not None)
+        self.said = {text: text.get_text() for text in strips}
 
     def lay_out(self) -> None:
         self.drawn.draw_without_rendering()
@@ -80,6 +84,16 @@ class _Page:
         """Titles of axes, the caption, and titles of panels."""
         strips = (artist for artist in self.drawn.artists if _panel_of_strip(artist) is not None)
         return [*self.drawn.texts, *strips]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of panels."""
+        return len({round(self.box(axes).y0, 2) for axes in self.panels})
+
+    @property
+    def has_shape(self) -> bool:
+        """Whether its panels have heights that go with their widths."""
+        return self._aspect() > 0
 
     def box(self, artist: Any) -> Any:
         """Where an artist stands."""
@@ -102,6 +116,7 @@ class _Page:
         ):
             for text, said in zip(above, before, strict=True):
                 text.set_text(said)
+        self.said.update((text, text.get_text()) for text in above)
         self.lay_out()
 
     def wrap_keys(self) -> None:
@@ -115,7 +130,7 @@ class _Page:
                 words = [text for text in key.findobj(Text) if text.get_text().strip()]
                 widest = max(map(self._length, words), default=0.0)
                 for text in words:
-                    self._wrap(text, widest - beyond)
+                    self.wrap(text, widest - beyond)
         self.lay_out()
 
     def wrap_titles(self, lines: int | None = None) -> None:
@@ -123,10 +138,16 @@ class _Page:
 
         Titles beside rows of panels have at most so many lines, as long as panels can still grow.
         """
-        changed = [self._wrap(text, room) for text, room in self._rooms(lines)]
+        changed = [self.wrap(text, room) for text, room in self._rooms(lines)]
         changed += [self._wrap_names(axes) for axes in self.panels]
         if any(changed):
             self.lay_out()
+
+    def unwrap_strips(self) -> None:
+        """Titles of panels as they were before panels had their heights."""
+        for text, said in self.said.items():
+            text.set_text(said)
+        self.lay_out()
 
     def _rooms(self, lines: int | None) -> Iterator[tuple[Any, float]]:
         width = self.drawn.get_size_inches()[0]
@@ -150,7 +171,7 @@ class _Page:
         boxes = [self.box(axes) for axes in self.panels]
         return max(box.y1 for box in boxes) - min(box.y0 for box in boxes) if boxes else np.inf
 
-    def _wrap(self, text: Any, room: float) -> bool:
+    def wrap(self, text: Any, room: float) -> bool:
         """A text in as many lines as it takes to be no longer than its room; whether it changed."""
         before = text.get_text()
         if self._length(text) <= room:
@@ -209,9 +230,9 @@ class _Page:
         needed = max(self._of_strips(), LEAST_HEIGHT)
         if needed > wanted:
             self._free_aspect()
-        self._grow(n_rows * (max(wanted, needed) - high))
+        self.grow(n_rows * (max(wanted, needed) - high))
         if self._aspect():  # panels as wide as they can be leave room above and below
-            self._grow(self._content_height() + 2 * GAP - self.drawn.get_size_inches()[1])
+            self.grow(self._content_height() + 2 * GAP - self.drawn.get_size_inches()[1])
 
     def _content_height(self) -> float:
         """From the lowest word or panel to the highest one, or key."""
@@ -248,7 +269,7 @@ class _Page:
         if plot is not None:
             plot.facet._aspect_ratio = lambda: None
 
-    def _grow(self, inches: float) -> bool:
+    def grow(self, inches: float) -> bool:
         width, height = self.drawn.get_size_inches()
         grown = float(np.clip(height + inches, 1.5, TALLEST))
         if abs(grown - height) < 0.02:
@@ -261,7 +282,7 @@ class _Page:
         """A higher figure, where levels beside a panel stand on each other; whether it grew."""
         short = [self._lacking(axes) for axes in self.panels]
         rows = {round(self.box(axes).y0, 2) for axes in self.panels}
-        return bool(short) and max(short) > 0 and self._grow(max(short) * len(rows))
+        return bool(short) and max(short) > 0 and self.grow(max(short) * len(rows))
 
     def grow_for_strips(self) -> bool:
         """A higher figure, where titles beside rows of panels are longer than these."""
@@ -270,7 +291,7 @@ class _Page:
         if not boxes or short <= EPS or self._of_strips() <= GAP:
             return False
         self._free_aspect()
-        return self._grow(short * len({round(box.y0, 2) for box in boxes}))
+        return self.grow(short * len({round(box.y0, 2) for box in boxes}))
 
     def _lacking(self, axes: Any) -> float:
         labels = tick_labels(axes.yaxis)
@@ -296,7 +317,7 @@ class _Page:
         self.lay_out()
         after = float(np.mean([self.box(axes).height for axes in self.panels]))
         rows = {round(self.box(axes).y0, 2) for axes in self.panels}
-        self._grow((before - after) * len(rows))
+        self.grow((before - after) * len(rows))
 
     def _touch(self, labels: Sequence[Any]) -> bool:
         places = [corners_of(label, self.renderer, self.drawn.dpi) for label in labels]
@@ -345,54 +366,6 @@ class _Page:
         said = {labels[place].get_text() for place in kept}
         _say(axis, lambda words: [word if word in said else "" for word in words])
 
-    # ------------------------------------------------------------ words among the marks
-    def _words(self, axes: Any) -> list[Any]:
-        return [text for text in axes.texts if text.get_visible() and text.get_text().strip()]
-
-    def put_words_inside(self) -> None:
-        """Words that begin in a panel and end beyond it in several lines, or moved into it."""
-        for axes in self.panels:
-            for text in self._words(axes):
-                self._put_inside(text, self.box(axes))
-
-    def _put_inside(self, text: Any, panel: Any) -> None:
-        box = self.box(text)
-        left, right = panel.x0 + GAP / 2, panel.x1 - GAP / 2
-        if box.x0 >= left and box.x1 <= right:
-            return
-        room = {"left": right - box.x0, "right": box.x1 - left}.get(text.get_ha(), 0.0)
-        self._wrap(text, room if room > panel.width / 2 else right - left)
-        box = self.box(text)
-        across = max(left - box.x0, 0) or min(right - box.x1, 0)
-        _move(text, self.drawn, across, 0.0)
-
-    def grow_for_words(self) -> None:
-        """A higher figure, where words that stand on each other would part with their marks."""
-        panels = self.panels
-        short = max((self._lacking_for_words(axes) for axes in panels), default=0.0)
-        if short > 0:
-            self._grow(short * len({round(self.box(axes).y0, 2) for axes in panels}))
-
-    def _lacking_for_words(self, axes: Any) -> float:
-        boxes = [self.box(text) for text in self._words(axes)]
-        factor = 1.0
-        for at, one in enumerate(boxes):
-            for other in boxes[:at]:
-                apart = abs(one.y0 + one.y1 - other.y0 - other.y1) / 2
-                needed = (one.height + other.height) / 2
-                beside = one.x1 <= other.x0 or other.x1 <= one.x0
-                if not beside and needed > apart > needed / MOST_GROWTH:
-                    factor = max(factor, needed / apart)
-        return float(self.box(axes).height * (factor - 1))
-
-    def part_words(self) -> None:
-        """Words within a panel that stand on each other, or beyond it, moved up or down."""
-        for axes in self.panels:
-            panel, placed = self.box(axes), list[Any]()
-            for text in self._words(axes):
-                _move(text, self.drawn, 0.0, _free_shift(self.box(text), placed, panel))
-                placed.append(self.box(text))
-
 
 def _panel_of_strip(text: Any) -> Any:
     """The panel whose title a text is; None where it is none."""
@@ -400,9 +373,19 @@ def _panel_of_strip(text: Any) -> Any:
 
 
 def _in_lines(text: str, n_letters: int) -> str:
-    lines = text.split("\n")
-    wrapped = (textwrap.wrap(line, n_letters, break_long_words=False) for line in lines)
-    return "\n".join("\n".join(line) for line in wrapped)
+    """Lines of so many letters; `n = 30` stays together where that is no longer than these."""
+    return "\n".join(map(partial(_line_in_lines, n_letters), text.split("\n")))
+
+
+def _line_in_lines(n_letters: int, line: str) -> str:
+    joined = EQUALITY.sub(_together, line)
+    said = joined if max(map(len, joined.split(" ")), default=0) <= n_letters else line
+    wrapped = textwrap.wrap(said, n_letters, break_long_words=False)
+    return "\n".join(wrapped).replace(NO_BREAK, " ")
+
+
+def _together(equality: re.Match[str]) -> str:
+    return equality[0].replace(" ", NO_BREAK)
 
 
 def _is_number(label: Any) -> bool:
@@ -420,29 +403,6 @@ def _every_so_many(ends: Sequence[tuple[float, float]], low: float, high: float)
                    for a, b in pairs):  # fmt: skip
                 return kept
     return fits[:1]
-
-
-def _free_shift(box: Any, placed: Sequence[Any], panel: Any) -> float:
-    """How far up or down a word has to go to stand on none of the others, within its panel."""
-    others = [o for o in placed if o.x0 < box.x1 - 0.01 and box.x0 < o.x1 - 0.01]
-    steps = [0.0, *(o.y1 - box.y0 + 0.01 for o in others), *(o.y0 - box.y1 - 0.01 for o in others)]
-    steps += [min(panel.y1 - box.y1, 0.0), max(panel.y0 - box.y0, 0.0)]
-    for shift in sorted(steps, key=abs):
-        inside = panel.y0 <= box.y0 + shift + EPS and box.y1 + shift <= panel.y1 + EPS
-        free = all(o.y1 <= box.y0 + shift + EPS or o.y0 >= box.y1 + shift - EPS for o in others)
-        if free and inside:
-            return float(shift)
-    return 0.0
-
-
-def _move(text: Any, drawn: Any, across: float, up: float) -> None:
-    """Move a text by inches, whatever its position is measured in."""
-    from matplotlib.transforms import ScaledTranslation
-
-    if across or up:
-        text.set_transform(
-            text.get_transform() + ScaledTranslation(across, up, drawn.dpi_scale_trans)
-        )
 
 
 def _say(axis: Any, change: Callable[[list[str]], list[str]]) -> None:

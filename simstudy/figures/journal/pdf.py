@@ -82,7 +82,7 @@ def pdf_of(figure: Any, width: float, dpi: int = 300) -> bytes:
     content = BytesIO()
     with as_printed(EMBEDDED):
         drawn = drawn_at(made, width)
-        with dense_marks_as_pixels(drawn):
+        with dense_marks_as_pixels(drawn, of_keys=False):
             drawn.savefig(content, format="pdf", dpi=dpi, metadata=UNDATED)
     return content.getvalue()
 

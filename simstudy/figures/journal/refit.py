@@ -17,6 +17,7 @@ MOST_ROWS = 7  # of panels that a page has room for, each with its own title
 EDGE = 4.0  # points that a page has beside a key
 WIDEST = 1.3  # inches of a panel that words may ask for
 MARGIN = 0.35  # inches of a panel beside the widest words in it
+MOST_NAMES = 3  # of a key in one column
 MOST_TRIES = 6  # of layouts, each with a narrower key than the one before
 
 
@@ -43,7 +44,9 @@ def refitted(plot: Any, width: float, draw: Callable[[Any], Any]) -> Any:
         if _keys_fit(drawn):
             break
         drawn = draw(narrower)
-    return drawn
+    low = _with_low_key(plot) if width < NARROW else None
+    again = drawn if low is None else draw(low)
+    return again if _keys_fit(again) else drawn
 
 
 def _at_width(plot: Any, width: float) -> Any:
@@ -108,6 +111,20 @@ def _narrower_keys(plot: Any) -> Any:
         if _set_columns(keyed, n_columns):
             yield keyed
             yield keyed + p9.theme(legend_title_position="top")
+
+
+def _with_low_key(plot: Any) -> Any:
+    """The plot with a high key of one column in two, below its title; None where it has none."""
+    low = copy.deepcopy(plot)
+    keys = [(_key_of(scale), getattr(scale, "limits", None)) for scale in low.scales]
+    high = [key for key, names in keys if key and key.ncol == 1 and _n_names(names) > MOST_NAMES]
+    for key in high:
+        key.ncol = 2
+    return low + p9.theme(legend_title_position="top", legend_box="vertical") if high else None
+
+
+def _n_names(limits: Any) -> int:
+    return len(limits) if isinstance(limits, list | tuple) else 0
 
 
 def _set_columns(plot: Any, n_columns: int) -> bool:

@@ -7,15 +7,17 @@ import pandas as pd
 import plotnine as p9
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from experiments.two_stage.study import Config, study
 from simstudy.errors import FigureError
 from simstudy.figures import save_pdfs
 from simstudy.figures.journal.crowding import crowding
+from simstudy.figures.journal.outlines import marks_of
 from simstudy.figures.journal.pdf import EMBEDDED, _draw, drawn_at, pdf_of
 from simstudy.figures.page import abreast, laid_out_for, page_width
 from simstudy.figures.save import as_printed
-from simstudy.figures.theme import theme_study
+from simstudy.figures.theme import color_scales, theme_study
 
 SINGLE, DOUBLE = 3.5, 7.2
 
@@ -69,6 +71,68 @@ def test_a_studys_figures_can_be_read_at_both_widths():
             assert crowding(drawn_at(result.figure(name, width=width), width)) == []
 
 
+def covered(drawn) -> int:
+    """Points of marks that are under words."""
+    renderer, found = drawn._get_renderer(), 0
+    for axes in drawn.axes:
+        for text in axes.texts:
+            box, marks = text.get_window_extent(renderer), marks_of(axes) * drawn.dpi
+            found += int(((marks > box.min) & (marks < box.max)).all(axis=1).sum())
+    return found
+
+
+@pytest.mark.parametrize("kind", ["in a corner", "beside marks"])
+def test_words_make_room_and_cover_no_marks(kind):
+    bars = pd.DataFrame({"x": range(8), "y": [6, 8, 6, 8, 8, 6, 5, 2]})
+    if kind == "in a corner":
+        said = pd.DataFrame(
+            {"x": -np.inf, "y": np.inf, "said": ["\n".join(["a share of 12%"] * 6)]}
+        )
+        look = {"ha": "left", "va": "top"}
+        plot = p9.ggplot(bars, p9.aes("x", "y")) + p9.geom_col(width=1)
+    else:
+        said = bars.iloc[-1:].assign(x=7.4, said="0.1234 (0.0056)")
+        look = {"ha": "left"}
+        plot = p9.ggplot(bars, p9.aes("x", "y")) + p9.geom_point()
+    plot += p9.geom_text(p9.aes("x", "y", label="said"), said, size=7.5, **look)
+    plot += theme_study() + p9.theme(figure_size=(6.5, 2.5))
+    with as_printed(EMBEDDED):
+        as_it_was = _draw(plot + p9.theme(figure_size=(SINGLE, 2.5)))
+        as_it_was.draw_without_rendering()
+        drawn = drawn_at(plot, SINGLE)
+        assert crowding(drawn) == []
+    assert covered(drawn) == 0
+    assert covered(as_it_was) > 0 or crowding(as_it_was), "the figure is no test"
+
+
+def test_titles_of_panels_are_of_one_size_and_equations_whole():
+    rows = pd.DataFrame({"panel": ["n1 = 10, n2 = 30", "n = 9", "n = 8"], "x": 1, "y": 1})
+    plot = p9.ggplot(rows, p9.aes("x", "y")) + p9.geom_point() + p9.facet_grid(cols="panel")
+    with as_printed(EMBEDDED):
+        drawn = drawn_at(plot + theme_study(), SINGLE)
+        drawn.draw_without_rendering()
+    renderer = drawn._get_renderer()
+    strips = [artist for artist in drawn.artists if hasattr(artist, "draw_info")]
+    assert "n1 = 10,\nn2 = 30" in [strip.get_text() for strip in strips]
+    heights = {round(strip.patch.get_window_extent(renderer).height, 3) for strip in strips}
+    assert len(heights) == 1
+
+
+def test_a_high_key_stands_in_two_columns():
+    names = [f"the method named {letter}" for letter in "abcdefgh"]
+    rows = pd.DataFrame({"method": pd.Categorical(names), "x": range(8), "y": range(8)})
+    with laid_out_for(SINGLE):
+        scales = color_scales(rows["method"], "method", is_quantity=False)
+    assert scales[0].guide.ncol == 1, "the figure is no test"
+    plot = p9.ggplot(rows, p9.aes("x", "y", color="method")) + p9.geom_point() + scales[0]
+    with as_printed(EMBEDDED):
+        drawn = drawn_at(plot + theme_study(), SINGLE)
+        assert crowding(drawn) == []
+    words = [text for text in drawn.findobj(Text) if text.get_text() in names]
+    renderer = drawn._get_renderer()
+    assert len({round(text.get_window_extent(renderer).y0) for text in words}) == 4
+
+
 def test_crowding_sees_small_cut_and_covered_words():
     figure = Figure(figsize=(2, 2))
     figure.text(0.1, 0.5, "small", size=6)
@@ -106,6 +170,15 @@ def test_a_dense_layer_is_pixels_and_the_rest_is_not():
     content = pdf_of(dense + theme_study(), SINGLE)
     assert content.count(b"/Subtype /Image") in (1, 2)  # and its mask
     assert b"/FontFile2" in content
+
+
+def test_a_bar_of_colours_is_drawn_where_its_ticks_are():
+    # As pixels of another resolution it would stand elsewhere, and small: over the caption.
+    rows = pd.DataFrame({"x": range(5), "y": range(5)})
+    bar = p9.ggplot(rows, p9.aes("x", "y", color="y")) + p9.geom_point() + theme_study()
+    content = pdf_of(bar, SINGLE)
+    assert b"/Subtype /Image" not in content
+    assert b"/ShadingType" in content
 
 
 def test_a_function_is_asked_for_each_width_and_a_matplotlib_figure_is_left_as_it_was(tmp_path):
