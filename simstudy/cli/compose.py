@@ -44,6 +44,12 @@ class Absent(NamedTuple):
     overrides: tuple[str, ...]
     error: SimstudyError
 
+    @property
+    def refusal(self) -> SimstudyError:
+        """The error, naming the experiment."""
+        is_named = self.name in str(self.error)
+        return self.error if is_named else ConfigError(f"experiment={self.name}: {self.error}")
+
 
 Point = Request | Absent
 
@@ -94,7 +100,7 @@ def read_points(overrides: Sequence[str], project: Project) -> list[Point]:
             _point(point, project, known, is_sweep=is_sweep)
             for point in sweep_points(overrides, project)
         ]
-    absent = [point.error for point in points if isinstance(point, Absent)]
+    absent = [point.refusal for point in points if isinstance(point, Absent)]
     if absent and not (is_sweep and len(absent) < len(points)):
         raise absent[-1]
     return points

@@ -80,17 +80,15 @@ def read_group(name: str, project: Project) -> Group:
 
 def _built(said: dict[str, Any]) -> Group:
     parts = said.pop("parts", None)
-    if (
-        not parts
-        or not isinstance(parts, list)
-        or not all(isinstance(part, dict) for part in parts)
-    ):
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
         raise ConfigError(
             f"parts is {parts!r}: write a list of them, each with title, page and experiments"
         )
     if not all(_is_said(part.get(name)) for part in parts for name in ("title", "experiments")):
         raise ConfigError("a part has no title, or no experiments: write both")
     group = build(Group, said)
+    if not parts:
+        raise ConfigError("parts is empty: write one at least, with title and experiments")
     group.parts = tuple(build(Part, part, prefix="parts.") for part in parts)
     return group
 

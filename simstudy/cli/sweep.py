@@ -90,7 +90,7 @@ class _Sweep:
     def _carry_out(self, line: Line) -> None:
         point = line.point
         if isinstance(point, Absent):
-            line.end(refuse(point.error))
+            line.end(refuse(point.refusal))
             return
         if self.publisher is None:
             print(line.head, flush=True)
@@ -162,7 +162,9 @@ class _Sweep:
     def _close(self, seconds: float) -> None:
         """What became of each study, and where all are seen together."""
         if self.is_of_runs and len(self.lines) > 1:
-            print("\n".join(["", *table_of(self.lines, seconds), *self._indices()]))
+            print("\n".join(["", *table_of(self.lines, seconds)]), flush=True)
+            for said in self._indices():  # which may be refused a place
+                print(said)
 
     def _indices(self) -> Iterator[str]:
         """Where the studies are listed; written anew, where any was published."""
