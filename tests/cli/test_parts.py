@@ -147,7 +147,5 @@ def test_status_of_a_group_is_that_of_its_experiments(project, monkeypatch, caps
 
 def test_a_file_cannot_take_the_name_of_every_experiment(project):
     (project.conf / "group" / "all.yaml").write_text(f"{TWO}    experiments: [a]\n")
-    with pytest.raises(
-        ConfigError, match=r"all\.yaml: group=all is every experiment; give"
-    ):
+    with pytest.raises(ConfigError, match=r"all\.yaml: group=all is every experiment; give"):
         members("all", project)
