@@ -1,9 +1,9 @@
 """The command line: `simstudy run experiment=two_stage`, or a project's `python run.py`."""
 
-import os
 import shlex
 import sys
 from collections.abc import Sequence
+from os import _exit
 
 from simstudy.cli import stops
 
@@ -36,7 +36,7 @@ def _end(status: int, typed: str) -> None:
     if forget_own is not None:  # a module that is still loading has written nothing
         forget_own()
     stops.say(stops.interruption(typed))
-    os._exit(status)
+    _exit(status)  # which a study's code cannot be kept from while it is published
 
 
 __all__ = ["main"]

@@ -1,14 +1,13 @@
 """A command: its verb, what is asked of it, and the exit status that tells how it went."""
 
 import contextlib
-import errno
 import importlib.metadata
 import os
 import sys
 from collections.abc import Sequence
 
 from simstudy.cli import stops
-from simstudy.cli.endings import DEFECT, interrupted, refuse, warnings_heard
+from simstudy.cli.endings import DEFECT, interrupted, is_of_output, refuse, warnings_heard
 from simstudy.cli.flags import COMPLETION, HELP, VERSION, read_flags
 from simstudy.cli.project import Project
 from simstudy.cli.standard_streams import any_character, complain, mute, open_what_is_closed
@@ -55,7 +54,7 @@ def main(arguments: Sequence[str], *, script: str | None, is_program: bool, type
             mute(sys.stdout)
             return BROKEN_PIPE
         except OSError as error:
-            if error.errno != errno.ENOSPC:
+            if not is_of_output(error):
                 raise
             mute(sys.stdout)
             complain(f"cannot write to the standard output: {error.strerror}")

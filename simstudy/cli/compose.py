@@ -28,7 +28,13 @@ from simstudy.cli.project import PACKAGE_CONF, Project
 from simstudy.cli.refusals import CONFIG, in_one_line, options
 from simstudy.cli.request import Request, read_request
 from simstudy.cli.yaml_files import trouble_in
-from simstudy.errors import BrokenExperimentError, ConfigError, NotHereError, nearest
+from simstudy.errors import (
+    BrokenExperimentError,
+    ConfigError,
+    NotHereError,
+    SimstudyError,
+    nearest,
+)
 
 
 class Absent(NamedTuple):
@@ -36,7 +42,13 @@ class Absent(NamedTuple):
 
     name: str
     overrides: tuple[str, ...]
-    error: NotHereError | BrokenExperimentError
+    error: SimstudyError
+
+    @property
+    def refusal(self) -> SimstudyError:
+        """The error, naming the experiment."""
+        is_named = self.name in str(self.error)
+        return self.error if is_named else ConfigError(f"experiment={self.name}: {self.error}")
 
 
 Point = Request | Absent
@@ -64,8 +76,8 @@ def look_into(project: Project) -> None:
 def read_requests(overrides: Sequence[str], project: Project) -> list[Request]:
     """Compose every point of the sweep once, so that a mistake is one line and not a traceback.
 
-    What this machine has no data or library for, and files that are no experiments, are left out
-    of a sweep, as long as any is left.
+    What this machine has no data or library for, and experiments that are refused whatever is
+    asked of them, are left out of a sweep, as long as any is left.
     """
     return [point for point in read_points(overrides, project) if isinstance(point, Request)]
 
@@ -84,15 +96,44 @@ def read_points(overrides: Sequence[str], project: Project) -> list[Point]:
         raise ConfigError(trouble_in(project.conf / "config.yaml"))
     is_sweep = is_multirun(overrides)
     with initialize_config_dir(str(PACKAGE_CONF), version_base=None):
-        composed = (
-            _composed(point, project, known, is_sweep=is_sweep)
+        points = [
+            _point(point, project, known, is_sweep=is_sweep)
             for point in sweep_points(overrides, project)
-        )
-        points = [_read(cfg, project) for cfg in composed]
-    absent = [point.error for point in points if isinstance(point, Absent)]
+        ]
+    absent = [point.refusal for point in points if isinstance(point, Absent)]
     if absent and not (is_sweep and len(absent) < len(points)):
         raise absent[-1]
     return points
+
+
+def _point(
+    point: Sequence[str], project: Project, known: dict[str, Path], *, is_sweep: bool
+) -> Point:
+    try:
+        return _read(_composed(point, project, known, is_sweep=is_sweep), project)
+    except SimstudyError:
+        alone = _experiment_alone(point)
+        broken = _refusal_of(alone, project, known) if is_sweep and alone else None
+        if broken is None:
+            raise  # what was typed is at fault
+        return Absent(alone.partition("=")[2], tuple(point), broken)
+
+
+def _experiment_alone(point: Sequence[str]) -> str:
+    """What names the experiment of a point; empty, where nothing does."""
+    named = [text for text in point if text.lstrip("+").startswith("experiment=")]
+    return named[-1] if named else ""
+
+
+def _refusal_of(alone: str, project: Project, known: dict[str, Path]) -> SimstudyError | None:
+    """Why an experiment is refused without any setting; None, where it is not, or is not there."""
+    if alone.partition("=")[2] not in known:
+        return None
+    try:
+        _read(_composed([alone], project, known, is_sweep=True), project)
+    except SimstudyError as error:
+        return error
+    return None
 
 
 def _composed(
@@ -159,7 +200,7 @@ def call_hydra(
             told = HydraConfig.get()
             try:
                 status = carry_out(read_request(cfg, told, project))
-            except (NotHereError, BrokenExperimentError) as error:  # the others go on
+            except SimstudyError as error:  # an experiment is at fault: the others go on
                 status = refuse(error)
             except OSError as error:  # such as nobody reading on: Hydra would say how it came to it
                 raised.append(error)

@@ -1,6 +1,7 @@
 """How a command ends: exit statuses, signals, and the line that says how to go on."""
 
 import contextlib
+import errno
 import gc
 import shlex
 import signal
@@ -27,9 +28,19 @@ def refuse(error: BaseException) -> int:
     return REFUSED
 
 
+def is_of_output(error: BaseException) -> bool:
+    """Whether it is the standard output that cannot be written: nobody reads on, or no room.
+
+    Where a study's folder has no room, that has been said in words of its own by then.
+    """
+    full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+    return full or isinstance(error, BrokenPipeError)
+
+
 def interrupted(stop: KeyboardInterrupt, command: str) -> int:
     """Say how to go on: with a command."""
     command = without_passwords(command)
+    stops.said()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not cut this short
     if isinstance(stop, OutOfTime):

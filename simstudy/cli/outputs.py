@@ -1,6 +1,8 @@
 """The outputs of a run: published, unless they stand there as they would be made now."""
 
+import contextlib
 import sys
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -8,28 +10,40 @@ from simstudy.cli import stops
 from simstudy.cli.endings import FAILED, again
 from simstudy.cli.parts import part_of
 from simstudy.cli.request import Request
+from simstudy.engine.exits import exits_raise
 
 
 def publish_result(request: Request, result: Any) -> int:
     """Write summary, figures, claims and report, unless they stand there; say what was found."""
     stops.swallowed()
-    with stops.at_once():  # what is written is whole or not there
+    with in_turn():
         status = stands_already(request, result)
         return publish_anew(request, result) if status is None else status
+
+
+@contextlib.contextmanager
+def in_turn() -> Iterator[None]:
+    """Within it this process publishes: a stop ends it at once, and a study's own code does not."""
+    with stops.at_once(), exits_raise():  # what is written is whole or not there
+        yield
 
 
 def stands_already(request: Request, result: Any) -> int | None:
     """The status of a result that is published as it would be now; None, where it is not."""
     from simstudy.output.folder import say_part
     from simstudy.output.origin import is_current
+    from simstudy.output.report import write_index
     from simstudy.output.wording import seen_from_here, size_in_words
+    from simstudy.store.disk import trouble_in_words
 
     for name in result.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
     file = request.module.__file__
     if not is_current(result, request.record, file, **_wanted(request), sources=request.sources):
         return None
-    say_part(result.folder, part_of(request.name, request.project))
+    if say_part(result.folder, part_of(request.name, request.project)) and request.settings.report:
+        with trouble_in_words(result.folder.parent):
+            write_index(result.folder.parent)
     where = seen_from_here(result.folder)
     print(f"nothing to do: {where} holds {size_in_words(result)}, and its figures")
     return FAILED if (result.folder / "failures.parquet").exists() else 0

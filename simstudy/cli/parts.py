@@ -49,7 +49,9 @@ def members(name: str, project: Project) -> list[str]:
     ConfigError
         For a group that there is not, and for one whose file cannot be meant so.
     """
-    return experiment_names(project.root) if name == ALL else read_group(name, project).experiments
+    if name == ALL and ALL not in group_names(project):
+        return experiment_names(project.root)
+    return read_group(name, project).experiments
 
 
 def read_group(name: str, project: Project) -> Group:
@@ -65,6 +67,8 @@ def read_group(name: str, project: Project) -> Group:
     if name not in known:
         raise ConfigError(f"group={name}: no such group; {nearest(name, [ALL, *known])}")
     where = f"conf/{FOLDER}/{name}.yaml"
+    if name == ALL:
+        raise ConfigError(f"{where}: group={ALL} is every experiment; give the file another name")
     said = settings_in(project.conf / FOLDER / f"{name}.yaml")
     try:
         group = _built(said)
@@ -80,11 +84,17 @@ def _built(said: dict[str, Any]) -> Group:
         raise ConfigError(
             f"parts is {parts!r}: write a list of them, each with title, page and experiments"
         )
-    if not all(part.get("title") and part.get("experiments") for part in parts):
+    if not all(_is_said(part.get(name)) for part in parts for name in ("title", "experiments")):
         raise ConfigError("a part has no title, or no experiments: write both")
     group = build(Group, said)
+    if not parts:
+        raise ConfigError("parts is empty: write one at least, with title and experiments")
     group.parts = tuple(build(Part, part, prefix="parts.") for part in parts)
     return group
+
+
+def _is_said(value: Any) -> bool:
+    return bool(value.strip() if isinstance(value, str) else value)
 
 
 def _refuse_names(names: list[str], known: list[str]) -> None:

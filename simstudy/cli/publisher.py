@@ -27,6 +27,7 @@ from simstudy.cli.outputs import publish_anew
 from simstudy.cli.request import Request
 from simstudy.engine.backends.beside import Copy, end_all, those_that_said
 from simstudy.engine.backends.forked import forks_safely
+from simstudy.errors import describe
 from simstudy.output.kept_text import Text, text_kept
 
 AT_ONCE = 2  # studies that are published side by side: each has its replicates in memory
@@ -216,7 +217,10 @@ def _published(request: Request, file: int) -> int:
     with os.fdopen(file, "rb") as said:
         said.seek(0)
         result = _result(request, pickle.load(said))
-    return publish_anew(request, result, at_once=request.workers.count)
+    try:
+        return publish_anew(request, result, at_once=request.workers.count)
+    except KeyboardInterrupt as stop:  # a copy hears of no Ctrl-C: the study's own code raised it
+        raise SystemExit(describe(stop)) from stop
 
 
 def _result(request: Request, said: dict[str, Any]) -> Any:

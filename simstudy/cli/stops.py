@@ -124,6 +124,11 @@ def swallowed() -> None:
         raise _listening.heard
 
 
+def said() -> None:
+    """What was heard has been told: nobody is to raise it again."""
+    _listening.heard = None
+
+
 @contextlib.contextmanager
 def heard_by_a_guest() -> Iterator[None]:
     """Within it SIGTERM and SIGHUP raise, as Ctrl-C does: for a program that calls a command.

@@ -2,14 +2,15 @@
 
 import contextlib
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simstudy.cli import stops
 from simstudy.cli.carry_out import carry_out, is_run
 from simstudy.cli.compose import Absent, Point
-from simstudy.cli.endings import OUT_OF_TIME, STOPPED, refuse
-from simstudy.cli.outputs import publish_anew, publish_result, stands_already
+from simstudy.cli.endings import DEFECT, OUT_OF_TIME, STOPPED, is_of_output, refuse
+from simstudy.cli.outputs import in_turn, publish_anew, publish_result, stands_already
 from simstudy.cli.publisher import Answer, Publisher, is_beside
 from simstudy.cli.request import Request
 from simstudy.cli.standard_streams import complain
@@ -89,7 +90,7 @@ class _Sweep:
     def _carry_out(self, line: Line) -> None:
         point = line.point
         if isinstance(point, Absent):
-            line.end(refuse(point.error))
+            line.end(refuse(point.refusal))
             return
         if self.publisher is None:
             print(line.head, flush=True)
@@ -113,11 +114,17 @@ class _Sweep:
             line.drawn = result.outcome.seconds if result.outcome.n_blocks else 0.0
             return self._published(line, request, result)
 
-        return carry_out(request, request.project, self.typed, publish)
+        try:
+            return carry_out(request, request.project, self.typed, publish)
+        except Exception as error:  # a defect, in a study's code or in ours: it costs one study
+            if is_of_output(error):
+                raise
+            traceback.print_exc()
+            return DEFECT
 
     def _published(self, line: Line, request: Request, result: Any) -> int:
         """Its status; 0 for the time being, where it is handed over."""
-        with stops.at_once() if self.publisher is None else contextlib.nullcontext():
+        with in_turn() if self.publisher is None else contextlib.nullcontext():
             status = stands_already(request, result)
             if status is not None:
                 line.state = DONE
@@ -155,7 +162,9 @@ class _Sweep:
     def _close(self, seconds: float) -> None:
         """What became of each study, and where all are seen together."""
         if self.is_of_runs and len(self.lines) > 1:
-            print("\n".join(["", *table_of(self.lines, seconds), *self._indices()]))
+            print("\n".join(["", *table_of(self.lines, seconds)]), flush=True)
+            for said in self._indices():  # which may be refused a place
+                print(said)
 
     def _indices(self) -> Iterator[str]:
         """Where the studies are listed; written anew, where any was published."""
@@ -170,7 +179,7 @@ class _Sweep:
                 changed[out] = changed.get(out, False) or line.published > 0
         for out, is_changed in changed.items():
             index = place_of(out) / "index.html"
-            if is_changed:
+            if is_changed or not index.exists():
                 with trouble_in_words(index.parent):
                     write_index(index.parent, {})
             if index.exists():

@@ -11,6 +11,7 @@ from simstudy.output.kept_text import Text
 
 DONE = "nothing to do"
 STATES = {DEFECT: "not published", REFUSED: "refused", OUT_OF_TIME: "out of time"}
+NOT_PUBLISHED = STATES[DEFECT]
 NAMES = ("study", "state", "drawn", "published")
 EXPERIMENT = "experiment="
 
@@ -71,7 +72,13 @@ class Line:
         if not self.is_begun:
             return "not begun"
         done = [word for word in ("drawn", "published") if getattr(self, word)]
-        said = self.state or STATES.get(self.status) or " and ".join(done) or "not drawn"
+        refused = self.status == REFUSED and self.drawn  # only its own code can be at fault
+        said = (
+            self.state
+            or (NOT_PUBLISHED if refused else STATES.get(self.status))
+            or " and ".join(done)
+            or "not drawn"
+        )
         return said + ", with failures" * (self.status == FAILED)
 
 

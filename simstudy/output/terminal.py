@@ -85,8 +85,9 @@ def print_closing(
         console.print(
             f"[red]{result.n_failed:,} replicates failed[/]; an earlier version drew them"
         )
-    if result.outcome.n_blocks and not result.given:
-        console.print(f"drawing took {run_time_in_words(result)}", markup=False, soft_wrap=True)
+    took = run_time_in_words(result) if result.outcome.n_blocks and not result.given else ""
+    if took:
+        console.print(f"drawing took {took}", markup=False, soft_wrap=True)
     where = seen_from_here(made.folder)
     console.print(f"{work_in_words(result)} {_files_in_words(made)}: {where}", markup=False)
 

@@ -67,9 +67,9 @@ def time_in_words(seconds: float) -> str:
 
 def run_time_in_words(result: Result) -> str:
     """What drawing took in all, and which method and scenario took most; empty if not timed."""
-    if result.seconds.empty:
+    in_all = 0.0 if result.seconds.empty else result.seconds[IN_ALL].sum()
+    if not in_all > 0:  # blocks that killed their processes are not timed
         return ""
-    in_all = result.seconds[IN_ALL].sum()
     said = [f"{time_in_words(in_all)} on one core in all", _of_methods(result), _dearest(result)]
     return "; ".join(filter(None, said))
 

@@ -10,6 +10,9 @@ from simstudy.errors import DiskFullError, StoreError
 from simstudy.remote.paths import RemotePath
 from simstudy.temporary import lacks_temporary_folder, no_temporary_folder
 
+# a folder where a file is to be, or a file where a folder is to be
+IN_THE_WAY = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY)
+
 
 @contextlib.contextmanager
 def trouble_in_words(place: object) -> Iterator[None]:
@@ -42,6 +45,12 @@ def _in_words(error: OSError, place: object) -> Exception:
         )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return StoreError(f"cannot write to {place}: {error.strerror}. Choose another out=...")
+    if error.errno in IN_THE_WAY:
+        what = error.filename2 or error.filename or place
+        return StoreError(
+            f"cannot write {what}: {str(error.strerror).lower()}. Move away what stands there, "
+            "then run the same command again; every finished block is kept."
+        )
     if isinstance(error, FileNotFoundError) and _has_gone(str(place)):
         return StoreError(
             f"{place} has gone while this run wrote to it: it was deleted or moved. Put it back, "

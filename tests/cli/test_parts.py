@@ -97,6 +97,8 @@ def test_a_group_that_is_none_is_refused(project, arguments, said):
         ("", "ours.yaml: parts is None: write a list"),
         ("titel: x\nparts: []\n", "ours.yaml: titel is not a setting; did you mean 'title'?"),
         ("parts: [\n", "ours.yaml, line 2, is no YAML: "),
+        ("parts: []\n", "ours.yaml: parts is empty: write one at least"),
+        ("parts: [{title: ' ', experiments: [a]}]\n", "a part has no title, or no experiments"),
         ("parts:\n  - {title: T, experiments: [a], x: 1}\n", "ours.yaml: parts.x is not a setting"),
     ],
 )
@@ -141,3 +143,9 @@ def test_status_of_a_group_is_that_of_its_experiments(project, monkeypatch, caps
     assert capsys.readouterr().out.splitlines()[1:] == ['experiment="b"', 'experiment="c"']
     assert status(Asked(project, [])) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
+
+
+def test_a_file_cannot_take_the_name_of_every_experiment(project):
+    (project.conf / "group" / "all.yaml").write_text(f"{TWO}    experiments: [a]\n")
+    with pytest.raises(ConfigError, match=r"all\.yaml: group=all is every experiment; give"):
+        members("all", project)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from simstudy.cli import main, stops
+from simstudy.cli.carry_out import in_words
+from simstudy.cli.project import Project
 from simstudy.cli.stops import HungUp, Terminated, at_once, heard_by_a_guest, raising, status_of
 
 ROOT = Path(__file__).parents[2]
@@ -135,3 +137,15 @@ def test_in_another_thread_signals_are_left_alone():
     other.start()
     other.join()
     assert statuses == [0]
+
+
+def test_a_stop_that_was_told_of_one_study_is_not_told_again_of_all(capsys):
+    """As in a sweep, around whose studies a stop raises, too."""
+
+    def work():
+        signal.raise_signal(signal.SIGTERM)
+        return 0
+
+    with heard_by_a_guest(), raising():
+        assert in_words(work, Project.of(None), ["all"]) == 143
+    assert capsys.readouterr().err.count("interrupted") == 1

@@ -190,3 +190,75 @@ def test_a_stop_ends_all_processes_and_leaves_whole_files(project, asked, number
     assert not alive(process.pid), "they ended before their parent said so"
     assert not list(project.rglob(".writing-*"))
     assert not (project / "results" / "first" / "manifest.json").exists()
+
+
+def named(project, name, before, after):
+    """An experiment of the project with something else in its file."""
+    text = STUDY.format(name=name, figures='"one": drawn')
+    assert before in text
+    write(project, {f"experiments/{name}.py": text.replace(before, after)})
+
+
+AT_FAULT = "def study(config):\n"
+CLAIMS = '[Claim("c", "s", source="A page", published=1.0, reproduce=lambda r: {ends})]'
+END = "figures=figures)"
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, n_jobs):
+    """Before it is drawn, or when that is done, in this process or in a copy of it."""
+    (project / "experiments" / "first.py").unlink()
+    named(project, "a_design", AT_FAULT, f"{AT_FAULT}    1 / 0\n")
+    refusing = "    from simstudy.errors import DesignError\n    raise DesignError('none')\n"
+    named(project, "b_refused", AT_FAULT, AT_FAULT + refusing)
+    named(project, "c_settings", END, END)
+    write(project, {"conf/experiment/c_settings.yaml": "n: [\n"})
+    exact = "class Normal:\n    def exact(self):\n        raise ValueError('in exact')\n\n"
+    named(project, "d_exact", "class Normal:\n", exact)
+    claims = CLAIMS.format(ends="os._exit(7)")
+    ending = f"{END[:-1]}, claims={claims})"
+    named(project, "e_ends", END, ending)
+    claim = f"{AT_FAULT}    from simstudy import Claim\n"
+    path = project / "experiments" / "e_ends.py"
+    path.write_text(path.read_text().replace(AT_FAULT, claim))
+    done = simstudy(project, "run", "all", "group=all", "figures=false", f"n_jobs={n_jobs}")
+    states = {row.split()[0]: row for row in done.stdout.split("\n\n")[-1].splitlines()}
+    said = {"a_design": "refused", "b_refused": "refused", "c_settings": "refused"}
+    said |= {"d_exact": "not published", "e_ends": "not published", "last": "drawn and published"}
+    assert {name: state in states[name] for name, state in said.items()} == dict.fromkeys(
+        said, True
+    )
+    assert done.returncode == 2
+    for words in (
+        "study(config) of experiments/a_design.py cannot be made: ",
+        "experiment=b_refused: none",
+        "c_settings.yaml, line 2, is no YAML",
+        "ValueError: in exact",
+    ):
+        assert words in done.stderr
+    assert (project / "results" / "last" / "manifest.json").exists()
+
+
+def test_what_was_typed_is_refused_before_any_study_is_drawn(project):
+    """The control: the same sweep, where it is the command that is at fault."""
+    done = simstudy(project, "run", "all", "n_rep=none")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert not (project / "results").exists()
+
+
+def test_a_folder_in_the_place_of_the_index_is_a_line_and_the_index_follows_its_group(project):
+    (project / "experiments" / "first.py").unlink()
+    write(project, {"conf/group/ours.yaml": "parts: [{title: Old, experiments: [last]}]\n"})
+    (project / "results" / "index.html").mkdir(parents=True)
+    run = ("run", "experiment=last", "figures=false")
+    done = simstudy(project, *run)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("cannot write ")
+    assert "index.html: is a directory. Move away" in line
+    (project / "results" / "index.html").rmdir()
+    assert simstudy(project, *run).returncode == 0
+    write(project, {"conf/group/ours.yaml": "parts: [{title: New, experiments: [last]}]\n"})
+    assert "nothing to do" in simstudy(project, *run).stdout
+    index = json.loads((project / "results" / "index.json").read_text())
+    assert [study["document"] for study in index["studies"]] == ["New"]
