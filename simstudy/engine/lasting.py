@@ -15,7 +15,7 @@ from simstudy.engine.portions import Portions
 from simstudy.engine.tasks import Lasting, Receipt
 from simstudy.plan import Plan
 from simstudy.store.blocks import Store
-from simstudy.store.header import Group
+from simstudy.store.header import TENTATIVE, Group
 from simstudy.store.volumes import chunk_length, planned
 from simstudy.store.write import Form, joint_schema
 
@@ -25,6 +25,15 @@ PART_AT_FIRST = 32  # scenarios are all begun before a file, where they are this
 
 File = tuple[Group, ...]
 """What one file is to hold, in order."""
+
+
+def may_last(assignment: Assignment) -> bool:
+    """Whether what is drawn is there to stay, in columns that are known before.
+
+    Blocks that replace others may be rid of columns, such as that of errors, and nobody knows
+    before all of them are drawn.
+    """
+    return assignment.ownership is not None and not assignment.rank
 
 
 class Prospect:
@@ -172,8 +181,12 @@ def _jobs_of(plan: Plan, files: Sequence[File]) -> Iterator[Job]:
 
 
 def _form_of(store: Store, rank: int) -> Form | None:
-    """What the files that are there have in common; all of a folder have the same columns."""
+    """What the files that are there have in common; all of a folder have the same columns.
+
+    What the machine made fail is drawn again, and has no part in what stays.
+    """
     headers = [store.headers[name] for name in store.files_in_use]
+    headers = [header for header in headers if header.rank > TENTATIVE]
     if not headers:
         return None
     schema = joint_schema({header.schema: None for header in headers})
