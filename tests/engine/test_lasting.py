@@ -1,5 +1,6 @@
 """Files that workers write as they are to stay are those that a compaction would have made."""
 
+import tracemalloc
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from simstudy.data.reads import unwatched
 from simstudy.engine import lasting, tasks
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import Waiting, all_jobs
-from simstudy.engine.lasting import Prospect
+from simstudy.engine.lasting import Prospect, _Layout
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.portions import Portions
 from simstudy.engine.runner import Runner
@@ -21,6 +22,7 @@ from simstudy.store import compaction, volumes
 from simstudy.store.blocks import Store
 from simstudy.store.header import Group
 from simstudy.store.layout import KeepReplicates
+from simstudy.store.places import Place
 from simstudy.store.write import Form, joint_schema
 from tests import toy
 from tests.engine import test_methods as by_methods
@@ -244,3 +246,33 @@ def test_what_is_drawn_again_leaves_no_column_behind(why, at, again, tmp_path, m
     assert found[0] == found[1]
     folder = next(iter((tmp_path / "0").rglob(found[0][0]))).parent
     assert all("error" not in pq.read_schema(folder / name).names for name in found[0])
+
+
+def test_files_found_one_by_one_are_those_of_a_compaction():
+    rng = np.random.default_rng(3)
+    for step in (1, 2, 3, 7):
+        n_blocks = {f"k{i}": int(n) for i, n in enumerate([0, 1, 300, *rng.integers(2, 200, 5)])}
+        places = {key: [Place(Group(key, 0, n), "", 0, 0)] for key, n in n_blocks.items() if n}
+        expected = {
+            tuple(chunk.group for chunk in volume) for volume in volumes.volumes(places, {""}, step)
+        }
+        shared = [tuple(file) for file in volumes.shared_files(n_blocks, step)]
+        own = {
+            tuple(volumes.own_file(key, n, block, step))
+            for key, n in n_blocks.items()
+            for block in range(n)
+        }
+        assert {*shared, *own} - {()} == expected
+
+
+def test_a_layout_of_many_millions_of_blocks_is_no_list_of_them():
+    """A group of each chunk would be ten thousand times as much."""
+    n_blocks = {f"{i:02}": 1_000_000 for i in range(20)}
+    tracemalloc.start()
+    layout = _Layout(toy.study().plan(1), {}, 2)
+    layout.n_blocks = n_blocks
+    files = [layout._file_with(key, 999_999) for key in n_blocks]
+    assert layout.n_beside(files) == 20 * sum(group.n for group in files[0])
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1 << 20
