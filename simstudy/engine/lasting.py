@@ -5,8 +5,6 @@ byte for byte as a compaction would, which then leaves it as it is. That is wort
 are fast: a whole file takes a moment, and no scenario gets far ahead of the others by it.
 """
 
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from simstudy.engine.assignment import Assignment
@@ -15,8 +13,8 @@ from simstudy.engine.portions import Portions
 from simstudy.engine.tasks import Lasting, Receipt
 from simstudy.plan import Plan
 from simstudy.store.blocks import Store
-from simstudy.store.header import Group
-from simstudy.store.volumes import chunk_length, planned
+from simstudy.store.header import TENTATIVE, Group
+from simstudy.store.volumes import chunk_length, own_file, shared_files
 from simstudy.store.write import Form, joint_schema
 
 PART_AGAIN = 16  # of a file's blocks at most this part is drawn a second time, to be in it
@@ -25,6 +23,15 @@ PART_AT_FIRST = 32  # scenarios are all begun before a file, where they are this
 
 File = tuple[Group, ...]
 """What one file is to hold, in order."""
+
+
+def may_last(assignment: Assignment) -> bool:
+    """Whether what is drawn is there to stay, in columns that are known before.
+
+    Blocks that replace others may be rid of columns, such as that of errors, and nobody knows
+    before all of them are drawn.
+    """
+    return assignment.ownership is not None and not assignment.rank
 
 
 class Prospect:
@@ -114,7 +121,7 @@ class Prospect:
 
 
 class _Layout:
-    """Which blocks go into which file.
+    """Which blocks go into which file: found for a file when it is its turn.
 
     Parameters
     ----------
@@ -123,16 +130,12 @@ class _Layout:
     """
 
     def __init__(self, plan: Plan, n_blocks: Mapping[str, int], step: int) -> None:
-        self.step = step
-        self._beside = Counter[int]()
-        self._files: dict[str, list[File]] = {key: [] for key in n_blocks}
-        self._firsts: dict[str, list[int]] = {key: [] for key in n_blocks}
+        self.step, self.n_blocks = step, n_blocks
+        self._beside: dict[int, int] = {}
         self._family = {key: some for some in families_of(plan, n_blocks) for key in some}
-        for groups in planned(n_blocks, step):
-            self._beside[_first(groups)] += sum(group.n for group in groups)
-            for group in groups:
-                self._files[group.key].append(tuple(groups))
-                self._firsts[group.key].append(group.first)
+        self._shared = {
+            group.key: tuple(file) for file in shared_files(n_blocks, step) for group in file
+        }
 
     def files_with(self, job: Job, waiting: Waiting) -> list[File]:
         """The file with a block, and those of methods that analyse the same data and wait too.
@@ -147,7 +150,8 @@ class _Layout:
         return files if is_alone or (apart and len(extents) == 1) else []
 
     def _file_with(self, key: str, block: int) -> File:
-        return self._files[key][bisect_right(self._firsts[key], block) - 1]
+        own = own_file(key, self.n_blocks[key], block, self.step)
+        return tuple(own) or self._shared[key]
 
     def end_of_file(self, job: Job) -> int:
         """The block after the last that one scenario has in the file with some block."""
@@ -155,12 +159,16 @@ class _Layout:
 
     def n_beside(self, files: Sequence[File]) -> int:
         """Blocks of all files that are drawn before any scenario goes on from these."""
-        return max((self._beside[_first(file)] for file in files), default=0)
+        return max((self._n_from(file[0].first) for file in files), default=0)
 
-
-def _first(file: Sequence[Group]) -> int:
-    """The first block of a file that one scenario has to itself; -1 for all others."""
-    return file[0].first if len({group.key for group in file}) == 1 else -1
+    def _n_from(self, first: int) -> int:
+        """Blocks of all scenarios in files of theirs that hold this block."""
+        if first not in self._beside:
+            longer = [key for key, n in self.n_blocks.items() if n > first]
+            files = (self._file_with(key, first) for key in longer)
+            own = zip(longer, files, strict=True)
+            self._beside[first] = sum(g.n for key, file in own for g in file if g.key == key)
+        return self._beside[first]
 
 
 def _jobs_of(plan: Plan, files: Sequence[File]) -> Iterator[Job]:
@@ -172,8 +180,12 @@ def _jobs_of(plan: Plan, files: Sequence[File]) -> Iterator[Job]:
 
 
 def _form_of(store: Store, rank: int) -> Form | None:
-    """What the files that are there have in common; all of a folder have the same columns."""
+    """What the files that are there have in common; all of a folder have the same columns.
+
+    What the machine made fail is drawn again, and has no part in what stays.
+    """
     headers = [store.headers[name] for name in store.files_in_use]
+    headers = [header for header in headers if header.rank > TENTATIVE]
     if not headers:
         return None
     schema = joint_schema({header.schema: None for header in headers})

@@ -22,7 +22,7 @@ from simstudy.engine.backends.protocol import Backend, Place, WorkerDiedError
 from simstudy.engine.gathering import Gathering
 from simstudy.engine.jobs import Job, Jobs, Waiting, still_missing
 from simstudy.engine.journal import cut_short, forget
-from simstudy.engine.lasting import Prospect
+from simstudy.engine.lasting import Prospect, may_last
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import Ownership
 from simstudy.engine.pace import telling
@@ -81,7 +81,7 @@ def run_jobs(
     if workers.backend in ELSEWHERE and isinstance(assignment.store.files, Objects):
         refuse_sending(assignment.store.files.place)
     runner = Runner(assignment, workers, progress or Silent(), watch)
-    if isinstance(jobs, Jobs) and not is_share and assignment.ownership is not None:
+    if isinstance(jobs, Jobs) and not is_share and may_last(assignment):
         runner.prospect = Prospect(assignment, jobs)
     runner.progress.begin((len(jobs) + len(careful)) * assignment.plan.block_size)
     start = time.perf_counter()

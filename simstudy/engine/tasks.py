@@ -94,7 +94,7 @@ class Receipt(NamedTuple):
     texts: frozenset[tuple[str, bool]] = frozenset()  # columns, and whether they hold text
     constants: frozenset[Constant] = frozenset()  # columns with one value for a whole block
     data_each: tuple[float, ...] = ()  # seconds of each block's data, 0 where they were kept
-    schema: pa.Schema | None = None  # of what was written
+    schema: pa.Schema | None = None  # of what was written, but for what the machine made fail
     width: int = 1  # the most values that a row of it has in a column
     are_lasting: bool = False  # whether the files are those that a finished folder has
 
@@ -222,6 +222,7 @@ def _write_all(
     start = time.perf_counter()
     lasting = _write_lasting(task, [*blocks, *beside])
     written = lasting or _write_loose(task, blocks)
+    counted = [file for file in written if file.rank > TENTATIVE]
     n_failed = sum(block.n_failed for block in blocks)
     return Receipt(
         done=tuple((job.key, job.block) for job in task.jobs),
@@ -234,19 +235,20 @@ def _write_all(
         n_bytes=sum(file.n_bytes for file in written),
         files=tuple(file.name for file in written),
         failed_each=tuple(block.n_failed for block in blocks),
-        schema=joint_schema(dict.fromkeys(file.schema for file in written)),
-        width=max(file.width for file in written),
+        schema=joint_schema(dict.fromkeys(file.schema for file in counted)) if counted else None,
+        width=max((file.width for file in counted), default=1),
         are_lasting=bool(lasting),
     )
 
 
 class _Written(NamedTuple):
-    """A file, how large its rows are in memory, its columns, and the most values in one of them."""
+    """A file, how large its rows are in memory, its columns, the most values in one, its rank."""
 
     name: str
     n_bytes: int
     schema: pa.Schema
     width: int
+    rank: int
 
 
 def _write_lasting(task: Task, blocks: Sequence[Block]) -> list[_Written]:
@@ -267,7 +269,8 @@ def _write_as_laid_out(
     ]
     form = task.lasting.form.over(tables)
     name = write_laid_out(task.files, groups, tables, form, owner=task.owner)
-    return _Written(name, sum(int(table.nbytes) for table in tables), form.schema, form.width)
+    n_bytes = sum(int(table.nbytes) for table in tables)
+    return _Written(name, n_bytes, form.schema, form.width, form.rank)
 
 
 def _write_loose(task: Task, blocks: Sequence[Block]) -> list[_Written]:
@@ -286,7 +289,7 @@ def _write_file(task: Task, some: Sequence[Block], *, rank: int) -> _Written:
     table = task.keep(task.plan, in_order)
     groups = joined_groups((block.key, block.number) for block in in_order)
     name = write_blocks(task.files, groups, table, owner=task.owner, rank=rank)
-    return _Written(name, int(table.nbytes), table.schema, values_per_row(table))
+    return _Written(name, int(table.nbytes), table.schema, values_per_row(table), rank)
 
 
 def _first_failure(task: Task, blocks: Sequence[Block]) -> tuple[Address, str] | None:

@@ -49,7 +49,9 @@ def volumes(
     """
     rest: list[Chunk] = []
     for chunks in _chunks_of_each(places, sources, step):
-        for _, part in itertools.groupby(chunks, key=lambda chunk: _file_at(chunk, step)):
+        for _, part in itertools.groupby(
+            chunks, key=lambda chunk: _file_at(chunk.group.first // step)
+        ):
             some = list(part)
             if 2 * _n_blocks(some) >= step:
                 yield some
@@ -58,18 +60,33 @@ def volumes(
     yield from _shared(rest, step * CHUNKS_SHARING)
 
 
-def planned(n_blocks: Mapping[str, int], step: int) -> Iterator[list[Group]]:
-    """The files that are to hold so many first blocks of each scenario, by its key."""
-    places = {key: [Place(Group(key, 0, n), "", 0, 0)] for key, n in n_blocks.items() if n}
+def own_file(key: str, n_blocks: int, block: int, step: int) -> list[Group]:
+    """What the file around a block is to hold, of a scenario with so many first blocks.
+
+    None where that is so little that it shares a file.
+    """
+    first_chunk, n_chunks = _file_at(block // step)
+    first, end = first_chunk * step, min((first_chunk + n_chunks) * step, n_blocks)
+    if 2 * (end - first) < step:
+        return []
+    return [Group(key, at, min(at + step, end) - at) for at in range(first, end, step)]
+
+
+def shared_files(n_blocks: Mapping[str, int], step: int) -> Iterator[list[Group]]:
+    """The files that scenarios with so many first blocks are to share, by their keys."""
+    places: dict[str, list[Place]] = {}
+    for key, n in n_blocks.items():
+        if n and not own_file(key, n, n - 1, step):
+            first = (n - 1) // step * step
+            places[key] = [Place(Group(key, first, n - first), "", 0, 0)]
     for volume in volumes(places, {""}, step):
         yield [chunk.group for chunk in volume]
 
 
-def _file_at(chunk: Chunk, step: int) -> int:
-    """The number of a scenario's first chunk in the same file, were all chunks there."""
-    number = chunk.group.first // step
-    so_many = 1 << max(0, (number // PART_OF_DONE).bit_length() - 1)
-    return number - number % min(so_many, CHUNKS_PER_FILE)
+def _file_at(number: int) -> tuple[int, int]:
+    """A scenario's first chunk in the file with one of its chunks, and how many there are to be."""
+    so_many = min(1 << max(0, (number // PART_OF_DONE).bit_length() - 1), CHUNKS_PER_FILE)
+    return number - number % so_many, so_many
 
 
 def one_volume(places: Mapping[str, list[Place]], sources: Collection[str], step: int) -> Volume:

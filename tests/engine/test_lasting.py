@@ -1,14 +1,18 @@
 """Files that workers write as they are to stay are those that a compaction would have made."""
 
+import tracemalloc
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
+from simstudy.data.reads import unwatched
 from simstudy.engine import lasting, tasks
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import Waiting, all_jobs
-from simstudy.engine.lasting import Prospect
+from simstudy.engine.lasting import Prospect, _Layout
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.portions import Portions
 from simstudy.engine.runner import Runner
@@ -18,6 +22,7 @@ from simstudy.store import compaction, volumes
 from simstudy.store.blocks import Store
 from simstudy.store.header import Group
 from simstudy.store.layout import KeepReplicates
+from simstudy.store.places import Place
 from simstudy.store.write import Form, joint_schema
 from tests import toy
 from tests.engine import test_methods as by_methods
@@ -197,3 +202,77 @@ def test_a_scenario_whose_first_block_failed_whole_is_not_drawn_again(tmp_path):
         assert len(lasts.files) == n_files
         assert lasts.again == (((first[0], 1),) if n_files == 2 else ())
         assert waiting.left == 2 * STEP - 1 - len(some)
+
+
+@dataclass(frozen=True)
+class Troubled:
+    """What fails for as long as something is there."""
+
+    sign: str
+    why: str = ""
+    at: int | None = None
+    n: int = 1
+
+    def simulate(self, streams, n_rep):
+        x = streams("data").standard_normal((n_rep, self.n))[:, 0]
+        is_now = self.at in (None, streams.block) and trouble(self.sign)
+        if is_now and self.why == "memory":
+            raise MemoryError
+        fails = is_now & (np.arange(n_rep) == 0)
+        return {"first": x} | ({"error": np.where(fails, "odd", None)} if is_now else {})
+
+
+def trouble(sign):
+    with unwatched():
+        return Path(sign).exists()
+
+
+@pytest.mark.parametrize(
+    ("why", "at", "again"), [("memory", 1, {}), ("", None, {"retry": "failed"})]
+)
+def test_what_is_drawn_again_leaves_no_column_behind(why, at, again, tmp_path, monkeypatch):
+    """As little as where compactions alone lay out: of failures that are gone, no files know."""
+    monkeypatch.setattr(Portions, "fills", lambda _, n_blocks: n_blocks > 0)
+    scenarios = [Troubled(str(tmp_path / "sign"), why, at, n) for n in (1, 2)]
+    study = vectors(scenarios=scenarios, vectors={}, name="troubled")
+    found = []
+    for may_take in (Portions.may_take, lambda *_: False):
+        monkeypatch.setattr(Portions, "may_take", may_take)
+        (tmp_path / "sign").touch()
+        before = run(study, tmp_path / str(len(found)))
+        (tmp_path / "sign").unlink()
+        found.append(run(study, tmp_path / str(len(found)), **again))
+        assert before != found[-1]
+    assert found[0] == found[1]
+    folder = next(iter((tmp_path / "0").rglob(found[0][0]))).parent
+    assert all("error" not in pq.read_schema(folder / name).names for name in found[0])
+
+
+def test_files_found_one_by_one_are_those_of_a_compaction():
+    rng = np.random.default_rng(3)
+    for step in (1, 2, 3, 7):
+        n_blocks = {f"k{i}": int(n) for i, n in enumerate([0, 1, 300, *rng.integers(2, 200, 5)])}
+        places = {key: [Place(Group(key, 0, n), "", 0, 0)] for key, n in n_blocks.items() if n}
+        expected = {
+            tuple(chunk.group for chunk in volume) for volume in volumes.volumes(places, {""}, step)
+        }
+        shared = [tuple(file) for file in volumes.shared_files(n_blocks, step)]
+        own = {
+            tuple(volumes.own_file(key, n, block, step))
+            for key, n in n_blocks.items()
+            for block in range(n)
+        }
+        assert {*shared, *own} - {()} == expected
+
+
+def test_a_layout_of_many_millions_of_blocks_is_no_list_of_them():
+    """A group of each chunk would be ten thousand times as much."""
+    n_blocks = {f"{i:02}": 1_000_000 for i in range(20)}
+    tracemalloc.start()
+    layout = _Layout(toy.study().plan(1), {}, 2)
+    layout.n_blocks = n_blocks
+    files = [layout._file_with(key, 999_999) for key in n_blocks]
+    assert layout.n_beside(files) == 20 * sum(group.n for group in files[0])
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1 << 20

@@ -291,11 +291,11 @@ def test_all_files_of_a_folder_have_the_same_columns(tmp_path, monkeypatch):
 
 
 def test_files_are_as_long_as_an_eighth_of_those_before_and_no_longer():
-    """Of a scenario with 200 chunks of 3 blocks, and one with two blocks and nothing to share."""
-    planned = list(volumes.planned({"a": 600, "b": 1, "none": 0}, 3))
-    assert [group.first for file in planned[:-1] for group in file] == list(range(0, 600, 3))
-    assert planned[-1] == [("b", 0, 1)]
-    ends = [(file[0].first // 3, file[-1].end // 3) for file in planned[:-1]]
+    """Of a scenario with 200 chunks of 3 blocks, and one with a block and nothing to share."""
+    own = dict.fromkeys(tuple(volumes.own_file("a", 600, block, 3)) for block in range(600))
+    assert [group.first for file in own for group in file] == list(range(0, 600, 3))
+    assert list(volumes.shared_files({"a": 600, "b": 1, "none": 0}, 3)) == [[("b", 0, 1)]]
+    ends = [(file[0].first // 3, file[-1].end // 3) for file in own]
     lengths = [end - first for first, end in ends]
     assert lengths == [1] * 16 + [2] * 8 + [4] * 8 + [8] * 17
     assert all(
