@@ -264,6 +264,11 @@ def test_no_published_entry_is_left_out_unseen(tmp_path):
         counted([with_claims(tmp_path, rows)])
 
 
+def test_claims_that_do_not_say_what_is_ours_are_not_counted(trial):
+    with pytest.raises(PageError, match="claims of 'trial' were published before they said"):
+        counted([trial])
+
+
 def test_claims_stored_by_earlier_versions_stand_by_their_verdicts(trial):
     assert [claim.standing for claim in trial.claims] == [
         "reproduced", "not reproduced", "too few replicates",

@@ -46,8 +46,18 @@ def counted(studies: Iterable[Study]) -> list[Entry]:
     Raises
     ------
     PageError
-        Where a committed run leaves one out, or could not compute it: no entry goes unseen.
+        Where a committed run leaves one out, or could not compute it: no entry goes unseen. And
+        where a table is older than standings, which does not say what is ours.
     """
+    studies = list(studies)
+    older = [
+        study.name for study in studies if study.claims and not study.claims[0].has("standing")
+    ]
+    if older:
+        raise PageError(
+            f"the claims of {listed(older)} were published before they said what is counted: "
+            "publish these studies again."
+        )
     found = [(claim, study.name) for study in studies for claim in study.claims if not claim.ours]
     lost = [f"{claim.claim} of {name}" for claim, name in found if claim.standing == NO_DATA]
     if lost:
