@@ -247,6 +247,12 @@ def _chi_square(result: Result) -> Reproduced:
     return average(data["empirical"][:, 0] / np.sqrt(data["risk"][:, 0]), "1 would be chi-square")
 
 
+def _norm_as_printed(_: Result) -> Reproduced:
+    """The printed sum at the true coefficients, all of one half."""
+    theta = np.full(20, 0.5)
+    return Reproduced(float((theta - theta**2).sum()), detail="20 coefficients of 0.5")
+
+
 def _half_normal(result: Result, root: bool = True) -> Reproduced:
     """Mean of the MAE over the root of the MSE, of the same test samples."""
     data = result.columns(_published(result), "empirical")["empirical"]
@@ -289,7 +295,18 @@ CLAIMS = (
         partial(_centred, truth="risk_printed"),
         published=True,
         expected="differs",
-        note="The square of the fitted intercept is left out.",
+        note="Right of a model without an intercept, as the text has it. The code fits one, and "
+        "leaves its square out.",
+    ),
+    Claim(
+        "norm as a sum",
+        "The squared norm of the coefficients' error is the sum of theta0_j - theta_j^2",
+        "section 2",
+        _norm_as_printed,
+        published=0.0,
+        expected="differs",
+        note="The square belongs outside the bracket, as in the norm before it and in the code. "
+        "Tried where theta is theta0, whose distance is 0.",
     ),
     Claim(
         "no variation in the limit",

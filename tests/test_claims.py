@@ -200,6 +200,9 @@ def test_what_cannot_be_checked_says_what_is_missing():
     assert (row["missing"], row["kind"]) == ("the split", "statement")
     with pytest.raises(StudyError, match="does not say why: name in missing="):
         Uncheckable("figure 1", "Net 5 is best", "figure 1")
+    meant = Right("power", lambda _: Reproduced(0.7))
+    with pytest.raises(StudyError, match="has right= and cannot be checked"):
+        Uncheckable("figure 1", "Net 5 is best", "figure 1", missing="the split", right=meant)
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,6 @@ KINDS = {
     "seedless": {"standing": "cannot be checked", "missing": "the seed", "reproduced": math.nan,
                  "mcse": math.nan},
     "open": {"standing": "too few replicates"},
-    "absent": {"standing": "no data"},
     "derived": {"standing": "reproduced", "ours": True},
 }  # fmt: skip
 
@@ -247,7 +246,7 @@ def with_claims(root: Path, rows: pd.DataFrame) -> Study:
 def test_every_published_entry_is_counted_once_and_of_one_kind(tmp_path):
     rows = [OF_CLAIM | {"claim": name, "statement": name} | of for name, of in KINDS.items()]
     found = counted([with_claims(tmp_path, pd.DataFrame(rows).assign(verdict="reproduced"))])
-    assert [entry.statement for entry in found] == list(KINDS)[:5]  # not what is ours or absent
+    assert [entry.statement for entry in found] == list(KINDS)[:5]  # not what is ours
     assert tally(found) == [1, 1, 1, 1, 1]
     assert [entry.why for entry in found] == [
         "", "Exact power: 0.788 ± 0.002, taken for 0.8. why", "why", "Missing: the seed.", "D.",
@@ -255,6 +254,19 @@ def test_every_published_entry_is_counted_once_and_of_one_kind(tmp_path):
     assert [entry.ours for entry in found[:4]] == [
         "0.800 ± 0.002", "0.800 ± 0.002", "0.700 ± 0.002", "",
     ]  # fmt: skip
+
+
+def test_no_published_entry_is_left_out_unseen(tmp_path):
+    absent = OF_CLAIM | {"claim": "broken", "statement": "a", "standing": "no data"}
+    beside = absent | {"claim": "derived", "ours": True}  # which nobody counts
+    rows = pd.DataFrame([absent, beside]).assign(verdict="reproduced")
+    with pytest.raises(PageError, match="no data for 'broken of trial', which the scoreboard"):
+        counted([with_claims(tmp_path, rows)])
+
+
+def test_claims_that_do_not_say_what_is_ours_are_not_counted(trial):
+    with pytest.raises(PageError, match="claims of 'trial' were published before they said"):
+        counted([trial])
 
 
 def test_claims_stored_by_earlier_versions_stand_by_their_verdicts(trial):

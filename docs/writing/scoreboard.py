@@ -17,6 +17,7 @@ from simstudy.claims import (
     UNCHECKABLE,
 )
 from writing.numbers import Known, decimals, number, plus_minus
+from writing.refusals import PageError, listed
 from writing.results import Claim, Study
 
 DIGITS = 4  # of a number without an error
@@ -40,13 +41,31 @@ class Entry(NamedTuple):
 
 
 def counted(studies: Iterable[Study]) -> list[Entry]:
-    """The entries of a document: without what is ours, and what the committed runs leave out."""
-    return [
-        _entry(claim, study.name)
-        for study in studies
-        for claim in study.claims
-        if not claim.ours and claim.standing != NO_DATA
+    """The entries of a document: all that is not ours.
+
+    Raises
+    ------
+    PageError
+        Where a committed run leaves one out, or could not compute it: no entry goes unseen. And
+        where a table is older than standings, which does not say what is ours.
+    """
+    studies = list(studies)
+    older = [
+        study.name for study in studies if study.claims and not study.claims[0].has("standing")
     ]
+    if older:
+        raise PageError(
+            f"the claims of {listed(older)} were published before they said what is counted: "
+            "publish these studies again."
+        )
+    found = [(claim, study.name) for study in studies for claim in study.claims if not claim.ours]
+    lost = [f"{claim.claim} of {name}" for claim, name in found if claim.standing == NO_DATA]
+    if lost:
+        raise PageError(
+            f"the committed results have no data for {listed(lost)}, which the scoreboard counts: "
+            "publish the study again with what the claim needs, or mend the claim."
+        )
+    return [_entry(claim, name) for claim, name in found]
 
 
 def tally(entries: Iterable[Entry]) -> list[int]:

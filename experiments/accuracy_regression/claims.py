@@ -102,9 +102,11 @@ CLAIMS = (
         expected="differs", note="So a threshold that is rounded must say which is meant.",
     ),
     Claim(
-        "sigma", "The scores have the variance σ (50 points at one half)", METHODOLOGY,
+        "sigma", "The scores have the variance σ", METHODOLOGY,
         sigma_in_points, published=50.0, rounding=HALF_A_UNIT, expected="differs",
-        note="It is σ², and σ a standard deviation, as its own √(2σ²/n) has it.",
+        note="It is σ², and σ a standard deviation, as its own √(2σ²/n) has it. Tried at an "
+        "accuracy of one half, in points, where a standard deviation is 50; the document prints no "
+        "number.",
     ),
     Claim(
         "t test", "The test is the two-sample t test", T_TEST, is_t_test, published=True,

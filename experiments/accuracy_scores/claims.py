@@ -80,7 +80,7 @@ CLAIMS = (
     ),
     Claim(
         "power at the largest n",
-        "So is beta",
+        "The same of a model that is worse by θ: beta is kept for all scores",
         "two-sample t-test",
         partial(power_at, scores=ALL, choice=max),
         published=True,

@@ -105,7 +105,7 @@ CLAIMS = (
     Claim(
         "size", "The trial has a 5% type-I error", "section 4", _size, published=0.05,
         rounding=0.005, expected="differs",
-        ours=True,  # classifier_sample_size counts it
+        ours=True,  # a setting: 5% is the most that it may have
         note="3.8%: the count of true positives is a whole number. classifier_sample_size "
         "simulates it.",
     ),

@@ -116,6 +116,7 @@ CLAIMS = (
         published=0.0,
         difference=A_POINT,
         rival=Rival("5 and 10 observations", partial(_is_right, where=few_observations)),
+        ours=True,  # the figure has the bootstrap beside it, not the truth: "large n" of loo_r2
         note="The mean of the relative error over the cells. What is called a difference would "
         "cost a 95% interval one point of its coverage. What is missing grows with p/n, for "
         "leave-one-out errors share a fit: with 100 observations and 10 features it is more.",

@@ -101,6 +101,12 @@ def _beyond_one(_: Any, slope: float | None = 3.0) -> Reproduced:
     return decided(ratio - 1, 0.0, f"explained over all variance {ratio:.2f}")
 
 
+def _mae_as_printed(_: Any) -> Reproduced:
+    """The MAE of n errors of 1, by a sum from 0 to n over n."""
+    n_terms = N_OBS + 1
+    return Reproduced(n_terms / N_OBS, detail=f"{n_terms} terms over n = {N_OBS}")
+
+
 FORMULAS = (
     Claim(
         "equation of the standard error",
@@ -131,6 +137,15 @@ FORMULAS = (
         difference=0.001,
         expected="differs",
         note="The second term is of model B. As printed every difference is 0.",
+    ),
+    Claim(
+        "terms of the MAE",
+        "The leave-one-out MAE is a sum from i = 0 to n, over n",
+        "section 4, mean absolute error",
+        _mae_as_printed,
+        published=1.0,
+        expected="differs",
+        note="It begins at i = 1, as the in-sample one above it. Tried with errors of 1.",
     ),
     Claim(
         "training utility",

@@ -42,3 +42,9 @@ class Uncheckable(Claim):
                 f"{self.name!r} cannot be checked, and does not say why: name in missing= what it "
                 "would take, such as data, a seed or a setting."
             )
+        for name in ("right", "rival"):
+            if getattr(self, name) is not None:
+                raise StudyError(
+                    f"{self.name!r} has {name}= and cannot be checked, so nothing is held against "
+                    f"it: leave {name}= out, or make it a Claim."
+                )
