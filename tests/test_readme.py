@@ -102,8 +102,9 @@ def test_every_command_of_the_readme_is_accepted(monkeypatch):
             assert read_arguments(rest)
         elif verb not in ("apply", "index", "list", "new", "status"):
             meant = with_all(Asked(project, rest)).arguments
-            texts = [text for text in meant if not is_word(text)] + ["crate=true"] * (verb == "crate")
-            overrides = readable(texts, project)
+            added = ["crate=true"] if verb == "crate" else []
+            texts = [text for text in meant if not is_word(text)]
+            overrides = readable([*texts, *added], project)
             assert read_requests(overrides, project), arguments
 
 
