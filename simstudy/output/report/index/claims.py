@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
-from simstudy.claims import DIFFERS, NO_DATA, REPRODUCED, TOO_FEW
+from simstudy.claims import DIFFERS, IN_PRINT_ONLY, NO_DATA, NOT_REPRODUCED, REPRODUCED, TOO_FEW
+from simstudy.claims.verdicts import UNCHECKABLE
 from simstudy.errors import describe
 from simstudy.lazy.pandas import pd
 from simstudy.output.report.claim_rows import claim_table
@@ -19,13 +20,11 @@ from simstudy.tables.grid import with_thousands
 from simstudy.tables.rounding import with_error
 
 CLAIMS = "claims.parquet"
-WRONG, NOT_REPRODUCED = "right in print, wrong in substance", "not reproduced"
-UNCHECKED = "cannot be checked"
 KINDS = {
     REPRODUCED: "the simulation finds what is printed",
-    WRONG: "what is printed is found, and is not what it is taken for",
+    IN_PRINT_ONLY: "what is printed is found, and is not what it is taken for",
     NOT_REPRODUCED: "the simulation finds something else, by more than chance and rounding explain",
-    UNCHECKED: "the document leaves out what a check would need",
+    UNCHECKABLE: "the document leaves out what a check would need",
     TOO_FEW: "the replicates do not decide it",
 }
 KNOWN = (*KINDS, NO_DATA)

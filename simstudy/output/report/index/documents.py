@@ -8,15 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simstudy.claims import NO_DATA
-from simstudy.output.report.index.claims import KINDS, UNCHECKED, WRONG, ClaimLine
+from simstudy.claims import IN_PRINT_ONLY, NO_DATA
+from simstudy.claims.verdicts import UNCHECKABLE
+from simstudy.output.report.index.claims import KINDS, ClaimLine
 from simstudy.output.report.index.studies import Study
 from simstudy.output.wording import counted, time_in_words
 from simstudy.remote.paths import Place
 
 OTHERS = "Other studies"
 PAGES = ("docs/documents", "docs", "")  # folders of a project in which a page may lie
-NOT_TOLD = (WRONG, UNCHECKED)  # by verdicts alone
+NOT_TOLD = (IN_PRINT_ONLY, UNCHECKABLE)  # by verdicts alone
 MOST_LISTED = 500  # claims of one kind and document
 
 
