@@ -46,9 +46,11 @@ class Absent(NamedTuple):
 
     @property
     def refusal(self) -> SimstudyError:
-        """The error, naming the experiment."""
-        is_named = self.name in str(self.error)
-        return self.error if is_named else ConfigError(f"experiment={self.name}: {self.error}")
+        """The error, naming the experiment; what is not here is still that."""
+        if self.name in str(self.error):
+            return self.error
+        kind = NotHereError if isinstance(self.error, NotHereError) else ConfigError
+        return kind(f"experiment={self.name}: {self.error}")
 
 
 Point = Request | Absent
