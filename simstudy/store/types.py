@@ -37,9 +37,8 @@ def _joined(name: str, one: pa.DataType, other: pa.DataType) -> pa.DataType:
     if _is_number(one) and _is_number(other):
         return _number_for(one, other)
     raise StudyError(
-        f"simulate returns a column that is of one type in some blocks and of another in "
-        f"others: {name!r} is {one} and {other}. Return the same type always, such as "
-        "column.astype(float)."
+        f"column {name!r} is of one type in some blocks and of another in others: {one} and "
+        f"{other}. Return the same type always, such as column.astype(float)."
     )
 
 
