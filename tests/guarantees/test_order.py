@@ -1,10 +1,14 @@
-"""The first block of every scenario is computed before the second of any."""
+"""The first block of every scenario is computed before the second of any.
+
+Only files that can be drawn whole go ahead of that, by a bounded time: `test_lasting.py` and
+`test_portions.py` of `tests/engine` are about these, and here they are left out.
+"""
 
 import itertools
 
 import pytest
 
-from simstudy.engine import assignment, tasks
+from simstudy.engine import assignment, portions, tasks
 from simstudy.engine.jobs import in_shard, missing_jobs
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.workers import Workers
@@ -15,15 +19,20 @@ N_REP = 500
 WORKERS = [Workers("inline", 1), *(Workers("threads", n) for n in (1, 2, 4)), Workers("loky", 2)]
 
 
+@pytest.fixture(autouse=True)
+def _no_whole_files(monkeypatch):
+    monkeypatch.setattr(portions.Portions, "may_take", lambda *blocks: False)
+
+
 @pytest.fixture
 def handed_out(monkeypatch):
     """Blocks in the order in which they were given to workers."""
     order = []
     original = assignment.Assignment.task
 
-    def noted(self, jobs):
+    def noted(self, jobs, *lasting):
         order.extend(job.block for job in jobs)
-        return original(self, jobs)
+        return original(self, jobs, *lasting)
 
     monkeypatch.setattr(assignment.Assignment, "task", noted)
     return order
