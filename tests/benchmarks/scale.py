@@ -30,7 +30,8 @@ from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from simstudy.store.header import Group
 from simstudy.store.layout import KeepReplicates
-from simstudy.store.volumes import VALUES_PER_CHUNK, chunk_length, planned
+from simstudy.store.places import Place
+from simstudy.store.volumes import VALUES_PER_CHUNK, chunk_length, volumes
 from simstudy.store.write import write_blocks
 from simstudy.study import Study
 from tests.benchmarks.timing import python
@@ -283,8 +284,9 @@ def share_table(costs: Costs) -> str:
     at_most = n_jobs * min(tasks, FILES_BEFORE_COMPACTION)
     gigabytes = millions * 8 / 1000
     hashing = gigabytes * costs.hash
-    each_of_20 = {str(i): n_blocks // 20 for i in range(20)}
-    final = len(list(planned(each_of_20, chunk_length(1, 1000))))
+    each_of_20 = (Group(str(i), 0, n_blocks // 20) for i in range(20))
+    places = {group.key: [Place(group, "", 0, 0)] for group in each_of_20}
+    final = sum(1 for _ in volumes(places, {""}, chunk_length(1, 1000)))
     rows = {
         "a job draws": f"{each:.0f} s",
         "files that it writes, and leaves": f"{tasks:.0f}, 1",
