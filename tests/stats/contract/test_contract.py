@@ -53,6 +53,8 @@ READ_BY_CALLERS = {
     "models.least_squares.check_enough_observations": "a check itself",
     "models.metrics.mean_metric": "takes a name and a function",
     "classifier.thresholds.check_target": "a check itself",
+    "networks.compiled_training.planned": "takes the layers of a network",
+    "networks.orders.shuffled": "takes rows that the ensemble has drawn",
     "two_stage.law.checked_parameters": "a check itself",
     "models.trial.joined": "takes stages as they were made",
     "two_sample.samples.check_drawn": "a check itself",
