@@ -97,6 +97,11 @@ def _spread(y: Float[np.ndarray, " train"]) -> Any:
 def _check_matching(features: np.ndarray, y: np.ndarray, rows: np.ndarray) -> None:
     if not features.shape[1]:
         raise DesignError("features have no columns to learn from. Give at least one feature.")
+    if not (np.isfinite(features).all() and np.isfinite(y).all()):
+        raise DesignError(
+            "features or responses hold a number that is missing or infinite, of which a network "
+            "learns nothing. Leave such observations out, or fill them in."
+        )
     if len(features) < len(y) or rows.min() < 0 or rows.max() >= len(y):
         raise DesignError(
             f"{len(features)} observations, {len(y)} responses and rows from {rows.min()} to "
