@@ -10,7 +10,7 @@ from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, Rival, decided
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
-from simstudy.stats.classifier.trial import normal_sample_size, upper_tail
+from simstudy.stats.classifier.trial import normal_sample_size, trial_power, upper_tail
 
 SENSITIVITIES, MARGINS, BETAS = (0.85, 0.9, 0.95), (0.01, 0.03, 0.05), (0.1, 0.15, 0.2)
 
@@ -69,21 +69,16 @@ def _without_bound(_: Result, factor: float = 2.0) -> Reproduced:
 
 def _never_rejected(_: Result, null: float = 0.95) -> Reproduced:
     """Whether the share of rejections does not grow with n, where the truth is 95%."""
-    sizes = (100, 1000, 10_000, 100_000)
-    powers = [float(upper_tail(_critical(n, null), n, 0.95)) for n in sizes]
+    sizes = np.array([100, 1000, 10_000, 100_000])
+    powers = np.asarray(trial_power(sizes, 0.95, null, 0.05, rule="score").power)
     said = ", ".join(f"{value:.3f}" for value in powers)
-    return decided(2 * 0.05 - max(powers), 0.0, f"rejections of 100 to 100,000 cases: {said}")
+    return decided(2 * 0.05 - powers.max(), 0.0, f"rejections of 100 to 100,000 cases: {said}")
 
 
 def _in_the_end(_: Result, margin: float = 0.01) -> Reproduced:
     """Whether a trial of a million cases all but surely rejects, with a margin below k."""
-    power = float(upper_tail(_critical(1_000_000, 0.95 - margin), 1_000_000, 0.95))
+    power = float(trial_power(1_000_000, 0.95, 0.95 - margin, 0.05, rule="score").power)
     return decided(power - 0.999, 0.0, f"power {power:.4f} with a million cases")
-
-
-def _critical(n: int, null: float) -> int:
-    """The least count that the z test rejects."""
-    return int(np.floor(n * (null + np.sqrt(null * (1 - null) / n) * special.ndtri(0.95)))) + 1
 
 
 def _must_be_certain(_: Result) -> Reproduced:
