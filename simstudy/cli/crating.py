@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simstudy.errors import ConfigError
 from simstudy.remote.paths import Place
+
+if TYPE_CHECKING:
+    from simstudy.output.crate.made import StudyCode
 
 
 def crate_of_folder(arguments: Sequence[str]) -> int:
@@ -29,12 +33,11 @@ def crate_of_folder(arguments: Sequence[str]) -> int:
     return write_and_say(path, StudyCode(), archive=others == ["zip=true"])
 
 
-def write_and_say(folder: Place, code: object, *, archive: bool, missing: str = "") -> int:
+def write_and_say(folder: Place, code: "StudyCode", *, archive: bool, missing: str = "") -> int:
     """Write it, and say where it is, and what it lacks."""
-    from simstudy.output.crate.made import StudyCode, write_crate
+    from simstudy.output.crate.made import write_crate
     from simstudy.output.wording import seen_from_here
 
-    assert isinstance(code, StudyCode)
     made = write_crate(folder, code, archive=archive)
     print(f"{made.n_files:,} files described in {seen_from_here(made.metadata)}")
     for lack in filter(None, [missing, *made.lacks]):

@@ -36,7 +36,8 @@ _LOADED = """
 jinja2 pyarrow.dataset pyarrow.parquet rich.console rich.markup rich.table rich.text scipy.special
 simstudy.output.folder simstudy.output.terminal
 """
-OF_A_RESULT = ("store", "n_rep", "outcome", "folder", "n_left", "n_pilot", "design")
+TAKEN_OVER = ("n_left", "n_pilot", "design", "targets")
+OF_A_RESULT = ("store", "n_rep", "outcome", "folder", *TAKEN_OVER)
 
 
 class Answer(NamedTuple):
@@ -98,6 +99,7 @@ class Publisher:
         if self._copy is None or not is_beside(request):
             return False
         said = {name: getattr(result, name) for name in OF_A_RESULT}
+        said["n_analysed"] = result.plan.n_analysed
         place = next(at for at, each in enumerate(self._requests) if each is request)
         try:
             file = tempfile.TemporaryFile()  # noqa: SIM115 (open until it is answered)
@@ -225,14 +227,11 @@ def _published(request: Request, file: int) -> int:
 
 def _result(request: Request, said: dict[str, Any]) -> Any:
     """The result of which that was said, made of the study and its blocks."""
-    from simstudy.analysis.targets import read_targets
     from simstudy.store.home import Home
     from simstudy.study.results import result_of
 
     study, settings = request.study, request.settings
-    analysed = study.analysed_of(request.n_drawn, whole_blocks=request.whole_blocks)
-    plan = study.plan(settings.seed, settings.keep, analysed)
+    plan = study.plan(settings.seed, settings.keep, said["n_analysed"])
     home, keep = Home(said["folder"], said["store"]), study.kept(settings.keep)
     result = result_of(study, plan, home, said["outcome"], keep, said["n_rep"])
-    rest = {name: said[name] for name in ("n_left", "n_pilot", "design")}
-    return replace(result, targets=read_targets(settings.precision, study.measures), **rest)
+    return replace(result, **{name: said[name] for name in TAKEN_OVER})
