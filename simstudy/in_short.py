@@ -55,3 +55,8 @@ def _first(said: list[str], most: int, of_what: str) -> list[str]:
 def _cut(value: str) -> str:
     value = " ".join(value.split())
     return value if len(value) <= LETTERS else f"{value[: LETTERS - 3]}..."
+
+
+def from_to(least: int, most: int) -> str:
+    """Numbers of things from the fewest to the most: "50", "50 to 2,000"."""
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"

@@ -10,7 +10,7 @@ from simstudy.analysis.precision import shortfalls, spent
 from simstudy.analysis.result import Result
 from simstudy.analysis.run_time import DATA, IN_ALL, TIMED
 from simstudy.analysis.summary import MEASURE, factor_names
-from simstudy.in_short import names_in_short
+from simstudy.in_short import from_to, names_in_short
 from simstudy.lazy.pandas import pd
 from simstudy.measures import OutlierRate
 from simstudy.remote.paths import Place
@@ -40,8 +40,7 @@ def seen_from_here(folder: Place) -> str:
 def size_in_words(result: Result) -> str:
     """How many replicates of how many scenarios."""
     n_scenarios = len(result.plan.scenarios)
-    least, most = min(result.n_rep.values()), max(result.n_rep.values())
-    each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    each = from_to(min(result.n_rep.values()), max(result.n_rep.values()))
     if n_scenarios == 1:
         return f"{each} replicates of one scenario"
     return f"{each} replicates in each of {n_scenarios:,} scenarios"

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from simstudy.in_short import from_to
 from simstudy.lazy.pandas import pd
 from simstudy.tables.grid import in_words
 from simstudy.tables.table import Column, Table
@@ -107,5 +108,4 @@ def _replicates(summary: pd.DataFrame) -> str:
 
 
 def _range(counts: pd.Series) -> str:
-    least, most = int(counts.min()), int(counts.max())
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return from_to(int(counts.min()), int(counts.max()))

@@ -11,6 +11,7 @@ from simstudy.analysis.result import Result
 from simstudy.engine.ownership import derived_owner, ownership_of
 from simstudy.errors import StoreError, first_few
 from simstudy.identity.names import identity, short_hash
+from simstudy.in_short import from_to
 from simstudy.measures import Measure
 from simstudy.plan import Plan
 from simstudy.store.owner import NOBODY, Owner
@@ -165,9 +166,7 @@ def _plain(what: str, planned: str, done: str) -> Row:
 
 
 def _size(replicates: Sequence[int]) -> str:
-    least, most = replicates
-    each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    return f"{each} in each scenario"
+    return f"{from_to(*replicates)} in each scenario"
 
 
 def _labels(promise: Promise, axis: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from simstudy.claims import TOO_FEW
 from simstudy.errors import first_few
+from simstudy.in_short import from_to
 from simstudy.output.origin import REPORT
 from simstudy.output.replacing import is_unpublished
 from simstudy.output.report.index.claims import ODD, ClaimLine
@@ -71,9 +72,7 @@ def _size(said: Said, each: tuple[int, int] | None) -> Iterator[str]:
     config = said.mapping("config")
     asked = config.get("n_rep")
     if each and type(asked) is int and not config.get("precision") and each[0] < asked:
-        least, most = each
-        there = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        yield f"{there} of {asked:,} replicates in each scenario"
+        yield f"{from_to(*each)} of {asked:,} replicates in each scenario"
     if is_unpublished(said.content):
         yield "drawn from Python, and not published: no figures, claims or report"
 

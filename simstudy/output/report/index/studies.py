@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from simstudy.in_short import from_to
 from simstudy.output.origin import FIGURES, REPORT
 from simstudy.output.report.command import command_of
 from simstudy.output.report.figures import title_of
@@ -148,9 +149,7 @@ class Study:
         if not self.each or self.scenarios == 1:
             yield in_all
             return
-        least, most = self.each
-        each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        yield f"{in_all}, {each} in each scenario"
+        yield f"{in_all}, {from_to(*self.each)} in each scenario"
 
 
 def read_study(
