@@ -1,8 +1,9 @@
 """What the whole command takes, drawn from nothing: every study of a group, study by study.
 
-`python -m tests.benchmarks.everything` prints the tables of `docs/everything.md`; with that file's
-name behind it, it puts them there. `--group NAME` takes another group than the project's own, and
-settings (`scale=smoke`) are handed on. Results go into a folder of their own, and with it.
+`python -m tests.benchmarks.everything` prints a table of `docs/everything.md`; with that file's
+name behind it, it puts it there. `--group NAME` takes another group than the project's own, and
+settings (`scale=smoke`) are handed on. Results go into a folder of their own, and with it, unless
+`out=FOLDER` says where they are to stay.
 """
 
 import argparse
@@ -36,7 +37,7 @@ class Took(NamedTuple):
         return self.drawn + self.published
 
 
-def everything(settings: list[str], out: str) -> tuple[list[Took], float]:
+def everything(settings: list[str]) -> tuple[list[Took], float]:
     """What each study took, and the whole by the clock, with all that Python loads.
 
     Raises
@@ -44,7 +45,7 @@ def everything(settings: list[str], out: str) -> tuple[list[Took], float]:
     SystemExit
         Where nothing could be read of it, with what the command said.
     """
-    command = [sys.executable, "run.py", "all", *settings, f"out={out}", "progress=false"]
+    command = [sys.executable, "run.py", "all", *settings, "progress=false"]
     start = perf_counter()
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     seconds = perf_counter() - start
@@ -92,17 +93,18 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("words", nargs="*", help="settings to hand on, and the page")
     asked = parser.parse_args(arguments)
     settings = [f"group={asked.group}", *(text for text in asked.words if "=" in text)]
-    with tempfile.TemporaryDirectory() as out:
-        found, seconds = everything(settings, out)
-        _, again = everything(settings, out)
+    with tempfile.TemporaryDirectory() as folder:
+        out = [] if any(text.startswith("out=") for text in settings) else [f"out={folder}"]
+        found, seconds = everything([*settings, *out])
+        _, again = everything([*settings, *out])
     busy = sum(each.in_all for each in found)
     said = (
         f"`python run.py all {' '.join(settings)}` from nothing, on {available_cores()} cores: "
-        f"**{seconds:.0f} s** by the clock, for {busy:.0f} s of drawing and publishing, each by "
+        f"**{seconds:,.0f} s** by the clock, for {busy:,.0f} s of drawing and publishing, each by "
         f"the clock. A second time, with nothing to do: {again:.1f} s."
     )
     pages = [text for text in asked.words if "=" not in text]
-    print_or_put(f"{said}\n\n{study_table(found)}", pages)
+    print_or_put(f"{said}\n\n{study_table(found)}", pages, asked.group)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from simstudy.store.write import write_blocks
 from simstudy.study import Study
 from tests.benchmarks.timing import python
 
-BEGIN, END = "<!-- measured -->", "<!-- end of what is measured -->"
+BEGIN, END = "<!-- measured{} -->", "<!-- end of what is measured -->"
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
 CONFIG = two_stage.Config(k=[0.0, 1.0], n2=[100, 400], draws="sufficient")
 INLINE = Workers("inline", 1)
@@ -322,15 +322,24 @@ def main(arguments: list[str]) -> None:
     print_or_put(tables(measured()), arguments)
 
 
-def print_or_put(found: str, arguments: list[str]) -> None:
-    """What was measured, printed, or put into the page that is named."""
+def print_or_put(found: str, arguments: list[str], part: str = "") -> None:
+    """What was measured, printed, or put into its part of the page that is named.
+
+    Raises
+    ------
+    SystemExit
+        Where the page has no such part.
+    """
     if not arguments:
         print(found)
         return
     page = Path(arguments[0])
-    before, _, rest = page.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n\n{found}\n\n{END}{after}")
+    begin = BEGIN.format(part and f": {part}")
+    before, begins, rest = page.read_text().partition(begin)
+    _, ends, after = rest.partition(END)
+    if not (begins and ends):
+        raise SystemExit(f"{page} has no line {begin!r} with {END!r} after it. Found:\n\n{found}")
+    page.write_text(f"{before}{begin}\n\n{found}\n\n{END}{after}")
 
 
 if __name__ == "__main__":
