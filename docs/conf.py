@@ -35,5 +35,7 @@ toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = f"simstudy {release}"
+html_static_path = ["website/static"]
+html_css_files = ["tables.css"]
 html_copy_source = False
 html_show_sourcelink = False
