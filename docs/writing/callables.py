@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from simstudy.claims import STANDINGS
+from simstudy.output.report.figures import title_of
 from writing.numbers import number, percent, plus_minus
 from writing.refusals import PageError, listed
 from writing.results import Study
@@ -139,4 +140,5 @@ FILTERS: dict[str, Callable[..., str]] = {
     "percent": percent,
     "plus_minus": plus_minus,
     "cell": cell,
+    "title_of": title_of,
 }
