@@ -5,6 +5,7 @@ data-generating processes the shapes that the annotations of functions state hol
 """
 
 import fcntl
+import inspect
 import os
 import signal
 import sys
@@ -12,10 +13,12 @@ import typing
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import jaxtyping
 import numpy as np
 import pytest
 from beartype import beartype
@@ -45,18 +48,31 @@ def or_scalar(hint: Any) -> Any:
     return hint | np.generic if any_shape else hint
 
 
+def shapes_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations of a function that state shapes."""
+    return {name: hint for name, hint in function.__annotations__.items() if has_shape(hint)}
+
+
 def shapes_checked(function: Callable[..., Any]) -> Any:
     """The function with its shapes checked; scalars may be of any kind that NumPy takes."""
     hints = function.__annotations__
-    stated = {name: or_scalar(hint) for name, hint in hints.items() if has_shape(hint)}
-    function.__annotations__ = stated
+    function.__annotations__ = {name: or_scalar(at) for name, at in shapes_of(function).items()}
     checked = beartype(function)
     function.__annotations__ = hints  # whoever reads arguments by annotation needs all of them
     return checked
 
 
+def where_stated(jaxtyped: Callable[..., Any], *made: Any, **checks: Any) -> Any:
+    """As `jaxtyped`, but functions that state no shape stay as they are: they are called most."""
+    if not made:
+        return partial(where_stated, jaxtyped, **checks)
+    (one,) = made
+    return one if inspect.isfunction(one) and not shapes_of(one) else jaxtyped(one, **checks)
+
+
 checker: Any = ModuleType("simstudy_shapes")  # the hook wants a function that it can import
 checker.shapes_checked = shapes_checked
+jaxtyping.jaxtyped = partial(where_stated, jaxtyping.jaxtyped)
 sys.modules[checker.__name__] = checker
 install_import_hook(CHECKED, f"{checker.__name__}.shapes_checked")
 
