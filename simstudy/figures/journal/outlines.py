@@ -1,9 +1,9 @@
-"""Where the marks of a panel are: points along the outline of each, in inches of the page."""
+"""Where the marks of a panel are, in inches of the page: lines, bars and bands, and points."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,36 @@ MOST: Final = 4_000  # points of one
 FULL: Final = 0.97  # the share of a panel from which a straight line or a band belongs to it
 
 
+class Outline(NamedTuple):
+    """A line, or what goes around an area.
+
+    Parameters
+    ----------
+    corners
+        In inches, where they are numbers.
+    fill
+        Colour of an area, red, green, blue and how opaque; None of a line.
+    height
+        What is drawn above what.
+    """
+
+    corners: Float[np.ndarray, "n_corners 2"]
+    fill: Any
+    height: float
+
+    @property
+    def is_rectangle(self) -> bool:
+        """Whether it is that of a bar or a tile."""
+        return self.fill is not None and len(self.corners) <= 5
+
+
+class Points(NamedTuple):
+    """The points of a scatter, in inches."""
+
+    places: Float[np.ndarray, "n_points 2"]
+    radii: Float[np.ndarray, " n_points"]
+
+
 def marks_of(axes: Any, *, scattered: bool = True) -> Float[np.ndarray, "n_points 2"]:
     """Points on every mark of a panel; lines and bands that cross it from end to end are none.
 
@@ -22,24 +52,80 @@ def marks_of(axes: Any, *, scattered: bool = True) -> Float[np.ndarray, "n_point
     scattered
         Whether points are marks too, or only lines, bars and areas.
     """
-    dpi, panel = axes.figure.dpi, axes.get_window_extent()
-    lines = (line for line in _lines(axes) if len(line) and not _is_across(line, panel))
-    scatters = (marks for marks in axes.collections if scattered and _is_scatter(marks))
-    found = [*map(_along, lines), *map(_ends, scatters), np.empty((0, 2))]
-    points = np.concatenate(found)
-    inside = (points >= panel.min) & (points <= panel.max)
-    return np.asarray(points[inside.all(axis=1)] / dpi)
+    panel = panel_of(axes)
+    own = (outline.corners for outline in outlines_of(axes) if not is_across(outline, panel))
+    points = map(_ends, points_of(axes) if scattered else [])
+    found = np.concatenate([*(along(c, axes.figure.dpi) for c in own), *points, np.empty((0, 2))])
+    inside = (found >= panel[0]) & (found <= panel[1])
+    return np.asarray(found[inside.all(axis=1)])
 
 
-def _lines(axes: Any) -> Iterator[Any]:
-    """Corners of each line, bar and area, in pixels."""
+def panel_of(axes: Any) -> Float[np.ndarray, "2 2"]:
+    """Lower left and upper right corner of a panel."""
+    box = axes.get_window_extent()
+    return np.asarray([box.min / axes.figure.dpi, box.max / axes.figure.dpi])
+
+
+# ---------------------------------------------------------------- lines and areas
+def outlines_of(axes: Any) -> list[Outline]:
+    """Of each line, bar and band that is drawn in a panel."""
+    return [each for each in _all_outlines(axes) if len(each.corners)]
+
+
+def _all_outlines(axes: Any) -> Iterator[Outline]:
+    dpi = axes.figure.dpi
     for line in axes.lines:
-        yield line.get_transform().transform(line.get_xydata())
+        corners = line.get_transform().transform(line.get_xydata())
+        yield Outline(corners / dpi, None, line.get_zorder())
     for patch in axes.patches:
-        yield from _parts(patch.get_path(), patch.get_transform())
+        for part in _parts(patch.get_path(), patch.get_transform()):
+            yield Outline(part / dpi, patch.get_facecolor(), patch.get_zorder())
     for marks in axes.collections:
-        for path in [] if _is_scatter(marks) else marks.get_paths():
-            yield from _parts(path, marks.get_transform())
+        if not _is_scatter(marks):
+            yield from _collected(marks, dpi)
+
+
+def _collected(marks: Any, dpi: float) -> Iterator[Outline]:
+    fills = marks.get_facecolor() if _is_filled(marks) else []
+    for at, path in enumerate(marks.get_paths()):
+        fill = fills[at % len(fills)] if len(fills) else None
+        for part in _parts(path, marks.get_transform()):
+            yield Outline(part / dpi, fill, marks.get_zorder())
+
+
+def _is_filled(marks: Any) -> bool:
+    from matplotlib.collections import LineCollection
+
+    return not isinstance(marks, LineCollection)
+
+
+def _parts(path: Any, transform: Any) -> Iterator[Any]:
+    whole = transform.transform_path(path)
+    yield from (np.asarray(part) for part in whole.to_polygons(closed_only=False) if len(part))
+
+
+def is_across(outline: Outline, panel: Float[np.ndarray, "2 2"]) -> bool:
+    """Whether it is straight, or a rectangle, and from one side of its panel to the other."""
+    spans = np.ptp(outline.corners, axis=0) / (panel[1] - panel[0])
+    return len(outline.corners) <= 5 and bool((spans >= FULL).any())
+
+
+def along(corners: Float[np.ndarray, "n_corners 2"], dpi: float) -> Float[np.ndarray, "n_points 2"]:
+    """The corners of a line, and points at small distances between them."""
+    finite = corners[np.isfinite(corners).all(axis=1)]
+    if len(finite) < 2:
+        return np.asarray(finite)
+    lengths = np.hypot(*np.diff(finite, axis=0).T)
+    way = np.concatenate([[0.0], np.cumsum(lengths)])
+    at = np.linspace(0, way[-1], min(int(way[-1] * dpi / STEP) + 2, MOST))
+    between = np.column_stack([np.interp(at, way, finite[:, axis]) for axis in (0, 1)])
+    return np.concatenate([finite, between])
+
+
+# ---------------------------------------------------------------- points
+def points_of(axes: Any) -> list[Points]:
+    """Of each scatter in a panel."""
+    return [_points(marks) for marks in axes.collections if _is_scatter(marks)]
 
 
 def _is_scatter(marks: Any) -> bool:
@@ -48,32 +134,13 @@ def _is_scatter(marks: Any) -> bool:
     return isinstance(marks, PathCollection)
 
 
-def _ends(marks: Any) -> Any:
-    """The upper and the lower end of each point of a scatter."""
+def _points(marks: Any) -> Points:
     places = np.asarray(marks.get_offset_transform().transform(marks.get_offsets()))
-    reach = np.sqrt(np.resize(marks.get_sizes(), len(places))) / 2 * marks.figure.dpi / 72
-    up = np.column_stack([np.zeros_like(reach), reach])
-    return np.concatenate([places + up, places - up])
+    radii = np.sqrt(np.resize(marks.get_sizes(), len(places))) / 2 / 72
+    return Points(places / marks.figure.dpi, radii)
 
 
-def _parts(path: Any, transform: Any) -> Iterator[Any]:
-    whole = transform.transform_path(path)
-    yield from (np.asarray(part) for part in whole.to_polygons(closed_only=False) if len(part))
-
-
-def _is_across(outline: Any, panel: Any) -> bool:
-    """Whether it is straight, or a rectangle, and from one side of its panel to the other."""
-    spans = np.ptp(outline, axis=0) / (panel.width, panel.height)
-    return len(outline) <= 5 and bool((spans >= FULL).any())
-
-
-def _along(outline: Any) -> Any:
-    """Points at small distances along the lines between corners."""
-    finite = outline[np.isfinite(outline).all(axis=1)]
-    if len(finite) < 2:
-        return finite
-    lengths = np.hypot(*np.diff(finite, axis=0).T)
-    way = np.concatenate([[0.0], np.cumsum(lengths)])
-    at = np.linspace(0, way[-1], min(int(way[-1] / STEP) + 2, MOST))
-    along = np.column_stack([np.interp(at, way, finite[:, axis]) for axis in (0, 1)])
-    return np.concatenate([finite, along])
+def _ends(points: Points) -> Float[np.ndarray, "n 2"]:
+    """The upper and the lower end of each point."""
+    up = np.column_stack([np.zeros_like(points.radii), points.radii])
+    return np.concatenate([points.places + up, points.places - up])

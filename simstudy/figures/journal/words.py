@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from simstudy.figures.journal.lines import wrap
+from simstudy.figures.journal.measured import Page, words_of
 from simstudy.figures.journal.outlines import marks_of
 
 GAP: Final = 0.04  # inches between words and a panel's side, twice what they keep from marks
@@ -21,13 +23,13 @@ MOST_ABOVE: Final = 0.7  # of a panel's height that words above its marks take
 PAPER: Final = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3}
 
 
-def part_words(page: Any) -> None:
+def part_words(page: Page) -> None:
     """Give the words in all panels their place.
 
     Parameters
     ----------
     page
-        A figure as `mending` measures it; is changed.
+        Is changed.
     """
     _widen(page)
     for axes in page.panels:
@@ -41,15 +43,10 @@ def part_words(page: Any) -> None:
     _on_paper(page)
 
 
-def words_of(axes: Any) -> list[Any]:
-    """The words in a panel that are seen."""
-    return [text for text in axes.texts if text.get_visible() and text.get_text().strip()]
-
-
 # ---------------------------------------------------------------- across
-def _widen(page: Any) -> None:
+def _widen(page: Page) -> None:
     """Longer axes where words on the right of their marks would end beyond the panel."""
-    if page.has_shape:
+    if page.aspect:
         return
     for panels in _of_one_scale(page.panels, "get_xlim"):
         factor = max((_widening(page, axes) for axes in panels), default=1.0)
@@ -60,7 +57,7 @@ def _widen(page: Any) -> None:
     page.lay_out()
 
 
-def _widening(page: Any, axes: Any) -> float:
+def _widening(page: Page, axes: Any) -> float:
     """How much longer the axis has to be, for words that begin where a mark's words begin."""
     panel = page.box(axes)
     boxes = [page.box(text) for text in words_of(axes) if text.get_ha() == "left"]
@@ -76,28 +73,28 @@ def _of_one_scale(panels: Sequence[Any], limits: str) -> Iterator[list[Any]]:
         yield [axes for axes, its in zip(panels, keys, strict=True) if its == key]
 
 
-def _put_inside(page: Any, text: Any, panel: Any) -> None:
+def _put_inside(page: Page, text: Any, panel: Any) -> None:
     """Words that begin in a panel and end beyond it in several lines, or moved into it."""
     box = page.box(text)
     left, right = panel.x0 + GAP / 2, panel.x1 - GAP / 2
     if box.x0 >= left and box.x1 <= right:
         return
     room = {"left": right - box.x0, "right": box.x1 - left}.get(text.get_ha(), 0.0)
-    page.wrap(text, room if room > panel.width / 2 else right - left)
+    wrap(page, text, room if room > panel.width / 2 else right - left)
     box = page.box(text)
     across = max(left - box.x0, 0) or min(right - box.x1, 0)
     _move(text, page.drawn, across, 0.0)
 
 
 # ---------------------------------------------------------------- up and down
-def _grow(page: Any) -> None:
+def _grow(page: Page) -> None:
     """A higher figure, where words that stand on each other would part with their marks."""
     short = max((_lacking(page, axes) for axes in page.panels), default=0.0)
     if short > 0:
         page.grow(short * page.n_rows)
 
 
-def _lacking(page: Any, axes: Any) -> float:
+def _lacking(page: Page, axes: Any) -> float:
     boxes = [page.box(text) for text in words_of(axes)]
     factor = 1.0
     for at, one in enumerate(boxes):
@@ -110,7 +107,7 @@ def _lacking(page: Any, axes: Any) -> float:
     return float(page.box(axes).height * (factor - 1))
 
 
-def _part(page: Any) -> None:
+def _part(page: Page) -> None:
     """Words within a panel that stand on each other, or beyond it, moved up or down."""
     for axes in page.panels:
         panel, placed = page.box(axes), list[Any]()
@@ -119,7 +116,7 @@ def _part(page: Any) -> None:
             placed.append(page.box(text))
 
 
-def _from_its_mark(page: Any, text: Any) -> float:
+def _from_its_mark(page: Page, text: Any) -> float:
     """Its turn: of words above their marks the lowest stay, and the others give way upwards."""
     return float(page.box(text).y0) if text.get_va() == "bottom" else 0.0
 
@@ -148,11 +145,11 @@ def _move(text: Any, drawn: Any, across: float, up: float) -> None:
 
 
 # ---------------------------------------------------------------- above the marks
-def _make_room_above(page: Any) -> bool:
+def _make_room_above(page: Page) -> bool:
     """Room above the marks for words in upper corners, by higher panels; whether any was made."""
     groups = list(_of_one_scale(page.panels, "get_ylim"))
     lacking = [max(_covered(page, axes) for axes in panels) for panels in groups]
-    if max(lacking, default=0.0) <= EPS or page.has_shape:
+    if max(lacking, default=0.0) <= EPS or page.aspect:
         return False
     heights = [page.box(panels[0]).height for panels in groups]
     page.grow(max(lacking) * page.n_rows)
@@ -162,7 +159,7 @@ def _make_room_above(page: Any) -> bool:
     return True
 
 
-def _covered(page: Any, axes: Any) -> float:
+def _covered(page: Page, axes: Any) -> float:
     """How far marks reach above the lower end of words in an upper corner, in inches."""
     boxes = [page.box(text) for text in words_of(axes) if _is_in_upper_corner(text, axes)]
     boxes = [box for box in boxes if box.height < MOST_ABOVE * page.box(axes).height]
@@ -198,7 +195,7 @@ def _extend_up(panels: Iterable[Any], share: float) -> None:
 
 
 # ---------------------------------------------------------------- over lines
-def _on_paper(page: Any) -> None:
+def _on_paper(page: Page) -> None:
     """White behind words that a line still crosses, through which the line is seen."""
     for axes in page.panels:
         words = words_of(axes)
