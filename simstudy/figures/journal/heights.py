@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from simstudy.figures.journal.axis_words import are_numbers, tick_labels
 from simstudy.figures.journal.keys import is_key
 from simstudy.figures.journal.measured import Page, is_upright
 
@@ -20,13 +21,14 @@ def give_heights(page: Page, *, keep: bool) -> None:
     Parameters
     ----------
     keep
-        Whether they may be higher than wide.
+        Whether they may be higher than wide, as those with names beside them always may: they
+        have a row for each.
     """
     boxes = [page.box(axes) for axes in page.panels]
     if not boxes:
         return
     wide, high = (float(np.mean([getattr(b, n) for b in boxes])) for n in ("width", "height"))
-    wanted = high if keep else min(high, wide)
+    wanted = high if keep or _have_names(page) else min(high, wide)
     if page.aspect:
         n_columns = len({round(box.x0, 2) for box in boxes})
         wanted = page.aspect * (wide + _left_over(page) / n_columns)
@@ -46,6 +48,10 @@ def grow_for_strips(page: Page) -> bool:
         return False
     page.free_aspect()
     return page.grow(short * page.n_rows)
+
+
+def _have_names(page: Page) -> bool:
+    return not are_numbers(label for axes in page.panels for label in tick_labels(axes.yaxis))
 
 
 def _of_strips(page: Page) -> float:

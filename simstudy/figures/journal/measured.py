@@ -73,8 +73,21 @@ class Page:
         if abs(grown - height) < 0.02:
             return False
         self.drawn.set_size_inches(width, grown)
+        self._tell_size(width, grown)
         self.lay_out()
         return True
+
+    def _tell_size(self, width: float, height: float) -> None:
+        """Let a plot's layout know how large its page is: it measures margins and shapes by it."""
+        plot = self._plot()
+        if plot is None:
+            return
+        parts = plot.theme.themeables
+        parts["figure_size"] = type(parts["figure_size"])((width, height))
+        for name in parts:
+            margin = plot.theme.getp((name, "margin"))
+            if margin is not None:
+                margin.figure_size = (width, height)
 
     # ------------------------------------------------------------ the shape of its panels
     @property

@@ -37,6 +37,7 @@ def mended(drawn: Any, *, keep_height: bool = False) -> Any:
     thin_numbers(page)
     _wrap(page, titles, names)
     part_words(page)
+    thin_numbers(page)
     return drawn
 
 

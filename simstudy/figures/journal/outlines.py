@@ -44,20 +44,26 @@ class Points(NamedTuple):
     radii: Float[np.ndarray, " n_points"]
 
 
-def marks_of(axes: Any, *, scattered: bool = True) -> Float[np.ndarray, "n_points 2"]:
-    """Points on every mark of a panel; lines and bands that cross it from end to end are none.
+def marks_of(
+    axes: Any, *, scattered: bool = True, across: bool = False
+) -> Float[np.ndarray, "n_points 2"]:
+    """Points on every mark of a panel.
 
     Parameters
     ----------
     scattered
         Whether points are marks too, or only lines, bars and areas.
+    across
+        Whether level and upright lines, and bands, are marks that cross a panel from end to end:
+        words cannot be beside these.
     """
     panel = panel_of(axes)
-    own = (outline.corners for outline in outlines_of(axes) if not is_across(outline, panel))
+    found = (each for each in outlines_of(axes) if across or not is_across(each, panel))
+    own = (outline.corners for outline in found)
     points = map(_ends, points_of(axes) if scattered else [])
-    found = np.concatenate([*(along(c, axes.figure.dpi) for c in own), *points, np.empty((0, 2))])
-    inside = (found >= panel[0]) & (found <= panel[1])
-    return np.asarray(found[inside.all(axis=1)])
+    marks = np.concatenate([*(along(c, axes.figure.dpi) for c in own), *points, np.empty((0, 2))])
+    inside = (marks >= panel[0]) & (marks <= panel[1])
+    return np.asarray(marks[inside.all(axis=1)])
 
 
 def panel_of(axes: Any) -> Float[np.ndarray, "2 2"]:
@@ -105,9 +111,13 @@ def _parts(path: Any, transform: Any) -> Iterator[Any]:
 
 
 def is_across(outline: Outline, panel: Float[np.ndarray, "2 2"]) -> bool:
-    """Whether it is straight, or a rectangle, and from one side of its panel to the other."""
+    """Whether it is a level or upright line, or a rectangle, from side to side of its panel.
+
+    No longer axis leads it past words.
+    """
     spans = np.ptp(outline.corners, axis=0) / (panel[1] - panel[0])
-    return len(outline.corners) <= 5 and bool((spans >= FULL).any())
+    is_slanted = outline.fill is None and bool((spans > 1 - FULL).all())
+    return len(outline.corners) <= 5 and bool((spans >= FULL).any()) and not is_slanted
 
 
 def along(corners: Float[np.ndarray, "n_corners 2"], dpi: float) -> Float[np.ndarray, "n_points 2"]:

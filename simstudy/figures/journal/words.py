@@ -5,7 +5,7 @@ Axes are made longer for words that have no room: marks move aside, and no word 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,13 +13,12 @@ import numpy as np
 from simstudy.figures.journal.lines import wrap
 from simstudy.figures.journal.measured import Page, words_of
 from simstudy.figures.journal.outlines import marks_of
+from simstudy.figures.journal.room import make_room, of_one_scale
 
 GAP: Final = 0.04  # inches between words and a panel's side, twice what they keep from marks
 EPS: Final = 0.005  # inches
 MOST_GROWTH: Final = 3.0  # of a panel, for words in it
 MOST_WIDENED: Final = 1.7  # of an axis, for words beside the last marks
-MOST_ROUNDS: Final = 3  # of making room above marks, where a page is full
-MOST_ABOVE: Final = 0.7  # of a panel's height that words above its marks take
 PAPER: Final = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3}
 
 
@@ -37,9 +36,7 @@ def part_words(page: Page) -> None:
             _put_inside(page, text, page.box(axes))
     _grow(page)
     _part(page)
-    for _ in range(MOST_ROUNDS):
-        if not _make_room_above(page):
-            break
+    make_room(page)
     _on_paper(page)
 
 
@@ -48,7 +45,7 @@ def _widen(page: Page) -> None:
     """Longer axes where words on the right of their marks would end beyond the panel."""
     if page.aspect:
         return
-    for panels in _of_one_scale(page.panels, "get_xlim"):
+    for panels in of_one_scale(page.panels, "x"):
         factor = max((_widening(page, axes) for axes in panels), default=1.0)
         if 1 < factor <= MOST_WIDENED:
             for axes in panels:
@@ -64,13 +61,6 @@ def _widening(page: Page, axes: Any) -> float:
     beyond = [box for box in boxes if box.x1 > panel.x1 - GAP / 2]
     rooms = [(box.x0 - panel.x0) / max(panel.width - GAP - box.width, EPS) for box in beyond]
     return max(rooms, default=1.0)
-
-
-def _of_one_scale(panels: Sequence[Any], limits: str) -> Iterator[list[Any]]:
-    """Panels in groups that have the same limits of an axis."""
-    keys = [tuple(np.round(getattr(axes, limits)(), 9)) for axes in panels]
-    for key in dict.fromkeys(keys):
-        yield [axes for axes, its in zip(panels, keys, strict=True) if its == key]
 
 
 def _put_inside(page: Page, text: Any, panel: Any) -> None:
@@ -144,62 +134,12 @@ def _move(text: Any, drawn: Any, across: float, up: float) -> None:
         )
 
 
-# ---------------------------------------------------------------- above the marks
-def _make_room_above(page: Page) -> bool:
-    """Room above the marks for words in upper corners, by higher panels; whether any was made."""
-    groups = list(_of_one_scale(page.panels, "get_ylim"))
-    lacking = [max(_covered(page, axes) for axes in panels) for panels in groups]
-    if max(lacking, default=0.0) <= EPS or page.aspect:
-        return False
-    heights = [page.box(panels[0]).height for panels in groups]
-    page.grow(max(lacking) * page.n_rows)
-    for panels, short, height in zip(groups, lacking, heights, strict=True):
-        _extend_up(panels, short / height)
-    page.lay_out()
-    return True
-
-
-def _covered(page: Page, axes: Any) -> float:
-    """How far marks reach above the lower end of words in an upper corner, in inches."""
-    boxes = [page.box(text) for text in words_of(axes) if _is_in_upper_corner(text, axes)]
-    boxes = [box for box in boxes if box.height < MOST_ABOVE * page.box(axes).height]
-    if not boxes:
-        return 0.0
-    marks = marks_of(axes)
-    beneath = [_beneath(marks, box.x0 - GAP / 2, box.x1 + GAP / 2) for box in boxes]
-    highest = (part.max() - box.y0 + GAP / 2 for part, box in zip(beneath, boxes, strict=True)
-               if len(part))  # fmt: skip
-    return float(max(highest, default=0.0))
-
-
-def _beneath(marks: Any, left: float, right: float) -> Any:
-    """Heights of the marks between two places across the page."""
-    return marks[(marks[:, 0] > left) & (marks[:, 0] < right), 1]
-
-
-def _is_in_upper_corner(text: Any, axes: Any) -> bool:
-    top = axes.get_ylim()[1]
-    return bool(
-        text.get_va() == "top" and abs(text.get_position()[1] - top) <= 1e-9 * max(abs(top), 1)
-    )
-
-
-def _extend_up(panels: Iterable[Any], share: float) -> None:
-    """Longer vertical axes; words that stood at their ends stand there again."""
-    for axes in panels:
-        at_top = [text for text in words_of(axes) if _is_in_upper_corner(text, axes)]
-        low, high = axes.get_ylim()
-        axes.set_ylim(low, high + share * (high - low))
-        for text in at_top:
-            text.set_y(axes.get_ylim()[1])
-
-
 # ---------------------------------------------------------------- over lines
 def _on_paper(page: Page) -> None:
     """White behind words that a line still crosses, through which the line is seen."""
     for axes in page.panels:
         words = words_of(axes)
-        marks = marks_of(axes, scattered=False) if words else np.empty((0, 2))
+        marks = marks_of(axes, scattered=False, across=True) if words else np.empty((0, 2))
         for text in words:
             if _is_crossed(page.box(text), marks) and text.get_bbox_patch() is None:
                 text.set_bbox(dict(PAPER))
