@@ -34,10 +34,9 @@ def mended(drawn: Any, *, keep_height: bool = False) -> Any:
     _give_room(page, titles, names, keep_height)
     titles.unwrap()
     _wrap(page, titles, names)
-    thin_numbers(page)
-    _wrap(page, titles, names)
+    _thin(page, titles, names)
     part_words(page)
-    thin_numbers(page)
+    _thin(page, titles, names)  # of axes that go on now
     return drawn
 
 
@@ -58,3 +57,9 @@ def _wrap(page: Page, titles: Titles, names: Names, lines: int | None = None) ->
     changed = [titles.wrap(lines), names.wrap()]
     if any(changed):
         page.lay_out()
+
+
+def _thin(page: Page, titles: Titles, names: Names) -> None:
+    """Fewer numbers on axes, which leave titles more room, or less."""
+    thin_numbers(page)
+    _wrap(page, titles, names)

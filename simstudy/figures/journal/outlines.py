@@ -138,6 +138,16 @@ def points_of(axes: Any) -> list[Points]:
     return [_points(marks) for marks in axes.collections if _is_scatter(marks)]
 
 
+def hidden_of(axes: Any) -> Points:
+    """What a word hides that stands on it: points, and the ends of lines, which have no radius."""
+    lines = [each.corners for each in outlines_of(axes) if each.fill is None]
+    finite = (corners[np.isfinite(corners).all(axis=1)] for corners in lines)
+    ends = [corners[[0, -1]] for corners in finite if len(corners)]
+    found = [*points_of(axes), *(Points(each, np.zeros(2)) for each in ends)]
+    places = np.concatenate([*(each.places for each in found), np.empty((0, 2))])
+    return Points(places, np.concatenate([*(each.radii for each in found), np.empty(0)]))
+
+
 def _is_scatter(marks: Any) -> bool:
     from matplotlib.collections import PathCollection
 

@@ -12,13 +12,16 @@ import numpy as np
 
 from simstudy.figures.journal.lines import wrap
 from simstudy.figures.journal.measured import Page, words_of
-from simstudy.figures.journal.outlines import marks_of
+from simstudy.figures.journal.outlines import hidden_of, marks_of
 from simstudy.figures.journal.room import make_room, of_one_scale
 
 GAP: Final = 0.04  # inches between words and a panel's side, twice what they keep from marks
 EPS: Final = 0.005  # inches
 MOST_GROWTH: Final = 3.0  # of a panel, for words in it
 MOST_WIDENED: Final = 1.7  # of an axis, for words beside the last marks
+HALF: Final = 0.65  # of a line, into which two go where words have blanks in their middle
+FEW: Final = 200  # points near a word from which on they are a cloud, in which no place is free
+FAR: Final = 0.3  # inches that a word may be moved off points
 PAPER: Final = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3}
 
 
@@ -37,6 +40,7 @@ def part_words(page: Page) -> None:
     _grow(page)
     _part(page)
     make_room(page)
+    _uncover(page)
     _on_paper(page)
 
 
@@ -46,7 +50,11 @@ def _widen(page: Page) -> None:
     if page.aspect:
         return
     for panels in of_one_scale(page.panels, "x"):
-        factor = max((_widening(page, axes) for axes in panels), default=1.0)
+        factor = _widening_of_all(page, panels)
+        if factor > MOST_WIDENED:
+            for axes in panels:
+                _halve(page, axes)
+            factor = _widening_of_all(page, panels)
         if 1 < factor <= MOST_WIDENED:
             for axes in panels:
                 low, high = axes.get_xlim()
@@ -54,13 +62,28 @@ def _widen(page: Page) -> None:
     page.lay_out()
 
 
-def _widening(page: Page, axes: Any) -> float:
+def _widening_of_all(page: Page, panels: Sequence[Any]) -> float:
     """How much longer the axis has to be, for words that begin where a mark's words begin."""
-    panel = page.box(axes)
-    boxes = [page.box(text) for text in words_of(axes) if text.get_ha() == "left"]
-    beyond = [box for box in boxes if box.x1 > panel.x1 - GAP / 2]
-    rooms = [(box.x0 - panel.x0) / max(panel.width - GAP - box.width, EPS) for box in beyond]
+    return max((_widening(page, axes, page.box(axes)) for axes in panels), default=1.0)
+
+
+def _widening(page: Page, axes: Any, panel: Any) -> float:
+    boxes = [page.box(text) for text in _beyond(page, axes)]
+    rooms = [(box.x0 - panel.x0) / max(panel.width - GAP - box.width, EPS) for box in boxes]
     return max(rooms, default=1.0)
+
+
+def _beyond(page: Page, axes: Any) -> list[Any]:
+    """Words that begin within a panel, at a mark, and end beyond it."""
+    end = page.box(axes).x1 - GAP / 2
+    words = (text for text in words_of(axes) if text.get_ha() == "left")
+    return [text for text in words if page.box(text).x1 > end]
+
+
+def _halve(page: Page, axes: Any) -> None:
+    """Put words that end beyond a panel in two lines."""
+    for text in _beyond(page, axes):
+        wrap(page, text, HALF * page.length(text))
 
 
 def _put_inside(page: Page, text: Any, panel: Any) -> None:
@@ -132,6 +155,31 @@ def _move(text: Any, drawn: Any, across: float, up: float) -> None:
         text.set_transform(
             text.get_transform() + ScaledTranslation(across, up, drawn.dpi_scale_trans)
         )
+
+
+# ---------------------------------------------------------------- off points
+def _uncover(page: Page) -> None:
+    """Words that stand on points, or on the ends of lines, moved up or down off them."""
+    for axes in page.panels:
+        words = words_of(axes)
+        hidden = hidden_of(axes) if words else None
+        for text in words:
+            box, panel = page.box(text), page.box(axes)
+            near = _near(hidden, box)
+            if len(near) <= FEW and any(map(box.overlaps, near)):
+                others = [page.box(other) for other in words if other is not text]
+                shift = _free_shift(box, [*others, *near], panel)
+                _move(text, page.drawn, 0.0, shift if abs(shift) <= FAR else 0.0)
+
+
+def _near(hidden: Any, box: Any) -> list[Any]:
+    """Boxes around points above and below a word."""
+    from matplotlib.transforms import Bbox
+
+    reach = hidden.radii[:, np.newaxis] + EPS
+    low, high = hidden.places - reach, hidden.places + reach
+    beside = (high[:, 0] > box.x0) & (low[:, 0] < box.x1)
+    return [Bbox(pair) for pair in zip(low[beside], high[beside], strict=True)]
 
 
 # ---------------------------------------------------------------- over lines
