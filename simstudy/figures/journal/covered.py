@@ -1,8 +1,8 @@
 """Words among the marks of a panel that hide some of them, or cannot be read for them.
 
-A line may pass under words that stand on white paper: it is seen on both sides of them. What is
-hidden is hidden: a point, and the end of a line or of a bar. In a bar or a tile words stand well,
-in a colour that is unlike its own.
+A line may pass under words that stand on white paper, as long as its way is seen on both sides.
+What is hidden is hidden: a point, and the end of a line or of a bar. In a bar or a tile words
+stand well, in a colour that is unlike its own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from simstudy.figures.journal.outlines import (
     Outline,
     Points,
     along,
+    are_under,
     is_across,
     outlines_of,
     panel_of,
@@ -27,7 +28,7 @@ from simstudy.shapes import Float
 
 LEAST_CONTRAST: Final = 3.0  # of large letters by WCAG 2.1; ours are small, and few
 TOUCHED: Final = 0.03  # inches of a line under a word, from which on it crosses the letters
-SEEN: Final = 0.5  # of a point's radius that may be under a word
+MOST_UNDER: Final = 0.6  # inches of a line under a word, of which its way is no longer seen
 PAPER: Final = 0.7  # how opaque the ground behind words has to be
 
 
@@ -61,7 +62,7 @@ def _faults(text: Any, box: Any, panel: _Panel) -> Iterator[str]:
     if text.get_clip_on() and (_is_below(inner[0], panel.corners[0]) or
                                _is_below(panel.corners[1], inner[1])):  # fmt: skip
         yield "is cut off by its panel"
-    if n_points := sum(_n_under(inner, points) for points in panel.points):
+    if n_points := sum(int(are_under(each, *inner).sum()) for each in panel.points):
         yield f"covers {n_points} point{'s' * (n_points > 1)}"
     yield from _on_lines(text, inner, panel)
     if _contrast(text, inner.mean(axis=0), panel) < LEAST_CONTRAST:
@@ -73,19 +74,15 @@ def _is_below(one: Float[np.ndarray, " 2"], other: Float[np.ndarray, " 2"]) -> b
 
 
 # ---------------------------------------------------------------- points and lines
-def _n_under(box: Float[np.ndarray, "2 2"], points: Points) -> int:
-    """Points of which more than a little is within a box."""
-    nearest = np.clip(points.places, box[0], box[1])
-    away = np.hypot(*(points.places - nearest).T)
-    return int((away < SEEN * points.radii).sum())
-
-
 def _on_lines(text: Any, box: Float[np.ndarray, "2 2"], panel: _Panel) -> Iterator[str]:
     found = [each for each in panel.outlines if _has_edge(each) and _is_near(each, box)]
     crossing = [each for each in found if _length_in(each, box, panel.dpi) > TOUCHED]
     if any(each.is_rectangle and not is_across(each, panel.corners) for each in crossing):
         yield "covers the end of a bar"
     lines = [each for each in crossing if each.fill is None]
+    own = (each for each in lines if not is_across(each, panel.corners))
+    if any(_length_in(each, box, panel.dpi) > MOST_UNDER for each in own):
+        yield "covers much of a line"
     if any(_ends_in(each, box) for each in found if each.fill is None):
         yield "covers the end of a line"
     elif lines and not _is_on_paper(text, max(each.height for each in lines)):

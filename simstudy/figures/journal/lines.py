@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from simstudy.figures.journal.measured import Page, panel_of_strip
 
-EQUALITY: Final = re.compile(r"\S+ [=<>≤≥] [^\s,]+")
+TOGETHER: Final = [re.compile(r"\S+ [=<>≤≥] [^\s,]+"), re.compile(r"[=<>≤≥] [^\s,]+")]
 NO_BREAK: Final = "\u00a0"
 
 
@@ -31,15 +31,19 @@ def wrap(page: Page, text: Any, room: float) -> bool:
 
 
 def in_lines(text: str, n_letters: int) -> str:
-    """Lines of so many letters; `n = 30` stays together where that is no longer than these."""
+    """Lines of so many letters, in which `n = 30`, or else `= 30`, stays together if it can."""
     return "\n".join(map(partial(_line_in_lines, n_letters), text.split("\n")))
 
 
 def _line_in_lines(n_letters: int, line: str) -> str:
-    joined = EQUALITY.sub(_together, line)
-    said = joined if max(map(len, joined.split(" ")), default=0) <= n_letters else line
+    either = [*(equality.sub(_together, line) for equality in TOGETHER), line]
+    said = next((each for each in either if _longest_word(each) <= n_letters), line)
     wrapped = textwrap.wrap(said, n_letters, break_long_words=False)
     return "\n".join(wrapped).replace(NO_BREAK, " ")
+
+
+def _longest_word(line: str) -> int:
+    return max(map(len, line.split(" ")), default=0)
 
 
 def _together(equality: re.Match[str]) -> str:

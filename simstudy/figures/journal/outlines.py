@@ -7,10 +7,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from simstudy.shapes import Float
+from simstudy.shapes import Bool, Float
 
 STEP: Final = 1.5  # pixels between two points of an outline
 MOST: Final = 4_000  # points of one
+SEEN: Final = 0.5  # of a point's radius that may be under a word
 FULL: Final = 0.97  # the share of a panel from which a straight line or a band belongs to it
 
 
@@ -136,6 +137,14 @@ def along(corners: Float[np.ndarray, "n_corners 2"], dpi: float) -> Float[np.nda
 def points_of(axes: Any) -> list[Points]:
     """Of each scatter in a panel."""
     return [_points(marks) for marks in axes.collections if _is_scatter(marks)]
+
+
+def are_under(
+    points: Points, low: Float[np.ndarray, " 2"], high: Float[np.ndarray, " 2"]
+) -> Bool[np.ndarray, " n_points"]:
+    """Whether more than a little of each point is within a box."""
+    away = np.hypot(*(points.places - np.clip(points.places, low, high)).T)
+    return np.asarray(away <= SEEN * points.radii)
 
 
 def hidden_of(axes: Any) -> Points:

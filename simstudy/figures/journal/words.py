@@ -12,7 +12,7 @@ import numpy as np
 
 from simstudy.figures.journal.lines import wrap
 from simstudy.figures.journal.measured import Page, words_of
-from simstudy.figures.journal.outlines import hidden_of, marks_of
+from simstudy.figures.journal.outlines import Points, are_under, hidden_of, marks_of
 from simstudy.figures.journal.room import make_room, of_one_scale
 
 GAP: Final = 0.04  # inches between words and a panel's side, twice what they keep from marks
@@ -162,17 +162,17 @@ def _uncover(page: Page) -> None:
     """Words that stand on points, or on the ends of lines, moved up or down off them."""
     for axes in page.panels:
         words = words_of(axes)
-        hidden = hidden_of(axes) if words else None
+        hidden = hidden_of(axes)
         for text in words:
-            box, panel = page.box(text), page.box(axes)
+            box = page.box(text)
             near = _near(hidden, box)
-            if len(near) <= FEW and any(map(box.overlaps, near)):
+            if len(near) <= FEW and are_under(hidden, box.min, box.max).any():
                 others = [page.box(other) for other in words if other is not text]
-                shift = _free_shift(box, [*others, *near], panel)
+                shift = _free_shift(box, [*others, *near], page.box(axes))
                 _move(text, page.drawn, 0.0, shift if abs(shift) <= FAR else 0.0)
 
 
-def _near(hidden: Any, box: Any) -> list[Any]:
+def _near(hidden: Points, box: Any) -> list[Any]:
     """Boxes around points above and below a word."""
     from matplotlib.transforms import Bbox
 

@@ -23,7 +23,12 @@ def among_marks(draw, **look) -> list[str]:
     figure, axes = panel()
     draw(axes)
     place = look.pop("at", (1.5, 1.5))
-    axes.text(*place, "words", size=9, **{"ha": "center", "va": "center", "clip_on": True} | look)
+    axes.text(
+        *place,
+        look.pop("text", "words"),
+        size=9,
+        **{"ha": "center", "va": "center", "clip_on": True} | look,
+    )
     return crowding(figure)
 
 
@@ -61,6 +66,12 @@ SEEN = [
     ("pale on white", nothing, {"color": "#CCCCCC"}, ["'words' is hardly seen on its ground"]),
     ("under a curve", curve, {"zorder": 3}, ["'words' is crossed by a line"]),
     ("on paper, below", curve, {"bbox": PAPER, "zorder": 1}, ["'words' is crossed by a line"]),
+    (
+        "most of its way",
+        curve,
+        {"bbox": PAPER, "zorder": 3, "text": "words and\nmore words"},
+        ["'words and more words' covers much of a line"],
+    ),
     ("its end", whisker, {"bbox": PAPER}, ["'words' covers the end of a line"]),
     ("beyond the panel", nothing, {"at": (2.9, 2)}, ["'words' is cut off by its panel"]),
 ]
