@@ -160,7 +160,7 @@ def _move(text: Any, drawn: Any, across: float, up: float) -> None:
 # ---------------------------------------------------------------- off points
 def _uncover(page: Page) -> None:
     """Words that stand on points, or on the ends of lines, moved up or down off them."""
-    for axes in page.panels:
+    for axes in filter(words_of, page.panels):
         words = words_of(axes)
         hidden = hidden_of(axes)
         for text in words:
