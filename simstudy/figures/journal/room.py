@@ -42,27 +42,28 @@ def _once(page: Page, va: str) -> bool:
     axes = "xy" if page.aspect else "y"
     groups = list(of_one_scale(page.panels, axes))
     lacking = [max(_lacking(page, panel, va) for panel in panels) for panels in groups]
-    if max(lacking, default=0.0) <= EPS:
+    most = max((short for short, _ in lacking), default=0.0)
+    if most <= EPS:
         return False
     heights = [page.box(panels[0]).height for panels in groups]
-    if page.aspect:  # what is there has to become smaller by what is lacking
-        shares = [short / (height - short) for short, height in zip(lacking, heights, strict=True)]
+    if page.aspect:  # marks have to become smaller, into what is left to them
+        heights = [left for _, left in lacking]
     else:
-        page.grow(max(lacking) * page.n_rows)
-        shares = [short / height for short, height in zip(lacking, heights, strict=True)]
-    for panels, share in zip(groups, shares, strict=True):
-        _extend(panels, share, va, axes)
+        page.grow(most * page.n_rows)
+    for panels, (short, _), height in zip(groups, lacking, heights, strict=True):
+        _extend(panels, short / height, va, axes)
     page.lay_out()
     return True
 
 
-def _lacking(page: Page, axes: Any, va: str) -> float:
-    """How far marks reach into the heights of words in corners, in inches; 0 where none do."""
+def _lacking(page: Page, axes: Any, va: str) -> tuple[float, float]:
+    """How far marks reach into the heights of words in corners, and what is left of the panel."""
     panel = page.box(axes)
     boxes = [page.box(text) for text in words_of(axes) if _is_in_corner(text, axes, va)]
     boxes = [box for box in boxes if box.height < MOST_OF_PANEL * panel.height]
     marks = marks_of(axes) if boxes else np.empty((0, 2))
-    return max((_reach(marks, box, va) for box in boxes), default=0.0)
+    found = ((_reach(marks, box, va), panel.height - box.height) for box in boxes)
+    return max(found, default=(0.0, panel.height))
 
 
 def _reach(marks: Any, box: Any, va: str) -> float:
