@@ -13,6 +13,7 @@ from experiments.two_stage.study import Config, study
 from simstudy.errors import FigureError
 from simstudy.figures import agreement_plot, dots_plot, save_pdfs
 from simstudy.figures.journal.crowding import crowding
+from simstudy.figures.journal.lines import in_lines
 from simstudy.figures.journal.outlines import marks_of
 from simstudy.figures.journal.pdf import EMBEDDED, _draw, drawn_at, pdf_of
 from simstudy.figures.page import abreast, laid_out_for, page_width
@@ -81,12 +82,16 @@ def covered(drawn) -> int:
     return found
 
 
-@pytest.mark.parametrize("kind", ["in a corner", "in a lower one", "beside marks"])
+@pytest.mark.parametrize("kind", ["in a corner", "in a lower one", "beside marks", "on points"])
 def test_words_make_room_and_cover_no_marks(kind):
     bars = pd.DataFrame({"x": range(8), "y": [6, 8, 6, 8, 8, 6, 5, 2]})
     if kind == "in a lower one":
         said = pd.DataFrame({"x": np.inf, "y": -np.inf, "said": ["a share of\n12% of all bars"]})
         look = {"ha": "right", "va": "bottom"}
+        plot = p9.ggplot(bars, p9.aes("x", "y")) + p9.geom_point()
+    elif kind == "on points":
+        said = bars.assign(said=[f"{n}" for n in range(8)])
+        look = {"ha": "center", "va": "bottom"}
         plot = p9.ggplot(bars, p9.aes("x", "y")) + p9.geom_point()
     elif kind == "in a corner":
         said = pd.DataFrame(
@@ -179,6 +184,11 @@ def test_titles_of_panels_are_of_one_size_and_equations_whole():
     assert "n1 = 10,\nn2 = 30" in [strip.get_text() for strip in strips]
     heights = {round(strip.patch.get_window_extent(renderer).height, 3) for strip in strips}
     assert len(heights) == 1
+
+
+def test_an_equation_breaks_before_its_sign_where_it_has_to():
+    assert in_lines("n1 = 10, n2 = 30", 9) == "n1 = 10,\nn2 = 30"
+    assert in_lines("sensitivity = 0.99", 11) == "sensitivity\n= 0.99"
 
 
 def test_a_high_key_stands_in_two_columns():
