@@ -16,7 +16,7 @@ from simstudy.figures.journal.outlines import marks_of
 
 KEPT: Final = 0.02  # inches, of words from marks
 EPS: Final = 0.005  # inches
-MOST_ROUNDS: Final = 3  # of making room, where a page is full
+MOST_ROUNDS: Final = 6  # of making room: on full pages, and where marks come aside under words
 MOST_OF_PANEL: Final = 0.7  # of its height that words beside its marks take
 ENDS: Final = {"top": 1, "bottom": 0}  # of an axis, by the `va` of words that stand there
 
