@@ -20,6 +20,7 @@ from simstudy.figures import (
     rows_like,
     theme,
 )
+from simstudy.figures.page import is_narrow
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.shapes import Float, Int
@@ -358,7 +359,8 @@ def _averages(result: Result, about: AccuracyCheck) -> pd.DataFrame:
     row = result.value(
         "rejection_rate", method="document", correlation=0.0, quantile=0.0, **factors
     )
-    words = f"average over references\n{row['estimate']:.4f} ({row['mcse']:.4f})"
+    what = "average" if is_narrow() else "average over references"
+    words = f"{what}\n{row['estimate']:.4f} ({row['mcse']:.4f})"
     luck, top = (3.0, 0.25) if about.effect else (-3.0, 0.5)
     return pd.DataFrame([{"n": about.n, "effect": about.effect, "luck": luck, "estimate": top,
                           "words": words, "method": "document"}])  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from simstudy.figures import (
     measure_curves,
     theme_study,
 )
+from simstudy.figures.page import is_narrow
 from simstudy.figures.theme import BLUE, INK, MUTED, panel_sizes
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
@@ -55,9 +57,8 @@ def figure_1(result: Result) -> ggplot:
             p9.aes("p", "share", label="label"), _labels(result), inherit_aes=False, ha="right",
             va="bottom", size=7.5, color=INK, lineheight=1.35,
         )
-        + p9.facet_wrap("panel", ncol=2)
         + theme_study()
-        + _size_of_panels(len(methods_drawn(result)))
+        + _panels(len(methods_drawn(result)))
         + captions.titles(
             "Blue: the first replicate, whose numbers come first. Pale: the others. Then means "
             "over all,",
@@ -72,8 +73,12 @@ def figure_1(result: Result) -> ggplot:
     )  # fmt: skip
 
 
-def _size_of_panels(n_panel: int) -> object:
-    return p9.theme(figure_size=(7.4, 1.3 + 2.9 * -(-n_panel // 2)))
+def _panels(n_panel: int) -> list[Any]:
+    """Two abreast; one in a column, where words would cover the curves else."""
+    if is_narrow():
+        return [p9.facet_wrap("panel", ncol=1), p9.theme(figure_size=(3.5, 1.8 + 1.4 * n_panel))]
+    size = (7.4, 1.3 + 2.9 * -(-n_panel // 2))
+    return [p9.facet_wrap("panel", ncol=2), p9.theme(figure_size=size)]
 
 
 def _by_words(result: Result) -> dict[str, str]:

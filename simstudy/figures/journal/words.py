@@ -5,29 +5,33 @@ Axes are made longer for words that have no room: marks move aside, and no word 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from simstudy.figures.journal.outlines import marks_of
+from simstudy.figures.journal.lines import wrap
+from simstudy.figures.journal.measured import Page, words_of
+from simstudy.figures.journal.outlines import Points, are_under, hidden_of, marks_of
+from simstudy.figures.journal.room import make_room, of_one_scale
 
 GAP: Final = 0.04  # inches between words and a panel's side, twice what they keep from marks
 EPS: Final = 0.005  # inches
 MOST_GROWTH: Final = 3.0  # of a panel, for words in it
 MOST_WIDENED: Final = 1.7  # of an axis, for words beside the last marks
-MOST_ROUNDS: Final = 3  # of making room above marks, where a page is full
-MOST_ABOVE: Final = 0.7  # of a panel's height that words above its marks take
+HALF: Final = 0.65  # of a line, into which two go where words have blanks in their middle
+FEW: Final = 200  # points near a word from which on they are a cloud, in which no place is free
+FAR: Final = 0.3  # inches that a word may be moved off points
 PAPER: Final = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3}
 
 
-def part_words(page: Any) -> None:
+def part_words(page: Page) -> None:
     """Give the words in all panels their place.
 
     Parameters
     ----------
     page
-        A figure as `mending` measures it; is changed.
+        Is changed.
     """
     _widen(page)
     for axes in page.panels:
@@ -35,24 +39,22 @@ def part_words(page: Any) -> None:
             _put_inside(page, text, page.box(axes))
     _grow(page)
     _part(page)
-    for _ in range(MOST_ROUNDS):
-        if not _make_room_above(page):
-            break
+    make_room(page)
+    _uncover(page)
     _on_paper(page)
 
 
-def words_of(axes: Any) -> list[Any]:
-    """The words in a panel that are seen."""
-    return [text for text in axes.texts if text.get_visible() and text.get_text().strip()]
-
-
 # ---------------------------------------------------------------- across
-def _widen(page: Any) -> None:
+def _widen(page: Page) -> None:
     """Longer axes where words on the right of their marks would end beyond the panel."""
-    if page.has_shape:
+    if page.aspect:
         return
-    for panels in _of_one_scale(page.panels, "get_xlim"):
-        factor = max((_widening(page, axes) for axes in panels), default=1.0)
+    for panels in of_one_scale(page.panels, "x"):
+        factor = _widening_of_all(page, panels)
+        if factor > MOST_WIDENED:
+            for axes in panels:
+                _halve(page, axes)
+            factor = _widening_of_all(page, panels)
         if 1 < factor <= MOST_WIDENED:
             for axes in panels:
                 low, high = axes.get_xlim()
@@ -60,44 +62,52 @@ def _widen(page: Any) -> None:
     page.lay_out()
 
 
-def _widening(page: Any, axes: Any) -> float:
+def _widening_of_all(page: Page, panels: Sequence[Any]) -> float:
     """How much longer the axis has to be, for words that begin where a mark's words begin."""
-    panel = page.box(axes)
-    boxes = [page.box(text) for text in words_of(axes) if text.get_ha() == "left"]
-    beyond = [box for box in boxes if box.x1 > panel.x1 - GAP / 2]
-    rooms = [(box.x0 - panel.x0) / max(panel.width - GAP - box.width, EPS) for box in beyond]
+    return max((_widening(page, axes, page.box(axes)) for axes in panels), default=1.0)
+
+
+def _widening(page: Page, axes: Any, panel: Any) -> float:
+    boxes = [page.box(text) for text in _beyond(page, axes)]
+    rooms = [(box.x0 - panel.x0) / max(panel.width - GAP - box.width, EPS) for box in boxes]
     return max(rooms, default=1.0)
 
 
-def _of_one_scale(panels: Sequence[Any], limits: str) -> Iterator[list[Any]]:
-    """Panels in groups that have the same limits of an axis."""
-    keys = [tuple(np.round(getattr(axes, limits)(), 9)) for axes in panels]
-    for key in dict.fromkeys(keys):
-        yield [axes for axes, its in zip(panels, keys, strict=True) if its == key]
+def _beyond(page: Page, axes: Any) -> list[Any]:
+    """Words that begin within a panel, at a mark, and end beyond it."""
+    end = page.box(axes).x1 - GAP / 2
+    words = (text for text in words_of(axes) if text.get_ha() == "left")
+    return [text for text in words if page.box(text).x1 > end]
 
 
-def _put_inside(page: Any, text: Any, panel: Any) -> None:
+def _halve(page: Page, axes: Any) -> None:
+    """Put words that end beyond a panel in two lines."""
+    for text in _beyond(page, axes):
+        wrap(page, text, HALF * page.length(text))
+
+
+def _put_inside(page: Page, text: Any, panel: Any) -> None:
     """Words that begin in a panel and end beyond it in several lines, or moved into it."""
     box = page.box(text)
     left, right = panel.x0 + GAP / 2, panel.x1 - GAP / 2
     if box.x0 >= left and box.x1 <= right:
         return
     room = {"left": right - box.x0, "right": box.x1 - left}.get(text.get_ha(), 0.0)
-    page.wrap(text, room if room > panel.width / 2 else right - left)
+    wrap(page, text, room if room > panel.width / 2 else right - left)
     box = page.box(text)
     across = max(left - box.x0, 0) or min(right - box.x1, 0)
     _move(text, page.drawn, across, 0.0)
 
 
 # ---------------------------------------------------------------- up and down
-def _grow(page: Any) -> None:
+def _grow(page: Page) -> None:
     """A higher figure, where words that stand on each other would part with their marks."""
     short = max((_lacking(page, axes) for axes in page.panels), default=0.0)
     if short > 0:
         page.grow(short * page.n_rows)
 
 
-def _lacking(page: Any, axes: Any) -> float:
+def _lacking(page: Page, axes: Any) -> float:
     boxes = [page.box(text) for text in words_of(axes)]
     factor = 1.0
     for at, one in enumerate(boxes):
@@ -110,7 +120,7 @@ def _lacking(page: Any, axes: Any) -> float:
     return float(page.box(axes).height * (factor - 1))
 
 
-def _part(page: Any) -> None:
+def _part(page: Page) -> None:
     """Words within a panel that stand on each other, or beyond it, moved up or down."""
     for axes in page.panels:
         panel, placed = page.box(axes), list[Any]()
@@ -119,7 +129,7 @@ def _part(page: Any) -> None:
             placed.append(page.box(text))
 
 
-def _from_its_mark(page: Any, text: Any) -> float:
+def _from_its_mark(page: Page, text: Any) -> float:
     """Its turn: of words above their marks the lowest stay, and the others give way upwards."""
     return float(page.box(text).y0) if text.get_va() == "bottom" else 0.0
 
@@ -147,62 +157,37 @@ def _move(text: Any, drawn: Any, across: float, up: float) -> None:
         )
 
 
-# ---------------------------------------------------------------- above the marks
-def _make_room_above(page: Any) -> bool:
-    """Room above the marks for words in upper corners, by higher panels; whether any was made."""
-    groups = list(_of_one_scale(page.panels, "get_ylim"))
-    lacking = [max(_covered(page, axes) for axes in panels) for panels in groups]
-    if max(lacking, default=0.0) <= EPS or page.has_shape:
-        return False
-    heights = [page.box(panels[0]).height for panels in groups]
-    page.grow(max(lacking) * page.n_rows)
-    for panels, short, height in zip(groups, lacking, heights, strict=True):
-        _extend_up(panels, short / height)
-    page.lay_out()
-    return True
+# ---------------------------------------------------------------- off points
+def _uncover(page: Page) -> None:
+    """Words that stand on points, or on the ends of lines, moved up or down off them."""
+    for axes in filter(words_of, page.panels):
+        words = words_of(axes)
+        hidden = hidden_of(axes)
+        for text in words:
+            box = page.box(text)
+            near = _near(hidden, box)
+            if len(near) <= FEW and are_under(hidden, box.min, box.max).any():
+                others = [page.box(other) for other in words if other is not text]
+                shift = _free_shift(box, [*others, *near], page.box(axes))
+                _move(text, page.drawn, 0.0, shift if abs(shift) <= FAR else 0.0)
 
 
-def _covered(page: Any, axes: Any) -> float:
-    """How far marks reach above the lower end of words in an upper corner, in inches."""
-    boxes = [page.box(text) for text in words_of(axes) if _is_in_upper_corner(text, axes)]
-    boxes = [box for box in boxes if box.height < MOST_ABOVE * page.box(axes).height]
-    if not boxes:
-        return 0.0
-    marks = marks_of(axes)
-    beneath = [_beneath(marks, box.x0 - GAP / 2, box.x1 + GAP / 2) for box in boxes]
-    highest = (part.max() - box.y0 + GAP / 2 for part, box in zip(beneath, boxes, strict=True)
-               if len(part))  # fmt: skip
-    return float(max(highest, default=0.0))
+def _near(hidden: Points, box: Any) -> list[Any]:
+    """Boxes around points above and below a word."""
+    from matplotlib.transforms import Bbox
 
-
-def _beneath(marks: Any, left: float, right: float) -> Any:
-    """Heights of the marks between two places across the page."""
-    return marks[(marks[:, 0] > left) & (marks[:, 0] < right), 1]
-
-
-def _is_in_upper_corner(text: Any, axes: Any) -> bool:
-    top = axes.get_ylim()[1]
-    return bool(
-        text.get_va() == "top" and abs(text.get_position()[1] - top) <= 1e-9 * max(abs(top), 1)
-    )
-
-
-def _extend_up(panels: Iterable[Any], share: float) -> None:
-    """Longer vertical axes; words that stood at their ends stand there again."""
-    for axes in panels:
-        at_top = [text for text in words_of(axes) if _is_in_upper_corner(text, axes)]
-        low, high = axes.get_ylim()
-        axes.set_ylim(low, high + share * (high - low))
-        for text in at_top:
-            text.set_y(axes.get_ylim()[1])
+    reach = hidden.radii[:, np.newaxis] + EPS
+    low, high = hidden.places - reach, hidden.places + reach
+    beside = (high[:, 0] > box.x0) & (low[:, 0] < box.x1)
+    return [Bbox(pair) for pair in zip(low[beside], high[beside], strict=True)]
 
 
 # ---------------------------------------------------------------- over lines
-def _on_paper(page: Any) -> None:
+def _on_paper(page: Page) -> None:
     """White behind words that a line still crosses, through which the line is seen."""
     for axes in page.panels:
         words = words_of(axes)
-        marks = marks_of(axes, scattered=False) if words else np.empty((0, 2))
+        marks = marks_of(axes, scattered=False, across=True) if words else np.empty((0, 2))
         for text in words:
             if _is_crossed(page.box(text), marks) and text.get_bbox_patch() is None:
                 text.set_bbox(dict(PAPER))

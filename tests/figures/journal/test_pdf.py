@@ -11,13 +11,14 @@ from matplotlib.text import Text
 
 from experiments.two_stage.study import Config, study
 from simstudy.errors import FigureError
-from simstudy.figures import save_pdfs
+from simstudy.figures import agreement_plot, dots_plot, save_pdfs
 from simstudy.figures.journal.crowding import crowding
+from simstudy.figures.journal.lines import in_lines
 from simstudy.figures.journal.outlines import marks_of
 from simstudy.figures.journal.pdf import EMBEDDED, _draw, drawn_at, pdf_of
 from simstudy.figures.page import abreast, laid_out_for, page_width
 from simstudy.figures.save import as_printed
-from simstudy.figures.theme import color_scales, theme_study
+from simstudy.figures.theme import INK, color_scales, theme_study
 
 SINGLE, DOUBLE = 3.5, 7.2
 
@@ -42,8 +43,8 @@ def long_words(kind: str) -> p9.ggplot:
     }[kind]
     return (
         p9.ggplot(rows, p9.aes(x, "y", color="method"))
-        + p9.geom_point()
-        + [p9.geom_text(p9.aes(label="said"), words, size=7.5)] * (kind == "words")
+        + (p9.geom_blank() if kind == "words" else p9.geom_point())
+        + [p9.geom_text(p9.aes(label="said"), words, size=7.5, color=INK)] * (kind == "words")
         + facet
         + theme_study()
         + p9.theme(figure_size=(6.5, 4), legend_position="right")
@@ -81,10 +82,18 @@ def covered(drawn) -> int:
     return found
 
 
-@pytest.mark.parametrize("kind", ["in a corner", "beside marks"])
+@pytest.mark.parametrize("kind", ["in a corner", "in a lower one", "beside marks", "on points"])
 def test_words_make_room_and_cover_no_marks(kind):
     bars = pd.DataFrame({"x": range(8), "y": [6, 8, 6, 8, 8, 6, 5, 2]})
-    if kind == "in a corner":
+    if kind == "in a lower one":
+        said = pd.DataFrame({"x": np.inf, "y": -np.inf, "said": ["a share of\n12% of all bars"]})
+        look = {"ha": "right", "va": "bottom"}
+        plot = p9.ggplot(bars, p9.aes("x", "y")) + p9.geom_point()
+    elif kind == "on points":
+        said = bars.assign(said=[f"{n}" for n in range(8)])
+        look = {"ha": "center", "va": "bottom"}
+        plot = p9.ggplot(bars, p9.aes("x", "y")) + p9.geom_point()
+    elif kind == "in a corner":
         said = pd.DataFrame(
             {"x": -np.inf, "y": np.inf, "said": ["\n".join(["a share of 12%"] * 6)]}
         )
@@ -105,6 +114,65 @@ def test_words_make_room_and_cover_no_marks(kind):
     assert covered(as_it_was) > 0 or crowding(as_it_was), "the figure is no test"
 
 
+def test_room_in_one_panel_takes_nothing_from_another():
+    """By marks that reach less far than words, an axis was made shorter, and bars cut off."""
+    rows = pd.DataFrame(
+        {"x": [*range(8)] * 2, "y": [9] * 8 + [1] * 7 + [9], "panel": list("aaaaaaaabbbbbbbb")}
+    )
+    said = pd.DataFrame({"x": -np.inf, "y": np.inf, "panel": ["a", "b"], "said": "words\nhere"})
+    plot = (
+        p9.ggplot(rows, p9.aes("x", "y"))
+        + p9.geom_col()
+        + p9.geom_text(p9.aes(label="said"), said, size=7.5, ha="left", va="top")
+        + p9.facet_wrap("panel", ncol=1, scales="free_y")
+        + theme_study()
+        + p9.theme(figure_size=(6.5, 4))
+    )
+    plot += p9.geom_blank(p9.aes(y="y"), pd.DataFrame({"x": 0, "y": [12.0], "panel": ["b"]}))
+    with as_printed(EMBEDDED):
+        drawn = drawn_at(plot, SINGLE)
+        assert crowding(drawn) == []
+    tops = [axes.get_ylim()[1] for axes in drawn.axes]
+    assert tops[0] > 10, "the figure is no test"
+    assert tops[1] >= 12
+
+
+@pytest.mark.parametrize("low", [False, True])
+def test_panels_that_are_square_stay_square_and_fill_their_page(low):
+    rows = pd.DataFrame({"x": np.linspace(0, 1, 40)}).assign(y=lambda r: r["x"], panel="a title")
+    rows = pd.concat([rows, rows.assign(panel="another")])
+    plot = agreement_plot(rows, x="x", y="y", panel="panel", right=low, low=low,
+                          say=lambda _: "what is said of all points of this panel")  # fmt: skip
+    with as_printed(EMBEDDED):
+        drawn = drawn_at(plot, SINGLE)
+        assert crowding(drawn) == []
+    renderer, dpi = drawn._get_renderer(), drawn.dpi
+    boxes = [axes.get_window_extent(renderer) for axes in drawn.axes]
+    assert [box.width for box in boxes] == pytest.approx([box.height for box in boxes], rel=0.01)
+    for axes in drawn.axes:
+        assert np.ptp(axes.get_xlim()) == pytest.approx(np.ptp(axes.get_ylim()))
+    strips = [artist for artist in drawn.artists if hasattr(artist, "draw_info")]
+    highest = max(strip.patch.get_window_extent(renderer).y1 for strip in strips)
+    assert drawn.bbox.height - highest < 0.2 * dpi, "white above the panels"
+
+
+def test_rows_with_names_are_as_far_apart_as_on_a_page():
+    """With panels no higher than wide, dots of one row stood on those of the next."""
+    names = [f"method {at}" for at in range(9)]
+    rows = pd.DataFrame(
+        [(name, color, measure, at / 10)
+         for at, name in enumerate(names) for color in "ab" for measure in ("power", "size")],
+        columns=["method", "kind", "measure", "estimate"],
+    ).assign(mcse=0.01, n_rep=100, n_failed=0)  # fmt: skip
+    with as_printed(EMBEDDED), laid_out_for(SINGLE):
+        plot = dots_plot(rows, measure=["power", "size"], y="method", color="kind")
+        drawn = drawn_at(plot, SINGLE)
+        drawn.draw_without_rendering()
+    places = [label.get_window_extent(drawn._get_renderer()).y0 / drawn.dpi
+              for label in drawn.axes[0].get_yticklabels()]  # fmt: skip
+    assert min(np.abs(np.diff(places))) > 0.25
+
+
 def test_titles_of_panels_are_of_one_size_and_equations_whole():
     rows = pd.DataFrame({"panel": ["n1 = 10, n2 = 30", "n = 9", "n = 8"], "x": 1, "y": 1})
     plot = p9.ggplot(rows, p9.aes("x", "y")) + p9.geom_point() + p9.facet_grid(cols="panel")
@@ -116,6 +184,11 @@ def test_titles_of_panels_are_of_one_size_and_equations_whole():
     assert "n1 = 10,\nn2 = 30" in [strip.get_text() for strip in strips]
     heights = {round(strip.patch.get_window_extent(renderer).height, 3) for strip in strips}
     assert len(heights) == 1
+
+
+def test_an_equation_breaks_before_its_sign_where_it_has_to():
+    assert in_lines("n1 = 10, n2 = 30", 9) == "n1 = 10,\nn2 = 30"
+    assert in_lines("sensitivity = 0.99", 11) == "sensitivity\n= 0.99"
 
 
 def test_a_high_key_stands_in_two_columns():
