@@ -87,7 +87,8 @@ def _float(
     first, *others = [_tabular(part, style) for part in parts]
     return [
         *[rf"\begin{{{kind}}}", r"\centering"],
-        *titled,
+        *titled[:-1],
+        rf"{titled[-1]}\smallskip",
         *_smaller(style),
         *first,
         *(line for other in others for line in [r"\par\medskip", *other]),

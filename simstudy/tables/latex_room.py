@@ -187,12 +187,23 @@ def _parts(whole: Part, style: Style, points: float) -> tuple[Part, ...]:
 
 
 def _names(whole: Part, style: Style, points: float) -> tuple[list[int], list[int]]:
-    """Columns before the first with errors, if they leave half of the page, else only the first."""
+    """The first columns that tell rows apart, if they leave half of the page, else the first."""
     every = range(len(whole.grid.headings))
-    n_names = _n_names(whole.grid)
+    n_names = _n_telling(whole)
     if n_names == len(every) or _some(whole, every[:n_names]).width(style) > points / 2:
         n_names = 1
     return list(every[:n_names]), list(every[n_names:])
+
+
+def _n_telling(whole: Part) -> int:
+    """The fewest columns before the first with errors that no two rows share; else all of these."""
+    rows, n_names = whole.grid.rows, _n_names(whole.grid)
+    above = whole.above or ("",) * len(rows)
+    for n in range(1, n_names):
+        said = {(text, *row[:n]) for text, row in zip(above, rows, strict=True)}
+        if len(said) == len(rows):
+            return n
+    return n_names
 
 
 def _n_names(grid: Grid) -> int:
