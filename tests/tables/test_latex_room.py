@@ -92,7 +92,7 @@ def test_points_stand_below_points():
     cells = [row[0] for row in Table(frame, "Numbers", {"x": Column(mcse="se")}).grid.rows]
     room = room_behind(cells)
     ends = [re.sub(r"^[-–]?[\d,]*", "", in_words(cell)) for cell in cells]
-    behind = [ems(end + pad_of(cell, room)) for end, cell in zip(ends, cells, strict=True)]
+    behind = [ems(f"0{end}{pad_of(cell, room)}") for end, cell in zip(ends, cells, strict=True)]
     assert behind == [pytest.approx(behind[0])] * len(cells)
     assert len(set(map(ems, ends))) > 2, "of numbers that end alike this would say nothing"
 
@@ -115,7 +115,7 @@ def test_what_stays_the_same_is_said_above_the_rows_where_a_column_is_narrow():
     (part,) = layout_of(grouped(20).grid, 3.5).parts
     assert headings(part) == ["n", "share a", "share b", "share c"], part.above
     text = grouped(20).latex(width=3.5)
-    assert text.count("process = StudentT(df=5, scale=2, mean=0)") == 1
+    assert text.count("process = StudentT(df=5,") == 1
     assert layout_of(grouped(20).grid).parts[0].above == ()  # of 6.5 inches
     mixed = grouped(20).frame.sort_values("n")
     alone = Table(mixed, "Shares", grouped(20).columns)
