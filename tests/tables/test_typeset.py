@@ -1,4 +1,4 @@
-"""Published tables go through LaTeX without a complaint, and fit the width they are laid out for."""
+"""Published tables go through LaTeX without a complaint, and fit what they are laid out for."""
 
 import shutil
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import zipfile
+from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote
 
 import pytest
@@ -94,10 +95,26 @@ def test_it_says_who_what_and_how(folder, code):
     assert root["description"] == "In short.\n\nAims: To see.\n\nData: Normal."
     assert found[names(root["author"])[0]]["name"] == "Ada Byron"
     assert names(root["license"]) == ["https://spdx.org/licenses/MIT"]
-    assert names(root["isBasedOn"]) == ["https://doi.org/10.1/x"]
+    assert names(root["isBasedOn"]) == names(root["citation"]) == ["https://doi.org/10.1/x"]
     assert found["#seed"]["value"] == 1
     assert {"#simstudy", "#study"} == set(names(run["instrument"]))
     assert "summary.parquet" in names(run["result"])
+
+
+def test_it_says_when_it_was_drawn_and_of_a_copy_too(folder, tmp_path, capsys):
+    drawn = json.loads((folder / "manifest.json").read_text())["drawn"]
+    copied = shutil.copytree(folder, tmp_path / "copied", copy_function=shutil.copyfile)
+    run = entities(write_crate(copied).metadata.parent)["#run"]
+    assert run["startTime"] == drawn[0]
+    start, end = (datetime.fromisoformat(run[name]) for name in ("startTime", "endTime"))
+    assert timedelta(0) <= end - start < timedelta(minutes=10)
+    assert abs(datetime.now(UTC) - end) < timedelta(minutes=10)
+    say(copied, drawn=None, made="2026-01-02 03:04 UTC")
+    made = write_crate(copied)
+    run = entities(copied)["#run"]
+    assert run["endTime"] == "2026-01-02T03:04:00Z"
+    assert "startTime" not in run
+    assert made.lacks[-1].startswith("when its blocks were drawn")
 
 
 def test_the_same_results_are_the_same_bytes_here_and_where_they_are_mailed(folder, code, tmp_path):
