@@ -37,8 +37,7 @@ def check_whole(
     """
     if is_whole(value) and value >= least:
         return
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    is_near = is_number and math.isfinite(value)
+    is_near = isinstance(value, int | float) and math.isfinite(value)
     near = max(least, round(value)) if is_near else least if usual is None else usual
     said = f", {counts}" if counts else ""
     raise refusal(

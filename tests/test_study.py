@@ -124,7 +124,7 @@ def test_a_number_of_replicates_that_is_none(n_rep, near):
     with pytest.raises(ConfigError) as error:
         check_n_rep(n_rep)
     assert str(error.value) == (
-        f"n_rep={n_rep}: allowed is a whole number at least 1; nearest that works: n_rep={near}"
+        f"n_rep={n_rep!r}: allowed is a whole number at least 1; nearest that works: n_rep={near}"
     )
 
 
@@ -137,7 +137,7 @@ def test_whole_numbers_of_any_kind_will_do(n_rep, tmp_path):
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", True, None])
 def test_a_seed_that_is_none(seed):
-    with pytest.raises(ConfigError, match=f"seed={seed}: allowed is a whole number at least 0"):
+    with pytest.raises(ConfigError, match=f"seed={seed!r}: allowed is a whole number at least 0"):
         toy.study((3,)).run(10, seed)
 
 
@@ -175,9 +175,9 @@ def test_a_run_refuses(asked, says):
     ("given", "says"),
     [
         ({"backend": "gpu"}, "backend=gpu: no such backend.*there is: auto, dask, inline, loky"),
-        ({"n_jobs": 0}, "n_jobs=0: work needs at least one worker"),
-        ({"n_jobs": True}, "n_jobs=True: workers are counted in whole numbers"),
-        ({"n_jobs": 2.5}, r"n_jobs=2\.5: workers are counted in whole numbers"),
+        ({"n_jobs": 0}, "n_jobs=0: allowed is a whole number at least 1, of workers"),
+        ({"n_jobs": True}, "n_jobs=True: allowed is a whole number at least 1"),
+        ({"n_jobs": 2.5}, r"n_jobs=2\.5: allowed is a whole number at least 1"),
     ],
     ids=str,
 )
