@@ -19,11 +19,16 @@ COLUMNS = {"single": 3.5}
 ABOUT = "Is it so?\n\nIn short.\n\nAims  To see.\nData  Normal.\n"
 
 
-@pytest.fixture
-def folder(tmp_path):
-    result = study(figures=SOUND).run(60, out=tmp_path / "results")
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    result = study(figures=SOUND).run(60, out=tmp_path_factory.mktemp("results"))
     publish(result, about=ABOUT, config=CONFIG, module_file=FILE, columns=COLUMNS)
     return result.folder
+
+
+@pytest.fixture
+def folder(published, tmp_path):
+    return shutil.copytree(published, tmp_path / "results" / published.name)
 
 
 @pytest.fixture
