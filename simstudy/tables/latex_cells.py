@@ -57,9 +57,13 @@ def pad_of(cell: Cell, room: Behind) -> str:
 
 def width_of(cell: Cell, room: Behind) -> float:
     """In ems, with what it lacks."""
-    return ems(in_words(cell).replace("-", "−").replace("e", " × 10") + pad_of(cell, room)) if (
-        not isinstance(cell, str)
-    ) else ems(cell + pad_of(cell, room))  # fmt: skip
+    said = cell if isinstance(cell, str) else _as_printed(in_words(cell))
+    return ems(said + pad_of(cell, room))
+
+
+def _as_printed(number: str) -> str:
+    """A number with its minus, and a power of ten as wide as it is printed."""
+    return number.replace("e", " × 10").replace("-", "−")
 
 
 def typeset_cell(cell: Cell) -> str:
