@@ -10,6 +10,7 @@ from tests.support import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+README = (ROOT / "README.md").read_text()
 
 
 def test_the_version_is_the_same_everywhere():
@@ -28,6 +29,21 @@ def test_license_and_authors_are_the_same_everywhere():
     assert text.startswith("BSD 3-Clause License")
 
 
+def test_every_study_of_a_document_is_in_the_scope_of_one():
+    pages = {
+        name: part.get("page")
+        for group in ("documents", "beyond")
+        for part in yaml.safe_load((ROOT / f"conf/group/{group}.yaml").read_text())["parts"]
+        for name in part["experiments"]
+    }
+    scopes = [ref["scope"].replace(",", " ").split() for ref in CITATION["references"]]
+    named = [name for scope in scopes for name in scope]
+    assert sorted(named) == sorted(name for name, page in pages.items() if page)
+    titles = [reference["title"] for reference in CITATION["references"]]
+    assert [title for title in titles if f"*{title}*" not in README] == []
+    assert len(titles) == 5
+
+
 def test_contributing_runs_what_the_readme_runs():
     commands = set(
         re.findall(
@@ -36,6 +52,5 @@ def test_contributing_runs_what_the_readme_runs():
             re.MULTILINE,
         )
     )
-    readme = (ROOT / "README.md").read_text()
     assert commands
-    assert all(command in readme for command in commands), commands
+    assert all(command in README for command in commands), commands

@@ -42,7 +42,7 @@ from simstudy.store.blocks import Store
 from simstudy.store.columns import imputed
 from simstudy.store.home import FOLDERS
 from simstudy.store.layout import CONVERGED, ERROR
-from simstudy.store.seconds import Spent, read_seconds_of
+from simstudy.store.seconds import Spent, Times, read_seconds_of, read_times_of
 from simstudy.tables.summary import summary_table
 from simstudy.tables.table import Table
 
@@ -184,8 +184,18 @@ class Result:
         """What blocks took, by the key of what was drawn."""
         if self.folder is None:
             return self.outcome.spent
-        kept = FOLDERS["summary" if self.moments_only else "replicates"]
-        return read_seconds_of(self.folder / kept, self.store.owner)
+        return read_seconds_of(self._blocks_folder, self.store.owner)
+
+    @property
+    def times(self) -> Times | None:
+        """When its blocks were drawn, by all runs; None where nothing says so."""
+        return None if self.folder is None else read_times_of(self._blocks_folder, self.store.owner)
+
+    @property
+    def _blocks_folder(self) -> Place:
+        if self.folder is None:
+            raise StudyError("this result lives in memory only, and has no folder of blocks.")
+        return self.folder / FOLDERS["summary" if self.moments_only else "replicates"]
 
     def estimates(self, measures: Sequence[Measure]) -> dict[tuple[str, str], Estimates]:
         """Some measures of every scenario, by scenario key and measure name."""

@@ -3,10 +3,8 @@
 Hydra takes the first file of a name that it finds: a project's `conf/` comes before the package's.
 """
 
-import itertools
-import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -15,7 +13,6 @@ from hydra import compose, initialize_config_dir
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Glob
 from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
@@ -23,10 +20,11 @@ from simstudy.cli.endings import DEFECT, refuse
 from simstudy.cli.experiments import experiment_files, in_own_code, load_experiment
 from simstudy.cli.flags import SEVERAL, flags_first
 from simstudy.cli.launching import Statuses, losses_said, refuse_launcher, sweep_folder
-from simstudy.cli.overrides import GROUPS, is_flag, is_multirun, options_of
+from simstudy.cli.overrides import GROUPS, is_flag, is_multirun
 from simstudy.cli.project import PACKAGE_CONF, Project
 from simstudy.cli.refusals import CONFIG, in_one_line, options
 from simstudy.cli.request import Request, read_request
+from simstudy.cli.several import sweep_points
 from simstudy.cli.yaml_files import trouble_in
 from simstudy.errors import (
     BrokenExperimentError,
@@ -54,8 +52,6 @@ class Absent(NamedTuple):
 
 
 Point = Request | Absent
-
-MOST_RUNS = 10_000  # of a sweep: each is composed, and held in memory, before the first begins
 
 
 class ProjectFirst(SearchPathPlugin):  # type: ignore[misc]
@@ -229,64 +225,6 @@ def needs_hydra(overrides: Sequence[str], requests: Sequence[Request]) -> bool:
 def is_plain(overrides: Sequence[str]) -> bool:
     """Whether this is one run that sets nothing of Hydra's, which then has only to compose it."""
     return not any(is_flag(text) or text.lstrip("+~").startswith("hydra") for text in overrides)
-
-
-def sweep_points(overrides: Sequence[str], project: Project) -> Iterator[list[str]]:
-    """The overrides of each job of a sweep; of the only job, where nothing is swept."""
-    texts = [text for text in overrides if not is_flag(text)]
-    parsed = OverridesParser.create().parse_overrides(texts)
-    if not is_multirun(overrides):
-        refuse_sweep(parsed, project)
-    values = [choices(override, project) for override in parsed]
-    if math.prod(map(len, values)) > MOST_RUNS:
-        raise ConfigError(
-            f"{' '.join(texts)} asks for more than {MOST_RUNS:,} runs, the most of one sweep: give "
-            "fewer values, or write them in brackets for one run with all of them"
-        )
-    yield from map(list, itertools.product(*values))
-
-
-def refuse_sweep(parsed: Sequence[Any], project: Project) -> None:
-    """Several values without `-m` are a list with its brackets forgotten, or a flag forgotten."""
-    for override in parsed:
-        if override.is_sweep_override():
-            key = override.get_key_element()
-            brackets = (
-                f", or write the values in brackets, {key}=[...], for one run with all of them"
-            )
-            raise ConfigError(
-                f"{override.input_line} asks for several runs: add -m for these"
-                + brackets * takes_a_list(key, parsed, project)
-            )
-
-
-def takes_a_list(key: str, parsed: Sequence[Any], project: Project) -> bool:
-    """Whether an experiment's option has several values in one run; no other setting does."""
-    group, _, name = key.lstrip("+").partition(".")
-    options = options_of(parsed, project) if group == "experiment" and name else {}
-    return name in options and options[name].is_list
-
-
-def choices(override: Any, project: Project) -> list[str]:
-    """The values that one override takes in a sweep, each as an override."""
-    if not override.is_sweep_override():
-        return [override.input_line]
-    value = override.value()
-    if isinstance(value, Glob):
-        known = options(override.key_or_group, project)
-        names = value.filter(known)
-        if not names:
-            raise ConfigError(
-                f"{override.input_line} matches nothing; there is: {', '.join(known) or 'nothing'}"
-            )
-    elif override.is_interval_sweep():
-        raise ConfigError(
-            f"{override.input_line} has no values to run one by one: say them, as in "
-            f"{override.get_key_element()}=1,2"
-        )
-    else:
-        names = list(itertools.islice(override.sweep_string_iterator(), MOST_RUNS + 1))
-    return [f"{override.get_key_element()}={name}" for name in names]
 
 
 def offer_defaults(

@@ -54,7 +54,12 @@ def find_blocks(request: Request) -> Found:
         Where a run would refuse the folder.
     """
     settings, study = request.settings, request.study
-    n_analysed = study.analysed_of(request.n_rep, whole_blocks=request.whole_blocks)
+    n_analysed = study.analysed_of(
+        request.n_rep,
+        whole_blocks=request.whole_blocks,
+        keep=settings.keep,
+        precision=settings.precision,
+    )
     plan = study.plan(settings.seed, n_analysed=n_analysed).drawn
     kept = study.kept(settings.keep)
     owner = ownership_of(plan, kept.measures, study.worst).owner

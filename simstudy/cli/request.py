@@ -49,7 +49,8 @@ class Request:
     backend_options
         What the backend is told beside the number of workers.
     whole_blocks
-        Whether methods that go one by one analyse whole blocks, or what is asked for.
+        Whether methods that go one by one analyse whole blocks, or what is asked for, where a
+        study leaves the choice (`Study.analysed_of`).
     elsewhere
         Whether the jobs of its sweep run in other processes, maybe on other machines.
     is_hydras
@@ -133,8 +134,7 @@ def read_request(cfg: Any, hydra: Any, project: Project) -> Request:
     elsewhere = runs_elsewhere(hydra.launcher)
     return Request(
         name, module, config, study, settings, n_rep, out, sources, project, overrides, told,
-        scale.whole_blocks or bool(settings.precision) or settings.keep != "replicates",
-        elsewhere, elsewhere or asks_more(hydra),
+        scale.whole_blocks, elsewhere, elsewhere or asks_more(hydra),
     )  # fmt: skip
 
 

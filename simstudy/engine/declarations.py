@@ -5,10 +5,10 @@ from dataclasses import fields
 from typing import Any
 
 from simstudy.design import Scenario
-from simstudy.engine.refusals import is_whole
 from simstudy.errors import StudyError, in_one_line, nearest
 from simstudy.measures import Measure
 from simstudy.store.layout import CONVERGED, ERROR, RESERVED, WARNING
+from simstudy.whole_numbers import check_whole, is_whole
 
 OWN_NAMES = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", "data")
 SUMMARY = (
@@ -76,21 +76,14 @@ def check_tables(tables: Mapping[Any, Any]) -> None:
 
 def check_block_size(size: Any) -> None:
     """Refuse a number of replicates that no block holds."""
-    if not is_whole(size):
-        raise StudyError(
-            f"block_size={size!r}: a block holds a whole number of replicates, such as 1000."
-        )
-    if size < 1:
-        raise StudyError(f"block_size={size}: a block holds at least 1 replicate.")
+    said = "of replicates in a block"
+    check_whole("block_size", size, least=1, counts=said, usual=1000, refusal=StudyError)
 
 
 def check_group_size(size: Any, block_size: int) -> None:
     """Refuse a number of dependent replicates that is none, or does not go into a block."""
-    if not is_whole(size) or size < 1:
-        raise StudyError(
-            f"group_size={size!r}: a group has a whole number of replicates that depend on each "
-            "other, 1 where none does."
-        )
+    said = "of replicates that depend on each other, 1 where none does"
+    check_whole("group_size", size, least=1, counts=said, refusal=StudyError)
     if block_size % size:
         near = max(block_size // size, 1) * size
         raise StudyError(

@@ -4,14 +4,20 @@ import contextlib
 import time
 import uuid
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from simstudy.engine.tasks import Receipt
 from simstudy.errors import SimstudyError
 from simstudy.remote.paths import Place
 from simstudy.store.owner import Owner
-from simstudy.store.seconds import Spent, write_seconds
+from simstudy.store.seconds import Spent, Times, write_seconds
 
 WRITTEN_EVERY = 30.0  # seconds: what a run that is killed does not say of itself
+
+
+def _now() -> str:
+    """UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass
@@ -29,6 +35,8 @@ class Meter:
     blocks: Place | None
     owner: Owner
     spent: dict[str, Spent] = field(default_factory=dict)
+    _begun: str = field(default_factory=lambda: _now())
+    _ended: str = ""
     _name: str = field(default_factory=lambda: uuid.uuid4().hex)
     _written: float = field(default_factory=time.monotonic)
     _is_new: bool = False
@@ -39,7 +47,7 @@ class Meter:
         each = zip(receipt.done, receipt.seconds_each, on_data, strict=True)
         for (key, _), own, data in each:
             self.spent[key] = self.spent.get(key, Spent()).plus(Spent(1, own, data))
-            self._is_new = True
+            self._is_new, self._ended = True, _now()
         if time.monotonic() - self._written > WRITTEN_EVERY:
             self.write()
 
@@ -47,5 +55,6 @@ class Meter:
         """Leave it beside the blocks, in the place of what was left before; it is worth no run."""
         if self._is_new and self.blocks is not None:
             with contextlib.suppress(OSError, SimstudyError):
-                write_seconds(self.blocks, self._name, self.owner, self.spent)
+                times = Times(self._begun, self._ended)
+                write_seconds(self.blocks, self._name, self.owner, self.spent, times)
         self._is_new, self._written = False, time.monotonic()

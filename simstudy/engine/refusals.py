@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
+from simstudy.whole_numbers import check_whole, is_whole
 
 KEEPS = ("replicates", "summary")
 STOPS_BY = LOOKS, PILOT = "looks", "pilot"  # what ends a scenario: its own error, or a pilot's
@@ -122,17 +123,9 @@ def check_stop_by(stop_by: Any, precision: Any) -> None:
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Refuse a number of workers that is none."""
-    if n_jobs is not None and not is_whole(n_jobs):
-        raise ConfigError(
-            f"n_jobs={n_jobs!r}: workers are counted in whole numbers. Give 1 or more, or leave it "
-            "out to use every core."
-        )
-    if n_jobs is not None and n_jobs < 1:
-        raise ConfigError(
-            f"n_jobs={n_jobs}: work needs at least one worker. "
-            "Give 1 or more, or leave it out to use every core."
-        )
+    """Refuse a number of workers that is none; None is every core."""
+    if n_jobs is not None:
+        check_whole("n_jobs", n_jobs, least=1, counts="of workers, or none for every core")
 
 
 def check_retry(retry: Any) -> None:
@@ -155,11 +148,7 @@ def check_switches(**switches: Any) -> None:
 
 def check_max_rep(most: Any) -> None:
     """Refuse anything but a whole number of at least 1."""
-    if not is_whole(most) or most < 1:
-        raise ConfigError(
-            f"max_rep={in_one_line(repr(most))}: allowed is a whole number at least 1; nearest "
-            "that works: max_rep=1000000"
-        )
+    check_whole("max_rep", most, least=1, usual=1_000_000)
 
 
 def check_progress(progress: Any) -> None:
@@ -191,35 +180,17 @@ def check_redraw(redraw: Any, methods: Collection[str]) -> tuple[str, ...]:
 
 def check_n_rep(n_rep: Any) -> None:
     """Refuse anything but a whole number of at least 1."""
-    if not is_whole(n_rep) or n_rep < 1:
-        is_number = isinstance(n_rep, int | float) and math.isfinite(n_rep)
-        near = max(1, round(n_rep)) if is_number else 1000
-        raise ConfigError(
-            f"n_rep={n_rep}: allowed is a whole number at least 1; nearest that works: n_rep={near}"
-        )
+    check_whole("n_rep", n_rep, least=1, usual=1000)
 
 
 def check_pilot(n_rep: Any) -> None:
     """Refuse anything but a whole number of at least 2: one replicate has no Monte Carlo error."""
-    if not is_whole(n_rep) or n_rep < 2:
-        raise ConfigError(
-            f"pilot={n_rep}: allowed is a whole number at least 2, of replicates in each scenario; "
-            "nearest that works: pilot=2"
-        )
+    check_whole("pilot", n_rep, least=2, counts="of replicates in each scenario")
 
 
 def check_seed(seed: Any) -> None:
     """Refuse anything but a whole number of at least 0."""
-    if not is_whole(seed) or seed < 0:
-        raise ConfigError(
-            f"seed={seed}: allowed is a whole number at least 0, which names a sequence of random "
-            "numbers; nearest that works: seed=1"
-        )
-
-
-def is_whole(value: Any) -> bool:
-    """Python's whole numbers and NumPy's, but not the truth values."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    check_whole("seed", seed, least=0, counts="that names a sequence of random numbers", usual=1)
 
 
 def refuse_unordered(what: str, value: Any) -> None:

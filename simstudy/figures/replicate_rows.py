@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from simstudy.errors import FigureError, in_one_line
 from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import with_panels
 from simstudy.lazy.pandas import pd
+from simstudy.whole_numbers import check_whole
 
 SCALES = ("fixed", "free", "free_x", "free_y")
 WIDEST_STRIP = 24  # letters of a strip's line, in the narrowest of panels side by side
@@ -95,10 +96,7 @@ def _numbers(replicates: pd.DataFrame, column: str) -> pd.Series:
 
 
 def refuse_options(most: Any, scales: str) -> None:
-    if isinstance(most, bool) or not isinstance(most, Integral) or most < 1:
-        raise FigureError(
-            f"most={in_one_line(repr(most))} draws no replicate. Give a whole number, at least 1."
-        )
+    check_whole("most", most, least=1, counts="of replicates", refusal=FigureError)
     if scales not in SCALES:
         raise FigureError(
             f"scales={in_one_line(repr(scales))} is unknown, so panels have no axes. Use one of "

@@ -15,6 +15,7 @@ from simstudy.output.protocol.made import read_protocol
 from simstudy.output.replacing import design_of
 from simstudy.plan import Plan
 
+DRAWN = "drawn"  # in a manifest, when the first block was begun and the last was there
 COSTS = ("wall_seconds", "blocks_computed", "seconds_per_replicate")  # in a manifest, of drawing
 
 
@@ -54,7 +55,17 @@ def cost_of_blocks(result: Result, previous: Mapping[str, Any]) -> dict[str, Any
     """What drawing took: in all runs on one core, and the run that last drew anything."""
     in_all = sum(each.own + each.data for each in result.spent.values())
     known = {"core_seconds": round(in_all, 3)} if in_all else {}
-    return _cost_of_last_run(result, previous) | known
+    return _cost_of_last_run(result, previous) | known | _times(result, previous)
+
+
+def _times(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
+    """When the blocks were drawn, in all runs; without their files, as it was said of these."""
+    times = result.times
+    if times is not None:
+        return {DRAWN: list(times)}
+    blocks = result.store.owner.digest(result.drawn_sizes)
+    is_same = (previous.get("made_from") or {}).get("blocks") == blocks
+    return {DRAWN: previous[DRAWN]} if is_same and DRAWN in previous else {}
 
 
 def _cost_of_last_run(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:

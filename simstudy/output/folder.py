@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
+from simstudy.column_widths import COLUMNS, column_files
 from simstudy.errors import SimstudyError
-from simstudy.figures.journal.columns import COLUMNS, pdf_files
 from simstudy.identity.source_files import source_files
 from simstudy.output.artefacts import NO_COLUMNS, Artefacts, draw_figures, write_tables
 from simstudy.output.environment import environment
@@ -91,7 +91,7 @@ def publish(
     replace
         Whether what other settings published there, or a longer run, may be replaced.
     columns
-        Widths in inches, by name, at which figures are drawn as PDFs too.
+        Widths in inches, by name, at which figures are drawn as PDFs and tables are laid out too.
     at_once
         How many figures are drawn side by side, in copies of this process where copies are safe.
     part
@@ -140,7 +140,8 @@ class _Writing:
         kept = self._clear(previous, figures=figures, report=report)
         frames = frames_of(self.result) | {"claims": self.result.claims}
         made.files += write_frames(self.result, made.folder, frames)
-        made.tables = write_tables(self.result, made.folder)
+        columns = self.columns if figures else previous.get("column_widths", {}) if kept else {}
+        made.tables = write_tables(self.result, made.folder, columns)
         if figures:
             made.figures = draw_figures(
                 self.result, made.folder, self.columns, at_once=self.at_once
@@ -154,7 +155,6 @@ class _Writing:
         content |= noticed(self.result, previous) | protocol_facts(self.result)
         made.protocol = content.get("protocol", {})
         content |= {"figures_not_drawn": made.not_drawn, "captions": made.figures.captions}
-        columns = self.columns if figures else previous.get("column_widths") if kept else None
         content |= {"column_widths": dict(columns)} if columns else {}
         content["tables_not_made"] = made.tables.not_made
         content["publish_seconds"] = round(time.perf_counter() - start, 3)
@@ -218,6 +218,12 @@ def say_part(folder: Place, part: Mapping[str, Any] | None) -> bool:
 def _usual_files(result: Result) -> list[str]:
     """What a run that left no manifest, since it was killed, may have written."""
     figures = [file for name in result.figures for file in figure_files(name)]
-    figures += [f"{FIGURES}/{file}" for name in result.figures for file in pdf_files(name, COLUMNS)]
-    tables = (file for name in (SUMMARY, *result.tables) for file in table_files(name))
-    return [*figures, *tables, REPORT]
+    figures += _for_columns(FIGURES, result.figures, "pdf")
+    named = [SUMMARY, *result.tables]
+    tables = [file for name in named for file in table_files(name)]
+    return [*figures, *tables, *_for_columns(TABLES, named, "tex"), REPORT]
+
+
+def _for_columns(folder: str, names: Iterable[str], ending: str) -> list[str]:
+    """The files that are laid out for a journal's columns, below the results folder."""
+    return [f"{folder}/{file}" for name in names for file in column_files(name, COLUMNS, ending)]

@@ -190,7 +190,7 @@ def _print_warnings(console: Console, counts: pd.DataFrame, axes: Collection[str
 def _files_in_words(made: Published) -> str:
     n_figures = sum(path.suffix == ".png" for path in made.files)
     figures = f"{n_figures} figure{'s' * (n_figures > 1)}"
-    n_tables = sum(path.suffix == ".tex" for path in made.files)
+    n_tables = sum(path.suffix == ".csv" for path in made.files)
     tables = f"{n_tables} table{'s' * (n_tables > 1)}"
     said = ["summary", "claims"] + [tables] * bool(n_tables) + [figures] * bool(n_figures)
     said += ["report"] * any(path.name == "report.html" for path in made.files)

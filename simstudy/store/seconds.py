@@ -3,10 +3,12 @@
 Each run that draws anything writes a file of its own, over and over as it goes on, so that shares
 of a study which are drawn at one time have nothing to agree upon. It says of each scenario (or
 method of one) how many blocks were drawn and how long that took, and by a hash whose they were:
-what other code took is not counted.
+what other code took is not counted. It says when that was as well, since nothing else knows it
+once files were copied.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ from simstudy.store.owner import Owner
 from simstudy.whole_files import read_json, write_json
 
 FOLDER = "_seconds"  # below that of the blocks
+MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 MOST_SECONDS = 1e12  # of one scenario: thirty thousand years, which no run has taken
 
 
@@ -37,8 +40,17 @@ class Spent(NamedTuple):
         return Spent(n_blocks, self.own + other.own, self.data + other.data)
 
 
-def write_seconds(blocks: Place, name: str, owner: Owner, spent: Mapping[str, Spent]) -> None:
-    """Keep what a run's blocks took so far, by key.
+class Times(NamedTuple):
+    """When the first of some blocks was begun and the last was there: UTC, as ISO 8601 has it."""
+
+    first: str
+    last: str
+
+
+def write_seconds(
+    blocks: Place, name: str, owner: Owner, spent: Mapping[str, Spent], times: Times
+) -> None:
+    """Keep what a run's blocks took so far, by key, and when that was.
 
     Parameters
     ----------
@@ -49,7 +61,7 @@ def write_seconds(blocks: Place, name: str, owner: Owner, spent: Mapping[str, Sp
     """
     marks = _marks(owner, spent)
     said = {key: [marks[key], *each] for key, each in spent.items() if key in marks}
-    write_json(blocks / FOLDER / f"{name}.json", {"spent": said})
+    write_json(blocks / FOLDER / f"{name}.json", {"spent": said, "drawn": list(times)})
 
 
 def read_seconds_of(blocks: Place, owner: Owner) -> dict[str, Spent]:
@@ -63,6 +75,23 @@ def read_seconds_of(blocks: Place, owner: Owner) -> dict[str, Spent]:
     return found
 
 
+def read_times_of(blocks: Place, owner: Owner) -> Times | None:
+    """When this owner's blocks were drawn, from the first run to the last; None, if none said so.
+
+    A run that drew blocks of others too counts from its beginning to its end.
+    """
+    marks = _marks(owner, owner.values)
+    runs = [
+        Times(*said["drawn"])
+        for said in filter(None, map(read_json, files_of(blocks)))
+        if _are_times(said.get("drawn"))
+        and any(marks.get(key) == mark for key, (mark, *_) in _entries(said))
+    ]
+    if not runs:
+        return None
+    return Times(min(run.first for run in runs), max(run.last for run in runs))
+
+
 def files_of(blocks: Place) -> list[Place]:
     """The files that say it."""
     return sorted([*(blocks / FOLDER).glob("*.json")], key=str)
@@ -72,6 +101,15 @@ def _entries(said: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
     spent = said.get("spent")
     pairs = spent.items() if isinstance(spent, dict) else ()
     return [(key, entry) for key, entry in pairs if _is_entry(entry)]
+
+
+def _are_times(said: object) -> bool:
+    """Whether a run may have written them: in one form, so that texts are in order of time."""
+    return (
+        isinstance(said, list)
+        and len(said) == len(Times._fields)
+        and all(isinstance(each, str) and MOMENT.fullmatch(each) for each in said)
+    )
 
 
 def _is_entry(entry: object) -> bool:

@@ -84,10 +84,11 @@ class Asked:
         """The most replicates of a scenario, in whole groups."""
         return self.max_rep - self.max_rep % study.group_size
 
-    @property
-    def has_whole_blocks(self) -> bool:
-        """Whether all replicates of a block are analysed."""
-        return self.whole_blocks or bool(self.precision) or self.keep != "replicates"
+    def analysed_of(self, study: Declared) -> int:
+        """How many replicates of a block are analysed one by one; 0 for all."""
+        return study.analysed_of(
+            self.n_rep, whole_blocks=self.whole_blocks, keep=self.keep, precision=self.precision
+        )
 
     @property
     def is_all(self) -> bool:

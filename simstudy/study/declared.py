@@ -147,11 +147,21 @@ class Declared:
         setting = Setting(self.all_axes, self.name, seed, self.group_size)
         return tuple(measure.within(setting) for measure in self.measures)
 
-    def analysed_of(self, n_rep: int, *, whole_blocks: bool) -> int:
-        """How many replicates of a block are analysed by methods that go one by one; 0 for all."""
+    def analysed_of(
+        self,
+        n_rep: int,
+        *,
+        whole_blocks: bool,
+        keep: str = "replicates",
+        precision: Mapping[str, Any] | None = None,
+    ) -> int:
+        """How many replicates of a block are analysed by methods that go one by one; 0 for all.
+
+        Moments, and runs that go on until they are precise, are of whole blocks whatever is asked.
+        """
         one_by_one = any(isinstance(method, EachReplicate) for method in self.methods.values())
-        is_part = one_by_one and not whole_blocks and n_rep < self.block_size
-        return n_rep if is_part else 0
+        is_whole = whole_blocks or keep != "replicates" or bool(precision)
+        return n_rep if one_by_one and not is_whole and n_rep < self.block_size else 0
 
     def plan(self, seed: int = 1, keep: str = "replicates", n_analysed: int = 0) -> Plan:
         """What is to be drawn, without how much of it."""

@@ -26,7 +26,7 @@ def look(study: Declared, asked: Asked) -> Result:
     check_n_rep(asked.n_rep)
     check_whole_groups(study.group_size, asked.n_rep)
     check_keep(asked.keep, asked.n_rep, study.block_size, study.group_size)
-    n_analysed = study.analysed_of(asked.n_rep, whole_blocks=asked.has_whole_blocks)
+    n_analysed = asked.analysed_of(study)
     plan, kept = study.plan(asked.seed, asked.keep, n_analysed), study.kept(asked.keep)
     folder = place_of(asked.out or "") / study.name
     if not (folder / kept.folder).exists():

@@ -93,7 +93,7 @@ class _Run:
     @classmethod
     def begun(cls, study: Declared, asked: Asked) -> _Run:
         """Its folder is claimed, and nothing is drawn."""
-        n_analysed = study.analysed_of(asked.n_rep, whole_blocks=asked.has_whole_blocks)
+        n_analysed = asked.analysed_of(study)
         plan = study.plan(asked.seed, asked.keep, n_analysed)
         _check_data(plan)
         kept = study.kept(asked.keep)

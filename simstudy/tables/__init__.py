@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from simstudy.lazy.exports import exports
 
 if TYPE_CHECKING:
-    from simstudy.tables.save import SavedTable, save_table
+    from simstudy.tables.save import SavedTable, save_latex, save_table
     from simstudy.tables.summary import summary_table
     from simstudy.tables.table import Column, Table
 
-__all__ = ["Column", "SavedTable", "Table", "save_table", "summary_table"]
+__all__ = ["Column", "SavedTable", "Table", "save_latex", "save_table", "summary_table"]
 
 _NAMES = {
-    "save": ("SavedTable", "save_table"),
+    "save": ("SavedTable", "save_latex", "save_table"),
     "summary": ("summary_table",),
     "table": ("Column", "Table"),
 }  # by module

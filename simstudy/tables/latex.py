@@ -3,17 +3,23 @@ r"""A table in LaTeX, ruled by booktabs: to be `\input` as it is."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
-from simstudy.tables.grid import Cell, Grid, with_thousands
+from simstudy.tables.grid import Grid
 from simstudy.tables.latex_letters import typeset
-from simstudy.tables.latex_room import Layout, layout_of
+from simstudy.tables.latex_room import INCH, Layout, Part, Style, layout_of, pieces
+from simstudy.tables.latex_rows import body_of, columns_of, head_of, height_of_head
 
 ROWS_OF_A_PAGE = 40  # a table with more breaks over pages
-NAMED = {"nan": "--", "inf": r"$\infty$", "-inf": r"$-\infty$"}
+HEIGHT = 6.6 * INCH  # of a table's lines that leave a page room for its caption and notes
+TWO_COLUMNS = 5.0  # inches: a column of a journal that has two is narrower, both are wider
+LEADING = {0: 12.0, 9: 11.0, 8: 9.5, 7: 8.5}  # points from a line to the next, by size
+NOTES = r"\fontsize{8}{9.5}\selectfont"
+SAME_NUMBER = r"\addtocounter{table}{-1}"
 
 
 def as_latex(grid: Grid, label: str = "") -> str:
-    r"""The table with its caption, its label for `\ref`, and its notes below.
+    r"""The table for a page of one column, with its caption, `\label`, and its notes below.
 
     A long one breaks over pages. The first line says which packages it needs.
 
@@ -23,11 +29,46 @@ def as_latex(grid: Grid, label: str = "") -> str:
         Without its `tab:`; none where it is empty.
     """
     layout = layout_of(grid)
-    is_long = len(grid.rows) * len(layout.parts) > ROWS_OF_A_PAGE
-    packages = r"\usepackage{booktabs}" + r" \usepackage{longtable}" * is_long
-    titled = rf"\caption{{{typeset(grid.caption)}}}" + _labelled(label)
-    body = _over_pages(grid, layout, titled) if is_long else _on_a_page(grid, layout, titled)
-    return "\n".join([f"% {packages}", *body]) + "\n"
+    if len(grid.rows) * len(layout.parts) > ROWS_OF_A_PAGE:
+        packages = r"% \usepackage{booktabs} \usepackage{longtable}"
+        return _text([packages, *_over_pages(grid, layout, label)])
+    titled = _titled(grid, label)
+    return _text(
+        [r"% \usepackage{booktabs}", *_float(layout.parts, layout.style, titled, grid.notes)]
+    )
+
+
+def in_columns(grid: Grid, inches: float, label: str = "") -> str:
+    r"""The table for a column of so many inches, or for two together, where pages have two.
+
+    A long one is several tables of one number, since no table breaks there.
+
+    Parameters
+    ----------
+    label
+        Without its `tab:`; none where it is empty.
+    """
+    layout = layout_of(grid, inches)
+    kind = "table*" if inches > TWO_COLUMNS else "table"
+    lines = [rf"% \usepackage{{booktabs}}, for a width of {inches:g} inches"]
+    pages = list(_pages(layout))
+    for at, page in enumerate(pages):
+        notes = grid.notes if page is pages[-1] else ()
+        titled = _titled(grid, label, is_more=at > 0)
+        lines += _float(page, layout.style, titled, notes, kind)
+    return _text(lines)
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _titled(grid: Grid, label: str, *, is_more: bool = False) -> list[str]:
+    """The caption with what can be referred to; of further tables of one number, with that."""
+    said = typeset(grid.caption)
+    if is_more:
+        return [SAME_NUMBER, rf"\caption{{{said} (continued)}}"]
+    return [rf"\caption{{{said}}}{_labelled(label)}"]
 
 
 def _labelled(label: str) -> str:
@@ -35,115 +76,87 @@ def _labelled(label: str) -> str:
     return rf"\label{{tab:{re.sub(r'[^A-Za-z0-9:._-]+', '-', label)}}}" if label else ""
 
 
-def _on_a_page(grid: Grid, layout: Layout, titled: str) -> list[str]:
-    first, *others = [_tabular(part, layout) for part in layout.parts]
+# ---------------------------------------------------------------- on a page
+def _float(
+    parts: Sequence[Part],
+    style: Style,
+    titled: Sequence[str],
+    notes: Sequence[str],
+    kind: str = "table",
+) -> list[str]:
+    first, *others = [_tabular(part, style) for part in parts]
     return [
-        r"\begin{table}",
-        r"\centering",
-        titled,
-        *_smaller(layout),
+        *[rf"\begin{{{kind}}}", r"\centering"],
+        *titled[:-1],
+        rf"{titled[-1]}\smallskip",
+        *_smaller(style),
         *first,
         *(line for other in others for line in [r"\par\medskip", *other]),
-        *_notes(grid),
-        r"\end{table}",
+        *_notes(notes),
+        rf"\end{{{kind}}}",
     ]
 
 
-def _tabular(part: Grid, layout: Layout) -> list[str]:
+def _tabular(part: Part, style: Style) -> list[str]:
     return [
-        rf"\begin{{tabular}}{{{_columns(part)}}}",
-        *[*_head(part, layout), *_rows(part), r"\bottomrule"],
+        rf"\begin{{tabular}}{{{columns_of(part)}}}",
+        *[*head_of(part, style), *body_of(part, style), r"\bottomrule"],
         r"\end{tabular}",
     ]
 
 
-def _over_pages(grid: Grid, layout: Layout, titled: str) -> list[str]:
-    again = rf"\caption*{{{typeset(grid.caption)} (continued)}}"
-    titles = [titled, *[again] * (len(layout.parts) - 1)]
-    parts = zip(layout.parts, titles, strict=True)
-    lines = [line for part, title in parts for line in _long_table(part, layout, title)]
-    smaller = _smaller(layout)
-    return [r"\begingroup", *smaller, *lines, r"\endgroup", *_notes(grid)] if smaller else [
-        *lines, *_notes(grid),
-    ]  # fmt: skip
+def _smaller(style: Style) -> list[str]:
+    """What makes letters and the gaps between columns smaller, where they have to be."""
+    if not style.points:
+        return []
+    size = rf"\fontsize{{{style.points}}}{{{LEADING[style.points]:g}}}\selectfont"
+    return [rf"{size}\setlength{{\tabcolsep}}{{{style.gap:g}pt}}"]
 
 
-def _long_table(part: Grid, layout: Layout, titled: str) -> list[str]:
-    head = _head(part, layout)
+def _notes(notes: Sequence[str]) -> list[str]:
+    if not notes:
+        return []
+    said = " ".join(map(typeset, notes))
+    return [r"\par\smallskip", rf"{{\raggedright\noindent{NOTES} {said}\par}}"]
+
+
+# ---------------------------------------------------------------- over several pages
+def _over_pages(grid: Grid, layout: Layout, label: str) -> list[str]:
+    tables = [
+        line
+        for at, part in enumerate(layout.parts)
+        for line in _long_table(part, layout.style, _titled(grid, label, is_more=at > 0))
+    ]
+    smaller = [r"\setlength{\LTcapwidth}{\linewidth}", *_smaller(layout.style)]
+    return [r"\begingroup", *smaller, *tables, *_notes(grid.notes), r"\endgroup"]
+
+
+def _long_table(part: Part, style: Style, titled: Sequence[str]) -> list[str]:
+    *before, caption = titled
+    head = head_of(part, style)
     return [
-        rf"\begin{{longtable}}{{{_columns(part)}}}",
-        rf"{titled}\\",
+        *before,
+        rf"\begin{{longtable}}{{{columns_of(part)}}}",
+        rf"{caption}\\",
         *[*head, r"\endfirsthead"],
         *[*head, r"\endhead"],
         *[r"\bottomrule", r"\endfoot"],
-        *_rows(part),
+        *body_of(part, style),
         r"\end{longtable}",
     ]
 
 
-def _smaller(layout: Layout) -> list[str]:
-    """What makes letters and the gaps between columns smaller, where they have to be."""
-    if not layout.is_small:
-        return []
-    return [rf"\footnotesize\setlength{{\tabcolsep}}{{{layout.gap:g}pt}}"]
-
-
-def _columns(grid: Grid) -> str:
-    return "".join("r" if heading.is_number else "l" for heading in grid.headings)
-
-
-def _head(part: Grid, layout: Layout) -> list[str]:
-    """Headings between their rules, in several lines where their column is narrower."""
-    lines = [layout.lines_of(part, at) for at in range(len(part.headings))]
-    heads = map(_guarded, map(_stacked, lines, _columns(part)))
-    return [r"\toprule", f"{' & '.join(heads)} \\\\", r"\midrule"]
-
-
-def _stacked(lines: list[str], side: str) -> str:
-    """Lines below each other in one cell, the last of them beside the other headings' last."""
-    if len(lines) < 2:
-        return "".join(map(typeset, lines))
-    below = r" \\ ".join(_guarded(typeset(line)) for line in lines)
-    return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{below}\end{{tabular}}"
-
-
-def _rows(grid: Grid) -> list[str]:
-    return [_row(row) for row in grid.rows]
-
-
-def _row(cells: list[Cell]) -> str:
-    first, *others = map(_cell, cells)
-    return " & ".join([_guarded(first), *others]) + r" \\"
-
-
-def _guarded(text: str) -> str:
-    """What begins a line, but not as an argument of the line before it would."""
-    return f"{{}}{text}" if text.startswith(("[", "*")) else text
-
-
-def _notes(grid: Grid) -> list[str]:
-    if not grid.notes:
-        return []
-    said = " ".join(map(typeset, grid.notes))
-    return [r"\par\smallskip", rf"{{\footnotesize {said}\par}}"]
-
-
-def _cell(cell: Cell) -> str:
-    if isinstance(cell, str):
-        return typeset(cell)
-    return f"{_number(cell.value)} ({_number(cell.error)})" if cell.error else _number(cell.value)
-
-
-def _number(digits: str) -> str:
-    """Digits with a minus that is one, and powers of ten as they are printed."""
-    if digits in NAMED:
-        return NAMED[digits]
-    factor, _, power = digits.partition("e")
-    if power:
-        return rf"${factor} \times 10^{{{int(power)}}}$"
-    return f"${_in_formula(digits)}$" if digits.startswith("-") else with_thousands(digits)
-
-
-def _in_formula(digits: str) -> str:
-    """Where a comma is a letter of punctuation, and has room after it."""
-    return with_thousands(digits).replace(",", "{,}")
+def _pages(layout: Layout) -> Iterator[list[Part]]:
+    """Parts, and pieces of long ones, as many as stand below each other on a page."""
+    style = layout.style
+    room = int(HEIGHT / LEADING[style.points])
+    page, left = list[Part](), float(room)
+    for part in layout.parts:
+        head = height_of_head(part, style)
+        for piece, height in pieces(part, style, room - head):
+            if page and height + head > left:
+                yield page
+                page, left = [], float(room)
+            page.append(piece)
+            left -= height + head
+    yield page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +19,7 @@ MEASURE = "measure"
 MOST_NUMBERS = 1000  # rows of a summary: a number takes some 20 microseconds, a page holds 200
 SOMETIMES = {"variance_reduction": "variance reduction", "n_effective": "carried by"}
 """Columns of a summary that only some measures have, and what they are headed."""
+NAME = re.compile(r"[^\W_]+(_[\w.]+)+")  # in code, of several words
 PARENTHESES = "In parentheses: Monte Carlo standard errors, by which numbers are rounded."
 
 
@@ -41,20 +43,35 @@ def summary_table(
     firsts = list({place: row for row, place in reversed([*enumerate(places)])}.values())[::-1]
     same = {name: summary[name].iloc[0] for name in keys if _is_same(summary[name])}
     data = {n: summary[n].iloc[firsts].tolist() for n in keys if n not in same}
-    columns: dict[str, Column | str] = {n: Column(words=readings.get(n, {})) for n in data}
+    columns: dict[str, Column | str] = {n: _shown(data[n], readings.get(n, {})) for n in data}
     for measure, rows in summary.groupby(MEASURE, sort=False):
         name, error = (_free(f"{measure}{suffix}", keys) for suffix in ("", "_mcse"))
-        columns[name] = Column(str(measure).replace("_", " "), mcse=error)
+        columns[name] = Column(as_words(measure), mcse=error)
         at = [places[row] for row in summary.index.get_indexer(rows.index)]
         data[name] = _spread(rows["estimate"], at, len(firsts))
         data[error] = _spread(rows["mcse"], at, len(firsts))
         for name, heading in SOMETIMES.items():
             if name in rows and rows[name].notna().any():
                 beside = _free(f"{measure}_{name}", keys)
-                columns[beside] = Column(f"{str(measure).replace('_', ' ')}: {heading}", decimals=1)
+                columns[beside] = Column(f"{as_words(measure)}: {heading}", decimals=1)
                 data[beside] = _spread(rows[name], at, len(firsts))
     notes = [_in_words(same, readings), _replicates(summary), PARENTHESES]
-    return Table(pd.DataFrame(data), f"Summary of {title}", columns, [*filter(None, notes)])
+    caption = f"Summary of {as_words(title)}"
+    return Table(pd.DataFrame(data), caption, columns, [*filter(None, notes)])
+
+
+def as_words(name: Any) -> str:
+    """A name as a reader takes it: `least_squares` is least squares; other texts are as they are.
+
+    Data keep the name.
+    """
+    return str(name).replace("_", " ") if NAME.fullmatch(str(name)) else str(name)
+
+
+def _shown(values: Sequence[Any], words: Mapping[Any, str]) -> Column:
+    """A column whose names are words."""
+    names = (value for value in values if isinstance(value, str) and NAME.fullmatch(value))
+    return Column(words={name: as_words(name) for name in names} | dict(words))
 
 
 def is_short(summary: pd.DataFrame) -> bool:
@@ -90,8 +107,8 @@ def _spread(values: pd.Series, places: Sequence[int], n: int) -> list[float]:
 def _in_words(same: dict[str, Any], readings: Readings) -> str:
     """What holds in all rows, each as a column would show it."""
     there = {name: value for name, value in same.items() if value is not None and value == value}
-    shown = {n: Column(words=readings.get(n, {})).cell(v, math.nan) for n, v in there.items()}
-    said = [f"{name} = {in_words(cell)}" for name, cell in shown.items()]
+    shown = {n: _shown([v], readings.get(n, {})).cell(v, math.nan) for n, v in there.items()}
+    said = [f"{as_words(name)} = {in_words(cell)}" for name, cell in shown.items()]
     return f"{', '.join(said)}." if said else ""
 
 
@@ -100,7 +117,7 @@ def _replicates(summary: pd.DataFrame) -> str:
     said = _range(summary["n_rep"])
     each = " each" * (summary["n_rep"].nunique() == 1)
     within = [
-        f"{str(measure).replace('_', ' ')} {_range(rows['n_given'])}"
+        f"{as_words(measure)} {_range(rows['n_given'])}"
         for measure, rows in summary.groupby(MEASURE, sort=False)
         if "n_given" in rows and (rows["n_given"] < rows["n_rep"]).any()
     ]

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from simstudy.column_widths import check_columns
 from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy.pandas import pd
 from simstudy.tables.grid import Cell, Grid, Heading
-from simstudy.tables.latex import as_latex
+from simstudy.tables.latex import as_latex, in_columns
 from simstudy.tables.markdown import as_markdown
 from simstudy.tables.plain import as_text
 from simstudy.tables.rounding import Rounded, to_decimals, with_error, without_error
@@ -146,9 +147,19 @@ class Table:
         """As Markdown, rounded."""
         return writable(as_markdown(self.grid))
 
-    def latex(self, label: str = "") -> str:
-        r"""As LaTeX, rounded; `label` is what `\ref{tab:...}` names."""
-        return writable(as_latex(self.grid, label))
+    def latex(self, label: str = "", *, width: float | None = None) -> str:
+        r"""As LaTeX, rounded; `label` is what `\ref{tab:...}` names.
+
+        Parameters
+        ----------
+        width
+            Inches of a journal's column, such as 3.5, or of both, such as 7.2, where pages have
+            two; None for a page of one column that leaves 6.5 inches, over which it may break.
+        """
+        if width is None:
+            return writable(as_latex(self.grid, label))
+        check_columns({"width": width}, TableError)
+        return writable(in_columns(self.grid, width, label))
 
     def __str__(self) -> str:
         """As text for a terminal, rounded: what `print` shows."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from simstudy import Study, Workers, grid
+from simstudy.engine import meter
 from simstudy.measures import mean
 from simstudy.output.wording import run_time_in_words, time_in_words
 from simstudy.store.seconds import Spent, read_seconds_of
@@ -65,6 +66,27 @@ def test_a_resumed_run_adds_to_what_was_spent_and_a_run_that_draws_nothing_does_
     again = study().run(3 * SIZE, out=tmp_path, workers=INLINE)
     assert by_method(again).equals(each)
     assert by_method(study().look(out=tmp_path)).equals(each)
+
+
+def test_when_it_was_drawn_spans_all_runs_of_this_code_and_of_no_other(tmp_path, monkeypatch):
+    def at(hour):
+        moment = f"2026-01-01T{hour:02}:00:00Z"
+        monkeypatch.setattr(meter, "_now", lambda: moment)
+        return moment
+
+    first = at(1)
+    assert study().run(SIZE, out=tmp_path, workers=INLINE).times == (first, first)
+    last = at(3)
+    longer = study().run(2 * SIZE, out=tmp_path, workers=INLINE)
+    assert longer.times == (first, last)
+    at(7)
+    study(other=other).run(SIZE, out=tmp_path, workers=INLINE)
+    for path in (tmp_path / "sleepy" / "replicates" / "_seconds").glob("*.json"):
+        said = json.loads(path.read_text())
+        if said["drawn"][0] == first:  # one that is damaged says nothing
+            path.write_text(json.dumps(said | {"drawn": ["yesterday", 5]}))
+    assert study().look(out=tmp_path).times == (last, last)
+    assert study().run(SIZE, workers=INLINE).times is None
 
 
 def test_what_other_code_took_is_not_counted(tmp_path):

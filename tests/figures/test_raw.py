@@ -88,9 +88,9 @@ def test_far_out_standard_errors_are_drawn_too():
     [
         ({"estimate": np.nan}, {}, "None of the 40 replicates has a finite estimate"),
         ({}, {"method": "methode"}, "no column 'methode'"),
-        ({}, {"most": 0}, "most=0 draws no replicate"),
-        ({}, {"most": None}, "most=None draws no replicate. Give a whole number"),
-        ({}, {"most": 1.5}, "most=1.5 draws no replicate"),
+        ({}, {"most": 0}, "most=0: allowed is a whole number at least 1, of replicates"),
+        ({}, {"most": None}, "most=None: allowed is .*; nearest that works: most=1"),
+        ({}, {"most": 1.5}, "most=1.5: allowed is .*; nearest that works: most=2"),
         ({}, {"scales": "foo"}, "scales='foo' is unknown.*fixed, free, free_x, free_y"),
         ({}, {"truth": np.inf}, "truth=inf is infinite in 40 of 40 rows"),
         ({}, {"truth": [1]}, r"truth=\[1\] is neither a column nor a number"),

@@ -62,17 +62,17 @@ def test_latex_is_ruled_captioned_and_labelled():
         "% \\usepackage{booktabs}\n"
         "\\begin{table}\n"
         "\\centering\n"
-        "\\caption{Power, by truth}\\label{tab:two_stage:power}\n"
-        "\\begin{tabular}{lrrr}\n"
+        "\\caption{Power, by truth}\\label{tab:two_stage:power}\\smallskip\n"
+        "\\begin{tabular}{@{}lrrr@{}}\n"
         "\\toprule\n"
         "null hypothesis & $n$ & power & published \\\\\n"
         "\\midrule\n"
         "true & 150 & 0.0635 (0.0034) & 0.06 \\\\\n"
-        "false & 399 & -- & -- \\\\\n"
+        "false & 399 & --\\phantom{000000000.. ()} & --\\phantom{00.} \\\\\n"
         "\\bottomrule\n"
         "\\end{tabular}\n"
         "\\par\\smallskip\n"
-        "{\\footnotesize A note.\\par}\n"
+        "{\\raggedright\\noindent\\fontsize{8}{9.5}\\selectfont A note.\\par}\n"
         "\\end{table}\n"
     )
 
@@ -120,7 +120,8 @@ def test_numbers_that_are_no_plain_digits():
     frame = pd.DataFrame({"x": [-0.5, np.inf, -np.inf, 1e-12]})
     rows = table(frame, {}).latex().splitlines()[8:12]
     assert rows == [
-        r"$-0.5$ \\", r"$\infty$ \\", r"$-\infty$ \\", r"$1 \times 10^{-12}$ \\"
+        r"$-0.5$ \\", r"$\infty$\phantom{0.} \\", r"$-\infty$\phantom{0.} \\",
+        r"$1 \times 10^{-12}$ \\"
     ]  # fmt: skip
     assert "∞" in table(frame, {}).markdown()
 

@@ -1,28 +1,36 @@
-"""Published tables go through LaTeX without a complaint, and fit the width of a page."""
+"""Published tables go through LaTeX without a complaint, and fit what they are laid out for."""
 
-import re
 import shutil
-import subprocess
 
 import pytest
 
-from tests.support import ROOT
+from simstudy.tables.latex import as_latex, in_columns
+from tests.tables.published import TABLES, complaints, grid_of
 
-TABLES = sorted(ROOT.glob("results/*/tables/*.tex"))
-PAGE = r"\documentclass[11pt]{article}\usepackage[margin=1in]{geometry}"
-COMPLAINT = re.compile(r"^(?:!|Overfull|LaTeX Warning: (?!Label|There were)).*", re.MULTILINE)
+NO_LATEX = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX here")
+PAGE = r"\documentclass[{}pt]{{article}}\usepackage[margin=1in]{{geometry}}"
+TWO_COLUMNS = (
+    r"\documentclass[twocolumn]{article}\setlength{\columnsep}{0.2in}"
+    r"\usepackage[textwidth=7.2in,textheight=9in]{geometry}"
+)  # of 3.5 inches each
+FEW = [path for path in TABLES if path.stem != "summary" or path.parts[-3] in ("two_stage",)]
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX here")
-def test_tables_fit_a_page(tmp_path):
-    asked = {line for path in TABLES for line in path.read_text().splitlines()[:1]}
-    packages = sorted({name for line in asked for name in re.findall(r"\\usepackage\{\w+\}", line)})
-    body = [rf"\input{{{path}}}\clearpage" for path in TABLES]
-    lines = [PAGE, *packages, r"\begin{document}", *body, r"\end{document}"]
-    (tmp_path / "all.tex").write_text("\n".join(lines))
-    command = ["pdflatex", "-interaction=nonstopmode", "all.tex"]
-    for _ in range(2):  # long tables learn their columns' widths in the first
-        told = subprocess.run(
-            command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, timeout=300
-        )
-    assert COMPLAINT.findall(told.stdout.decode(errors="replace")) == []
+@NO_LATEX
+@pytest.mark.parametrize("points", [10, 12])
+def test_tables_fit_a_page_whatever_the_size_of_its_letters(tmp_path, points):
+    tables = [as_latex(grid_of(path), f"t{at}") for at, path in enumerate(FEW)]
+    assert complaints(tmp_path, PAGE.format(points), tables) == []
+
+
+@NO_LATEX
+@pytest.mark.parametrize("inches", [3.5, 7.2])
+def test_tables_fit_the_columns_of_a_journal(tmp_path, inches):
+    tables = [in_columns(grid_of(path), inches, f"t{at}") for at, path in enumerate(TABLES)]
+    assert complaints(tmp_path, TWO_COLUMNS, tables) == []
+
+
+@NO_LATEX
+def test_that_a_table_for_two_columns_is_too_wide_for_one(tmp_path):
+    table = in_columns(grid_of(FEW[0]), 7.2).replace("table*", "table")
+    assert any("Overfull" in said for said in complaints(tmp_path, TWO_COLUMNS, [table]))

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from io import BytesIO
 from typing import Any, Final
 
-from simstudy.figures.journal.columns import COLUMNS, check_columns, pdf_files
+from simstudy.column_widths import COLUMNS, check_columns, column_files
+from simstudy.errors import FigureError
 from simstudy.figures.journal.keys import with_keys_inside
 from simstudy.figures.journal.mending import mended
 from simstudy.figures.journal.refit import refitted
@@ -67,8 +68,8 @@ def save_pdfs(
         Where a name is none for a file, a width is none, or what is given is no figure.
     """
     refuse_name(name)
-    check_columns(columns)
-    places = (place_of(folder) / file for file in pdf_files(name, columns))
+    check_columns(columns, FigureError)
+    places = (place_of(folder) / file for file in column_files(name, columns, "pdf"))
     paths = dict(zip(columns, places, strict=True))
     for column, inches in columns.items():
         write_bytes(paths[column], pdf_of(figure, inches, dpi))

@@ -7,7 +7,7 @@ import hashlib
 import io
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -26,7 +26,7 @@ from simstudy.output.crate.entities import (
 )
 from simstudy.output.crate.parts import checked_names, file_entity
 from simstudy.output.crate.people import CITATION, Credits, credits_of
-from simstudy.output.crate.run import action_of, software_of
+from simstudy.output.crate.run import action_of, began, software_of
 from simstudy.output.headings import headings_of
 from simstudy.output.report.command import command_of
 from simstudy.remote.paths import Place
@@ -98,17 +98,16 @@ def write_crate(folder: Place, code: StudyCode | None = None, *, archive: bool =
     write_json(folder / METADATA, {"@context": CONTEXT, "@graph": graph})
     whole = [METADATA, *copied, *names]
     put = _archived(folder, whole) if archive else None
-    return Crate(folder / METADATA, len(whole) - 1, put, _lacks(credits))
+    return Crate(folder / METADATA, len(whole) - 1, put, tuple(_lacks(credits, manifest)))
 
 
-def _lacks(credits: Credits) -> tuple[str, ...]:
+def _lacks(credits: Credits, manifest: Mapping[str, Any]) -> Iterator[str]:
     """What a repository will ask for, in words."""
     missing = ["authors"] * (not credits.authors) + ["a licence"] * (credits.licence is None)
-    return (
-        (f"{' and '.join(missing)}, which {CITATION} beside the study would name",)
-        if missing
-        else ()
-    )
+    if missing:
+        yield f"{' and '.join(missing)}, which {CITATION} beside the study would name"
+    if manifest.get("blocks_computed") and began(manifest) is None:
+        yield "when its blocks were drawn, which runs of earlier versions did not keep"
 
 
 def finished_manifest(folder: Place) -> Mapping[str, Any]:
@@ -185,7 +184,8 @@ def _graph(
         ROOT, "Dataset", name=_title(manifest, known.about), description=says,
         datePublished=_day(before), author=refer(credits.authors),
         license={"@id": licences[0]["@id"]} if licences else None,
-        isBasedOn=refer(credits.documents), hasPart=refer([*files, *sources]),
+        isBasedOn=refer(credits.documents), citation=refer(credits.documents),
+        hasPart=refer([*files, *sources]),
         mentions=refer([run[0], software[-1]]),
     )  # fmt: skip
     entities = [described, root, *files, *sources, *run, *software]

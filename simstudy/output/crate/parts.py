@@ -88,9 +88,11 @@ def _title(name: str) -> str:
     """What a reader calls it."""
     kind, _, rest = name.partition("/")
     stem, _, ending = rest.rpartition("/")[-1].rpartition(".")
+    column = rest.rpartition("/")[0]
+    form = f"{ending.upper()}, {column}" if column else ending.upper()
     if kind == FIGURES:
-        return f"{title_of(stem)}, {ending.upper()}"
-    return f"Table {stem}, {ending.upper()}" if kind == TABLES else name
+        return f"{title_of(stem)}, {form}"
+    return f"Table {stem}, {form}" if kind == TABLES else name
 
 
 def _said(name: str, manifest: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from simstudy.output.crate.entities import Entity, entity
 from simstudy.remote.paths import Place
 
 CITATION: Final = "CITATION.cff"
+UNKNOWN: Final = "author not stated"  # where the format asks for authors and nobody knows them
 
 
 class Credits(NamedTuple):
@@ -79,10 +80,12 @@ def _author(author: Mapping[str, Any], at: int) -> Entity:
 
 def _document(reference: Mapping[str, Any], at: int) -> Entity:
     doi = reference.get("doi")
-    names = [_author(each, 0)["name"] for each in reference.get("authors", [])]
+    authors = (_author(each, 0)["name"] for each in reference.get("authors", []))
+    names = [name for name in authors if name != UNKNOWN]
+    known = [each.get("value") for each in reference.get("identifiers", [])]
     address = f"https://doi.org/{doi}" if doi else reference.get("url")
     year = reference.get("year")
     return entity(
         address or f"#document-{at}", "ScholarlyArticle", name=reference.get("title"),
-        author="; ".join(names), datePublished=str(year) if year else None,
+        author="; ".join(names), datePublished=str(year) if year else None, identifier=known,
     )  # fmt: skip

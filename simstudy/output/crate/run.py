@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from simstudy.output.crate.entities import Entity, entity, refer, value
+from simstudy.output.facts import DRAWN
 
+MADE = "%Y-%m-%d %H:%M UTC"  # how a manifest says when results were made
 LANGUAGE = "https://www.python.org/"
 
 
@@ -42,9 +45,26 @@ def action_of(
         "#run", "CreateAction", name=f"run of {manifest['study']}", description=command,
         instrument=[{"@id": "#simstudy"}, {"@id": "#study"}], object=refer(numbers),
         result=refer(made), agent=refer(authors),
+        startTime=began(manifest), endTime=_ended(manifest),
         actionStatus={"@id": "http://schema.org/CompletedActionStatus"},
     )  # fmt: skip
     return [action, *numbers]
+
+
+def began(manifest: Mapping[str, Any]) -> str | None:
+    """When the first block was begun; None of results that do not say so."""
+    first, *_ = manifest.get(DRAWN) or [""]
+    return str(first) or None
+
+
+def _ended(manifest: Mapping[str, Any]) -> str | None:
+    """When the outputs were there, to the minute; never before the last block."""
+    *_, last = manifest.get(DRAWN) or [""]
+    try:
+        made = datetime.strptime(str(manifest.get("made")), MADE).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except ValueError:
+        made = ""
+    return max(str(last), made) or None
 
 
 def _numbers(manifest: Mapping[str, Any]) -> list[Entity]:

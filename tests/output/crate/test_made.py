@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import zipfile
+from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote
 
 import pytest
@@ -18,11 +19,16 @@ COLUMNS = {"single": 3.5}
 ABOUT = "Is it so?\n\nIn short.\n\nAims  To see.\nData  Normal.\n"
 
 
-@pytest.fixture
-def folder(tmp_path):
-    result = study(figures=SOUND).run(60, out=tmp_path / "results")
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    result = study(figures=SOUND).run(60, out=tmp_path_factory.mktemp("results"))
     publish(result, about=ABOUT, config=CONFIG, module_file=FILE, columns=COLUMNS)
     return result.folder
+
+
+@pytest.fixture
+def folder(published, tmp_path):
+    return shutil.copytree(published, tmp_path / "results" / published.name)
 
 
 @pytest.fixture
@@ -65,7 +71,7 @@ def test_every_file_of_the_run_is_named_with_its_hash_and_no_other(folder, code)
         content = (folder / name).read_bytes()
         assert each["sha256"] == hashlib.sha256(content).hexdigest()
         assert each["contentSize"] == str(len(content))
-    assert "figures/single/1.pdf" in files
+    assert {"figures/single/1.pdf", "tables/single/summary.tex"} <= set(files)
     assert sorted(names(found["./"]["hasPart"])) == sorted(
         n for n in found if found[n] in files.values()
     )
@@ -94,10 +100,26 @@ def test_it_says_who_what_and_how(folder, code):
     assert root["description"] == "In short.\n\nAims: To see.\n\nData: Normal."
     assert found[names(root["author"])[0]]["name"] == "Ada Byron"
     assert names(root["license"]) == ["https://spdx.org/licenses/MIT"]
-    assert names(root["isBasedOn"]) == ["https://doi.org/10.1/x"]
+    assert names(root["isBasedOn"]) == names(root["citation"]) == ["https://doi.org/10.1/x"]
     assert found["#seed"]["value"] == 1
     assert {"#simstudy", "#study"} == set(names(run["instrument"]))
     assert "summary.parquet" in names(run["result"])
+
+
+def test_it_says_when_it_was_drawn_and_of_a_copy_too(folder, tmp_path, capsys):
+    drawn = json.loads((folder / "manifest.json").read_text())["drawn"]
+    copied = shutil.copytree(folder, tmp_path / "copied", copy_function=shutil.copyfile)
+    run = entities(write_crate(copied).metadata.parent)["#run"]
+    assert run["startTime"] == drawn[0]
+    start, end = (datetime.fromisoformat(run[name]) for name in ("startTime", "endTime"))
+    assert timedelta(0) <= end - start < timedelta(minutes=10)
+    assert abs(datetime.now(UTC) - end) < timedelta(minutes=10)
+    say(copied, drawn=None, made="2026-01-02 03:04 UTC")
+    made = write_crate(copied)
+    run = entities(copied)["#run"]
+    assert run["endTime"] == "2026-01-02T03:04:00Z"
+    assert "startTime" not in run
+    assert made.lacks[-1].startswith("when its blocks were drawn")
 
 
 def test_the_same_results_are_the_same_bytes_here_and_where_they_are_mailed(folder, code, tmp_path):
@@ -141,13 +163,19 @@ def say(folder, **what):
     path.write_text(json.dumps(json.loads(path.read_text()) | what))
 
 
-def test_pdfs_are_outputs_of_their_run(folder):
+def test_pdfs_and_tables_for_columns_are_outputs_of_their_run(folder):
     result = study(figures=SOUND).run(60, out=folder.parent)
     asked = {"figures": True, "report": True}
     assert is_current(result, CONFIG, FILE, **asked, columns=COLUMNS)
     assert is_current(result, CONFIG, FILE, **asked)
     assert not is_current(result, CONFIG, FILE, **asked, columns={"single": 3.4})
     assert "figures/single/1.pdf" in (folder / "report.html").read_text()
+    table = folder / "tables" / "single" / "summary.tex"
+    assert table.read_text() == result.table("summary").latex("toy:summary", width=3.5)
+    publish(result, config=CONFIG, module_file=FILE, figures=False)
+    assert table.exists(), "figures for columns stay, and so do tables"
+    table.unlink()
+    assert not is_current(result, CONFIG, FILE, **asked, columns=COLUMNS)
     publish(result, config=CONFIG, module_file=FILE)
-    assert not list(folder.rglob("*.pdf"))
+    assert not [*folder.rglob("*.pdf"), *folder.rglob("single/*")]
     shutil.rmtree(folder)
