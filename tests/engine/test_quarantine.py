@@ -5,7 +5,7 @@ import pytest
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.backends.protocol import WorkerDiedError
 from simstudy.engine.jobs import missing_jobs
-from simstudy.engine.quarantine import receipts_apart
+from simstudy.engine.quarantine import Quarantine
 from simstudy.engine.tasks import compute
 from simstudy.store.blocks import Store
 from simstudy.store.layout import KeepReplicates
@@ -40,7 +40,7 @@ def results(assignment, deaths, how="EXIT(7)"):
     wanted = dict.fromkeys(PLAN.keys, 4)
     task = assignment.task(missing_jobs(PLAN, wanted, assignment.store))
     process = Mortal(deaths, how)
-    receipts = list(receipts_apart(task, process))
+    receipts = list(Quarantine(process).receipts(task))
     assignment.store.scan()
     done = [block for receipt in receipts for _, block in receipt.done]
     failed = [block for receipt in receipts if receipt.n_failed for _, block in receipt.done]
@@ -55,7 +55,7 @@ def test_a_task_that_survives_is_done_at_once(assignment):
 def test_the_block_that_kills_is_recorded_and_the_others_are_drawn(assignment):
     done, failed, tried, left = results(assignment, {2: 9})
     assert (done, failed, left) == ([0, 1, 2, 3], [2], [])
-    assert tried == [[0, 1, 2, 3], [0], [1], [2], [2], [3]]
+    assert tried == [[0, 1, 2, 3], [0, 1], [2, 3], [2], [2], [3]]
 
 
 def test_a_process_that_somebody_killed_once_or_twice_accuses_no_block(assignment):

@@ -31,13 +31,14 @@ SILENT = frozenset(
 _RUNS = """
 analysis claims cli engine.allocation engine.assignment engine.backends engine.declarations
 engine.drawing engine.exits engine.gathering engine.jobs engine.journal engine.kinds engine.lasting
-engine.meter engine.outcome engine.ownership engine.portions engine.progress engine.quarantine
-engine.refusals engine.runner engine.shares engine.tasks engine.threads engine.time_limits
-engine.warning engine.watch engine.workers figures identity.fingerprint identity.source_files
-options output remote store.batches store.blocks store.compaction store.disk store.failures
-store.fetched store.files store.guard store.header store.home store.manifest store.moments
-store.naming store.objects store.owner store.places store.remarks store.restart store.seconds
-store.texts store.turns store.volumes store.write study temporary testing who_lives whole_files
+engine.marks engine.meter engine.outcome engine.ownership engine.portions engine.progress
+engine.quarantine engine.refusals engine.runner engine.shares engine.tasks engine.threads
+engine.time_limits engine.warning engine.watch engine.workers figures identity.fingerprint
+identity.source_files options output remote store.batches store.blocks store.compaction store.disk
+store.failures store.fetched store.files store.guard store.header store.home store.manifest
+store.moments store.naming store.objects store.owner store.places store.remarks store.restart
+store.seconds store.texts store.turns store.volumes store.write study temporary testing who_lives
+whole_files
 """
 RUNS = tuple(f"simstudy.{name}" for name in _RUNS.split())
 """What studies are run with: named by code that runs one, and followed by nobody."""
