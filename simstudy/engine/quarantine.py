@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 
-from simstudy.engine.backends.protocol import Apart, WorkerDiedError
+from simstudy.engine.backends.protocol import HANGS, Apart, WorkerDiedError
 from simstudy.engine.jobs import Job
 from simstudy.engine.marks import Spot
 from simstudy.engine.tasks import Receipt, Task, record_failed
@@ -66,8 +66,10 @@ def _halves(jobs: Sequence[Job]) -> list[Sequence[Job]]:
 
 
 def _over_time(task: Task, died: WorkerDiedError, seconds: float) -> Receipt | None:
-    """The receipt of a block whose process ended itself, since it could not be stopped in time."""
+    """The receipt of a block whose process was ended, or ended itself, when its time was over."""
     limit = task.block_seconds
-    if limit is None or died.by_signal or seconds < limit + GRACE_SECONDS:
+    if limit is None or died.by_signal:
+        return None
+    if str(died) != HANGS and seconds < limit + GRACE_SECONDS:
         return None
     return record_failed(task, over_time(limit), machine=False)

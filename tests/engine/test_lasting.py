@@ -183,10 +183,10 @@ def test_a_block_that_comes_out_otherwise_the_second_time_is_left_where_it_is(tm
     ]
 
 
-def test_a_task_drawn_block_by_block_has_no_such_file(tmp_path):
-    """As where one of them kills its process."""
+def test_a_part_of_a_task_has_no_such_file(tmp_path):
+    """As where one of its blocks kills its process."""
     task, _ = task_of_a_file(tmp_path, 0)
-    assert [alone.lasting for alone in task.each_block()] == [None] * 3
+    assert [task.only([job]).lasting for job in task.jobs] == [None] * 3
 
 
 def test_a_scenario_whose_first_block_failed_whole_is_not_drawn_again(tmp_path):
