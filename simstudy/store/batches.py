@@ -1,4 +1,4 @@
-"""Rows of many scenarios, read file by file: a file is opened once, whoever lies in it."""
+"""Rows of many scenarios, in the order of files; what is read at once opens its file once."""
 
 import itertools
 import time
