@@ -20,7 +20,7 @@ from simstudy.engine.workers import available_cores
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure, MomentMeasure, Moments
 from simstudy.plan import Plan, number_factors
-from simstudy.store.batches import Batch, read_each
+from simstudy.store.batches import Batch, made_of_each, read_each
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, has_nulls, stored_names
 from simstudy.store.layout import CONVERGED, ERROR
@@ -96,9 +96,9 @@ class FromRows:
     def _of_cells(self) -> Found:
         names = stored_names(names_read(self._by_cell))
         sizes = self.plan.drawn_sizes({key: self.n_rep[key] for key in self.plan.keys})
-        batches = read_each(self.store, sizes, names)
+        each = partial(side_by_side, n_threads=available_cores())
         found: Found = {}
-        for some in side_by_side(self._of_batch, batches, available_cores()):
+        for some in made_of_each(self._of_batch, self.store, sizes, names, each):
             found |= some
         return found
 

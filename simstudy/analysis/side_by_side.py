@@ -1,4 +1,4 @@
-"""Work on what is read, in threads, while more is read; what comes of it keeps its order."""
+"""Work side by side, in threads; what comes of it keeps its order."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +15,7 @@ def side_by_side(
 ) -> Iterator[Found]:
     """What the work makes of each item, in their order.
 
-    No more items are read than threads have to do, and one; so memory holds these and no others.
+    No more items are taken than threads have to do, and one; so memory holds what is made of these.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def side_by_side(
         Leaves the GIL to others for most of its time, as NumPy does, and writes nothing that two
         items share.
     items
-        Read in the thread that asks.
+        Taken in the thread that asks.
     """
     if n_threads < 2:
         yield from map(work, items)

@@ -1,40 +1,75 @@
 """Blocks that may kill their process: found, and recorded as what they are."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from simstudy.engine.backends.protocol import Apart, WorkerDiedError
+from simstudy.engine.backends.protocol import HANGS, Apart, WorkerDiedError
+from simstudy.engine.jobs import Job
+from simstudy.engine.marks import Spot
 from simstudy.engine.tasks import Receipt, Task, record_failed
 from simstudy.engine.time_limits import GRACE_SECONDS, over_time
 
 
-def receipts_apart(task: Task, process: Apart) -> Iterator[Receipt]:
-    """Compute a task away from others; of the blocks that kill their process, that is the result.
+class Quarantine:
+    """Where tasks are computed away from others.
 
-    A block is run twice before, because somebody else may have killed the first process.
+    Attributes
+    ----------
+    n_deaths
+        How many processes have died of them.
     """
-    start = time.monotonic()
-    try:
-        yield process.receipt(task)
-    except WorkerDiedError as died:
-        if len(task.jobs) == 1:
-            seconds = time.monotonic() - start
-            yield _over_time(task, died, seconds) or _second_try(task, process)
-            return
-        for alone in task.each_block():
-            yield from receipts_apart(alone, process)
+
+    def __init__(self, process: Apart) -> None:
+        self.process, self.n_deaths = process, 0
+
+    def receipts(self, task: Task) -> Iterator[Receipt]:
+        """Compute a task; of the blocks that kill their process, that is the result.
+
+        A block is run twice before, because somebody else may have killed the first process.
+        """
+        start = time.monotonic()
+        try:
+            yield self.process.receipt(task)
+        except WorkerDiedError as died:
+            self.n_deaths += 1
+            if len(task.jobs) == 1:
+                seconds = time.monotonic() - start
+                yield _over_time(task, died, seconds) or self._second_try(task)
+                return
+            yield from self._in_parts(task, died.spots)
+
+    def _in_parts(self, task: Task, accused: Sequence[Spot]) -> Iterator[Receipt]:
+        """The block that its process was at alone, and the others; halves where that is no help.
+
+        What kills may have been done before: then the block alone is acquitted.
+        """
+        suspects = [job for job in task.jobs if (job.key, job.block) in accused]
+        others = [job for job in task.jobs if (job.key, job.block) not in accused]
+        before = self.n_deaths
+        if suspects and others:
+            yield from self.receipts(task.only(suspects))
+        is_found = self.n_deaths > before
+        for jobs in [others] if is_found else _halves(others or suspects):
+            yield from self.receipts(task.only(jobs))
+
+    def _second_try(self, task: Task) -> Receipt:
+        try:
+            return getattr(self.process, "receipt_anew", self.process.receipt)(task)
+        except WorkerDiedError as died:
+            self.n_deaths += 1
+            return record_failed(task, str(died), machine=died.by_signal)
+
+
+def _halves(jobs: Sequence[Job]) -> list[Sequence[Job]]:
+    half = len(jobs) // 2
+    return [some for some in (jobs[:half], jobs[half:]) if some]
 
 
 def _over_time(task: Task, died: WorkerDiedError, seconds: float) -> Receipt | None:
-    """The receipt of a block whose process ended itself, since it could not be stopped in time."""
+    """The receipt of a block whose process was ended, or ended itself, when its time was over."""
     limit = task.block_seconds
-    if limit is None or died.by_signal or seconds < limit + GRACE_SECONDS:
+    if limit is None or died.by_signal:
+        return None
+    if str(died) != HANGS and seconds < limit + GRACE_SECONDS:
         return None
     return record_failed(task, over_time(limit), machine=False)
-
-
-def _second_try(task: Task, process: Apart) -> Receipt:
-    try:
-        return getattr(process, "receipt_anew", process.receipt)(task)
-    except WorkerDiedError as died:
-        return record_failed(task, str(died), machine=died.by_signal)

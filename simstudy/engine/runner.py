@@ -7,7 +7,7 @@ Where no copy is safe they are drawn in this process, which leaves a note of wha
 
 import itertools
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, closing
 from functools import cached_property
 from typing import cast
@@ -28,7 +28,7 @@ from simstudy.engine.ownership import Ownership
 from simstudy.engine.pace import telling
 from simstudy.engine.portions import Portions
 from simstudy.engine.progress import Progress, Silent
-from simstudy.engine.quarantine import receipts_apart
+from simstudy.engine.quarantine import Quarantine
 from simstudy.engine.tasks import Receipt, Task, compute
 from simstudy.engine.threads import one_thread_each
 from simstudy.engine.warning import OutOfTime, is_warned, stop_if_warned
@@ -171,9 +171,9 @@ class Runner:
                 for receipt in self.drawn_in_a_copy(jobs) if may_die else self.drawn_here(jobs):
                     self.count(receipt)
                 return
-            except WorkerDiedError:
+            except WorkerDiedError as died:
                 self.note_death(jobs.left)
-                self.run_apart(itertools.islice(self.tasks(jobs), 1))
+                self.run_suspects(died, jobs, 1)
 
     def better_in_workers(self) -> bool:
         """Whether this process could be lost, and workers are there or have to be."""
@@ -219,7 +219,9 @@ class Runner:
             except WorkerDiedError as died:
                 missing = self.missing_under_way()
                 self.note_death(len(missing) + jobs.left)
-                self.run_suspects(missing, jobs, died.suspects)
+                accused = {(job.key, job.block) for task in died.suspects for job in task.jobs}
+                jobs.put_back([job for job in missing if (job.key, job.block) not in accused])
+                self.run_suspects(died, jobs, 2 * self.portions.n_workers)
 
     def note_death(self, n_left: int) -> None:
         """A process has died under its task; so many blocks are left."""
@@ -235,11 +237,21 @@ class Runner:
             return jobs
         return still_missing(jobs, self.assignment.store)
 
-    def run_suspects(self, missing: list[Job], jobs: Waiting, known: Sequence[Task]) -> None:
-        """Do the tasks that may have been under way, away from others; the rest goes on waiting."""
-        accused = {(job.key, job.block) for task in known for job in task.jobs}
-        jobs.put_back([job for job in missing if (job.key, job.block) not in accused])
-        self.run_apart(known or itertools.islice(self.tasks(jobs), 2 * self.portions.n_workers))
+    def run_suspects(self, died: WorkerDiedError, jobs: Waiting, n_under_way: int) -> None:
+        """Do what a process may have died of away from others; the rest goes on waiting.
+
+        The tasks that the backend names, or the blocks that processes were at when one of them
+        died. Where it was none of these, so many tasks that may have been under way.
+        """
+        if died.suspects:
+            self.run_apart(died.suspects)
+            return
+        keys = self.assignment.plan.keys
+        spots = [spot for spot in died.spots if jobs.has(*spot)]
+        jobs.drop(spots)
+        alone = (self.assignment.task([Job(keys[key], block, key)]) for key, block in spots)
+        if not self.run_apart(alone):
+            self.run_apart(itertools.islice(self.tasks(jobs), n_under_way))
 
     def run_one_by_one(self, jobs: Collection[Job]) -> None:
         """Do blocks of which one may kill its process."""
@@ -247,12 +259,14 @@ class Runner:
             unless_warned = itertools.takewhile(lambda _: not is_warned(), jobs)
             self.run_apart(self.assignment.task([job]) for job in unless_warned)
 
-    def run_apart(self, tasks: Iterable[Task]) -> None:
-        """Do tasks where they may kill."""
+    def run_apart(self, tasks: Iterable[Task]) -> int:
+        """Do tasks where they may kill; how many processes died of them."""
         with self.place_apart() as apart:
+            quarantine = Quarantine(apart)
             for task in tasks:
-                for receipt in receipts_apart(task, apart):
+                for receipt in quarantine.receipts(task):
                     self.count(receipt)
+            return quarantine.n_deaths
 
     def place_apart(self) -> Place:
         """The backend's own place for tasks that may kill, or a process of this machine's."""

@@ -16,6 +16,7 @@ from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.columns import Constant, Constants, constants_among, refuse_unread
 from simstudy.engine.failures import is_machine_trouble
 from simstudy.engine.jobs import Job
+from simstudy.engine.marks import note_block, note_no_block
 from simstudy.engine.methods import TEXTS, LastData, Returned, column_over, refuse_other_columns
 from simstudy.engine.noticing import Looking, Noticed
 from simstudy.engine.threads import drawn_with_one_thread
@@ -68,14 +69,11 @@ class Task(NamedTuple):
     block_seconds: float | None = None
     lasting: Lasting | None = None
 
-    def each_block(self) -> "list[Task]":
-        """The same as tasks of one block."""
-        return [self._with((job,)) for job in self.jobs]
-
-    def _with(self, jobs: tuple[Job, ...]) -> "Task":
+    def only(self, jobs: Sequence[Job]) -> "Task":
+        """The same with some of its blocks."""
         scenarios = {job.key: job.scenario for job in jobs}
         plan, owner = self.plan.only(scenarios.values()), self.owner.only(scenarios)
-        return self._replace(plan=plan, jobs=jobs, owner=owner, lasting=None)
+        return self._replace(plan=plan, jobs=tuple(jobs), owner=owner, lasting=None)
 
 
 class Receipt(NamedTuple):
@@ -105,11 +103,13 @@ def compute(task: Task) -> Receipt:
     blocks, seconds = [], _Seconds()
     last, looking, begun = LastData(time.perf_counter), Looking(), time.perf_counter()
     for job in task.jobs:
+        note_block(job.key, job.block)
         start, before = time.perf_counter(), last.seconds
         with looking.at(job.block, start - begun) as heard:
             blocks.append(_drawn_block(task, job, last))
         seconds.add(task.plan, job, time.perf_counter() - start, last.seconds - before)
         looking.note(job.key, job.block, blocks[-1].columns, heard)
+    note_no_block()
     _refuse_other_columns(task, blocks)
     _refuse_unread(task, blocks)
     constants = constants_among(task.plan, blocks)

@@ -8,10 +8,8 @@ draws, and one that does something else can only say so.
 import contextlib
 import ctypes
 import faulthandler
-import mmap
 import os
 import signal
-import struct
 import sys
 import threading
 import time
@@ -19,49 +17,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from simstudy.engine.marks import own_mark
+
 GRACE_SECONDS = 1.0  # for Python to come to its next instruction, before the process ends
 AGAIN_SECONDS = 1.0  # until a block that has swallowed the exception gets the next
-SECONDS = struct.Struct("<d")
 
 
 class OverTimeError(BaseException):
     """A block takes too long; no `Exception`, which a method may be written to survive."""
 
 
-class Deadline:
-    """Until when a process may be busy with a block: where it says so, and its parent reads it.
-
-    A process that is stopped, or hangs in the system, ends nothing, not even itself.
-    """
-
-    def __init__(self) -> None:
-        self._memory = mmap.mmap(-1, SECONDS.size)  # shared with copies of this process
-
-    def set(self, at: float) -> None:
-        """At so many seconds of the monotonic clock, the same in all processes; 0 for none."""
-        SECONDS.pack_into(self._memory, 0, at)
-
-    @property
-    def is_past(self) -> bool:
-        """Whether the block was to have ended, and who draws it with it."""
-        (at,) = SECONDS.unpack_from(self._memory)
-        return bool(0 < at < time.monotonic())
-
-
 @dataclass
 class _Process:
-    """Whether this process was started to draw blocks, may be ended with one, and is watched."""
+    """Whether this process was started to draw blocks, and may end itself with one."""
 
     expendable: bool = False
-    deadline: Deadline | None = None
+    ends_itself: bool = True
 
 
 _process = _Process()
 
 
-def in_an_expendable_process(deadline: Deadline | None = None) -> None:
-    """From now on a block that cannot be stopped ends this process, or who reads the deadline."""
-    _process.expendable, _process.deadline = True, deadline
+def in_an_expendable_process(*, ends_itself: bool = True) -> None:
+    """From now on a block that cannot be stopped ends this process, or who reads its mark does."""
+    _process.expendable, _process.ends_itself = True, ends_itself
 
 
 def hears_signals() -> bool:
@@ -151,11 +130,19 @@ def _raise_in(thread: ctypes.c_ulong, error: Any) -> None:
 # ---------------------------------------------------------------- where it does not
 @contextlib.contextmanager
 def _ended(seconds: float, _what: str) -> Iterator[None]:
-    """The process ends, whatever it does and whoever holds Python's lock."""
-    if _process.deadline is not None:
-        with _told(_process.deadline, seconds):
-            yield
-        return
+    """The process ends, whatever it does and whoever holds Python's lock.
+
+    A process that is stopped, or hangs in the system, ends nothing, not even itself: who reads its
+    mark does. So it is with every copy of a process, which may not look to faulthandler: that has a
+    thread which a copy lacks, and would wait for without end where the program had begun one.
+    """
+    itself = _by_itself if _process.ends_itself else contextlib.nullcontext
+    with _told(seconds), itself(seconds):
+        yield
+
+
+@contextlib.contextmanager
+def _by_itself(seconds: float) -> Iterator[None]:
     with open(os.devnull, "w") as nowhere:  # the parent says what there is to say
         faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
         try:
@@ -165,17 +152,17 @@ def _ended(seconds: float, _what: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _told(deadline: Deadline, seconds: float) -> Iterator[None]:
-    """Who watches the deadline ends this process: a copy of one may not look to faulthandler.
-
-    Its watchdog is a thread that a copy does not have, and that it would wait for without end
-    where the program that was copied had begun one.
-    """
-    deadline.set(time.monotonic() + seconds)
+def _told(seconds: float) -> Iterator[None]:
+    """Who reads the mark of this process knows until when."""
+    mark = own_mark()
+    if mark is None:
+        yield
+        return
+    mark.set(time.monotonic() + seconds)
     try:
         yield
     finally:
-        deadline.set(0.0)
+        mark.set(0.0)
 
 
 @contextlib.contextmanager

@@ -187,10 +187,20 @@ class RemotePath:
         return self._parts[0] in PUT_WHOLE
 
     def move(self, target: RemotePath) -> None:
-        """Give it another name; a FileNotFoundError where it has gone."""
+        """Give it another name; a FileNotFoundError where it has gone.
+
+        What is put whole is put anew before it goes from here: a store may copy later than it says
+        that it does, as Azure's may, and nothing is left to copy then.
+        """
+        if self.is_put_whole:
+            with temporary_folder() as folder:
+                copy = Path(folder) / target.name
+                self.fetch(copy)
+                target.put(copy)
+            self.unlink(missing_ok=True)
+            return
         with reached(self.url) as (system, path):
-            if not self.is_put_whole:
-                system.makedirs(_folder_of(target), exist_ok=True)
+            system.makedirs(_folder_of(target), exist_ok=True)
             system.mv(path, _path_of(target))
 
     def unlink(self, missing_ok: bool = False) -> None:

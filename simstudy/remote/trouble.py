@@ -7,11 +7,23 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from simstudy.errors import SimstudyError, UnreachableError
+from simstudy.errors import SimstudyError, UnreachableError, in_one_line
 from simstudy.remote.urls import without_passwords
 
-TELLS_A_SECRET = re.compile(r"secret|passw|token|access_?key|(^|_)key$", re.IGNORECASE)
+TELLS_A_SECRET = re.compile(
+    r"secret|passw|token|access_?key|connection_?string|(^|_)key$", re.IGNORECASE
+)
+KEY_IN_A_TEXT = re.compile(r"(?:AccountKey|SharedAccessSignature)=([^;]+)")  # of Azure's settings
 OF_OURS = dict.fromkeys(("s3", "s3a"), "pip install 'simstudy[s3]'")
+SOUGHT = {
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or ~/.aws/credentials",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS, or what `gcloud auth application-default login` leaves",
+    "abfs": "AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE_ACCOUNT_NAME with "
+    "AZURE_STORAGE_ACCOUNT_KEY",
+}
+"""Where programs for a store look for credentials, by the first of its protocols."""
+SAME = {"s3a": "s3", "gcs": "gs", "abfss": "abfs", "az": "abfs", "adl": "abfs"}
+DENIED = (401, 403)  # what a server says of credentials that are none, or not enough
 SHORTEST_SECRET = 6  # characters: to blank out a shorter value would garble words
 
 
@@ -42,14 +54,16 @@ def reached(url: str) -> Iterator[tuple[Any, str]]:
 def in_words(error: Exception, url: str, seconds: float = 0.0) -> UnreachableError:
     """The refusal of a store, which may have been tried for many seconds."""
     words = next((text for applies, text in TROUBLES if applies(error)), ANY_TROUBLE)
-    kind = type(error).__name__
+    kind, scheme = type(error).__name__, url.partition("://")[0]
+    sought = SOUGHT.get(SAME.get(scheme, scheme))
     return UnreachableError(
         words.format(
             url=url,
             said=_said(error) or kind,
             kind=kind,
             seconds=seconds,
-            install=_installation(url.partition("://")[0]),
+            sought=f" (for {scheme}://, {sought})" if sought else "",
+            install=_installation(scheme),
         )
     )
 
@@ -74,7 +88,7 @@ def no_such_place(url: str, error: Exception) -> UnreachableError:
 
 
 def _said(error: Exception) -> str:
-    return masked(" ".join(str(error).split()).rstrip("."))
+    return in_one_line(masked(" ".join(str(error).split()).rstrip(".")))
 
 
 def _is_named(*parts: str) -> Callable[[Exception], bool]:
@@ -82,6 +96,17 @@ def _is_named(*parts: str) -> Callable[[Exception], bool]:
     return lambda error: any(
         part in base.__name__ for base in type(error).__mro__ for part in parts
     )
+
+
+def _is_denied(error: Exception) -> bool:
+    """Whether a server answered that these credentials will not do."""
+    answers = (getattr(error, name, None) for name in ("status_code", "code"))
+    return isinstance(error, PermissionError) or any(answer in DENIED for answer in answers)
+
+
+def _lacks_credentials(error: Exception) -> bool:
+    named = _is_named("Credential", "ProfileNotFound", "TokenRetrieval", "SSOToken")
+    return named(error) or (isinstance(error, ValueError) and "credentials" in str(error))
 
 
 TROUBLES: tuple[tuple[Callable[[Exception], bool], str], ...] = (
@@ -96,18 +121,25 @@ TROUBLES: tuple[tuple[Callable[[Exception], bool], str], ...] = (
         "that fsspec lists.",
     ),
     (
-        _is_named("Credential", "ProfileNotFound", "TokenRetrieval", "SSOToken"),
+        _lacks_credentials,
         "{url}: no credentials were found ({said}), so nothing can be read or written there. Give "
-        "them where programs for that store look for them (for s3://, AWS_ACCESS_KEY_ID and "
-        "AWS_SECRET_ACCESS_KEY, or ~/.aws/credentials), not in the URL.",
+        "them where programs for that store look for them{sought}, not in the URL.",
     ),
     (
-        lambda error: isinstance(error, PermissionError),
+        _is_denied,
         "{url} refuses the credentials that were found: {said}. They must allow listing, reading, "
         "writing and deleting there.",
     ),
     (
-        _is_named("Connect", "Timeout", "Endpoint", "Disconnected", "gaierror"),
+        _is_named(
+            "Connect",
+            "Timeout",
+            "Endpoint",
+            "Disconnected",
+            "gaierror",
+            "ServiceRequest",
+            "ServiceResponse",
+        ),
         "{url} does not answer: {said} (tried for {seconds:.0f} s). Every finished block is kept; "
         "run the same command again when the network is back.",
     ),
@@ -131,6 +163,7 @@ def _secrets() -> set[str]:
         from fsspec.config import conf
 
         found |= set(_secrets_in(conf))
+    found |= {part for text in found for part in KEY_IN_A_TEXT.findall(text)}
     return {secret for secret in found if len(secret) >= SHORTEST_SECRET}
 
 

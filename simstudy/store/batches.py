@@ -1,14 +1,20 @@
-"""Rows of many scenarios, read file by file: a file is opened once, whoever lies in it."""
+"""Rows of many scenarios, in the order of files; what is read at once opens its file once."""
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
 from simstudy.store.blocks import LOOKS, PAUSE_SECONDS, RowGroups, Store, keep_changing
 from simstudy.store.places import Piece, pieces_until
+from simstudy.store.types import below_each_other
+
+Reading = TypeVar("Reading")
+Found = TypeVar("Found")
+Made = TypeVar("Made")
 
 VALUES_AT_ONCE = 1 << 20  # of a column, of the scenarios that are read together: 8 MB
 
@@ -31,6 +37,18 @@ class Batch(NamedTuple):
             yield key, self.table.slice(at * self.n_rows, self.n_rows)
 
 
+class Each(Protocol):
+    """What `map` does, in order; be it side by side."""
+
+    def __call__(
+        self, work: Callable[[Reading], Found], items: Iterable[Reading], /
+    ) -> Iterable[Found]: ...
+
+
+class _GoneError(Exception):
+    """A file is not there any more."""
+
+
 def read_each(
     store: Store, n_rows: Mapping[str, int], columns: Sequence[str] | None = None
 ) -> Iterator[Batch]:
@@ -48,34 +66,110 @@ def read_each(
     StoreError
         Where a block is missing, or the files never stay for a look.
     """
+    return made_of_each(lambda batch: batch, store, n_rows, columns)
+
+
+def made_of_each(
+    work: Callable[[Batch], Made],
+    store: Store,
+    n_rows: Mapping[str, int],
+    columns: Sequence[str] | None = None,
+    each: Each = map,
+) -> Iterator[Made]:
+    """What work makes of the first rows of many scenarios, some read together, in files' order.
+
+    Parameters
+    ----------
+    work
+        Of a batch.
+    each
+        Reads and works on batches, which may be side by side: each opens its file for itself.
+
+    Raises
+    ------
+    StoreError
+        Where a block is missing, or the files never stay for a look.
+    """
     left = dict(n_rows)
+
+    def made(reading: _Reading) -> tuple[_Reading, Made]:
+        return reading, work(reading.batch(store, columns))
+
     for _ in range(LOOKS):
         try:
-            for batch in _batches(store, dict(left), columns):
-                yield batch
-                for key in batch.keys:
+            for reading, found in each(made, _readings(store, dict(left))):
+                yield found
+                for key in reading.keys:
                     del left[key]
             return
-        except FileNotFoundError:  # another run has compacted: look again
+        except _GoneError:  # another run has compacted: look again
             time.sleep(PAUSE_SECONDS)
             store.scan()
     raise keep_changing(store)
 
 
-def _batches(
-    store: Store, n_rows: Mapping[str, int], columns: Sequence[str] | None
-) -> Iterator[Batch]:
+class _Reading(NamedTuple):
+    """Rows to be read: of one scenario wherever they lie, or of several in one file."""
+
+    keys: tuple[str, ...]
+    n_rows: int  # of each scenario
+    pieces: tuple[tuple[Piece, ...], ...]  # of each scenario
+
+    def batch(self, store: Store, columns: Sequence[str] | None) -> Batch:
+        """What is read, by whichever thread."""
+        try:
+            with closing(_Files(store)) as files:
+                tables = [self._rows(store, files, some, columns) for some in self.pieces]
+        except FileNotFoundError as error:
+            raise _GoneError from error
+        table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
+        return Batch(self.keys, self.n_rows, table)
+
+    def _rows(
+        self, store: Store, files: "_Files", pieces: Sequence[Piece], columns: Sequence[str] | None
+    ) -> pa.Table:
+        """One scenario's."""
+        rows = [store.cut(files.row_group(piece, columns), piece) for piece in pieces]
+        return (rows[0] if len(rows) == 1 else below_each_other(rows)).slice(0, self.n_rows)
+
+
+class _Files:
+    """Files of a store that one reading opens for itself, the last of them kept open."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._name, self._index = "", -1
+        self._file: RowGroups | None = None
+        self._rows: pa.Table | None = None
+
+    def row_group(self, piece: Piece, columns: Sequence[str] | None) -> pa.Table:
+        """That of a piece; neighbours lie in the same one."""
+        place = piece.place
+        if self._file is None or place.file != self._name:
+            self.close()
+            self._file = RowGroups.of(
+                self._store.files, place.file, self._store.headers.get(place.file)
+            )
+            self._name, self._rows = place.file, None
+        if self._rows is None or place.row_group != self._index:
+            self._index, self._rows = place.row_group, self._file.read(place.row_group, columns)
+        return self._rows
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def _readings(store: Store, n_rows: Mapping[str, int]) -> Iterator[_Reading]:
     lone = {key: _lone_piece(store, key, n) for key, n in n_rows.items()}
     for key, piece in lone.items():
         if piece is None:
-            yield Batch((key,), n_rows[key], store.read(key, n_rows[key], columns))
-    pieces = {key: piece for key, piece in lone.items() if piece is not None}
-    in_order = sorted(pieces, key=lambda key: pieces[key].place.where)
-    for name, keys in itertools.groupby(in_order, key=lambda key: pieces[key].place.file):
+            yield _Reading((key,), n_rows[key], (tuple(store.pieces(key, n_rows[key])),))
+    found = {key: piece for key, piece in lone.items() if piece is not None}
+    in_order = sorted(found, key=lambda key: found[key].place.where)
+    for name, keys in itertools.groupby(in_order, key=lambda key: found[key].place.file):
         for some in _alike(list(keys), n_rows, store.headers[name].width):
-            of_these = [pieces[key] for key in some]
-            table = _rows(store, store.opened(name), of_these, n_rows[some[0]], columns)
-            yield Batch(tuple(some), n_rows[some[0]], table)
+            yield _Reading(tuple(some), n_rows[some[0]], tuple((found[key],) for key in some))
 
 
 def _lone_piece(store: Store, key: str, n_rows: int) -> Piece | None:
@@ -91,16 +185,3 @@ def _alike(keys: Sequence[str], n_rows: Mapping[str, int], width: int) -> Iterat
     for n, run in itertools.groupby(keys, key=n_rows.__getitem__):
         alike, at_once = list(run), max(1, VALUES_AT_ONCE // (n * width))
         yield from (alike[at : at + at_once] for at in range(0, len(alike), at_once))
-
-
-def _rows(
-    store: Store,
-    file: RowGroups,
-    pieces: Sequence[Piece],
-    n_rows: int,
-    columns: Sequence[str] | None,
-) -> pa.Table:
-    groups = {i: file.read(i, columns) for i in sorted({p.place.row_group for p in pieces})}
-    return pa.concat_tables(
-        store.cut(groups[piece.place.row_group], piece).slice(0, n_rows) for piece in pieces
-    )

@@ -248,7 +248,7 @@ class Store:
         """A scenario's first rows, in order of replicate; columns not stored are left out."""
         for _ in range(LOOKS):
             try:
-                pieces = self._pieces(key, n_rows)
+                pieces = self.pieces(key, n_rows)
                 tables = [self._rows_of(piece, columns) for piece in pieces]
                 return below_each_other(tables).slice(0, n_rows)
             except FileNotFoundError:  # another run has compacted: look again
@@ -263,7 +263,7 @@ class Store:
         first, n_blocks = 0, -(-n_rows // self.rows_per_block)
         for _ in range(LOOKS):
             try:
-                for piece in self._pieces(key, n_rows, first):
+                for piece in self.pieces(key, n_rows, first):
                     yield self._rows_of(piece, columns)
                     first = piece.place.group.first + piece.end
             except FileNotFoundError:
@@ -273,8 +273,14 @@ class Store:
                 return
         raise keep_changing(self)
 
-    def _pieces(self, key: str, n_rows: int, first: int = 0) -> list[Piece]:
-        """Where the blocks of a scenario's first rows lie, from some block on."""
+    def pieces(self, key: str, n_rows: int, first: int = 0) -> list[Piece]:
+        """Where the blocks of a scenario's first rows lie, from some block on.
+
+        Raises
+        ------
+        StoreError
+            Where one is missing.
+        """
         n_blocks = -(-n_rows // self.rows_per_block)
         pieces = list(pieces_until(self.places.get(key, []), n_blocks, first))
         at = pieces[-1].place.group.first + pieces[-1].end if pieces else first

@@ -8,6 +8,7 @@ the copy. What this process wrote is its own copy.
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -46,6 +47,7 @@ class Objects:
         self.fetched = Fetched(self.place, whole=self.at_once)
         self.written: set[str] = set()
         self.copies = temporary_folder()
+        self._one_fetches = threading.Lock()  # threads may want the same file
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is the same place; what is known of it, and copies, stay here."""
@@ -102,9 +104,10 @@ class Objects:
 
     def _have_copy(self, name: str) -> None:
         copy = self._copy(name)
-        if not copy.exists():
-            with trouble_in_words(self.copies.name):
-                self._fetch(name, copy)
+        with self._one_fetches:
+            if not copy.exists():
+                with trouble_in_words(self.copies.name):
+                    self._fetch(name, copy)
 
     def _copy(self, name: str) -> Path:
         return Path(self.copies.name) / name

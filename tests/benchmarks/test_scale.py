@@ -12,6 +12,7 @@ from tests.benchmarks import scale
 from tests.benchmarks.scale import (
     BEGIN,
     END,
+    N_SCENARIOS,
     WORKERS,
     Costs,
     n_tasks,
@@ -21,7 +22,7 @@ from tests.benchmarks.scale import (
 )
 from tests.benchmarks.timing import ROOT
 
-COSTS = Costs(*np.linspace(0.01, 0.11, 11))
+COSTS = Costs(*np.linspace(0.01, 0.12, 12)[[*range(9), 10, 9, 11]])
 
 
 @pytest.mark.parametrize("seconds", [10.0, 100.0, 5000.0])
@@ -61,7 +62,10 @@ def test_a_task_is_never_less_than_a_block():
 def test_more_workers_take_their_share_of_what_is_shared():
     parts = [parts_of_a_run(COSTS, 10**5, 0.05, n) for n in (1, 2)]
     assert parts[0]["draw"] == pytest.approx(2 * parts[1]["draw"])
-    assert parts[0]["summarise"] == parts[1]["summarise"]
+    alone = 100 * COSTS.alone
+    assert parts[0]["summarise"] - alone == pytest.approx(2 * (parts[1]["summarise"] - alone))
+    most = [parts_of_a_run(COSTS, 10**5, 0.05, n)["summarise"] for n in (N_SCENARIOS, 64)]
+    assert most[0] == most[1] > alone
 
 
 def test_the_page_has_the_tables_of_the_command(tmp_path, monkeypatch):

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from simstudy.data.reads import unwatched
-from simstudy.engine import lasting, tasks
+from simstudy.engine import lasting, runner, tasks
 from simstudy.engine.assignment import Assignment
+from simstudy.engine.backends.forked import can_fork
 from simstudy.engine.jobs import Waiting, all_jobs
 from simstudy.engine.lasting import Prospect, _Layout
 from simstudy.engine.ownership import ownership_of
@@ -27,6 +28,7 @@ from simstudy.store.write import Form, joint_schema
 from tests import toy
 from tests.engine import test_methods as by_methods
 from tests.guarantees.content import file_names
+from tests.guarantees.flaky import Deadly, deadly_study
 from tests.guarantees.test_same_bits import Stop
 
 INLINE = Workers("inline", 1)
@@ -181,10 +183,10 @@ def test_a_block_that_comes_out_otherwise_the_second_time_is_left_where_it_is(tm
     ]
 
 
-def test_a_task_drawn_block_by_block_has_no_such_file(tmp_path):
-    """As where one of them kills its process."""
+def test_a_part_of_a_task_has_no_such_file(tmp_path):
+    """As where one of its blocks kills its process."""
     task, _ = task_of_a_file(tmp_path, 0)
-    assert [alone.lasting for alone in task.each_block()] == [None] * 3
+    assert [task.only([job]).lasting for job in task.jobs] == [None] * 3
 
 
 def test_a_scenario_whose_first_block_failed_whole_is_not_drawn_again(tmp_path):
@@ -276,3 +278,53 @@ def test_a_layout_of_many_millions_of_blocks_is_no_list_of_them():
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 1 << 20
+
+
+# ---------------------------------------------------------------- a block that kills
+ONE_COPY = Workers("auto", 1)
+
+
+@pytest.fixture
+def apart(monkeypatch):
+    """The blocks of each task that goes away from others, while files have 100 blocks.
+
+    Threads that other tests have left are idle, so a copy of this process is as good as elsewhere.
+    """
+    monkeypatch.setattr(volumes, "VALUES_PER_CHUNK", 100 * 10)
+    if not can_fork():
+        pytest.skip("this system makes no copies of processes")
+    monkeypatch.setattr(runner, "forks_safely", lambda: True)
+    plain, found = runner.Runner.run_apart, []
+
+    def noted(self, some):
+        some = list(some)
+        found.extend([job.block for job in task.jobs] for task in some)
+        return plain(self, some)
+
+    monkeypatch.setattr(runner.Runner, "run_apart", noted)
+    return found
+
+
+def run_deadly(tmp_path, workers):
+    """Twelve files, of which the fourth has a block that kills; which blocks failed."""
+    study = deadly_study(Deadly((350,), "kill"))
+    result = study.run(10 * 1200, seed=2, out=tmp_path, workers=workers)
+    assert len(result.replicates) == 10 * 1200
+    return set(result.failures["block"])
+
+
+@pytest.mark.parametrize("workers", [ONE_COPY, Workers("loky", 2)], ids=["auto", "loky"])
+def test_of_a_task_of_whole_files_only_the_block_that_kills_goes_apart(workers, apart, tmp_path):
+    """And what another worker was at, whose pool ended with it; else it would be hundreds."""
+    assert run_deadly(tmp_path, workers) == {350}
+    assert [350] in apart
+    assert len(apart) <= workers.n_jobs
+    assert max(map(len, apart)) == 1
+
+
+def test_that_test_would_see_a_whole_file_go_apart(apart, tmp_path, monkeypatch):
+    """Where no process marks the block that it is at."""
+    monkeypatch.setattr(tasks, "note_block", lambda *_: None)
+    assert run_deadly(tmp_path, ONE_COPY) == {350}
+    assert 350 in apart[0]
+    assert len(apart[0]) >= 100

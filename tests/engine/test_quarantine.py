@@ -5,7 +5,7 @@ import pytest
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.backends.protocol import WorkerDiedError
 from simstudy.engine.jobs import missing_jobs
-from simstudy.engine.quarantine import receipts_apart
+from simstudy.engine.quarantine import Quarantine
 from simstudy.engine.tasks import compute
 from simstudy.store.blocks import Store
 from simstudy.store.layout import KeepReplicates
@@ -17,8 +17,9 @@ PLAN = toy.study((3,)).plan()
 class Mortal:
     """A process that some blocks kill, each so many times."""
 
-    def __init__(self, deaths, how):
+    def __init__(self, deaths, how, marked=lambda block: []):
         self.deaths, self.how, self.tried = dict(deaths), how, []
+        self.marked = marked  # by the block that kills, those that its process is said to be at
 
     def receipt(self, task):
         self.tried.append([job.block for job in task.jobs])
@@ -26,7 +27,9 @@ class Mortal:
             if self.deaths.get(job.block, 0):
                 self.deaths[job.block] -= 1
                 by_signal = not self.how.startswith("EXIT")
-                raise WorkerDiedError(f"the process died: {self.how}", by_signal=by_signal)
+                spots = [(job.key, block) for block in self.marked(job.block)]
+                how = f"the process died: {self.how}"
+                raise WorkerDiedError(how, spots=spots, by_signal=by_signal)
         return compute(task)
 
 
@@ -35,12 +38,12 @@ def assignment(tmp_path):
     return Assignment(PLAN, Store(tmp_path, PLAN.block_size), KeepReplicates())
 
 
-def results(assignment, deaths, how="EXIT(7)"):
+def results(assignment, deaths, how="EXIT(7)", n_blocks=4, **marks):
     """Blocks in order of their receipts, those that failed, those tried, and those still wanted."""
-    wanted = dict.fromkeys(PLAN.keys, 4)
+    wanted = dict.fromkeys(PLAN.keys, n_blocks)
     task = assignment.task(missing_jobs(PLAN, wanted, assignment.store))
-    process = Mortal(deaths, how)
-    receipts = list(receipts_apart(task, process))
+    process = Mortal(deaths, how, **marks)
+    receipts = list(Quarantine(process).receipts(task))
     assignment.store.scan()
     done = [block for receipt in receipts for _, block in receipt.done]
     failed = [block for receipt in receipts if receipt.n_failed for _, block in receipt.done]
@@ -55,7 +58,7 @@ def test_a_task_that_survives_is_done_at_once(assignment):
 def test_the_block_that_kills_is_recorded_and_the_others_are_drawn(assignment):
     done, failed, tried, left = results(assignment, {2: 9})
     assert (done, failed, left) == ([0, 1, 2, 3], [2], [])
-    assert tried == [[0, 1, 2, 3], [0], [1], [2], [2], [3]]
+    assert tried == [[0, 1, 2, 3], [0, 1], [2, 3], [2], [2], [3]]
 
 
 def test_a_process_that_somebody_killed_once_or_twice_accuses_no_block(assignment):
@@ -66,3 +69,24 @@ def test_a_process_that_somebody_killed_once_or_twice_accuses_no_block(assignmen
 def test_where_a_signal_killed_it_the_next_run_tries_again(assignment):
     _, failed, _, left = results(assignment, {3: 9}, how="SIGKILL(-9)")
     assert (failed, left) == ([3], [3])
+
+
+def test_the_block_that_a_process_was_at_is_tried_first_and_the_others_are_together(assignment):
+    done, failed, tried, left = results(assignment, {2: 9}, marked=lambda block: [block])
+    assert (sorted(done), failed, left) == ([0, 1, 2, 3], [2], [])
+    assert tried == [[0, 1, 2, 3], [2], [2], [0, 1, 3]]
+
+
+def test_a_mark_that_accuses_another_block_costs_the_halves_and_no_more(assignment):
+    done, failed, tried, left = results(assignment, {5: 9}, n_blocks=64, marked=lambda block: [6])
+    assert (sorted(done), failed, left) == (list(range(64)), [5], [])
+    assert tried[:2] == [list(range(64)), [6]]
+    assert len(tried) == 2 + 2 * 6 + 1, "as in a search by halves, and a second try"
+
+
+def test_without_marks_a_block_is_found_in_as_many_deaths_as_there_are_halvings(assignment):
+    """Of 64 blocks: each level of halves costs a death, and the block its second try."""
+    _, failed, tried, _ = results(assignment, {40: 9}, n_blocks=64)
+    assert failed == [40]
+    assert sum(40 in blocks for blocks in tried) == 1 + 6 + 1
+    assert len(tried) == 1 + 2 * 6 + 1

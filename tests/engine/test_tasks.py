@@ -36,7 +36,7 @@ def test_a_task_carries_its_own_scenarios_and_their_owner_only(tmp_path):
 def test_block_by_block_a_task_is_the_tasks_of_its_jobs(tmp_path):
     whole = assignment(tmp_path, rank=2)
     jobs = jobs_of(whole.store)
-    alone = whole.task(jobs).each_block()
+    alone = [whole.task(jobs).only([job]) for job in jobs]
     assert alone == [whole.task([job]) for job in jobs]
 
 

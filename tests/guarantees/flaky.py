@@ -97,6 +97,8 @@ class Deadly:
             time.sleep(600)
         if self.how == "hang in C":
             collections.deque(itertools.repeat(None), maxlen=0)  # keeps Python's lock to itself
+        if self.how == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
         if self.how == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         raise ZeroDivisionError(f"block {block}")

@@ -15,7 +15,8 @@ class Server:
     """Runs in processes of their own, without paying for imports each time."""
 
     def __init__(self) -> None:
-        env = os.environ | {"PYTHONPATH": str(ROOT)}
+        found = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        env = os.environ | {"PYTHONPATH": found}
         env |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.guarantees.slow"],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from simstudy.engine import time_limits
 from simstudy.engine.block import Address
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.workers import Workers
@@ -241,6 +242,17 @@ def test_a_block_that_takes_too_long_has_failed(backend, tmp_path):
     for scenario in bad:
         assert said_of(result, scenario) == {(scenario.blocks[0], said)}
     assert len(result.failures) == 10 * len(bad)
+
+
+def test_a_worker_that_is_stopped_is_ended_with_its_blocks_time(tmp_path, monkeypatch):
+    """It ends nothing itself, nor hears of anything but what kills it: its parent has the clock."""
+    monkeypatch.setattr(time_limits, "GRACE_SECONDS", 0.0)
+    bad = Deadly((1,), "stop")
+    study = deadly_study(Deadly(), bad, block_seconds=0.3)
+    result = study.run(200, seed=2, out=tmp_path, workers=LOKY)
+    said = "drawing the block took longer than block_seconds=0.3"
+    assert_only_these_failed(result, bad, (1,), said)
+    assert study.run(200, seed=2, out=tmp_path, workers=LOKY).outcome.n_blocks == 0
 
 
 @dataclass(frozen=True)

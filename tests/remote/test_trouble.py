@@ -5,7 +5,7 @@ import builtins
 import fsspec.config
 import pytest
 
-from simstudy.errors import UnreachableError
+from simstudy.errors import LONGEST_SAID, UnreachableError
 from simstudy.remote.paths import RemotePath
 from simstudy.remote.trouble import in_words, masked
 
@@ -38,6 +38,43 @@ def test_trouble_is_told_in_one_line(error, says):
         raise told
     assert str(told).startswith(URL)
     assert "\n" not in str(told)
+
+
+class ServiceRequestError(Exception):
+    """As that of azure.core, where nobody answers."""
+
+
+class Answered(Exception):
+    """As those of azure.core and gcsfs, which have the status of an answer."""
+
+    def __init__(self, **status):
+        super().__init__("AuthorizationFailure " + "<Content/>" * 1000)
+        self.__dict__ |= status
+
+
+@pytest.mark.parametrize(
+    ("url", "error", "says"),
+    [
+        ("abfs", ServiceRequestError("Cannot connect to host"), "does not answer"),
+        ("abfs", Answered(status_code=403), "refuses the credentials that were found"),
+        ("gs", Answered(code=401), "refuses the credentials that were found"),
+        ("gs", Answered(code=404), "cannot be used: Answered"),
+        ("abfs", ValueError("account_name with credentials!!"), "AZURE_STORAGE_CONNECTION_STRING"),
+        ("gcs", NoCredentialsError(""), "for gcs://, GOOGLE_APPLICATION_CREDENTIALS"),
+        ("sftp", NoCredentialsError(""), "look for them, not in the URL"),
+    ],
+)
+def test_the_clients_of_other_stores_are_understood_too(url, error, says):
+    said = str(in_words(error, f"{url}://bucket/results"))
+    assert says in said
+    assert len(said) < LONGEST_SAID + 300
+
+
+def test_of_azures_connection_string_the_key_alone_is_blanked_too(monkeypatch):
+    text = "AccountName=me;AccountKey=c2VzYW1lCg==;EndpointSuffix=core"
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", text)
+    assert masked(f"not with {text}") == "not with ***"
+    assert masked("signed with c2VzYW1lCg==") == "signed with ***"
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,17 @@
 """Blocks are found again, whatever happened to their folder."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from simstudy.analysis.side_by_side import side_by_side
 from simstudy.errors import StoreError
 from simstudy.store import batches
-from simstudy.store.batches import read_each
+from simstudy.store.batches import made_of_each, read_each
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
@@ -262,16 +264,31 @@ def test_each_scenario_is_read_as_if_alone(gathered, at_once, monkeypatch, tmp_p
         assert table.select(["rep", "x"]).combine_chunks().equals(alone.combine_chunks())
 
 
-def test_scenarios_are_read_although_their_files_are_gathered_meanwhile(monkeypatch, tmp_path):
+@pytest.mark.parametrize("each", [map, partial(side_by_side, n_threads=2)])
+def test_scenarios_are_read_although_their_files_are_gathered_meanwhile(
+    each, monkeypatch, tmp_path
+):
+    """Each once, also where others are being read, or were, when a file is found to be gone."""
     for group in BLOCKS:
         write(tmp_path, group)
     reader, other = open_store(tmp_path), open_store(tmp_path)
     monkeypatch.setattr(batches, "VALUES_AT_ONCE", 1)
     seen = []
-    for batch in read_each(reader, {"a": ROWS, "b": ROWS, "c": ROWS}, ["rep"]):
-        seen += batch.keys
+    sizes = {"a": ROWS, "b": ROWS, "c": ROWS}
+    for keys in made_of_each(lambda batch: batch.keys, reader, sizes, ["rep"], each):
+        seen += keys
         compact(other)
     assert sorted(seen) == ["a", "b", "c"]
+
+
+def test_an_error_of_the_work_is_no_file_that_has_gone(tmp_path):
+    write(tmp_path, ("a", 0, 1))
+
+    def work(batch):
+        raise FileNotFoundError("of its own")
+
+    with pytest.raises(FileNotFoundError, match="of its own"):
+        list(made_of_each(work, open_store(tmp_path), {"a": 1}))
 
 
 def test_scenarios_whose_files_never_stay_are_given_up(monkeypatch, tmp_path):

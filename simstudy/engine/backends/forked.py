@@ -23,8 +23,9 @@ from collections.abc import Iterator
 from typing import Any, NoReturn, TypeVar
 
 from simstudy.data.unowned import note_written, written_here
-from simstudy.engine.backends.protocol import WorkerDiedError
-from simstudy.engine.time_limits import Deadline, in_an_expendable_process
+from simstudy.engine.backends.protocol import HANGS, WorkerDiedError
+from simstudy.engine.marks import Mark, Spot, keep
+from simstudy.engine.time_limits import in_an_expendable_process
 from simstudy.engine.warning import is_warned, warn
 from simstudy.errors import SimstudyError, StudyError, describe
 
@@ -43,7 +44,6 @@ STOPS = {signal.SIGINT, signal.SIGTERM, *({signal.SIGHUP} if hasattr(signal, "SI
 ITEM, END, RAISED = range(3)
 LENGTH = struct.Struct("<Q")
 LOOK_MILLISECONDS = 200.0  # between looks whether a copy has to be told that its time is nearly up
-HANGS = "the process was ended: it was stopped, or hung, and did not end with its block's time"
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG, of Linux
 
 Item = TypeVar("Item")
@@ -94,17 +94,17 @@ def forked(items: Iterator[Item]) -> Iterator[Item]:
     """
     _load_what_both_need()
     reader, writer = os.pipe()
-    deadline, parent = Deadline(), os.getpid()
+    mark, parent = Mark(), os.getpid()
     with no_stop_between() as mask:
         child = fork()
         if not child:
             end_with(parent)
             os.close(reader)
-            _give(items, writer, mask, deadline)
+            _give(items, writer, mask, mark)
     os.close(writer)
     pidfd = os.pidfd_open(child)
     try:
-        yield from _received(reader, pidfd, child, deadline)
+        yield from _received(reader, pidfd, child, mark)
     finally:
         _end(child)
         os.close(pidfd)
@@ -141,10 +141,10 @@ def fork() -> int:
 
 
 # ---------------------------------------------------------------- in the copy
-def _give(items: Iterator[Any], writer: int, mask: set[Any], deadline: Deadline) -> NoReturn:
+def _give(items: Iterator[Any], writer: int, mask: set[Any], mark: Mark) -> NoReturn:
     """Send what comes of the iterator, and end without what this program does at its end."""
     try:
-        _begin(mask, deadline)
+        _begin(mask, mark)
         for item in items:
             _send(writer, ITEM, item)
         _send(writer, END, written_here())
@@ -165,7 +165,7 @@ def end_with(parent: int, number: int = signal.SIGKILL) -> None:
         os._exit(1)
 
 
-def _begin(mask: set[Any], deadline: Deadline) -> None:
+def _begin(mask: set[Any], mark: Mark) -> None:
     """Leave Ctrl-C to the parent, and write past its progress bar."""
     gc.freeze()  # looking for garbage among what was there would copy all of its memory
     for stop in STOPS - {signal.SIGINT}:
@@ -174,7 +174,8 @@ def _begin(mask: set[Any], deadline: Deadline) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, mask | {signal.SIGINT})
     sys.stdout = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
     sys.stderr = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
-    in_an_expendable_process(deadline)
+    keep(mark)
+    in_an_expendable_process(ends_itself=False)
 
 
 def _send(writer: int, kind: int, content: Any) -> None:
@@ -196,9 +197,9 @@ def _as_sent(error: BaseException) -> BaseException:
 
 
 # ---------------------------------------------------------------- in the parent
-def _received(reader: int, pidfd: int, child: int, deadline: Deadline) -> Iterator[Any]:
+def _received(reader: int, pidfd: int, child: int, mark: Mark) -> Iterator[Any]:
     while True:
-        kind, content = _message(reader, pidfd, child, deadline)
+        kind, content = _message(reader, pidfd, child, mark)
         if kind == RAISED:
             error, cause = content
             raise error from cause
@@ -209,7 +210,7 @@ def _received(reader: int, pidfd: int, child: int, deadline: Deadline) -> Iterat
         yield content
 
 
-def _message(reader: int, pidfd: int, child: int, deadline: Deadline) -> tuple[int, Any]:
+def _message(reader: int, pidfd: int, child: int, mark: Mark) -> tuple[int, Any]:
     """The next; processes that the copy began may hold the pipe open when it has gone."""
     waiting = select.poll()
     for source in (reader, pidfd):
@@ -217,8 +218,8 @@ def _message(reader: int, pidfd: int, child: int, deadline: Deadline) -> tuple[i
     while not (ready := dict(waiting.poll(LOOK_MILLISECONDS))):
         if is_warned():
             os.kill(child, signal.SIGUSR1)
-        if deadline.is_past:
-            raise WorkerDiedError(HANGS, by_signal=False)
+        if mark.read.is_past():
+            raise WorkerDiedError(HANGS, spots=_spots(mark), by_signal=False)
     head = _read(reader, LENGTH.size) if reader in ready else b""
     if len(head) == LENGTH.size:
         (length,) = LENGTH.unpack(head)
@@ -226,7 +227,7 @@ def _message(reader: int, pidfd: int, child: int, deadline: Deadline) -> tuple[i
         if len(body) == length:
             kind, content = pickle.loads(body)
             return kind, content
-    raise _death(child)
+    raise _death(child, mark)
 
 
 def _read(reader: int, length: int) -> bytes:
@@ -237,14 +238,21 @@ def _read(reader: int, length: int) -> bytes:
     return b"".join(parts)
 
 
-def _death(child: int) -> WorkerDiedError:
-    """How it ended, in the words that are used of any worker."""
+def _death(child: int, mark: Mark) -> WorkerDiedError:
+    """How it ended, in the words that are used of any worker, and what it was at."""
     end: Any = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
-    status = end.si_status
+    status, spots = end.si_status, _spots(mark)
     if end.si_code == os.CLD_EXITED:
-        return WorkerDiedError(f"the process died: EXIT({status})", by_signal=False)
+        how = f"the process died: EXIT({status})"
+        return WorkerDiedError(how, spots=spots, by_signal=False)
     known = {member.value: member.name for member in signal.Signals}
-    return WorkerDiedError(f"the process died: {known.get(status, 'signal')}(-{status})")
+    how = f"the process died: {known.get(status, 'signal')}(-{status})"
+    return WorkerDiedError(how, spots=spots)
+
+
+def _spots(mark: Mark) -> list[Spot]:
+    spot = mark.read.spot
+    return [spot] if spot else []
 
 
 def _end(child: int) -> None:

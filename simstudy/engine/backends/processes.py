@@ -8,10 +8,13 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from types import TracebackType
 from typing import Any, Self, cast
 
-from simstudy.engine.backends.protocol import WorkerDiedError
+from simstudy.engine import time_limits
+from simstudy.engine.backends.protocol import HANGS, WorkerDiedError
+from simstudy.engine.marks import Marks, Spot, keep_in
 from simstudy.engine.ownership import as_imported, digest_of
 from simstudy.engine.tasks import Receipt, Task, compute
 from simstudy.engine.threads import one_thread_each
@@ -19,6 +22,7 @@ from simstudy.engine.time_limits import in_an_expendable_process
 from simstudy.errors import StaleCodeError, UnreadableTaskError, UnsendableError, describe
 
 LOOK_SECONDS = 1.0  # between looks whether the parent is there
+WATCH_SECONDS = 0.2  # between looks whether a process is overdue
 
 
 class Processes:
@@ -47,6 +51,7 @@ class Processes:
         from joblib import Parallel, delayed
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
+        watchman = Watchman(_marks())
         parallel = Parallel(
             n_jobs=self.n_workers,
             backend="loky",
@@ -54,16 +59,28 @@ class Processes:
             batch_size=1,
             pre_dispatch="2*n_jobs",
             initializer=_begin,
-            initargs=(os.getpid(), self.expected),
+            initargs=(os.getpid(), _marks().folder, self.expected),
             idle_worker_timeout=self.idle_worker_timeout,
         )
         try:
-            with deaf_to_interrupts():
-                receipts = parallel(delayed(compute_packed)(packed(task)) for task in tasks)
-            yield from receipts
+            with watchman:
+                seen = watchman.seen(tasks)
+                with deaf_to_interrupts():
+                    receipts = parallel(delayed(compute_packed)(packed(task)) for task in seen)
+                yield from receipts
             _left.add((self.n_workers, self.expected, time.monotonic() + self.idle_worker_timeout))
         except BrokenProcessPool as error:
-            raise _death(error) from error
+            raise watchman.death(error) from error
+
+
+def _marks() -> Marks:
+    """Of workers that outlive a run; a copy of this process has marks of its own."""
+    return _marks_of(os.getpid())
+
+
+@cache
+def _marks_of(_process: int) -> Marks:
+    return Marks()
 
 
 _left: set[tuple[int, str, float]] = set()  # how many, for which code, and until when
@@ -80,6 +97,7 @@ class OneProcess:
 
     def __enter__(self) -> Self:
         self._pool: Any = None
+        self._marks = Marks()
         return self
 
     def __exit__(
@@ -103,15 +121,64 @@ class OneProcess:
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         self._pool = self._pool or ProcessPoolExecutor(
-            max_workers=1, initializer=_begin, initargs=(os.getpid(),)
+            max_workers=1, initializer=_begin, initargs=(os.getpid(), self._marks.folder)
         )
+        watchman = Watchman(self._marks)
         try:
-            with deaf_to_interrupts():
-                promised = self._pool.submit(compute_packed, packed(task))
-            return cast(Receipt, promised.result())
+            with watchman:
+                with deaf_to_interrupts():
+                    (seen,) = watchman.seen([task])
+                    promised = self._pool.submit(compute_packed, packed(seen))
+                return cast(Receipt, promised.result())
         except BrokenProcessPool as error:
             self._pool = None
-            raise _death(error) from error
+            raise watchman.death(error) from error
+
+
+class Watchman:
+    """Has the clock for processes that do not come back with their block's time.
+
+    They end themselves, where they can: these are stopped, or hang in the system. To end one breaks
+    its pool, and whoever asked is told that a worker died.
+    """
+
+    def __init__(self, marks: Marks) -> None:
+        self._marks, self._limit = marks, 0.0
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._hung: list[Spot | None] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def seen(self, tasks: Iterable[Task]) -> Iterator[Task]:
+        """The same tasks; processes are watched from the first on whose blocks have a limit."""
+        for task in tasks:
+            self._limit = task.block_seconds or 0.0
+            if self._limit and self._thread is None:
+                self._thread = threading.Thread(target=self._look, daemon=True)
+                self._thread.start()
+            yield task
+
+    def death(self, error: BaseException) -> WorkerDiedError:
+        """What is said of a pool that broke, with the blocks that may be why."""
+        hung, spots = self._hung, self._marks.spots()
+        self._marks.forget()
+        if hung:
+            return WorkerDiedError(HANGS, spots=[s for s in hung if s], by_signal=False)
+        codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
+        how = codes[1] if codes else describe(error)
+        by_signal = "EXIT(" not in how
+        return WorkerDiedError(f"the process died: {how}", spots=spots, by_signal=by_signal)
+
+    def _look(self) -> None:
+        while not self._over.wait(WATCH_SECONDS):
+            self._hung += self._marks.end_overdue(self._limit, time_limits.GRACE_SECONDS)
 
 
 WARNINGS = {
@@ -163,16 +230,10 @@ def _ignored_where_begun(name: str) -> Iterator[None]:
         signal.signal(getattr(signal, name), signal.SIG_DFL if before is None else before)
 
 
-def _death(error: BaseException) -> WorkerDiedError:
-    """How it ended: with a status of its own, or by a signal."""
-    codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
-    how = codes[1] if codes else describe(error)
-    return WorkerDiedError(f"the process died: {how}", by_signal="EXIT(" not in how)
-
-
-def _begin(parent: int, _expected: str = "") -> None:
+def _begin(parent: int, marks: str, _expected: str = "") -> None:
     """What a worker begins with: given other code to expect, joblib starts other workers."""
     in_an_expendable_process()
+    keep_in(marks)
     end_with(parent)
 
 

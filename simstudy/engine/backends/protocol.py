@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from simstudy.engine.marks import Spot
 from simstudy.engine.tasks import Receipt, Task
 
 
@@ -45,10 +46,24 @@ class WorkerDiedError(Exception):
     ----------
     suspects
         The tasks that were under way there, where that is known.
+    spots
+        The blocks that were being drawn, by key and number, where marks say it: one of them may be
+        at fault.
     by_signal
         Whether somebody, or the system, may have ended it, so that its block need not be at fault.
     """
 
-    def __init__(self, how: str, suspects: Sequence[Task] = (), *, by_signal: bool = True) -> None:
+    def __init__(
+        self,
+        how: str,
+        suspects: Sequence[Task] = (),
+        *,
+        spots: Sequence[Spot] = (),
+        by_signal: bool = True,
+    ) -> None:
         super().__init__(how)
-        self.suspects, self.by_signal = tuple(suspects), by_signal
+        self.suspects, self.spots = tuple(suspects), tuple(spots)
+        self.by_signal = by_signal
+
+
+HANGS = "the process was ended: it was stopped, or hung, and did not end with its block's time"

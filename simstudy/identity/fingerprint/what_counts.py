@@ -31,9 +31,9 @@ SILENT = frozenset(
 _RUNS = """
 analysis claims cli column_widths engine.allocation engine.assignment engine.backends
 engine.declarations engine.drawing engine.exits engine.gathering engine.jobs engine.journal
-engine.kinds engine.lasting engine.meter engine.outcome engine.ownership engine.portions
-engine.progress engine.quarantine engine.refusals engine.runner engine.shares engine.tasks
-engine.threads engine.time_limits engine.warning engine.watch engine.workers figures
+engine.kinds engine.lasting engine.marks engine.meter engine.outcome engine.ownership
+engine.portions engine.progress engine.quarantine engine.refusals engine.runner engine.shares
+engine.tasks engine.threads engine.time_limits engine.warning engine.watch engine.workers figures
 identity.fingerprint identity.source_files options output remote store.batches store.blocks
 store.compaction store.disk store.failures store.fetched store.files store.guard store.header
 store.home store.manifest store.moments store.naming store.objects store.owner store.places
