@@ -86,15 +86,21 @@ def _row(each: Took, whole: float) -> list[str]:
     return [f"`{each.name}`", f"{each.drawn:.1f}", f"{each.published:.1f}", share]
 
 
+def is_place(setting: str) -> bool:
+    """Whether a setting says where results go, which changes nothing of what is measured."""
+    return setting.startswith("out=")
+
+
 def main(arguments: list[str]) -> None:
     """Run it twice, and print the tables or put them into a page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--group", default="documents", help="which experiments (documents)")
     parser.add_argument("words", nargs="*", help="settings to hand on, and the page")
     asked = parser.parse_args(arguments)
-    settings = [f"group={asked.group}", *(text for text in asked.words if "=" in text)]
+    given = [text for text in asked.words if "=" in text]
+    settings = [f"group={asked.group}", *(text for text in given if not is_place(text))]
     with tempfile.TemporaryDirectory() as folder:
-        out = [] if any(text.startswith("out=") for text in settings) else [f"out={folder}"]
+        out = list(filter(is_place, given)) or [f"out={folder}"]
         found, seconds = everything([*settings, *out])
         _, again = everything([*settings, *out])
     busy = sum(each.in_all for each in found)
