@@ -9,7 +9,7 @@ from simstudy.tables.grid import Grid
 from simstudy.tables.latex_letters import typeset
 from simstudy.tables.latex_room import INCH, Layout, Part, Style, layout_of, pieces
 from simstudy.tables.latex_rows import body_of, columns_of, head_of, height_of_head
-from simstudy.tables.latex_words import breakable
+from simstudy.tables.latex_words import OF_A_CAPTION, OF_A_NOTE, breakable
 
 ROWS_OF_A_PAGE = 40  # a table with more breaks over pages
 HEIGHT = 6.6 * INCH  # of a table's lines that leave a page room for its caption and notes
@@ -69,7 +69,7 @@ def _text(lines: Sequence[str]) -> str:
 
 def _titled(grid: Grid, label: str, *, is_more: bool = False) -> list[str]:
     """The caption with what can be referred to; of further tables of one number, with that."""
-    said = typeset(breakable(grid.caption))
+    said = typeset(breakable(grid.caption, OF_A_CAPTION))
     if is_more:
         return [SAME_NUMBER, rf"\caption{{{said} (continued)}}"]
     return [rf"\caption{{{said}}}{_labelled(label)}"]
@@ -120,7 +120,7 @@ def _smaller(style: Style) -> list[str]:
 def _notes(notes: Sequence[str]) -> list[str]:
     if not notes:
         return []
-    said = " ".join(typeset(breakable(note)) for note in notes)
+    said = " ".join(typeset(breakable(note, OF_A_NOTE)) for note in notes)
     return [r"\par\smallskip", rf"{{\raggedright\noindent{NOTES} {said}\par}}"]
 
 

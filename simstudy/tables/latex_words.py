@@ -7,8 +7,9 @@ import textwrap
 
 from simstudy.tables.latex_known import MAY_BREAK
 from simstudy.tables.latex_letters import known_letters
+from simstudy.tables.latex_widths import ems
 
-LONG = 40  # letters of a word in a caption or a note, from which on it may go on in the next line
+OF_A_CAPTION, OF_A_NOTE = 12, 17  # ems of a word, from which on it may go on in the next line
 PIECE = 8
 LAST_OF_A_LINE = re.compile(r"[_,;:=/|()&.+-](?!.*[_,;:=/|()&.+-])")
 
@@ -38,7 +39,7 @@ def in_pieces(word: str, most: int) -> list[str]:
     return [*pieces, word]
 
 
-def breakable(text: str) -> str:
-    """A text whose long words say where a line may end in them."""
+def breakable(text: str, longest: float) -> str:
+    """A text whose words that are wider than so many ems say where a line may end in them."""
     words = known_letters(text).split()
-    return " ".join(MAY_BREAK.join(in_pieces(w, PIECE)) if len(w) > LONG else w for w in words)
+    return " ".join(MAY_BREAK.join(in_pieces(w, PIECE)) if ems(w) > longest else w for w in words)

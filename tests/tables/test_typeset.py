@@ -59,6 +59,7 @@ def of_anything():
         Table(words, said, notes=[said]),
         Table(words, "Words in the place of a number", as_words),
         Table(words[:0], "None"),
+        Table(words[:1], f"A word {'U+6F22' * 6} of {'W' * 39} that a line has no room for"),
         Table(pd.DataFrame({f"column_{at}": ["some text", "b"] for at in range(40)}), "Many"),
         Table(rows, "Long"),
     ]
