@@ -7,9 +7,11 @@ what other code took is not counted. It says when that was as well, since nothin
 once files were copied.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from simstudy.identity.names import short_hash
@@ -89,7 +91,8 @@ def read_times_of(blocks: Place, owner: Owner) -> Times | None:
     ]
     if not runs:
         return None
-    return Times(min(run.first for run in runs), max(run.last for run in runs))
+    moments = [moment for run in runs for moment in run]  # a clock may have been set back in one
+    return Times(min(moments), max(moments))
 
 
 def files_of(blocks: Place) -> list[Place]:
@@ -105,11 +108,16 @@ def _entries(said: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
 
 def _are_times(said: object) -> bool:
     """Whether a run may have written them: in one form, so that texts are in order of time."""
-    return (
-        isinstance(said, list)
-        and len(said) == len(Times._fields)
-        and all(isinstance(each, str) and MOMENT.fullmatch(each) for each in said)
-    )
+    return isinstance(said, list) and len(said) == len(Times._fields) and all(map(_is_moment, said))
+
+
+def _is_moment(said: object) -> bool:
+    """Whether there is such a moment: 2026-02-30 is in the form, and on no calendar."""
+    if not isinstance(said, str) or not MOMENT.fullmatch(said):
+        return False
+    with contextlib.suppress(ValueError):
+        return bool(datetime.fromisoformat(said))
+    return False
 
 
 def _is_entry(entry: object) -> bool:
@@ -118,6 +126,8 @@ def _is_entry(entry: object) -> bool:
         isinstance(entry, list)
         and len(entry) == 1 + len(Spent._fields)
         and all(type(n) in (int, float) and 0 <= n < MOST_SECONDS for n in entry[1:])
+        and type(entry[1]) is int
+        and entry[1] > 0
     )
 
 

@@ -9,9 +9,11 @@ from simstudy.tables.grid import Grid
 from simstudy.tables.latex_letters import typeset
 from simstudy.tables.latex_room import INCH, Layout, Part, Style, layout_of, pieces
 from simstudy.tables.latex_rows import body_of, columns_of, head_of, height_of_head
+from simstudy.tables.latex_words import OF_A_CAPTION, OF_A_NOTE, breakable
 
 ROWS_OF_A_PAGE = 40  # a table with more breaks over pages
 HEIGHT = 6.6 * INCH  # of a table's lines that leave a page room for its caption and notes
+FLOATS_AT_ONCE = 12  # that LaTeX holds until there is room for them; it may hold 18
 TWO_COLUMNS = 5.0  # inches: a column of a journal that has two is narrower, both are wider
 LEADING = {0: 12.0, 9: 11.0, 8: 9.5, 7: 8.5}  # points from a line to the next, by size
 NOTES = r"\fontsize{8}{9.5}\selectfont"
@@ -56,6 +58,8 @@ def in_columns(grid: Grid, inches: float, label: str = "") -> str:
         notes = grid.notes if page is pages[-1] else ()
         titled = _titled(grid, label, is_more=at > 0)
         lines += _float(page, layout.style, titled, notes, kind)
+        if at % FLOATS_AT_ONCE == FLOATS_AT_ONCE - 1 and page is not pages[-1]:
+            lines.append(r"\clearpage")
     return _text(lines)
 
 
@@ -65,7 +69,7 @@ def _text(lines: Sequence[str]) -> str:
 
 def _titled(grid: Grid, label: str, *, is_more: bool = False) -> list[str]:
     """The caption with what can be referred to; of further tables of one number, with that."""
-    said = typeset(grid.caption)
+    said = typeset(breakable(grid.caption, OF_A_CAPTION))
     if is_more:
         return [SAME_NUMBER, rf"\caption{{{said} (continued)}}"]
     return [rf"\caption{{{said}}}{_labelled(label)}"]
@@ -116,7 +120,7 @@ def _smaller(style: Style) -> list[str]:
 def _notes(notes: Sequence[str]) -> list[str]:
     if not notes:
         return []
-    said = " ".join(map(typeset, notes))
+    said = " ".join(typeset(breakable(note, OF_A_NOTE)) for note in notes)
     return [r"\par\smallskip", rf"{{\raggedright\noindent{NOTES} {said}\par}}"]
 
 

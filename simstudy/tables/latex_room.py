@@ -7,7 +7,6 @@ stands in further tables that begin with the same columns. Points are TeX's, 72.
 from __future__ import annotations
 
 import itertools
-import textwrap
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from simstudy.tables.grid import Cell, Grid, in_words
 from simstudy.tables.latex_cells import room_behind, width_of
 from simstudy.tables.latex_widths import EMS, ems
+from simstudy.tables.latex_words import wrapped
 from simstudy.tables.rounding import Rounded
 
 PAGE = 6.5  # inches that a page with one column leaves
@@ -38,12 +38,15 @@ class Style(NamedTuple):
         Letters that a heading's line has room for, also where its numbers are narrower.
     text_room
         Letters that a line of a text in a cell has room for.
+    breaks
+        Whether words that are longer than a line go on in the next.
     """
 
     points: int
     gap: float
     room: int
     text_room: int = UNBROKEN
+    breaks: bool = False
 
     @property
     def em(self) -> float:
@@ -69,7 +72,7 @@ class Part(NamedTuple):
     def lines_of_heading(self, at: int, style: Style) -> list[str]:
         """A heading in as many lines as its column makes it."""
         of_cells = _width_of_cells(self, at, style) / style.em / DIGIT
-        return wrapped(self.grid.headings[at].text, max(style.room, int(of_cells)))
+        return wrapped(self.grid.headings[at].text, max(style.room, int(of_cells)), style.breaks)
 
     def width(self, style: Style) -> float:
         """What it takes, in points."""
@@ -107,6 +110,7 @@ SIZES = (OWN, Style(9, 4.0, UNBROKEN), Style(8, 3.0, UNBROKEN), Style(7, 3.0, UN
 ROOMS = (24, 18, 12)  # of headings, as they become narrower
 NARROWEST = 6
 TEXT_ROOMS = (28, 18)
+BROKEN_ROOMS = (28, 18, 12, 6, 3)
 SMALL, SMALLEST = (size._replace(room=NARROWEST) for size in SIZES[2:])
 
 
@@ -120,9 +124,11 @@ def layout_of(grid: Grid, inches: float = PAGE) -> Layout:
     return _in_parts(grid, points)
 
 
-def wrapped(text: str, room: int) -> list[str]:
-    """Lines of so many letters, or of one word that is longer."""
-    return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
+def lines_of(cell: Cell, style: Style) -> list[str]:
+    """A cell in lines: a number in one, a text in as many as its column makes it."""
+    if isinstance(cell, Rounded):
+        return [in_words(cell)]
+    return wrapped(cell, style.text_room, style.breaks)
 
 
 def _ways(grid: Grid) -> Iterator[tuple[Style, int]]:
@@ -172,7 +178,17 @@ def _in_parts(grid: Grid, points: float) -> Layout:
         ]
         if fitting := [way for way in ways if way.width <= points]:
             return min(fitting, key=lambda way: len(way.parts))
-    return min(ways, key=lambda way: way.width)
+    return _broken(grid, points)
+
+
+def _broken(grid: Grid, points: float) -> Layout:
+    """With words in pieces, as long as there is room for: of words that fit no line."""
+    for letters in BROKEN_ROOMS:
+        style = SIZES[-1]._replace(room=letters, text_room=letters, breaks=True)
+        made = Layout(style, _parts(Part(grid), style, points))
+        if made.width <= points:
+            break
+    return made
 
 
 def _parts(whole: Part, style: Style, points: float) -> tuple[Part, ...]:
@@ -230,7 +246,7 @@ def pieces(part: Part, style: Style, most: float) -> Iterator[tuple[Part, float]
     """Rows of a part in pieces of so many lines, with their lines; each says what is above it."""
     first, height = 0, 0.0
     for at, row in enumerate(part.grid.rows):
-        lines = max(len(wrapped(in_words(cell), style.text_room)) for cell in row)
+        lines = max(1, *(len(lines_of(cell, style)) for cell in row))
         above = SPACE + len(part.lines_above(at, style)) if part.above else 0.0
         if at > first and height + lines + above * part.says_above(at) > most:
             yield part.rows(first, at), height
@@ -247,14 +263,19 @@ def _width_of_column(part: Part, at: int, style: Style) -> float:
 
 def _width_of_cells(part: Part, at: int, style: Style) -> float:
     cells = tuple(row[at] for row in part.grid.rows)
-    return _widest(cells, style.text_room, part.grid.headings[at].is_number) * style.em
+    return _widest(cells, style, part.grid.headings[at].is_number) * style.em
 
 
 @lru_cache(maxsize=500)
-def _widest(cells: tuple[Cell, ...], text_room: int, is_number: bool) -> float:
+def _widest(cells: tuple[Cell, ...], style: Style, is_number: bool) -> float:
     """In ems; of texts their lines."""
     if is_number:
         room = room_behind(cells)
-        return max((width_of(cell, room) for cell in cells), default=0.0)
-    lines = (line for cell in cells for line in wrapped(in_words(cell), text_room))
+        said = (part for cell in cells for part in _parts_of(cell, style))
+        return max((width_of(part, room) for part in said), default=0.0)
+    lines = (line for cell in cells for line in lines_of(cell, style))
     return max(map(ems, lines), default=0.0)
+
+
+def _parts_of(cell: Cell, style: Style) -> Sequence[Cell]:
+    return [cell] if isinstance(cell, Rounded) else lines_of(cell, style)

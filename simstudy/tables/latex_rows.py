@@ -5,7 +5,7 @@ from __future__ import annotations
 from simstudy.tables.grid import Cell
 from simstudy.tables.latex_cells import Behind, pad_of, room_behind, typeset_cell
 from simstudy.tables.latex_letters import typeset
-from simstudy.tables.latex_room import Part, Style, wrapped
+from simstudy.tables.latex_room import Part, Style, lines_of
 
 OF_RULES = 2  # lines that they take with the space about them
 
@@ -29,7 +29,7 @@ def head_of(part: Part, style: Style) -> list[str]:
 def height_of_head(part: Part, style: Style) -> int:
     """In lines, with the rules of the table."""
     every = range(len(part.grid.headings))
-    return OF_RULES + max(len(part.lines_of_heading(at, style)) for at in every)
+    return OF_RULES + max(1, *(len(part.lines_of_heading(at, style)) for at in every))
 
 
 def body_of(part: Part, style: Style) -> list[str]:
@@ -58,12 +58,10 @@ def _room_of(part: Part, at: int) -> Behind | None:
 
 
 def _cell(cell: Cell, room: Behind | None, style: Style) -> str:
-    if room is not None:
-        pad = pad_of(cell, room)
-        return typeset_cell(cell) + (rf"\phantom{{{pad}}}" if pad else "")
-    if not isinstance(cell, str):
-        return typeset_cell(cell)
-    return _stacked(wrapped(cell, style.text_room), "l", "t")
+    side, pad = ("l", "") if room is None else ("r", pad_of(cell, room))
+    is_text = isinstance(cell, str)
+    said = _stacked(lines_of(cell, style), side, "t") if is_text else typeset_cell(cell)
+    return said + (rf"\phantom{{{pad}}}" if pad else "")
 
 
 def _stacked(lines: list[str], side: str, place: str) -> str:
