@@ -336,3 +336,18 @@ def test_a_line_from_side_to_side_stays_one_where_its_axis_goes_on():
     assert level == [[0, 0.5], [3, 0.5]]
     assert slanted == [[0, 0], [3, 1.5]]
     assert short == [[0, 0.2], [1.9, 0.2]]
+
+
+def test_names_that_nearly_touch_stand_in_lines_and_are_turned_only_where_these_do():
+    def drawn(levels):
+        rows = pd.DataFrame({"x": levels, "y": range(len(levels))})
+        with as_printed(EMBEDDED):
+            plot = p9.ggplot(rows, p9.aes("x", "y")) + p9.geom_point() + theme_study()
+            return drawn_at(plot, SINGLE).axes[0].get_xticklabels()
+
+    of_words = drawn([f"the level of {name}" for name in ("age", "sex", "arm", "site")])
+    assert {label.get_rotation() for label in of_words} == {0}
+    assert all("\n" in label.get_text() for label in of_words)
+    of_one_word = drawn([f"{name}_of_a_person" for name in ("age", "sex", "arm", "site")])
+    assert {label.get_rotation() for label in of_one_word} == {90}
+    assert not any("\n" in label.get_text() for label in drawn(["age", "sex"]))
