@@ -1,8 +1,10 @@
-"""Lines and bands from side to side of a panel, which stay so where its axis goes on."""
+"""Level lines, upright ones and bands from side to side of a panel: so also on longer axes."""
 
 from __future__ import annotations
 
 from typing import Any, Final
+
+import numpy as np
 
 NEAR: Final = 1e-9  # of an axis, within which a place is its end
 MOST_CORNERS: Final = 5  # of a straight line or a rectangle
@@ -35,8 +37,6 @@ def _lead_on(places: Any, at: int, before: tuple[float, float], end: int, longer
     is_here, is_there = (abs(places[:, at] - before[e]) <= NEAR * width for e in (end, 1 - end))
     if len(places) > MOST_CORNERS or not (is_here.any() and is_there.any()):
         return
-    if len(places) == 2:  # a slanted line goes on as it did
-        here, there = places[is_here][0], places[is_there][0]
-        share = (longer - here[at]) / (here[at] - there[at])
-        places[is_here] = here + share * (here - there)
+    if len(places) == 2 and np.ptp(places[:, 1 - at]) > 0:
+        return  # a slanted line would go on under the words for which the axis goes on
     places[is_here, at] = longer
