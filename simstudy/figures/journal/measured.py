@@ -117,5 +117,7 @@ def is_upright(text: Any) -> bool:
 
 
 def words_of(axes: Any) -> list[Any]:
-    """The words in a panel that are seen."""
+    """The words in a panel that are seen; none where it is round, or one looks into it."""
+    if axes.name != "rectilinear":
+        return []
     return [text for text in axes.texts if text.get_visible() and text.get_text().strip()]

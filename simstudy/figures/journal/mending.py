@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from simstudy.figures.journal.heights import give_heights, grow_for_strips
+from simstudy.figures.journal.margins import give_margins
 from simstudy.figures.journal.measured import Page
 from simstudy.figures.journal.names import Names, turn_names
 from simstudy.figures.journal.ticks import thin_numbers
@@ -30,6 +31,8 @@ def mended(drawn: Any, *, keep_height: bool = False) -> Any:
     page = Page(drawn)
     titles, names = Titles(page), Names(page)
     wrap_keys(page)
+    titles.wrap_of_axes()
+    give_margins(page)
     titles.join()
     _give_room(page, titles, names, keep_height)
     titles.unwrap()
@@ -37,6 +40,7 @@ def mended(drawn: Any, *, keep_height: bool = False) -> Any:
     _thin(page, titles, names)
     part_words(page)
     _thin(page, titles, names)  # of axes that go on now
+    give_margins(page)
     return drawn
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,8 @@ from simstudy.figures.journal.lines import in_lines
 from simstudy.figures.journal.measured import Page
 
 BETWEEN: Final = 0.02  # inches, the least between two names of an axis
+APART: Final = 0.06  # inches, the least between two level names below a panel
+MOST_LINES: Final = 3  # of a name below a panel, before it is turned
 OF_THE_WIDTH: Final = 0.3  # the most of a page that names beside the panels take
 
 
@@ -69,16 +72,57 @@ class Names:
 
 
 def turn_names(page: Page) -> None:
-    """Levels below the panels turned, all of them where any two would touch."""
+    """Levels below the panels in lines where they nearly touch; turned where they still would."""
     named = [axes for axes in page.panels if not are_numbers(tick_labels(axes.xaxis))]
+    before = _mean_height(page)
+    if any(_are_near(page, tick_labels(axes.xaxis)) for axes in named) and _in_lines(page, named):
+        page.grow((before - _mean_height(page)) * page.n_rows)
+        return
     if not any(_touch(page, tick_labels(axes.xaxis)) for axes in named):
         return
-    before = _mean_height(page)
     for axes in named:
         for label in tick_labels(axes.xaxis):
             label.set(rotation=90, ha="center", va="top", rotation_mode="default")
     page.lay_out()
     page.grow((before - _mean_height(page)) * page.n_rows)
+
+
+def _are_near(page: Page, labels: Sequence[Any]) -> bool:
+    """Whether two level names are so near each other that they read as one."""
+    boxes = sorted((page.box(label) for label in labels), key=lambda box: box.x0)
+    level = not any(label.get_rotation() for label in labels)
+    return level and any(b.x0 - a.x1 < APART for a, b in itertools.pairwise(boxes))
+
+
+def _in_lines(page: Page, named: Sequence[Any]) -> bool:
+    """Level names in a few lines, if that parts them; else they stay as they were."""
+    before = [(axes.xaxis, axes.xaxis.get_major_formatter()) for axes in named]
+    letters = [_n_letters(page, tick_labels(axis)) for axis, _ in before]
+    for (axis, _), n_letters in zip(before, letters, strict=True):
+        say(axis, partial(_each_in_lines, n_letters))
+    page.lay_out()
+    said = [tick_labels(axis) for axis, _ in before]
+    n_lines = max(label.get_text().count("\n") + 1 for labels in said for label in labels)
+    if n_lines <= MOST_LINES and not any(_are_near(page, labels) for labels in said):
+        return True
+    for axis, formatter in before:
+        axis.set_major_formatter(formatter)
+    page.lay_out()
+    return False
+
+
+def _each_in_lines(n_letters: int, words: Sequence[str]) -> list[str]:
+    return [in_lines(word, n_letters) for word in words]
+
+
+def _n_letters(page: Page, labels: Sequence[Any]) -> int:
+    """How many letters of names below a panel stand between the middles of two of them."""
+    boxes = sorted((page.box(label) for label in labels), key=lambda box: box.x0)
+    middles = [(box.x0 + box.x1) / 2 for box in boxes]
+    room = min((b - a for a, b in itertools.pairwise(middles)), default=np.inf) - APART
+    widest = max((box.width for box in boxes), default=0.0)
+    longest = max((len(label.get_text()) for label in labels), default=1)
+    return max(int(longest * min(room / max(widest, 1e-3), 1.0)), 1)
 
 
 def _touch(page: Page, labels: Sequence[Any]) -> bool:

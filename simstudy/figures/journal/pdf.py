@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from typing import Any, Final
 
 from simstudy.column_widths import COLUMNS, check_columns, column_files
 from simstudy.errors import FigureError
+from simstudy.figures.journal.copies import copy_of
 from simstudy.figures.journal.keys import with_keys_inside
 from simstudy.figures.journal.mending import mended
 from simstudy.figures.journal.refit import refitted
@@ -98,7 +98,7 @@ def drawn_at(figure: Any, width: float) -> Any:
 
     refuse_others(figure)
     if isinstance(figure, Figure):
-        drawn = pickle.loads(pickle.dumps(figure))
+        drawn = copy_of(figure)
         drawn.set_size_inches(width, min(drawn.get_size_inches()[1], TALLEST))
         return mended(_as_in_pdf(drawn), keep_height=True)
     is_wide = width >= FULL_WIDTH

@@ -13,6 +13,7 @@ import numpy as np
 
 from simstudy.figures.journal.measured import Page, words_of
 from simstudy.figures.journal.outlines import marks_of
+from simstudy.figures.journal.sides import keep_across
 
 KEPT: Final = 0.02  # inches, of words from marks
 EPS: Final = 0.005  # inches
@@ -93,7 +94,20 @@ def _go_on(panel: Any, axis: str, share: float, end: int) -> None:
     at = "xy".index(axis)
     there = [text for text in words_of(panel)
              if _is_at(text.get_position()[at], limits[end])]  # fmt: skip
-    limits[end] += share * (limits[end] - limits[1 - end])
-    getattr(panel, f"set_{axis}lim")(*limits)
+    longer = lengthened(panel, axis, share, end)
     for text in there:
-        getattr(text, f"set_{axis}")(limits[end])
+        getattr(text, f"set_{axis}")(longer)
+
+
+def lengthened(panel: Any, axis: str, share: float, end: int) -> float:
+    """Let an axis go on by a share of its length as it is drawn, such as in logs; its new end."""
+    scale = getattr(panel, f"{axis}axis").get_transform()
+    limits = list(getattr(panel, f"get_{axis}lim")())
+    drawn = scale.transform(np.asarray(limits, float))
+    beyond = drawn[end] + share * (drawn[end] - drawn[1 - end])
+    limits[end] = float(scale.inverted().transform(np.array([beyond]))[0])
+    if np.isfinite(limits[end]):
+        before = getattr(panel, f"get_{axis}lim")()
+        getattr(panel, f"set_{axis}lim")(*limits)
+        keep_across(panel, axis, before, end)
+    return float(getattr(panel, f"get_{axis}lim")()[end])

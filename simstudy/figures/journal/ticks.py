@@ -17,13 +17,13 @@ def thin_numbers(page: Page) -> None:
     """Leave out numbers of all axes that would touch another one, or go beyond the page."""
     boxes = [page.box(axes) for axes in page.panels]
     for axes, own in zip(page.panels, boxes, strict=True):
-        across = _room_across(own, boxes, page.width)
+        across = room_across(own, boxes, page.width)
         _thin(page, axes.xaxis, lambda box: (box.x0, box.x1), *across)
         _thin(page, axes.yaxis, lambda box: (box.y0, box.y1), *_room_along(own, boxes))
     page.lay_out()
 
 
-def _room_across(own: Any, boxes: Sequence[Any], page_width: float) -> tuple[float, float]:
+def room_across(own: Any, boxes: Sequence[Any], page_width: float) -> tuple[float, float]:
     """How far labels below a panel may go, half-way to the next panel or to the page's end."""
     beside = [box for box in boxes if abs(box.y0 - own.y0) < 0.05]
     ends = [box.x1 for box in beside if box.x1 <= own.x0]

@@ -10,6 +10,7 @@ import numpy as np
 from simstudy.figures.journal.keys import is_key
 from simstudy.figures.journal.lines import wrap
 from simstudy.figures.journal.measured import Page, is_upright, panel_of_strip
+from simstudy.figures.journal.ticks import room_across
 
 GAP: Final = 0.04  # inches that a title keeps from the end of its side
 
@@ -63,6 +64,20 @@ class Titles:
                 box = self.page.box(text)
                 middle = (box.x0 + box.x1) / 2
                 yield text, 2 * min(middle, self.page.width - middle) - GAP
+
+    def wrap_of_axes(self) -> None:
+        """In lines, those that matplotlib's axes have themselves, and those of subfigures."""
+        boxes = [self.page.box(axes) for axes in self.page.panels]
+        for axes, own in zip(self.page.panels, boxes, strict=True):
+            left, right = room_across(own, boxes, self.page.width)
+            across = 2 * min((own.x0 + own.x1) / 2 - left, right - (own.x0 + own.x1) / 2)
+            for text in (axes.title, axes.xaxis.label):
+                wrap(self.page, text, across)
+            wrap(self.page, axes.yaxis.label, self.page.drawn.get_size_inches()[1] - GAP)
+        for part in self.page.drawn.subfigs:
+            for text in part.texts:
+                wrap(self.page, text, part.bbox.width / self.page.drawn.dpi - GAP)
+        self.page.lay_out()
 
     def _beside_panel(self, strip: Any, lines: int | None) -> float:
         panel = self.page.box(panel_of_strip(strip))

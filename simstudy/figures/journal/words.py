@@ -13,7 +13,7 @@ import numpy as np
 from simstudy.figures.journal.lines import wrap
 from simstudy.figures.journal.measured import Page, words_of
 from simstudy.figures.journal.outlines import Points, are_under, hidden_of, marks_of
-from simstudy.figures.journal.room import make_room, of_one_scale
+from simstudy.figures.journal.room import lengthened, make_room, of_one_scale
 
 GAP: Final = 0.04  # inches between words and a panel's side, twice what they keep from marks
 EPS: Final = 0.005  # inches
@@ -57,8 +57,7 @@ def _widen(page: Page) -> None:
             factor = _widening_of_all(page, panels)
         if 1 < factor <= MOST_WIDENED:
             for axes in panels:
-                low, high = axes.get_xlim()
-                axes.set_xlim(low, low + factor * (high - low))
+                lengthened(axes, "x", factor - 1, 1)
     page.lay_out()
 
 

@@ -1,21 +1,26 @@
 """Figures at the widths of a journal's columns: nothing small, cut off or on something else."""
 
+import pickle
 import re
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from experiments.two_stage.study import Config, study
 from simstudy.errors import FigureError
 from simstudy.figures import agreement_plot, dots_plot, save_pdfs
+from simstudy.figures.journal.copies import copy_of
 from simstudy.figures.journal.crowding import crowding
 from simstudy.figures.journal.lines import in_lines
 from simstudy.figures.journal.outlines import marks_of
 from simstudy.figures.journal.pdf import EMBEDDED, _draw, drawn_at, pdf_of
+from simstudy.figures.journal.room import lengthened
 from simstudy.figures.page import abreast, laid_out_for, page_width
 from simstudy.figures.save import as_printed
 from simstudy.figures.theme import INK, color_scales, theme_study
@@ -279,3 +284,70 @@ def test_rows_of_panels_are_equally_full():
     with laid_out_for(SINGLE):
         assert [abreast(n, 1.15) for n in (1, 2, 3, 4, 5)] == [1, 2, 2, 2, 2]
         assert [abreast(n, 0.85) for n in (3, 4)] == [3, 2]
+
+
+def of_pyplot():
+    """A figure whose axis has a formatter that cannot be pickled, and titles beyond a column."""
+    figure, panel = plt.subplots(figsize=(6, 4))
+    panel.loglog([1, 10, 1e4], [1, 1e-3, 1e6], "o-")
+    panel.xaxis.set_major_formatter(lambda value, at: f"{value:.0f} mm")
+    panel.set_title("a title of these axes that is longer than a column of a journal is wide")
+    panel.tick_params(labelsize=14)
+    panel.text(1, panel.get_ylim()[1], "words in the upper corner", va="top")
+    panel.text(1, panel.get_ylim()[0], "words in the lower corner", va="bottom")
+    return figure
+
+
+def test_a_figure_of_pyplots_is_copied_unnoticed_and_its_axes_stay_on_the_page():
+    figure, other = of_pyplot(), plt.figure()
+    before = plt.get_fignums(), pickle.dumps(figure.get_size_inches())
+    try:
+        with as_printed(EMBEDDED):
+            drawn = drawn_at(figure, SINGLE)
+            unmoved = copy_of(figure)
+            unmoved.set_size_inches(SINGLE, 4)
+            assert any("beyond" in fault for fault in crowding(unmoved)), "the figure is no test"
+            assert not [fault for fault in crowding(drawn) if "beyond" in fault]
+        assert plt.gcf() is other
+        assert (plt.get_fignums(), pickle.dumps(figure.get_size_inches())) == before
+    finally:
+        plt.close(figure)
+        plt.close(other)
+
+
+def test_an_axis_of_logs_goes_on_in_logs():
+    axes = Figure().add_subplot()
+    axes.loglog([1, 100], [1, 100])
+    axes.set(xlim=(1, 100), ylim=(1, 100))
+    assert lengthened(axes, "y", 0.5, 0) == pytest.approx(0.1)  # a decade of two below 1
+    assert lengthened(axes, "x", 0.5, 1) == pytest.approx(1000)
+    assert axes.get_ylim() == pytest.approx((0.1, 100))
+
+
+def test_a_line_from_side_to_side_stays_one_where_its_axis_goes_on():
+    axes = Figure().add_subplot()
+    axes.set(xlim=(0, 2), ylim=(0, 1))
+    marks = axes.add_collection(
+        LineCollection([[(0, 0.5), (2, 0.5)], [(0, 0), (2, 1)], [(0, 0.2), (1.9, 0.2)]])
+    )
+    axes.set_xlim(0, 2)
+    lengthened(axes, "x", 0.5, 1)
+    level, slanted, short = (path.vertices.tolist() for path in marks.get_paths())
+    assert level == [[0, 0.5], [3, 0.5]]
+    assert slanted == [[0, 0], [2, 1]]  # it would run into what the axis makes room for
+    assert short == [[0, 0.2], [1.9, 0.2]]
+
+
+def test_names_that_nearly_touch_stand_in_lines_and_are_turned_only_where_these_do():
+    def drawn(levels):
+        rows = pd.DataFrame({"x": levels, "y": range(len(levels))})
+        with as_printed(EMBEDDED):
+            plot = p9.ggplot(rows, p9.aes("x", "y")) + p9.geom_point() + theme_study()
+            return drawn_at(plot, SINGLE).axes[0].get_xticklabels()
+
+    of_words = drawn([f"the level of {name}" for name in ("age", "sex", "arm", "site")])
+    assert {label.get_rotation() for label in of_words} == {0}
+    assert all("\n" in label.get_text() for label in of_words)
+    of_one_word = drawn([f"{name}_of_a_person" for name in ("age", "sex", "arm", "site")])
+    assert {label.get_rotation() for label in of_one_word} == {90}
+    assert not any("\n" in label.get_text() for label in drawn(["age", "sex"]))
