@@ -106,6 +106,21 @@ def note_no_block() -> None:
         _own.mark.leave()
 
 
+class Stopped:
+    """Since when processes were seen to be stopped, by their numbers."""
+
+    def __init__(self) -> None:
+        self._since: dict[int, float] = {}
+
+    def seconds(self, process: int) -> float:
+        """For how long every look has found a process stopped; 0 where this one does not."""
+        if not is_stopped(process):
+            self._since.pop(process, None)
+            return 0.0
+        now = time.monotonic()
+        return now - self._since.setdefault(process, now)
+
+
 # ---------------------------------------------------------------- of processes that import anew
 def keep_in(folder: str) -> None:
     """Keep the mark of this process in a file, in a folder that it was told of.
@@ -125,7 +140,7 @@ class Marks:
     def __init__(self) -> None:
         self._folder = temporary_folder()
         self.folder = self._folder.name
-        self._stopped: dict[Path, float] = {}
+        self._stopped = Stopped()
 
     def spots(self) -> tuple[Spot, ...]:
         """The blocks that are being drawn, or were when their process ended."""
@@ -146,18 +161,10 @@ class Marks:
         """
         ended = list[Spot | None]()
         for path, said in self._all():
-            if said.is_past(grace) or self._stopped_for(path) > limit + grace:
+            if said.is_past(grace) or self._stopped.seconds(_process(path)) > limit + grace:
                 _kill(path)
                 ended.append(said.spot)
         return ended
-
-    def _stopped_for(self, path: Path) -> float:
-        """Seconds for which a process was seen to be stopped."""
-        if not is_stopped(_process(path)):
-            self._stopped.pop(path, None)
-            return 0.0
-        now = time.monotonic()
-        return now - self._stopped.setdefault(path, now)
 
     def _all(self) -> Iterator[tuple[Path, Read]]:
         for path in sorted(Path(self.folder).iterdir()):
