@@ -49,6 +49,13 @@ class Processes:
         WorkerDiedError
             Where a process ended; what was finished is written.
         """
+        if self.n_workers == 1:  # which joblib would take for the user's own process
+            with OneProcess() as process:
+                yield from map(process.receipt, tasks)
+            return
+        yield from self._side_by_side(tasks)
+
+    def _side_by_side(self, tasks: Iterable[Task]) -> Iterator[Receipt]:
         from joblib import Parallel, delayed
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -108,7 +115,7 @@ class OneProcess:
         trace: TracebackType | None,
     ) -> None:
         if self._pool is not None:
-            self._pool.shutdown()
+            self._pool.shutdown(kill_workers=kind is not None)  # nobody waits for what it draws
         self._marks.close()
 
     def receipt(self, task: Task) -> Receipt:
