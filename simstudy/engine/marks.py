@@ -7,18 +7,22 @@ that was killed, is stopped, or hangs in the system says nothing any more; they 
 import contextlib
 import mmap
 import os
+import re
 import signal
 import struct
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from simstudy.errors import StoreError
 from simstudy.temporary import temporary_folder
 from simstudy.who_lives import began, is_stopped
 
 UNTIL, PLACE = struct.Struct("<d"), struct.Struct("<q32s")
 SIZE = UNTIL.size + PLACE.size
+NAME = re.compile(r"\d+-\w+")  # the number of a process, and when it began
 NOWHERE = PLACE.pack(-1, b"")
 
 Spot = tuple[str, int]
@@ -106,12 +110,29 @@ def note_no_block() -> None:
         _own.mark.leave()
 
 
+class Stopped:
+    """Since when processes were seen to be stopped, by their numbers."""
+
+    def __init__(self) -> None:
+        self._since: dict[int, float] = {}
+
+    def seconds(self, process: int) -> float:
+        """For how long every look has found a process stopped; 0 where this one does not."""
+        if not is_stopped(process):
+            self._since.pop(process, None)
+            return 0.0
+        now = time.monotonic()
+        return now - self._since.setdefault(process, now)
+
+
 # ---------------------------------------------------------------- of processes that import anew
 def keep_in(folder: str) -> None:
     """Keep the mark of this process in a file, in a folder that it was told of.
 
     Where it cannot, it does without: its parent then knows less.
     """
+    if not folder:
+        return
     name = f"{os.getpid()}-{began(os.getpid())}"
     with contextlib.suppress(OSError), Path(folder, name).open("w+b") as file:
         file.write(bytes(SIZE))
@@ -120,21 +141,37 @@ def keep_in(folder: str) -> None:
 
 
 class Marks:
-    """The marks of processes that were told of this folder."""
+    """The marks of processes that were told of this folder.
+
+    Where there is no place for one, or somebody clears it away, nothing is known of them.
+
+    Attributes
+    ----------
+    folder
+        Its path; empty where there is none.
+    """
 
     def __init__(self) -> None:
-        self._folder = temporary_folder()
-        self.folder = self._folder.name
-        self._stopped: dict[Path, float] = {}
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.folder = ""
+        with contextlib.suppress(StoreError):
+            self._folder = temporary_folder()
+            self.folder = self._folder.name
+        self._stopped = Stopped()
 
     def spots(self) -> tuple[Spot, ...]:
         """The blocks that are being drawn, or were when their process ended."""
         return tuple(said.spot for _, said in self._all() if said.spot)
 
+    def overdue(self) -> list[Spot]:
+        """The blocks among these whose time is over, and that of who draws them with it."""
+        return [said.spot for _, said in self._all() if said.spot and said.is_past()]
+
     def forget(self) -> None:
         """Of processes that have ended, or are about to, nothing is known any more."""
         for path, _ in self._all():
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.unlink()
 
     def end_overdue(self, limit: float, grace: float) -> list[Spot | None]:
         """End processes whose block has had its time, or that are stopped, all for so many seconds.
@@ -146,25 +183,30 @@ class Marks:
         """
         ended = list[Spot | None]()
         for path, said in self._all():
-            if said.is_past(grace) or self._stopped_for(path) > limit + grace:
+            if said.is_past(grace) or self._stopped.seconds(_process(path)) > limit + grace:
                 _kill(path)
                 ended.append(said.spot)
         return ended
 
-    def _stopped_for(self, path: Path) -> float:
-        """Seconds for which a process was seen to be stopped."""
-        if not is_stopped(_process(path)):
-            self._stopped.pop(path, None)
-            return 0.0
-        now = time.monotonic()
-        return now - self._stopped.setdefault(path, now)
+    def close(self) -> None:
+        """Leave nothing behind."""
+        if self._folder is not None:
+            with contextlib.suppress(OSError):
+                self._folder.cleanup()
 
     def _all(self) -> Iterator[tuple[Path, Read]]:
-        for path in sorted(Path(self.folder).iterdir()):
-            with contextlib.suppress(FileNotFoundError):
+        for path in self._paths():
+            with contextlib.suppress(OSError):
                 content = path.read_bytes()
                 if len(content) == SIZE:
                     yield path, Read.of(content)
+
+    def _paths(self) -> list[Path]:
+        """Those of marks, and nothing else that a file system leaves there."""
+        with contextlib.suppress(OSError):
+            found = Path(self.folder).iterdir() if self.folder else ()
+            return sorted(path for path in found if NAME.fullmatch(path.name))
+        return []
 
 
 def _process(path: Path) -> int:

@@ -1,7 +1,7 @@
 """Blocks that may kill their process: found, and recorded as what they are."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from simstudy.engine.backends.protocol import HANGS, Apart, WorkerDiedError
 from simstudy.engine.jobs import Job
@@ -27,19 +27,22 @@ class Quarantine:
 
         A block is run twice before, because somebody else may have killed the first process.
         """
-        start = time.monotonic()
-        try:
-            yield self.process.receipt(task)
-        except WorkerDiedError as died:
-            self.n_deaths += 1
-            if len(task.jobs) == 1:
+        waiting = [task]
+        while waiting:
+            some = waiting.pop()
+            start = time.monotonic()
+            try:
+                yield self.process.receipt(some)
+            except WorkerDiedError as died:
+                self.n_deaths += 1
+                if len(some.jobs) > 1:
+                    waiting += reversed((yield from self._parts(some, died.spots)))
+                    continue
                 seconds = time.monotonic() - start
-                yield _over_time(task, died, seconds) or self._second_try(task)
-                return
-            yield from self._in_parts(task, died.spots)
+                yield _over_time(some, died, seconds) or self._second_try(some)
 
-    def _in_parts(self, task: Task, accused: Sequence[Spot]) -> Iterator[Receipt]:
-        """The block that its process was at alone, and the others; halves where that is no help.
+    def _parts(self, task: Task, accused: Sequence[Spot]) -> Generator[Receipt, None, list[Task]]:
+        """The block that its process was at alone; what is left to do: all others, or halves.
 
         What kills may have been done before: then the block alone is acquitted.
         """
@@ -49,8 +52,7 @@ class Quarantine:
         if suspects and others:
             yield from self.receipts(task.only(suspects))
         is_found = self.n_deaths > before
-        for jobs in [others] if is_found else _halves(others or suspects):
-            yield from self.receipts(task.only(jobs))
+        return [task.only(some) for some in ([others] if is_found else _halves(others or suspects))]
 
     def _second_try(self, task: Task) -> Receipt:
         try:
@@ -66,10 +68,13 @@ def _halves(jobs: Sequence[Job]) -> list[Sequence[Job]]:
 
 
 def _over_time(task: Task, died: WorkerDiedError, seconds: float) -> Receipt | None:
-    """The receipt of a block whose process was ended, or ended itself, when its time was over."""
+    """The receipt of a block whose process was ended, or ended itself, when its time was over.
+
+    Where no mark tells it, the clock does, which also counts how long the process took to begin.
+    """
     limit = task.block_seconds
     if limit is None or died.by_signal:
         return None
-    if str(died) != HANGS and seconds < limit + GRACE_SECONDS:
+    if str(died) != HANGS and (died.spots or seconds < limit + GRACE_SECONDS):
         return None
     return record_failed(task, over_time(limit), machine=False)

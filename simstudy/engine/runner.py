@@ -187,7 +187,8 @@ class Runner:
 
         The same are then taken here; where the copy dies, the next task is the one it died of.
         """
-        for receipt in forked(self.learning(self.drawn_here(jobs, compute))):
+        receipts = self.learning(self.drawn_here(jobs, compute))
+        for receipt in forked(receipts, self.assignment.block_seconds):
             jobs.drop(receipt.done)
             yield receipt
 

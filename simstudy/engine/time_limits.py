@@ -8,6 +8,7 @@ draws, and one that does something else can only say so.
 import contextlib
 import ctypes
 import faulthandler
+import math
 import os
 import signal
 import sys
@@ -20,6 +21,7 @@ from typing import Any
 from simstudy.engine.marks import own_mark
 
 GRACE_SECONDS = 1.0  # for Python to come to its next instruction, before the process ends
+LATE_SECONDS = 1.0  # after which nobody but a suspended process is still there
 AGAIN_SECONDS = 1.0  # until a block that has swallowed the exception gets the next
 
 
@@ -86,10 +88,16 @@ def at_most(seconds: float | None, what: str) -> Iterator[None]:
 @contextlib.contextmanager
 def _stopped_by_alarm(seconds: float) -> Iterator[None]:
     """An alarm also ends waiting and sleeping; only the main thread hears it."""
-    is_within = True
+    is_within, due = True, time.monotonic() + seconds
 
     def stop(*_: Any) -> None:
-        if is_within:
+        nonlocal due
+        if is_within and _was_suspended(due):
+            due = time.monotonic() + seconds
+            signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_SECONDS)
+            _tell_until(due + GRACE_SECONDS)
+        elif is_within:
+            due = math.inf  # a block that has swallowed this gets no more time by it
             raise OverTimeError
 
     handler = signal.signal(signal.SIGALRM, stop)
@@ -100,6 +108,14 @@ def _stopped_by_alarm(seconds: float) -> Iterator[None]:
         is_within = False
         signal.setitimer(signal.ITIMER_REAL, *alarm)
         signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
+
+
+def _was_suspended(due: float) -> bool:
+    """Whether this process did not run when its block's time was over: as with Ctrl-Z, and `fg`.
+
+    Had it run, and not come back to Python, it would have been ended before.
+    """
+    return _process.expendable and time.monotonic() > due + GRACE_SECONDS + LATE_SECONDS
 
 
 @contextlib.contextmanager
@@ -154,15 +170,17 @@ def _by_itself(seconds: float) -> Iterator[None]:
 @contextlib.contextmanager
 def _told(seconds: float) -> Iterator[None]:
     """Who reads the mark of this process knows until when."""
-    mark = own_mark()
-    if mark is None:
-        yield
-        return
-    mark.set(time.monotonic() + seconds)
+    _tell_until(time.monotonic() + seconds)
     try:
         yield
     finally:
-        mark.set(0.0)
+        _tell_until(0.0)
+
+
+def _tell_until(until: float) -> None:
+    mark = own_mark()
+    if mark is not None:
+        mark.set(until)
 
 
 @contextlib.contextmanager

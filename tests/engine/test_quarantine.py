@@ -1,12 +1,18 @@
 """The block that kills is found among others, and its result is that it kills."""
 
+import inspect
+import sys
+import time
+
 import pytest
 
+from simstudy.engine import quarantine
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.backends.protocol import WorkerDiedError
 from simstudy.engine.jobs import missing_jobs
 from simstudy.engine.quarantine import Quarantine
 from simstudy.engine.tasks import compute
+from simstudy.engine.time_limits import over_time
 from simstudy.store.blocks import Store
 from simstudy.store.layout import KeepReplicates
 from tests import toy
@@ -90,3 +96,40 @@ def test_without_marks_a_block_is_found_in_as_many_deaths_as_there_are_halvings(
     assert failed == [40]
     assert sum(40 in blocks for blocks in tried) == 1 + 6 + 1
     assert len(tried) == 1 + 2 * 6 + 1
+
+
+def test_as_many_blocks_as_there_are_may_kill(assignment):
+    """More than Python's own stack would have room for, each found in the task of the rest."""
+    deaths = dict.fromkeys(range(150), 9)
+    room = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 200)
+    try:
+        _, failed, tried, left = results(assignment, deaths, n_blocks=151, marked=lambda b: [b])
+    finally:
+        sys.setrecursionlimit(room)
+    assert (len(failed), len(tried), left) == (150, 3 * 150 + 1, [])
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_process_that_took_long_to_begin_is_not_a_block_that_took_long(assignment, marked):
+    """Importing may take longer than a block may; without a mark nobody knows which of both it was.
+
+    The error to catch: what ended its process at once is said to have taken too long.
+    """
+    task = assignment.task(missing_jobs(PLAN, dict.fromkeys(PLAN.keys, 1), assignment.store))
+    process = Mortal({0: 9}, "EXIT(7)", marked=lambda block: [block] if marked else [])
+    process.receipt = _after(0.05, process.receipt)
+    limited = task._replace(block_seconds=0.01)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(quarantine, "GRACE_SECONDS", 0.0)
+        (receipt,) = Quarantine(process).receipts(limited)
+    said = "the process died: EXIT(7)" if marked else over_time(0.01)
+    assert receipt.first_failure[1] == said
+
+
+def _after(seconds, work):
+    def later(task):
+        time.sleep(seconds)
+        return work(task)
+
+    return later

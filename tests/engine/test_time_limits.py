@@ -53,6 +53,27 @@ def test_an_alarm_of_the_users_own_is_given_back():
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system makes no copies of processes")
+@pytest.mark.parametrize("then", [lambda: None, spin])
+def test_a_block_that_was_suspended_has_its_time_anew_and_no_more(monkeypatch, then):
+    """As Ctrl-Z and `fg` do with a whole run: its time went by while nobody drew."""
+    monkeypatch.setattr(time_limits, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(time_limits, "LATE_SECONDS", 0.1)
+    copy = os.fork()
+    if not copy:
+        in_an_expendable_process(ends_itself=False)
+        with contextlib.suppress(OverTimeError), at_most(0.2, "it"):
+            os.kill(os.getpid(), signal.SIGSTOP)
+            then()
+            os._exit(7)
+        os._exit(8)
+    os.waitpid(copy, os.WUNTRACED)
+    time.sleep(0.6)
+    os.kill(copy, signal.SIGCONT)
+    _, status = os.waitpid(copy, 0)
+    assert os.waitstatus_to_exitcode(status) == (8 if then is spin else 7)
+
+
 def test_in_another_thread_python_is_stopped_and_what_ends_in_time_is_not():
     ended = []
 

@@ -227,6 +227,13 @@ def test_what_kills_the_users_process_is_found_by_the_next_run(backend, tmp_path
     assert not any(note.exists() for note in notes)
 
 
+def test_one_worker_is_a_process_of_its_own_too(tmp_path):
+    """The error to catch: it is the user's own, which `os._exit` in a block then ends."""
+    bad = Deadly((1,), "exit")
+    result = deadly_study(Deadly(), bad).run(200, seed=2, out=tmp_path, workers=Workers("loky", 1))
+    assert_only_these_failed(result, bad, (1,), "the process died: EXIT(7)")
+
+
 @pytest.mark.parametrize("backend", ["auto", "dask", "inline", "loky", "threads"])
 def test_a_block_that_takes_too_long_has_failed(backend, tmp_path):
     """Where processes can be lost, also one that is in a library's code."""

@@ -36,5 +36,5 @@ class LocalApart(OneProcess):
     @staticmethod
     def _in_copy(task: Task) -> Receipt:
         work: Callable[[Task], Receipt] = compute
-        (receipt,) = forked(map(work, [task]))
+        (receipt,) = forked(map(work, [task]), task.block_seconds)
         return receipt

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import gc
 import importlib
+import math
 import os
 import pickle
 import select
@@ -23,8 +24,9 @@ from collections.abc import Iterator
 from typing import Any, NoReturn, TypeVar
 
 from simstudy.data.unowned import note_written, written_here
+from simstudy.engine import time_limits
 from simstudy.engine.backends.protocol import HANGS, WorkerDiedError
-from simstudy.engine.marks import Mark, Spot, keep
+from simstudy.engine.marks import Mark, Spot, Stopped, keep
 from simstudy.engine.time_limits import in_an_expendable_process
 from simstudy.engine.warning import is_warned, warn
 from simstudy.errors import SimstudyError, StudyError, describe
@@ -84,8 +86,13 @@ def _has_native_state() -> bool:
     return True
 
 
-def forked(items: Iterator[Item]) -> Iterator[Item]:
+def forked(items: Iterator[Item], block_seconds: float | None = None) -> Iterator[Item]:
     """What an iterator gives, computed in a copy of this process that ends with it.
+
+    Parameters
+    ----------
+    block_seconds
+        For how long the copy may be stopped between blocks; None for ever.
 
     Raises
     ------
@@ -102,13 +109,11 @@ def forked(items: Iterator[Item]) -> Iterator[Item]:
             os.close(reader)
             _give(items, writer, mask, mark)
     os.close(writer)
-    pidfd = os.pidfd_open(child)
+    copy = _Copy(child, os.pidfd_open(child), reader, mark, block_seconds or math.inf)
     try:
-        yield from _received(reader, pidfd, child, mark)
+        yield from copy.received()
     finally:
-        _end(child)
-        os.close(pidfd)
-        os.close(reader)
+        copy.end()
 
 
 def _load_what_both_need() -> None:
@@ -197,66 +202,97 @@ def _as_sent(error: BaseException) -> BaseException:
 
 
 # ---------------------------------------------------------------- in the parent
-def _received(reader: int, pidfd: int, child: int, mark: Mark) -> Iterator[Any]:
-    while True:
-        kind, content = _message(reader, pidfd, child, mark)
-        if kind == RAISED:
-            error, cause = content
-            raise error from cause
-        if kind == END:
-            for path in content:  # which a later block may read: it is this program's own
-                note_written(path)
-            return
-        yield content
+class _Copy:
+    """A copy of this process, what it sends, and the clock for it.
 
+    Parameters
+    ----------
+    limit
+        Seconds for which it may be stopped between blocks.
+    """
 
-def _message(reader: int, pidfd: int, child: int, mark: Mark) -> tuple[int, Any]:
-    """The next; processes that the copy began may hold the pipe open when it has gone."""
-    waiting = select.poll()
-    for source in (reader, pidfd):
-        waiting.register(source, select.POLLIN)
-    while not (ready := dict(waiting.poll(LOOK_MILLISECONDS))):
-        if is_warned():
-            os.kill(child, signal.SIGUSR1)
-        if mark.read.is_past():
-            raise WorkerDiedError(HANGS, spots=_spots(mark), by_signal=False)
-    head = _read(reader, LENGTH.size) if reader in ready else b""
-    if len(head) == LENGTH.size:
-        (length,) = LENGTH.unpack(head)
-        body = _read(reader, length)
-        if len(body) == length:
-            kind, content = pickle.loads(body)
-            return kind, content
-    raise _death(child, mark)
+    def __init__(self, child: int, pidfd: int, reader: int, mark: Mark, limit: float) -> None:
+        self._child, self._pidfd, self._reader = child, pidfd, reader
+        self._mark, self._limit, self._stopped = mark, limit, Stopped()
+        self._waiting = select.poll()
+        for source in (reader, pidfd):
+            self._waiting.register(source, select.POLLIN)
 
+    def received(self) -> Iterator[Any]:
+        """What it sends, to its end; raises what it raised."""
+        while True:
+            kind, content = self._message()
+            if kind == RAISED:
+                error, cause = content
+                raise error from cause
+            if kind == END:
+                for path in content:  # which a later block may read: it is this program's own
+                    note_written(path)
+                return
+            yield content
 
-def _read(reader: int, length: int) -> bytes:
-    parts = []
-    while length and (part := os.read(reader, length)):
-        parts.append(part)
-        length -= len(part)
-    return b"".join(parts)
+    def end(self) -> None:
+        """End it, if it is there still; its number may be another's by now."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED)
+        os.close(self._pidfd)
+        os.close(self._reader)
 
+    def _message(self) -> tuple[int, Any]:
+        head = self._read(LENGTH.size)
+        if len(head) == LENGTH.size:
+            (length,) = LENGTH.unpack(head)
+            body = self._read(length)
+            if len(body) == length:
+                kind, content = pickle.loads(body)
+                return kind, content
+        raise self._death()
 
-def _death(child: int, mark: Mark) -> WorkerDiedError:
-    """How it ended, in the words that are used of any worker, and what it was at."""
-    end: Any = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
-    status, spots = end.si_status, _spots(mark)
-    if end.si_code == os.CLD_EXITED:
-        how = f"the process died: EXIT({status})"
-        return WorkerDiedError(how, spots=spots, by_signal=False)
-    known = {member.value: member.name for member in signal.Signals}
-    how = f"the process died: {known.get(status, 'signal')}(-{status})"
-    return WorkerDiedError(how, spots=spots)
+    def _read(self, length: int) -> bytes:
+        """So many bytes; fewer where it has ended."""
+        parts = []
+        while length and self._sends() and (part := os.read(self._reader, length)):
+            parts.append(part)
+            length -= len(part)
+        return b"".join(parts)
 
+    def _sends(self) -> bool:
+        """Whether there is more of it, once that is known.
 
-def _spots(mark: Mark) -> list[Spot]:
-    spot = mark.read.spot
-    return [spot] if spot else []
+        Processes that it began may hold the pipe open when it has gone.
+        """
+        while not (ready := dict(self._waiting.poll(LOOK_MILLISECONDS))):
+            if is_warned():
+                self._warn()
+            if self._is_overdue():
+                raise WorkerDiedError(HANGS, spots=self._spots(), by_signal=False)
+        return self._reader in ready
 
+    def _warn(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._pidfd, signal.SIGUSR1)
 
-def _end(child: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(child, 0)
+    def _is_overdue(self) -> bool:
+        is_stopped = self._stopped.seconds(self._child) > self._limit + time_limits.GRACE_SECONDS
+        return is_stopped or self._mark.read.is_past()
+
+    def _death(self) -> WorkerDiedError:
+        """How it ended, in the words that are used of any worker, and what it was at."""
+        spots = self._spots()
+        try:
+            end: Any = os.waitid(os.P_PIDFD, self._pidfd, os.WEXITED | os.WNOWAIT)
+        except ChildProcessError:  # SIGCHLD is ignored here, or somebody else waits for all
+            return WorkerDiedError("the process died", spots=spots)
+        status = end.si_status
+        if end.si_code == os.CLD_EXITED:
+            how = f"the process died: EXIT({status})"
+            return WorkerDiedError(how, spots=spots, by_signal=False)
+        known = {member.value: member.name for member in signal.Signals}
+        how = f"the process died: {known.get(status, 'signal')}(-{status})"
+        return WorkerDiedError(how, spots=spots)
+
+    def _spots(self) -> list[Spot]:
+        spot = self._mark.read.spot
+        return [spot] if spot else []

@@ -22,6 +22,7 @@ from simstudy.engine.time_limits import in_an_expendable_process
 from simstudy.errors import StaleCodeError, UnreadableTaskError, UnsendableError, describe
 
 LOOK_SECONDS = 1.0  # between looks whether the parent is there
+ENDED_ITSELF = "EXIT(1)"  # as faulthandler ends a process
 WATCH_SECONDS = 0.2  # between looks whether a process is overdue
 
 
@@ -48,6 +49,13 @@ class Processes:
         WorkerDiedError
             Where a process ended; what was finished is written.
         """
+        if self.n_workers == 1:  # which joblib would take for the user's own process
+            with OneProcess() as process:
+                yield from map(process.receipt, tasks)
+            return
+        yield from self._side_by_side(tasks)
+
+    def _side_by_side(self, tasks: Iterable[Task]) -> Iterator[Receipt]:
         from joblib import Parallel, delayed
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -107,7 +115,8 @@ class OneProcess:
         trace: TracebackType | None,
     ) -> None:
         if self._pool is not None:
-            self._pool.shutdown()
+            self._pool.shutdown(kill_workers=kind is not None)  # nobody waits for what it draws
+        self._marks.close()
 
     def receipt(self, task: Task) -> Receipt:
         """Compute a task.
@@ -167,12 +176,13 @@ class Watchman:
 
     def death(self, error: BaseException) -> WorkerDiedError:
         """What is said of a pool that broke, with the blocks that may be why."""
-        hung, spots = self._hung, self._marks.spots()
+        overdue, spots = self._marks.overdue(), self._marks.spots()
         self._marks.forget()
-        if hung:
-            return WorkerDiedError(HANGS, spots=[s for s in hung if s], by_signal=False)
         codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
         how = codes[1] if codes else describe(error)
+        if self._hung or (overdue and ENDED_ITSELF in how):
+            hung = dict.fromkeys([*filter(None, self._hung), *overdue])
+            return WorkerDiedError(HANGS, spots=list(hung), by_signal=False)
         by_signal = "EXIT(" not in how
         return WorkerDiedError(f"the process died: {how}", spots=spots, by_signal=by_signal)
 

@@ -80,6 +80,35 @@ def test_a_copy_that_is_stopped_ends_with_the_time_of_its_block(monkeypatch):
         os.kill(process, 0)
 
 
+def send_half(writer, kind, content):
+    os.write(writer, module.LENGTH.pack(100) + b"half")
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+@pytest.mark.parametrize("sends_half", [False, True])
+def test_a_copy_that_is_stopped_between_blocks_ends_with_their_time(monkeypatch, sends_half):
+    """It may be writing a file, or in the middle of a receipt; no block is being drawn."""
+    monkeypatch.setattr(time_limits, "GRACE_SECONDS", 0.1)
+    if sends_half:
+        monkeypatch.setattr(module, "_send", send_half)
+    given = forked(numbers(lambda: os.kill(os.getpid(), signal.SIGSTOP)), 0.1)
+    start = time.monotonic()
+    with pytest.raises(WorkerDiedError, match="it was stopped"):
+        list(given)
+    assert 0.2 < time.monotonic() - start < 5
+
+
+def test_a_death_is_seen_in_a_program_that_hears_of_no_childs_end():
+    """Where SIGCHLD is ignored the system waits for children, and gives their numbers away."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert list(forked(iter([1, 2]))) == [1, 2]
+        with pytest.raises(WorkerDiedError, match="the process died"):
+            list(forked(numbers(lambda: os._exit(7))))
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
 def fail():
     raise ZeroDivisionError("no such number")
 
