@@ -348,12 +348,27 @@ def print_or_put(found: str, arguments: list[str], part: str = "") -> None:
         print(found)
         return
     page = Path(arguments[0])
+    try:
+        before, _, after = around(page.read_text(), part)
+    except LookupError as lacking:
+        raise SystemExit(f"{page}: {lacking}. Found:\n\n{found}") from None
+    page.write_text(f"{before}\n\n{found}\n\n{after}")
+
+
+def around(page: str, part: str = "") -> tuple[str, str, str]:
+    """A page up to what was measured, that, and what comes after it, with the lines that say so.
+
+    Raises
+    ------
+    LookupError
+        Where the page has no such part.
+    """
     begin = BEGIN.format(part and f": {part}")
-    before, begins, rest = page.read_text().partition(begin)
-    _, ends, after = rest.partition(END)
+    before, begins, rest = page.partition(begin)
+    shown, ends, after = rest.partition(END)
     if not (begins and ends):
-        raise SystemExit(f"{page} has no line {begin!r} with {END!r} after it. Found:\n\n{found}")
-    page.write_text(f"{before}{begin}\n\n{found}\n\n{END}{after}")
+        raise LookupError(f"no line {begin!r} with {END!r} after it")
+    return before + begins, shown, ends + after
 
 
 if __name__ == "__main__":

@@ -10,14 +10,14 @@ from simstudy.engine.portions import Portions
 from simstudy.engine.runner import TASK_SECONDS
 from tests.benchmarks import scale
 from tests.benchmarks.scale import (
-    BEGIN,
-    END,
     N_SCENARIOS,
     WORKERS,
     Costs,
+    around,
     n_tasks,
     part_laid_out_anew,
     parts_of_a_run,
+    print_or_put,
     tables,
 )
 from tests.benchmarks.timing import ROOT
@@ -70,9 +70,7 @@ def test_more_workers_take_their_share_of_what_is_shared():
 
 def test_the_page_has_the_tables_of_the_command(tmp_path, monkeypatch):
     page = (ROOT / "docs" / "scale.md").read_text()
-    _, _, rest = page.partition(BEGIN)
-    shown, _, after = rest.partition(END)
-    assert after
+    before, shown, after = around(page)
     titles = [line.split("|")[1] for line in tables(COSTS).splitlines() if "|" in line]
     assert [line.split("|")[1] for line in shown.splitlines() if "|" in line] == titles
     assert len(titles) > 2 * len(WORKERS)
@@ -81,6 +79,17 @@ def test_the_page_has_the_tables_of_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(scale, "measured", lambda: COSTS)
     scale.main([str(copy)])
     written = Path(copy).read_text()
-    assert written.startswith(page.partition(BEGIN)[0])
-    assert tables(COSTS) in written
-    assert written.endswith(after)
+    assert written == f"{before}\n\n{tables(COSTS)}\n\n{after}"
+
+
+def test_a_page_of_several_parts_has_one_of_them_measured_anew(tmp_path):
+    copy = tmp_path / "page.md"
+    copy.write_text((ROOT / "docs" / "everything.md").read_text())
+    documents = around(copy.read_text(), "documents")
+    print_or_put("measured anew", [str(copy)], "beyond")
+    written = copy.read_text()
+    assert around(written, "beyond")[1].strip() == "measured anew"
+    assert around(written, "documents")[:2] == documents[:2]
+    with pytest.raises(SystemExit, match="no line '<!-- measured: nothing -->'"):
+        print_or_put("measured anew", [str(copy)], "nothing")
+    assert copy.read_text() == written
