@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from types import TracebackType
 
-from simstudy.store.blocks import Store
+from simstudy.store.blocks import LastOpened, Store
 from simstudy.store.compaction import gather
 
 
@@ -28,7 +28,8 @@ class Gathering:
 
     def __init__(self, store: Store, n_files: int, *, beside: bool) -> None:
         self.beside = beside
-        self.own = replace(store, among=set(), _open={})  # the run's store is in use meanwhile
+        # The run's store is in use meanwhile.
+        self.own = replace(store, among=set(), _open=LastOpened())
         self.written: set[str] = set()
         self.n_small, self.most, self.n_allowed = 0, n_files, n_files
         self._thread = ThreadPoolExecutor(1)

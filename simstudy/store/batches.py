@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
-from simstudy.store.blocks import LOOKS, PAUSE_SECONDS, RowGroups, Store, keep_changing
+from simstudy.store.blocks import LOOKS, PAUSE_SECONDS, LastOpened, Store, keep_changing
 from simstudy.store.places import Piece, pieces_until
 from simstudy.store.types import below_each_other
 
@@ -118,46 +118,44 @@ class _Reading(NamedTuple):
     def batch(self, store: Store, columns: Sequence[str] | None) -> Batch:
         """What is read, by whichever thread."""
         try:
-            with closing(_Files(store)) as files:
-                tables = [self._rows(store, files, some, columns) for some in self.pieces]
+            with closing(_LastRead(store)) as last:
+                tables = [self._rows(store, last, some, columns) for some in self.pieces]
         except FileNotFoundError as error:
             raise _GoneError from error
         table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
         return Batch(self.keys, self.n_rows, table)
 
     def _rows(
-        self, store: Store, files: "_Files", pieces: Sequence[Piece], columns: Sequence[str] | None
+        self,
+        store: Store,
+        last: "_LastRead",
+        pieces: Sequence[Piece],
+        columns: Sequence[str] | None,
     ) -> pa.Table:
         """One scenario's."""
-        rows = [store.cut(files.row_group(piece, columns), piece) for piece in pieces]
+        rows = [store.cut(last.row_group(piece, columns), piece) for piece in pieces]
         return (rows[0] if len(rows) == 1 else below_each_other(rows)).slice(0, self.n_rows)
 
 
-class _Files:
-    """Files of a store that one reading opens for itself, the last of them kept open."""
+class _LastRead:
+    """The row group that one reading read last, of a file that it opened for itself."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._name, self._index = "", -1
-        self._file: RowGroups | None = None
+        self._store, self._open = store, LastOpened()
+        self._where = ("", -1)
         self._rows: pa.Table | None = None
 
     def row_group(self, piece: Piece, columns: Sequence[str] | None) -> pa.Table:
         """That of a piece; neighbours lie in the same one."""
-        place = piece.place
-        if self._file is None or place.file != self._name:
-            self.close()
-            self._file = RowGroups.of(
-                self._store.files, place.file, self._store.headers.get(place.file)
-            )
-            self._name, self._rows = place.file, None
-        if self._rows is None or place.row_group != self._index:
-            self._index, self._rows = place.row_group, self._file.read(place.row_group, columns)
+        where = piece.place.file, piece.place.row_group
+        if self._rows is None or where != self._where:
+            file = self._open.of(self._store, piece.place.file)
+            self._where, self._rows = where, file.read(piece.place.row_group, columns)
         return self._rows
 
     def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
+        """Let go of the file."""
+        self._open.close()
 
 
 def _readings(store: Store, n_rows: Mapping[str, int]) -> Iterator[_Reading]:

@@ -60,6 +60,23 @@ class RowGroups:
         self.source.close()
 
 
+class LastOpened(dict[str, RowGroups]):
+    """By name, the file that was read last; it stays open, since opening takes in all it says."""
+
+    def of(self, store: Store, name: str) -> RowGroups:
+        """A file of a store, in place of the one before."""
+        if name not in self:
+            self.close()
+            self[name] = RowGroups.of(store.files, name, store.headers.get(name))
+        return self[name]
+
+    def close(self) -> None:
+        """Let go of it."""
+        for file in self.values():
+            file.close()
+        self.clear()
+
+
 @dataclass
 class Store:
     """The blocks of one study in one folder.
@@ -98,7 +115,7 @@ class Store:
     places: dict[str, list[Place]] = field(default_factory=dict, repr=False)
     headers: dict[str, Header] = field(default_factory=dict, repr=False)
     own: set[str] = field(default_factory=set, repr=False)
-    _open: dict[str, RowGroups] = field(default_factory=dict, repr=False)
+    _open: LastOpened = field(default_factory=LastOpened, repr=False)
 
     def __post_init__(self) -> None:
         self.files = files_at(self.place)
@@ -106,7 +123,7 @@ class Store:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the file that is open, which is this process's."""
-        return {**self.__dict__, "_open": {}}
+        return {**self.__dict__, "_open": LastOpened()}
 
     # ---------------------------------------------------------------- looking
     def scan(self) -> None:
@@ -289,24 +306,12 @@ class Store:
         return pieces
 
     def _rows_of(self, piece: Piece, columns: Sequence[str] | None) -> pa.Table:
-        return self.cut(self.row_group(piece.place.file, piece.place.row_group, columns), piece)
-
-    def opened(self, name: str) -> RowGroups:
-        """A file; it stays open until another is asked for, since opening takes in all it says."""
-        if name not in self._open:
-            self.close()
-            self._open[name] = RowGroups.of(self.files, name, self.headers.get(name))
-        return self._open[name]
+        file = self._open.of(self, piece.place.file)
+        return self.cut(file.read(piece.place.row_group, columns), piece)
 
     def close(self) -> None:
         """Let go of the file that was read last."""
-        for file in self._open.values():
-            file.close()
-        self._open.clear()
-
-    def row_group(self, name: str, index: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """A row group of a file, with all of its columns or some."""
-        return self.opened(name).read(index, columns)
+        self._open.close()
 
     def cut(self, row_group: pa.Table, piece: Piece) -> pa.Table:
         """The rows of a piece, from the row group that it lies in."""
