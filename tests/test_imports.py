@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,10 +15,6 @@ def lint(config: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-c", says], cwd=ROOT, capture_output=True, text=True, check=False
     )
-
-
-def contracts() -> list[dict]:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 
 
 def test_the_contracts_hold():
@@ -42,28 +37,6 @@ def test_that_test_catches_an_import_that_points_up(tmp_path):
     told = lint(config)
     assert "1 broken" in told.stdout, told.stdout + told.stderr
     assert told.returncode == 1
-
-
-def placed_in(layers: list[str]) -> set[str]:
-    """The modules that a contract of layers names."""
-    return {name.strip(" ()") for layer in layers for name in layer.replace(":", "|").split("|")}
-
-
-def test_every_module_of_the_command_line_has_its_layer():
-    (layers,) = [one["layers"] for one in contracts() if one.get("containers") == ["simstudy.cli"]]
-    modules = {path.stem for path in (ROOT / "simstudy" / "cli").glob("[!_]*.py")}
-    assert placed_in(layers) == modules
-
-
-def test_every_module_has_its_layer():
-    stations = [one for one in contracts() if one["type"] == "layers" and "containers" not in one]
-    (layers,) = [contract["layers"] for contract in stations]
-    there = {
-        f"simstudy.{path.stem}"
-        for path in (ROOT / "simstudy").iterdir()
-        if not path.name.startswith(("_", ".")) and path.suffix in ("", ".py")
-    }
-    assert there - placed_in(layers) == set()
 
 
 PACKAGES = (
