@@ -24,7 +24,6 @@ import pytest
 from beartype import beartype
 from jaxtyping import AbstractArray, install_import_hook
 
-from simstudy.data import named
 from tests import hangs, sharing_out
 
 PACKAGE = Path(__file__).parents[1] / "simstudy"
@@ -122,14 +121,6 @@ def smoke_runs(tmp_path_factory: pytest.TempPathFactory) -> SmokeRuns:
     folder = (here.parent if is_worker() else here) / "smoke"
     folder.mkdir(exist_ok=True)
     return SmokeRuns(folder)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_download() -> Iterator[None]:
-    """No data set is fetched: an experiment that needs one is skipped, unless it is at hand."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(named, "BOSTON_SOURCES", ())
-        yield
 
 
 @pytest.fixture(autouse=True)

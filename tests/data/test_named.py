@@ -6,123 +6,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy.data import named
 from simstudy.data.content_hash import hash_of_array
-from simstudy.data.named import boston, boston_cache, parsed_boston, regression_data
-from simstudy.errors import ConfigError, NotHereError, StudyError
+from simstudy.data.named import boston, regression_data
+from simstudy.errors import ConfigError, NotHereError
 
-TABLE = np.round(np.random.default_rng(1).random((5, 14)) * 100, 3)
-"""Stands in for the Boston data, of which no test holds a row."""
-
-WORDS = """ The table below, from a book of 1980, pp. 244-261.
- Variables in order:
- CRIM     per capita rate
-
-"""
+BOSTON_SHA256 = "3f290d4cc104404b603bdf63a4befbb45902730c9c718ec5d69ab387fac1a41b"
+"""Of the numbers as StatLib has them, as `hash_of_array` hashes an array."""
 
 
-def as_statlib(table):
-    """Two lines a row, the first with eleven numbers, below words."""
-    rows = [[f"{value:8.3f}" for value in row] for row in table]
-    lines = [f" {' '.join(row[:11])}\n  {' '.join(row[11:])}" for row in rows]
-    return (WORDS + "\n".join(lines) + "\n").encode()
-
-
-def as_old_scikit_learn(table):
-    rows = [",".join(map(repr, map(float, row))) for row in table]
-    empty = "," * 12
-    return "\n".join([f'506,13,"",""{empty}', '"CRIM","ZN","MEDV"', *rows]).encode()
-
-
-def as_csv(table):
-    header = ",".join(f'"x{place}"' for place in range(14))
-    rows = [",".join(f'"{v:g}"' if not at else repr(float(v)) for at, v in enumerate(row))
-            for row in table]  # fmt: skip
-    return "\n".join([header, *rows]).encode()
-
-
-@pytest.mark.parametrize("written", [as_statlib, as_old_scikit_learn, as_csv])
-def test_rows_are_read_from_every_layout(written):
-    table = TABLE.copy()
-    table[:, 0] = np.round(table[:, 0])
-    np.testing.assert_array_equal(parsed_boston(written(table)), table)
-
-
-@pytest.mark.parametrize("content", [b"", b"<html>404: not found</html>", b"1,2,3", b"1 2 x\n.."])
-def test_what_is_no_table_has_no_rows(content):
-    assert parsed_boston(content).shape == (0, 14)
-
-
-@pytest.fixture
-def standing_in(monkeypatch, tmp_path):
-    """A cache of its own, and a data set that stands in for the one known by its checksum."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(named, "BOSTON_SHA256", hash_of_array(TABLE))
-    return tmp_path
-
-
-def test_it_is_fetched_once_and_kept(standing_in, monkeypatch):
-    source = standing_in / "served.txt"
-    source.write_bytes(as_statlib(TABLE))
-    (standing_in / "moved.html").write_bytes(b"<html>moved</html>")
-    sources = ("file:///nowhere/at/all", (standing_in / "moved.html").as_uri(), source.as_uri())
-    monkeypatch.setattr(named, "BOSTON_SOURCES", sources)
-    np.testing.assert_array_equal(boston(), TABLE)
-    source.unlink()
-    np.testing.assert_array_equal(boston(), TABLE)
-    assert boston_cache().read_bytes() == as_statlib(TABLE)
-
-
-def test_a_copy_that_a_user_put_there_is_taken(standing_in):
-    boston_cache().parent.mkdir(parents=True)
-    boston_cache().write_bytes(as_csv(TABLE))
-    part = regression_data("boston")
-    np.testing.assert_array_equal(part.array(), TABLE)
-    assert part.name == "boston"
-
-
-def test_other_numbers_are_refused(standing_in):
-    boston_cache().parent.mkdir(parents=True)
-    boston_cache().write_bytes(as_csv(TABLE + 1))
-    with pytest.raises(StudyError, match=r"holds \(5, 14\) numbers with the checksum .* and not"):
-        boston()
-
-
-def test_what_was_fetched_and_is_something_else_is_not_kept(standing_in, monkeypatch):
-    source = standing_in / "served.txt"
-    source.write_bytes(b"<html>moved</html>")
-    monkeypatch.setattr(named, "BOSTON_SOURCES", (source.as_uri(),))
-    with pytest.raises(NotHereError, match=r"served.txt: other numbers, or none\)"):
-        boston()
-    assert not boston_cache().exists()
-
-
-def test_a_cache_that_cannot_be_written_does_not_cost_the_run(standing_in, monkeypatch):
-    source = standing_in / "served.txt"
-    source.write_bytes(as_csv(TABLE))
-    monkeypatch.setattr(named, "BOSTON_SOURCES", (source.as_uri(),))
-    boston_cache().mkdir(parents=True)
-    assert boston().shape == TABLE.shape
-    boston_cache().rmdir()
-    boston_cache().parent.rmdir()
-    boston_cache().parent.write_text("a file where the folder should be")
-    assert boston().shape == TABLE.shape
-
-
-@pytest.mark.parametrize("n_more", [1, 13])
-def test_numbers_that_fill_no_row_are_refused(n_more):
-    assert parsed_boston(as_csv(TABLE) + b"\n" + b"1,2\n"[:2] * n_more).shape == (0, 14)
-
-
-def test_without_a_source_the_other_choices_are_named(standing_in, monkeypatch):
-    monkeypatch.setattr(named, "BOSTON_SOURCES", ("file:///nowhere/at/all",))
-    with pytest.raises(NotHereError) as refused:
-        regression_data("boston")
-    said = str(refused.value)
-    assert str(boston_cache()) in said
-    assert "file:///nowhere/at/all: URLError" in said
-    assert "data=diabetes and data=friedman need no download" in said
-    assert "\n" not in said
+def test_boston_is_shipped_number_for_number():
+    table = boston()
+    assert table.shape == (506, 14)
+    assert hash_of_array(table) == BOSTON_SHA256
+    assert regression_data("boston").name == "boston"
+    assert (table[:, -1].min(), table[:, -1].max()) == (5, 50)
 
 
 def test_diabetes_comes_with_scikit_learn():

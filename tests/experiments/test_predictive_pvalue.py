@@ -13,7 +13,7 @@ from experiments.predictive_pvalue import claims
 from experiments.predictive_pvalue.distributions import FISHER, beyond_the_panel
 from experiments.predictive_pvalue.settings import Options, prediction_study
 from simstudy.claims import Reproduced, check_claims
-from simstudy.errors import ConfigError, NotHereError
+from simstudy.errors import ConfigError
 from simstudy.trials.predictions import Networks, Regressor, TrueNulls
 from tests.figures.data import text_of
 
@@ -66,12 +66,6 @@ def test_the_log_of_what_has_none_is_refused_before_drawing(tmp_path):
     (tmp_path / "gains.csv").write_text("x,y\n" + "\n".join(f"{i},{i - 2}" for i in range(90)))
     with pytest.raises(ConfigError, match=r"response=log: 3 of 90 responses .* no logarithm"):
         built(data=str(tmp_path / "gains.csv"), target="y", response=["log"], predictors=["net_5"])
-
-
-def test_data_that_are_not_here_are_refused(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(NotHereError, match=r"data=boston is not at .* and could not be fetched"):
-        built(data="boston")
 
 
 def test_all_studies_have_the_same_options():
