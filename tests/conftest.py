@@ -24,8 +24,6 @@ import pytest
 from beartype import beartype
 from jaxtyping import AbstractArray, install_import_hook
 
-from tests import hangs, sharing_out
-
 PACKAGE = Path(__file__).parents[1] / "simstudy"
 CHECKED = [
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
@@ -80,21 +78,6 @@ install_import_hook(CHECKED, f"{checker.__name__}.shapes_checked")
 def is_worker() -> bool:
     """Whether other processes run tests of this session too."""
     return "PYTEST_XDIST_WORKER" in os.environ
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if not is_worker():
-        config.pluginmanager.register(hangs.Watch())
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    return sharing_out.by_unit(config, log)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if is_worker():
-        items[:] = sharing_out.long_ones_first(items)
 
 
 # ---------------------------------------------------------------- what tests share

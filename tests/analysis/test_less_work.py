@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
+from benchmarks import less_work
 from simstudy import Study, Workers, grid, load
 from simstudy.analysis.summary import NUMBERS
 from simstudy.claims.reproduced import of_row
@@ -18,7 +19,6 @@ from simstudy.measures import conditional, control, controlled, mean, power, wei
 from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.testing.truth import comparisons
 from simstudy.trials.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
-from tests.benchmarks import less_work
 from tests.support import FALSE_ALARM, ROOT, critical_z
 
 INLINE = Workers("inline", 1)

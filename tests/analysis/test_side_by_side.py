@@ -5,10 +5,10 @@ import threading
 import numpy as np
 import pytest
 
+from benchmarks.test_engine import tiny
 from simstudy.analysis import estimates
 from simstudy.analysis.side_by_side import side_by_side
 from simstudy.store import batches
-from tests.benchmarks.test_engine import tiny
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

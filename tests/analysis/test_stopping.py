@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.stopping import N_RUNS, Rule
 from simstudy.analysis.precision import seed_of_pilot
 from simstudy.claims import chance_limit
 from simstudy.design import grid
@@ -16,7 +17,6 @@ from simstudy.errors import ConfigError
 from simstudy.measures import mean
 from simstudy.output.wording import precision_in_words
 from simstudy.study import Study
-from tests.benchmarks.stopping import N_RUNS, Rule
 from tests.toy import study as toy
 
 RATE, ERROR = 0.01, 0.004

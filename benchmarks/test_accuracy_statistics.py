@@ -3,9 +3,9 @@
 import numpy as np
 from scipy import stats
 
+from benchmarks.timing import least, seconds
 from simstudy.stats.accuracy import paired, sequential
 from simstudy.stats.accuracy import two_binomials as tb
-from tests.benchmarks.timing import least, seconds
 
 N, M = 300, 300
 

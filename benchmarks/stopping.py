@@ -1,6 +1,6 @@
 """What ends a run that is to reach an error, and what that does to the rate of an outcome.
 
-`python -m tests.benchmarks.stopping` prints the table of `docs/precision.md`; with that file's name
+`python -m benchmarks.stopping` prints the table of `docs/precision.md`; with that file's name
 after it, puts it there.
 """
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.scale import print_or_put
 from simstudy import Result, Study, Workers, grid
 from simstudy.engine.refusals import LOOKS, PILOT
 from simstudy.measures import rejection_rate
-from tests.benchmarks.scale import print_or_put
 
 N_RUNS = 400
 BLOCK = 50

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from benchmarks.timing import least, seconds
 from simstudy.stats.compatible.combining import fisher
 from simstudy.stats.compatible.null_proportion import ESTIMATORS
-from tests.benchmarks.timing import least, seconds
 from tests.stats.compatible import plain
 
 N, N_REP = 168, 500  # a block short enough not to be put aside for other processes

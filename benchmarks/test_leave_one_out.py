@@ -9,12 +9,12 @@ from time import process_time
 import numpy as np
 import pytest
 
+from benchmarks.timing import least_alone, python
 from simstudy.dgps.random_coefficients import RandomCoefficients
 from simstudy.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap
 from simstudy.stats.leave_one_out.priors import default_prior
 from simstudy.stats.leave_one_out.regression import exact_leave_one_out
 from simstudy.stats.leave_one_out.utilities import Pointwise, taylor
-from tests.benchmarks.timing import least_alone, python
 from tests.stats.leave_one_out.plain import refit_coefficients
 
 N_REP, N_OBS, N_FEATURE = 20, 100, 5

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def seconds(call: Callable[..., Any], *args: Any, rounds: int = 1) -> float:

@@ -1,6 +1,6 @@
 """What each step of a run costs, and what follows for many workers and many blocks.
 
-`python -m tests.benchmarks.scale` prints the tables of `docs/scale.md`; with that file's name after
+`python -m benchmarks.scale` prints the tables of `docs/scale.md`; with that file's name after
 it, it puts them there. Costs are processor time, so that other work on the machine matters less.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from benchmarks.timing import python
 from experiments.two_stage import study as two_stage
 from simstudy.analysis import estimates
 from simstudy.engine.assignment import Assignment
@@ -36,7 +37,6 @@ from simstudy.store.places import Place
 from simstudy.store.volumes import VALUES_PER_CHUNK, chunk_length, volumes
 from simstudy.store.write import write_blocks
 from simstudy.study import Study
-from tests.benchmarks.timing import python
 
 BEGIN, END = "<!-- measured{} -->", "<!-- end of what is measured -->"
 WORKERS = (1, 2, 4, 8, 16, 32, 64)
@@ -101,7 +101,7 @@ def cost(
 # ---------------------------------------------------------------- measured
 def measured() -> Costs:
     """All costs, on this machine."""
-    from tests.benchmarks.test_engine import tiny
+    from benchmarks.test_engine import tiny
 
     fast, small = two_stage.study(CONFIG), tiny(4, 1000)
     draw, engine = _of_a_block(fast)

@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.timing import least_alone, python
 from simstudy.analysis.result import Result
 from simstudy.design import Columns, grid
 from simstudy.engine.workers import Workers
 from simstudy.identity.streams import Streams
 from simstudy.measures import empirical_se, mean, rejection_rate
 from simstudy.study import Study
-from tests.benchmarks.timing import least_alone, python
 
 INLINE = Workers("inline", 1)
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.timing import least_alone, seconds
 from experiments.accuracy_regression.study import Config, study
 from simstudy.engine.workers import Workers
 from simstudy.identity.streams import Streams
 from simstudy.stats.accuracy.counts import draw_counts
 from simstudy.stats.accuracy.prompts import chances
 from simstudy.trials.accuracy import METHODS, AccuracyCheck
-from tests.benchmarks.timing import least_alone, seconds
 
 N, ACCURACY, CORRELATION, SIGMA, ALPHA = 512, 0.8, 0.4, 0.5, 0.05
 BLOCK, N_PLAIN, N_TESTED = 10_000, 2000, 20

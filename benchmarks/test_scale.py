@@ -5,11 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simstudy.engine import portions
-from simstudy.engine.portions import Portions
-from simstudy.engine.runner import TASK_SECONDS
-from tests.benchmarks import scale
-from tests.benchmarks.scale import (
+from benchmarks import scale
+from benchmarks.scale import (
     N_SCENARIOS,
     WORKERS,
     Costs,
@@ -20,7 +17,10 @@ from tests.benchmarks.scale import (
     print_or_put,
     tables,
 )
-from tests.benchmarks.timing import ROOT
+from benchmarks.timing import ROOT
+from simstudy.engine import portions
+from simstudy.engine.portions import Portions
+from simstudy.engine.runner import TASK_SECONDS
 
 COSTS = Costs(*np.linspace(0.01, 0.12, 12)[[*range(9), 10, 9, 11]])
 

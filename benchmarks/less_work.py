@@ -1,6 +1,6 @@
 """What control variates, conditional expectations, groups and weights save on a two-stage trial.
 
-`python -m tests.benchmarks.less_work` prints the tables of `docs/less_work.md`; with that file's
+`python -m benchmarks.less_work` prints the tables of `docs/less_work.md`; with that file's
 name after it, puts them there.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import special
 
+from benchmarks.scale import print_or_put
 from simstudy import Result, Study, Workers, grid
 from simstudy.measures import (
     Measure,
@@ -24,7 +25,6 @@ from simstudy.measures import (
 )
 from simstudy.plan import number_factors
 from simstudy.trials.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
-from tests.benchmarks.scale import print_or_put
 
 N_REP, N_RUNS = 2_000_000, 1000  # the runs are pieces of one: 2,000 replicates each
 SAID = 100_000  # replicates, of which the page says what they are worth

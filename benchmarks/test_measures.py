@@ -9,8 +9,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from benchmarks.timing import seconds
 from simstudy import measures as m
-from tests.benchmarks.timing import seconds
 from tests.measures import plain
 
 N_REP = 200_000

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from benchmarks.timing import seconds
 from simstudy.stats.two_stage.law import TwoStageStatistic
-from tests.benchmarks.timing import seconds
 
 N_POINTS = 5000
 LEAST_RATIO = 20

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from benchmarks.timing import seconds
 from simstudy.dgps.prompts import PerplexityScores
 from simstudy.identity.streams import Streams
 from simstudy.trials.score_checks import ScoreCheck
-from tests.benchmarks.timing import seconds
 
 SCORES, BLOCK = PerplexityScores(), 10_000
 

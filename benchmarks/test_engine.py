@@ -1,7 +1,7 @@
 """What the engine costs: per block, to resume, to summarise, to start; and whole studies.
 
 Ratios are between things timed in turn in the same run: no limit is in seconds, which are the
-machine's. What takes minutes is marked slow: `pytest -m slow tests/benchmarks`.
+machine's. What takes minutes is marked slow: `pytest -m slow benchmarks`.
 """
 
 import os
@@ -18,6 +18,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import multivariate_normal, norm
 
+from benchmarks.timing import ROOT, least, least_alone, python
 from experiments.two_stage import study as two_stage
 from simstudy.analysis import estimates
 from simstudy.design import Columns, grid
@@ -33,7 +34,6 @@ from simstudy.store.header import Group
 from simstudy.store.write import write_blocks
 from simstudy.study import Study
 from simstudy.trials.two_stage import TwoStage
-from tests.benchmarks.timing import ROOT, least, least_alone, python
 from tests.support import assert_within_mcse
 
 INLINE = Workers("inline", 1)
@@ -195,7 +195,7 @@ def test_two_workers_of_the_fastest_kernel_are_worth_nearly_two(keep):
         pytest.skip("two workers need two cores")
     code = (
         "import os, sys, time; from joblib.externals.loky import get_reusable_executor\n"
-        "from tests.benchmarks.test_engine import raw_two_stage\n"
+        "from benchmarks.test_engine import raw_two_stage\n"
         "from simstudy.engine.workers import Workers\n"
         "n = int(sys.argv[1]); run = raw_two_stage().run\n"
         f"run(2000, workers=Workers('loky', n), keep={keep!r})\n"  # starts and compiles
@@ -351,7 +351,7 @@ def test_a_summary_costs_little_more_than_a_plain_groupby(benchmark, tmp_path):
 SUMMARISE = """
 import resource, sys, time
 from pathlib import Path
-from tests.benchmarks.test_engine import INLINE, tiny
+from benchmarks.test_engine import INLINE, tiny
 start = time.perf_counter()
 rows = tiny(100, 1000).run({each}, out=sys.argv[1], workers=INLINE).summary
 seconds = time.perf_counter() - start

@@ -7,10 +7,10 @@ with one thread: what a loop over bootstrap samples does.
 import numpy as np
 import pytest
 
+from benchmarks.timing import least_alone
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.stats.networks.compiled_training import CompiledTrainer
 from simstudy.stats.networks.torch_training import TorchTrainer
-from tests.benchmarks.timing import least_alone
 from tests.stats.networks.plain import plain_network, train_plain
 
 N_OBS, N_TRAIN, N_FEATURE = 506, 338, 13

@@ -13,6 +13,7 @@ import pytest
 from scipy import special
 from sklearn.linear_model import LinearRegression
 
+from benchmarks.timing import least_alone, seconds
 from simstudy.dgps.linear import LinearModel
 from simstudy.identity.streams import Streams
 from simstudy.stats.bootstrap.losses import (
@@ -22,7 +23,6 @@ from simstudy.stats.bootstrap.losses import (
 )
 from simstudy.stats.models.least_squares import fit_least_squares
 from simstudy.trials import BootstrapSe, RegressionTrial
-from tests.benchmarks.timing import least_alone, seconds
 from tests.support import assert_within_mcse
 
 K = 1.5

@@ -1,6 +1,6 @@
 """What the whole command takes, drawn from nothing: every study of a group, study by study.
 
-`python -m tests.benchmarks.everything` prints a table of `docs/everything.md`; with that file's
+`python -m benchmarks.everything` prints a table of `docs/everything.md`; with that file's
 name behind it, it puts it there. `--group NAME` takes another group than the project's own, and
 settings (`scale=smoke`) are handed on. Results go into a folder of their own, and with it, unless
 `out=FOLDER` says where they are to stay.
@@ -15,10 +15,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
+from benchmarks.scale import print_or_put, table
 from simstudy.engine.workers import available_cores
-from tests.benchmarks.scale import print_or_put, table
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 ROW = re.compile(r"(?P<name>\S+)  +(?P<state>\S.*?)  +(?P<drawn>[\d,.]+ s|–)  +(?P<published>.*)")
 NOTHING = "–"
 WHAT = ("drawn", "published")

@@ -16,13 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.timing import least
 from simstudy.design import grid
 from simstudy.engine.replicates import each_replicate
 from simstudy.engine.workers import Workers
 from simstudy.identity.streams import Streams
 from simstudy.measures import mean
 from simstudy.study import Study
-from tests.benchmarks.timing import least
 
 INLINE = Workers("inline", 1)
 SIZE = 100  # replicates in a block

@@ -9,12 +9,12 @@ import pytest
 from arch.bootstrap import IIDBootstrap
 from scipy import stats
 
+from benchmarks.timing import seconds
 from simstudy.identity.streams import Streams
 from simstudy.stats.classifier.trial import normal_sample_size, trial_power
 from simstudy.trials.applied import AppliedTrial
 from simstudy.trials.sensitivity import Trial
 from simstudy.trials.thresholds import Threshold
-from tests.benchmarks.timing import seconds
 
 K, J, N_TEST, N_BOOT = 0.95, 0.8, 50, 1000
 TRUE = 1 + stats.norm.ppf(1 - K)
