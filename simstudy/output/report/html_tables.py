@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -123,15 +123,18 @@ def html_table(
         By column, what values mean that are not what they say.
     """
     shown = frame.head(SHOWN_ROWS)
-    texts = [  # two may share a name
-        _texts(shown.iloc[:, at], readings.get(name, {})) for at, name in enumerate(shown.columns)
-    ]
-    columns = tuple(
-        _column(str(name), shown.iloc[:, at], texts[at], name in choices)
-        for at, name in enumerate(shown.columns)
-    )
+    columns, texts = [], []
+    for at, name in enumerate(shown.columns):  # by position: two may share a name
+        values, words = shown.iloc[:, at], readings.get(name, {})
+        is_number = _is_number(values)
+        as_count = is_number and name in COUNTS
+        found = [_count(v) if as_count else read_as(v, words) for v in values.tolist()]
+        may_choose = name in choices or not is_number
+        columns.append(Column(str(name), is_number, may_choose and _are_few(found)))
+        texts.append(found)
     at = list(frame.columns).index(heading) if heading else 0
-    return HtmlTable(caption, columns, list(zip(*texts, strict=True)), at, len(frame) - len(shown))
+    rows = list(zip(*texts, strict=True))
+    return HtmlTable(caption, tuple(columns), rows, at, len(frame) - len(shown))
 
 
 def table_of_grid(grid: Grid, caption: str) -> HtmlTable:
@@ -149,30 +152,19 @@ def _are_few(texts: Collection[str]) -> bool:
     return len(set(texts)) in CHOSEN_FROM
 
 
-def _column(name: str, values: pd.Series, texts: list[str], may_choose: bool) -> Column:
-    is_number = _is_number(values)
-    return Column(name, is_number, (may_choose or not is_number) and _are_few(texts))
-
-
 def _is_number(values: pd.Series) -> bool:
     types = pd.api.types
     return types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
 
 
-def _texts(values: pd.Series, words: Mapping[Any, str]) -> list[str]:
-    if values.name in COUNTS and _is_number(values):
-        return list(_counts(values))
-    return [worded(cell_text(value), value, words) for value in values.tolist()]
+def _count(value: Any) -> str:
+    return "–" if pd.isna(value) else f"{int(value):,}"
 
 
-def worded(text: str, value: Any, words: Mapping[Any, str]) -> str:
+def read_as(value: Any, words: Mapping[Any, str]) -> str:
     """The words for a value, or its text, where it means what it says."""
-    return str(words[value]) if isinstance(value, str | Real) and value in words else text
-
-
-def _counts(values: pd.Series) -> Iterator[str]:
-    for value in values.tolist():
-        yield "–" if pd.isna(value) else f"{int(value):,}"
+    is_named = isinstance(value, str | Real) and value in words
+    return str(words[value]) if is_named else cell_text(value)
 
 
 def cell_text(value: Any) -> str:
