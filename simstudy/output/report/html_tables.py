@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from numbers import Real
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from simstudy.lazy.pandas import pd
 from simstudy.output.wording import number
@@ -22,18 +20,11 @@ GAP = 2  # letters' room that a column's margins take
 LONGEST_WORD = 40  # letters that a column makes room for
 NAME_BREAK = re.compile(r"(?<=_)(?=[^_])")
 CHOSEN_FROM = range(2, 16)  # values of a column of which a reader may choose one
-COUNTS = (
-    "n",
-    "n_rep",
-    "n_failed",
-    "replicates",
-    "replicates_timed",
-    "scenarios",
-)  # read with their thousands apart
+COUNTS = {"n", "n_rep", "n_failed", "replicates", "replicates_timed", "scenarios"}
+"""Columns that are read with their thousands apart."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column of a table.
 
     Parameters
@@ -42,20 +33,23 @@ class Column:
         Whether it is read by its digits, from the right.
     is_choice
         Whether it has so few values that one of them may be chosen.
+    n_letters
+        Letters beside each other in the narrowest form that breaks no number and no word; words
+        of texts count for as much as a column makes room for.
     """
 
     name: str
     is_number: bool
     is_choice: bool
+    n_letters: int
 
     @property
     def pieces(self) -> list[str]:
         """Its name in parts between which a line may end."""
-        return [piece for piece in NAME_BREAK.split(self.name) if piece]
+        return NAME_BREAK.split(self.name)
 
 
-@dataclass(frozen=True)
-class HtmlTable:
+class HtmlTable(NamedTuple):
     """A table of texts.
 
     Parameters
@@ -69,32 +63,20 @@ class HtmlTable:
     """
 
     caption: str
-    columns: tuple[Column, ...]
+    columns: list[Column]
     rows: list[tuple[str, ...]]
     heading: int = 0
     n_left_out: int = 0
+
+    @property
+    def n_letters(self) -> int:
+        return sum(column.n_letters for column in self.columns)
 
     @property
     def is_wide(self) -> bool:
         """Whether it takes a page lengthwise."""
         taken = self.n_letters + GAP * len(self.columns)
         return len(self.columns) >= WIDE or taken > MOST_UPRIGHT
-
-    @cached_property
-    def n_letters(self) -> int:
-        """Letters beside each other in the narrowest form that breaks no number and no word.
-
-        Words of texts count for as much as a column makes room for.
-        """
-        return sum(self._least_width(at) for at in range(len(self.columns)))
-
-    def _least_width(self, at: int) -> int:
-        column = self.columns[at]
-        texts = {row[at] for row in self.rows}
-        words = texts if column.is_number else {word for text in texts for word in text.split()}
-        in_heading = (word for piece in column.pieces for word in piece.split())
-        widths = [*(min(len(word), LONGEST_WORD) for word in words), *map(len, in_heading)]
-        return max(widths, default=0)
 
     @property
     def has_long_words(self) -> bool:
@@ -128,28 +110,29 @@ def html_table(
         values, words = shown.iloc[:, at], readings.get(name, {})
         is_number = _is_number(values)
         as_count = is_number and name in COUNTS
-        found = [_count(v) if as_count else read_as(v, words) for v in values.tolist()]
-        may_choose = name in choices or not is_number
-        columns.append(Column(str(name), is_number, may_choose and _are_few(found)))
-        texts.append(found)
+        texts.append([_count(v) if as_count else read_as(v, words) for v in values.tolist()])
+        columns.append(_column(str(name), texts[-1], is_number, name in choices or not is_number))
     at = list(frame.columns).index(heading) if heading else 0
-    rows = list(zip(*texts, strict=True))
-    return HtmlTable(caption, tuple(columns), rows, at, len(frame) - len(shown))
+    return HtmlTable(caption, columns, list(zip(*texts, strict=True)), at, len(frame) - len(shown))
 
 
 def table_of_grid(grid: Grid, caption: str) -> HtmlTable:
     """A table that is to be published, its numbers rounded as in its other forms."""
     rows = [tuple(map(in_words, row)) for row in grid.rows]
-    texts = [[row[at] for row in rows] for at in range(len(grid.headings))]
-    columns = tuple(
-        Column(heading.text, heading.is_number, not heading.is_number and _are_few(values))
-        for heading, values in zip(grid.headings, texts, strict=True)
-    )
+    columns = [
+        _column(heading.text, [row[at] for row in rows], heading.is_number, not heading.is_number)
+        for at, heading in enumerate(grid.headings)
+    ]
     return HtmlTable(caption, columns, rows[:SHOWN_ROWS], n_left_out=len(rows[SHOWN_ROWS:]))
 
 
-def _are_few(texts: Collection[str]) -> bool:
-    return len(set(texts)) in CHOSEN_FROM
+def _column(name: str, texts: Collection[str], is_number: bool, may_choose: bool) -> Column:
+    different = set(texts)
+    words = different if is_number else {word for text in different for word in text.split()}
+    widths = [min(len(word), LONGEST_WORD) for word in words]
+    widths += [len(word) for piece in NAME_BREAK.split(name) for word in piece.split()]
+    is_choice = may_choose and len(different) in CHOSEN_FROM
+    return Column(name, is_number, is_choice, max(widths, default=0))
 
 
 def _is_number(values: pd.Series) -> bool:

@@ -66,7 +66,7 @@ def write_index(
     OSError
         Where the folder cannot be read or written.
     """
-    files = _files_below(folder)
+    files = {name: set[str]() for name in newest} | _files_below(folder)
     any_reports = any(REPORT in names for names in files.values())
     reader = _Reader(
         folder, project_around(folder), thumbnails_in(folder / PAGE), sources, any_reports
@@ -76,7 +76,7 @@ def write_index(
     others = [entry for entry in entries if isinstance(entry, Other)]
     others.sort(key=lambda other: other.has_index)  # those first of which somebody has to know
     documents = _documents(studies, folder, reader.root)
-    total, version = Document("all", "", studies), library_version("simstudy")
+    total, version = _document("all", "", studies), library_version("simstudy")
     shown = page(
         PAGE, documents=documents, total=total, others=others, any_reports=any_reports,
         kinds=KINDS, version=version,
@@ -247,7 +247,7 @@ def _wrong(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iterator[
 def _noteworthy(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iterator[str]:
     """What the run was too small for, has no data for, did not decide, or warned of."""
     config, (least, most) = manifest["config"], _sizes(manifest)
-    if not config.get("precision") and least < config.get("n_rep", 0):
+    if not config.get("precision") and least < (config.get("n_rep") or 0):
         yield f"{from_to(least, most)} of {config['n_rep']:,} replicates in each scenario"
     if is_unpublished(manifest):
         yield "drawn from Python, and not published: no figures, claims or report"
@@ -286,7 +286,8 @@ def _commit(git: Sequence[Mapping[str, Any]] | None) -> str | None:
     """The commit of the code, and whether it was changed."""
     if not git:
         return None
-    return str(git[0]["commit"][:COMMIT]) + " with changes" * git[0]["modified"]
+    commit, is_modified = git[0]["commit"], git[0]["modified"]
+    return f"{commit[:COMMIT]}{' with changes' * is_modified}"
 
 
 def _path(study: str, file: str) -> str:
@@ -294,8 +295,7 @@ def _path(study: str, file: str) -> str:
 
 
 # ---------------------------------------------------------------- documents
-@dataclass(frozen=True)
-class Document:
+class Document(NamedTuple):
     """A document with its studies.
 
     Parameters
@@ -303,31 +303,27 @@ class Document:
     page
         Path of what the project writes about it, from the folder of the results; empty where
         there is none.
+    claims
+        What the document states.
+    ours
+        What no document states, or another claim has counted.
+    counts
+        How many of the document's claims are of each kind.
     """
 
     title: str
     page: str
     studies: Sequence[Study]
+    claims: list[ClaimRow]
+    ours: list[ClaimRow]
+    counts: dict[str, int]
 
-    @property
-    def claims(self) -> list[ClaimRow]:
-        """What the document states, and whether it is so."""
-        return [claim for study in self.studies for claim in study.claims if not claim.is_ours]
 
-    @property
-    def ours(self) -> list[ClaimRow]:
-        """What no document states, or another claim has counted."""
-        return [claim for study in self.studies for claim in study.claims if claim.is_ours]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many claims of the document are of each kind."""
-        found = Counter(claim.kind for claim in self.claims)
-        return {kind: found[kind] for kind in KINDS}
-
-    @property
-    def n_claims(self) -> int:
-        return len(self.claims) + len(self.ours)
+def _document(title: str, page: str, studies: Sequence[Study]) -> Document:
+    every = [claim for study in studies for claim in study.claims]
+    claims, ours = ([c for c in every if c.is_ours is is_ours] for is_ours in (False, True))
+    found = Counter(claim.kind for claim in claims)
+    return Document(title, page, studies, claims, ours, {kind: found[kind] for kind in KINDS})
 
 
 def _documents(studies: Sequence[Study], results: Place, root: Path | None) -> list[Document]:
@@ -349,7 +345,7 @@ def _documents(studies: Sequence[Study], results: Place, root: Path | None) -> l
     for study in sorted(studies, key=rank):
         by_title.setdefault(study.part.get("title", OTHERS), []).append(study)
     return [
-        Document(title, _page_on(several[0].part.get("page"), results, root), several)
+        _document(title, _page_on(several[0].part.get("page"), results, root), several)
         for title, several in by_title.items()
     ]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 from simstudy.analysis.result import Result
 from simstudy.analysis.run_time import IN_ALL
 from simstudy.analysis.summary import MEASURE
-from simstudy.identity.fingerprint.modules.places import is_project
+from simstudy.identity.fingerprint.modules.places import is_project, source_file
 from simstudy.identity.source_files import PACKAGE, experiment_files
 from simstudy.lazy.pandas import pd
 from simstudy.output.headings import headings_of
@@ -208,7 +207,7 @@ def sources_of(result: Result, module_file: str | None, root: Path | None) -> di
     root
         What names are below; without it, what the files have in common.
     """
-    found = experiment_files(module_file) if module_file else sorted(_files_of_parts(result))
+    found = experiment_files(module_file) if module_file else _files_of_parts(result)
     paths = [path for path in found if not path.is_relative_to(PACKAGE)]
     paths.sort(key=lambda path: str(path) != module_file)  # stable: the others as they were
     top = root or Path(os.path.commonpath([path.parent for path in paths] or [Path()]))
@@ -220,24 +219,14 @@ def sources_of(result: Result, module_file: str | None, root: Path | None) -> di
     }
 
 
-def _files_of_parts(result: Result) -> set[Path]:
+def _files_of_parts(result: Result) -> list[Path]:
     """Files of the user's own that define scenarios, methods, figures and claims."""
-    return {Path(file) for part in _parts(result) if (file := _file_of(part))}
-
-
-def _parts(result: Result) -> Iterator[Any]:
-    yield from {type(scenario) for scenario in result.plan.scenarios}
-    yield from (method.function for method in result.plan.methods)
-    yield from result.figures.values()
-    yield from (claim.reproduce for claim in result.claimed)
-
-
-def _file_of(part: Any) -> str | None:
-    """Where a class or a function is defined, if that is a file: not in a notebook."""
-    if not is_project(getattr(part, "__module__", None) or ""):
-        return None
-    try:
-        file = inspect.getsourcefile(part)
-    except (TypeError, OSError):  # of a partial function, say
-        return None
-    return file if file and Path(file).is_file() else None
+    parts = [
+        *map(type, result.plan.scenarios),
+        *(method.function for method in result.plan.methods),
+        *result.figures.values(),
+        *(claim.reproduce for claim in result.claimed),
+    ]
+    modules = {getattr(part, "__module__", None) or "" for part in parts}
+    files = {source_file(module) for module in modules if is_project(module)}
+    return sorted(path for path in files if path)
