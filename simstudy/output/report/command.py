@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simstudy.engine.refusals import PILOT
+from simstudy.remote.paths import Place
 
 PLAIN = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 OTHERWISE = ("null", "true", "false", "inf", "nan", "yes", "no", "on", "off")  # if not in quotes
@@ -20,6 +21,12 @@ def project_of(module_file: str | None) -> Path | None:
     """The folder that holds the `experiments/` in which a file lies, if it lies in one."""
     above = Path(module_file).parents if module_file else ()
     return next((folder.parent for folder in above if folder.name == FOLDER), None)
+
+
+def project_around(results: Place) -> Path | None:
+    """The nearest folder above some results that has experiments, if there is one."""
+    above = results.absolute().parents if isinstance(results, Path) else ()
+    return next((folder for folder in above if (folder / FOLDER).is_dir()), None)
 
 
 def command_of(manifest: Mapping[str, Any], root: Path | None, folder: Any) -> str:
@@ -34,8 +41,19 @@ def command_of(manifest: Mapping[str, Any], root: Path | None, folder: Any) -> s
     """
     if "experiment" not in manifest["config"]:
         return f"study.run({_size(manifest)}, seed={manifest['seed']})"
-    program = "python run.py" if root and (root / "run.py").is_file() else "simstudy run"
-    return f"{program} {shlex.join([*asked(manifest), *_out(root, folder)])}"
+    return f"{_program(root)} {shlex.join([*asked(manifest), *_out(root, folder)])}"
+
+
+def command_by_name(name: str, root: Path | None) -> str:
+    """What a shell takes to run an experiment of a project; empty where there is none."""
+    files = [root / FOLDER / file for file in (f"{name}.py", f"{name}/study.py")] if root else []
+    if not any(path.is_file() for path in files):
+        return ""
+    return f"{_program(root)} {shlex.join([f'experiment={name}'])}"
+
+
+def _program(root: Path | None) -> str:
+    return "python run.py" if root and (root / "run.py").is_file() else "simstudy run"
 
 
 def asked(manifest: Mapping[str, Any]) -> list[str]:

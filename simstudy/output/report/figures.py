@@ -1,37 +1,46 @@
-"""Figures within a page, with their captions."""
+"""Figures within a page: with their captions in a report, made small in the index."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import io
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from simstudy.remote.paths import Place
 
-SIZE = slice(16, 24)  # bytes of a PNG that hold its width and height
-DENSITY = b"pHYs"  # begins what it says of its pixels per metre
-INCH = 0.0254  # in metres
 PAGE_PIXELS = 96  # to an inch, as a page counts
+WIDTH, HIGHEST = 320, 1280  # of a thumbnail, in the page's pixels
+DENSITY = 2  # of a thumbnail's own pixels to each of them
+QUALITY = 60  # of WebP, at which letters of this size have no fringes
+THUMBNAIL = re.compile(
+    rb'data-of="([0-9a-f]{32})" src="(data:image/webp;base64,[A-Za-z0-9+/=]+)"'
+    rb' width="(\d+)" height="(\d+)"'
+)  # as the index has them
 
 
-@dataclass(frozen=True)
-class ShownFigure:
-    """A figure as it stands in a page: width and height in the page's pixels.
-
-    `pdfs` names the columns for which there is a PDF.
-    """
+class ShownFigure(NamedTuple):
+    """A figure of a report, its size in the page's pixels; `pdfs` names columns of journals."""
 
     name: str
+    title: str
     caption: str
     data: str
     width: int
     height: int
-    pdfs: tuple[str, ...] = ()
+    pdfs: list[str]
 
-    @property
-    def title(self) -> str:
-        return title_of(self.name)
+
+class Thumbnail(NamedTuple):
+    """A figure made small: `digest` is that of the figure, `source` holds the picture itself."""
+
+    digest: str
+    source: str
+    width: int
+    height: int
 
 
 def title_of(name: str) -> str:
@@ -42,27 +51,72 @@ def title_of(name: str) -> str:
 
 def shown_figures(files: Iterable[Place], manifest: Mapping[str, Any]) -> list[ShownFigure]:
     """The PNGs among some files, with the captions that the manifest keeps, and their PDFs."""
-    files = list(files)
-    captions = manifest.get("captions", {})
-    pictures = (path for path in files if path.suffix == ".png")
-    pdfs = [path for path in files if path.suffix == ".pdf"]
-    return [_shown(path, captions.get(path.stem, ""), pdfs) for path in pictures]
+    files, shown = list(files), []
+    for path in files:
+        if path.suffix == ".png":
+            name, content = path.stem, path.read_bytes()
+            pdfs = [other.parent.name for other in files if other.name == f"{name}.pdf"]
+            caption, data = manifest["captions"].get(name, ""), base64.b64encode(content).decode()
+            shown.append(ShownFigure(name, title_of(name), caption, data, *_size(content), pdfs))
+    return shown
 
 
-def _shown(path: Place, caption: str, pdfs: Iterable[Place]) -> ShownFigure:
+def _size(png: bytes) -> tuple[int, int]:
+    """Width and height that a picture has on paper, in the page's pixels."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(png)) as figure:
+        per_inch = figure.info.get("dpi", (0.0, 0.0))[0] or PAGE_PIXELS
+        width, height = (round(side * PAGE_PIXELS / per_inch) for side in figure.size)
+    return width, height
+
+
+def thumbnails_in(page: Place) -> dict[str, Thumbnail]:
+    """The thumbnails of an index, by the digests of their figures; none where there is no page."""
+    found = THUMBNAIL.findall(page.read_bytes()) if page.exists() else ()
+    return {
+        digest.decode(): Thumbnail(digest.decode(), source.decode(), int(width), int(height))
+        for digest, source, width, height in found
+    }
+
+
+def thumbnail(
+    path: Place, listed: str, kept: Mapping[str, Thumbnail]
+) -> tuple[Thumbnail | None, str]:
+    """A figure made small, and what is wrong with its file.
+
+    Parameters
+    ----------
+    listed
+        Digest of the file as its manifest says it; empty where it says none. Beyond this machine
+        it is believed, so that nothing is fetched twice.
+    kept
+        Those that were made before, by digest.
+    """
+    if listed in kept and not isinstance(path, Path):
+        return kept[listed], ""
+    file = f"{path.parent.name}/{path.name}"
+    if not path.exists():
+        return None, f"{file} is missing"
     content = path.read_bytes()
-    sizes, scale = content[SIZE], PAGE_PIXELS / _per_inch(content)
-    width, height = (round(_whole(side) * scale) for side in (sizes[:4], sizes[4:]))
-    data = base64.b64encode(content).decode()
-    columns = tuple(pdf.parent.name for pdf in pdfs if pdf.stem == path.stem)
-    return ShownFigure(path.stem, caption, data, width, height, columns)
+    digest = hashlib.sha256(content).hexdigest()[:32]
+    try:
+        small = kept.get(digest) or _make_thumbnail(content, digest)
+    except Exception:  # whatever a decoder raises
+        return None, f"{file} is damaged"
+    return small, "" if listed in ("", digest) else f"{file} was changed after it was drawn"
 
 
-def _per_inch(png: bytes) -> float:
-    """Pixels of a picture to an inch of paper; those of a page, where it does not say."""
-    _, found, after = png.partition(DENSITY)
-    return _whole(after[:4]) * INCH if found and _whole(after[:4]) else PAGE_PIXELS
+def _make_thumbnail(png: bytes, digest: str) -> Thumbnail:
+    from PIL import Image
 
-
-def _whole(digits: bytes) -> int:
-    return int.from_bytes(digits, "big")
+    with Image.open(io.BytesIO(png), formats=["PNG"]) as figure:
+        wide, high = figure.size
+        paper = Image.new("RGBA", figure.size, "white")  # behind what can be seen through
+        paper.alpha_composite(figure.convert("RGBA"))
+    small, written = paper.convert("RGB"), io.BytesIO()
+    small.thumbnail((WIDTH * DENSITY, HIGHEST * DENSITY), Image.Resampling.LANCZOS, reducing_gap=3)
+    small.save(written, "WEBP", quality=QUALITY, method=2)
+    scale = min(1, WIDTH / wide, HIGHEST / high)
+    source = f"data:image/webp;base64,{base64.b64encode(written.getvalue()).decode()}"
+    return Thumbnail(digest, source, *(max(1, round(side * scale)) for side in (wide, high)))

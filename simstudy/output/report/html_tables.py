@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Collection, Mapping
 from numbers import Real
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from simstudy.lazy.pandas import pd
 from simstudy.output.wording import number
@@ -22,18 +20,11 @@ GAP = 2  # letters' room that a column's margins take
 LONGEST_WORD = 40  # letters that a column makes room for
 NAME_BREAK = re.compile(r"(?<=_)(?=[^_])")
 CHOSEN_FROM = range(2, 16)  # values of a column of which a reader may choose one
-COUNTS = (
-    "n",
-    "n_rep",
-    "n_failed",
-    "replicates",
-    "replicates_timed",
-    "scenarios",
-)  # read with their thousands apart
+COUNTS = {"n", "n_rep", "n_failed", "replicates", "replicates_timed", "scenarios"}
+"""Columns that are read with their thousands apart."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column of a table.
 
     Parameters
@@ -42,20 +33,23 @@ class Column:
         Whether it is read by its digits, from the right.
     is_choice
         Whether it has so few values that one of them may be chosen.
+    n_letters
+        Letters beside each other in the narrowest form that breaks no number and no word; words
+        of texts count for as much as a column makes room for.
     """
 
     name: str
     is_number: bool
     is_choice: bool
+    n_letters: int
 
     @property
     def pieces(self) -> list[str]:
         """Its name in parts between which a line may end."""
-        return [piece for piece in NAME_BREAK.split(self.name) if piece]
+        return NAME_BREAK.split(self.name)
 
 
-@dataclass(frozen=True)
-class HtmlTable:
+class HtmlTable(NamedTuple):
     """A table of texts.
 
     Parameters
@@ -69,32 +63,20 @@ class HtmlTable:
     """
 
     caption: str
-    columns: tuple[Column, ...]
+    columns: list[Column]
     rows: list[tuple[str, ...]]
     heading: int = 0
     n_left_out: int = 0
+
+    @property
+    def n_letters(self) -> int:
+        return sum(column.n_letters for column in self.columns)
 
     @property
     def is_wide(self) -> bool:
         """Whether it takes a page lengthwise."""
         taken = self.n_letters + GAP * len(self.columns)
         return len(self.columns) >= WIDE or taken > MOST_UPRIGHT
-
-    @cached_property
-    def n_letters(self) -> int:
-        """Letters beside each other in the narrowest form that breaks no number and no word.
-
-        Words of texts count for as much as a column makes room for.
-        """
-        return sum(self._least_width(at) for at in range(len(self.columns)))
-
-    def _least_width(self, at: int) -> int:
-        column = self.columns[at]
-        texts = {row[at] for row in self.rows}
-        words = texts if column.is_number else {word for text in texts for word in text.split()}
-        in_heading = (word for piece in column.pieces for word in piece.split())
-        widths = [*(min(len(word), LONGEST_WORD) for word in words), *map(len, in_heading)]
-        return max(widths, default=0)
 
     @property
     def has_long_words(self) -> bool:
@@ -123,13 +105,13 @@ def html_table(
         By column, what values mean that are not what they say.
     """
     shown = frame.head(SHOWN_ROWS)
-    texts = [  # two may share a name
-        _texts(shown.iloc[:, at], readings.get(name, {})) for at, name in enumerate(shown.columns)
-    ]
-    columns = tuple(
-        _column(str(name), shown.iloc[:, at], texts[at], name in choices)
-        for at, name in enumerate(shown.columns)
-    )
+    columns, texts = [], []
+    for at, name in enumerate(shown.columns):  # by position: two may share a name
+        values, words = shown.iloc[:, at], readings.get(name, {})
+        is_number = _is_number(values)
+        as_count = is_number and name in COUNTS
+        texts.append([_count(v) if as_count else read_as(v, words) for v in values.tolist()])
+        columns.append(_column(str(name), texts[-1], is_number, name in choices or not is_number))
     at = list(frame.columns).index(heading) if heading else 0
     return HtmlTable(caption, columns, list(zip(*texts, strict=True)), at, len(frame) - len(shown))
 
@@ -137,21 +119,20 @@ def html_table(
 def table_of_grid(grid: Grid, caption: str) -> HtmlTable:
     """A table that is to be published, its numbers rounded as in its other forms."""
     rows = [tuple(map(in_words, row)) for row in grid.rows]
-    texts = [[row[at] for row in rows] for at in range(len(grid.headings))]
-    columns = tuple(
-        Column(heading.text, heading.is_number, not heading.is_number and _are_few(values))
-        for heading, values in zip(grid.headings, texts, strict=True)
-    )
+    columns = [
+        _column(heading.text, [row[at] for row in rows], heading.is_number, not heading.is_number)
+        for at, heading in enumerate(grid.headings)
+    ]
     return HtmlTable(caption, columns, rows[:SHOWN_ROWS], n_left_out=len(rows[SHOWN_ROWS:]))
 
 
-def _are_few(texts: Collection[str]) -> bool:
-    return len(set(texts)) in CHOSEN_FROM
-
-
-def _column(name: str, values: pd.Series, texts: list[str], may_choose: bool) -> Column:
-    is_number = _is_number(values)
-    return Column(name, is_number, (may_choose or not is_number) and _are_few(texts))
+def _column(name: str, texts: Collection[str], is_number: bool, may_choose: bool) -> Column:
+    different = set(texts)
+    words = different if is_number else {word for text in different for word in text.split()}
+    widths = [min(len(word), LONGEST_WORD) for word in words]
+    widths += [len(word) for piece in NAME_BREAK.split(name) for word in piece.split()]
+    is_choice = may_choose and len(different) in CHOSEN_FROM
+    return Column(name, is_number, is_choice, max(widths, default=0))
 
 
 def _is_number(values: pd.Series) -> bool:
@@ -159,20 +140,14 @@ def _is_number(values: pd.Series) -> bool:
     return types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
 
 
-def _texts(values: pd.Series, words: Mapping[Any, str]) -> list[str]:
-    if values.name in COUNTS and _is_number(values):
-        return list(_counts(values))
-    return [worded(cell_text(value), value, words) for value in values.tolist()]
+def _count(value: Any) -> str:
+    return "–" if pd.isna(value) else f"{int(value):,}"
 
 
-def worded(text: str, value: Any, words: Mapping[Any, str]) -> str:
+def read_as(value: Any, words: Mapping[Any, str]) -> str:
     """The words for a value, or its text, where it means what it says."""
-    return str(words[value]) if isinstance(value, str | Real) and value in words else text
-
-
-def _counts(values: pd.Series) -> Iterator[str]:
-    for value in values.tolist():
-        yield "–" if pd.isna(value) else f"{int(value):,}"
+    is_named = isinstance(value, str | Real) and value in words
+    return str(words[value]) if is_named else cell_text(value)
 
 
 def cell_text(value: Any) -> str:

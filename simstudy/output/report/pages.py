@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from simstudy.errors import in_one_line
-from simstudy.output.wording import counted
+from simstudy.in_short import from_to
+from simstudy.output.wording import counted, number, time_in_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,12 +39,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style, of_index = (template_text(name) for name in ("style.css", "index.css"))
     script = "".join(map(template_text, SCRIPTS))
-    made.globals |= {"style": Markup(style), "script": Markup(script)}  # ours: no need to escape
-    made.filters |= {"short": in_one_line, "counted": counted}
-    made.globals |= {"index_style": Markup(of_index)}
-    made.globals |= {"script_hash": content_hash(script), "link": link}
+    style, index_style = (Markup(template_text(name)) for name in ("style.css", "index.css"))
+    made.globals |= {"style": style, "index_style": index_style, "script": Markup(script)}
+    made.globals |= {"script_hash": content_hash(script)}
+    made.globals |= {"link": link, "from_to": from_to}
+    made.filters |= {"counted": counted, "time": time_in_words}
+    made.filters |= {"number": number, "value": format_value}
     return made
 
 
@@ -62,3 +64,13 @@ def link(*names: str) -> str:
     """A relative link: begun by a dot, it leads to a file, whatever a user calls that."""
     quoted = (quote(name, errors="surrogateescape") for name in names)  # bytes that are no letter
     return "/".join([".", *quoted])
+
+
+def format_value(value: Any) -> str:
+    """A value of a manifest in one line."""
+    if isinstance(value, Mapping):
+        texts = [f"{key} {format_value(inner)}" for key, inner in value.items()]
+        return ", ".join(texts) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(format_value, value)) or "none"
+    return number(value) if isinstance(value, float) else str(value)

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from simstudy.analysis.result import Result
+from simstudy.analysis.run_time import IN_ALL
+from simstudy.analysis.summary import MEASURE
+from simstudy.identity.fingerprint.modules.places import is_project, source_file
+from simstudy.identity.source_files import PACKAGE, experiment_files
 from simstudy.lazy.pandas import pd
 from simstudy.output.headings import headings_of
-from simstudy.output.origin import REPORT
-from simstudy.output.report.claim_rows import claim_table
+from simstudy.output.origin import REPORT, TABLES
+from simstudy.output.report.claims import claim_rows
 from simstudy.output.report.command import command_of, project_of
 from simstudy.output.report.figures import shown_figures, title_of
-from simstudy.output.report.html_tables import HtmlTable, html_table
+from simstudy.output.report.html_tables import (
+    HtmlTable,
+    cell_text,
+    html_table,
+    read_as,
+    table_of_grid,
+)
 from simstudy.output.report.index_page import write_index
-from simstudy.output.report.made import provenance, settings
 from simstudy.output.report.pages import page
-from simstudy.output.report.run_times import run_times
-from simstudy.output.report.sources import sources_of
-from simstudy.output.report.stored_tables import StoredTable, stored_tables
-from simstudy.output.report.summary import summary_of
-from simstudy.output.wording import number, size_in_words
+from simstudy.output.verdicts import claims_in_words
+from simstudy.output.wording import run_time_in_words, size_in_words
 from simstudy.remote.paths import Place
+from simstudy.tables.summary import Readings
 from simstudy.tables.table import Table
 from simstudy.whole_files import write_bytes
 
@@ -62,60 +71,106 @@ def write_report(
     module_file
         The experiment's source; None of a study that was run as a library.
     tables
-        Those that were made, by name: others in the folder are shown as their files have them.
+        Those that were made, by name.
     """
     assert result.folder is not None
     name, target = result.plan.name, result.folder / REPORT
-    stored = stored_tables(result.folder, tables)
-    content = _content(result, files, manifest, module_file, stored)
-    there = {part: title for part, title in SECTIONS.items() if content.get(part)}
-    facts = _facts(result, manifest)
-    headings = headings_of(about)
+    root = project_of(module_file)
+    content = {
+        "planned": manifest.get("protocol"),
+        "claims": claim_rows(result.claims, name),
+        "figures": shown_figures(files, manifest),
+        "tables": _tables(tables, files),
+        "summary": summary_of(result.summary, result.readings),
+        "warnings": _warnings(result.warnings),
+        "failures": _failures(result.failures),
+        "times": _run_times(result),
+        "again": result.given or command_of(manifest, root, result.folder),
+        "made": manifest,
+    }
+    not_made = {
+        "figures": {title_of(figure): why for figure, why in manifest["figures_not_drawn"].items()},
+        "tables": manifest.get("tables_not_made", {}),
+    }
+    there = [part for part in SECTIONS if content[part] or not_made.get(part)]
     written = page(
-        "study.html", name=name, headings=headings, facts=facts, sections=there,
-        noticed=manifest.get("noticed", []), **content,
+        "study.html", name=name, headings=headings_of(about), size=size_in_words(result),
+        n_failed=result.n_failed, claims_in_words=claims_in_words(result.claims),
+        level=f"{100 * result.level:g}%", run_time=run_time_in_words(result),
+        given=bool(result.given), sources=sources_of(result, module_file, root),
+        sections={part: SECTIONS[part] for part in there}, not_made=not_made, **content,
     )  # fmt: skip
     write_bytes(target, written)
     write_index(result.folder.parent, {name: manifest})
     return target
 
 
-def _content(
-    result: Result,
-    files: Sequence[Place],
-    manifest: Mapping[str, Any],
-    module_file: str | None,
-    stored: Sequence[StoredTable],
-) -> dict[str, Any]:
-    """What each section shows; nothing, where it is left out."""
-    root = project_of(module_file)
-    not_drawn = {title_of(name): why for name, why in manifest["figures_not_drawn"].items()}
-    drawn, not_made = shown_figures(files, manifest), manifest.get("tables_not_made", {})
-    return {
-        "planned": manifest.get("protocol"),
-        "claims": None if result.claims.empty else claim_table(result.claims),
-        "figures": (drawn, not_drawn) if drawn or not_drawn else None,
-        "tables": (stored, not_made) if stored or not_made else None,
-        "summary": summary_of(result.summary, result.readings),
-        "level": f"{100 * result.level:g}%",
-        "warnings": _warnings(result.warnings),
-        "failures": _failures(result.failures),
-        "times": run_times(result),
-        "again": result.given or command_of(manifest, root, result.folder),
-        "given": bool(result.given),
-        "by_python": "experiment" not in manifest["config"],
-        "sources": sources_of(result, module_file, root),
-        "made": (settings(manifest), provenance(manifest)),
+class PublishedTable(NamedTuple):
+    """A table of the study as it is published, and the names of its files."""
+
+    table: HtmlTable
+    title: str
+    notes: Sequence[str]
+    files: list[str]
+
+
+def _tables(tables: Mapping[str, Table], files: Sequence[Place]) -> dict[str, PublishedTable]:
+    """Every table by its name."""
+    found = {}
+    for name, table in tables.items():
+        grid = table.grid
+        own = [path.name for path in files if path.stem == name and path.parent.name == TABLES]
+        shown = table_of_grid(grid, f"Table {name}")
+        found[name] = PublishedTable(shown, grid.caption, grid.notes, own)
+    return found
+
+
+class Summary(NamedTuple):
+    """A summary's table, and the factors that are the same in all of its rows."""
+
+    table: HtmlTable
+    common: dict[str, str]
+    has_conditions: bool  # some estimates are shares of fewer replicates than were used
+
+
+def summary_of(summary: pd.DataFrame, readings: Readings = MappingProxyType({})) -> Summary:
+    """The summary, with what does not differ set apart.
+
+    Parameters
+    ----------
+    readings
+        By factor, what values mean that are not what they say.
+    """
+    frame = with_n(summary)
+    if not frame["reason"].fillna("").astype(bool).any():
+        frame = frame.drop(columns="reason")
+    factors = list(frame.columns)[: list(frame.columns).index(MEASURE)]
+    firsts = {name: frame[name].iloc[0] for name in factors if len(frame) > 1}
+    common = {
+        name: read_as(first, readings.get(name, {}))
+        for name, first in firsts.items()
+        if frame[name].map(cell_text).nunique() == 1
     }
+    table = html_table(
+        frame.drop(columns=[*common]), "Summary", heading=MEASURE, choices=[*factors, MEASURE],
+        readings=readings,
+    )  # fmt: skip
+    return Summary(table, common, "n" in frame)
 
 
-def _facts(result: Result, manifest: Mapping[str, Any]) -> list[str]:
-    """The size of it all, in a few words each."""
-    error, n_failed = manifest.get("largest_mcse"), result.n_failed
-    said = [size_in_words(result)]
-    said += [f"largest Monte Carlo error {number(error)}"] * (error is not None)
-    said += [f"{n_failed:,} replicates failed"] * (n_failed > 0)
-    return [*said, "made by other software" if result.given else f"seed {manifest['seed']}"]
+def with_n(summary: pd.DataFrame) -> pd.DataFrame:
+    """The summary with `n`, the replicates behind each estimate, where not all were used for it.
+
+    A share within a condition is one of those that meet it (`n_given`).
+    """
+    if "n_given" not in summary:
+        return summary
+    given = summary["n_given"].fillna(summary["n_rep"])
+    rest = summary.drop(columns="n_given")
+    if (given == summary["n_rep"]).all():
+        return rest
+    rest.insert(list(rest.columns).index("n_rep"), "n", given)
+    return rest
 
 
 def _warnings(warnings: pd.DataFrame) -> HtmlTable | None:
@@ -127,8 +182,51 @@ def _warnings(warnings: pd.DataFrame) -> HtmlTable | None:
 def _failures(failures: pd.DataFrame) -> HtmlTable | None:
     if failures.empty:
         return None
-    counts = failures.groupby("error").agg(
-        replicates=("address", "size"), first_address=("address", "first")
-    )
-    named = counts.reset_index().rename(columns={"first_address": "first address"})
-    return html_table(named, "Failures of replicates", heading="error")
+    found = failures.groupby("error")["address"].agg(["size", "first"]).reset_index()
+    found.columns = ["error", "replicates", "first address"]
+    return html_table(found, "Failures of replicates")
+
+
+def _run_times(result: Result) -> HtmlTable | None:
+    """Seconds by scenario and method, what took most first; None where nothing was timed."""
+    if result.seconds.empty:
+        return None
+    ordered = result.seconds.sort_values(IN_ALL, ascending=False, kind="stable")
+    axis = [result.plan.methods_axis] if result.plan.methods else []
+    return html_table(ordered, "Run time", choices=axis, readings=result.readings)
+
+
+# ---------------------------------------------------------------- sources
+def sources_of(result: Result, module_file: str | None, root: Path | None) -> dict[str, str]:
+    """Source texts by file name: the experiment's own first, then what it imports of its project.
+
+    Parameters
+    ----------
+    module_file
+        Of the experiment; without one, the files that define the study's parts are looked for.
+    root
+        What names are below; without it, what the files have in common.
+    """
+    found = experiment_files(module_file) if module_file else _files_of_parts(result)
+    paths = [path for path in found if not path.is_relative_to(PACKAGE)]
+    paths.sort(key=lambda path: str(path) != module_file)  # stable: the others as they were
+    top = root or Path(os.path.commonpath([path.parent for path in paths] or [Path()]))
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in paths}
+    return {
+        path.relative_to(top).as_posix() if path.is_relative_to(top) else path.name: text
+        for path, text in texts.items()
+        if len(text.strip().splitlines()) > 1  # more than what makes a folder a package
+    }
+
+
+def _files_of_parts(result: Result) -> list[Path]:
+    """Files of the user's own that define scenarios, methods, figures and claims."""
+    parts = [
+        *map(type, result.plan.scenarios),
+        *(method.function for method in result.plan.methods),
+        *result.figures.values(),
+        *(claim.reproduce for claim in result.claimed),
+    ]
+    modules = {getattr(part, "__module__", None) or "" for part in parts}
+    files = {source_file(module) for module in modules if is_project(module)}
+    return sorted(path for path in files if path)

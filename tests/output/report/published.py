@@ -20,16 +20,16 @@ PLANNED = {
 }  # of no run: a protocol's section on a page
 
 
-def write_page_of(name, folder):
+def write_page_of(name, folder, tables):
     """The page of an experiment's published results, written into an empty folder."""
     published = ROOT / "results" / name
     manifest = json.loads((published / "manifest.json").read_text()) | {"protocol": PLANNED}
     module = ROOT / "experiments" / f"{name}.py"
-    pictures = sorted((published / "figures").glob("*.png"))
+    files = sorted((published / "figures").glob("*.png"))
+    files += [folder / "tables" / f"{table}.csv" for table in tables]
     about = ast.get_docstring(ast.parse(module.read_text()))
-    return write_report(
-        _result(published, folder, manifest), pictures, manifest, about, str(module)
-    )
+    result = _result(published, folder, manifest)
+    return write_report(result, files, manifest, about, str(module), tables=tables)
 
 
 def _result(published, folder, manifest):

@@ -44,20 +44,16 @@ def test_a_reader_chooses_among_few_texts_and_among_numbers_where_it_is_said():
     assert not any(column.is_choice for column in html_table(many, "").columns)
 
 
-def test_the_column_that_names_a_row():
-    assert html_table(FRAME, "").heading == 0
-    assert html_table(FRAME, "", heading="method").heading == 1
-
-
-def test_columns_of_one_name_are_all_there():
+def test_columns_of_one_name_and_tables_without_rows():
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     assert html_table(twice, "").rows == [("1", "2")]
+    assert html_table(FRAME.head(0), "").rows == []
 
 
 def test_a_long_table_is_cut_and_says_by_how_much():
-    table = html_table(pd.DataFrame({"k": range(SHOWN_ROWS + 5)}), "")
-    assert len(table.rows) == SHOWN_ROWS
-    assert table.n_left_out == 5
+    frame = pd.DataFrame({"k": range(SHOWN_ROWS + 5)})
+    for table in (html_table(frame, ""), table_of_grid(Table(frame, "Long").grid, "")):
+        assert (len(table.rows), table.n_left_out) == (SHOWN_ROWS, 5)
 
 
 @pytest.mark.parametrize(
@@ -71,23 +67,14 @@ def test_a_cell(value, text):
     assert cell_text(value) == text
 
 
-def test_a_word_that_no_column_has_room_for_is_noticed():
-    assert not html_table(pd.DataFrame({"a": ["many words " * 20]}), "").has_long_words
-    assert html_table(pd.DataFrame({"a": ["x", "an " + "x" * 41]}), "").has_long_words
-
-
-def test_no_rows_are_a_table_too():
-    assert html_table(FRAME.head(0), "").rows == []
-
-
-@pytest.mark.parametrize(("n", "is_wide"), [(WIDE - 1, False), (WIDE, True)])
-def test_so_many_columns_take_a_page_lengthwise(n, is_wide):
-    assert html_table(pd.DataFrame([range(n)]), "").is_wide == is_wide
-
-
-def test_so_do_few_columns_of_long_numbers_and_words_but_not_of_long_sentences():
+def test_many_columns_or_long_words_take_a_page_lengthwise_and_sentences_do_not():
+    assert [html_table(pd.DataFrame([range(n)]), "").is_wide for n in (WIDE - 1, WIDE)] == [
+        False, True
+    ]  # fmt: skip
     assert html_table(pd.DataFrame([["x" * LONGEST_WORD] * 2]), "").is_wide
-    assert not html_table(pd.DataFrame([["many words " * MOST_UPRIGHT] * 2]), "").is_wide
+    sentences = html_table(pd.DataFrame([["many words " * MOST_UPRIGHT] * 2]), "")
+    assert (sentences.is_wide, sentences.has_long_words) == (False, False)
+    assert html_table(pd.DataFrame({"a": ["x", "an " + "x" * 41]}), "").has_long_words
 
 
 def test_a_table_is_as_narrow_as_its_numbers_and_the_pieces_of_its_names():
@@ -106,8 +93,3 @@ def test_a_published_table_is_rounded_and_has_its_errors_beside_its_numbers():
         ("share", True, False),
     ]
     assert shown.rows == [("t", "0.512 (0.012)"), ("z", "–")]
-
-
-def test_a_long_published_table_is_cut_as_well():
-    made = Table(pd.DataFrame({"k": range(SHOWN_ROWS + 5)}), "Long")
-    assert table_of_grid(made.grid, "").n_left_out == 5

@@ -5,12 +5,11 @@ import re
 
 import pytest
 
-from simstudy.output.report.index.others import Other
-from simstudy.output.report.index_page import Index
 from simstudy.output.report.pages import (
     SCRIPTS,
     content_hash,
     environment,
+    format_value,
     link,
     page,
     template_text,
@@ -72,11 +71,14 @@ def test_only_its_own_script_may_run():
     assert content_hash("") == "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 
 
-def test_what_is_said_is_text_and_half_a_letter_costs_nothing():
+def test_what_is_said_is_text():
     text = environment().from_string("{{ said }}").render(said="<b> & '\"")
     assert text == "&lt;b&gt; &amp; &#39;&#34;"
-    index = Index([], [Other("odd", "\udcff")])
-    assert b"&#56575;" in page("index.html", index=index, kinds={}, version="1")
+
+
+def test_a_value_of_a_manifest_is_a_line():
+    value = {"a": [1, 2.0, 0.123456], "b": {"c": None}, "d": []}
+    assert format_value(value) == "a 1, 2, 0.1235, b c None, d none"
 
 
 def test_a_link_is_relative():

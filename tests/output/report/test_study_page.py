@@ -5,15 +5,18 @@ import math
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 from simstudy.claims import Claim, Reproduced, Rival
 from simstudy.measures import bias, coverage
 from simstudy.output.folder import publish
+from simstudy.output.report.study_page import sources_of, summary_of
 from simstudy.study import Study
 from tests import toy
 from tests.output.report.parsing import Page
+from tests.support import ROOT
 
 NASTY = '<script>alert("x")</script> & <b>bold</b>'
 
@@ -48,8 +51,6 @@ def folder(tmp_path_factory):
         {"method": toy.METHODS}, 50, figures={"1": drawn, "2": nowhere}, claims=CLAIMS,
     )  # fmt: skip
     out = tmp_path_factory.mktemp("report")
-    (out / "toy" / "tables").mkdir(parents=True)
-    (out / "toy" / "tables" / "1.csv").write_text(f'"{NASTY.replace(chr(34), chr(39))}",b\n1,2\n')
     publish(study.run(60, out=out), about=f"What is it?\n\nAims  {NASTY}")
     return out / "toy"
 
@@ -71,7 +72,7 @@ def test_its_links_lead_below_its_folder_or_into_itself(page, folder):
     own = {link[1:] for link in links if link.startswith("#")}
     assert own <= set(page.attributes("id"))
     files = {link for link in links if not link.startswith("#")}
-    assert files >= {"./figures/1.svg", "./tables/1.csv"}
+    assert files >= {"./figures/1.svg", "./tables/summary.csv"}
     assert all((folder / link).exists() for link in files)
 
 
@@ -98,9 +99,9 @@ def test_the_contents_name_every_section(page):
     assert sections == ["claims", "figures", "tables", "summary", "times", "again", "made"]
 
 
-def test_every_header_of_a_table_says_what_it_heads(page):
+def test_every_table_has_a_caption_and_every_header_says_what_it_heads(page):
     assert {header["scope"] for header in page.named("th")} == {"col", "row"}
-    assert page.tags.count(("table", {"data-sorts": None})) + 1 + 1 == len(page.named("caption"))
+    assert len(page.named("table")) == len(page.named("caption")) > 4
 
 
 def test_claims_are_held_against_what_was_expected(page):
@@ -159,3 +160,55 @@ def test_its_question_is_kept_for_the_index(folder):
     assert index.has_words("What is it?")
     assert index.has_words("1 claim unexpected")
     assert index.has_words("Runs left out the data of 1 further claim.")
+
+
+# ---------------------------------------------------------------- the summary
+SUMMARY = pd.DataFrame(
+    {
+        "k": [1.0, 1.0, 2.0],
+        "alpha": 0.05,
+        "measure": ["power", "share", "power"],
+        "estimate": [0.8, 0.5, math.nan],
+        "n_rep": 5000,
+        "n_failed": 0,
+        "n_given": [1200, 5000, 0],
+        "reason": ["", "", "no replicate has null_is_false"],
+    }
+)
+
+
+def test_a_summary_shows_the_replicates_behind_each_number_and_what_is_the_same_once():
+    said = summary_of(SUMMARY, {"k": {2.0: "two"}, "alpha": {0.05: "usual"}})
+    assert said.common == {"alpha": "usual"}
+    names = [column.name for column in said.table.columns]
+    assert names == ["k", "measure", "estimate", "n", "n_rep", "n_failed", "reason"]
+    assert [row[0] for row in said.table.rows] == ["1", "1", "two"]
+    assert [row[3] for row in said.table.rows] == ["1,200", "5,000", "0"]
+    assert said.has_conditions
+
+
+def test_a_summary_leaves_out_columns_that_say_nothing():
+    plain = summary_of(SUMMARY.assign(n_given=math.nan, reason="").head(1))
+    assert [column.name for column in plain.table.columns][-3:] == ["estimate", "n_rep", "n_failed"]
+    assert plain.common == {}, "of one row nothing is set apart"
+
+
+# ---------------------------------------------------------------- sources
+def test_an_experiments_own_file_comes_first_and_then_what_it_imports():
+    import experiments.two_stage.study as module
+
+    names = list(sources_of(None, module.__file__, ROOT))
+    folder = ROOT / "experiments" / "two_stage"
+    others = {path.name for path in folder.glob("*.py")} - {"__init__.py", "study.py"}
+    assert names[0] == "experiments/two_stage/study.py"
+    assert set(names[1:]) == {f"experiments/two_stage/{name}" for name in others}, (
+        "neither simstudy's own nor the line that makes a folder a package"
+    )
+
+
+def test_letters_that_cannot_be_read_cost_no_report(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_bytes(b"# caf\xe9\nx = 1\n")
+    assert sources_of(None, str(file), None) == {
+        "mine.py": "# caf\N{REPLACEMENT CHARACTER}\nx = 1\n"
+    }

@@ -13,7 +13,7 @@
   }
 
   function keyOf(cell) {
-    const text = cell.textContent.trim();
+    const text = (cell.dataset.value ?? cell.textContent).trim();
     if (text === MISSING || text === "") return null;
     const value = text.replace(/^± | \([^()]*\)$/g, ""); // without its error
     const number = Number(value.replaceAll(",", "").replace(/^(-?)(inf|∞)$/, "$1Infinity"));

@@ -1,4 +1,4 @@
-"""Claims as a page shows them: how each stands, and apart what was found and what to know."""
+"""Claims as both pages show them: in words, by what has become of them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simstudy.claims import shown_beside
+from simstudy.claims import (
+    IN_PRINT_ONLY,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    TOO_FEW,
+    UNCHECKABLE,
+    shown_beside,
+)
 from simstudy.lazy.pandas import pd
-from simstudy.output.verdicts import Standing, claims_in_words, standing
+from simstudy.output.verdicts import Standing, standing
 from simstudy.output.wording import number
 from simstudy.tables.grid import with_thousands
 from simstudy.tables.rounding import Rounded, with_error
 
+KINDS = {
+    REPRODUCED: "the simulation finds what is printed",
+    IN_PRINT_ONLY: "what is printed is found, and is not what it is taken for",
+    NOT_REPRODUCED: "the simulation finds something else, by more than chance and rounding explain",
+    UNCHECKABLE: "the document leaves out what a check would need",
+    TOO_FEW: "the replicates do not decide it",
+}
 REMARKS = {"detail": "Found", "rival": "Tried against", "missing": "Missing", "note": "Note"}
 
 
@@ -25,8 +39,15 @@ class ClaimRow:
     ----------
     allowed
         How far from the published number ours may be; empty for a statement.
+    kind
+        One of `KINDS`, or `no data` where a run leaves it out.
+    is_ours
+        Whether no document states it, or another claim has counted it.
+    remarks
+        What is to be said of it, by what that is.
     """
 
+    study: str
     name: str
     statement: str
     source: str
@@ -35,28 +56,22 @@ class ClaimRow:
     mcse: str
     allowed: str
     standing: Standing
+    kind: str
+    is_ours: bool
     remarks: dict[str, str]
 
 
-@dataclass(frozen=True)
-class ClaimTable:
-    """All claims, and in words how many stand as expected."""
-
-    rows: list[ClaimRow]
-    in_words: str
+def claim_rows(claims: pd.DataFrame, study: str) -> list[ClaimRow]:
+    """The claims of a study, in the order of their table."""
+    return [_claim_row(claim, study) for claim in claims.to_dict("records")]
 
 
-def claim_table(claims: pd.DataFrame) -> ClaimTable:
-    """The claims of a result."""
-    rows = [_claim_row(claim) for claim in claims.to_dict("records")]
-    return ClaimTable(rows, claims_in_words(claims))
-
-
-def _claim_row(claim: Mapping[Any, Any]) -> ClaimRow:
+def _claim_row(claim: Mapping[Any, Any], study: str) -> ClaimRow:
     published, found = _both(claim)
-    texts = {"Right": _right(claim)}
-    texts |= {label: _text(claim.get(name)) for name, label in REMARKS.items()}
+    remarks = {"Right": _right(claim)}
+    remarks |= {label: claim[name] for name, label in REMARKS.items()}
     return ClaimRow(
+        study,
         name=claim["claim"],
         statement=claim["statement"],
         source=claim["source"],
@@ -65,7 +80,9 @@ def _claim_row(claim: Mapping[Any, Any]) -> ClaimRow:
         mcse=found.error,
         allowed=_allowed(claim),
         standing=standing(claim),
-        remarks={label: text for label, text in texts.items() if text},
+        kind=claim["standing"],
+        is_ours=bool(claim["ours"]),
+        remarks={label: text for label, text in remarks.items() if text},
     )
 
 
@@ -80,23 +97,17 @@ def _both(claim: Mapping[Any, Any]) -> tuple[str, Rounded]:
 
 def _right(claim: Mapping[Any, Any]) -> str:
     """What the document means by the number, its value, and what it is taken for."""
-    name = _text(claim.get("right_name"))
-    if not name or math.isnan(claim["right_value"]):
-        return name
-    if claim["right_published"] == 1 and claim["right_value"] in (0, 1):
-        return f"{name}: {'holds' if claim['right_value'] else 'fails'}"
-    ours = with_error(claim["right_value"], claim["right_mcse"])
+    name, value = claim["right_name"], claim["right_value"]
+    if not name or math.isnan(value):
+        return str(name)
+    if claim["right_published"] == 1 and value in (0, 1):
+        return f"{name}: {'holds' if value else 'fails'}"
+    ours = with_error(value, claim["right_mcse"])
     return f"{name}: {ours.value} (MCSE {ours.error or 0}), taken for {claim['right_published']:g}"
 
 
 def _allowed(claim: Mapping[Any, Any]) -> str:
-    """What a departure is held against, which earlier versions did not store."""
-    most = claim.get("allowed")
-    if claim["kind"] == "statement" or most is None or math.isnan(most):
+    most = claim["allowed"]
+    if claim["kind"] == "statement" or math.isnan(most):
         return ""
     return f"± {number(most)}" if most else "0"
-
-
-def _text(value: Any) -> str:
-    """A remark, which stored tables may lack."""
-    return value if isinstance(value, str) else ""
