@@ -84,14 +84,24 @@ def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], place: Plac
     if ending == ".txt" and len(names(separator)) == 1:
         separator = OF_SPACES
     header = names(separator)
+    if "\0" in "".join(header):
+        raise ValueError("zero bytes, which spreadsheets hold and text does not")
     twice = next((name for name in header if name and header.count(name) > 1), None)
     if twice is not None:
         raise ConfigError(
             f"{place} names the column {twice} {header.count(twice)} times, so it is not known "
             "which one is meant: give each a name of its own."
         )
-    with_decimals = [read(sep=separator, decimal=d) for d in (",." if separator == ";" else ".")]
-    table = max(with_decimals, key=lambda each: each.select_dtypes("number").shape[1])
+    table = read(sep=separator)
+    if separator == ";":
+        other = read(sep=separator, decimal=",")
+        points, commas = ({*each.select_dtypes("number")} for each in (table, other))
+        if points - commas and commas - points:
+            raise ConfigError(
+                f"{place} has decimal points in {(points - commas).pop()} and decimal commas in "
+                f"{(commas - points).pop()}, so either may part thousands: write all with points."
+            )
+        table = other if commas > points else table
     if not isinstance(table.index, pd.RangeIndex):
         raise ConfigError(
             f"{place} has rows with more cells than its first line has names ({len(header)}), so "
