@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -193,14 +194,11 @@ def write_check(check: AccuracyCheck, file: TableFile, settings: AccuracySetting
     """
     folder = place_of(str(settings.out))
     row = pd.DataFrame([{**check.record, "notes": "; ".join(check.notes)}])
-
-    def write() -> str:
+    answer = {**check.record, "is_regression": check.is_regression}
+    with _writing_to(folder):
         why = _write_figure(check, folder)
-        answer = {**check.record, "is_regression": check.is_regression}
         _write_answer(folder, f"{check!r}\n", row, answer, file, settings)
-        return why
-
-    return Written(folder, _written(write, folder))
+    return Written(folder, why)
 
 
 def write_table(table: pd.DataFrame, file: TableFile, settings: ThresholdSettings) -> Written:
@@ -212,20 +210,18 @@ def write_table(table: pd.DataFrame, file: TableFile, settings: ThresholdSetting
         Where the folder cannot be written to.
     """
     folder = place_of(str(settings.out))
-
-    def write() -> str:
+    answer = {"tasks": table.astype(object).where(table.notna(), None).to_dict("records")}
+    with _writing_to(folder):
         write_bytes(folder / "answer.csv", table.to_csv(index=False).encode())
-        tasks = table.astype(object).where(table.notna(), None).to_dict("records")
-        text = f"{table_in_words(table)}\n"
-        _write_answer(folder, text, table, {"tasks": tasks}, file, settings)
-        return ""
-
-    return Written(folder, _written(write, folder))
+        _write_answer(folder, f"{table_in_words(table)}\n", table, answer, file, settings)
+    return Written(folder)
 
 
-def _written(write: Callable[[], str], folder: Place) -> str:
+@contextlib.contextmanager
+def _writing_to(folder: Place) -> Iterator[None]:
+    """Say in one line why files cannot be written to a folder."""
     try:
-        return write()
+        yield
     except FileExistsError:
         raise ConfigError(
             f"out={folder} is a file, so no answer can be written into it. Name a folder, which is "

@@ -244,18 +244,14 @@ def _refuse_two_scales(reference: Values, candidate: Values, names: Sequence[str
     """
     pairs = ((reference, candidate), (candidate, reference))
     for (small, large), (first, second) in zip(pairs, (names, names[::-1]), strict=True):
-        if _is_per_cent_of(small, large):
+        are_proportions = small.min() >= 0 and small.max() <= 1
+        are_per_cent = large.min() >= 0 and 1 < large.max() <= 100
+        is_far = large.mean() > 10 * small.mean() or large.max() > 10 * small.max()
+        if are_proportions and are_per_cent and is_far:
             raise DesignError(
                 f"{first} lies between 0 and 1 and {second} goes to {large.max():g}: proportions "
                 "beside per cent have no difference. Divide one by 100, or say same_scale=true."
             )
-
-
-def _is_per_cent_of(small: Values, large: Values) -> bool:
-    are_proportions = small.min() >= 0 and small.max() <= 1
-    are_per_cent = large.min() >= 0 and 1 < large.max() <= 100
-    is_far = large.mean() > 10 * small.mean() or large.max() > 10 * small.max()
-    return bool(are_proportions and are_per_cent and is_far)
 
 
 def _is_sorted(scores: Values) -> bool:
