@@ -2,28 +2,114 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any, Final
 
 import numpy as np
 
-from simstudy.applied.cells import numbers_of_any, without_blank_end
-from simstudy.applied.choice import Asked, pairing, rule_for
-from simstudy.applied.findings import NO_REGRESSION, REGRESSION, Findings
-from simstudy.applied.metrics import is_lower_better
-from simstudy.applied.notes import notes_on
-from simstudy.applied.rule import Rule
-from simstudy.applied.sampling_figure import sampling_figure
-from simstudy.applied.scores import Scores, Values, checked_scores
-from simstudy.applied.settings import AUTO, Question, plain_values
-from simstudy.applied.wording import in_words
+from simstudy.applied.base_test import BaseTest, Unchanged
+from simstudy.applied.count_tests import CHANGE_TESTS, COUNT_TESTS, ChangedAnswers, TwoProportions
+from simstudy.applied.mean_tests import KnownSigma, PairedT, PooledT, Welch
+from simstudy.applied.report import report, sampling_figure
+from simstudy.applied.scores import RIGHT, Scores, Values, checked_scores, scores_of
+from simstudy.applied.settings import AUTO, Question, is_lower_better, plain_values
 from simstudy.errors import DesignError, nearest
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot
 from simstudy.options import build
 
+REGRESSION, NO_REGRESSION = "regression", "no regression shown"
+# Scores, reference and candidate together, up to which a test answers in a few seconds.
+OF_SIZE: Final = {"boschloo": 2_000, "fisher": 20_000, "z_pooled": math.inf}
 
-class AccuracyCheck(Findings):
-    """What scores say of a candidate; printed, it reads as a short report."""
+
+@dataclass(frozen=True, repr=False)
+class AccuracyCheck:
+    """What scores say of a candidate; printed, it reads as a short report.
+
+    Means, effects, margins and thresholds are in the units of the scores; an effect above 0 is
+    "worse by". NaN stands for what there is not, such as a threshold that no candidate can miss.
+
+    Parameters
+    ----------
+    verdict
+        "regression", or "no regression shown", which is no proof that there is none: look at
+        `detectable_effect`.
+    p_value
+        Chance of a candidate that looks as bad as this one, or worse, where nothing changed.
+    threshold
+        γ: a candidate whose mean is there, or worse, fails. In exact tests of answers, given how
+        many answers were right, or how many changed.
+    detectable_effect
+        θ: how much worse a candidate must be to fail with probability 1 - beta.
+    power, power_at
+        Chance that a candidate fails that is worse by `power_at`: by `theta`, if it was given,
+        else by the detectable effect.
+    n_needed
+        Scores of each model with which a candidate worse by `theta` passes at most at rate beta;
+        of exact tests about so many, by the normal formula, where events are too many to sum over.
+        None without theta, or any spread.
+    level
+        Chance that an unchanged candidate fails: alpha, or in exact tests what is reached of it,
+        at the share of right answers, or of changes, that was found.
+    alpha, beta, theta
+        As asked.
+    test, words
+        The test's name as one asks for it, and in words with what it was given.
+    paired
+        Whether scores in the same place were taken as of one prompt.
+    metric, lower_is_better
+        What the scores are, and whether smaller ones are better.
+    n_reference, n_candidate, reference_mean, candidate_mean
+        Numbers and means of the scores.
+    worse_by, standard_error
+        How much worse the candidate is, negative where it is better, and the error of that.
+    correlation
+        Of the two scores of a prompt; NaN where they are not paired, or constant.
+    notes
+        What a reader should know besides.
+    rule
+        The test itself.
+    """
+
+    verdict: str
+    p_value: float
+    threshold: float
+    detectable_effect: float
+    power: float
+    power_at: float
+    n_needed: int | None
+    level: float
+    alpha: float
+    beta: float
+    theta: float | None
+    test: str
+    words: str
+    paired: bool
+    metric: str
+    lower_is_better: bool
+    n_reference: int
+    n_candidate: int
+    reference_mean: float
+    candidate_mean: float
+    worse_by: float
+    standard_error: float
+    correlation: float
+    notes: tuple[str, ...]
+    rule: BaseTest = field(compare=False)
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the candidate is shown to be worse."""
+        return self.verdict == REGRESSION
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """All of it but the scores, by name, in numbers and words."""
+        names = (declared.name for declared in fields(self) if declared.name != "rule")
+        return {name: getattr(self, name) for name in names}
 
     def figure(self) -> ggplot:
         """Where the candidate's mean falls if nothing changed, and if it is worse by the effect.
@@ -36,7 +122,7 @@ class AccuracyCheck(Findings):
         return sampling_figure(self)
 
     def __repr__(self) -> str:
-        return in_words(self)
+        return report(self)
 
 
 def accuracy_check(
@@ -102,23 +188,25 @@ def accuracy_check(
         "correlation": correlation, "lower_is_better": lower_is_better, "same_scale": same_scale,
     }  # fmt: skip
     question = build(Question, plain_values(given))
-    sides = {"reference": reference, "candidate": candidate}
-    read = {side: _values(side, given, data) for side, given in sides.items()}
-    names = tuple(str(given) if data is not None else side for side, given in sides.items())
-    check = check_scores(read["reference"], read["candidate"], (names[0], names[1]), question)
+    names = ("reference", "candidate") if data is None else (str(reference), str(candidate))
+    if data is None:
+        sides = [_without_labels(side) for side in (reference, candidate)]
+    else:
+        sides = [_column("reference", reference, data), _column("candidate", candidate, data)]
+    values = [scores_of(name, side) for name, side in zip(names, sides, strict=True)]
+    check = check_scores(values[0], values[1], names, question)
     if check.paired and data is None:
         _refuse_other_order(reference, candidate)
     return check
 
 
-def _has_labels(scores: Any) -> bool:
-    """Whether it is a series of pandas; lists have an `index` too."""
-    return hasattr(getattr(scores, "index", None), "isin")
+def _without_labels(scores: Any) -> Any:
+    return scores.reset_index(drop=True) if isinstance(scores, pd.Series) else scores
 
 
 def _refuse_other_order(reference: Any, candidate: Any) -> None:
     """Pairs are by position; labels that both have are to stand in the same places."""
-    if not (_has_labels(reference) and _has_labels(candidate)):
+    if not (isinstance(reference, pd.Series) and isinstance(candidate, pd.Series)):
         return
     if candidate.index.isin(reference.index).any() and not candidate.index.equals(reference.index):
         raise DesignError(
@@ -128,25 +216,11 @@ def _refuse_other_order(reference: Any, candidate: Any) -> None:
         )
 
 
-def _values(side: str, given: Any, data: pd.DataFrame | None) -> Values:
-    values, name = (given, side) if data is None else (_column(side, given, data), str(given))
-
-    def place(row: int) -> str:
-        return f"row {row + 1}"
-
-    return without_blank_end(name, numbers_of_any(name, values, place), place)
-
-
 def _column(side: str, name: Any, data: pd.DataFrame) -> Any:
     """The one column of that name."""
-    if not hasattr(data, "columns"):
-        raise DesignError(
-            f"data is a {type(data).__name__}, which has no columns to look for {name!r} in. Give "
-            "a data frame, or the scores themselves as reference and candidate."
-        )
     columns = list(data.columns)
     if columns.count(name) == 1:
-        return np.asarray(data[name])
+        return _without_labels(data[name])
     said = "names several columns" if name in columns else nearest(str(name), map(str, columns))
     raise DesignError(f"{side}={name!r} is not one column of the data; {said}")
 
@@ -161,20 +235,18 @@ def check_scores(
     names
         What messages call the two.
     """
-    asked = Asked(question.test, question.alpha, question.sigma, question.correlation)
-    paired = {AUTO: None, "true": True, "false": False}[question.paired]
     lower = question.lower_is_better
     scores = checked_scores(
         reference, candidate, names,
-        paired=pairing(asked, paired),
-        pairs_are_said=paired is True,
+        paired=pairing(question),
+        pairs_are_said=question.paired == "true",
         lower_is_better=is_lower_better(question.metric) if lower is None else lower,
         same_scale=question.same_scale,
     )  # fmt: skip
-    return _answer(scores, rule_for(scores, asked), question)
+    return _answer(scores, choose_test(scores, question), question)
 
 
-def _answer(scores: Scores, rule: Rule, question: Question) -> AccuracyCheck:
+def _answer(scores: Scores, rule: BaseTest, question: Question) -> AccuracyCheck:
     effect, theta = rule.detectable_effect(question.beta), question.theta
     power_at = effect if theta is None else theta
     return AccuracyCheck(
@@ -201,6 +273,121 @@ def _answer(scores: Scores, rule: Rule, question: Question) -> AccuracyCheck:
         worse_by=scores.worse_by,
         standard_error=rule.standard_error,
         correlation=scores.correlation if scores.paired else float("nan"),
-        notes=notes_on(scores, question),
+        notes=tuple(_notes(scores, question)),
         rule=rule,
+    )
+
+
+def _notes(scores: Scores, question: Question) -> Iterator[str]:
+    """What a reader should know besides: only where something was decided or looks odd."""
+    if question.paired == AUTO and scores.paired:
+        yield "each row was taken for one prompt; if it is not, say paired=false"
+    elif question.paired == AUTO and len(scores.reference) != len(scores.candidate):
+        yield "there are not as many scores of each, so they were taken for different prompts"
+    elif question.paired == AUTO and scores.correlation > 0:
+        yield (
+            f"rows were taken for different prompts; if each is one prompt (the scores correlate, "
+            f"{scores.correlation:.2g}), a paired test finds smaller effects"
+        )
+    for side, values in (("reference", scores.reference), ("candidate", scores.candidate)):
+        if np.ptp(values) == 0:
+            yield f"every score of the {side} is {values[0]:g}: look whether the metric works"
+
+
+# ---------------------------------------------------------------- which test answers
+def pairing(question: Question) -> bool | None:
+    """Whether scores are to be paired, as the test wants it; None where their number decides.
+
+    The z test takes prompts for different ones unless it is told how their scores correlate.
+
+    Raises
+    ------
+    DesignError
+        Where the test and what was said of the rows do not go together.
+    """
+    test, paired = question.test, {"true": True, "false": False}.get(question.paired)
+    if _is_z(question):
+        return _pairing_of_z(question, paired)
+    for name, value in (("sigma", question.sigma), ("correlation", question.correlation)):
+        if value is not None:
+            needs = "test=auto" if name == "sigma" else "test=z and sigma="
+            raise DesignError(
+                f"{name}={value:g} is used by the z test alone, and test={test} learns it "
+                f"from the scores. Leave it out, or say {needs}."
+            )
+    same, different = "the same prompts", "different prompts"
+    is_of_pairs, is_of_two = test in CHANGE_TESTS, test in (*COUNT_TESTS, "pooled_t")
+    if (is_of_pairs and paired is False) or (is_of_two and paired):
+        of, said = (same, different) if is_of_pairs else (different, same)
+        raise DesignError(
+            f"test={test} is of {of}, and paired={question.paired} says that rows are {said}. "
+            "Leave one of them out."
+        )
+    return is_of_pairs if is_of_pairs or is_of_two else paired
+
+
+def _is_z(question: Question) -> bool:
+    """Whether the spread is taken as known."""
+    return question.test == "z" or (question.test == AUTO and question.sigma is not None)
+
+
+def _pairing_of_z(question: Question, paired: bool | None) -> bool:
+    if question.sigma is None:
+        raise DesignError(
+            "test=z takes the standard deviation of a score as known, and it was not given. Give "
+            "sigma=, or use test=t, which estimates it."
+        )
+    if paired and question.correlation is None:
+        raise DesignError(
+            f"sigma={question.sigma:g} does not say how far two scores of one prompt differ. Give "
+            "their correlation= as well, or leave out sigma and let the scores say it."
+        )
+    if paired is False and question.correlation:
+        raise DesignError(
+            f"correlation={question.correlation:g} with paired=false: scores of different prompts "
+            "do not correlate. Leave one of them out."
+        )
+    return bool(question.correlation) if paired is None else paired
+
+
+def choose_test(scores: Scores, question: Question) -> BaseTest:
+    """The test that was asked for, else the one that fits the scores; with the scores.
+
+    Raises
+    ------
+    DesignError
+        Where the test is not of such scores, or they leave it no spread to compare with.
+    """
+    test, alpha = question.test, question.alpha
+    if _is_z(question) and question.sigma is not None:
+        return KnownSigma(scores, alpha, question.sigma, question.correlation or 0.0)
+    if test not in (AUTO, *COUNT_TESTS, *CHANGE_TESTS) or (
+        test == AUTO and not scores.is_right_or_wrong
+    ):
+        return _test_of_means(scores, question)
+    if not scores.is_right_or_wrong:
+        both = np.concatenate([scores.reference, scores.candidate])
+        between = both[~np.isin(both, (0.0, *RIGHT))][:1].sum()
+        raise DesignError(
+            f"test={test} is of right and wrong answers, and these scores are not all 0 or 1 "
+            f"(or 0 or 100): {between:g} is among them. Use test=t."
+        )
+    if scores.paired:
+        return ChangedAnswers(scores, alpha, "mcnemar" if test == AUTO else test)
+    n_scores = len(scores.reference) + len(scores.candidate)
+    fitting = next(name for name, most in OF_SIZE.items() if n_scores <= most)
+    return TwoProportions(scores, alpha, fitting if test == AUTO else test)
+
+
+def _test_of_means(scores: Scores, question: Question) -> BaseTest:
+    if not scores.are_all_alike:
+        of_two = PooledT if question.test == "pooled_t" else Welch
+        return (PairedT if scores.paired else of_two)(scores, question.alpha)
+    if scores.worse_by == 0:
+        return Unchanged(scores, question.alpha)
+    what = "every difference" if scores.paired else "every score of each model"
+    raise DesignError(
+        f"{what} is the same (the candidate is {abs(scores.worse_by):g} "
+        f"{'worse' if scores.worse_by > 0 else 'better'} throughout), so there is no spread to "
+        "test against. Look whether the scores are what they should be, or give sigma=."
     )

@@ -1,24 +1,108 @@
-"""Scores of a reference and a candidate: checked, paired or not, and on one scale."""
+"""Scores of a reference and a candidate: read as numbers, checked, paired or not, on one scale."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from simstudy.errors import DesignError
+from simstudy.lazy.pandas import pd
 from simstudy.lazy.scipy import special
 from simstudy.shapes import Float
 
 Values = Float[np.ndarray, " score"]
 
 FEWEST = 2
-LARGEST = 1e100  # score: its square, times as many as there are, is a double
+LARGEST = 1e100  # number: its square, times as many as there are, is a double
 RIGHT = (1.0, 100.0)  # what right answers score where wrong ones score 0
 # Probability that scores in no order lie sorted by accident, below which that is not believed.
 BY_ACCIDENT = 1e-4
+MOST_SHOWN = 40  # characters of a cell in a message
+NO_SCORE = (
+    "and a mean without it is of fewer prompts than it says. Write that prompt's score as a number "
+    "alone, or leave its row out and say so."
+)
 
 
+# ---------------------------------------------------------------- cells as numbers
+def numbers_of(
+    name: str, cells: Any, source: str = "", advice: str = NO_SCORE
+) -> Float[np.ndarray, " row"]:
+    """A column as numbers, NaN where a cell is blank or missing.
+
+    Parameters
+    ----------
+    cells
+        A series, whose labels are the numbers of its rows from 0 on; or a sequence, or an array.
+    source, advice
+        For messages: the file that the rows are of, and what to do about a cell without a number.
+
+    Raises
+    ------
+    DesignError
+        Naming the first cell that is no finite number, by row and value.
+    """
+    if np.ndim(cells) != 1:
+        raise DesignError(
+            f"{name} has shape {np.shape(cells)}, so it is not known which scores belong to one "
+            "prompt. Give one score per prompt, in one dimension."
+        )
+    column = pd.Series(cells)
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
+    blank = column.isna().to_numpy()
+    if column.dtype.kind not in "biuf":
+        blank = blank | (column.astype(str).str.strip() == "").to_numpy()
+    if not (wrong := ~blank & ~(np.abs(numbers) <= LARGEST)).any():
+        return numbers
+    if column.dtype.kind not in "biuf":  # decimal commas beside text are not what is wrong with it
+        texts = column.astype(str).str.replace(",", ".")
+        others = wrong & pd.to_numeric(texts, errors="coerce").isna().to_numpy()
+        wrong = others if others.any() else wrong
+    at = int(wrong.argmax())
+    what = "no number" if np.isnan(numbers[at]) else "not finite"
+    raise DesignError(
+        f"{place_of(column.index[at], source)}: {name} is {_shown(column.iloc[at])}, which is "
+        f"{what}, {advice}"
+    )
+
+
+def place_of(row: int, source: str = "") -> str:
+    """Where a row stands, from 0 on, in words: row 1 is the first below the names."""
+    return f"{source}, row {row + 1}" if source else f"row {row + 1}"
+
+
+def _shown(cell: Any) -> str:
+    text = f"{cell:g}" if isinstance(cell, float) else str(cell)
+    return repr(text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}...")
+
+
+def scores_of(name: str, cells: Any, source: str = "") -> Values:
+    """The scores of a column, which may end in blank cells, as the shorter of two columns does.
+
+    Raises
+    ------
+    DesignError
+        Where there is no score, a cell that is none, or a blank one among them.
+    """
+    numbers = numbers_of(name, cells, source)
+    filled = np.flatnonzero(~np.isnan(numbers))
+    if not len(filled):
+        raise DesignError(
+            f"{name} has no scores: every cell is blank. Give each prompt's score, or name another "
+            "column."
+        )
+    scores = numbers[: filled[-1] + 1]
+    if len(filled) < len(scores):
+        row = int(np.isnan(scores).argmax())
+        raise DesignError(f"{place_of(row, source)}: {name} is blank or missing, {NO_SCORE}")
+    return scores
+
+
+# ---------------------------------------------------------------- two columns of scores
 @dataclass(frozen=True)
 class Scores:
     """Scores of two models, in the metric's own units.
@@ -128,8 +212,11 @@ def checked_scores(
         Where there are too few, as many as cannot be paired, or they lie on two scales.
     """
     for scores, name in zip((reference, candidate), names, strict=True):
-        _refuse_too_few(scores, name)
-        _refuse_beyond_squares(scores, name)
+        if len(scores) < FEWEST:
+            raise DesignError(
+                f"{name} has {len(scores)} score, which says nothing about how scores vary. Give "
+                f"one for each prompt, at least {FEWEST}."
+            )
     if not same_scale:
         _refuse_two_scales(reference, candidate, names)
     if paired and len(reference) != len(candidate):
@@ -139,27 +226,14 @@ def checked_scores(
             "lacks, or say paired=false."
         )
     pairs = len(reference) == len(candidate) if paired is None else paired
-    if pairs and not pairs_are_said:
-        _refuse_sorted(reference, candidate, names)
+    are_sorted = _is_sorted(reference) and _is_sorted(candidate)
+    if pairs and not pairs_are_said and are_sorted and (reference != candidate).any():
+        raise DesignError(
+            f"{names[0]} and {names[1]} are both sorted, so a row may not be one prompt any more, "
+            "and a paired test would find differences where there are none. Say paired=false, or "
+            "paired=true if it is."
+        )
     return Scores(reference, candidate, pairs, lower_is_better)
-
-
-def _refuse_too_few(scores: Values, name: str) -> None:
-    if len(scores) < FEWEST:
-        raise DesignError(
-            f"{name} has {len(scores)} score, which says nothing about how scores vary. Give one "
-            f"for each prompt, at least {FEWEST}."
-        )
-
-
-def _refuse_beyond_squares(scores: Values, name: str) -> None:
-    """A variance is made of squares, which doubles have not of every size."""
-    size = float(np.abs(scores).max())
-    if size > LARGEST or 0 < size < 1 / LARGEST:
-        raise DesignError(
-            f"{name} has scores of the size {size:.3g}, whose squares are beyond what a number in "
-            "a computer can be, so they have no variance. Give them in other units."
-        )
 
 
 def _refuse_two_scales(reference: Values, candidate: Values, names: Sequence[str]) -> None:
@@ -170,27 +244,14 @@ def _refuse_two_scales(reference: Values, candidate: Values, names: Sequence[str
     """
     pairs = ((reference, candidate), (candidate, reference))
     for (small, large), (first, second) in zip(pairs, (names, names[::-1]), strict=True):
-        if _is_per_cent_of(small, large):
+        are_proportions = small.min() >= 0 and small.max() <= 1
+        are_per_cent = large.min() >= 0 and 1 < large.max() <= 100
+        is_far = large.mean() > 10 * small.mean() or large.max() > 10 * small.max()
+        if are_proportions and are_per_cent and is_far:
             raise DesignError(
                 f"{first} lies between 0 and 1 and {second} goes to {large.max():g}: proportions "
                 "beside per cent have no difference. Divide one by 100, or say same_scale=true."
             )
-
-
-def _is_per_cent_of(small: Values, large: Values) -> bool:
-    are_proportions = small.min() >= 0 and small.max() <= 1
-    are_per_cent = large.min() >= 0 and 1 < large.max() <= 100
-    is_far = large.mean() > 10 * small.mean() or large.max() > 10 * small.max()
-    return bool(are_proportions and are_per_cent and is_far)
-
-
-def _refuse_sorted(reference: Values, candidate: Values, names: Sequence[str]) -> None:
-    if _is_sorted(reference) and _is_sorted(candidate) and (reference != candidate).any():
-        raise DesignError(
-            f"{names[0]} and {names[1]} are both sorted, so a row may not be one prompt any more, "
-            "and a paired test would find differences where there are none. Say paired=false, or "
-            "paired=true if it is."
-        )
 
 
 def _is_sorted(scores: Values) -> bool:

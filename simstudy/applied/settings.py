@@ -1,15 +1,17 @@
 """What one may ask, with ranges: settings of the command line, checked in Python too."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from simstudy.applied.choice import TEST_NAMES
+from simstudy.applied.count_tests import CHANGE_TESTS, COUNT_TESTS
 from simstudy.options import build, option
 
 AUTO = "auto"
+TEST_NAMES = ("z", "t", "pooled_t", *COUNT_TESTS, *CHANGE_TESTS)
 RELATED = ("theta", "alpha", "beta", "sigma", "n")  # of a task: four of them say the fifth
 TO_BE_SOLVED = "?"
 LEAST_ERROR = 1e-4  # rate: at 1e-6 SciPy's noncentral t is wrong with one degree of freedom
@@ -19,6 +21,16 @@ THETA = "how much worse matters, in the units of the scores"
 SIGMA = "standard deviation of one score, where it is known"
 CORRELATION = "of the two scores of a prompt"
 LOWER = "whether smaller scores are better; else by the metric's name"
+LOWER_IS_BETTER = frozenset({
+    "perplexity", "ppl", "loss", "nll", "negative_log_likelihood", "cross_entropy", "bits_per_byte",
+    "wer", "word_error_rate", "cer", "character_error_rate", "error", "error_rate", "brier",
+    "brier_score", "mae", "mse", "rmse",
+})  # fmt: skip
+
+
+def is_lower_better(metric: str) -> bool:
+    """Whether a smaller value is the better one; of a name that is not known, the larger is."""
+    return re.sub(r"[^a-z0-9]+", "_", metric.lower()).strip("_") in LOWER_IS_BETTER
 
 
 @dataclass

@@ -1,39 +1,43 @@
-"""A table of tasks with thresholds, detectable effects and sample sizes of their z tests."""
+"""Tasks of an accuracy suite: thresholds, detectable effects and sample sizes of their z tests."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from simstudy.applied.cells import (
-    OF_TASKS,
-    TRUTH,
-    Place,
-    as_text,
-    numbers_of_any,
-    refuse_two_notations,
+from simstudy.applied.scores import numbers_of, place_of
+from simstudy.applied.settings import (
+    RELATED,
+    TO_BE_SOLVED,
+    ThresholdSettings,
+    is_lower_better,
+    threshold_settings,
 )
-from simstudy.applied.metrics import is_lower_better
-from simstudy.applied.settings import RELATED, TO_BE_SOLVED, ThresholdSettings, threshold_settings
-from simstudy.applied.tasks import Task, answered
 from simstudy.errors import DesignError, nearest
 from simstudy.lazy.pandas import pd
+from simstudy.stats.accuracy import design
 
 NUMBERS = (*RELATED, "reference", "correlation")
 COLUMNS = ("task", "metric", "lower_is_better", *NUMBERS)
 FOLLOWING = ("solved", "detectable_effect", "margin", "threshold", "power", "least_n")
-WORDS = {**TRUTH, "yes": "1", "no": "0", "1": "1", "0": "0", "1.0": "1", "0.0": "0"}
-
-
-class Row(NamedTuple):
-    """What a row of the table says: only cells that are not blank."""
-
-    place: str
-    values: dict[str, Any]
+TRUTHS = {"true": True, "yes": True, "1": True, "1.0": True}
+TRUTHS |= {"false": False, "no": False, "0": False, "0.0": False}
+NO_NUMBER = (
+    "so nothing follows from it. Write a number alone, in the units of the others; leave the cell "
+    "blank for a default, or write ? for what is to follow from the others."
+)
+SOLVERS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "theta": (design.detectable_effect, ("alpha", "beta", "sigma", "n")),
+    "alpha": (design.level, ("theta", "beta", "sigma", "n")),
+    "beta": (design.type_2_error, ("theta", "alpha", "sigma", "n")),
+    "sigma": (design.largest_sigma, ("theta", "alpha", "beta", "n")),
+    "n": (design.sample_size, ("theta", "alpha", "beta", "sigma")),
+}  # of the related values, what computes each, and from which
+FROM_N = ("alpha", "beta", "sigma")  # where these follow, n is the least but for their rounding
 
 
 def threshold_table(
@@ -84,185 +88,214 @@ def threshold_table(
         "alpha": alpha, "beta": beta, "sigma": sigma, "n": n, "theta": theta, "metric": metric,
         "reference": reference, "correlation": correlation, "lower_is_better": lower_is_better,
     }  # fmt: skip
-    said = {name: value for name, value in given.items() if value is not None}
-    settings = threshold_settings(said)
-    return answered_table(_columns(frame), settings, lambda row: f"row {row + 1}")
-
-
-def _columns(frame: pd.DataFrame) -> dict[str, list[Any]]:
-    if not isinstance(frame, pd.DataFrame):
-        raise DesignError(
-            f"a {type(frame).__name__} is no table of tasks. Give a pandas data frame with a row "
-            "for each."
-        )
-    names = [str(name) for name in frame.columns]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise DesignError(
-            f"the table has the column {twice} {names.count(twice)} times, so it is not known "
-            "which one is meant. Give each a name of its own."
-        )
-    return {name: list(frame.iloc[:, i]) for i, name in enumerate(names)}
+    settings = threshold_settings({name: v for name, v in given.items() if v is not None})
+    return answered_table(pd.DataFrame(frame), settings)
 
 
 def answered_table(
-    columns: Mapping[str, Sequence[Any]], settings: ThresholdSettings, place: Place
+    frame: pd.DataFrame, settings: ThresholdSettings, source: str = ""
 ) -> pd.DataFrame:
-    """As `threshold_table`, of columns by name and defaults that have been checked."""
-    _refuse_unknown(columns)
-    rows = _rows(columns, place)
-    has_names = "task" in columns
-    metrics = _defaults_of_metrics(rows) if has_names else {}
-    tasks = [row for row in rows if "task" in row.values or not has_names]
-    if not tasks:
-        raise DesignError(
-            "the table has no task, so there is nothing to set a threshold for. Write a row for "
-            "each task, with its name in the column task."
-        )
-    defaults = {name: v for name, v in vars(settings).items() if name in COLUMNS and v is not None}
-    _refuse_task_twice(tasks, defaults)
-    _refuse_idle_defaults(metrics, {_metric(row, defaults) for row in tasks})
-    every = [_answer(i, row, metrics, defaults) for i, row in enumerate(tasks)]
-    return _as_frame(every)
+    """As `threshold_table`, with defaults that have been checked.
 
-
-def _answer(
-    index: int, row: Row, metrics: Mapping[str, Row], defaults: Mapping[str, Any]
-) -> dict[str, Any]:
-    metric = _metric(row, defaults)
-    of_metric = metrics[metric].values if metric in metrics else {}
-    said = {**defaults, **of_metric, **row.values, "metric": metric}
-    said.setdefault("task", str(index + 1))
-    said.setdefault("lower_is_better", is_lower_better(metric))
-    known = {name: value for name, value in said.items() if value != TO_BE_SOLVED}
-    name = f"{row.place} ({said['task']})" if "task" in row.values else row.place
-    with _of_row(name):
-        return answered(Task(**known))
-
-
-def _metric(row: Row, defaults: Mapping[str, Any]) -> str:
-    return str(row.values.get("metric", defaults.get("metric", "")))
-
-
-@contextlib.contextmanager
-def _of_row(place: str) -> Iterator[None]:
-    """Say of which row something is refused."""
-    try:
-        yield
-    except DesignError as error:
-        raise DesignError(f"{place}: {error}") from None
-
-
-def _as_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    table = pd.DataFrame(rows)
-    counts = dict.fromkeys(("n", "least_n"), "Int64")
-    numbers = {name: float for name in (*NUMBERS, *FOLLOWING) if name not in counts}
-    return table[[*COLUMNS, *FOLLOWING]].astype({**numbers, **counts, "solved": str})
-
-
-# ---------------------------------------------------------------- what the rows say
-def _refuse_unknown(columns: Mapping[str, Sequence[Any]]) -> None:
-    for name in columns:
+    Parameters
+    ----------
+    source
+        The file of the table, for messages.
+    """
+    for name in frame:
         if name not in COLUMNS:
             raise DesignError(
                 f"{name} is no column of a table of tasks; {nearest(name, COLUMNS)} Name it so, or "
                 "leave it out: a default in its place would go unnoticed."
             )
-
-
-def _rows(columns: Mapping[str, Sequence[Any]], place: Place) -> list[Row]:
-    texts = {name: list(map(as_text, columns[name])) for name in NUMBERS if name in columns}
-    refuse_two_notations(texts, place)
-    read = {name: _READERS.get(name, _numbers)(name, columns[name], place) for name in columns}
-    n_rows = max(map(len, columns.values()), default=0)
-    return [
-        Row(place(i), {name: cells[i] for name, cells in read.items() if cells[i] is not None})
-        for i in range(n_rows)
-    ]
-
-
-def _numbers(name: str, cells: Sequence[Any], place: Place) -> list[Any]:
-    """Numbers; None where a cell is blank, and the sign for what is to be solved."""
-    to_solve = [name in RELATED and str(cell).strip() == TO_BE_SOLVED for cell in cells]
-    plain = [None if solve else cell for cell, solve in zip(cells, to_solve, strict=True)]
-    numbers = numbers_of_any(name, _objects(plain), place, OF_TASKS)
-    given = [None if math.isnan(number) else float(number) for number in numbers]
-    return [TO_BE_SOLVED if solve else value for value, solve in zip(given, to_solve, strict=True)]
-
-
-def _objects(cells: Sequence[Any]) -> np.ndarray:
-    """One row of cells, whatever they hold."""
-    row = np.empty(len(cells), dtype=object)
-    row[:] = cells
-    return row
-
-
-def _texts(_name: str, cells: Sequence[Any], _place: Place) -> list[Any]:
-    return [as_text(cell) or None for cell in cells]
-
-
-def _truths(name: str, cells: Sequence[Any], place: Place) -> list[Any]:
-    return [_truth(name, as_text(cell), place(row)) for row, cell in enumerate(cells)]
-
-
-def _truth(name: str, text: str, place: str) -> bool | None:
-    if text and text.lower() not in WORDS:
+        if isinstance(frame[name], pd.DataFrame):
+            raise DesignError(f"the table has several columns {name}. Give each a name of its own.")
+    read = {str(name): _cells(str(name), frame[name], source) for name in frame}
+    cells = pd.DataFrame(read, columns=COLUMNS, index=range(len(frame)), dtype=object)
+    is_task = cells["task"].notna() | ("task" not in frame)
+    if not is_task.any():
         raise DesignError(
-            f"{place}: {name} is {text!r}, so it is not known on which side of the reference the "
-            "threshold lies. Write true or false."
+            "the table has no task, so there is nothing to set a threshold for. Write a row for "
+            "each task, with its name in the column task."
         )
-    return WORDS[text.lower()] == "1" if text else None
+    cells.loc[is_task, "metric"] = cells.loc[is_task, "metric"].fillna(settings.metric or "")
+    _refuse_unclear(cells[is_task], cells[~is_task], source)
+    defaults = {name: v for name, v in vars(settings).items() if name in COLUMNS and v is not None}
+    of_metrics = {said["metric"]: said for said in _said(cells[~is_task]).values()}
+    table = pd.DataFrame(
+        _answer(i, row, {**defaults, **of_metrics.get(said["metric"], {}), **said}, source)
+        for i, (row, said) in enumerate(_said(cells[is_task]).items(), 1)
+    )
+    counts = dict.fromkeys(("n", "least_n"), "Int64")
+    numbers = {name: float for name in (*NUMBERS, *FOLLOWING) if name not in counts}
+    return table[[*COLUMNS, *FOLLOWING]].astype({**numbers, **counts, "solved": str})
 
 
-_READERS: Mapping[str, Callable[[str, Sequence[Any], Place], list[Any]]] = {
-    "task": _texts,
-    "metric": _texts,
-    "lower_is_better": _truths,
-}
+def _said(cells: pd.DataFrame) -> dict[Any, dict[Any, Any]]:
+    """Of each row, by its number, the cells that are not blank."""
+    return {row: values.dropna().to_dict() for row, values in cells.iterrows()}
 
 
-def _defaults_of_metrics(rows: Sequence[Row]) -> dict[str, Row]:
-    """By metric, what its row without a task says."""
-    found: dict[str, Row] = {}
-    for row in rows:
-        if "task" not in row.values:
-            metric = row.values.get("metric")
-            _refuse_nameless(row, metric, found)
-            found[str(metric)] = row
-    return found
-
-
-def _refuse_nameless(row: Row, metric: str | None, found: Mapping[str, Any]) -> None:
-    if metric is None:
-        raise DesignError(
-            f"{row.place} names neither a task nor a metric, so its values belong to nothing. Name "
-            "a task, or the metric whose tasks they are defaults of."
-        )
-    if metric in found:
-        raise DesignError(
-            f"{row.place} has defaults for {metric} a second time, so it is not known which hold. "
-            "Put them in one row."
-        )
-
-
-def _refuse_idle_defaults(metrics: Mapping[str, Row], used: set[str]) -> None:
-    """Names of metrics are compared letter by letter, so one that is misspelt changes nothing."""
-    for metric, row in metrics.items():
-        if metric not in used:
+def _cells(name: str, column: pd.Series[Any], source: str) -> list[Any]:
+    """Numbers, words or truths; None where a cell is blank, and the sign for what is to follow."""
+    texts = ["" if pd.isna(cell) else str(cell).strip() for cell in column]
+    if name in NUMBERS:
+        follows = np.array([name in RELATED and text == TO_BE_SOLVED for text in texts], dtype=bool)
+        numbers = numbers_of(name, column.reset_index(drop=True).mask(follows), source, NO_NUMBER)
+        given = [None if math.isnan(number) else float(number) for number in numbers]
+        return [TO_BE_SOLVED if is_next else v for v, is_next in zip(given, follows, strict=True)]
+    if name != "lower_is_better":
+        return [text or None for text in texts]
+    for row, text in enumerate(texts):
+        if text and text.lower() not in TRUTHS:
             raise DesignError(
-                f"{row.place} has defaults for {metric}, which is the metric of no task; "
-                f"{nearest(metric, used - {''})} Name it as the tasks do, or leave the row out."
+                f"{place_of(row, source)}: {name} is {text!r}, so it is not known on which side of "
+                "the reference the threshold lies. Write true or false."
             )
+    return [TRUTHS.get(text.lower()) for text in texts]
 
 
-def _refuse_task_twice(tasks: Sequence[Row], defaults: Mapping[str, Any]) -> None:
-    first: dict[tuple[str, str], str] = {}
-    for row in tasks:
-        name = row.values.get("task")
-        key = str(name), _metric(row, defaults)
-        if name is not None and key in first:
-            raise DesignError(
-                f"{row.place} has the task {name} a second time (the first is {first[key]}), so it "
-                "is not known which threshold holds. Keep one, or give it a name of its own."
-            )
-        first[key] = row.place
+def _refuse_unclear(tasks: pd.DataFrame, defaults: pd.DataFrame, source: str) -> None:
+    """Refuse rows of which it is not known to what they belong; metrics are compared by letter."""
+    metrics = defaults["metric"]
+    for unclear, why in (
+        (
+            metrics.isna(),
+            "names neither a task nor a metric, so its values belong to nothing. Name a task, or "
+            "the metric whose tasks they are defaults of.",
+        ),
+        (
+            metrics.duplicated(),
+            "has defaults for {metric} a second time, so it is not known which hold. Put them in "
+            "one row.",
+        ),
+        (
+            ~metrics.isin(tasks["metric"]),
+            "has defaults for {metric}, which is the metric of no task. Name it as the tasks do, "
+            "or leave the row out.",
+        ),
+        (
+            tasks.duplicated(["task", "metric"]) & tasks["task"].notna(),
+            "has the task {task} a second time, so it is not known which threshold holds. Keep "
+            "one, or give it a name of its own.",
+        ),
+    ):
+        if unclear.any():
+            row = unclear.index[unclear].tolist()[0]
+            said = (tasks if row in tasks.index else defaults).loc[row]
+            raise DesignError(f"{place_of(row, source)} {why.format(**said)}")
+
+
+def _answer(number: int, row: int, given: Mapping[str, Any], source: str) -> dict[str, Any]:
+    said = {"task": str(number), "lower_is_better": is_lower_better(given["metric"]), **given}
+    known = {name: value for name, value in said.items() if value != TO_BE_SOLVED}
+    try:
+        return answered(Task(**known))
+    except DesignError as error:
+        named = f" ({said['task']})" if "task" in given else ""
+        raise DesignError(f"{place_of(row, source)}{named}: {error}") from None
+
+
+# ---------------------------------------------------------------- what follows for one task
+@dataclass(frozen=True)
+class Task:
+    """What is known of a task; NaN where it is not.
+
+    Parameters
+    ----------
+    task, metric
+        Names.
+    lower_is_better
+        Whether a smaller score is the better one.
+    sigma
+        Standard deviation of one score.
+    n
+        Scores of the reference, and as many of a check.
+    alpha, beta
+        Chance that an unchanged check fails, and that one worse by `theta` passes.
+    theta
+        The effect that matters, in the units of the scores.
+    reference
+        Mean of the reference.
+    correlation
+        Of the two scores of a prompt; 0 for different prompts.
+    """
+
+    task: str
+    metric: str = ""
+    lower_is_better: bool = False
+    sigma: float = math.nan
+    n: float = math.nan
+    alpha: float = math.nan
+    beta: float = math.nan
+    theta: float = math.nan
+    reference: float = math.nan
+    correlation: float = 0.0
+
+    def follow(self, name: str) -> float:
+        """The one of the related five, from the other four."""
+        compute, given = SOLVERS[name]
+        return float(compute(*(getattr(self, g) for g in given), correlation=self.correlation))
+
+
+def answered(task: Task) -> dict[str, Any]:
+    """The task with what follows from it, as a row of a table.
+
+    Returns
+    -------
+    dict
+        The task's own values, where one was missing with it filled in (but for `theta`, which
+        stays a wish); `solved`, its name; `detectable_effect` at n; `margin`, by how much worse
+        than the reference a check fails, and the `threshold` where that lies; `power` against
+        `theta` and `least_n` for it.
+
+    Raises
+    ------
+    DesignError
+        Where more than one of the five is missing, or a value makes no sense.
+    """
+    known, solved = _solved(task)
+    # An error rate that followed as 0, or as that of a coin, says no effect any more; but what it
+    # followed from is the detectable effect.
+    is_rounded_off = (solved == "beta" and known.beta == 0) or (
+        solved in ("alpha", "beta") and known.alpha + known.beta >= 1
+    )
+    power = least_n = math.nan
+    if not math.isnan(task.theta):
+        asked = known.theta, known.alpha, known.sigma, known.n
+        power = float(design.power(*asked, correlation=known.correlation))
+        at_most = known.n if solved in FROM_N else math.inf
+        least_n = known.n if is_rounded_off else min(known.follow("n"), at_most)
+    return {
+        **vars(task if solved == "theta" else known),
+        "solved": solved,
+        "detectable_effect": task.theta if is_rounded_off else known.follow("theta"),
+        "margin": -_threshold(replace(known, reference=0.0, lower_is_better=False)),
+        "threshold": _threshold(known),
+        "power": power,
+        "least_n": least_n,
+    }
+
+
+def _solved(task: Task) -> tuple[Task, str]:
+    """The task with none of the five missing, and the name of the one that was."""
+    unknown = [name for name in RELATED if math.isnan(getattr(task, name))]
+    if len(unknown) > 1:
+        raise DesignError(
+            f"{' and '.join(unknown)} are not given, and each follows from the other four of "
+            f"{', '.join(RELATED)}. Give all but one, in the table or as defaults."
+        )
+    if not unknown:
+        return task, ""
+    found: dict[str, Any] = {unknown[0]: task.follow(unknown[0])}
+    return replace(task, **found), unknown[0]
+
+
+def _threshold(known: Task) -> float:
+    if math.isnan(known.reference):
+        return math.nan
+    gamma = design.threshold(
+        known.reference, known.alpha, known.sigma, known.n,
+        correlation=known.correlation, lower_is_better=known.lower_is_better,
+    )  # fmt: skip
+    return float(gamma)

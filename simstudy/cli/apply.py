@@ -20,7 +20,7 @@ class Method(NamedTuple):
 
     settings: type[Any]
     checked: Callable[[Mapping[str, Any]], Any]
-    answer: Callable[[Path, Any], None]
+    answer: Callable[[str, Any], None]
     help: str
     example: str
 
@@ -44,7 +44,7 @@ def _is_file(text: str) -> bool:
     return text.partition("=")[0] not in known and Path(text).is_file()
 
 
-def _method_and_file(words: Sequence[str]) -> tuple[Method, Path]:
+def _method_and_file(words: Sequence[str]) -> tuple[Method, str]:
     if not words:
         raise ConfigError(f"apply takes a method and a file, as in {METHODS['accuracy'].example}")
     name, *files = words
@@ -56,7 +56,7 @@ def _method_and_file(words: Sequence[str]) -> tuple[Method, Path]:
             f"apply {name} takes one file, and was given {' '.join(files) or 'none'}: "
             f"{method.example}"
         )
-    return method, Path(files[0])
+    return method, files[0]
 
 
 def _values(given: Sequence[str], settings: type[Any]) -> dict[str, Any]:
@@ -81,23 +81,19 @@ def _value(text: str, hint: Any) -> Any:
 
 
 # ---------------------------------------------------------------- the methods
-def _accuracy(path: Path, settings: AccuracySettings) -> None:
-    from simstudy.applied.answer_folder import write_check
-    from simstudy.applied.score_files import check_file
+def _accuracy(path: str, settings: AccuracySettings) -> None:
+    from simstudy.applied.files import check_file, write_check
 
-    answered = check_file(path, settings)
-    written = write_check(answered, settings) if settings.out else None
-    _say(str(answered.check), written)
+    check, file = check_file(path, settings)
+    _say(str(check), write_check(check, file, settings) if settings.out else None)
 
 
-def _thresholds(path: Path, settings: ThresholdSettings) -> None:
-    from simstudy.applied.answer_folder import write_table
-    from simstudy.applied.task_files import answer_tasks
-    from simstudy.applied.wording import table_in_words
+def _thresholds(path: str, settings: ThresholdSettings) -> None:
+    from simstudy.applied.files import answer_tasks, write_table
+    from simstudy.applied.report import table_in_words
 
-    answered = answer_tasks(path, settings)
-    text = table_in_words(answered.table)
-    _say(text, write_table(answered, settings, text) if settings.out else None)
+    table, file = answer_tasks(path, settings)
+    _say(table_in_words(table), write_table(table, file, settings) if settings.out else None)
 
 
 def _say(answer: str, written: Any) -> None:
@@ -115,14 +111,14 @@ METHODS: Mapping[str, Method] = {
         AccuracySettings,
         partial(build, AccuracySettings),
         _accuracy,
-        "is a candidate less accurate than the reference? A CSV file with the scores of both",
+        "is a candidate less accurate than the reference? A file with the scores of both",
         "simstudy apply accuracy scores.csv reference=COLUMN candidate=COLUMN [SETTING=VALUE ...]",
     ),
     "thresholds": Method(
         ThresholdSettings,
         threshold_settings,
         _thresholds,
-        "thresholds and sample sizes of many tasks: a CSV file with a row for each",
+        "thresholds and sample sizes of many tasks: a file with a row for each",
         "simstudy apply thresholds tasks.csv [DEFAULT=VALUE ...]",
     ),
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.applied.changed_answers import OF_CHANGES, ChangedAnswers
+from simstudy.applied.count_tests import CHANGE_TESTS, ChangedAnswers
 from simstudy.applied.scores import Scores
 from simstudy.errors import DesignError
 
@@ -43,7 +43,7 @@ def test_every_outcome_fails_as_by_scipy():
     assert [rule(*o).fails for o in OUTCOMES] == [mcnemar_fails(*o) for o in OUTCOMES]
 
 
-@pytest.mark.parametrize("test", OF_CHANGES)
+@pytest.mark.parametrize("test", CHANGE_TESTS)
 def test_verdict_p_value_and_threshold_say_the_same(test):
     for losses, gains in OUTCOMES:
         found = rule(losses, gains, test)

@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from simstudy.applied.choice import OF_SIZE, TEST_NAMES, Asked, pairing, rule_for
+from simstudy.applied.accuracy import OF_SIZE, choose_test, pairing
 from simstudy.applied.scores import Scores
+from simstudy.applied.settings import TEST_NAMES, Question
 from simstudy.errors import DesignError
 from simstudy.stats.accuracy import paired, two_binomials
 
@@ -15,8 +16,12 @@ REAL = np.array([0.5, 0.25, 3, 4, 1, 2]), np.array([0.25, 0.75, 2, 3.5, 1.5, 0])
 CONSTANT = np.full(6, 0.5), np.full(6, 0.5)
 
 
+def asked(test="auto", **spread):
+    return {"test": test, **spread}
+
+
 def chosen(scores, test="auto", is_paired=True, **spread):
-    return rule_for(Scores(*scores, is_paired), Asked(test, **spread))
+    return choose_test(Scores(*scores, is_paired), Question(test=test, **spread))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +46,7 @@ def test_the_test_fits_the_scores(scores, is_paired, test, spread, name):
 @pytest.mark.parametrize("test", TEST_NAMES)
 def test_what_is_asked_for_is_what_answers(test):
     spread = {"sigma": 0.5} if test == "z" else {}
-    is_paired = pairing(Asked(test, **spread), None)
+    is_paired = pairing(Question(test=test, **spread))
     assert chosen(BINARY, test, bool(is_paired), **spread).name == test
 
 
@@ -58,39 +63,43 @@ def test_many_scores_are_tested_by_what_is_quick(smaller, larger):
 
 
 @pytest.mark.parametrize(
-    ("asked", "said", "pairs"),
+    ("question", "said", "pairs"),
     [
-        (Asked(), None, None),
-        (Asked(), True, True),
-        (Asked("t"), None, None),
-        (Asked("fisher"), None, False),
-        (Asked("pooled_t"), None, False),
-        (Asked("mcnemar"), None, True),
-        (Asked(sigma=1.0), None, False),
-        (Asked(sigma=1.0, correlation=0.5), None, True),
-        (Asked(sigma=1.0, correlation=0.0), True, True),
-        (Asked("z", sigma=1.0), False, False),
+        (asked(), "auto", None),
+        (asked(), "true", True),
+        (asked("t"), "auto", None),
+        (asked("fisher"), "auto", False),
+        (asked("pooled_t"), "auto", False),
+        (asked("mcnemar"), "auto", True),
+        (asked(sigma=1.0), "auto", False),
+        (asked(sigma=1.0, correlation=0.5), "auto", True),
+        (asked(sigma=1.0, correlation=0.0), "true", True),
+        (asked("z", sigma=1.0), "false", False),
     ],
 )
-def test_the_test_says_whether_scores_pair(asked, said, pairs):
-    assert pairing(asked, said) is pairs
+def test_the_test_says_whether_scores_pair(question, said, pairs):
+    assert pairing(Question(paired=said, **question)) is pairs
 
 
 @pytest.mark.parametrize(
-    ("asked", "said", "refusal"),
+    ("question", "said", "refusal"),
     [
-        (Asked("z"), None, "test=z takes the standard deviation of a score as known"),
-        (Asked("t", sigma=2.0), None, "sigma=2 is used by the z test alone, and test=t learns it"),
-        (Asked(correlation=0.5), None, "correlation=0.5 is used by the z test alone"),
-        (Asked("fisher"), True, "test=fisher is of different prompts, and paired=true says"),
-        (Asked("mcnemar"), False, "test=mcnemar is of the same prompts, and paired=false says"),
-        (Asked(sigma=2.0), True, "sigma=2 does not say how far two scores of one prompt differ"),
-        (Asked(sigma=2.0, correlation=0.5), False, "correlation=0.5 with paired=false"),
+        (asked("z"), "auto", "test=z takes the standard deviation of a score as known"),
+        (
+            asked("t", sigma=2.0),
+            "auto",
+            "sigma=2 is used by the z test alone, and test=t",
+        ),
+        (asked(correlation=0.5), "auto", "correlation=0.5 is used by the z test alone"),
+        (asked("fisher"), "true", "test=fisher is of different prompts, and paired=true says"),
+        (asked("mcnemar"), "false", "test=mcnemar is of the same prompts, and paired=false says"),
+        (asked(sigma=2.0), "true", "sigma=2 does not say how far two scores of one prompt differ"),
+        (asked(sigma=2.0, correlation=0.5), "false", "correlation=0.5 with paired=false"),
     ],
 )
-def test_what_contradicts_itself_is_refused(asked, said, refusal):
+def test_what_contradicts_itself_is_refused(question, said, refusal):
     with pytest.raises(DesignError) as told:
-        pairing(asked, said)
+        pairing(Question(paired=said, **question))
     assert refusal in str(told.value)
 
 

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from simstudy.applied.known_sigma import KnownSigma
+from simstudy.applied.mean_tests import KnownSigma
 from simstudy.applied.scores import Scores
 
 PHI = NormalDist()

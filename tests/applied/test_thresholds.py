@@ -1,13 +1,15 @@
 """Tables of tasks: whose default holds, what is blank, and which row is wrong."""
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from simstudy.applied import threshold_table
-from simstudy.applied.tasks import Task, answered
+from simstudy.applied.settings import RELATED
+from simstudy.applied.thresholds import Task, answered
 from simstudy.errors import ConfigError, DesignError
 
 SUITE = pd.DataFrame(
@@ -76,24 +78,25 @@ def test_direction_may_be_said_in_words(spelling):
         ({"task": ["a"], "n": [5.5], "sigma": [1]}, "row 1 (a): n=5.5 is not a whole number"),
         ({"n": [5, 5], "sigma": [1, -1]}, "row 2: sigma=-1 is not positive"),
         ({"n": [5], "sigma": ["x"]}, "row 1: sigma is 'x', which is no number"),
-        ({"n": [5], "sigma": ["50%"]}, "with a sign after the number. Write the number alone, in "),
-        ({"n": [5], "sigma": ["n/a"]}, "which is no number. Leave the cell blank for a default"),
-        ({"n": ["5.0"], "sigma": ["1,5"]}, "row 1: sigma is '1,5', and n is '5.0' at row 1"),
-        ({"n": [1e19], "sigma": [1]}, "row 1: n=1e+19 is more scores than can be counted"),
+        (
+            {"n": [5], "sigma": ["n/a"]},
+            "no number, so nothing follows from it. Write",
+        ),
+        ({"n": ["5.0"], "sigma": ["1,5"]}, "row 1: sigma is '1,5', which is no number"),
         (
             {"task": ["a", "a"], "n": [5, 6], "sigma": [1, 1]},
-            "row 2 has the task a a second time (the first is row 1)",
+            "row 2 has the task a a second time",
         ),
         (
             {"task": ["a", None], "metric": ["WER", "wer"], "n": [5, None], "sigma": [None, 14]},
-            "row 2 has defaults for wer, which is the metric of no task; did you mean 'WER'?",
+            "row 2 has defaults for wer, which is the metric of no task",
         ),
         ({"n": ["?"], "sigma": ["?"]}, "theta and sigma and n are not given"),
         ({"n": [5], "reference": ["?"]}, "row 1: reference is '?'"),
-        ({"task": [None], "n": [5]}, "row 1 names neither a task nor a metric"),
+        ({"task": ["a", None], "n": [5, 6]}, "row 2 names neither a task nor a metric"),
         (
-            {"task": [None, None], "metric": ["f1", "f1"], "n": [5, 6]},
-            "row 2 has defaults for f1 a second time",
+            {"task": ["a", None, None], "metric": ["f1", "f1", "f1"], "n": [5, 6, 7]},
+            "row 3 has defaults for f1 a second time",
         ),
         ({"task": [None], "metric": ["f1"], "n": [5]}, "the table has no task"),
         ({"task": []}, "the table has no task"),
@@ -112,9 +115,9 @@ def test_a_row_that_is_wrong_is_named(columns, said):
 
 
 def test_what_is_no_table_is_refused():
-    with pytest.raises(DesignError, match="a list is no table of tasks"):
+    with pytest.raises(DesignError, match="0 is no column of a table of tasks"):
         threshold_table([1])
-    with pytest.raises(DesignError, match="the table has the column n 2 times"):
+    with pytest.raises(DesignError, match="the table has several columns n"):
         threshold_table(pd.DataFrame([[1, 2, 3]], columns=["n", "n", "sigma"]))
 
 
@@ -153,3 +156,73 @@ def test_a_default_may_be_to_be_solved(name):
 def test_one_task_may_have_two_metrics():
     frame = pd.DataFrame({"task": ["a", "a"], "metric": ["f1", "bleu"], "n": 5, "sigma": 1})
     assert len(threshold_table(frame)) == 2
+
+
+# ---------------------------------------------------------------- what follows for one task
+PHI = NormalDist()
+ALPHA, BETA, SIGMA, N, RHO = 0.05, 0.2, 50.0, 512, 0.6
+SE = SIGMA * math.sqrt(2 * (1 - RHO) / N)
+THETA = -(PHI.inv_cdf(ALPHA) + PHI.inv_cdf(BETA)) * SE
+KNOWN = {"theta": THETA, "alpha": ALPHA, "beta": BETA, "sigma": SIGMA, "n": N}
+
+
+def with_all_but(name):
+    rest = {known: value for known, value in KNOWN.items() if known != name}
+    return answered(Task("mmlu", correlation=RHO, reference=70.0, **rest))
+
+
+@pytest.mark.parametrize("missing", RELATED)
+def test_the_one_that_is_missing_follows(missing):
+    found = with_all_but(missing)
+    assert found["solved"] == missing
+    value = found["detectable_effect" if missing == "theta" else missing]
+    if missing == "n":  # the formula's n is whole but for a rounding: it, or the next
+        assert value in (N, N + 1)
+    else:
+        assert value == pytest.approx(KNOWN[missing])
+
+
+@pytest.mark.parametrize("missing", ["alpha", "beta", "sigma"])
+def test_what_follows_from_n_needs_no_more_than_n(missing):
+    """Whatever way its last digit was rounded."""
+    assert with_all_but(missing)["least_n"] in (N - 1, N)
+
+
+def test_nothing_missing_is_a_wish_and_what_there_is():
+    found = answered(Task("mmlu", reference=70.0, **{**KNOWN, "theta": 5.0, "n": 100}))
+    se = SIGMA * math.sqrt(2 / 100)
+    z = PHI.inv_cdf(ALPHA) + PHI.inv_cdf(BETA)
+    assert (found["solved"], found["theta"], found["n"]) == ("", 5.0, 100)
+    assert found["detectable_effect"] == pytest.approx(-z * se)
+    assert found["margin"] == pytest.approx(-PHI.inv_cdf(ALPHA) * se)
+    assert found["threshold"] == pytest.approx(70 + PHI.inv_cdf(ALPHA) * se)
+    assert found["power"] == pytest.approx(PHI.cdf(PHI.inv_cdf(ALPHA) + 5 / se))
+    assert found["least_n"] == math.ceil(2 * (z * SIGMA / 5) ** 2)
+
+
+def test_where_lower_is_better_the_threshold_is_above():
+    about = {"sigma": 0.3, "n": 100, "alpha": 0.05, "beta": 0.2, "reference": 7.0}
+    found = answered(Task("wiki", "perplexity", lower_is_better=True, **about))
+    assert found["threshold"] == pytest.approx(7 + found["margin"])
+
+
+def test_without_theta_there_is_no_power_and_without_a_reference_no_threshold():
+    found = answered(Task("mmlu", alpha=ALPHA, beta=BETA, sigma=SIGMA, n=N))
+    assert all(math.isnan(found[name]) for name in ("theta", "power", "least_n", "threshold"))
+
+
+def test_two_that_are_missing_are_named():
+    with pytest.raises(DesignError, match="theta and n are not given, and each follows from the"):
+        answered(Task("mmlu", alpha=ALPHA, beta=BETA, sigma=SIGMA))
+
+
+def test_an_error_rate_beyond_doubles_leaves_the_effect_that_was_asked_for():
+    """100 standard errors are missed never, 1e-25 of one at the rate of a coin."""
+    about = {"alpha": 0.05, "sigma": 1.0, "n": 5000}
+    never, coin = (answered(Task("mmlu", theta=theta, **about)) for theta in (2.0, 1e-25))
+    assert (never["beta"], never["power"], never["detectable_effect"]) == (0, 1, 2)
+    assert coin["power"] == pytest.approx(0.05)
+    assert coin["beta"] == pytest.approx(0.95)
+    assert coin["detectable_effect"] == 1e-25
+    assert never["least_n"] == coin["least_n"] == 5000
+    assert never["margin"] == pytest.approx(-PHI.inv_cdf(0.05) * math.sqrt(2 / 5000))

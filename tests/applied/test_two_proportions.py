@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from simstudy.applied.count_tests import COUNT_TESTS, TwoProportions
 from simstudy.applied.scores import Scores
-from simstudy.applied.two_proportions import OF_COUNTS, TwoProportions
 from simstudy.errors import DesignError
 
 ALPHA, BETA = 0.1, 0.2
@@ -44,7 +44,7 @@ def test_every_table_fails_as_by_scipy():
     assert [rule(x, y).fails for x, y in TABLES] == [fisher_fails(x, y) for x, y in TABLES]
 
 
-@pytest.mark.parametrize("test", OF_COUNTS)
+@pytest.mark.parametrize("test", COUNT_TESTS)
 def test_verdict_p_value_and_threshold_say_the_same(test):
     """In every table: p is at most alpha where the candidate fails, and so is its mean gamma."""
     for x, y in TABLES:

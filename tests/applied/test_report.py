@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from simstudy.applied import accuracy_check
-from simstudy.applied.wording import number, per_cent, table_in_words
+from simstudy.applied.report import number, per_cent, table_in_words
 
 LOST = [1] * 90 + [0] * 8 + [1] * 2, [1] * 80 + [0] * 18 + [1] * 2
 

@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy import stats
 
-from simstudy.applied.enough import (
+from simstudy.applied.count_tests import (
     MOST,
     MOST_VARIANCE,
     about_enough,

@@ -1,12 +1,13 @@
-"""Tests by Student's t: the spread is learnt from the scores."""
+"""Tests of two means: by z, where the spread of a score is known, and by Student's t."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.applied.base_test import BaseTest
 from simstudy.applied.scores import Scores
 from simstudy.lazy.scipy import special, stats
 from simstudy.shapes import Bool, Int
@@ -14,8 +15,69 @@ from simstudy.stats.accuracy import design
 from simstudy.stats.integer_search import least_count
 
 FEWEST = 2  # scores of each model, for a spread
-# Standard errors, beyond which every test of this module finds an effect: SciPy's law ends there.
+# Standard errors, beyond which every t test finds an effect: SciPy's law ends there.
 FURTHEST = 1e8
+
+
+@dataclass(frozen=True)
+class KnownSigma(BaseTest):
+    """The z test of two means.
+
+    Parameters
+    ----------
+    sigma
+        Standard deviation of one score, in its units.
+    correlation
+        Of the two scores of a prompt; 0 takes them for different prompts.
+    """
+
+    sigma: float
+    correlation: float = 0.0
+
+    name = "z"
+
+    @property
+    def words(self) -> str:
+        pairs = f", correlation {self.correlation:g} in pairs" if self.correlation else ""
+        return f"z test with sigma {self.sigma:g}{pairs}"
+
+    @property
+    def _spread(self) -> tuple[float, int, int | None]:
+        """Sigma and the sizes; None for the second where it is the first."""
+        n, n_check = len(self.scores.reference), len(self.scores.candidate)
+        return self.sigma, n, None if n == n_check else n_check
+
+    @property
+    def _with(self) -> dict[str, Any]:
+        return {"correlation": self.correlation}
+
+    @cached_property
+    def standard_error(self) -> float:
+        return float(design.standard_error(*self._spread, **self._with))
+
+    @property
+    def p_value(self) -> float:
+        return float(design.p_value(-self.scores.worse_by, 0.0, *self._spread, **self._with))
+
+    @cached_property
+    def margin(self) -> float:
+        return -float(design.threshold(0.0, self.alpha, *self._spread, **self._with))
+
+    @property
+    def fails(self) -> bool:
+        return bool(design.fails(-self.scores.worse_by, -self.margin))
+
+    def power(self, effect: float) -> float:
+        return float(design.power(effect, self.alpha, *self._spread, **self._with))
+
+    def detectable_effect(self, beta: float) -> float:
+        return float(design.detectable_effect(self.alpha, beta, *self._spread, **self._with))
+
+    def n_needed(self, theta: float, beta: float) -> int:
+        return int(design.sample_size(theta, self.alpha, beta, self.sigma, **self._with))
+
+    def law(self, effect: float) -> Any:
+        return stats.norm(effect, self.standard_error)
 
 
 class Spread(NamedTuple):
@@ -25,21 +87,10 @@ class Spread(NamedTuple):
     df: Any
 
 
-@dataclass(frozen=True)
-class StudentT(ABC):
-    """What the t tests have in common; each says its spread."""
+class StudentT(BaseTest):
+    """What t tests have in common, whose spread is learnt from the scores; each says its own."""
 
-    scores: Scores
-    alpha: float
-
-    @property
-    def name(self) -> str:
-        return "t"
-
-    @property
-    @abstractmethod
-    def words(self) -> str:
-        """What is compared, for a reader."""
+    name = "t"
 
     @abstractmethod
     def spread(self, n: Any = None) -> Spread:
@@ -58,16 +109,8 @@ class StudentT(ABC):
         return float(special.stdtr(self._here.df, -self.scores.worse_by / self.standard_error))
 
     @property
-    def fails(self) -> bool:
-        return self.p_value <= self.alpha
-
-    @property
     def margin(self) -> float:
         return float(-special.stdtrit(self._here.df, self.alpha)) * self.standard_error
-
-    @property
-    def level(self) -> float:
-        return self.alpha
 
     def power(self, effect: float) -> float:
         return float(self._power(self._here, effect))
@@ -90,7 +133,7 @@ class StudentT(ABC):
             step *= 2
         return float(brentq(excess, 0.0, step, xtol=2e-12 * min(1.0, self.standard_error)))
 
-    def n_needed(self, theta: float, beta: float) -> int | None:
+    def n_needed(self, theta: float, beta: float) -> int:
         def detects(n: Int[np.ndarray, "..."]) -> Bool[np.ndarray, "..."]:
             return np.asarray(self._power(self.spread(n), theta) >= 1 - beta)
 
@@ -118,30 +161,24 @@ class PairedT(StudentT):
 
 
 class Welch(StudentT):
-    """Of two means whose variances may differ.
-
-    Degrees of freedom are of variances over a power of two, whose squares are doubles, and which
-    have the same digits.
-    """
+    """Of two means whose variances may differ."""
 
     @property
     def words(self) -> str:
         return f"Welch's t test ({self._here.df:.4g} degrees of freedom)"
 
     def spread(self, n: Any = None) -> Spread:
-        n1, n2, first, second = _variances_of_means(self.scores, n)
-        _, power_of_two = np.frexp(first + second)
-        near1 = [np.ldexp(variance, -power_of_two) for variance in (first, second)]
-        squares = near1[0] ** 2 / (n1 - 1) + near1[1] ** 2 / (n2 - 1)
-        return Spread(np.sqrt(first + second), (near1[0] + near1[1]) ** 2 / squares)
+        n1, n2 = _sizes(self.scores, n)
+        first = self.scores.reference.var(ddof=1) / n1
+        second = self.scores.candidate.var(ddof=1) / n2
+        squares = first**2 / (n1 - 1) + second**2 / (n2 - 1)
+        return Spread(np.sqrt(first + second), (first + second) ** 2 / squares)
 
 
 class PooledT(StudentT):
     """Of two means whose variances are taken as equal."""
 
-    @property
-    def name(self) -> str:
-        return "pooled_t"
+    name = "pooled_t"
 
     @property
     def words(self) -> str:
@@ -151,12 +188,11 @@ class PooledT(StudentT):
         size1, size2 = len(self.scores.reference), len(self.scores.candidate)
         squares = self.scores.reference.var() * size1 + self.scores.candidate.var() * size2
         pooled = squares / (size1 + size2 - 2)
-        n1, n2, _, _ = _variances_of_means(self.scores, n)
+        n1, n2 = _sizes(self.scores, n)
         return Spread(np.sqrt(pooled * (1 / n1 + 1 / n2)), n1 + n2 - 2)
 
 
-def _variances_of_means(scores: Scores, n: Any) -> tuple[Any, Any, Any, Any]:
-    """Sizes, as given or n of each, and the variances of means of so many scores."""
-    sizes = len(scores.reference), len(scores.candidate)
-    n1, n2 = (np.asarray(size if n is None else n, dtype=float) for size in sizes)
-    return n1, n2, scores.reference.var(ddof=1) / n1, scores.candidate.var(ddof=1) / n2
+def _sizes(scores: Scores, n: Any) -> tuple[Any, Any]:
+    """Numbers of scores, as given or n of each."""
+    sizes = (len(scores.reference), len(scores.candidate)) if n is None else (n, n)
+    return np.asarray(sizes[0], dtype=float), np.asarray(sizes[1], dtype=float)

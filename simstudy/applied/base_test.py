@@ -1,0 +1,99 @@
+"""What every test of a regression can say, and the test of scores that are all the same.
+
+Effects and margins are "worse by", in the units of the scores.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from simstudy.applied.scores import Scores
+
+
+@dataclass(frozen=True)
+class BaseTest(ABC):
+    """A test of a candidate against a reference, with the scores that it was given."""
+
+    scores: Scores
+    alpha: float
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """As one asks for it."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The test and what it was given, as after "by"."""
+
+    @property
+    @abstractmethod
+    def standard_error(self) -> float:
+        """Of the difference of the means."""
+
+    @property
+    @abstractmethod
+    def p_value(self) -> float:
+        """Chance of a candidate as bad as this one, or worse, where nothing changed."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether the candidate is shown to be worse."""
+        return self.p_value <= self.alpha
+
+    @property
+    @abstractmethod
+    def margin(self) -> float:
+        """How much worse than the reference's mean a candidate fails; NaN where none can."""
+
+    @property
+    def level(self) -> float:
+        """Chance that an unchanged candidate fails: alpha, or less where scores are counts."""
+        return self.alpha
+
+    @abstractmethod
+    def power(self, effect: float) -> float:
+        """Chance that a candidate fails that is worse by `effect`."""
+
+    @abstractmethod
+    def detectable_effect(self, beta: float) -> float:
+        """The effect of which a share `beta` passes; NaN where even the worst would."""
+
+    @abstractmethod
+    def n_needed(self, theta: float, beta: float) -> int | None:
+        """Scores of each model with which `theta` is missed at most at rate `beta`, or None."""
+
+    @property
+    def most_sized(self) -> float:
+        """Scores of each model up to which `n_needed` is exact; beyond, by the normal formula."""
+        return math.inf
+
+    @abstractmethod
+    def law(self, effect: float) -> Any:
+        """Of how much worse the candidate is found, where it is worse by `effect`; None if none."""
+
+
+class Unchanged(BaseTest):
+    """What is said of scores without spread, none of which is worse: they pass, with p = 1."""
+
+    name = "none"
+    words = "no test: there is no difference, and no spread"
+    standard_error = 0.0
+    p_value = 1.0
+    fails = False
+    margin = math.nan
+    level = math.nan
+
+    def power(self, effect: float) -> float:  # noqa: ARG002
+        return math.nan
+
+    def detectable_effect(self, beta: float) -> float:  # noqa: ARG002
+        return math.nan
+
+    def n_needed(self, theta: float, beta: float) -> int | None:  # noqa: ARG002
+        return None
+
+    def law(self, effect: float) -> Any:  # noqa: ARG002
+        return None

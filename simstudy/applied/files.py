@@ -1,0 +1,280 @@
+"""Questions whose scores or tasks stand in a file, and answers that are written as files."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simstudy.applied.accuracy import AccuracyCheck, check_scores
+from simstudy.applied.report import table_in_words
+from simstudy.applied.scores import NO_SCORE, Values, numbers_of, scores_of
+from simstudy.applied.scores import place_of as row_place
+from simstudy.applied.settings import AUTO, AccuracySettings, ThresholdSettings
+from simstudy.applied.thresholds import answered_table
+from simstudy.errors import ConfigError, FigureError, nearest
+from simstudy.lazy.pandas import pd
+from simstudy.read_table import read_table
+from simstudy.remote.paths import Place, place_of
+from simstudy.whole_files import write_bytes, write_json
+
+FIGURE = "sampling"
+
+
+class TableFile(NamedTuple):
+    """A file as a table, under its name, with what its bytes are known by."""
+
+    table: pd.DataFrame
+    name: str
+    sha256: str
+
+
+def check_file(path: str, settings: AccuracySettings) -> tuple[AccuracyCheck, TableFile]:
+    """The check of a file's scores: a column for each model, or with `model` all in one column.
+
+    Raises
+    ------
+    SimstudyError
+        In one line, where the file cannot be read or its scores cannot be compared.
+    """
+    for name in ("score", "prompt"):
+        value = getattr(settings, name)
+        if settings.model is None and value is not None:
+            raise ConfigError(
+                f"{name}={value} is of a file with all scores in one column. Name with model= the "
+                "column that says which model a score is of, or leave it out."
+            )
+    file, paired = _read(path, [settings.model, settings.prompt]), settings.paired
+    names = settings.reference, settings.candidate
+    if settings.model is None:
+        reference, candidate = (
+            scores_of(name, _column(file.table, name, role, file.name), file.name)
+            for name, role in zip(names, ("reference", "candidate"), strict=True)
+        )
+    else:
+        reference, candidate, paired = _one_below_the_other(file, settings)
+    question = dataclasses.replace(settings, paired=paired)
+    return check_scores(reference, candidate, names, question), file
+
+
+def answer_tasks(path: str, settings: ThresholdSettings) -> tuple[pd.DataFrame, TableFile]:
+    """The table of a file's tasks.
+
+    Raises
+    ------
+    SimstudyError
+        In one line, where the file cannot be read or a task does not say enough.
+    """
+    file = _read(path, ["task", "metric"])
+    return answered_table(file.table, settings, file.name), file
+
+
+def _read(path: str, labels: Sequence[str | None]) -> TableFile:
+    """The file, in whose table labels are text, and only what is blank is missing."""
+    texts = {name: str for name in labels if name is not None}
+    table = read_table(path, dtype=texts, keep_default_na=False, na_values=[""])
+    place = place_of(path)
+    return TableFile(table, place.name, hashlib.sha256(place.read_bytes()).hexdigest())
+
+
+def _column(table: pd.DataFrame, name: str, role: str, source: str) -> pd.Series[Any]:
+    """The column that a setting named; refused, with the nearest, where it is not."""
+    if name in table:
+        return table[name]
+    names = [str(known) for known in table.columns]
+    is_headless = pd.to_numeric(pd.Series(names), errors="coerce").notna().all()
+    advice = "; its first line holds numbers: write the columns' names above them"
+    raise ConfigError(
+        f"{role}={name}: {source} has no such column; {nearest(name, names)}"
+        f"{advice if is_headless else ''}"
+    )
+
+
+# ---------------------------------------------------------------- scores one below the other
+def _one_below_the_other(file: TableFile, settings: AccuracySettings) -> tuple[Values, Values, str]:
+    """Scores of reference and candidate, and whether they are paired: by the prompts' names.
+
+    Raises
+    ------
+    SimstudyError
+        Where a model has no rows, a prompt has two scores, or pairs are asked for and there are
+        none.
+    """
+    if settings.paired == "true" and settings.prompt is None:
+        raise ConfigError(
+            "paired=true with model=: rows of two models are paired by the prompt, which no column "
+            "names. Name it with prompt=, or say paired=false."
+        )
+    sides = [_side(file, settings, role) for role in ("reference", "candidate")]
+    reference, candidate = (side["score"].to_numpy() for side in sides)
+    if settings.prompt is None or settings.paired == "false":
+        return reference, candidate, "false"
+    for side in sides:
+        _refuse_unclear_prompts(side, file.name, settings.prompt)
+    first, second = (side.set_index("prompt")["score"] for side in sides)
+    if settings.paired == AUTO and not first.index.isin(second.index).any():
+        return reference, candidate, "false"
+    models = settings.reference, settings.candidate
+    for here, there, names in ((first, second, models), (second, first, models[::-1])):
+        lone = here.index.difference(there.index, sort=False)
+        if len(lone):
+            raise ConfigError(
+                f"{names[1]} has no score for the prompt {lone[0]!r}, which {names[0]} has, "
+                "so they do not pair. Score it, leave its row out, or say paired=false."
+            )
+    return reference, second.loc[first.index].to_numpy(), "true"
+
+
+def _side(file: TableFile, settings: AccuracySettings, role: str) -> pd.DataFrame:
+    """The model, score and prompt of each row of one of the models."""
+    table, source = file.table, file.name
+    name, score = getattr(settings, role), settings.score or "score"
+    models = _texts(_column(table, str(settings.model), "model", source))
+    rows = table[models == name]
+    if rows.empty:
+        raise ConfigError(
+            f"{role}={name}: no row of {source} has that {settings.model}; "
+            f"{nearest(name, set(models))}"
+        )
+    scores = numbers_of(score, _column(rows, score, "score", source), source)
+    if np.isnan(scores).any():
+        blank = rows.index[int(np.isnan(scores).argmax())]
+        raise ConfigError(f"{row_place(blank, source)}: {score} is blank, {NO_SCORE}")
+    side = pd.DataFrame({"model": name, "score": scores}, index=rows.index)
+    if settings.prompt:
+        side["prompt"] = _texts(_column(rows, settings.prompt, "prompt", source))
+    return side
+
+
+def _texts(labels: pd.Series[Any]) -> pd.Series[Any]:
+    return labels.astype(object).where(labels.notna(), "").astype(str).str.strip()
+
+
+def _refuse_unclear_prompts(side: pd.DataFrame, source: str, column: str) -> None:
+    """Each score of a model is to name its prompt, and no other of its scores the same one."""
+    prompts, model = side["prompt"], side["model"].iloc[0]
+    blank, again = prompts.index[prompts == ""], prompts.index[prompts.duplicated()]
+    if len(blank):
+        raise ConfigError(
+            f"{row_place(blank[0], source)}: {column} is blank, so it is not known with which "
+            f"score of the other model this one of {model} pairs. Name the prompt, leave its row "
+            "out, or say paired=false."
+        )
+    if len(again):
+        prompt = prompts[again[0]]
+        first = prompts.index[prompts == prompt][0]
+        raise ConfigError(
+            f"{row_place(again[0], source)}: {model} has a second score for the prompt {prompt!r} "
+            f"(the first is at row {first + 1}), so it is not known which one pairs. Keep one, or "
+            "say paired=false."
+        )
+
+
+# ---------------------------------------------------------------- answers as files
+class Written(NamedTuple):
+    """Where files were written, and why a figure was not; empty where it was, or there is none."""
+
+    folder: Place
+    no_figure: str = ""
+
+
+def write_check(check: AccuracyCheck, file: TableFile, settings: AccuracySettings) -> Written:
+    """Write `answer.txt`, `.parquet` and `.json`, and the figure as PNG and SVG.
+
+    Raises
+    ------
+    ConfigError
+        Where the folder cannot be written to.
+    """
+    folder = place_of(str(settings.out))
+    row = pd.DataFrame([{**check.record, "notes": "; ".join(check.notes)}])
+    answer = {**check.record, "is_regression": check.is_regression}
+    with _writing_to(folder):
+        why = _write_figure(check, folder)
+        _write_answer(folder, f"{check!r}\n", row, answer, file, settings)
+    return Written(folder, why)
+
+
+def write_table(table: pd.DataFrame, file: TableFile, settings: ThresholdSettings) -> Written:
+    """Write `answer.txt`, `.csv`, `.parquet` and `.json`.
+
+    Raises
+    ------
+    ConfigError
+        Where the folder cannot be written to.
+    """
+    folder = place_of(str(settings.out))
+    answer = {"tasks": table.astype(object).where(table.notna(), None).to_dict("records")}
+    with _writing_to(folder):
+        write_bytes(folder / "answer.csv", table.to_csv(index=False).encode())
+        _write_answer(folder, f"{table_in_words(table)}\n", table, answer, file, settings)
+    return Written(folder)
+
+
+@contextlib.contextmanager
+def _writing_to(folder: Place) -> Iterator[None]:
+    """Say in one line why files cannot be written to a folder."""
+    try:
+        yield
+    except FileExistsError:
+        raise ConfigError(
+            f"out={folder} is a file, so no answer can be written into it. Name a folder, which is "
+            "made where there is none."
+        ) from None
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write an answer to {folder}: {error.strerror}. Name with out= a folder that "
+            "you may write to."
+        ) from None
+
+
+def _write_figure(check: AccuracyCheck, folder: Place) -> str:
+    """Why there is no figure, and then none of an earlier answer either; else empty."""
+    from simstudy.figures.save import save_figure
+
+    try:
+        save_figure(check.figure(), folder, FIGURE)
+    except FigureError as error:
+        for ending in ("png", "svg"):
+            (folder / f"{FIGURE}.{ending}").unlink(missing_ok=True)
+        return str(error)
+    return ""
+
+
+def _write_answer(
+    folder: Place,
+    text: str,
+    table: pd.DataFrame,
+    answer: Mapping[str, Any],
+    file: TableFile,
+    settings: AccuracySettings | ThresholdSettings,
+) -> None:
+    """Text and Parquet, and the JSON last: where it is, all is."""
+    from simstudy.output.environment import environment
+
+    write_bytes(folder / "answer.txt", text.encode())
+    parquet = BytesIO()
+    table.to_parquet(parquet, index=False)
+    write_bytes(folder / "answer.parquet", parquet.getvalue())
+    content = {
+        "answer": answer,
+        "file": {"name": file.name, "sha256": file.sha256},
+        "settings": {name: value for name, value in vars(settings).items() if name != "out"},
+        "made_with": environment(),
+    }
+    write_json(folder / "answer.json", _without_nan(content))
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON knows no NaN: null."""
+    if isinstance(value, Mapping):
+        return {name: _without_nan(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(member) for member in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

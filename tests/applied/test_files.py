@@ -1,0 +1,236 @@
+"""Scores and tasks from files, and answers as files."""
+
+import hashlib
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simstudy.applied import accuracy_check, threshold_table
+from simstudy.applied.files import answer_tasks, check_file, write_check, write_table
+from simstudy.applied.report import table_in_words
+from simstudy.applied.settings import AccuracySettings, ThresholdSettings
+from simstudy.errors import ConfigError, DesignError, SimstudyError
+
+RNG = np.random.default_rng(8)
+OLD, NEW = RNG.random(12).round(3), RNG.random(12).round(3)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "scores.csv"
+    rows = [f"p{i},{a},{b}" for i, (a, b) in enumerate(zip(OLD, NEW, strict=True))]
+    path.write_text("\n".join(["prompt,old,new", *rows]))
+    return path
+
+
+def test_a_file_is_checked_as_its_numbers_are(file):
+    check, read = check_file(file, AccuracySettings(reference="old", candidate="new", theta=0.1))
+    expected = accuracy_check(OLD, NEW, theta=0.1)
+    assert repr(check) == repr(expected)
+    assert check.record == expected.record
+    assert read.name == "scores.csv"
+    assert read.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_one_column_with_all_scores_is_the_same_check(file, tmp_path):
+    long = tmp_path / "long.csv"
+    rows = [f"{m},p{i},{s}" for m, side in (("new", NEW), ("old", OLD)) for i, s in enumerate(side)]
+    long.write_text("\n".join(["model,prompt,score", *rows]))
+    settings = {"reference": "old", "candidate": "new"}
+    wide = check_file(file, AccuracySettings(**settings))[0].record
+    told = AccuracySettings(model="model", prompt="prompt", **settings)
+    assert {**check_file(long, told)[0].record, "notes": wide["notes"]} == wide
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"prompt": "prompt"}, "prompt=prompt is of a file with all scores in one column"),
+        ({"score": "old"}, "score=old is of a file with all scores in one column"),
+        ({}, "reference=reference: scores.csv has no such column; there is: new, old, prompt"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(settings, said, file):
+    with pytest.raises(ConfigError) as refusal:
+        check_file(file, AccuracySettings(**settings))
+    assert said in str(refusal.value)
+
+
+def test_a_cell_is_named_by_its_row(file):
+    file.write_text(file.read_text().replace(f"p3,{OLD[3]}", "p3,none"))
+    with pytest.raises(
+        SimstudyError, match=r"scores.csv, row 4: old is 'none', which is no number"
+    ):
+        check_file(file, AccuracySettings(reference="old", candidate="new"))
+
+
+def test_two_notations_of_numbers_are_refused(file):
+    """Points may part thousands where commas part decimals."""
+    file.write_text("old;new\n10.000;72,1\n9.500;70,4\n")
+    with pytest.raises(SimstudyError, match="points in old and decimal commas in new"):
+        check_file(file, AccuracySettings(reference="old", candidate="new"))
+
+
+# ---------------------------------------------------------------- scores one below the other
+ROWS = [("A", "p1", "0.5"), ("B", "p2", "0.7"), ("A", "p2", "0.9"), ("B", "p1", "0.1")]
+
+
+def read(folder, *rows, **settings):
+    """Scores of both, and whether they are paired."""
+    path = folder / "long.csv"
+    path.write_text("\n".join(["m,p,score", *map(",".join, rows)]))
+    about = {"model": "m", "reference": "A", "candidate": "B", **settings}
+    scores = check_file(path, AccuracySettings(**about))[0].rule.scores
+    return scores.reference.tolist(), scores.candidate.tolist(), scores.paired
+
+
+def test_prompts_pair_in_whatever_order_they_stand(tmp_path):
+    assert read(tmp_path, *ROWS, prompt="p") == ([0.5, 0.9], [0.1, 0.7], True)
+
+
+def test_without_prompts_scores_do_not_pair(tmp_path):
+    assert read(tmp_path, *ROWS) == ([0.5, 0.9], [0.7, 0.1], False)
+    assert read(tmp_path, *ROWS, prompt="p", paired="false") == ([0.5, 0.9], [0.7, 0.1], False)
+
+
+def test_different_prompts_do_not_pair(tmp_path):
+    apart = [ROWS[0], ("B", "p3", "1"), ROWS[2], ("B", "p4", "0")]
+    assert read(tmp_path, *apart, prompt="p") == ([0.5, 0.9], [1, 0], False)
+
+
+def test_other_models_need_no_scores(tmp_path):
+    assert read(tmp_path, *ROWS, ("C", "p1", "broken"), prompt="p")[2]
+
+
+@pytest.mark.parametrize(
+    ("extra", "settings", "said"),
+    [
+        ((), {"paired": "true"}, "paired=true with model=: rows of two models are paired by the"),
+        ((), {"candidate": "C"}, "candidate=C: no row of long.csv has that m; there is: A, B"),
+        ((), {"model": "n"}, "model=n: long.csv has no such column; there is: m, p, score"),
+        ((), {"score": "scores"}, "score=scores: long.csv has no such column; did you mean 'sc"),
+        ((), {"prompt": "q"}, "prompt=q: long.csv has no such column"),
+        ((("A", "p1", "1"),), {"prompt": "p"}, "row 5: A has a second score for the prompt 'p1'"),
+        ((("A", "p3", "1"),), {"prompt": "p"}, "B has no score for the prompt 'p3', which A has"),
+        ((("B", "p3", "1"),), {"prompt": "p"}, "A has no score for the prompt 'p3', which B has"),
+        ((("B", "", "1"),), {"prompt": "p"}, "long.csv, row 5: p is blank, so it is not known"),
+        ((("A", "", "1"), ("B", "", "0")), {"prompt": "p"}, "row 5: p is blank"),
+        ((("B", "p3", ""),), {}, "long.csv, row 5: score is blank"),
+        ((("B", "p3", "x"),), {}, "long.csv, row 5: score is 'x', which is no number"),
+    ],
+)
+def test_what_does_not_pair_is_refused(extra, settings, said, tmp_path):
+    with pytest.raises(SimstudyError) as refusal:
+        read(tmp_path, *ROWS, *extra, **settings)
+    assert said in str(refusal.value)
+
+
+def test_prompts_that_do_not_pair_need_no_names(tmp_path):
+    assert read(tmp_path, *ROWS, ("B", "", "1"), prompt="p", paired="false")[1] == [0.7, 0.1, 1]
+
+
+# ---------------------------------------------------------------- tasks
+TEXT = "task,metric,sigma,n,theta\nmmlu,accuracy,50,512,\nwiki,perplexity,0.3,,0.05\n"
+
+
+def test_a_file_is_answered_as_its_table_is(tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text(TEXT)
+    table, file = answer_tasks(path, ThresholdSettings(beta=0.1))
+    pd.testing.assert_frame_equal(table, threshold_table(pd.read_csv(path), beta=0.1))
+    assert file.sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
+
+
+def test_a_row_is_of_a_file_is_named(tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text(TEXT.replace("0.3", "-0.3"))
+    with pytest.raises(DesignError, match=r"tasks.csv, row 2 \(wiki\): sigma=-0.3 is not"):
+        answer_tasks(path, ThresholdSettings())
+
+
+# ---------------------------------------------------------------- answers as files
+SCORES = "reference,candidate\n0.5,0.6\n0.7,0.2\n0.9,0.9\n0.1,0.3\n"
+TASKS = "task,sigma,n,theta\nmmlu,50,512,\ngsm8k,50,,5\n"
+
+
+@pytest.fixture
+def settings(tmp_path):
+    (tmp_path / "scores.csv").write_text(SCORES)
+    return AccuracySettings(out=str(tmp_path / "out"), theta=0.1)
+
+
+def checked(tmp_path, settings):
+    return check_file(tmp_path / "scores.csv", settings)
+
+
+def test_a_check_is_written_whole(tmp_path, settings):
+    check, file = checked(tmp_path, settings)
+    written = write_check(check, file, settings)
+    assert {path.name for path in written.folder.iterdir()} == {
+        "answer.txt", "answer.json", "answer.parquet", "sampling.png", "sampling.svg",
+    }  # fmt: skip
+    assert (written.folder / "answer.txt").read_text() == f"{check}\n"
+    told = json.loads((written.folder / "answer.json").read_text())
+    assert told["answer"]["p_value"] == check.p_value
+    assert told["answer"]["is_regression"] is False
+    assert told["file"] == {
+        "name": "scores.csv",
+        "sha256": hashlib.sha256(SCORES.encode()).hexdigest(),
+    }
+    assert told["settings"]["theta"] == 0.1
+    assert "out" not in told["settings"]
+    assert {"python", "versions"} <= set(told["made_with"])
+    row = pd.read_parquet(written.folder / "answer.parquet").iloc[0]
+    assert row["p_value"] == check.p_value
+    assert str(tmp_path) not in (written.folder / "answer.json").read_text()
+
+
+def test_a_check_may_be_written_to_a_url(tmp_path, settings):
+    out = f"memory://{tmp_path.name}/out"
+    written = write_check(*checked(tmp_path, settings), replace(settings, out=out))
+    assert str(written.folder) == out
+    assert len(written.folder.listed()) == 5
+
+
+def test_json_has_null_for_what_there_is_not(tmp_path, settings):
+    (tmp_path / "scores.csv").write_text("reference,candidate\n1,1\n1,1\n")
+    written = write_check(*checked(tmp_path, settings), settings)
+    text = (written.folder / "answer.json").read_text()
+    assert "NaN" not in text
+    assert json.loads(text)["answer"]["threshold"] is None
+
+
+def test_a_figure_of_an_earlier_answer_does_not_stay(tmp_path, settings):
+    write_check(*checked(tmp_path, settings), settings)
+    (tmp_path / "scores.csv").write_text("reference,candidate\n1,1\n1,1\n")
+    written = write_check(*checked(tmp_path, settings), settings)
+    assert "these scores have no spread" in written.no_figure
+    assert not list(written.folder.glob("sampling.*"))
+
+
+def test_a_table_is_written_whole(tmp_path):
+    path = tmp_path / "tasks.csv"
+    path.write_text(TASKS)
+    settings = ThresholdSettings(out=str(tmp_path / "out"))
+    table, file = answer_tasks(path, settings)
+    written = write_table(table, file, settings)
+    assert (written.folder / "answer.txt").read_text() == f"{table_in_words(table)}\n"
+    stored = pd.read_parquet(written.folder / "answer.parquet")
+    pd.testing.assert_frame_equal(stored, table, check_dtype=False)
+    assert len(pd.read_csv(written.folder / "answer.csv")) == 2
+    told = json.loads((written.folder / "answer.json").read_text())
+    assert [task["n"] for task in told["answer"]["tasks"]] == [512, 1237]
+    assert told["answer"]["tasks"][0]["power"] is None
+
+
+def test_a_folder_that_cannot_be_is_said(tmp_path, settings):
+    settings = replace(settings, out=str(tmp_path / "scores.csv"))
+    answered = checked(tmp_path, settings)
+    with pytest.raises(ConfigError, match=r"out=.*scores\.csv is a file, so no answer can be"):
+        write_check(*answered, settings)
+    within = replace(settings, out=f"{settings.out}/answer")
+    with pytest.raises(ConfigError, match=r"cannot write an answer to .*/answer: .* Name with"):
+        write_check(*answered, within)
