@@ -118,7 +118,7 @@ def write_crate(
 
 def _new_crate() -> Any:
     try:
-        from rocrate.rocrate import ROCrate  # type: ignore[import-untyped]
+        from rocrate.rocrate import ROCrate
     except ImportError as error:
         raise NotHereError(
             "a research object is written by ro-crate-py, which is not installed: pip install "

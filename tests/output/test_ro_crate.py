@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote
 
 import pytest
+from simstudy.output.crate.made import StudyCode, write_crate
 
 from simstudy.errors import StoreError
-from simstudy.output.crate.made import StudyCode, write_crate
 from simstudy.output.folder import publish
 from simstudy.output.origin import is_current
 from tests.output.standing import CONFIG, FILE, SOUND, study
