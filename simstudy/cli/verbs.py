@@ -330,8 +330,7 @@ VERBS = {
     "crate": Verb(
         crate,
         "simstudy crate experiment=NAME [zip=true] [SETTING=VALUE ...]",
-        "describe finished results as a research object (RO-Crate), to be deposited; with FOLDER "
-        "in place of experiment=NAME, results that were mailed",
+        "describe finished results as a research object (RO-Crate), to be deposited",
     ),
     "replay": Verb(
         replay,

@@ -1,28 +1,40 @@
 """A finished folder as a research object: all that is ours, nothing else, and nothing half done."""
 
+import builtins
 import hashlib
 import json
 import shutil
+import sys
 import zipfile
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from simstudy.output.crate.made import StudyCode, write_crate
+from rocrate.rocrate import ROCrate
 
-from simstudy.errors import StoreError
+from simstudy.errors import ConfigError, NotHereError, StoreError
 from simstudy.output.folder import publish
-from simstudy.output.origin import is_current
-from tests.output.standing import CONFIG, FILE, SOUND, study
+from simstudy.output.ro_crate import write_crate
+from tests.output.standing import CONFIG, FILE, SOUND, manifest_of, study
 
-COLUMNS = {"single": 3.5}
 ABOUT = "Is it so?\n\nIn short.\n\nAims  To see.\nData  Normal.\n"
+CITATION = """
+authors:
+  - {given-names: Ada, family-names: Byron, orcid: 'https://orcid.org/0'}
+  - {name: The others}
+license: MIT
+references:
+  - {title: A trial, year: 2020, doi: 10.1/(x)1, authors: [{name: N. N.}], scope: toy}
+  - {title: Of all, url: 'https://a.b/c'}
+  - {title: Another, scope: [other, another]}
+"""
 
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
     result = study(figures=SOUND).run(60, out=tmp_path_factory.mktemp("results"))
-    publish(result, about=ABOUT, config=CONFIG, module_file=FILE, columns=COLUMNS)
+    publish(result, about=ABOUT, config=CONFIG, module_file=FILE)
     return result.folder
 
 
@@ -32,17 +44,12 @@ def folder(published, tmp_path):
 
 
 @pytest.fixture
-def code(tmp_path):
-    (tmp_path / "CITATION.cff").write_text(
-        "authors: [{given-names: Ada, family-names: Byron, orcid: 'https://orcid.org/0'}]\n"
-        "license: MIT\n"
-        "references:\n"
-        "  - {type: article, title: A trial, doi: 10.1/x, authors: [{name: N. N.}], scope: toy}\n"
-        "  - {type: article, title: Another, scope: other}\n"
-    )
-    own = tmp_path / "study.py"
-    own.write_text("K = 1\n")
-    return StudyCode(tmp_path, ABOUT, [own, tmp_path / "CITATION.cff"])
+def project(tmp_path):
+    """What is known of the project."""
+    (tmp_path / "CITATION.cff").write_text(CITATION)
+    (tmp_path / "study.py").write_text("K = 1\n")
+    code = [tmp_path / "study.py", tmp_path / "CITATION.cff"]
+    return {"root": tmp_path, "about": ABOUT, "code": code}
 
 
 def entities(folder):
@@ -56,87 +63,59 @@ def names(value):
     return [each["@id"] for each in (value if isinstance(value, list) else [value])]
 
 
-def test_every_file_of_the_run_is_named_with_its_hash_and_no_other(folder, code):
+def test_every_file_of_the_run_is_named_with_its_hash_and_no_other(folder, project):
     (folder / "notes.txt").write_text("mine")
     (folder / "replicates" / "notes.parquet").write_bytes(b"mine")
-    made = write_crate(folder, code)
+    made = write_crate(folder, **project)
     found = entities(folder)
     files = {unquote(name): each for name, each in found.items() if each["@type"] == "File"}
-    listed = json.loads((folder / "manifest.json").read_text())["files"]
     blocks = {f"replicates/{path.name}" for path in (folder / "replicates").glob("*.parquet")}
-    ours = {*listed, *blocks, "manifest.json", "code/study.py", "code/CITATION.cff"}
+    ours = {*manifest_of(folder)["files"], *blocks, "manifest.json"}
+    ours |= {"code/study.py", "code/CITATION.cff"}
     assert set(files) == ours - {"replicates/notes.parquet"}
     assert made.n_files == len(files)
     for name, each in files.items():
         content = (folder / name).read_bytes()
         assert each["sha256"] == hashlib.sha256(content).hexdigest()
         assert each["contentSize"] == str(len(content))
-    assert {"figures/single/1.pdf", "tables/single/summary.tex"} <= set(files)
-    assert sorted(names(found["./"]["hasPart"])) == sorted(
-        n for n in found if found[n] in files.values()
-    )
+        assert each["encodingFormat"]
+    assert {unquote(name) for name in names(found["./"]["hasPart"])} == set(files)
 
 
-def test_every_reference_leads_to_an_entity(folder, code):
-    write_crate(folder, code)
+def test_it_says_who_what_how_and_when(folder, project):
+    made = write_crate(folder, **project)
     found = entities(folder)
-
-    def refer(value):
-        for each in value.values() if isinstance(value, dict) else value:
-            if isinstance(each, dict) and set(each) == {"@id"}:
-                yield each["@id"]
-            elif isinstance(each, dict | list):
-                yield from refer(each)
-
-    outside = {"https://w3id.org/ro/crate/1.1", "http://schema.org/CompletedActionStatus"}
-    assert set(refer(list(found.values()))) - set(found) == outside
-
-
-def test_it_says_who_what_and_how(folder, code):
-    write_crate(folder, code)
-    found = entities(folder)
-    root, run = found["./"], found["#run"]
-    assert root["name"] == "Is it so?"
-    assert root["description"] == "In short.\n\nAims: To see.\n\nData: Normal."
-    assert found[names(root["author"])[0]]["name"] == "Ada Byron"
+    root, run, manifest = found["./"], found["#run"], manifest_of(folder)
+    assert found["ro-crate-metadata.json"]["conformsTo"]["@id"].endswith("ro/crate/1.1")
+    assert (root["name"], root["description"]) == ("Is it so?", ABOUT.strip())
+    assert [found[n]["name"] for n in names(root["author"])] == ["Ada Byron", "The others"]
+    assert names(root["author"])[0] == "https://orcid.org/0"
     assert names(root["license"]) == ["https://spdx.org/licenses/MIT"]
-    assert names(root["isBasedOn"]) == names(root["citation"]) == ["https://doi.org/10.1/x"]
-    assert found["#seed"]["value"] == 1
-    assert {"#simstudy", "#study"} == set(names(run["instrument"]))
+    documents = ["https://doi.org/10.1/%28x%291", "https://a.b/c"]
+    assert names(root["isBasedOn"]) == names(root["citation"]) == documents
+    assert found[documents[0]]["author"] == "N. N."
+    assert set(names(run["instrument"])) == {"#simstudy", "#study"}
     assert "summary.parquet" in names(run["result"])
-
-
-def test_it_says_when_it_was_drawn_and_of_a_copy_too(folder, tmp_path, capsys):
-    drawn = json.loads((folder / "manifest.json").read_text())["drawn"]
-    copied = shutil.copytree(folder, tmp_path / "copied", copy_function=shutil.copyfile)
-    run = entities(write_crate(copied).metadata.parent)["#run"]
-    assert run["startTime"] == drawn[0]
+    assert "seed=1" in run["description"]
+    assert run["startTime"] == manifest["drawn"][0]
     start, end = (datetime.fromisoformat(run[name]) for name in ("startTime", "endTime"))
     assert timedelta(0) <= end - start < timedelta(minutes=10)
     assert abs(datetime.now(UTC) - end) < timedelta(minutes=10)
-    say(copied, drawn=None, made="2026-01-02 03:04 UTC")
-    made = write_crate(copied)
-    run = entities(copied)["#run"]
-    assert run["endTime"] == "2026-01-02T03:04:00Z"
-    assert "startTime" not in run
-    assert made.lacks[-1].startswith("when its blocks were drawn")
+    assert made.missing == ()
+    assert write_crate(folder).missing == ("authors", "a licence")
 
 
-def test_the_same_results_are_the_same_bytes_here_and_where_they_are_mailed(folder, code, tmp_path):
-    made = write_crate(folder, code, archive=True)
+def test_the_archive_is_a_crate_that_others_can_read_and_the_same_bytes_again(folder, project):
+    made = write_crate(folder, **project, archive=True)
     first = made.metadata.read_bytes(), made.archive.read_bytes()
-    write_crate(folder, code, archive=True)
+    write_crate(folder, **project, archive=True)
     assert (made.metadata.read_bytes(), made.archive.read_bytes()) == first
     with zipfile.ZipFile(made.archive) as archive:
-        archive.extractall(tmp_path / "mailed")
         assert len(archive.namelist()) == made.n_files + 1
-    mailed = tmp_path / "mailed" / folder.name
-    again = entities(write_crate(mailed).metadata.parent)
-    before = entities(folder)
-    assert again["./"] == before["./"]
-    assert {n for n, e in again.items() if e["@type"] == "File"} == {
-        n for n, e in before.items() if e["@type"] == "File"
-    }
+        assert archive.read("summary.parquet") == (folder / "summary.parquet").read_bytes()
+    crate = ROCrate(made.archive)
+    assert crate.name == "Is it so?"
+    assert len(crate.data_entities) == made.n_files
 
 
 @pytest.mark.parametrize(
@@ -163,19 +142,23 @@ def say(folder, **what):
     path.write_text(json.dumps(json.loads(path.read_text()) | what))
 
 
-def test_pdfs_and_tables_for_columns_are_outputs_of_their_run(folder):
-    result = study(figures=SOUND).run(60, out=folder.parent)
-    asked = {"figures": True, "report": True}
-    assert is_current(result, CONFIG, FILE, **asked, columns=COLUMNS)
-    assert is_current(result, CONFIG, FILE, **asked)
-    assert not is_current(result, CONFIG, FILE, **asked, columns={"single": 3.4})
-    assert "figures/single/1.pdf" in (folder / "report.html").read_text()
-    table = folder / "tables" / "single" / "summary.tex"
-    assert table.read_text() == result.table("summary").latex("toy:summary", width=3.5)
-    publish(result, config=CONFIG, module_file=FILE, figures=False)
-    assert table.exists(), "figures for columns stay, and so do tables"
-    table.unlink()
-    assert not is_current(result, CONFIG, FILE, **asked, columns=COLUMNS)
-    publish(result, config=CONFIG, module_file=FILE)
-    assert not [*folder.rglob("*.pdf"), *folder.rglob("single/*")]
-    shutil.rmtree(folder)
+@pytest.mark.parametrize(
+    "said", ["authors: Jane Doe", "references: [Jane]", "authors: {name: J}", "- a", "a: [", ""]
+)
+def test_a_file_that_is_no_citation_file_is_refused_in_one_line(folder, project, said):
+    Path(project["root"], "CITATION.cff").write_text(said)
+    with pytest.raises(ConfigError, match="cannot be read as a citation file") as refused:
+        write_crate(folder, **project)
+    assert "\n" not in str(refused.value)
+
+
+def test_without_the_library_the_extra_is_named(folder, monkeypatch):
+    def without(name, *more, real=builtins.__import__):
+        if name.startswith("rocrate"):
+            raise ImportError(name)
+        return real(name, *more)
+
+    monkeypatch.delitem(sys.modules, "rocrate.rocrate")
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(NotHereError, match=r"pip install 'simstudy\[crate\]'"):
+        write_crate(folder)
