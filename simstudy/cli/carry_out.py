@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from simstudy.cli import stops
+from simstudy.cli.crating import crate
 from simstudy.cli.endings import FAILED, OUT_OF_TIME, again, interrupted, refuse
 from simstudy.cli.outputs import publish_result
 from simstudy.cli.preregister import protocol
@@ -203,7 +204,7 @@ def _costs_in_words(request: Request) -> str:
 
 def refuse_replacing_results(request: Request) -> None:
     """Refuse, before anything is drawn, what could not be published when it is done."""
-    from simstudy.output.protocol.made import read_protocol
+    from simstudy.output.protocol import read_protocol
     from simstudy.output.replacing import refuse_replacing
 
     settings = request.settings
@@ -248,15 +249,6 @@ def plan(request: Request) -> int:
     refuse_replacing_results(request)
     print(plan_in_words(request, take_inventory(request)))
     return 0
-
-
-def crate(request: Request) -> int:
-    """Describe the results that are there as a research object; nothing is drawn or published."""
-    from simstudy.cli.crating import write_and_say
-    from simstudy.output.crate.code import code_of
-
-    code, why_not = code_of(request.module, request.folder, request.sources)
-    return write_and_say(request.folder, code, archive=request.settings.zip, missing=why_not)
 
 
 def replay(request: Request) -> int:

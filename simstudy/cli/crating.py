@@ -1,47 +1,46 @@
-"""Results made a research object, and what is said of it: `simstudy crate`."""
+"""Finished results described as a research object: `simstudy crate`."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from simstudy.errors import ConfigError
-from simstudy.remote.paths import Place
-
-if TYPE_CHECKING:
-    from simstudy.output.crate.made import StudyCode
+from simstudy.cli.request import Request
 
 
-def crate_of_folder(arguments: Sequence[str]) -> int:
-    """Describe the results of a folder whose project is not here.
-
-    Raises
-    ------
-    ConfigError
-        Where not one folder is named.
-    """
-    from simstudy.output.crate.made import StudyCode
-
-    folder, *others = arguments
-    if others not in ([], ["zip=true"], ["zip=false"]) or "=" in folder:
-        raise ConfigError(
-            f"crate takes one folder, or settings: simstudy crate results/NAME zip=true, or "
-            f"simstudy crate experiment=NAME; it was given {' '.join(arguments)}"
-        )
-    path = Path(folder).resolve()
-    if not path.is_dir():
-        raise ConfigError(f"{folder} is no folder of results; name one, such as results/NAME")
-    return write_and_say(path, StudyCode(), archive=others == ["zip=true"])
-
-
-def write_and_say(folder: Place, code: "StudyCode", *, archive: bool, missing: str = "") -> int:
-    """Write it, and say where it is, and what it lacks."""
-    from simstudy.output.crate.made import write_crate
+def crate(request: Request) -> int:
+    """Describe the results that are there; nothing is drawn or published."""
+    from simstudy.output.report.command import project_of
+    from simstudy.output.ro_crate import CITATION, write_crate
     from simstudy.output.wording import seen_from_here
+    from simstudy.store.manifest import MANIFEST
+    from simstudy.whole_files import read_json
 
-    made = write_crate(folder, code, archive=archive)
+    module, folder = request.module, request.folder
+    root = project_of(module.__file__)
+    made_from = (read_json(folder / MANIFEST) or {}).get("made_from") or {}
+    is_same = made_from.get("sources") == request.sources
+    code = _code_files(module, root) if root and is_same else []
+    citation = [root / CITATION] if root and (root / CITATION).is_file() else []
+    about, zipped = module.__doc__ or "", request.settings.zip
+    made = write_crate(folder, root=root, about=about, code=[*code, *citation], archive=zipped)
     print(f"{made.n_files:,} files described in {seen_from_here(made.metadata)}")
-    for lack in filter(None, [missing, *made.lacks]):
-        print(f"not in it: {lack}")
+    if not is_same:
+        print(
+            "not in it: the study's code, which is no longer what the results were made by; run it "
+            "again"
+        )
+    if made.missing:
+        said = " and ".join(made.missing)
+        print(f"not in it: {said}, which {CITATION} beside the study would name")
     if made.archive is not None:
         print(f"all of them in {seen_from_here(made.archive)}")
     return 0
+
+
+def _code_files(module: Any, root: Path) -> list[Path]:
+    """An experiment's own files below its project, and its published settings."""
+    from simstudy.identity.source_files import PACKAGE, experiment_files
+
+    own = [path for path in experiment_files(module.__file__) if path.is_relative_to(root)]
+    settings = root / "conf" / "experiment" / f"{module.__name__.split('.')[1]}.yaml"
+    files = [*own, *([settings] if settings.is_file() else [])]
+    return [path for path in files if not path.is_relative_to(PACKAGE)]

@@ -5,7 +5,7 @@ from simstudy.cli.request import Request
 
 def protocol(request: Request) -> int:
     """Write the study as a preregistration beside its results; nothing of it is drawn."""
-    from simstudy.output.protocol.made import TEXT, read_protocol
+    from simstudy.output.protocol import TEXT, read_protocol
     from simstudy.output.wording import seen_from_here
 
     settings = request.settings
@@ -31,7 +31,7 @@ def protocol(request: Request) -> int:
 
 def _command_of_protocol(request: Request) -> str:
     """What draws the study that is planned, with places for how much of it."""
-    from simstudy.output.protocol.text import SIZE
+    from simstudy.output.protocol import SIZE
     from simstudy.output.replacing import SIZES
     from simstudy.output.report.command import command_of, project_of
 

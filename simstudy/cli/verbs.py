@@ -179,13 +179,8 @@ def protocol(asked: Asked) -> int:
 
 
 def crate(asked: Asked) -> int:
-    """Describe finished results as a research object: an experiment's, or those of a folder."""
-    words = [text for text in asked.arguments if is_word(text)]
-    if not words:
-        return with_setting(asked, "crate=true")
-    from simstudy.cli.crating import crate_of_folder
-
-    return crate_of_folder(asked.arguments)
+    """Describe finished results as a research object."""
+    return with_setting(asked, "crate=true")
 
 
 def summarize(asked: Asked) -> int:
@@ -335,8 +330,7 @@ VERBS = {
     "crate": Verb(
         crate,
         "simstudy crate experiment=NAME [zip=true] [SETTING=VALUE ...]",
-        "describe finished results as a research object (RO-Crate), to be deposited; with FOLDER "
-        "in place of experiment=NAME, results that were mailed",
+        "describe finished results as a research object (RO-Crate), to be deposited",
     ),
     "replay": Verb(
         replay,

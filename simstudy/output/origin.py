@@ -10,7 +10,7 @@ from typing import Any
 from simstudy.analysis.result import Result
 from simstudy.identity.source_files import experiment_libraries, sources_digest
 from simstudy.output.environment import library_versions
-from simstudy.output.protocol.made import read_protocol
+from simstudy.output.protocol import read_protocol
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.tables.save import ENDINGS

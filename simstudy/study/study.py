@@ -20,12 +20,12 @@ from simstudy.study.asked import Asked
 from simstudy.study.declared import Declared
 from simstudy.study.look import look
 from simstudy.study.pilot import pilot_rep
-from simstudy.study.planned import Intended, protocol
+from simstudy.study.preregistration import preregister
 from simstudy.study.run import run, warn_of
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
-    from simstudy.output.protocol.made import Protocol
+    from simstudy.output.protocol import Protocol
 
 
 class Study(Declared):
@@ -371,9 +371,10 @@ class Study(Declared):
         StoreError
             Where `out` holds the protocol of another plan.
         """
-        asked = Intended(
-            n_rep=n_rep,
-            seed=seed,
+        return preregister(
+            self,
+            n_rep,
+            seed,
             precision=precision,
             pilot=pilot,
             out=out,
@@ -383,7 +384,6 @@ class Study(Declared):
             workers=workers,
             replace=replace,
         )
-        return protocol(self, asked)
 
     def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:
         """The value of a factor at which a measure reaches a target, by simulation alone.

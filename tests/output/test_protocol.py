@@ -1,13 +1,16 @@
-"""What was done otherwise is said, each thing by name; what was done as planned is not."""
+"""A protocol has all sections, and names each thing that was done otherwise, and no other."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 
+from simstudy import Study, grid
 from simstudy.errors import StoreError
 from simstudy.measures import bias, mean, rejection_rate
-from simstudy.output.protocol.made import RECORD, TEXT, read_protocol
-from tests.output.protocol.trial import MEASURES, METHODS, plain, run, trial
+from simstudy.output.protocol import RECORD, TEXT, read_protocol
+from tests.output.planned_trial import MEASURES, METHODS, Trial, plain, run, trial
 
 
 def bold(x, p, level):
@@ -91,31 +94,27 @@ def test_the_same_plan_keeps_what_a_person_wrote_and_another_is_refused(tmp_path
     assert said == f"it takes the place of an earlier one ({first.hash})"
 
 
-@pytest.mark.parametrize("n_rep", [50, None, "100"])
-def test_a_record_that_was_edited_is_refused(n_rep, tmp_path):
-    trial().protocol(100, out=tmp_path)
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"planned": {"replicates": [50, 50]}},
+        {"planned": None},
+        {"written": "2020-01-01 00:00 UTC"},
+        {"blocks_drawn_before": 0},
+        {"seal": None},
+    ],
+)
+def test_a_record_that_was_edited_is_refused(edit, tmp_path):
+    run(trial(), tmp_path)
+    protocol = trial().protocol(100, out=tmp_path)
+    assert read_protocol(tmp_path / "trial") == protocol
     path = tmp_path / "trial" / RECORD
-    said = json.loads(path.read_text())
-    said["planned"] |= {"replicates": [n_rep, n_rep]}
-    path.write_text(json.dumps(said))
+    path.write_text(json.dumps(json.loads(path.read_text()) | edit))
     with pytest.raises(StoreError, match="is no longer what was written"):
         read_protocol(tmp_path / "trial")
     path.write_text("{")
     with pytest.raises(StoreError, match="is no longer what was written"):
         read_protocol(tmp_path / "trial")
-
-
-def test_when_it_was_written_and_after_what_cannot_be_edited_either(tmp_path):
-    run(trial(), tmp_path)
-    trial().protocol(100, out=tmp_path)
-    path = tmp_path / "trial" / RECORD
-    written = path.read_text()
-    for name, value in ("written", "2020-01-01 00:00 UTC"), ("blocks_drawn_before", 0):
-        path.write_text(json.dumps(json.loads(written) | {name: value}))
-        with pytest.raises(StoreError, match="its seal is not that of when"):
-            read_protocol(tmp_path / "trial")
-    path.write_text(written)
-    assert read_protocol(tmp_path / "trial").n_drawn == 8
 
 
 def test_a_text_without_its_record_is_not_written_over(tmp_path):
@@ -138,3 +137,56 @@ def test_it_is_short_to_see_and_whole_to_print():
     protocol = trial().protocol(100)
     assert len(repr(protocol)) < 200
     assert str(protocol) == protocol._repr_markdown_() == protocol.markdown
+
+
+# ---------------------------------------------------------------- its text
+def sections(text):
+    """By heading, what stands below it."""
+    parts = re.split(r"^(##+ .*)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
+
+
+def test_no_section_is_empty_and_every_table_is_whole():
+    text = str(trial(on_failure="impute_worst", worst={"estimate": 9}).protocol(about=""))
+    said = sections(text)
+    numbered = [heading.split()[1] for heading in said]
+    assert [number for number in numbered if "." not in number] == list("1234567")
+    assert len(numbered) == 23
+    empty = {heading.split()[1] for heading, text in said.items() if not text}
+    assert empty == {number.partition(".")[0] for number in numbered if "." in number}
+    assert said["## 2 Aims"].startswith("[to fill in: "), "it has no docstring"
+    assert "Worst values: `estimate` 9." in said["### 6.3 Failures and missing values"]
+    tables = re.findall(r"(?:^\|.*\|$\n?)+", text, flags=re.MULTILINE)
+    assert len(tables) == 3
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
+
+
+def test_what_the_study_knows_is_filled_in_and_the_rest_is_marked():
+    protocol = trial(max_failed=0.02).protocol(seed=7)
+    said = sections(str(protocol))
+    assert said["### 1.1 Title"] == "Does a test keep its level?"
+    assert said["## 2 Aims"] == "Whether the test keeps its level."
+    assert said["## 4 Estimands and targets"].startswith("[to fill in: ")  # no such heading
+    assert r"`Trial`: A two-arm trial \| of anything." in said["### 3.1 How data are made"]
+    assert "| `level` | 2 | `0.05`, `0.2` |" in said["### 3.2 Factors"]
+    assert "The same in all of them: `arms` `2`." in said["### 3.2 Factors"]
+    assert "| `plain` | Reject where p is small. |" in said["## 5 Methods"]
+    assert "With `by=4.0`." in said["## 5 Methods"]
+    assert "Σ1(rejects)/n | √(p(1 − p)/n)" in said["### 6.1 Measures and their Monte Carlo errors"]
+    assert "at most 0.05 (worst case)" in said["### 6.1 Measures and their Monte Carlo errors"]
+    assert "more than 2.00% of each method's" in said["### 6.3 Failures and missing values"]
+    assert "study.run(100, seed=7)" in said["### 7.3 Reproducibility"]
+    assert protocol.n_places == str(protocol).count("[to fill in: ") > 5
+
+
+def test_a_large_design_is_said_by_its_factors_and_a_part_of_a_small_one_is_listed():
+    many = grid(Trial, level=np.linspace(0.01, 0.5, 100), arms=range(2, 52))
+    text = str(Study("many", many, methods=METHODS).protocol())
+    assert len(text.splitlines()) < 130
+    assert "**5,000 conditions**: full factorial, 100 × 50." in text
+    part = [*grid(Trial, level=[0.1, 0.2], arms=[2, 3]), Trial(0.3, 2)]
+    text = str(Study("part", part, methods=METHODS).protocol())
+    assert "**5 conditions**, part of the 6 of a full factorial (3 × 2)." in text
+    assert "| `level` | `arms` |\n| --- | --- |\n| `0.1` | `2` |" in text
+    assert "| `0.3` | `2` |\n\n## 4" in text

@@ -11,15 +11,13 @@ from simstudy.measures import (
     rejection_rate,
     weighted_proportion,
 )
-from simstudy.output.protocol.replicates import is_plain_share
-from tests.output.protocol.trial import INLINE, MEASURES, METHODS, SPREAD, KnownTrial, Trial, trial
+from simstudy.output.replicates_needed import is_plain_share
+from tests.output.planned_trial import INLINE, MEASURES, METHODS, SPREAD, KnownTrial, Trial, trial
 
 
 def planned(precision, kind=KnownTrial, **more):
     """Replicates in each scenario."""
-    least, most = trial(kind).protocol(precision=precision, **more).promise.replicates
-    assert least == most
-    return most
+    return trial(kind).protocol(precision=precision, **more).n_rep
 
 
 def test_a_share_takes_what_its_worst_case_takes_where_theory_is_silent():
@@ -40,7 +38,7 @@ def test_a_share_that_theory_knows_to_be_certain_takes_what_one_more_replicate_w
             return {"rejection_rate": 0.0}
 
     study = trial(Never, levels=(1e-12,), methods={"plain": METHODS["plain"]})
-    n = study.protocol(precision={"rejection_rate": 0.01}).promise.replicates[0]
+    n = study.protocol(precision={"rejection_rate": 0.01}).n_rep
     assert n == 100
     (target,) = read_targets({"rejection_rate": 0.01}, study.measures)
     (short,) = shortfalls(study.run(n, workers=INLINE), [target]).values()
@@ -61,7 +59,7 @@ def test_a_pilot_finds_the_spread_and_says_so():
     """(sd/error)^2, at most a third more for a pilot of 400, whose sd is 7% off at 2 SE."""
     protocol = trial().protocol(precision={"bias": 0.1}, pilot=400, workers=INLINE)
     needed = (SPREAD / 0.1) ** 2
-    assert needed <= protocol.promise.replicates[0] <= 4 / 3 * needed + 50
+    assert needed <= protocol.n_rep <= 4 / 3 * needed + 50
     text = str(protocol)
     assert "`bias` at most 0.1: " in text
     assert "by a pilot" in text
@@ -84,7 +82,7 @@ def test_fewer_than_a_precision_takes_are_planned_only_as_such():
 def test_so_many_replicates_have_the_error_that_was_planned_and_an_eighth_has_not(tmp_path):
     study, asked = trial(), {"rejection_rate": 0.02}
     protocol = study.protocol(precision=asked, out=tmp_path)
-    n = protocol.promise.replicates[0]
+    n = protocol.n_rep
     enough = study.run(n, workers=INLINE, out=tmp_path)
     assert protocol.deviations(enough) == []
     (target,) = read_targets(asked, study.measures)

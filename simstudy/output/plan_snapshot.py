@@ -1,0 +1,162 @@
+"""A study's plan as plain data, as it was planned or as it was done, and how the two differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from simstudy.analysis.result import Result
+from simstudy.engine.ownership import derived_owner, ownership_of
+from simstudy.errors import first_few
+from simstudy.identity.names import identity, short_hash
+from simstudy.in_short import from_to
+from simstudy.measures import Measure
+from simstudy.plan import Plan
+from simstudy.store.owner import NOBODY, Owner
+
+Snapshot = dict[str, Any]
+"""What is planned, or was done, as JSON holds it.
+
+`study`, `seed`; `replicates` of a scenario, the fewest and the most; `scenarios` by their keys;
+names on each of the `axes`; `measures` by name, each with a hash of what it is; the policy about
+`failures`; `precision`, the Monte Carlo errors to reach; and `owner`, the code, settings and values
+that numbers depend on, as a file of blocks says them.
+"""
+
+OF_CODE = ("study", "block_size", "common", "may_be_missing")  # settings that numbers depend on
+MOST_COMPARED = 100  # scenarios whose code is compared: it is most often the same in all
+
+
+def snapshot_of_plan(
+    plan: Plan,
+    measures: Sequence[Measure],
+    n_rep: int,
+    *,
+    worst: Mapping[str, float],
+    precision: Mapping[str, Any],
+) -> Snapshot:
+    """What a study promises that is to be drawn."""
+    return _snapshot(plan, measures, [n_rep], worst, precision, ownership_of(plan).owner)
+
+
+def snapshot_of_result(result: Result) -> Snapshot:
+    """What was done; the precision that it reached is compared apart."""
+    sizes = result.n_rep.values()
+    return _snapshot(result.plan, result.declared, sizes, result.worst, {}, result.store.owner)
+
+
+def _snapshot(
+    plan: Plan,
+    measures: Sequence[Measure],
+    sizes: Iterable[int],
+    worst: Mapping[str, float],
+    precision: Mapping[str, Any],
+    owner: Owner,
+) -> Snapshot:
+    hashes = derived_owner(NOBODY, "measure", measures).settings["derived"]  # type: ignore[arg-type]
+    sizes = list(sizes)
+    content = {
+        "study": plan.name,
+        "seed": plan.seed,
+        "replicates": [min(sizes), max(sizes)],
+        "scenarios": {key: identity(scenario) for key, scenario in plan.keys.items()},
+        "axes": {axis: list(labels) for axis, labels in plan.axes.items()},
+        "measures": dict(zip([m.name for m in measures], hashes.values(), strict=True)),
+        "failures": {
+            "on_failure": plan.on_failure,
+            "worst": dict(sorted(worst.items())),
+            "max_failed": plan.max_failed,
+        },
+        "precision": dict(precision),
+        "owner": owner.text(plan.drawn.keys),
+    }
+    return dict(json.loads(json.dumps(content, default=str)))  # as a file says it
+
+
+def hash_of(snapshot: Snapshot) -> str:
+    """One hash of all of it."""
+    return short_hash(json.dumps(snapshot, sort_keys=True), 32)
+
+
+def code_hash(snapshot: Snapshot) -> str:
+    """A hash of the code and the settings that numbers depend on."""
+    owner = _owner_of_code(snapshot)
+    return short_hash(owner.text(owner.values))
+
+
+class Row(NamedTuple):
+    """One thing that was planned, beside what was done; `detail` names what differs."""
+
+    what: str
+    planned: str
+    done: str
+    differs: bool
+    detail: str = ""
+
+    def in_words(self, before: str = "planned", now: str = "done") -> str:
+        """A line for a list of deviations."""
+        detail = f" ({self.detail})" if self.detail else ""
+        return f"{self.what}: {before} {self.planned}, {now} {self.done}{detail}"
+
+
+def diff(planned: Snapshot, done: Snapshot) -> list[Row]:
+    """What was planned beside what was done, line by line."""
+    both = planned, done
+    axes = dict.fromkeys((*planned["axes"], *done["axes"]))
+    by_axis = {axis: [dict.fromkeys(each["axes"].get(axis, ())) for each in both] for axis in axes}
+    return [
+        _row("replicates", *(f"{from_to(*each['replicates'])} in each scenario" for each in both)),
+        _row_of_scenarios(planned["scenarios"].values(), done["scenarios"].values()),
+        *(_row_of_names(axis, *names) for axis, names in by_axis.items()),
+        _row_of_names("measures", planned["measures"], done["measures"]),
+        _row("seed", str(planned["seed"]), str(done["seed"])),
+        _row("failures", *(_policy(**each["failures"]) for each in both)),
+        _row_of_code(planned, done),
+    ]
+
+
+def _row(what: str, planned: str, done: str) -> Row:
+    return Row(what, planned, done, planned != done)
+
+
+def _policy(on_failure: str, worst: Mapping[str, float], max_failed: float | None) -> str:
+    limit = [] if max_failed is None else [f"at most {max_failed:.3%} of the replicates"]
+    return ", ".join([on_failure, *limit, *(f"{n} counts as {v:g}" for n, v in worst.items())])
+
+
+def _row_of_names(what: str, planned: Mapping[str, Any], done: Mapping[str, Any]) -> Row:
+    """Names, each with what it stands for: left out, added, or standing for something else."""
+    changes = {
+        "left out": [name for name in planned if name not in done],
+        "added": [name for name in done if name not in planned],
+        "computed otherwise": [n for n in planned if n in done and planned[n] != done[n]],
+    }
+    detail = ". ".join(f"{how}: {first_few(names)}" for how, names in changes.items() if names)
+    old, new = (", ".join(names) or "none" for names in (planned, done))
+    return Row(what, old, new, bool(detail), detail)
+
+
+def _row_of_scenarios(planned: Iterable[str], done: Iterable[str]) -> Row:
+    """Of scenarios, how many there are is said in place of their names."""
+    old, new = dict.fromkeys(planned), dict.fromkeys(done)
+    found = _row_of_names("scenarios", old, new)
+    return found._replace(planned=f"{len(old):,}", done=f"{len(new):,}")
+
+
+def _row_of_code(planned: Snapshot, done: Snapshot) -> Row:
+    """Code, settings and values of the scenarios that both have."""
+    old, new = _owner_of_code(planned), _owner_of_code(done)
+    changed = [key for key in old.values if key in new.values and not old.serves(new, key)]
+    said = [text for key in changed[:MOST_COMPARED] for text in old.differences(new, key)]
+    what = first_few(list(dict.fromkeys(said)))
+    return Row(
+        "code", code_hash(planned), code_hash(done) if said else "the same", bool(said), what
+    )
+
+
+def _owner_of_code(snapshot: Snapshot) -> Owner:
+    """Whose the blocks are, with the settings only that their numbers depend on."""
+    owner = Owner.read(snapshot["owner"])
+    settings = {name: owner.settings[name] for name in OF_CODE if name in owner.settings}
+    return Owner(settings, owner.values, owner.codes)

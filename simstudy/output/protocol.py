@@ -1,0 +1,379 @@
+"""A study as a preregistration: its text after ADEMP-PreReg, and what was done otherwise.
+
+The order of the sections, and what each asks, are those of the template of Siepe, Bartoš, Morris,
+Boulesteix, Heck & Pawel (2024), Simulation studies for methodological research in psychology,
+Psychological Methods; the words are ours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import math
+import os
+import platform
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from simstudy.analysis.precision import MARGIN, shortfalls
+from simstudy.analysis.result import Result
+from simstudy.analysis.targets import Target, read_targets
+from simstudy.claims import Claim
+from simstudy.engine.replicates import EachReplicate
+from simstudy.errors import StoreError, first_few
+from simstudy.identity.fingerprint import library_version
+from simstudy.identity.names import parts_of
+from simstudy.measures import Measure
+from simstudy.measures.formulas import formula_of
+from simstudy.output.headings import headings_of
+from simstudy.output.plan_snapshot import (
+    Row,
+    Snapshot,
+    code_hash,
+    diff,
+    hash_of,
+    snapshot_of_plan,
+    snapshot_of_result,
+)
+from simstudy.output.replicates_needed import PILOT, Need, spread_of
+from simstudy.output.wording import number
+from simstudy.plan import Plan, factors_of
+from simstudy.remote.paths import Place
+from simstudy.tables.markdown import escaped
+from simstudy.whole_files import read_json, write_bytes, write_json
+
+RECORD, TEXT = "protocol.json", "protocol.md"
+TEMPLATE = Path(__file__).with_name("protocol.md.jinja")
+PLACE = "[to fill in: "  # begins what only a person knows
+SIZE = "{n_rep}"  # in a command, the replicates that are planned
+SEALED = ("written", "hash", "blocks_drawn_before", "replaces")  # of a record, beside the plan
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is planned, when that was written, and its text; prints as Markdown.
+
+    Parameters
+    ----------
+    planned
+        The plan as plain data.
+    written
+        Date and time, UTC.
+    n_drawn
+        Blocks of this study that were there already when it was written.
+    replaces
+        Hashes of earlier protocols that it took the place of, the first one first.
+    """
+
+    planned: Snapshot
+    written: str
+    n_drawn: int = 0
+    replaces: tuple[str, ...] = ()
+    markdown: str = field(default="", repr=False)
+
+    def __str__(self) -> str:
+        return self.markdown
+
+    def __repr__(self) -> str:
+        n = len(self.planned["scenarios"])
+        return (
+            f"Protocol of {self.planned['study']} ({self.hash}), written {self.written}: {n:,} "
+            f"scenario{'s' * (n != 1)}, {self.n_rep:,} replicates in each, {self.n_places} places "
+            "to fill in"
+        )
+
+    def _repr_markdown_(self) -> str:
+        """As a notebook shows it."""
+        return self.markdown
+
+    @property
+    def hash(self) -> str:
+        """Of what is planned, whenever it is written."""
+        return hash_of(self.planned)
+
+    @property
+    def n_rep(self) -> int:
+        """Replicates that are planned in each scenario."""
+        return int(self.planned["replicates"][0])
+
+    @property
+    def n_places(self) -> int:
+        """How many places are left to a person."""
+        return self.markdown.count(PLACE)
+
+    def compared(self, result: Result) -> list[Row]:
+        """What was planned beside what was done, line by line."""
+        rows = diff(self.planned, snapshot_of_result(result))
+        wanted = self.planned["precision"].items()
+        return [*rows, *(_precision_row(name, asked, result) for name, asked in wanted)]
+
+    def deviations(self, result: Result) -> list[str]:
+        """What was done otherwise than planned, a sentence each; none where nothing was."""
+        late = f"it was written when {self.n_drawn:,} blocks had been drawn"
+        again = f"it takes the place of an earlier one ({', '.join(self.replaces)})"
+        said = [late] * bool(self.n_drawn) + [again] * bool(self.replaces)
+        return said + [row.in_words() for row in self.compared(result) if row.differs]
+
+    def write(self, folder: Place, *, replace: bool = False) -> Protocol:
+        """Keep it beside a study's results: `protocol.md` for people, `protocol.json` for us.
+
+        A protocol of the same plan stays as it is, with what a person has filled in. One of another
+        plan is replaced only if that is said, and kept under its hash.
+
+        Raises
+        ------
+        StoreError
+            Where another plan is there, or a text without its record.
+        """
+        before = read_protocol(folder)
+        if before is None:
+            if (folder / TEXT).exists():
+                raise StoreError(
+                    f"{folder / TEXT} is there without the {RECORD} that says what it planned, and "
+                    f"what a person filled in would be lost. Put {RECORD} back, or move {TEXT} "
+                    "away."
+                )
+            return self._written_to(folder)
+        if before.hash == self.hash:
+            return before
+        if not replace:
+            raise _another_plan(folder, before, self)
+        for name in (RECORD, TEXT):
+            stem, _, ending = name.partition(".")
+            if (folder / name).exists():
+                kept = folder / f"{stem}-{before.hash[:8]}.{ending}"
+                write_bytes(kept, (folder / name).read_bytes())
+        return _after(self, before)._written_to(folder)
+
+    def _written_to(self, folder: Place) -> Protocol:
+        record = {
+            "written": self.written,
+            "hash": self.hash,
+            "blocks_drawn_before": self.n_drawn,
+            "replaces": list(self.replaces),
+        }
+        write_bytes(folder / TEXT, self.markdown.encode())
+        write_json(folder / RECORD, {**record, "seal": _seal(record), "planned": self.planned})
+        return self
+
+
+def _after(protocol: Protocol, before: Protocol) -> Protocol:
+    return replace(protocol, replaces=(*before.replaces, before.hash))
+
+
+def _seal(record: Mapping[str, Any]) -> str:
+    """A hash of what a record says beside the plan."""
+    said = json.dumps({name: record.get(name) for name in SEALED})
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def _another_plan(folder: Place, before: Protocol, now: Protocol) -> StoreError:
+    rows = [row for row in diff(before.planned, now.planned) if row.differs]
+    changed = [row.in_words("then", "now") for row in rows] or ["its precision is another"]
+    return StoreError(
+        f"{folder / RECORD} holds a protocol of {before.written} with another plan "
+        f"({first_few(changed)}). Choose another out=..., or say replace=true: the earlier one is "
+        f"then kept as protocol-{before.hash[:8]}.md, and the new one says that it took its place."
+    )
+
+
+def read_protocol(folder: Place) -> Protocol | None:
+    """The protocol that lies beside a study's results, as it stands; None where there is none.
+
+    Raises
+    ------
+    StoreError
+        Where its record has been edited or damaged, so that nobody knows what was planned.
+    """
+    path, text = folder / RECORD, folder / TEXT
+    if not path.exists():
+        return None
+    said = read_json(path) or {}
+    planned = said.get("planned", {})
+    if (said.get("hash"), said.get("seal")) != (hash_of(planned), _seal(said)):
+        raise StoreError(
+            f"{path} is no longer what was written, so results cannot be held against it. Put the "
+            "file of then in its place, or move it away."
+        )
+    markdown = text.read_text(encoding="utf-8") if text.exists() else ""
+    n_drawn, replaces = said["blocks_drawn_before"], tuple(said["replaces"])
+    return Protocol(planned, said["written"], n_drawn, replaces, markdown)
+
+
+def _precision_row(name: str, asked: Any, result: Result) -> Row:
+    """The largest Monte Carlo error beside the one that was planned, of which it is an estimate."""
+    planned = f"a Monte Carlo error of at most {asked}{' of it' * isinstance(asked, str)}"
+    if name not in [measure.name for measure in result.declared]:
+        return Row(name, planned, "not measured", differs=True)
+    (target,) = read_targets({name: asked}, result.declared)
+    short = shortfalls(result, [target])
+    n_short, error = sum(r > MARGIN for r in short.values()), target.mcse * max(short.values())
+    done = f"{100 * error:.3g}%" if target.relative else number(error)
+    detail = f"more in {n_short:,} of {len(short):,} scenarios" if n_short else ""
+    return Row(name, planned, f"at most {done}", bool(n_short), detail)
+
+
+# ---------------------------------------------------------------- its text
+@dataclass(frozen=True)
+class Intent:
+    """What a study knows of itself before it is drawn.
+
+    Parameters
+    ----------
+    n_rep
+        Replicates in each scenario.
+    needs
+        How many replicates each Monte Carlo error takes that is to be reached.
+    by_needs
+        Whether `n_rep` follows from these; else it is fixed beforehand.
+    pilot
+        The result of a pilot of other random numbers, if there was one.
+    about
+        The docstring with the five headings; empty where there is none.
+    command
+        What draws it, with `{n_rep}` for the replicates; empty for what Python says.
+    n_drawn
+        Blocks of this study that are there already.
+    made_with
+        Versions, machine, and the state of the code in its repository.
+    """
+
+    plan: Plan
+    measures: Sequence[Measure]
+    n_rep: int
+    needs: Sequence[Need]
+    by_needs: bool
+    pilot: Result | None
+    about: str
+    command: str
+    worst: Mapping[str, float]
+    claims: Sequence[Claim]
+    block_seconds: float | None
+    n_drawn: int
+    made_with: Mapping[str, Any]
+
+
+def protocol_of(intent: Intent) -> Protocol:
+    """The protocol of what a study intends."""
+    precision = {need.target.measure: as_typed(need.target) for need in intent.needs}
+    planned = snapshot_of_plan(
+        intent.plan, intent.measures, intent.n_rep, worst=intent.worst, precision=precision
+    )
+    written = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return Protocol(planned, written, intent.n_drawn, markdown=_markdown(intent, planned, written))
+
+
+def as_typed(target: Target) -> float | str:
+    """A Monte Carlo error as a user types it."""
+    return f"{100 * target.mcse:g}%" if target.relative else target.mcse
+
+
+def _markdown(intent: Intent, planned: Snapshot, written: str) -> str:
+    from jinja2 import Environment, StrictUndefined
+
+    env = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    env.filters |= {"code": _code, "prose": _prose, "number": number, "as_typed": as_typed}
+    env.filters |= {"n": "{:,}".format, "pipes": lambda text: text.replace("|", "\\|")}
+    scenarios, plan, headings = intent.plan.scenarios, intent.plan, headings_of(intent.about)
+    columns = dict.fromkeys(name for measure in intent.measures for name in measure.reads)
+    command = intent.command or f"study.run({SIZE}, seed={plan.seed})"
+    text = env.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
+        intent=intent,
+        plan=plan,
+        hash=hash_of(planned),
+        code_hash=code_hash(planned),
+        written=written,
+        headings=headings,
+        parts=dict(headings.parts),
+        designs=_designs(scenarios),
+        described=_described(scenarios),
+        methods=[_method(each.name, each.function) for each in plan.methods],
+        measures=[(each, formula_of(each), _expected(intent, each)) for each in intent.measures],
+        columns=list(columns),
+        command=command.replace(SIZE, str(intent.n_rep)),
+        machine=f"{platform.system()} {platform.release()}, {intent.made_with['machine']}, "
+        f"{os.cpu_count() or 1} cores",
+    )
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _code(text: object) -> str:
+    """A name or a value as it is typed, also between the pipes of a table."""
+    plain = " ".join(str(text).split()).replace("|", "\\|")
+    return f"`` {plain} ``" if "`" in plain else f"`{plain}`"
+
+
+def _prose(text: str) -> str:
+    """What a user wrote, in paragraphs, whose letters are themselves."""
+    return "\n\n".join(escaped(part) for part in text.split("\n\n") if part.strip())
+
+
+def _designs(scenarios: Iterable[Any]) -> list[dict[str, Any]]:
+    """For each class of scenarios its factors with their levels, and the conditions one by one."""
+    kinds: dict[str, list[dict[str, str]]] = {}
+    for scenario in scenarios:
+        row = {name: str(value) for name, value in factors_of(scenario).items()}
+        kinds.setdefault(type(scenario).__name__, []).append(row)
+    return [_design(name, rows) for name, rows in kinds.items()]
+
+
+def _design(name: str, rows: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    levels = {factor: list(dict.fromkeys(row[factor] for row in rows)) for factor in rows[0]}
+    varying = {factor: values for factor, values in levels.items() if len(values) > 1}
+    constant = {factor: values[0] for factor, values in levels.items() if len(values) == 1}
+    return {
+        "name": name,
+        "varying": varying,
+        "constant": constant,
+        "conditions": [[row[factor] for factor in varying] for row in rows],
+        "crossed": math.prod(map(len, varying.values())),
+    }
+
+
+def _described(scenarios: Iterable[Any]) -> dict[str, str]:
+    """What is said of the classes of scenarios, and of the parts of which these are made."""
+    scenarios = list(scenarios)
+    parts = [*scenarios, *(part for scenario in scenarios for part in parts_of(scenario))]
+    said = {kind.__name__: _about(kind) for kind in dict.fromkeys(map(type, parts))}
+    return {name: text for name, text in said.items() if text}
+
+
+def _about(thing: Any) -> str:
+    """The first paragraph of a docstring of its own; empty where Python or nobody wrote one."""
+    inherited = isinstance(thing, type) and "__doc__" not in vars(thing)
+    text = "" if inherited else inspect.getdoc(thing) or ""
+    first = " ".join(text.split("\n\n")[0].split())
+    return "" if first.startswith(f"{getattr(thing, '__name__', '?')}(") else first
+
+
+def _method(name: str, method: Any) -> dict[str, Any]:
+    """A method with what it does, its function, and the package that this comes from."""
+    function = method.analyse if isinstance(method, EachReplicate) else method
+    inner = getattr(function, "func", function)  # of a partial
+    module = str(getattr(inner, "__module__", "") or "").removeprefix("__main__")
+    called = getattr(inner, "__qualname__", type(inner).__name__)
+    package = module.partition(".")[0]
+    version = library_version(package) if package else "unknown"
+    given = getattr(function, "keywords", {}).items()
+    return {
+        "name": name,
+        "about": _about(inner),
+        "given": ", ".join(f"{key}={value!r}" for key, value in given),
+        "one_by_one": isinstance(method, EachReplicate),
+        "function": f"{module}.{called}" if module else called,
+        "package": "" if version == "unknown" else f"{package} {version}",
+    }
+
+
+def _expected(intent: Intent, measure: Measure) -> str:
+    """How large the Monte Carlo error of a measure will be, and how that is known."""
+    spread, by = spread_of(measure, intent.plan, intent.pilot)
+    if math.isnan(spread):
+        return "not known"
+    error = number(spread / math.sqrt(intent.n_rep))
+    return f"about {error} (pilot)" if by == PILOT else f"at most {error} ({by})"

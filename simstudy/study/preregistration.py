@@ -1,0 +1,140 @@
+"""A study as a preregistration: what it knows of itself before anything of it is drawn."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from simstudy.analysis.precision import seed_of_pilot
+from simstudy.analysis.result import Result
+from simstudy.analysis.targets import read_targets
+from simstudy.design import Scenario
+from simstudy.engine.ownership import ownership_of
+from simstudy.engine.refusals import check_n_rep, check_pilot, check_precision
+from simstudy.engine.workers import Workers
+from simstudy.errors import ConfigError
+from simstudy.plan import Plan
+from simstudy.remote.paths import Place, place_of
+from simstudy.store.blocks import Store
+from simstudy.store.files import files_at
+from simstudy.store.home import FOLDERS
+from simstudy.study.asked import Asked, Out
+from simstudy.study.declared import Declared
+from simstudy.study.results import owner_of
+from simstudy.study.run import run, warn_of
+
+if TYPE_CHECKING:
+    from simstudy.output.protocol import Protocol
+    from simstudy.output.replicates_needed import Need
+
+
+def preregister(
+    study: Declared,
+    n_rep: int | None,
+    seed: int,
+    *,
+    precision: Mapping[str, Any] | None,
+    pilot: int | None,
+    out: Out,
+    about: str | None,
+    command: str,
+    source: str | None,
+    workers: Workers | None,
+    replace: bool,
+) -> Protocol:
+    """The protocol of a study, written where a folder is given; `Study.protocol` explains each.
+
+    Raises
+    ------
+    ConfigError
+        For a precision of which nobody knows how many replicates it takes.
+    StoreError
+        Where the folder holds the protocol of another plan.
+    """
+    from simstudy.identity.source_files import source_files
+    from simstudy.output.environment import environment, program
+    from simstudy.output.protocol import Intent, protocol_of
+    from simstudy.output.replicates_needed import need_of
+
+    if n_rep is not None:
+        check_n_rep(n_rep)
+    check_precision(precision)
+    plan = study.plan(seed)
+    targets = read_targets(precision or {}, study.measures)
+    measures = {measure.name: measure for measure in study.measures_within(plan.seed)}
+    piloted = _pilot(study, pilot, seed, workers)
+    needs = [need_of(each, measures[each.measure], plan, piloted) for each in targets]
+    folder = None if out is None else place_of(out) / study.name
+    libraries = ownership_of(plan).owner.libraries
+    intent = Intent(
+        plan=plan,
+        measures=list(measures.values()),
+        n_rep=n_rep or _largest(needs, piloted=piloted is not None) or study.n_rep,
+        needs=needs,
+        by_needs=n_rep is None,
+        pilot=piloted,
+        about=docstring_behind(study.scenarios) if about is None else about,
+        command=command,
+        worst=study.worst,
+        claims=study.claims,
+        block_seconds=study.block_seconds,
+        n_drawn=0 if folder is None else _count_drawn_blocks(study, plan, folder),
+        made_with=environment(source_files(source), libraries) if source else program(libraries),
+    )
+    made = protocol_of(intent)
+    return made if folder is None else made.write(folder, replace=replace)
+
+
+def _pilot(study: Declared, n_rep: int | None, seed: int, workers: Workers | None) -> Result | None:
+    """Some replicates of other random numbers than those of this seed, in no folder."""
+    if n_rep is None:
+        return None
+    check_pilot(n_rep)
+    of_pilot = Asked(n_rep, seed_of_pilot(seed), workers=workers, whole_blocks=False)
+    result = run(study, of_pilot)
+    warn_of(result, of_pilot, stacklevel=4)  # whoever called Study.protocol
+    return result
+
+
+def _largest(needs: Sequence[Need], *, piloted: bool) -> int:
+    """The replicates with which every target is reached; 0 without targets.
+
+    Raises
+    ------
+    ConfigError
+        For a precision of which nobody knows how many replicates it takes.
+    """
+    for need in needs:
+        if need.n_rep is None:
+            why = (
+                "the pilot has no error of it in some scenario: let the pilot be longer, pilot=1000"
+                if piloted
+                else "theory has no bound for it: let a pilot of other random numbers tell, "
+                "pilot=200"
+            )
+            raise ConfigError(
+                f"how many replicates precision.{need.target.measure} takes cannot be told, since "
+                f"{why}, or fix the number yourself, n_rep=1000"
+            )
+    return max((need.n_rep or 0 for need in needs), default=0)
+
+
+def _count_drawn_blocks(study: Declared, plan: Plan, folder: Place) -> int:
+    """Blocks of this study that lie in its folder, whatever is kept of them."""
+    n_blocks = 0
+    for keep, below in FOLDERS.items():
+        if (folder / below).exists():
+            kept = study.kept(keep)
+            files = files_at(folder / kept.folder, at_once=False)
+            store = Store(files, kept.rows_per_block(plan.drawn), owner_of(study, plan, kept))
+            n_blocks += sum(store.n_blocks(key) for key in plan.drawn.keys)
+    return n_blocks
+
+
+def docstring_behind(scenarios: Sequence[Scenario]) -> str:
+    """The docstring of the module of some scenarios, if it has one of the five headings."""
+    from simstudy.output.headings import headings_of
+
+    text = getattr(sys.modules.get(type(scenarios[0]).__module__), "__doc__", None) or ""
+    return text if headings_of(text).parts else ""
