@@ -15,7 +15,6 @@ import numpy as np
 from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.frame import in_words, is_number
-from simstudy.figures.palette import OKABE_ITO
 from simstudy.figures.panels import facets, turned_labels
 from simstudy.figures.replicate_rows import (
     drawable,
@@ -25,7 +24,7 @@ from simstudy.figures.replicate_rows import (
     refuse_shared,
     truth_of,
 )
-from simstudy.figures.theme import BLUE, INK, color_scales, theme_study
+from simstudy.figures.theme import BLUE, INK, OKABE_ITO, color_scales, theme_study
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 

@@ -2,9 +2,9 @@ from io import BytesIO
 
 import plotnine as p9
 import pytest
+from simstudy.figures.page_edge import with_caption_at_edge
 
 from simstudy.figures import measure_curves
-from simstudy.figures.page_edge import with_caption_at_edge
 from simstudy.figures.save import printed
 from tests.figures.data import make_summary
 

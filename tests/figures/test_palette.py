@@ -3,8 +3,7 @@
 import pandas as pd
 
 from simstudy.figures import colors_of
-from simstudy.figures.palette import MARKS, SHARED
-from simstudy.figures.theme import color_scales
+from simstudy.figures.theme import MARKS, SHARED, color_scales
 
 
 def test_a_method_has_its_colour_in_any_company():

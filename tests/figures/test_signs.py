@@ -1,9 +1,9 @@
 """Negative numbers in figures have a minus sign, and words keep their hyphens."""
 
 import pytest
+from simstudy.figures.signs import with_minus
 
 from simstudy.figures.save import _drawn
-from simstudy.figures.signs import with_minus
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9
 

@@ -4,8 +4,7 @@ from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 
 from simstudy.figures import measure_curves
-from simstudy.figures.palette import OKABE_ITO, SHAPES
-from simstudy.figures.theme import color_scales, level_colors
+from simstudy.figures.theme import OKABE_ITO, SHAPES, color_scales, level_colors
 from tests.figures.data import make_summary
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from simstudy.tables.markdown import escaped
+from simstudy.tables.grid import escaped
 
 PLACE = re.compile(r"\[to fill in: ")
 

@@ -11,8 +11,7 @@ from simstudy.lazy.pandas import pd
 from simstudy.output.origin import TABLES
 from simstudy.output.report.html_tables import HtmlTable, html_table, table_of_grid
 from simstudy.remote.paths import Place
-from simstudy.tables.save import ENDINGS
-from simstudy.tables.table import Table
+from simstudy.tables.table import ENDINGS, Table
 
 
 @dataclass(frozen=True)
