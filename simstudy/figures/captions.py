@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.figures.page import is_narrow
+from simstudy.in_short import from_to
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9
 
@@ -79,12 +81,14 @@ def _ranges_by_measure(counts: pd.Series, rows: pd.DataFrame) -> str:
     named = counts.groupby(measures, sort=False)
     if named.ngroups < 2:
         return ""
-    return "; ".join(f"{in_words(str(name))} {_range(found)}" for name, found in named)
+    return "; ".join(
+        f"{in_words(str(name))} {from_to(int(found.min()), int(found.max()))}"
+        for name, found in named
+    )
 
 
 def _range(counts: pd.Series) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return from_to(int(counts.min()), int(counts.max()))
 
 
 def in_words(name: str) -> str:
@@ -133,11 +137,12 @@ def titles(
     x, y
         Titles of the axes.
     size
-        Width and height in inches.
+        Width and height in inches, at the width of a page; narrow columns have their own heights.
     """
     words = {"x": x, "y": y, "caption": caption(*says) or None}
     layers = [p9.labs(**{name: text for name, text in words.items() if text is not None})]
-    layers += [p9.theme(figure_size=size)] * (size is not None)
+    if size is not None and not is_narrow():
+        layers.append(p9.theme(figure_size=size))
     return layers
 
 

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.captions import caption, notes
 from simstudy.figures.frame import (
     drawable,
     factors_of,
     in_words,
-    is_number,
     need_columns,
+    nominal_levels,
     refuse_hidden,
     rows_of,
     with_interval,
@@ -28,7 +27,7 @@ from simstudy.figures.theme import (
     MUTED,
     TALLEST,
     WORDS_SIZE,
-    color_scales,
+    colors_by,
     theme_study,
 )
 from simstudy.lazy.pandas import pd
@@ -96,7 +95,9 @@ def dots_plot(
         + _dots(drawn)
         + _exact(drawn)
         + (_figures(drawn) if in_figures else [_few_ticks()])
-        + _scales(drawn, found, color, colors)
+        + theme_study()
+        + colors_by(drawn, found, color, colors)
+        + _heights(drawn)
         + facets(drawn, scales="free_x" if len(measures) > 1 else "fixed", legend=bool(color))
         + _size(drawn)
         + p9.labs(
@@ -133,16 +134,7 @@ def _aside(drawn: pd.DataFrame) -> Any:
 
 def _levels(nominal: float | Mapping[str, float] | None, drawn: pd.DataFrame) -> pd.DataFrame:
     """The dashed lines: one in each panel that has a level."""
-    if isinstance(nominal, Mapping):
-        unknown = sorted(set(nominal) - set(drawn["measure"]))
-        if unknown:
-            raise FigureError(
-                f"nominal has a level for {unknown[0]!r}, which is not drawn here: the figure "
-                f"draws {', '.join(drawn['measure'].unique())}. Name one of these."
-            )
-        level = drawn["measure"].astype(str).map(dict(nominal)).astype(float)
-    else:
-        level = pd.Series(np.nan if nominal is None else float(nominal), index=drawn.index)
+    level = nominal_levels(nominal, drawn)
     where = [role for role in ("panel", "rows") if role in drawn]
     found: pd.DataFrame = drawn.assign(level=level)[[*where, "level"]]
     return found.dropna(subset="level").drop_duplicates()
@@ -179,14 +171,13 @@ def _printed(
 
 def _dots(drawn: pd.DataFrame) -> list[Any]:
     bar = {"x": "lower", "xend": "upper", "yend": "place"}
-    if "color" not in drawn:
-        return [
-            p9.geom_segment(p9.aes(**bar), size=0.7, color=BLUE, na_rm=True),
-            p9.geom_point(size=2.2, color=BLUE),
-        ]
+    colored = "color" in drawn
+    line, mark = ({"color": "color"}, {"shape": "color"}) if colored else ({}, {})
+    plain = {} if colored else {"color": BLUE}
+    bars = p9.aes(**bar, **line)
     return [
-        p9.geom_segment(p9.aes(**bar, color="color"), size=0.7, na_rm=True, show_legend=False),
-        p9.geom_point(p9.aes(color="color", shape="color"), size=2.2),
+        p9.geom_segment(bars, size=0.7, na_rm=True, show_legend=False, **plain),
+        p9.geom_point(p9.aes(**line, **mark), size=2.2, **plain),
     ]
 
 
@@ -228,25 +219,12 @@ def _breaks_up_to(last: float) -> Callable[[tuple[float, float]], list[float]]:
     return breaks
 
 
-def _scales(
-    drawn: pd.DataFrame,
-    found: pd.DataFrame,
-    color: str | None,
-    colors: Mapping[str, str] | None,
-) -> list[Any]:
+def _heights(drawn: pd.DataFrame) -> Any:
+    """The vertical axis: a row for each name, the first on top."""
     names = list(reversed(drawn["y"].cat.categories))
-    by_color: list[Any] = []
-    if color is not None:
-        is_quantity = is_number(found[color])
-        by_color = color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors)
-    heights = p9.scale_y_continuous(
+    return p9.scale_y_continuous(
         breaks=list(range(len(names))), labels=names, limits=(-EDGE, len(names) - 1 + EDGE)
     )
-    return [
-        theme_study(),
-        *by_color,
-        heights,
-    ]
 
 
 def _size(drawn: pd.DataFrame) -> Any:

@@ -81,14 +81,13 @@ def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
     return _sized(plot, min(width, FULL_WIDTH), min(height, TALLEST))
 
 
-def scaled_to(plot: Any, width: float) -> Any:
-    """A ggplot of a width in inches, its height in proportion; others as they are."""
+def as_wide_as(plot: Any, width: float) -> Any:
+    """A ggplot of a width in inches, as high as it was; others as they are."""
     from simstudy.lazy.plotnine import p9
 
     if not isinstance(plot, p9.ggplot):
         return plot
-    before, height = plot.theme.getp("figure_size")
-    return _sized(plot, width, min(height * width / before, TALLEST))
+    return _sized(plot, width, min(plot.theme.getp("figure_size")[1], TALLEST))
 
 
 def _sized(plot: Any, width: float, height: float) -> Any:

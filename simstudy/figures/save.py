@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from simstudy.errors import FigureError
-from simstudy.figures.drawing import as_printed, drawn_figure, printed, scaled_to
+from simstudy.figures.drawing import as_printed, as_wide_as, drawn_figure, printed
 from simstudy.figures.page import COLUMNS, check_columns, column_files, laid_out_for
 from simstudy.figures.theme import TALLEST
 from simstudy.remote.paths import Place, place_of
@@ -80,8 +80,8 @@ def save_pdfs(
 ) -> dict[str, Place]:
     """Write `<column>/<name>.pdf` for each width, the same bytes for the same figure.
 
-    Text keeps its size in points, and heights change in proportion to widths, up to 9 inches. A
-    figure with too many panels, or too long words, for a narrow column is crowded there.
+    Text keeps its size in points, and a figure its height, up to 9 inches. One that has too many
+    panels, or too long words, for a narrow column is crowded there.
 
     Parameters
     ----------
@@ -143,17 +143,17 @@ def _makes_one(figure: Any) -> bool:
 
 def _pdf(figure: Any, width: float, dpi: int) -> bytes:
     with as_printed():
-        drawn = drawn_figure(scaled_to(figure, width), POINTS_PER_INCH)
+        drawn = drawn_figure(as_wide_as(figure, width), POINTS_PER_INCH)
         with _at_width(drawn, width), dense_marks_as_pixels(drawn, of_keys=False):
             return _bytes(drawn, "pdf", dpi, UNDATED)
 
 
 @contextmanager
 def _at_width(drawn: Any, width: float) -> Iterator[None]:
-    """Within it, a matplotlib figure has this width, in inches, and its height in proportion."""
+    """Within it, a matplotlib figure has this width, in inches."""
     before = drawn.get_size_inches()
     try:
-        drawn.set_size_inches(width, min(before[1] * width / before[0], TALLEST))
+        drawn.set_size_inches(width, min(before[1], TALLEST))
         yield
     finally:
         drawn.set_size_inches(before)

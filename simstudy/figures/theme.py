@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from simstudy.errors import FigureError, nearest
-from simstudy.figures.frame import in_words
+from simstudy.figures.frame import in_words, is_number
 from simstudy.figures.page import FULL_WIDTH as FULL_WIDTH
 from simstudy.figures.page import page_width
 from simstudy.lazy.pandas import pd
@@ -195,6 +195,19 @@ def colors_of(names: Iterable[str]) -> dict[str, str]:
     others = (name for name in distinct if name not in known)
     found = known | dict(zip(others, itertools.cycle(free)))
     return {name: found[name] for name in distinct}
+
+
+def colors_by(
+    drawn: pd.DataFrame,
+    found: pd.DataFrame,
+    color: str | None,
+    colors: Mapping[str, str] | None = None,
+) -> list[Any]:
+    """`color_scales` of what is drawn, by the column `color` of the rows that were found."""
+    if color is None:
+        return []
+    is_quantity = is_number(found[color])
+    return color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors)
 
 
 def color_scales(
