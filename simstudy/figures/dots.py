@@ -19,8 +19,8 @@ from simstudy.figures.frame import (
     rows_of,
     with_interval,
 )
-from simstudy.figures.page import page_width
-from simstudy.figures.panels import facets, with_panels
+from simstudy.figures.page import is_narrow, page_width
+from simstudy.figures.panels import facets, panel_grid, with_panels
 from simstudy.figures.theme import (
     BLUE,
     INK,
@@ -229,7 +229,7 @@ def _heights(drawn: pd.DataFrame) -> Any:
 
 def _size(drawn: pd.DataFrame) -> Any:
     """Rows a third of an inch apart, less where a page has no room; in inches."""
-    n_rows = len(drawn["rows"].cat.categories) if "rows" in drawn else 1
+    n_rows = panel_grid(drawn)[1] if "rows" in drawn or is_narrow() else 1
     height = n_rows * (0.33 * len(drawn["y"].cat.categories) + 0.4) + 1.2
     return p9.theme(figure_size=(page_width(), min(max(height, 2.8), TALLEST)))
 
