@@ -19,6 +19,7 @@ from simstudy.figures.frame import (
     is_number,
     need_columns,
     nominal_levels,
+    nominal_lines,
     refuse_hidden,
     rows_of,
     with_interval,
@@ -285,12 +286,9 @@ def _dodge_width(drawn: pd.DataFrame, log_x: bool) -> float:
 def _nominal(
     nominal: float | str | Mapping[str, float] | None, drawn: pd.DataFrame, found: pd.DataFrame
 ) -> list[Any]:
-    if nominal is None:
-        return []
-    line = drawn.assign(nominal=nominal_levels(nominal, found)).dropna(subset="nominal")
-    where = [c for c in ("nominal", "panel", "rows") if c in line]
-    line = line[where].drop_duplicates()
-    return [p9.geom_hline(p9.aes(yintercept="nominal"), line, linetype="dashed", color=MUTED)]
+    lines = nominal_lines(drawn, nominal_levels(nominal, found))
+    line = p9.geom_hline(p9.aes(yintercept="nominal"), lines, linetype="dashed", color=MUTED)
+    return [line] * (nominal is not None)
 
 
 # ---------------------------------------------------------------- the horizontal axis

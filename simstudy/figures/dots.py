@@ -15,6 +15,7 @@ from simstudy.figures.frame import (
     in_words,
     need_columns,
     nominal_levels,
+    nominal_lines,
     refuse_hidden,
     rows_of,
     with_interval,
@@ -87,7 +88,7 @@ def dots_plot(
     found = rows_of(summary, measures)
     refuse_hidden(found, {"panel": "measure", **mapped}, factors_of(summary))
     drawn = _placed(with_interval(found), mapped, measures)
-    levels = _levels(nominal, drawn)
+    levels = nominal_lines(drawn, nominal_levels(nominal, drawn))
     return (
         p9.ggplot(drawable(drawn), p9.aes("estimate", "place"))
         + _dashed(levels)
@@ -132,16 +133,8 @@ def _aside(drawn: pd.DataFrame) -> Any:
     return (turn - (n_there - 1) / 2) / (n_there - 1 + ROOM)
 
 
-def _levels(nominal: float | Mapping[str, float] | None, drawn: pd.DataFrame) -> pd.DataFrame:
-    """The dashed lines: one in each panel that has a level."""
-    level = nominal_levels(nominal, drawn)
-    where = [role for role in ("panel", "rows") if role in drawn]
-    found: pd.DataFrame = drawn.assign(level=level)[[*where, "level"]]
-    return found.dropna(subset="level").drop_duplicates()
-
-
 def _dashed(levels: pd.DataFrame) -> list[Any]:
-    line = p9.geom_vline(p9.aes(xintercept="level"), levels, linetype="dashed", color=MUTED)
+    line = p9.geom_vline(p9.aes(xintercept="nominal"), levels, linetype="dashed", color=MUTED)
     return [line] * (not levels.empty)
 
 

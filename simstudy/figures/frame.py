@@ -246,6 +246,13 @@ def nominal_levels(
     return rows["measure"].astype(str).map(dict(nominal)).astype(float)
 
 
+def nominal_lines(drawn: pd.DataFrame, levels: pd.Series) -> pd.DataFrame:
+    """The level asked for of each panel, as `nominal`; no row where there is none."""
+    where = [role for role in ("panel", "rows") if role in drawn]
+    found: pd.DataFrame = drawn.assign(nominal=levels)[["nominal", *where]]
+    return found.dropna(subset="nominal").drop_duplicates()
+
+
 def drawable(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with a finite estimate; refused where there is none."""
     finite = np.isfinite(rows["estimate"].to_numpy(float))

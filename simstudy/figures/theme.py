@@ -43,7 +43,6 @@ STROKES: Final = (
 INK: Final = "#222222"
 MUTED: Final = "#666666"
 SEQUENTIAL: Final = "cividis"
-COLUMN_WIDTH: Final = 3.4  # inches: one of two columns
 TALLEST: Final = 9.0  # inches: what a page leaves above a caption
 BASE_SIZE: Final = 9.0  # points
 WORDS_SIZE: Final = 7.2  # points: of words among the marks

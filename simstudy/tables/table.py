@@ -19,7 +19,6 @@ from simstudy.tables.rounding import Rounded, to_decimals, with_error, without_e
 from simstudy.whole_files import write_bytes
 
 ENDINGS: Final = ("csv", "md", "tex")
-MOST_DECIMALS = 15  # that a double has
 NOTHING = Rounded("nan")  # what is not there, in either kind of column
 
 
@@ -54,11 +53,6 @@ class Column:
             raise TableError(
                 f"a column has mcse={self.mcse!r} and decimals={self.decimals}: its error says how "
                 "many digits are more than noise. Give one of the two."
-            )
-        if self.decimals is not None and not 0 <= self.decimals <= MOST_DECIMALS:
-            raise TableError(
-                f"decimals={self.decimals}: numbers are shown with 0 to {MOST_DECIMALS} places "
-                "behind the point, which is as many as they have."
             )
 
     def cell(self, value: Any, mcse: Any) -> Cell:
@@ -172,10 +166,10 @@ class Table:
         return Grid(headings, rows, self.caption, tuple(self.notes))
 
     def _holds_numbers(self, name: str, how: Column, cells: Sequence[Cell]) -> bool:
-        """Whether what has no words of its own is a number in every row."""
-        values = self.frame[name].tolist()
-        pairs = zip(values, cells, strict=True)
-        return _holds_numbers([cell for value, cell in pairs if not how.has_words_for(value)])
+        """Whether what has no words of its own is a number or missing, and a number in some row."""
+        pairs = zip(self.frame[name].tolist(), cells, strict=True)
+        there = [c for value, c in pairs if not how.has_words_for(value) and c != NOTHING]
+        return bool(there) and not any(isinstance(c, str) for c in there)
 
     def _cells(self, name: str, how: Column) -> Iterator[Cell]:
         values = self.frame[name].tolist()
@@ -197,11 +191,6 @@ def _in_words(value: Any) -> Cell:
     if value is None or value is pd.NA or value is pd.NaT:
         return NOTHING
     return ("no", "yes")[bool(value)] if _is_truth(value) else str(value)
-
-
-def _holds_numbers(cells: Sequence[Cell]) -> bool:
-    """Whether no cell is a text, and one a number."""
-    return any(c != NOTHING for c in cells) and not any(isinstance(c, str) for c in cells)
 
 
 def _heading(name: str, how: Column) -> str:

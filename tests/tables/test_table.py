@@ -112,7 +112,6 @@ def test_a_notebook_shows_it():
         (lambda: Table(pd.DataFrame([[1]]), "x"), "found: 0. Name them"),
         (lambda: Table(pd.DataFrame(), "x"), "found: none at all"),
         (lambda: Column(mcse="se", decimals=2), "mcse='se' and decimals=2: its error says"),
-        (lambda: Column(decimals=16), "decimals=16: numbers are shown with 0 to 15 places"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(make, said):
