@@ -37,7 +37,7 @@ from simstudy.figures import (
     rows_like,
     theme,
 )
-from simstudy.figures.theory import staircase
+from simstudy.figures.curves import staircase
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.options import option, published

@@ -16,7 +16,6 @@ from simstudy.figures import (
     colors_of,
     in_order,
     measure_curves,
-    palette,
     rows_like,
     theme,
 )
@@ -48,7 +47,7 @@ METHOD_WORDS = {
     "mcnemar_mid_p": "McNemar, mid-p",
     "paired_z": "paired z",
 }
-COLORS = colors_of(METHOD_WORDS.values()) | {METHOD_WORDS["mcnemar_mid_p"]: palette.GREEN}
+COLORS = colors_of(METHOD_WORDS.values()) | {METHOD_WORDS["mcnemar_mid_p"]: theme.GREEN}
 SIGMAS = ("document", "known", "estimated")
 EXACT_TESTS = ("estimated", "fisher", "fisher_mid_p", "boschloo", "z_pooled")
 AT_OR_BELOW = ("document", "rounded", "rounded_strict")

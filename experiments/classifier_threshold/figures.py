@@ -21,8 +21,8 @@ from simstudy.figures import (
     rows_like,
     theme,
 )
-from simstudy.figures.palette import SHARED
 from simstudy.figures.panels import words_in_panels
+from simstudy.figures.theme import SHARED
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.shapes import Float

@@ -7,8 +7,8 @@ import numpy as np
 from experiments.two_stage.trials import grid_of
 from simstudy.analysis.result import Result
 from simstudy.figures import captions, colors_of, in_order, measure_curves, rows_like, theme
-from simstudy.figures.palette import STROKES
 from simstudy.figures.panels import words_in_panels
+from simstudy.figures.theme import STROKES
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.lazy.scipy import special

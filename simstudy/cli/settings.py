@@ -8,10 +8,10 @@ from typing import Any
 
 from simstudy.annotations import shown
 from simstudy.cli.array_jobs import share_of_array
-from simstudy.column_widths import COLUMNS, check_columns
 from simstudy.engine.refusals import LOOKS, STOPS_BY, check_stop_by
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
+from simstudy.figures.page import COLUMNS, check_columns
 from simstudy.options import option
 
 PILOT = "pilot"  # of the shares: the first blocks of every scenario
@@ -66,7 +66,7 @@ class Settings:
     )
     figures: bool = option("draw the figures", default=True)
     pdf: bool = option(
-        "draw them also as PDFs for a journal, and lay out tables, for each of column_widths",
+        "draw them also as PDFs for a journal, one for each of column_widths",
         default=False,
     )
     column_widths: dict[str, Any] = field(default_factory=lambda: dict(COLUMNS))

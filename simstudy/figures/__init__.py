@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from simstudy.figures.frame import in_order, rows_like, with_labels
     from simstudy.figures.heat_map import heat_map_plot
     from simstudy.figures.histogram import counts_with_law, law_histogram
-    from simstudy.figures.journal.pdf import save_pdfs
     from simstudy.figures.nested_loop import nested_loop_plot
     from simstudy.figures.page import page_width
     from simstudy.figures.ranks import rank_plot
     from simstudy.figures.raw import errors_plot, estimates_plot
-    from simstudy.figures.save import SavedFigure, save_figure
+    from simstudy.figures.save import SavedFigure, save_figure, save_pdfs
     from simstudy.figures.theme import (
         colors_of,
         scale_color_sequential,
@@ -44,12 +43,11 @@ _NAMES = {
     "frame": ("in_order", "rows_like", "with_labels"),
     "heat_map": ("heat_map_plot",),
     "histogram": ("counts_with_law", "law_histogram"),
-    "journal.pdf": ("save_pdfs",),
     "nested_loop": ("nested_loop_plot",),
     "page": ("page_width",),
     "ranks": ("rank_plot",),
     "raw": ("errors_plot", "estimates_plot"),
-    "save": ("SavedFigure", "save_figure"),
+    "save": ("SavedFigure", "save_figure", "save_pdfs"),
     "theme": (
         "colors_of",
         "scale_color_sequential",

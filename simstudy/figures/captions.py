@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.figures.page import is_narrow
+from simstudy.in_short import from_to
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9
 
@@ -79,12 +81,14 @@ def _ranges_by_measure(counts: pd.Series, rows: pd.DataFrame) -> str:
     named = counts.groupby(measures, sort=False)
     if named.ngroups < 2:
         return ""
-    return "; ".join(f"{in_words(str(name))} {_range(found)}" for name, found in named)
+    return "; ".join(
+        f"{in_words(str(name))} {from_to(int(found.min()), int(found.max()))}"
+        for name, found in named
+    )
 
 
 def _range(counts: pd.Series) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return from_to(int(counts.min()), int(counts.max()))
 
 
 def in_words(name: str) -> str:
@@ -133,9 +137,36 @@ def titles(
     x, y
         Titles of the axes.
     size
-        Width and height in inches.
+        Width and height in inches, at the width of a page; narrow columns have their own heights.
     """
     words = {"x": x, "y": y, "caption": caption(*says) or None}
     layers = [p9.labs(**{name: text for name, text in words.items() if text is not None})]
-    layers += [p9.theme(figure_size=size)] * (size is not None)
+    if size is not None and not is_narrow():
+        layers.append(p9.theme(figure_size=size))
     return layers
+
+
+# ---------------------------------------------------------------- of a finished figure
+def caption_of(figure: Any) -> str:
+    """Title and caption of a figure in one line; empty where it has neither.
+
+    Parameters
+    ----------
+    figure
+        A plotnine ggplot, a composition of them, whose parts speak one after the other, or a
+        matplotlib Figure, which has a title and no caption.
+    """
+    said = (" ".join(str(text).split()) for text in _texts(figure) if text)
+    return " ".join(_as_sentence(text) for text in dict.fromkeys(said))
+
+
+def _texts(figure: Any) -> list[Any]:
+    if hasattr(figure, "items") and not callable(figure.items):  # of a composition
+        return [text for part in figure.items for text in _texts(part)]
+    if hasattr(figure, "labels"):
+        return [getattr(figure.labels, name, None) for name in ("title", "subtitle", "caption")]
+    return [figure.get_suptitle()] if hasattr(figure, "get_suptitle") else []
+
+
+def _as_sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -11,20 +11,22 @@ from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.captions import caption, notes
 from simstudy.figures.frame import (
+    MEASURED,
     as_axis,
     drawable,
     factors_of,
     in_words,
     is_number,
     need_columns,
+    nominal_levels,
+    nominal_lines,
     refuse_hidden,
     rows_of,
     with_interval,
 )
-from simstudy.figures.panels import facets, with_panels
-from simstudy.figures.theme import BLUE, INK, MUTED, color_scales, theme_study
-from simstudy.figures.theory import same_panels, theory_of
-from simstudy.figures.x_axis import check_log, x_scale
+from simstudy.figures.page import page_width
+from simstudy.figures.panels import facets, panel_grid, turned_labels, with_panels
+from simstudy.figures.theme import BLUE, INK, LETTER, MUTED, colors_by, theme_study
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 
@@ -92,10 +94,10 @@ def measure_curves(
     need_columns(summary, [x, *mapped.values(), nominal if isinstance(nominal, str) else None])
     found = rows_of(summary, measures)
     if log_x:
-        check_log(found[x])
+        _check_log(found[x])
     refuse_hidden(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
     drawn = _drawn(found, x, mapped)
-    theory, drawn = same_panels(theory_of(exact, drawn, x, mapped), drawn, mapped)
+    theory, drawn = _same_panels(_theory_of(exact, drawn, x, mapped), drawn, mapped)
     width = _dodge_width(drawn, log_x)
     drawn, theory = (_beside(rows, width * apart, log_x) for rows in (drawn, theory))
     place = _aside_of_categories(drawn, width * apart)
@@ -104,7 +106,9 @@ def measure_curves(
         + _nominal(nominal, drawn, found)
         + _lines(drawn, theory, place, joined)
         + _points(place, "color" in drawn)
-        + _scales(drawn, found, mapped["color"], log_x, colors)
+        + theme_study()
+        + colors_by(drawn, found, mapped["color"], colors)
+        + _x_scale(drawn, log_x)
         + facets(drawn, scales=_free(mapped), legend="color" in drawn)
         + p9.labs(
             x=in_words(x),
@@ -129,18 +133,7 @@ def _with_measure_mapped(
 
 
 def _drawn(found: pd.DataFrame, x: str, mapped: dict[str, str | None]) -> pd.DataFrame:
-    keep = [
-        "measure",
-        "estimate",
-        "mcse",
-        "lower",
-        "upper",
-        "exact",
-        "n_rep",
-        "n_failed",
-        "n_given",
-    ]
-    drawn = with_interval(found)[keep].assign(x=as_axis(found[x]))
+    drawn = with_interval(found)[[*MEASURED]].assign(x=as_axis(found[x]))
     return with_panels(drawn, found, mapped)
 
 
@@ -151,6 +144,60 @@ def _position(drawn: pd.DataFrame) -> Any:
 
 
 # ---------------------------------------------------------------- theory
+def _theory_of(
+    exact: bool | pd.DataFrame, drawn: pd.DataFrame, x: str, mapped: dict[str, str | None]
+) -> pd.DataFrame:
+    """Rows of the theory's line; none where there is no theory or it is not asked for."""
+    if isinstance(exact, pd.DataFrame):
+        return _finer_theory(exact, drawn, x, mapped)
+    return drawn[drawn["exact"].notna() & exact]
+
+
+def _finer_theory(
+    exact: pd.DataFrame, drawn: pd.DataFrame, x: str, mapped: dict[str, str | None]
+) -> pd.DataFrame:
+    known = {role: c for role, c in mapped.items() if role != "color" or c in exact.columns}
+    need_columns(exact, [x, "exact", *known.values()])
+    refuse_hidden(exact, {"x": x, **known}, [str(c) for c in exact.columns if c != "exact"])
+    line = with_panels(pd.DataFrame({"x": exact[x], "exact": exact["exact"]}), exact, known)
+    for role, column in known.items():
+        if column is not None and column != "measure":
+            line[role] = _same_levels(line[role], drawn[role], column)
+    return line
+
+
+def staircase(theory: pd.DataFrame, x: str) -> pd.DataFrame:
+    """Theory of whole numbers `x` as steps, each of which ends half-way to its neighbours."""
+    almost_half = 0.5 - 1e-6  # two neighbours' ends stay two points, and an upright line between
+    sides = [theory.assign(**{x: theory[x] + side}) for side in (-almost_half, almost_half)]
+    return pd.concat(sides).sort_values(x, kind="stable")
+
+
+def _same_panels(
+    theory: pd.DataFrame, drawn: pd.DataFrame, mapped: dict[str, str | None]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both with the panels of all measures, of which some are known without simulation."""
+    role = next((role for role, column in mapped.items() if column == "measure"), None)
+    if role is None or role not in theory:
+        return theory, drawn
+    both = [*drawn[role].cat.categories, *theory[role].cat.categories]
+    levels = list(dict.fromkeys(both))
+    return (
+        theory.assign(**{role: theory[role].cat.set_categories(levels)}),
+        drawn.assign(**{role: drawn[role].cat.set_categories(levels)}),
+    )
+
+
+def _same_levels(levels: pd.Series, drawn: pd.Series, column: str) -> pd.Series:
+    strange = [c for c in levels.cat.categories if c not in drawn.cat.categories]
+    if strange:
+        raise FigureError(
+            f"The theory has {column} at {', '.join(strange)}, where nothing was simulated, so it "
+            "would be a line without its points. Leave those rows out of `exact`."
+        )
+    return levels.cat.set_categories(drawn.cat.categories)
+
+
 def _lines(drawn: pd.DataFrame, theory: pd.DataFrame, apart: Any, joined: bool) -> list[Any]:
     """Dotted lines through what is simulated, solid ones through what is exact.
 
@@ -239,42 +286,55 @@ def _dodge_width(drawn: pd.DataFrame, log_x: bool) -> float:
 def _nominal(
     nominal: float | str | Mapping[str, float] | None, drawn: pd.DataFrame, found: pd.DataFrame
 ) -> list[Any]:
-    if nominal is None:
+    lines = nominal_lines(drawn, nominal_levels(nominal, found))
+    line = p9.geom_hline(p9.aes(yintercept="nominal"), lines, linetype="dashed", color=MUTED)
+    return [line] * (nominal is not None)
+
+
+# ---------------------------------------------------------------- the horizontal axis
+def _x_scale(drawn: pd.DataFrame, log_x: bool) -> list[Any]:
+    """What the axis of the column `x` needs."""
+    x = drawn["x"]
+    if not is_number(x):
+        return turned_labels(x, alone="panel" not in drawn)
+    if not log_x:
         return []
-    line = drawn.assign(nominal=_nominal_levels(nominal, found)).dropna(subset="nominal")
-    where = [c for c in ("nominal", "panel", "rows") if c in line]
-    line = line[where].drop_duplicates()
-    return [p9.geom_hline(p9.aes(yintercept="nominal"), line, linetype="dashed", color=MUTED)]
+    places = sorted(x.unique())
+    if len(places) > 8:
+        return [p9.scale_x_log10()]
+    # between one place and itself there are no minor breaks, and none could be computed
+    between: dict[str, Any] = {"minor_breaks": []} if len(places) == 1 else {}
+    labels = _apart(places, panel_grid(drawn)[0])
+    return [p9.scale_x_log10(breaks=places, labels=labels, **between)]
 
 
-def _nominal_levels(nominal: float | str | Mapping[str, float], found: pd.DataFrame) -> pd.Series:
-    if isinstance(nominal, str):
-        return found[nominal].astype(float)
-    if not isinstance(nominal, Mapping):
-        return pd.Series(float(nominal), index=found.index)
-    unknown = sorted(set(nominal) - set(found["measure"]))
-    if unknown:
+def _apart(places: Sequence[float], n_columns: int) -> list[str]:
+    """Labels of places on a logarithmic axis; none where it would touch one before it, or the last.
+
+    The last says how far the axis goes, so it always stands.
+    """
+    labels = [f"{place:,g}" for place in places]
+    span = float(np.log10(places[-1] / places[0])) or 1.0
+    inches = 0.88 * (page_width() - 0.9) / n_columns / span  # of a power of ten
+    middle = inches * np.log10(np.asarray(places, float) / places[0])
+    half = (np.array([len(label) for label in labels]) + 0.5) * LETTER / 2
+    end = -np.inf
+    for i in range(len(places) - 1):
+        fits = end <= middle[i] - half[i] and middle[i] + half[i] <= middle[-1] - half[-1]
+        labels[i], end = (labels[i], middle[i] + half[i]) if fits else ("", end)
+    return labels
+
+
+def _check_log(x: pd.Series) -> None:
+    """Refuse quantities that have no logarithm."""
+    if is_number(x) and (x <= 0).any():
         raise FigureError(
-            f"nominal has a level for {unknown[0]!r}, which is not drawn here: the figure draws "
-            f"{', '.join(found['measure'].unique())}. Name one of these."
+            f"log_x=True with x={x.min():g}: there is no place for it on a logarithmic axis, so "
+            "the point would vanish. Leave log_x out, or filter those rows."
         )
-    return found["measure"].map(dict(nominal)).astype(float)
 
 
-def _scales(
-    drawn: pd.DataFrame,
-    found: pd.DataFrame,
-    color: str | None,
-    log_x: bool,
-    colors: Mapping[str, str] | None,
-) -> list[Any]:
-    by_color: list[Any] = []
-    if color is not None:
-        is_quantity = is_number(found[color])
-        by_color = color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors)
-    return [theme_study(), *by_color, *x_scale(drawn, log_x)]
-
-
+# ---------------------------------------------------------------- words
 def _free(mapped: Mapping[str, str | None]) -> str:
     return "free_y" if "measure" in (mapped["panel"], mapped["rows"]) else "fixed"
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from simstudy.errors import FigureError
 from simstudy.figures import captions
-from simstudy.figures.frame import in_words, is_number, need_columns
+from simstudy.figures.frame import in_words, need_columns
 from simstudy.figures.panels import by_panel, facets, with_panels
-from simstudy.figures.theme import color_scales, stroke_scale, theme_study
+from simstudy.figures.theme import colors_by, stroke_scale, theme_study
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 from simstudy.lazy.scipy import special
@@ -140,8 +140,6 @@ def density_plot(
     curves = curves.astype({role: values[role].dtype for role in mapped if role in values})
     groups = [role for role in mapped if role in values]
     medians = values.groupby(groups, observed=True)["value"].median().reset_index()
-    is_quantity = is_number(replicates[color])
-    scales_of = color_scales(values["color"], color, is_quantity=is_quantity, colors=colors)[:2]
     return (
         p9.ggplot(curves, p9.aes("value", color="color", fill="color"))
         + p9.geom_ribbon(p9.aes(ymin="lower", ymax="upper"), alpha=0.35, color="none")
@@ -150,7 +148,7 @@ def density_plot(
             p9.aes(xintercept="value", color="color"), medians, size=0.6, linetype="dotted",
             show_legend=False,
         )
-        + scales_of
+        + colors_by(values, replicates, color, colors)[:2]
         + stroke_scale(values["color"], color)
         + theme_study()
         + facets(values, scales=scales)

@@ -7,28 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.captions import caption, notes
 from simstudy.figures.frame import (
     drawable,
     factors_of,
     in_words,
-    is_number,
     need_columns,
+    nominal_levels,
+    nominal_lines,
     refuse_hidden,
     rows_of,
     with_interval,
 )
-from simstudy.figures.page import page_width
-from simstudy.figures.panels import facets, with_panels
+from simstudy.figures.page import is_narrow, page_width
+from simstudy.figures.panels import facets, panel_grid, with_panels
 from simstudy.figures.theme import (
     BLUE,
     INK,
     MUTED,
     TALLEST,
     WORDS_SIZE,
-    color_scales,
+    colors_by,
     theme_study,
 )
 from simstudy.lazy.pandas import pd
@@ -88,7 +88,7 @@ def dots_plot(
     found = rows_of(summary, measures)
     refuse_hidden(found, {"panel": "measure", **mapped}, factors_of(summary))
     drawn = _placed(with_interval(found), mapped, measures)
-    levels = _levels(nominal, drawn)
+    levels = nominal_lines(drawn, nominal_levels(nominal, drawn))
     return (
         p9.ggplot(drawable(drawn), p9.aes("estimate", "place"))
         + _dashed(levels)
@@ -96,7 +96,9 @@ def dots_plot(
         + _dots(drawn)
         + _exact(drawn)
         + (_figures(drawn) if in_figures else [_few_ticks()])
-        + _scales(drawn, found, color, colors)
+        + theme_study()
+        + colors_by(drawn, found, color, colors)
+        + _heights(drawn)
         + facets(drawn, scales="free_x" if len(measures) > 1 else "fixed", legend=bool(color))
         + _size(drawn)
         + p9.labs(
@@ -131,25 +133,8 @@ def _aside(drawn: pd.DataFrame) -> Any:
     return (turn - (n_there - 1) / 2) / (n_there - 1 + ROOM)
 
 
-def _levels(nominal: float | Mapping[str, float] | None, drawn: pd.DataFrame) -> pd.DataFrame:
-    """The dashed lines: one in each panel that has a level."""
-    if isinstance(nominal, Mapping):
-        unknown = sorted(set(nominal) - set(drawn["measure"]))
-        if unknown:
-            raise FigureError(
-                f"nominal has a level for {unknown[0]!r}, which is not drawn here: the figure "
-                f"draws {', '.join(drawn['measure'].unique())}. Name one of these."
-            )
-        level = drawn["measure"].astype(str).map(dict(nominal)).astype(float)
-    else:
-        level = pd.Series(np.nan if nominal is None else float(nominal), index=drawn.index)
-    where = [role for role in ("panel", "rows") if role in drawn]
-    found: pd.DataFrame = drawn.assign(level=level)[[*where, "level"]]
-    return found.dropna(subset="level").drop_duplicates()
-
-
 def _dashed(levels: pd.DataFrame) -> list[Any]:
-    line = p9.geom_vline(p9.aes(xintercept="level"), levels, linetype="dashed", color=MUTED)
+    line = p9.geom_vline(p9.aes(xintercept="nominal"), levels, linetype="dashed", color=MUTED)
     return [line] * (not levels.empty)
 
 
@@ -179,14 +164,13 @@ def _printed(
 
 def _dots(drawn: pd.DataFrame) -> list[Any]:
     bar = {"x": "lower", "xend": "upper", "yend": "place"}
-    if "color" not in drawn:
-        return [
-            p9.geom_segment(p9.aes(**bar), size=0.7, color=BLUE, na_rm=True),
-            p9.geom_point(size=2.2, color=BLUE),
-        ]
+    colored = "color" in drawn
+    line, mark = ({"color": "color"}, {"shape": "color"}) if colored else ({}, {})
+    plain = {} if colored else {"color": BLUE}
+    bars = p9.aes(**bar, **line)
     return [
-        p9.geom_segment(p9.aes(**bar, color="color"), size=0.7, na_rm=True, show_legend=False),
-        p9.geom_point(p9.aes(color="color", shape="color"), size=2.2),
+        p9.geom_segment(bars, size=0.7, na_rm=True, show_legend=False, **plain),
+        p9.geom_point(p9.aes(**line, **mark), size=2.2, **plain),
     ]
 
 
@@ -228,30 +212,17 @@ def _breaks_up_to(last: float) -> Callable[[tuple[float, float]], list[float]]:
     return breaks
 
 
-def _scales(
-    drawn: pd.DataFrame,
-    found: pd.DataFrame,
-    color: str | None,
-    colors: Mapping[str, str] | None,
-) -> list[Any]:
+def _heights(drawn: pd.DataFrame) -> Any:
+    """The vertical axis: a row for each name, the first on top."""
     names = list(reversed(drawn["y"].cat.categories))
-    by_color: list[Any] = []
-    if color is not None:
-        is_quantity = is_number(found[color])
-        by_color = color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors)
-    heights = p9.scale_y_continuous(
+    return p9.scale_y_continuous(
         breaks=list(range(len(names))), labels=names, limits=(-EDGE, len(names) - 1 + EDGE)
     )
-    return [
-        theme_study(),
-        *by_color,
-        heights,
-    ]
 
 
 def _size(drawn: pd.DataFrame) -> Any:
     """Rows a third of an inch apart, less where a page has no room; in inches."""
-    n_rows = len(drawn["rows"].cat.categories) if "rows" in drawn else 1
+    n_rows = panel_grid(drawn)[1] if "rows" in drawn or is_narrow() else 1
     height = n_rows * (0.33 * len(drawn["y"].cat.categories) + 0.4) + 1.2
     return p9.theme(figure_size=(page_width(), min(max(height, 2.8), TALLEST)))
 

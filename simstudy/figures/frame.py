@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import FigureError, in_one_line, nearest
-from simstudy.figures.captions import caption as caption
 from simstudy.figures.captions import in_words as in_words
 from simstudy.lazy.pandas import pd
 from simstudy.plan import factors_of as shown_factors
@@ -123,43 +122,24 @@ def refuse_hidden(
     """
     keys = list(dict.fromkeys(column for column in fixed.values() if column is not None))
     hidden = int(frame.duplicated(keys).sum() if keys else max(len(frame) - 1, 0))
-    if hidden:
-        differing = [_with_levels(frame, c) for c in factors if _differs(frame, keys, c)]
-        raise FigureError(
-            f"{hidden} point{'s' * (hidden > 1)} would be drawn over others: "
-            + _why_hidden(differing, _fixed_in_words(fixed))
+    if not hidden:
+        return
+    there = frame.groupby(keys, dropna=False, observed=True) if keys else frame.groupby(lambda _: 0)
+    levels = {c: frame[c].nunique(dropna=False) for c in factors if c not in keys}
+    differing = [
+        f"{c} ({n} levels)" for c, n in levels.items() if (there[c].nunique(dropna=False) > 1).any()
+    ]
+    given = ", ".join(f"{role}={c!r}" for role, c in fixed.items() if c is not None) or "nothing"
+    raise FigureError(
+        f"{hidden} point{'s' * (hidden > 1)} would be drawn over others: "
+        + (
+            f"rows still differ in {' and '.join(differing)} once {given} are fixed. Filter to one "
+            "level, or map that factor too (color, panel or rows where the figure has them)."
+            if differing
+            else f"rows are there more than once with {given} and no factor that tells them apart, "
+            "so the figure would show one result and hide another. Drop the repeated rows first."
         )
-
-
-def _why_hidden(differing: list[str], fixed: str) -> str:
-    if not differing:
-        return (
-            f"rows are there more than once with {fixed} and no factor that tells them apart, so "
-            "the figure would show one result and hide another. Drop the repeated rows first."
-        )
-    return (
-        f"rows still differ in {' and '.join(differing)} once {fixed} are fixed. "
-        "Filter to one level, or map that factor too (color, panel or rows where the figure "
-        "has them)."
     )
-
-
-def _fixed_in_words(fixed: Mapping[str, str | None]) -> str:
-    given = [f"{role}={column!r}" for role, column in fixed.items() if column is not None]
-    return ", ".join(given) if given else "nothing"
-
-
-def _differs(frame: pd.DataFrame, keys: list[str], column: str) -> bool:
-    if column in keys:
-        return False
-    if not keys:
-        return bool(frame[column].nunique(dropna=False) > 1)
-    levels = frame.groupby(keys, dropna=False, observed=True)[column].nunique(dropna=False)
-    return bool(levels.gt(1).any())
-
-
-def _with_levels(frame: pd.DataFrame, column: str) -> str:
-    return f"{column} ({frame[column].nunique(dropna=False)} levels)"
 
 
 # ---------------------------------------------------------------- levels, in order and in words
@@ -246,6 +226,31 @@ def with_interval(rows: pd.DataFrame) -> pd.DataFrame:
         lower=rows["lower"].fillna(rows["estimate"] - 2 * rows["mcse"]),
         upper=rows["upper"].fillna(rows["estimate"] + 2 * rows["mcse"]),
     )
+
+
+def nominal_levels(
+    nominal: float | str | Mapping[str, float] | None, rows: pd.DataFrame
+) -> pd.Series:
+    """The level asked for of each row: one for all, a column's, or by measure; NaN for none."""
+    if isinstance(nominal, str):
+        return rows[nominal].astype(float)
+    if not isinstance(nominal, Mapping):
+        return pd.Series(np.nan if nominal is None else float(nominal), index=rows.index)
+    drawn = [str(name) for name in rows["measure"].unique()]
+    unknown = sorted(set(nominal) - set(drawn))
+    if unknown:
+        raise FigureError(
+            f"nominal has a level for {unknown[0]!r}, which is not drawn here: the figure draws "
+            f"{', '.join(drawn)}. Name one of these."
+        )
+    return rows["measure"].astype(str).map(dict(nominal)).astype(float)
+
+
+def nominal_lines(drawn: pd.DataFrame, levels: pd.Series) -> pd.DataFrame:
+    """The level asked for of each panel, as `nominal`; no row where there is none."""
+    where = [role for role in ("panel", "rows") if role in drawn]
+    found: pd.DataFrame = drawn.assign(nominal=levels)[["nominal", *where]]
+    return found.dropna(subset="nominal").drop_duplicates()
 
 
 def drawable(rows: pd.DataFrame) -> pd.DataFrame:

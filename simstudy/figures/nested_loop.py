@@ -18,7 +18,6 @@ from simstudy.figures.frame import (
     drawable,
     factors_of,
     in_words,
-    is_number,
     labelled,
     need_columns,
     refuse_hidden,
@@ -31,7 +30,7 @@ from simstudy.figures.theme import (
     INK,
     MUTED,
     WORDS_SIZE,
-    color_scales,
+    colors_by,
     stroke_scale,
     theme_study,
 )
@@ -154,14 +153,12 @@ def _measure(rows: pd.DataFrame, colored: bool) -> list[Any]:
     corners = {"xmin": "x0", "xmax": "x1", "ymin": "lower", "ymax": "upper"}
     place = {"x": "x", "y": "y", "group": "run"}
     steps, size = staircase(rows, "estimate"), 0.7 if rows["scenario"].max() < CROWDED else 0.4
-    if colored:
-        return [
-            p9.geom_rect(p9.aes(**corners, fill="color"), box, alpha=0.18, show_legend=False),
-            p9.geom_path(p9.aes(**place, color="color", linetype="color"), steps, size=size),
-        ]
+    fill = {"fill": "color"} if colored else {}
+    line = {"color": "color", "linetype": "color"} if colored else {}
+    blue = {} if colored else {"fill": BLUE}, {} if colored else {"color": BLUE}
     return [
-        p9.geom_rect(p9.aes(**corners), box, alpha=0.18, fill=BLUE),
-        p9.geom_path(p9.aes(**place), steps, size=size, color=BLUE),
+        p9.geom_rect(p9.aes(**corners, **fill), box, alpha=0.18, show_legend=False, **blue[0]),
+        p9.geom_path(p9.aes(**place, **line), steps, size=size, **blue[1]),
     ]
 
 
@@ -224,13 +221,9 @@ def _factor_steps(steps: pd.DataFrame) -> list[Any]:
         p9.geom_path(p9.aes(x="x", y="y", group="run"), steps, size=0.5, color=INK),
         p9.geom_text(
             p9.aes(x="x", y="name_at", label="words"),
-            names,
-            ha="left",
-            va="bottom",
-            size=WORDS_SIZE,
-            color=INK,
+            names, ha="left", va="bottom", size=WORDS_SIZE, color=INK,
         ),
-    ]
+    ]  # fmt: skip
 
 
 def _scales(
@@ -243,16 +236,10 @@ def _scales(
     from matplotlib.ticker import MaxNLocator
 
     ticks = [t for t in MaxNLocator(6).tick_values(*span) if span[0] <= t <= span[1]]
-    by_color: list[Any] = []
-    if color is not None:
-        is_quantity = is_number(found[color])
-        by_color = [
-            *color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors),
-            stroke_scale(drawn["color"], color),
-        ]
     return [
         theme_study(),
-        *by_color,
+        *colors_by(drawn, found, color, colors),
+        *([] if color is None else [stroke_scale(drawn["color"], color)]),
         p9.scale_y_continuous(breaks=ticks),
         p9.theme(panel_grid_major_x=p9.element_blank(), axis_text_x=p9.element_blank()),
         p9.theme(axis_ticks_major_x=p9.element_blank()),

@@ -1,16 +1,21 @@
-"""How wide the page is for which figures are laid out just now."""
+"""Widths of a page and of a journal's columns, and the one that figures are laid out for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from typing import Any, Final
+
+from simstudy.errors import SimstudyError
 
 FULL_WIDTH: Final = 6.5  # inches: the text of a page, and the width of every figure
 NARROW: Final = 5.0  # inches: less than this is a column
 BESIDE: Final = 0.75  # inches of the width that the labels of the vertical axis take
 WRAPPED, IN_GRID = 1.15, 0.85  # inches: the narrowest panels, each with its own title, or in a grid
+COLUMNS: Final[Mapping[str, float]] = {"single": 3.5, "double": 7.2}  # inches: 89 and 183 mm
+LEAST, MOST = 2.0, 20.0  # inches of a width, narrower than letters allow or in another unit
 _inches: ContextVar[float] = ContextVar("page_width", default=FULL_WIDTH)
 
 
@@ -41,3 +46,31 @@ def laid_out_for(inches: float) -> Iterator[None]:
         yield
     finally:
         _inches.reset(token)
+
+
+# ---------------------------------------------------------------- columns of a journal
+def column_files(name: str, columns: Iterable[str], ending: str) -> list[str]:
+    """The files of a figure for columns, below the folder of all of them."""
+    return [f"{column}/{name}.{ending}" for column in columns]
+
+
+def check_columns(columns: Mapping[str, Any], refusal: type[SimstudyError]) -> None:
+    """Refuse widths that are none in inches, and names that are none for a folder.
+
+    Raises
+    ------
+    SimstudyError
+        Of the given kind, naming the first.
+    """
+    for name, inches in columns.items():
+        is_number = isinstance(inches, int | float) and not isinstance(inches, bool)
+        if not (is_number and math.isfinite(inches) and LEAST <= inches <= MOST):
+            raise refusal(
+                f"column {name!r} is {inches!r} wide: a width is a number of inches from {LEAST:g} "
+                f"to {MOST:g}, such as 3.5, which is 89 mm."
+            )
+        if not str(name).isidentifier():
+            raise refusal(
+                f"{name!r} is no name of a width: it is a folder's name too, so write letters, "
+                "digits and _, such as single."
+            )

@@ -50,47 +50,30 @@ def facets(drawn: pd.DataFrame, *, scales: str = "fixed", legend: bool = True) -
     legend
         Whether room is kept for a legend.
     """
-    n_panel, n_rows = _n_levels(drawn, "panel"), _n_levels(drawn, "rows")
-    if n_rows == 0:
-        return _wrapped(n_panel, scales, legend)
-    if not _is_grid(n_panel):
-        return _in_turn(n_panel, n_rows, scales, legend)
-    columns = {"cols": "panel"} if n_panel else {}
-    facet = p9.facet_grid(rows="rows", scales=scales, **columns)
-    return [facet, panel_sizes(max(n_panel, 1), n_rows, legend=legend)]
+    across, down = panel_grid(drawn)
+    size = panel_sizes(across, down, legend=legend)
+    roles = [role for role in ("rows", "panel") if role in drawn]
+    if not roles:
+        return [size]
+    if _is_grid(drawn):
+        columns = {"cols": "panel"} if "panel" in drawn else {}
+        return [p9.facet_grid(rows="rows", scales=scales, **columns), size]
+    return [p9.facet_wrap(roles, ncol=across, scales=scales), size]
 
 
-def _wrapped(n_panel: int, scales: str, legend: bool) -> list[Any]:
-    if n_panel == 0:
-        return [panel_sizes(legend=legend)]
-    n_columns = _wrapped_columns(n_panel)
-    size = panel_sizes(n_columns, math.ceil(n_panel / n_columns), legend=legend)
-    return [p9.facet_wrap("panel", ncol=n_columns, scales=scales), size]
-
-
-def _wrapped_columns(n_panel: int) -> int:
-    most = min(abreast(n_panel, WRAPPED), WRAP_AT) if is_narrow() else WRAP_AT
-    return n_panel if n_panel <= most else math.ceil(n_panel / math.ceil(n_panel / most))
-
-
-def _is_grid(n_panel: int) -> bool:
-    """Whether the page has room for all columns of a grid."""
-    return not is_narrow() or abreast(n_panel, IN_GRID) == n_panel
-
-
-def _in_turn(n_panel: int, n_rows: int, scales: str, legend: bool) -> list[Any]:
-    """The panels of a grid that is wider than the page, row after row."""
-    n_columns = _wrapped_columns(n_panel)
-    size = panel_sizes(n_columns, math.ceil(n_panel * n_rows / n_columns), legend=legend)
-    return [p9.facet_wrap(["rows", "panel"], ncol=n_columns, scales=scales), size]
+def _is_grid(drawn: pd.DataFrame) -> bool:
+    """Whether rows of panels stand below each other, and the page has room for all columns."""
+    n_panel = _n_levels(drawn, "panel")
+    return "rows" in drawn and (not is_narrow() or abreast(n_panel, IN_GRID) == n_panel)
 
 
 def panel_grid(drawn: pd.DataFrame) -> tuple[int, int]:
     """Panels side by side, and one below another, as `facets` lays them out."""
     n_panel, n_rows = (max(_n_levels(drawn, role), 1) for role in ("panel", "rows"))
-    if "rows" in drawn and _is_grid(n_panel):
+    if _is_grid(drawn):
         return n_panel, n_rows
-    n_columns = _wrapped_columns(n_panel)
+    most = min(abreast(n_panel, WRAPPED), WRAP_AT) if is_narrow() else WRAP_AT
+    n_columns = n_panel if n_panel <= most else math.ceil(n_panel / math.ceil(n_panel / most))
     return n_columns, math.ceil(n_panel * n_rows / n_columns)
 
 

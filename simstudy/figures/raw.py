@@ -15,17 +15,15 @@ import numpy as np
 from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.frame import in_words, is_number
-from simstudy.figures.palette import OKABE_ITO
 from simstudy.figures.panels import facets, turned_labels
 from simstudy.figures.replicate_rows import (
     drawable,
     lost_in_words,
+    refuse_most,
     refuse_negative,
-    refuse_options,
-    refuse_shared,
     truth_of,
 )
-from simstudy.figures.theme import BLUE, INK, color_scales, theme_study
+from simstudy.figures.theme import BLUE, INK, OKABE_ITO, color_scales, theme_study
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 
@@ -75,8 +73,7 @@ def estimates_plot(
         Values that are missing or not finite are counted beneath and not drawn.
     """
     mapped = {"panel": panel, "rows": rows, "color": method}
-    refuse_options(most, scales)
-    refuse_shared(mapped)
+    refuse_most(most)
     replicates = replicates.reset_index(drop=True)
     drawn = drawable(replicates, {"value": estimate}, mapped)
     drawn = drawn.assign(truth=truth_of(replicates, truth).loc[drawn.index])
@@ -84,7 +81,7 @@ def estimates_plot(
     levels = drawn["color"].cat.categories
     return (
         p9.ggplot(shown.assign(place=_places(shown)), p9.aes("place", "value", color="color"))
-        + _attruth_of(drawn)
+        + _truth_line(drawn, upright=False)
         + p9.geom_point(size=1.1, stroke=0, alpha=0.45, show_legend=False)
         + _means(drawn)
         + p9.scale_x_continuous(
@@ -147,8 +144,7 @@ def errors_plot(
         are to tell; the grey one beneath it is the root of their mean square.
     """
     mapped = {"panel": method, "rows": rows, "color": method}
-    refuse_options(most, scales)
-    refuse_shared({"rows": rows, "method": method})
+    refuse_most(most)
     replicates = replicates.reset_index(drop=True)
     drawn = drawable(replicates, {"value": estimate, "error": std_error}, mapped)
     refuse_negative(drawn["error"], std_error)
@@ -157,7 +153,7 @@ def errors_plot(
     told = _spread_and_told(drawn)
     return (
         p9.ggplot(shown, p9.aes("value", "error", color="color"))
-        + _uprighttruth_of(drawn)
+        + _truth_line(drawn, upright=True)
         + p9.geom_point(size=1.1, stroke=0, alpha=0.45, show_legend=False)
         + p9.geom_hline(p9.aes(yintercept="told"), told, color=GREY, size=1.8)
         + p9.geom_hline(p9.aes(yintercept="spread"), told, linetype="dashed", color=INK, size=0.6)
@@ -234,16 +230,16 @@ def _of_each_panel(drawn: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def _attruth_of(drawn: pd.DataFrame) -> list[Any]:
+def _truth_line(drawn: pd.DataFrame, *, upright: bool) -> list[Any]:
+    """What is estimated: dashed across a panel of estimates, dotted upright in one of errors."""
     lines = _of_each_panel(drawn)
-    line = p9.geom_hline(p9.aes(yintercept="truth"), lines, linetype="dashed", color=INK, size=0.5)
-    return [line] * (not lines.empty)
-
-
-def _uprighttruth_of(drawn: pd.DataFrame) -> list[Any]:
-    lines = _of_each_panel(drawn)
-    line = p9.geom_vline(p9.aes(xintercept="truth"), lines, linetype="dotted", color=INK, size=0.6)
-    return [line] * (not lines.empty)
+    if lines.empty:
+        return []
+    if upright:
+        at = p9.aes(xintercept="truth")
+        return [p9.geom_vline(at, lines, linetype="dotted", color=INK, size=0.6)]
+    at = p9.aes(yintercept="truth")
+    return [p9.geom_hline(at, lines, linetype="dashed", color=INK, size=0.5)]
 
 
 def _spread_and_told(drawn: pd.DataFrame) -> pd.DataFrame:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from simstudy.errors import FigureError, in_one_line
+from simstudy.errors import FigureError
 from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import with_panels
 from simstudy.lazy.pandas import pd
 from simstudy.whole_numbers import check_whole
 
-SCALES = ("fixed", "free", "free_x", "free_y")
 WIDEST_STRIP = 24  # letters of a strip's line, in the narrowest of panels side by side
 
 
@@ -63,22 +61,13 @@ def truth_of(replicates: pd.DataFrame, truth: str | float | None) -> pd.Series:
         need_columns(replicates, [truth])
         found = _numbers(replicates, truth)
     else:
-        found = pd.Series(_number("truth", truth), index=replicates.index)
+        found = pd.Series(float(truth), index=replicates.index)
     if np.isinf(found).any():
         raise FigureError(
             f"truth={truth!r} is infinite in {int(np.isinf(found).sum())} of {len(found)} rows, so "
             "it has no place in the figure. Give a finite truth, or leave it out."
         )
     return found
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, Real) and not isinstance(value, bool | np.bool_):
-        return float(value)
-    raise FigureError(
-        f"{name}={in_one_line(repr(value))} is neither a column nor a number, so there is no place "
-        f"for it in the figure. Give {name} as the name of a column or as one number."
-    )
 
 
 def _numbers(replicates: pd.DataFrame, column: str) -> pd.Series:
@@ -95,29 +84,13 @@ def _numbers(replicates: pd.DataFrame, column: str) -> pd.Series:
         ) from None
 
 
-def refuse_options(most: Any, scales: str) -> None:
+def refuse_most(most: Any) -> None:
+    """Refuse a number of marks that is none."""
     check_whole("most", most, least=1, counts="of replicates", refusal=FigureError)
-    if scales not in SCALES:
-        raise FigureError(
-            f"scales={in_one_line(repr(scales))} is unknown, so panels have no axes. Use one of "
-            f"{', '.join(SCALES)}."
-        )
-
-
-def refuse_shared(mapped: Mapping[str, str | None]) -> None:
-    """Two roles of one column would draw it twice, and each panel with one level of the other."""
-    first: dict[str, str] = {}
-    for role, column in mapped.items():
-        role = "method" if role == "color" else role
-        if column is not None and first.setdefault(column, role) != role:
-            raise FigureError(
-                f"{first[column]} and {role} are both the column {column!r}, so every panel would "
-                f"have room for the others' points. Leave out {first[column]}, or map another "
-                "column to it."
-            )
 
 
 def refuse_negative(errors: pd.Series, column: str) -> None:
+    """Refuse standard errors below 0."""
     if (errors < 0).any():
         raise FigureError(
             f"column {column!r} has negative standard errors (found {errors[errors < 0].iloc[0]:g},"

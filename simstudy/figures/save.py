@@ -1,8 +1,8 @@
 """Figures to files: the same bytes from the same figure, and no SVG that a browser chokes on."""
 
-import copy
-import sys
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -11,22 +11,17 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from simstudy.errors import FigureError
-from simstudy.figures.captions import wrapped_to
-from simstudy.figures.page import FULL_WIDTH
-from simstudy.figures.page_edge import with_caption_at_edge
-from simstudy.figures.signs import with_minus_signs
+from simstudy.figures.drawing import as_printed, as_wide_as, drawn_figure, printed
+from simstudy.figures.page import COLUMNS, check_columns, column_files, laid_out_for
 from simstudy.figures.theme import TALLEST
 from simstudy.remote.paths import Place, place_of
 from simstudy.whole_files import write_bytes
 
 MAX_VECTOR_BYTES: Final = 400_000  # of one SVG's marks; the densest of the others become pixels
 PER_MARK, PER_VERTEX, PER_SHADE = 110, 25, 6_000  # bytes in an SVG, as matplotlib writes it
-REPRODUCIBLE: Final[dict[Any, Any]] = {
-    "svg.hashsalt": "simstudy",
-    "svg.fonttype": "path",
-    "svg.id": None,
-}
 METADATA: Final = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+UNDATED: Final = {"Creator": None, "Producer": None, "CreationDate": None}
+POINTS_PER_INCH: Final = 72  # in which a PDF measures
 
 
 class SavedFigure(NamedTuple):
@@ -70,9 +65,59 @@ def save_figure(
     """
     refuse_name(name)
     paths = SavedFigure(*(place_of(folder) / f"{name}.{ending}" for ending in METADATA))
-    sized = figure if size is None else printed(figure, size)
-    for path, content in zip(paths, _rendered(sized, dpi), strict=True):
+    for path, content in zip(paths, _png_and_svg(printed(figure, size), dpi), strict=True):
         write_bytes(path, content)
+    return paths
+
+
+def save_pdfs(
+    figure: Any,
+    folder: str | Place,
+    name: str,
+    *,
+    columns: Mapping[str, float] = COLUMNS,
+    dpi: int = 300,
+) -> dict[str, Place]:
+    """Write `<column>/<name>.pdf` for each width, the same bytes for the same figure.
+
+    Text keeps its size in points, and a figure its height, up to 9 inches. One that has too many
+    panels, or too long words, for a narrow column is crowded there.
+
+    Parameters
+    ----------
+    figure
+        A plotnine ggplot, a composition of them or a matplotlib Figure; none is changed. Or a
+        function without arguments that makes one, such as `lambda: result.figure("1B")`, which is
+        called for each width: the figures of this package then put panels and keys where there is
+        room.
+    folder
+        Made if it is not there; each width has a folder of its own below.
+    name
+        File name without its ending, such as "1B".
+    columns
+        By name, the widths in inches, from 2 to 20; unless given, `single`, 3.5 inches (89 mm),
+        and `double`, 7.2 inches (183 mm).
+    dpi
+        Pixels per inch of layers that are too dense for vectors, as in `save_figure`.
+
+    Returns
+    -------
+    dict
+        The paths by the widths' names. Fonts are embedded as TrueType.
+
+    Raises
+    ------
+    FigureError
+        Where a name is none for a file, a width is none, or what is given is no figure.
+    """
+    refuse_name(name)
+    check_columns(columns, FigureError)
+    places = (place_of(folder) / file for file in column_files(name, columns, "pdf"))
+    paths = dict(zip(columns, places, strict=True))
+    for column, inches in columns.items():
+        with laid_out_for(inches):
+            made = figure() if _makes_one(figure) else figure
+            write_bytes(paths[column], _pdf(made, inches, dpi))
     return paths
 
 
@@ -85,70 +130,33 @@ def refuse_name(name: str) -> None:
         )
 
 
-def _rendered(figure: Any, dpi: int) -> list[bytes]:
-    """The figure's PNG and SVG."""
+def _png_and_svg(figure: Any, dpi: int) -> list[bytes]:
     with as_printed():
-        drawn = _drawn(figure, dpi)
+        drawn = drawn_figure(figure, dpi)
         with dense_marks_as_pixels(drawn), _laid_out(drawn, dpi):
-            return [_bytes(drawn, ending, dpi) for ending in METADATA]
+            return [_bytes(drawn, ending, dpi, METADATA[ending]) for ending in METADATA]
+
+
+def _makes_one(figure: Any) -> bool:
+    return isinstance(figure, Callable) and not hasattr(figure, "draw")  # type: ignore[arg-type]
+
+
+def _pdf(figure: Any, width: float, dpi: int) -> bytes:
+    with as_printed():
+        drawn = drawn_figure(as_wide_as(figure, width), POINTS_PER_INCH)
+        with _at_width(drawn, width), dense_marks_as_pixels(drawn, of_keys=False):
+            return _bytes(drawn, "pdf", dpi, UNDATED)
 
 
 @contextmanager
-def as_printed(settings: dict[Any, Any] = REPRODUCIBLE) -> Iterator[None]:
-    """Within it, matplotlib draws by its defaults and these, and not by the user's."""
-    _headless()
-    import matplotlib
-    import matplotlib.style
-
-    with matplotlib.style.context("default", after_reset=True), matplotlib.rc_context(settings):
+def _at_width(drawn: Any, width: float) -> Iterator[None]:
+    """Within it, a matplotlib figure has this width, in inches."""
+    before = drawn.get_size_inches()
+    try:
+        drawn.set_size_inches(width, min(before[1], TALLEST))
         yield
-
-
-def _headless() -> None:
-    """Draw without a display, unless someone has chosen how to draw already."""
-    import matplotlib
-
-    if "matplotlib.pyplot" not in sys.modules and matplotlib.get_backend(auto_select=False) is None:
-        matplotlib.use("Agg")
-
-
-def _drawn(figure: Any, dpi: int) -> Any:
-    from matplotlib.figure import Figure
-
-    refuse_others(figure)
-    if isinstance(figure, Figure):
-        return figure
-    from simstudy.lazy.plotnine import p9
-
-    plot = copy.deepcopy(figure)  # drawing leaves its traces on a plot
-    if not isinstance(plot, p9.ggplot):
-        return with_minus_signs(plot.draw())
-    plot = printed(plot) + p9.theme(dpi=dpi)
-    return with_minus_signs(with_caption_at_edge(plot.draw(), plot))
-
-
-def refuse_others(figure: Any) -> None:
-    """Refuse what is neither a figure of plotnine nor one of matplotlib."""
-    from matplotlib.figure import Figure
-
-    if not isinstance(figure, Figure) and not type(figure).__module__.startswith("plotnine."):
-        raise FigureError(
-            f"A {type(figure).__name__} cannot be saved as a figure: `save_figure` draws a "
-            "plotnine ggplot or a matplotlib Figure. Return one of these."
-        )
-
-
-def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
-    """A ggplot at the size at which it is printed, with its caption in lines of that width."""
-    from simstudy.lazy.plotnine import p9
-
-    width, height = _within_a_page(*(size or plot.theme.getp("figure_size")))
-    said = plot.labels.get("caption", None) or ""
-    return plot + p9.theme(figure_size=(width, height)) + p9.labs(caption=wrapped_to(width, said))
-
-
-def _within_a_page(width: float, height: float) -> tuple[float, float]:
-    return min(width, FULL_WIDTH), min(height, TALLEST)
+    finally:
+        drawn.set_size_inches(before)
 
 
 @contextmanager
@@ -172,9 +180,9 @@ def _laid_out(drawn: Any, dpi: int) -> Iterator[None]:
         drawn.set_layout_engine(layout)
 
 
-def _bytes(drawn: Any, ending: str, dpi: int) -> bytes:
+def _bytes(drawn: Any, ending: str, dpi: int, metadata: Mapping[str, None]) -> bytes:
     content = BytesIO()
-    drawn.savefig(content, format=ending, dpi=dpi, metadata=METADATA[ending])
+    drawn.savefig(content, format=ending, dpi=dpi, metadata=metadata)
     return content.getvalue()
 
 

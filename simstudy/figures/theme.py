@@ -1,7 +1,9 @@
 """One look for every figure: readable in print, light, and the same to colour-blind readers.
 
-Names are coloured from `palette`. Quantities are coloured by cividis, whose
-lightness grows evenly (Nuñez, Anderton & Renslow 2018, PLOS ONE 13(7), e0199239).
+A method has one colour and one mark, whatever study it stands in. The colours are those of Okabe
+and Ito (2008), "Color universal design", in an order that puts the hues with the strongest contrast
+on white first, and a grey. Quantities are coloured by cividis, whose lightness grows evenly (Nuñez,
+Anderton & Renslow 2018, PLOS ONE 13(7), e0199239).
 """
 
 from __future__ import annotations
@@ -11,24 +13,88 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from simstudy.errors import FigureError, nearest
-from simstudy.figures.frame import in_words
+from simstudy.figures.frame import in_words, is_number
 from simstudy.figures.page import FULL_WIDTH as FULL_WIDTH
 from simstudy.figures.page import page_width
-from simstudy.figures.palette import BLUE as BLUE
-from simstudy.figures.palette import MARKS, OKABE_ITO, SHAPES, SHARED, STROKES
-from simstudy.figures.palette import VERMILLION as VERMILLION
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import p9
+
+BLUE: Final = "#0072B2"
+VERMILLION: Final = "#D55E00"
+GREEN: Final = "#009E73"
+PURPLE: Final = "#CC79A7"
+SKY: Final = "#56B4E9"
+ORANGE: Final = "#E69F00"
+BLACK: Final = "#000000"
+OLIVE: Final = "#8C7B00"  # yellow, darkened: the original #F0E442 vanishes on white
+GREY: Final = "#7F7F7F"
+PALE: Final = "#BCCDDC"  # of bars and bands that stand behind what they are held against
+
+OKABE_ITO: Final = (BLUE, VERMILLION, GREEN, PURPLE, SKY, ORANGE, BLACK, OLIVE)
+SHAPES: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
+MARKS: Final = dict(zip((*OKABE_ITO, GREY), (*SHAPES, "p"), strict=True))
+STROKES: Final = (
+    "solid",
+    "dashdot",
+    (0, (8, 2)),
+    (0, (3, 1, 1, 1, 1, 1)),
+)  # short dashes and dots say other things
 
 INK: Final = "#222222"
 MUTED: Final = "#666666"
 SEQUENTIAL: Final = "cividis"
-COLUMN_WIDTH: Final = 3.4  # inches: one of two columns
 TALLEST: Final = 9.0  # inches: what a page leaves above a caption
 BASE_SIZE: Final = 9.0  # points
 WORDS_SIZE: Final = 7.2  # points: of words among the marks
 KEY: Final = 0.4  # inches: a mark in a key, with what is left free around it
 LETTER: Final = 0.055  # inches: the width of a digit on an axis or among the marks
+
+# By the words that figures have for a method. Two of one colour are the same method under another
+# name, or never meet in a figure.
+SHARED: Final = {
+    # bounds of a quantile
+    "empirical quantile": GREY,
+    "percentile": BLUE,
+    "normal bootstrap": VERMILLION,
+    "BCa, ties left out": GREEN,
+    "BCa, ties by half": PURPLE,
+    "umbrella": SKY,
+    "umbrella, interpolated": ORANGE,
+    "smoothed bootstrap": BLACK,
+    "normal tolerance": OLIVE,
+    # standard errors
+    "studentized": BLUE,
+    "vanilla": VERMILLION,
+    # samples of a trial
+    "test": GREEN,
+    "prospective": PURPLE,
+    # tests of a score
+    "z, true σ": VERMILLION,
+    "paired z": BLACK,
+    "paired t": OLIVE,
+    # models on trial
+    "least squares": BLUE,
+    "ridge": VERMILLION,
+    "random forest": GREEN,
+    "gradient boosting": PURPLE,
+    "log least squares": SKY,
+    "log gradient boosting": ORANGE,
+    # estimators of a share
+    "CFDR, by NFDR": BLACK,
+    "CFDR, by p": GREY,
+    "CFDR, clipped": BLUE,
+    "CFDR clipped, by NFDR": BLUE,
+    "CFDR clipped, by p": SKY,
+    "RFDR": VERMILLION,
+    "RFDR, by NFDR": VERMILLION,
+    "RFDR, by p": ORANGE,
+    "Storey, λ = 0.5": GREEN,
+    "Storey, smoother": PURPLE,
+    "Storey, bootstrap": SKY,
+    "Jiang & Doerge": ORANGE,
+    "Pounds & Cheng": BLACK,
+    "Langaas et al.": OLIVE,
+}
 
 
 def theme_study(base_size: float = BASE_SIZE) -> Any:
@@ -118,7 +184,7 @@ def level_colors(n_levels: int, *, is_quantity: bool) -> list[str]:
 def colors_of(names: Iterable[str]) -> dict[str, str]:
     """A colour for each of a study's methods, by name: the same one in all of its figures.
 
-    Names that `palette.SHARED` knows have their colour there, in every study; the others get what
+    Names that `SHARED` knows have their colour there, in every study; the others get what
     these leave. Beyond eight names colours come again: those two methods cannot stand in one
     figure, which `color_scales` refuses.
     """
@@ -128,6 +194,19 @@ def colors_of(names: Iterable[str]) -> dict[str, str]:
     others = (name for name in distinct if name not in known)
     found = known | dict(zip(others, itertools.cycle(free)))
     return {name: found[name] for name in distinct}
+
+
+def colors_by(
+    drawn: pd.DataFrame,
+    found: pd.DataFrame,
+    color: str | None,
+    colors: Mapping[str, str] | None = None,
+) -> list[Any]:
+    """`color_scales` of what is drawn, by the column `color` of the rows that were found."""
+    if color is None:
+        return []
+    is_quantity = is_number(found[color])
+    return color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors)
 
 
 def color_scales(

@@ -12,14 +12,14 @@ from simstudy.figures.frame import (
     drawable,
     factors_of,
     in_words,
-    is_number,
     need_columns,
+    nominal_levels,
     refuse_hidden,
     rows_of,
     with_interval,
 )
 from simstudy.figures.panels import facets, with_panels
-from simstudy.figures.theme import BLUE, MUTED, color_scales, theme_study
+from simstudy.figures.theme import BLUE, MUTED, colors_by, theme_study
 from simstudy.lazy.pandas import pd
 from simstudy.lazy.plotnine import ggplot, p9
 
@@ -66,12 +66,14 @@ def trade_off_plot(
     need_columns(summary, mapped.values())
     found = with_interval(rows_of(summary, [x, y]))
     refuse_hidden(found, {"measure": "measure", **mapped}, factors_of(summary))
+    nominal_levels(nominal, found)
     drawn = _paired(with_panels(found[["measure", *NUMBERS]], found, mapped), x, y)
     return (
         p9.ggplot(drawn, p9.aes("estimate_x", "estimate_y", **_look(drawn)))
         + _dashed(nominal or {}, x, y)
         + _crosses(drawn)
-        + _scales(drawn, found, color, colors)
+        + theme_study()
+        + colors_by(drawn, found, color, colors)
         + facets(drawn, legend=color is not None)
         + p9.labs(
             x=in_words(x),
@@ -101,12 +103,6 @@ def _look(drawn: pd.DataFrame) -> dict[str, str]:
 
 
 def _dashed(nominal: Mapping[str, float], x: str, y: str) -> list[Any]:
-    unknown = sorted(set(nominal) - {x, y})
-    if unknown:
-        raise FigureError(
-            f"nominal has a level for {unknown[0]!r}, which is not drawn here: the figure draws "
-            f"{x} against {y}. Name one of these."
-        )
     look = {"linetype": "dashed", "color": MUTED}
     upright = [p9.geom_vline(xintercept=nominal[x], **look)] if x in nominal else []
     return upright + ([p9.geom_hline(yintercept=nominal[y], **look)] if y in nominal else [])
@@ -123,13 +119,3 @@ def _crosses(drawn: pd.DataFrame) -> list[Any]:
         p9.geom_segment(up, **bar),
         p9.geom_point(size=2.4, **plain),
     ]
-
-
-def _scales(
-    drawn: pd.DataFrame, found: pd.DataFrame, color: str | None, colors: Mapping[str, str] | None
-) -> list[Any]:
-    if color is None:
-        return [theme_study()]
-    is_quantity = is_number(found[color])
-    by_color = color_scales(drawn["color"], color, is_quantity=is_quantity, colors=colors)
-    return [theme_study(), *by_color]

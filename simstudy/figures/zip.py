@@ -15,9 +15,8 @@ from simstudy.figures.panels import by_panel, facets, words_in_panels
 from simstudy.figures.replicate_rows import (
     drawable,
     lost_in_words,
+    refuse_most,
     refuse_negative,
-    refuse_options,
-    refuse_shared,
     truth_of,
 )
 from simstudy.figures.theme import BLUE, INK, VERMILLION, theme_study
@@ -84,8 +83,7 @@ def zip_plot(
         that side: 1 is its end. So the colour changes at the coverage, which a panel also says.
     """
     mapped = {"panel": method, "rows": rows}
-    refuse_options(most, scales)
-    refuse_shared({"rows": rows, "method": method})
+    refuse_most(most)
     critical_value(level)
     limits = _limits_asked(std_error, lower, upper)
     need_columns(replicates, [estimate])

@@ -69,7 +69,7 @@ def draw_figures(
 
 def _drawn(result: Result, folder: Place, columns: Mapping[str, float], name: str) -> Artefacts:
     from simstudy.figures import save_figure, save_pdfs
-    from simstudy.figures.said import caption_of
+    from simstudy.figures.captions import caption_of
 
     figure = result.figure(name)
     saved = save_figure(figure, folder / FIGURES, name)
@@ -78,23 +78,14 @@ def _drawn(result: Result, folder: Place, columns: Mapping[str, float], name: st
     return Artefacts([*saved, *pdfs.values()], captions={name: caption_of(figure)})
 
 
-def write_tables(
-    result: Result, folder: Place, columns: Mapping[str, float] = NO_COLUMNS
-) -> Artefacts:
-    """Every table that this run has the data for; that of the summary only where it is short.
-
-    Parameters
-    ----------
-    columns
-        Widths in inches, by name, for which tables are laid out in LaTeX too.
-    """
-    from simstudy.tables import save_latex, save_table
+def write_tables(result: Result, folder: Place) -> Artefacts:
+    """Every table that this run has the data for; that of the summary only where it is short."""
+    from simstudy.tables import save_table
 
     def write(name: str) -> Artefacts:
         table, label = result.table(name), f"{result.plan.name}:{name}"
         saved = save_table(table, folder / TABLES, name, label=label)
-        laid_out = save_latex(table, folder / TABLES, name, columns=columns, label=label)
-        return Artefacts([*saved, *laid_out.values()], tables={name: table})
+        return Artefacts([*saved], tables={name: table})
 
     own = [SUMMARY] if SUMMARY not in result.tables and is_short(result.summary) else []
     return _together(_one(name, write) for name in (*result.tables, *own))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
-from simstudy.column_widths import COLUMNS, column_files
 from simstudy.errors import SimstudyError
+from simstudy.figures.page import COLUMNS, column_files
 from simstudy.identity.source_files import source_files
 from simstudy.output.artefacts import NO_COLUMNS, Artefacts, draw_figures, write_tables
 from simstudy.output.environment import environment
@@ -141,7 +141,7 @@ class _Writing:
         frames = frames_of(self.result) | {"claims": self.result.claims}
         made.files += write_frames(self.result, made.folder, frames)
         columns = self.columns if figures else previous.get("column_widths", {}) if kept else {}
-        made.tables = write_tables(self.result, made.folder, columns)
+        made.tables = write_tables(self.result, made.folder)
         if figures:
             made.figures = draw_figures(
                 self.result, made.folder, self.columns, at_once=self.at_once
@@ -218,12 +218,6 @@ def say_part(folder: Place, part: Mapping[str, Any] | None) -> bool:
 def _usual_files(result: Result) -> list[str]:
     """What a run that left no manifest, since it was killed, may have written."""
     figures = [file for name in result.figures for file in figure_files(name)]
-    figures += _for_columns(FIGURES, result.figures, "pdf")
-    named = [SUMMARY, *result.tables]
-    tables = [file for name in named for file in table_files(name)]
-    return [*figures, *tables, *_for_columns(TABLES, named, "tex"), REPORT]
-
-
-def _for_columns(folder: str, names: Iterable[str], ending: str) -> list[str]:
-    """The files that are laid out for a journal's columns, below the results folder."""
-    return [f"{folder}/{file}" for name in names for file in column_files(name, COLUMNS, ending)]
+    pdfs = [f for name in result.figures for f in column_files(name, COLUMNS, "pdf")]
+    tables = [file for name in (SUMMARY, *result.tables) for file in table_files(name)]
+    return [*figures, *(f"{FIGURES}/{file}" for file in pdfs), *tables, REPORT]

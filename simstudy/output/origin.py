@@ -13,7 +13,7 @@ from simstudy.output.environment import library_versions
 from simstudy.output.protocol import read_protocol
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.tables.save import ENDINGS
+from simstudy.tables.table import ENDINGS
 from simstudy.whole_files import read_json
 
 REPORT = "report.html"

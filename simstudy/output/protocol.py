@@ -44,7 +44,7 @@ from simstudy.output.replicates_needed import PILOT, Need, spread_of
 from simstudy.output.wording import number
 from simstudy.plan import Plan, factors_of
 from simstudy.remote.paths import Place
-from simstudy.tables.markdown import escaped
+from simstudy.tables.grid import escaped
 from simstudy.whole_files import read_json, write_bytes, write_json
 
 RECORD, TEXT = "protocol.json", "protocol.md"

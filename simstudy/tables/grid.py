@@ -1,14 +1,17 @@
-"""A table as cells: what the forms of a table write, each in its own letters."""
+"""A table as cells, and as text of them: in Markdown, and for a terminal."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from simstudy.tables.rounding import Rounded
 
 Cell = str | Rounded  # a text, or a number with its error
 NAMED: Final = {"nan": "–", "inf": "∞", "-inf": "-∞"}
+SPECIAL = re.compile(r"([\\`*_\[\]<>|$~&#])")  # letters that are more than themselves in Markdown
+GAP: Final = "  "  # between columns in a terminal
 THOUSANDS = re.compile(r"(?<=\d)(?=(?:\d{3})+$)")
 
 
@@ -44,3 +47,49 @@ def with_thousands(digits: str) -> str:
     """Digits with commas between the thousands before the point, none behind it."""
     whole, point, rest = digits.partition(".")
     return THOUSANDS.sub(",", whole) + point + rest
+
+
+# ---------------------------------------------------------------- text
+def as_markdown(grid: Grid) -> str:
+    """The caption as a paragraph, the table with numbers to the right, and a paragraph a note.
+
+    Pipes, which GitHub, Pandoc and Jupyter read.
+    """
+    heads = [escaped(heading.text) for heading in grid.headings]
+    rows = [[escaped(c) if isinstance(c, str) else in_words(c) for c in row] for row in grid.rows]
+    widths = [max(*map(len, column), 3) for column in zip(heads, *rows, strict=True)]
+    rule = [
+        "-" * (width - 1) + ":" if heading.is_number else "-" * width
+        for heading, width in zip(grid.headings, widths, strict=True)
+    ]
+    lines = [f"| {' | '.join(_placed(row, widths, grid))} |" for row in (heads, rule, *rows)]
+    parts = [escaped(grid.caption), "\n".join(lines), *map(escaped, grid.notes)]
+    return "\n\n".join(parts) + "\n"
+
+
+def escaped(text: str) -> str:
+    """A text in one line, whose letters are themselves in Markdown."""
+    return SPECIAL.sub(r"\\\1", _in_one_line(text))
+
+
+def as_text(grid: Grid) -> str:
+    """The caption, headings over a rule, the rows with numbers to the right, and the notes."""
+    heads = [_in_one_line(heading.text) for heading in grid.headings]
+    rows = [[_in_one_line(in_words(cell)) for cell in row] for row in grid.rows]
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    rule = GAP.join("-" * width for width in widths)
+    head, *lines = [GAP.join(_placed(row, widths, grid)).rstrip() for row in (heads, *rows)]
+    table = "\n".join([head, rule, *lines])
+    return "\n\n".join([_in_one_line(grid.caption), table, *map(_in_one_line, grid.notes)])
+
+
+def _placed(cells: Sequence[str], widths: Iterable[int], grid: Grid) -> list[str]:
+    """Cells as wide as their columns, numbers to the right."""
+    return [
+        cell.rjust(width) if heading.is_number else cell.ljust(width)
+        for cell, width, heading in zip(cells, widths, grid.headings, strict=True)
+    ]
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())

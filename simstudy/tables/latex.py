@@ -3,76 +3,83 @@ r"""A table in LaTeX, ruled by booktabs: to be `\input` as it is."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import unicodedata
+from typing import Final
 
-from simstudy.tables.grid import Grid
-from simstudy.tables.latex_letters import typeset
-from simstudy.tables.latex_room import INCH, Layout, Part, Style, layout_of, pieces
-from simstudy.tables.latex_rows import body_of, columns_of, head_of, height_of_head
-from simstudy.tables.latex_words import OF_A_CAPTION, OF_A_NOTE, breakable
+from simstudy.tables.grid import Cell, Grid, in_words
 
-ROWS_OF_A_PAGE = 40  # a table with more breaks over pages
-HEIGHT = 6.6 * INCH  # of a table's lines that leave a page room for its caption and notes
-FLOATS_AT_ONCE = 12  # that LaTeX holds until there is room for them; it may hold 18
-TWO_COLUMNS = 5.0  # inches: a column of a journal that has two is narrower, both are wider
-LEADING = {0: 12.0, 9: 11.0, 8: 9.5, 7: 8.5}  # points from a line to the next, by size
-NOTES = r"\fontsize{8}{9.5}\selectfont"
-SAME_NUMBER = r"\addtocounter{table}{-1}"
+ROWS_OF_A_PAGE: Final = 40  # a table with more breaks over pages
+NOT_ITSELF = re.compile(r"[^ -~]|[\\{}$&#%_~^<>|]")
+TEXT: Final = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+}  # fmt: skip
+SIGNS: Final = {
+    "−": "-", "×": r"\times", "·": r"\cdot", "±": r"\pm", "≤": r"\le", "≥": r"\ge", "≠": r"\ne",
+    "≈": r"\approx", "∞": r"\infty", "√": r"\surd", "→": r"\to", "∈": r"\in", "′": "'",
+}  # fmt: skip
+GREEK = re.compile(
+    r"GREEK (?:(SMALL) LETTER (?!OMICRON)(\w+)|CAPITAL LETTER "
+    r"(GAMMA|DELTA|THETA|LAMDA|XI|PI|SIGMA|UPSILON|PHI|PSI|OMEGA))"
+)
 
 
 def as_latex(grid: Grid, label: str = "") -> str:
-    r"""The table for a page of one column, with its caption, `\label`, and its notes below.
+    r"""The table with its caption and `\label`, and its notes below; a long one breaks over pages.
 
-    A long one breaks over pages. The first line says which packages it needs.
-
-    Parameters
-    ----------
-    label
-        Without its `tab:`; none where it is empty.
-    """
-    layout = layout_of(grid)
-    if len(grid.rows) * len(layout.parts) > ROWS_OF_A_PAGE:
-        packages = r"% \usepackage{booktabs} \usepackage{longtable}"
-        return _text([packages, *_over_pages(grid, layout, label)])
-    titled = _titled(grid, label)
-    return _text(
-        [r"% \usepackage{booktabs}", *_float(layout.parts, layout.style, titled, grid.notes)]
-    )
-
-
-def in_columns(grid: Grid, inches: float, label: str = "") -> str:
-    r"""The table for a column of so many inches, or for two together, where pages have two.
-
-    A long one is several tables of one number, since no table breaks there.
+    The first line says which packages it needs. Numbers are to the right of their columns.
 
     Parameters
     ----------
     label
         Without its `tab:`; none where it is empty.
     """
-    layout = layout_of(grid, inches)
-    kind = "table*" if inches > TWO_COLUMNS else "table"
-    lines = [rf"% \usepackage{{booktabs}}, for a width of {inches:g} inches"]
-    pages = list(_pages(layout))
-    for at, page in enumerate(pages):
-        notes = grid.notes if page is pages[-1] else ()
-        titled = _titled(grid, label, is_more=at > 0)
-        lines += _float(page, layout.style, titled, notes, kind)
-        if at % FLOATS_AT_ONCE == FLOATS_AT_ONCE - 1 and page is not pages[-1]:
-            lines.append(r"\clearpage")
-    return _text(lines)
-
-
-def _text(lines: Sequence[str]) -> str:
+    sides = "".join("r" if heading.is_number else "l" for heading in grid.headings)
+    head = [r"\toprule", _line([escaped(each.text) for each in grid.headings]), r"\midrule"]
+    rows = [_line(list(map(_cell, row))) for row in grid.rows]
+    caption = rf"\caption{{{escaped(grid.caption)}}}{_labelled(label)}"
+    columns = f"{{@{{}}{sides}@{{}}}}"
+    said = " ".join(map(escaped, grid.notes))
+    notes = [rf"{{\footnotesize\raggedright\noindent {said}\par}}"] if said else []
+    if len(rows) > ROWS_OF_A_PAGE:
+        lines = [
+            r"% \usepackage{booktabs} \usepackage{longtable}",
+            *[rf"\begin{{longtable}}{columns}", rf"{caption} \\"],
+            *[*head, r"\endfirsthead", *head, r"\endhead", r"\bottomrule", r"\endfoot"],
+            *[*rows, r"\end{longtable}", *notes],
+        ]
+    else:
+        lines = [
+            *[r"% \usepackage{booktabs}", r"\begin{table}", r"\centering"],
+            *[caption, r"\par\smallskip", rf"\begin{{tabular}}{columns}"],
+            *[*head, *rows, r"\bottomrule", r"\end{tabular}", r"\par\smallskip"],
+            *[*notes, r"\end{table}"],
+        ]
     return "\n".join(lines) + "\n"
 
 
-def _titled(grid: Grid, label: str, *, is_more: bool = False) -> list[str]:
-    """The caption with what can be referred to; of further tables of one number, with that."""
-    said = typeset(breakable(grid.caption, OF_A_CAPTION))
-    if is_more:
-        return [SAME_NUMBER, rf"\caption{{{said} (continued)}}"]
-    return [rf"\caption{{{said}}}{_labelled(label)}"]
+def escaped(text: str) -> str:
+    """A text in one line, whose letters are themselves, Greek ones and signs in formulas.
+
+    Other letters beyond ASCII stay as they are: LaTeX takes those of European languages, and
+    LuaLaTeX and XeLaTeX all that the font has.
+    """
+    return NOT_ITSELF.sub(lambda found: _typeset(found[0]), " ".join(text.split()))
+
+
+def _typeset(letter: str) -> str:
+    if letter.isascii():
+        return TEXT.get(letter, f"\\{letter}" if letter.isprintable() else "")
+    if letter in SIGNS:
+        return f"${SIGNS[letter]}$"
+    greek = GREEK.fullmatch(unicodedata.name(letter, ""))
+    if greek:
+        name = (greek[2] or greek[3]).lower().replace("lamda", "lambda")
+        return rf"$\{name if greek[1] else name.capitalize()}$"
+    kind, _, plain = unicodedata.decomposition(letter).partition(" ")
+    if kind in ("<super>", "<sub>"):
+        return rf"\text{kind[1:-1]}script{{{escaped(chr(int(plain, 16)))}}}"
+    return letter
 
 
 def _labelled(label: str) -> str:
@@ -80,87 +87,17 @@ def _labelled(label: str) -> str:
     return rf"\label{{tab:{re.sub(r'[^A-Za-z0-9:._-]+', '-', label)}}}" if label else ""
 
 
-# ---------------------------------------------------------------- on a page
-def _float(
-    parts: Sequence[Part],
-    style: Style,
-    titled: Sequence[str],
-    notes: Sequence[str],
-    kind: str = "table",
-) -> list[str]:
-    first, *others = [_tabular(part, style) for part in parts]
-    return [
-        *[rf"\begin{{{kind}}}", r"\centering"],
-        *titled[:-1],
-        rf"{titled[-1]}\smallskip",
-        *_smaller(style),
-        *first,
-        *(line for other in others for line in [r"\par\medskip", *other]),
-        *_notes(notes),
-        rf"\end{{{kind}}}",
-    ]
+def _line(cells: list[str]) -> str:
+    r"""A row; a bracket or star that begins it would be an argument of the `\\` before."""
+    guard = "{}" if cells[0].startswith(("[", "*")) else ""
+    return rf"{guard}{' & '.join(cells)} \\"
 
 
-def _tabular(part: Part, style: Style) -> list[str]:
-    return [
-        rf"\begin{{tabular}}{{{columns_of(part)}}}",
-        *[*head_of(part, style), *body_of(part, style), r"\bottomrule"],
-        r"\end{tabular}",
-    ]
-
-
-def _smaller(style: Style) -> list[str]:
-    """What makes letters and the gaps between columns smaller, where they have to be."""
-    if not style.points:
-        return []
-    size = rf"\fontsize{{{style.points}}}{{{LEADING[style.points]:g}}}\selectfont"
-    return [rf"{size}\setlength{{\tabcolsep}}{{{style.gap:g}pt}}"]
-
-
-def _notes(notes: Sequence[str]) -> list[str]:
-    if not notes:
-        return []
-    said = " ".join(typeset(breakable(note, OF_A_NOTE)) for note in notes)
-    return [r"\par\smallskip", rf"{{\raggedright\noindent{NOTES} {said}\par}}"]
-
-
-# ---------------------------------------------------------------- over several pages
-def _over_pages(grid: Grid, layout: Layout, label: str) -> list[str]:
-    tables = [
-        line
-        for at, part in enumerate(layout.parts)
-        for line in _long_table(part, layout.style, _titled(grid, label, is_more=at > 0))
-    ]
-    smaller = [r"\setlength{\LTcapwidth}{\linewidth}", *_smaller(layout.style)]
-    return [r"\begingroup", *smaller, *tables, *_notes(grid.notes), r"\endgroup"]
-
-
-def _long_table(part: Part, style: Style, titled: Sequence[str]) -> list[str]:
-    *before, caption = titled
-    head = head_of(part, style)
-    return [
-        *before,
-        rf"\begin{{longtable}}{{{columns_of(part)}}}",
-        rf"{caption}\\",
-        *[*head, r"\endfirsthead"],
-        *[*head, r"\endhead"],
-        *[r"\bottomrule", r"\endfoot"],
-        *body_of(part, style),
-        r"\end{longtable}",
-    ]
-
-
-def _pages(layout: Layout) -> Iterator[list[Part]]:
-    """Parts, and pieces of long ones, as many as stand below each other on a page."""
-    style = layout.style
-    room = int(HEIGHT / LEADING[style.points])
-    page, left = list[Part](), float(room)
-    for part in layout.parts:
-        head = height_of_head(part, style)
-        for piece, height in pieces(part, style, room - head):
-            if page and height + head > left:
-                yield page
-                page, left = [], float(room)
-            page.append(piece)
-            left -= height + head
-    yield page
+def _cell(cell: Cell) -> str:
+    """A text, or a number whose minus is one, and whose power of ten is raised."""
+    if isinstance(cell, str):
+        return escaped(cell)
+    signed = re.sub("(?<!e)-", "$-$", escaped(in_words(cell)))
+    return re.sub(
+        r"e([-+]?\d+)", lambda power: rf" $\times$ 10\textsuperscript{{{power[1]}}}", signed
+    )

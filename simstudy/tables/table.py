@@ -1,4 +1,4 @@
-"""A table: a frame, and how each of its columns is shown."""
+"""A table: a frame, how each of its columns is shown, and the files that it is written to."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from simstudy.column_widths import check_columns
 from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy.pandas import pd
-from simstudy.tables.grid import Cell, Grid, Heading
-from simstudy.tables.latex import as_latex, in_columns
-from simstudy.tables.markdown import as_markdown
-from simstudy.tables.plain import as_text
+from simstudy.remote.paths import Place, place_of
+from simstudy.tables.grid import Cell, Grid, Heading, as_markdown, as_text
+from simstudy.tables.latex import as_latex
 from simstudy.tables.rounding import Rounded, to_decimals, with_error, without_error
+from simstudy.whole_files import write_bytes
 
-MOST_DECIMALS = 15  # that a double has
+ENDINGS: Final = ("csv", "md", "tex")
 NOTHING = Rounded("nan")  # what is not there, in either kind of column
 
 
@@ -53,11 +53,6 @@ class Column:
             raise TableError(
                 f"a column has mcse={self.mcse!r} and decimals={self.decimals}: its error says how "
                 "many digits are more than noise. Give one of the two."
-            )
-        if self.decimals is not None and not 0 <= self.decimals <= MOST_DECIMALS:
-            raise TableError(
-                f"decimals={self.decimals}: numbers are shown with 0 to {MOST_DECIMALS} places "
-                "behind the point, which is as many as they have."
             )
 
     def cell(self, value: Any, mcse: Any) -> Cell:
@@ -147,19 +142,9 @@ class Table:
         """As Markdown, rounded."""
         return writable(as_markdown(self.grid))
 
-    def latex(self, label: str = "", *, width: float | None = None) -> str:
-        r"""As LaTeX, rounded; `label` is what `\ref{tab:...}` names.
-
-        Parameters
-        ----------
-        width
-            Inches of a journal's column, such as 3.5, or of both, such as 7.2, where pages have
-            two; None for a page of one column that leaves 6.5 inches, over which it may break.
-        """
-        if width is None:
-            return writable(as_latex(self.grid, label))
-        check_columns({"width": width}, TableError)
-        return writable(in_columns(self.grid, width, label))
+    def latex(self, label: str = "") -> str:
+        r"""As LaTeX, rounded; `label` is what `\ref{tab:...}` names."""
+        return writable(as_latex(self.grid, label))
 
     def __str__(self) -> str:
         """As text for a terminal, rounded: what `print` shows."""
@@ -181,10 +166,10 @@ class Table:
         return Grid(headings, rows, self.caption, tuple(self.notes))
 
     def _holds_numbers(self, name: str, how: Column, cells: Sequence[Cell]) -> bool:
-        """Whether what has no words of its own is a number in every row."""
-        values = self.frame[name].tolist()
-        pairs = zip(values, cells, strict=True)
-        return _holds_numbers([cell for value, cell in pairs if not how.has_words_for(value)])
+        """Whether what has no words of its own is a number or missing, and a number in some row."""
+        pairs = zip(self.frame[name].tolist(), cells, strict=True)
+        there = [c for value, c in pairs if not how.has_words_for(value) and c != NOTHING]
+        return bool(there) and not any(isinstance(c, str) for c in there)
 
     def _cells(self, name: str, how: Column) -> Iterator[Cell]:
         values = self.frame[name].tolist()
@@ -206,11 +191,6 @@ def _in_words(value: Any) -> Cell:
     if value is None or value is pd.NA or value is pd.NaT:
         return NOTHING
     return ("no", "yes")[bool(value)] if _is_truth(value) else str(value)
-
-
-def _holds_numbers(cells: Sequence[Cell]) -> bool:
-    """Whether no cell is a text, and one a number."""
-    return any(c != NOTHING for c in cells) and not any(isinstance(c, str) for c in cells)
 
 
 def _heading(name: str, how: Column) -> str:
@@ -253,4 +233,60 @@ def _check_errors(column: pd.Series) -> None:
         raise TableError(
             f"column {column.name!r} holds {value!r}, which is no Monte Carlo standard error, so "
             "nothing says how many digits to show: give numbers from 0 on, NaN where none is known."
+        )
+
+
+# ---------------------------------------------------------------- files
+class SavedTable(NamedTuple):
+    """Where a table was written."""
+
+    csv: Place
+    md: Place
+    tex: Place
+
+
+def save_table(table: Any, folder: str | Place, name: str, *, label: str = "") -> SavedTable:
+    """Write `<name>.csv`, `<name>.md` and `<name>.tex`, the same bytes for the same table.
+
+    Parameters
+    ----------
+    folder
+        Made if it is not there.
+    name
+        File name without its ending, such as "outcomes".
+    label
+        Of the LaTeX table, without its `tab:`; its name, if empty.
+
+    Raises
+    ------
+    TableError
+        Where it is no table, or the name is none for a file. Nothing is written then.
+    """
+    _check_saved(table, name)
+    paths = SavedTable(*(place_of(folder) / f"{name}.{ending}" for ending in ENDINGS))
+    forms = [table.csv(), table.markdown(), table.latex(label or name)]
+    for path, text in zip(paths, forms, strict=True):
+        write_bytes(path, text.encode())
+    return paths
+
+
+def save_latex(table: Any, folder: str | Place, name: str, *, label: str = "") -> Place:
+    """Write `<name>.tex` alone, as `save_table` does."""
+    _check_saved(table, name)
+    path = place_of(folder) / f"{name}.tex"
+    write_bytes(path, table.latex(label or name).encode())
+    return path
+
+
+def _check_saved(table: Any, name: str) -> None:
+    """Refuse what is no table, and a name that is none for a file."""
+    if not name or Path(name).name != name:
+        raise TableError(
+            f"{name!r} is no file name for a table: it has to be one name, without a folder, so "
+            "that the table lands where it is looked for. Give the folder as `folder`."
+        )
+    if not isinstance(table, Table):
+        raise TableError(
+            f"a {type(table).__name__} cannot be saved as a table: `save_table` writes a "
+            "simstudy.tables.Table, which has a caption and says how to round. Return one of these."
         )

@@ -6,8 +6,7 @@ from matplotlib.colors import to_rgba
 
 from simstudy.errors import FigureError
 from simstudy.figures import colors_of, measure_curves
-from simstudy.figures.theory import staircase
-from simstudy.figures.x_axis import _apart
+from simstudy.figures.curves import _apart, staircase
 from tests.figures.data import make_summary, points, segments, text_of
 
 SUMMARY = make_summary()

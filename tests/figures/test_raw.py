@@ -91,13 +91,9 @@ def test_far_out_standard_errors_are_drawn_too():
         ({}, {"most": 0}, "most=0: allowed is a whole number at least 1, of replicates"),
         ({}, {"most": None}, "most=None: allowed is .*; nearest that works: most=1"),
         ({}, {"most": 1.5}, "most=1.5: allowed is .*; nearest that works: most=2"),
-        ({}, {"scales": "foo"}, "scales='foo' is unknown.*fixed, free, free_x, free_y"),
         ({}, {"truth": np.inf}, "truth=inf is infinite in 40 of 40 rows"),
-        ({}, {"truth": [1]}, r"truth=\[1\] is neither a column nor a number"),
         ({}, {"truth": "dgp"}, "column 'dgp' holds .*no place on an axis of numbers"),
         ({}, {"estimate": "dgp"}, "column 'dgp' holds .*Name a column of numbers"),
-        ({}, {"method": "dgp", "panel": "dgp"}, "panel and method are both the column 'dgp'"),
-        ({}, {"rows": "n", "panel": "n"}, "panel and rows are both the column 'n'"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(changed, asked, said):
@@ -109,8 +105,6 @@ def test_negative_standard_errors_are_refused_as_measures_refuse_them():
     signed = FEW.assign(std_error=-FEW["std_error"])
     with pytest.raises(FigureError, match=r"'std_error' has negative standard errors \(found -"):
         errors_plot(signed)
-    with pytest.raises(FigureError, match="rows and method are both the column 'method'"):
-        errors_plot(FEW, method="method", rows="method")
 
 
 @pytest.mark.parametrize("plot", [estimates_plot, errors_plot])

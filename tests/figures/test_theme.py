@@ -3,9 +3,8 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 
-from simstudy.figures import measure_curves
-from simstudy.figures.palette import OKABE_ITO, SHAPES
-from simstudy.figures.theme import color_scales, level_colors
+from simstudy.figures import colors_of, measure_curves
+from simstudy.figures.theme import MARKS, OKABE_ITO, SHAPES, SHARED, color_scales, level_colors
 from tests.figures.data import make_summary
 
 
@@ -49,3 +48,22 @@ def test_a_key_has_the_colours_and_the_marks_of_what_it_stands_for():
         if key.axes is None and key.get_marker() in SHAPES
     ]
     assert keys == list(zip(SHAPES[:2], map(str.lower, OKABE_ITO[:2]), strict=True))
+
+
+def test_a_method_has_its_colour_in_any_company():
+    alone = colors_of(["BCa, ties left out", "umbrella"])
+    among = colors_of(["percentile", "normal bootstrap", "BCa, ties left out", "umbrella"])
+    assert alone == {name: among[name] for name in alone} == {n: SHARED[n] for n in alone}
+
+
+def test_other_names_take_what_the_known_ones_leave():
+    colors = colors_of(["mine", "percentile", "yours"])
+    assert len(set(colors.values())) == 3
+    assert list(colors) == ["mine", "percentile", "yours"]
+
+
+def test_a_mark_goes_with_its_colour():
+    names = ["umbrella", "percentile"]
+    levels = pd.Series(pd.Categorical(names, names))
+    shapes = color_scales(levels, "method", is_quantity=False, colors=colors_of(names))[2]
+    assert shapes.palette(2) == {name: MARKS[SHARED[name]] for name in names}

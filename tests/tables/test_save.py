@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from simstudy.errors import TableError
-from simstudy.tables import Column, Table, save_table
+from simstudy.tables import Column, Table, save_latex, save_table
 
 TABLE = Table(pd.DataFrame({"x": [0.5], "se": [0.1]}), "One row", {"x": Column(mcse="se")})
 
@@ -19,9 +19,10 @@ def test_three_forms_and_nothing_else(tmp_path):
     assert saved.tex.read_text() == TABLE.latex("one")
 
 
-def test_a_label_is_of_letters_that_a_reference_can_have(tmp_path):
-    saved = save_table(TABLE, tmp_path, "one", label="two stage: ü{1}")
-    assert r"\label{tab:two-stage:-1-}" in saved.tex.read_text()
+def test_latex_alone(tmp_path):
+    path = save_latex(TABLE, tmp_path, "one", label="two")
+    assert [path.name] == [each.name for each in tmp_path.iterdir()]
+    assert path.read_text() == TABLE.latex("two")
 
 
 @pytest.mark.parametrize(

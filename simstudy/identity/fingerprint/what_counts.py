@@ -29,7 +29,7 @@ SILENT = frozenset(
 """On the way of a number, and no number depends on them."""
 
 _RUNS = """
-analysis claims cli column_widths engine.allocation engine.assignment engine.backends
+analysis claims cli engine.allocation engine.assignment engine.backends
 engine.declarations engine.drawing engine.exits engine.gathering engine.jobs engine.journal
 engine.kinds engine.lasting engine.marks engine.meter engine.outcome engine.ownership
 engine.portions engine.progress engine.quarantine engine.refusals engine.runner engine.shares

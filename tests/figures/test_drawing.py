@@ -1,11 +1,13 @@
+"""A drawn figure: captions at the page's edge, and minus signs."""
+
 from io import BytesIO
 
 import plotnine as p9
 import pytest
 
 from simstudy.figures import measure_curves
-from simstudy.figures.page_edge import with_caption_at_edge
-from simstudy.figures.save import printed
+from simstudy.figures.drawing import drawn_figure, printed, with_caption_at_edge, with_minus
+from simstudy.lazy.pandas import pd
 from tests.figures.data import make_summary
 
 LONG = "A caption of many words, each of which a reader has to see to the end. " * 4
@@ -38,3 +40,34 @@ def test_that_test_catches_a_caption_that_starts_at_the_panels():
 def test_where_panels_fill_the_width_nothing_moves(aspect_ratio):
     places = [drawn(aspect_ratio, at_edge)[1].x0 for at_edge in (True, False)]
     assert places[0] == pytest.approx(places[1])
+
+
+# ---------------------------------------------------------------- minus signs
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("-1.5", "−1.5"),
+        ("from -2 to -.5", "from −2 to −.5"),
+        ("(-3)", "(−3)"),
+        ("type-1 error", "type-1 error"),
+        ("10-20", "10-20"),
+        ("f(x)-1", "f(x)-1"),
+        ("--n", "--n"),
+    ],
+)
+def test_only_negative_numbers_have_the_sign(text, said):
+    assert with_minus(text) == said
+
+
+def test_ticks_and_words_of_a_figure_have_it():
+    rows = pd.DataFrame({"x": [-2.0, 0.0, 1.0], "label": ["type-1", "-3", "5"]})
+    plot = p9.ggplot(rows, p9.aes("x", "x", label="label")) + p9.geom_text()
+    drawn = drawn_figure(plot, 100)
+    drawn.canvas.draw()
+    (axes,) = drawn.axes
+    ticks = [
+        label.get_text() for axis in (axes.xaxis, axes.yaxis) for label in axis.get_ticklabels()
+    ]
+    assert {"−2", "0", "1"} <= set(ticks)
+    assert not any("-" in tick for tick in ticks)
+    assert {text.get_text() for text in axes.texts} == {"type-1", "−3", "5"}

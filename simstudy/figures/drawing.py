@@ -1,0 +1,171 @@
+"""A figure as matplotlib draws it: by the package's own settings, at its printed size."""
+
+from __future__ import annotations
+
+import copy
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from simstudy.errors import FigureError
+from simstudy.figures.captions import wrapped_to
+from simstudy.figures.page import FULL_WIDTH
+from simstudy.figures.theme import TALLEST
+
+REPRODUCIBLE: Final[dict[Any, Any]] = {
+    "svg.hashsalt": "simstudy",
+    "svg.fonttype": "path",
+    "svg.id": None,
+    "pdf.fonttype": 42,  # TrueType, which journals ask for
+}
+HYPHEN = re.compile(r"(?<![\w.)\]-])-(?=\d|\.\d|∞)")  # before a number, and between no two things
+MINUS = "−"
+
+
+@contextmanager
+def as_printed() -> Iterator[None]:
+    """Within it, matplotlib draws by its defaults and `REPRODUCIBLE`, not by the user's."""
+    _headless()
+    import matplotlib
+    import matplotlib.style
+
+    with matplotlib.style.context("default", after_reset=True), matplotlib.rc_context(REPRODUCIBLE):
+        yield
+
+
+def _headless() -> None:
+    """Draw without a display, unless someone has chosen how to draw already."""
+    import matplotlib
+
+    if "matplotlib.pyplot" not in sys.modules and matplotlib.get_backend(auto_select=False) is None:
+        matplotlib.use("Agg")
+
+
+def drawn_figure(figure: Any, dpi: int) -> Any:
+    """The matplotlib Figure of a ggplot or a composition, not yet laid out; a Figure is itself."""
+    from matplotlib.figure import Figure
+
+    refuse_others(figure)
+    if isinstance(figure, Figure):
+        return figure
+    from simstudy.lazy.plotnine import p9
+
+    plot = copy.deepcopy(figure)  # drawing leaves its traces on a plot
+    if not isinstance(plot, p9.ggplot):
+        return with_minus_signs(plot.draw())
+    plot = plot + p9.theme(dpi=dpi)
+    return with_minus_signs(with_caption_at_edge(plot.draw(), plot))
+
+
+def refuse_others(figure: Any) -> None:
+    """Refuse what is neither a figure of plotnine nor one of matplotlib."""
+    from matplotlib.figure import Figure
+
+    if not isinstance(figure, Figure) and not type(figure).__module__.startswith("plotnine."):
+        raise FigureError(
+            f"A {type(figure).__name__} cannot be saved as a figure: `save_figure` draws a "
+            "plotnine ggplot or a matplotlib Figure. Return one of these."
+        )
+
+
+# ---------------------------------------------------------------- size
+def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
+    """A ggplot at the size at which it is printed, at most a page's text; others as they are."""
+    from simstudy.lazy.plotnine import p9
+
+    if not isinstance(plot, p9.ggplot):
+        return plot
+    width, height = size or plot.theme.getp("figure_size")
+    return _sized(plot, min(width, FULL_WIDTH), min(height, TALLEST))
+
+
+def as_wide_as(plot: Any, width: float) -> Any:
+    """A ggplot of a width in inches, as high as it was; others as they are."""
+    from simstudy.lazy.plotnine import p9
+
+    if not isinstance(plot, p9.ggplot):
+        return plot
+    return _sized(plot, width, min(plot.theme.getp("figure_size")[1], TALLEST))
+
+
+def _sized(plot: Any, width: float, height: float) -> Any:
+    """A ggplot of a size in inches, with its caption in lines of that width."""
+    from simstudy.lazy.plotnine import p9
+
+    said = plot.labels.get("caption", None) or ""
+    return plot + p9.theme(figure_size=(width, height)) + p9.labs(caption=wrapped_to(width, said))
+
+
+# ---------------------------------------------------------------- caption
+def with_caption_at_edge(drawn: Any, plot: Any) -> Any:
+    """A drawn ggplot whose caption begins at the plot's left margin.
+
+    Panels of a fixed shape that a page's height makes narrow are moved to its middle. A caption
+    would start at their left and end beyond the page, for it is wrapped to the page's width.
+
+    Parameters
+    ----------
+    drawn
+        The matplotlib figure, not yet laid out.
+    plot
+        The ggplot that it was drawn from.
+    """
+    said = plot.labels.get("caption", None)
+    text = next((text for text in drawn.texts if text.get_text() == said), None)
+    if text is not None:
+        margin = plot.theme.getp("plot_margin_left")
+        drawn.set_layout_engine(_moving(text, margin, drawn.get_layout_engine()))
+    return drawn
+
+
+def _moving(caption: Any, left: float, inner: Any) -> Any:
+    """A layout as another one makes it, the caption then at `left`, a share of the width."""
+    from matplotlib.layout_engine import LayoutEngine
+
+    class AtEdge(LayoutEngine):
+        _adjust_compatible = inner.adjust_compatible
+        _colorbar_gridspec = inner.colorbar_gridspec
+        plot = getattr(inner, "plot", None)
+
+        def execute(self, fig: Any) -> None:
+            inner.execute(fig)
+            caption.set_x(left)
+
+    return AtEdge()
+
+
+# ---------------------------------------------------------------- minus signs
+def with_minus(text: str) -> str:
+    """The text with a minus sign before each negative number; a hyphen in a word stays."""
+    return HYPHEN.sub(MINUS, text)
+
+
+def with_minus_signs(drawn: Any) -> Any:
+    """A matplotlib figure whose texts and ticks have them."""
+    from matplotlib.text import Text
+
+    for axes in drawn.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(_formatter(axis.get_major_formatter()))
+    for text in drawn.findobj(Text):
+        text.set_text(with_minus(text.get_text()))
+    return drawn
+
+
+def _formatter(inner: Any) -> Any:
+    """What says ticks as another one does, with these signs."""
+    from matplotlib.ticker import Formatter
+
+    class Signed(Formatter):
+        def __call__(self, place: float, at: int | None = None) -> str:
+            return with_minus(inner(place, at))
+
+        def format_ticks(self, values: Sequence[float]) -> list[str]:
+            return list(map(with_minus, inner.format_ticks(values)))
+
+        def get_offset(self) -> str:
+            return with_minus(inner.get_offset())
+
+    return Signed()

@@ -1,1 +1,0 @@
-"""Figures for a journal: PDFs as wide as its columns, laid out anew with letters as large."""
