@@ -18,8 +18,7 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.identity.source_files import sources_digest
 from simstudy.options import build
-from simstudy.remote.paths import Place, place_of
-from simstudy.remote.urls import is_in_this_process
+from simstudy.remote.paths import Place, is_in_this_process, place_of
 
 MOST_BLOCKS = 200_000_000  # of each some bytes are kept: this many take about a gigabyte
 

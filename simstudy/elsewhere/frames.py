@@ -25,7 +25,7 @@ from simstudy.errors import ConfigError
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure
 from simstudy.output.explained import explain_folder
-from simstudy.remote.paths import RemotePath
+from simstudy.remote.paths import Place
 
 
 def from_frame(
@@ -45,7 +45,7 @@ def from_frame(
     reference: str | None = None,
     measures: Sequence[Measure | str] | None = None,
     name: str = "elsewhere",
-    out: str | os.PathLike[str] | RemotePath | None = None,
+    out: str | os.PathLike[str] | Place | None = None,
     restart: bool = False,
 ) -> Result:
     """The result of replicates that other software made.

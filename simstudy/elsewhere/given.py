@@ -18,7 +18,7 @@ from simstudy.engine.ownership import LAYOUT
 from simstudy.identity.names import typed
 from simstudy.measures import Measure
 from simstudy.plan import Plan
-from simstudy.remote.paths import RemotePath
+from simstudy.remote.paths import Place
 from simstudy.store.blocks import Store
 from simstudy.store.disk import trouble_in_words
 from simstudy.store.header import Group
@@ -68,7 +68,7 @@ class Given:
         )
 
     def result(
-        self, out: str | os.PathLike[str] | RemotePath | None, *, command: str, restart: bool
+        self, out: str | os.PathLike[str] | Place | None, *, command: str, restart: bool
     ) -> Result:
         """The result, with its replicates in a folder below `out`, or in a temporary one.
 

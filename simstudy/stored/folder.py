@@ -13,14 +13,14 @@ import numpy as np
 from simstudy.analysis.lookup import row_with, rows_with
 from simstudy.errors import StoreError, StudyError, nearest
 from simstudy.lazy.pandas import pd
-from simstudy.remote.paths import Place, RemotePath, place_of
+from simstudy.remote.paths import Place, place_of
 from simstudy.store.manifest import MANIFEST
 from simstudy.stored.blocks import plan_without_code, stored_blocks
 from simstudy.stored.long_rows import LongRows
 from simstudy.whole_files import read_json
 
 
-def load(folder: str | os.PathLike[str] | RemotePath) -> StoredResult:
+def load(folder: str | os.PathLike[str] | Place) -> StoredResult:
     """The results that lie in a folder such as `results/NAME`, or at a URL.
 
     Returns
