@@ -1,0 +1,110 @@
+"""Tables of users, here or behind a URL, as data frames: text, Parquet, Feather and Stata files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from simstudy.errors import ConfigError, SimstudyError, describe, nearest
+from simstudy.lazy.pandas import pd
+from simstudy.remote.paths import Place, place_of
+
+SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".txt": ",;\t|"}
+BINARY = {".parquet": "read_parquet", ".feather": "read_feather", ".dta": "read_stata"}
+PACKED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip"}
+OF_SPACES = r"\s+"
+
+
+def read_table(path: str | os.PathLike[str], **csv: Any) -> pd.DataFrame:
+    """Read a table with a row for each record; the ending of its name says what it is.
+
+    Cells of a text are parted by what gives its first line the most names: commas, semicolons,
+    tabs or upright bars (tabs alone in `.tsv`; in `.txt` spaces where there are none of these).
+    Beside semicolons decimals may have commas. A column without a name, as R and pandas write row
+    names, is left out.
+
+    Parameters
+    ----------
+    path
+        A path or a URL that ends in .csv, .tsv or .txt (also packed: .csv.gz), .parquet, .feather
+        or .dta.
+    csv
+        Options of `pandas.read_csv` for text, such as `dtype`, `na_values` and `keep_default_na`.
+
+    Raises
+    ------
+    ConfigError
+        In one line, where it is not there, has another ending, cannot be read, has no rows, names
+        a column twice, or has rows with more cells than names.
+    """
+    place = place_of(path)
+    packed = place.suffix.lower() if place.suffix.lower() in PACKED else ""
+    ending = Path(place.name.removesuffix(place.suffix) if packed else place.name).suffix.lower()
+    if ending not in {**SEPARATORS, **BINARY}:
+        raise ConfigError(
+            f"{place} ends in {ending or 'nothing'!r}, which does not say what it holds: write it "
+            f"as one of {', '.join([*SEPARATORS, *BINARY])}."
+        )
+    try:
+        with place.open("rb") as file:
+            if ending in BINARY:
+                table: pd.DataFrame = getattr(pd, BINARY[ending])(file)
+            else:
+                table = _read_text(file, ending, {**csv, "compression": PACKED.get(packed)}, place)
+    except FileNotFoundError:
+        raise ConfigError(_absent(place)) from None
+    except SimstudyError:
+        raise
+    except pd.errors.EmptyDataError:
+        table = pd.DataFrame()
+    except Exception as error:  # whatever a library makes of a damaged file
+        raise ConfigError(
+            f"{place} cannot be read as {ending}: {describe(error)}. Write it again, with one cell "
+            "for each name in every row (text in UTF-8)."
+        ) from error
+    if table.empty:
+        raise ConfigError(
+            f"{place} has no rows: write a line with the columns' names, and a row for each record."
+        )
+    return table
+
+
+def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], place: Place) -> pd.DataFrame:
+    def read(**how: Any) -> pd.DataFrame:
+        file.seek(0)
+        table: pd.DataFrame = pd.read_csv(file, skipinitialspace=True, **{**options, **how})
+        return table
+
+    def names(separator: str) -> list[str]:
+        one_line = {"header": None, "nrows": 1, "dtype": str, "keep_default_na": False}
+        return [str(name).strip() for name in read(**one_line, na_values=[], sep=separator).iloc[0]]
+
+    separator = max(SEPARATORS[ending], key=lambda each: len(names(each)))
+    if ending == ".txt" and len(names(separator)) == 1:
+        separator = OF_SPACES
+    header = names(separator)
+    twice = next((name for name in header if name and header.count(name) > 1), None)
+    if twice is not None:
+        raise ConfigError(
+            f"{place} names the column {twice} {header.count(twice)} times, so it is not known "
+            "which one is meant: give each a name of its own."
+        )
+    with_decimals = [read(sep=separator, decimal=d) for d in (",." if separator == ";" else ".")]
+    table = max(with_decimals, key=lambda each: each.select_dtypes("number").shape[1])
+    if not isinstance(table.index, pd.RangeIndex):
+        raise ConfigError(
+            f"{place} has rows with more cells than its first line has names ({len(header)}), so "
+            "it is not known which column each belongs to: write one cell for each name, and "
+            "semicolons between cells with decimal commas."
+        )
+    table.columns = pd.Index(header)
+    return table.loc[:, [bool(name) for name in header]]
+
+
+def _absent(place: Place) -> str:
+    """That a file is not there, and the nearest that is beside it."""
+    beside = place.parent.glob("*") if isinstance(place, Path) else ()
+    meant = nearest(place.name, [each.name for each in beside if each.is_file()])
+    near = f"; {meant}" if meant.startswith("did you mean") else ": name a file that is."
+    return f"{place} is not there{near}"
