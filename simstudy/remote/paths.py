@@ -35,7 +35,7 @@ PASSWORD = re.compile(rf"{SCHEME}:[^\s@]*(?::|%3A)\S*@", re.IGNORECASE)
 
 
 def place_of(out: str | os.PathLike[str] | Place) -> Place:
-    """Return the place that a user names by a path or a URL.
+    """Return the place that a path or a URL names; of a `UPath` the URL counts.
 
     Raises
     ------
@@ -50,10 +50,10 @@ def place_of(out: str | os.PathLike[str] | Place) -> Place:
     if has_password or not (PLAIN_URL.fullmatch(text) if is_url else is_text):
         shown = re.sub("([?#;]).*", r"\1***", without_passwords(compact if has_password else text))
         raise ConfigError(
-            f"out={in_one_line(shown)} is no place for results. Give a folder, or the URL of one "
-            "as text (a Path loses a slash) and in full, such as s3://bucket/folder or "
-            "file:///folder: the kind of store in small letters, without a password (the store's "
-            "own settings, or fsspec's, have it), .., :: and what follows ?, # or ;."
+            f"{in_one_line(shown)} names no place for files: give a path, or a URL as text (a "
+            "Path loses a slash) and in full, such as s3://bucket/folder or file:///folder: the "
+            "kind of store in small letters, without a password (the store's own settings, or "
+            "fsspec's, have it), .., :: and what follows ?, # or ;."
         )
     scheme, _, folder = text.partition("://")
     if not is_url or scheme in ("file", "local"):
@@ -64,11 +64,6 @@ def place_of(out: str | os.PathLike[str] | Place) -> Place:
 def without_passwords(text: str) -> str:
     """Return a text in which no URL, nor what was to be one, shows a password."""
     return PASSWORD.sub(r"\1://***@", text)
-
-
-def is_in_this_process(url: str) -> bool:
-    """Return whether what is written there is unseen by other processes and ends with this one."""
-    return url.partition("://")[0] == "memory"
 
 
 def name_below(folder: Place, path: Place) -> str:
@@ -84,7 +79,7 @@ def _remote_path(url: str) -> UPath:
         path = UPath(url)
         if path.storage_options:  # which the text of the path would lack
             say = f"tell fsspec the host and user (FSSPEC_{path.protocol.upper()}_HOST=...)"
-            raise ConfigError(f"out={url} holds more than a folder: {say}, and write out={path}.")
+            raise ConfigError(f"{url} holds more than a folder: {say}, and write {path}.")
         path._fs_cached = _FileSystem(UPath(url))  # paths that are derived from this one share it
         return path
 
@@ -107,7 +102,9 @@ class _FileSystem:
         return call if callable(found) else found
 
     def open(self, path: str, mode: str = "rb", **how: Any) -> io.IOBase:
-        """Open a copy of a file to read, which takes one request."""
+        """Open a copy of a file to read, which takes one request; or what fsspec opens to write."""
+        if "r" not in mode:
+            return self.__getattr__("open")(path, mode, **how)
         content = io.BytesIO(self.cat_file(path))
         return content if "b" in mode else io.TextIOWrapper(content, how.get("encoding", "utf-8"))
 
@@ -137,9 +134,7 @@ def put_file(source: Path, place: UPath) -> None:
         place.fs.put_file(str(source), begun.path)
         place.fs.mv(begun.path, place.path)
     except FileNotFoundError as error:
-        raise UnreachableError(
-            f"{place} cannot be written: {_message(error)}. Make the bucket first; not its folders."
-        ) from None
+        raise UnreachableError(f"{place}: {_message(error)}. Make the bucket first.") from None
 
 
 # ---------------------------------------------------------------- errors
@@ -155,15 +150,11 @@ TROUBLES = {
     r"[^|]*(Connect|Timeout|Endpoint|Disconnected|gaierror|ServiceRe(quest|sponse))": "does not "
     "answer: {said} (tried for {seconds:.0f} s). Every finished block is kept; run the same "
     "command again when the network is back.",
-    "": "cannot be used: {said}. Every finished block is kept; mend that and run the same "
-    "command again, or choose a folder.",
+    "": "cannot be used: {said}. Finished blocks are kept; mend that and run the command again.",
 }
 """What to say by how `CLASS BASES|STATUS|MESSAGE` of an error begins, of botocore, azure, ..."""
-TELLS_A_SECRET = re.compile(
-    r"secret|passw|token|access_?key|connection_?string|(^|_)key$", re.IGNORECASE
-)
+TELLS_A_SECRET = re.compile(r"(?i)secret|passw|token|access_?key|connection_?string|(^|_)key$")
 KEY_IN_A_TEXT = re.compile(r"(?:AccountKey|SharedAccessSignature)=([^;]+)")  # of Azure's settings
-SHORTEST_SECRET = 6  # characters: to blank out a shorter value would garble words
 
 
 @contextlib.contextmanager
@@ -200,5 +191,5 @@ def mask_secrets(text: str) -> str:
     found = {value for name, value in settings if TELLS_A_SECRET.search(name)}
     found |= {part for value in found for part in KEY_IN_A_TEXT.findall(value)}
     for secret in sorted(found, key=len, reverse=True):
-        text = text.replace(secret, "***") if len(secret) >= SHORTEST_SECRET else text
+        text = text.replace(secret, "***") if len(secret) > 5 else text  # or words were garbled
     return without_passwords(text)

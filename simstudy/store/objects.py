@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 
 from simstudy.errors import StoreError
-from simstudy.remote.paths import BEING_WRITTEN, is_in_this_process, list_sizes, place_of, put_file
+from simstudy.remote.paths import BEING_WRITTEN, list_sizes, place_of, put_file
 from simstudy.store.disk import trouble_in_words
 from simstudy.store.fetched import Fetched
 from simstudy.store.naming import DAMAGED, ENDING, OTHER_BYTES, is_named_by_content
@@ -170,7 +170,7 @@ def refuse_sending(place: UPath) -> None:
     StoreError
         Naming what would do.
     """
-    if is_in_this_process(str(place)):
+    if place.protocol == "memory":
         raise StoreError(
             f"{place} lies in the memory of this process, and workers in others would write into "
             "their own. Use backend=threads or backend=inline, or another out=..."

@@ -65,13 +65,13 @@ def test_what_only_looks_like_a_url_is_a_folder(out):
     ],
 )
 def test_a_url_that_cannot_be_used_is_refused_without_its_secret(out, shown):
-    with pytest.raises(ConfigError, match=f"out={shown} is no place for results") as refused:
+    with pytest.raises(ConfigError, match=f"{shown} names no place for files") as refused:
         place_of(out)
     assert "hunter2" not in str(refused.value)
 
 
 def test_a_host_belongs_into_fsspecs_settings():
-    with pytest.raises(ConfigError, match=r"FSSPEC_SFTP_HOST=.*write out=sftp:///a"):
+    with pytest.raises(ConfigError, match=r"FSSPEC_SFTP_HOST=.*write sftp:///a"):
         place_of("sftp://me@host/a")
     assert str(place_of("sftp:///a") / "b") == "sftp:///a/b"
 
