@@ -101,7 +101,7 @@ class _FileSystem:
 
         return call if callable(found) else found
 
-    def open(self, path: str, mode: str = "rb", **how: Any) -> io.IOBase:
+    def open(self, path: str, mode: str = "rb", **how: Any) -> Any:
         """Open a copy of a file to read, which takes one request; or what fsspec opens to write."""
         if "r" not in mode:
             return self.__getattr__("open")(path, mode, **how)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from simstudy.analysis.result import Figure, Result
-from simstudy.elsewhere.quantities import TRUTH
-from simstudy.elsewhere.roles import Roles
 from simstudy.errors import FigureError
+from simstudy.external.column_roles import TRUTH, ColumnRoles
 from simstudy.figures import dots_plot, errors_plot, estimates_plot, measure_curves
 from simstudy.lazy.pandas import pd
 
@@ -18,13 +17,16 @@ SIZES = ("bias", "empirical_se", "model_se")  # in the units of the estimates
 RATES = ("coverage", "bias_eliminated_coverage", "power")
 
 
-def general_figures(roles: Roles, factors: Sequence[str], axis: str | None) -> dict[str, Figure]:
+def general_figures(
+    roles: ColumnRoles, factors: Sequence[str], axis: str | None
+) -> dict[str, Figure]:
     """The figures of a table, by name, each with what it needs."""
-    drawing = _Drawing(roles, tuple(factors), axis)
+    truth = TRUTH if isinstance(roles.truth, Mapping) else roles.truth
+    drawing = _Drawing(roles, factors, axis, CELL if factors else None, truth)
     figures: dict[str, Figure] = {"estimates": drawing.estimates}
     figures |= {"standard_errors": drawing.standard_errors} if roles.se else {}
     figures |= {"bias_and_errors": drawing.sizes}
-    figures |= {"coverage_and_power": drawing.rates} if roles.has_limits or roles.p_value else {}
+    figures |= {"coverage_and_power": drawing.rates} if roles.limits or roles.p_value else {}
     return figures | ({"over_factor": drawing.curves} if factors else {})
 
 
@@ -32,9 +34,11 @@ def general_figures(roles: Roles, factors: Sequence[str], axis: str | None) -> d
 class _Drawing:
     """Figures of a result whose columns play these parts."""
 
-    roles: Roles
-    factors: tuple[str, ...]
+    roles: ColumnRoles
+    factors: Sequence[str]
     axis: str | None
+    cell: str | None
+    truth: Any
 
     def estimates(self, result: Result) -> Any:
         """Every estimate, beside those of the other methods."""
@@ -43,8 +47,8 @@ class _Drawing:
             rows,
             estimate=self.roles.estimate,
             method=self.axis,
-            truth=self._truth,
-            panel=self._cell,
+            truth=self.truth,
+            panel=self.cell,
         )
 
     def standard_errors(self, result: Result) -> Any:
@@ -55,8 +59,8 @@ class _Drawing:
             estimate=self.roles.estimate,
             std_error=str(self.roles.se),
             method=self.axis,
-            truth=self._truth,
-            rows=self._cell,
+            truth=self.truth,
+            rows=self.cell,
         )
 
     def sizes(self, result: Result) -> Any:
@@ -70,13 +74,14 @@ class _Drawing:
 
     def curves(self, result: Result) -> Any:
         """What there is of bias and coverage over the last factor that is a quantity."""
-        x = self._quantity(result.summary)
+        numbers = [n for n in self.factors if pd.api.types.is_numeric_dtype(result.summary[n])]
+        several = [name for name in numbers if result.summary[name].nunique() > 1]
+        if not several:
+            raise FigureError("no factor is a quantity with several values, to draw curves over.")
+        x = several[-1]
         others = [name for name in self.factors if name != x]
         if len(others) > 1:
-            raise FigureError(
-                f"{len(self.factors)} factors are more than panels can tell apart: draw some of "
-                "them with simstudy.figures.measure_curves."
-            )
+            raise FigureError(f"panels tell 2 factors apart, not {len(self.factors)}: draw a few.")
         known = _there(result.summary, ("bias", "coverage", "power"))
         return measure_curves(
             result.summary,
@@ -89,7 +94,7 @@ class _Drawing:
 
     def _dots(self, result: Result, names: Sequence[str], nominal: Mapping[str, float]) -> Any:
         known = _there(result.summary, names)
-        has_rows = self.axis is not None and self._cell is not None
+        has_rows = self.axis is not None and self.cell is not None
         summary = self._with_cells(result.summary, ",\n" if has_rows else ", ")
         return dots_plot(
             summary,
@@ -99,30 +104,15 @@ class _Drawing:
             nominal=_those(nominal, known),
         )
 
-    def _quantity(self, summary: pd.DataFrame) -> str:
-        numbers = [n for n in self.factors if pd.api.types.is_numeric_dtype(summary[n])]
-        several = [name for name in numbers if summary[name].nunique() > 1]
-        if not several:
-            raise FigureError("no factor is a quantity with several values, to draw curves over.")
-        return several[-1]
-
     def _with_cells(self, frame: pd.DataFrame, between: str = ", ") -> pd.DataFrame:
         """With the levels of all factors in one column; rows of panels have room for one a line."""
         words = pd.Series("", index=frame.index)
         for at, name in enumerate(self.factors):
-            words += between * (at > 0) + f"{name} = " + frame[name].map(_shown)
+            words += between * (at > 0) + f"{name} = " + frame[name].map(_text)
         return frame.assign(**{CELL: words.astype(object)})
 
-    @property
-    def _cell(self) -> str | None:
-        return CELL if self.factors else None
 
-    @property
-    def _truth(self) -> Any:
-        return TRUTH if isinstance(self.roles.truth, Mapping) else self.roles.truth
-
-
-def _shown(level: object) -> str:
+def _text(level: object) -> str:
     return f"{level:g}" if isinstance(level, float) else str(level)
 
 
