@@ -13,8 +13,6 @@ from simstudy.figures import dots_plot, errors_plot, estimates_plot, measure_cur
 from simstudy.lazy.pandas import pd
 
 CELL = "cell"  # a column with the levels of all factors in words
-SIZES = ("bias", "empirical_se", "model_se")  # in the units of the estimates
-RATES = ("coverage", "bias_eliminated_coverage", "power")
 
 
 def general_figures(
@@ -65,12 +63,13 @@ class _Drawing:
 
     def sizes(self, result: Result) -> Any:
         """Bias beside empirical and model standard errors."""
-        return self._dots(result, SIZES, {"bias": 0.0})
+        return self._dots(result, {"bias": 0.0, "empirical_se": None, "model_se": None})
 
     def rates(self, result: Result) -> Any:
         """Coverage and power."""
         level = self.roles.level
-        return self._dots(result, RATES, dict.fromkeys(RATES[:2], level))
+        nominal = {"coverage": level, "bias_eliminated_coverage": level, "power": None}
+        return self._dots(result, nominal)
 
     def curves(self, result: Result) -> Any:
         """What there is of bias and coverage over the last factor that is a quantity."""
@@ -82,18 +81,19 @@ class _Drawing:
         others = [name for name in self.factors if name != x]
         if len(others) > 1:
             raise FigureError(f"panels tell 2 factors apart, not {len(self.factors)}: draw a few.")
-        known = _there(result.summary, ("bias", "coverage", "power"))
+        lines = {"bias": 0.0, "coverage": self.roles.level, "power": None}
+        known, nominal = _computed(result.summary, lines)
         return measure_curves(
             result.summary,
             x=x,
             y=known,
             color=self.axis,
             panel=others[0] if others else None,
-            nominal=_those({"bias": 0.0, "coverage": self.roles.level}, known),
+            nominal=nominal,
         )
 
-    def _dots(self, result: Result, names: Sequence[str], nominal: Mapping[str, float]) -> Any:
-        known = _there(result.summary, names)
+    def _dots(self, result: Result, lines: Mapping[str, float | None]) -> Any:
+        known, nominal = _computed(result.summary, lines)
         has_rows = self.axis is not None and self.cell is not None
         summary = self._with_cells(result.summary, ",\n" if has_rows else ", ")
         return dots_plot(
@@ -101,7 +101,7 @@ class _Drawing:
             measure=known,
             y=self.axis or CELL,
             rows=CELL if has_rows else None,
-            nominal=_those(nominal, known),
+            nominal=nominal,
         )
 
     def _with_cells(self, frame: pd.DataFrame, between: str = ", ") -> pd.DataFrame:
@@ -116,13 +116,11 @@ def _text(level: object) -> str:
     return f"{level:g}" if isinstance(level, float) else str(level)
 
 
-def _there(summary: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    known = {*summary["measure"]}
-    found = [name for name in names if name in known]
+def _computed(
+    summary: pd.DataFrame, lines: Mapping[str, float | None]
+) -> tuple[list[str], dict[str, float] | None]:
+    """Those of some measures that a summary has, and their nominal values, if any."""
+    found = {name: value for name, value in lines.items() if name in {*summary["measure"]}}
     if not found:
-        raise FigureError(f"the summary has none of {', '.join(names)}.")
-    return found
-
-
-def _those(nominal: Mapping[str, float], known: Sequence[str]) -> dict[str, float] | None:
-    return {name: level for name, level in nominal.items() if name in known} or None
+        raise FigureError(f"the summary has none of {', '.join(lines)}.")
+    return [*found], {name: at for name, at in found.items() if at is not None} or None

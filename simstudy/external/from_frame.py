@@ -222,8 +222,8 @@ def _reshape(
     frame: pd.DataFrame, roles: ColumnRoles, quantities: Quantities, methods: list[str]
 ) -> tuple[list[Cell], list[str]]:
     """The cells of a table, and which methods lack rows of them, in words."""
-    names = frame[roles.method].astype(str) if roles.method else frame.index * 0
-    codes = pd.Categorical(names, categories=methods or [0]).codes
+    names = frame[roles.method].astype(str) if roles.method else [""] * len(frame)
+    codes = pd.Categorical(names, categories=methods or [""]).codes
     cells: list[Cell] = []
     absent = dict[str, list[str]]()  # by method, the data sets of which it has no row
     for levels, rows in cells_of(frame, roles.by):
