@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from simstudy.claims import Claim, Reproduced, Right, Rival, Uncheckable
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, together
-    from simstudy.elsewhere.frames import from_file, from_frame
     from simstudy.engine.failures import by_method
     from simstudy.engine.replicates import each_replicate
     from simstudy.engine.workers import Workers
+    from simstudy.external.from_frame import from_file, from_frame
+    from simstudy.external.stored_result import load
     from simstudy.identity.streams import Streams
     from simstudy.options import option, published
-    from simstudy.stored.folder import load
     from simstudy.study import Study
 
 __version__ = "0.1.0"
@@ -57,13 +57,13 @@ _HOMES = {
     "claims": ("Claim", "Reproduced", "Right", "Rival", "Uncheckable"),
     "data.parts": ("Data",),
     "design": ("Columns", "grid", "together"),
-    "elsewhere.frames": ("from_file", "from_frame"),
+    "external.from_frame": ("from_file", "from_frame"),
     "engine.failures": ("by_method",),
     "engine.replicates": ("each_replicate",),
     "engine.workers": ("Workers",),
     "identity.streams": ("Streams",),
     "options": ("option", "published"),
-    "stored.folder": ("load",),
+    "external.stored_result": ("load",),
     "study": ("Study",),
 }
 

@@ -10,7 +10,8 @@ from io import BufferedRandom
 from pathlib import Path
 from typing import Any
 
-from simstudy.remote.paths import BEING_WRITTEN, Place, RemotePath
+from simstudy.remote.paths import BEING_WRITTEN, Place, put_file
+from simstudy.temporary import temporary_folder
 from simstudy.who_lives import is_there, machine
 
 ABANDONED_SECONDS = 86_400.0  # a file that is not whole after them has no writer left
@@ -71,7 +72,7 @@ def forget_unfinished(folder: Place, older_than: float = ABANDONED_SECONDS) -> N
     older_than
         Seconds after which a file has no writer left, wherever that may have been.
     """
-    begun = [] if isinstance(folder, RemotePath) else folder.glob(f"{BEING_WRITTEN}*")
+    begun = folder.glob(f"{BEING_WRITTEN}*") if isinstance(folder, Path) else []
     for path in begun:
         with contextlib.suppress(OSError):
             is_old = time.time() - path.stat().st_mtime > older_than
@@ -101,11 +102,12 @@ def write_bytes(path: Place, content: bytes) -> None:
         file.write(content)
         return path.name
 
-    if isinstance(path, RemotePath):
-        path.write_bytes(content)
+    if isinstance(path, Path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path.parent, fill)
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path.parent, fill)
+    with temporary_folder() as folder:
+        put_file(write_whole(Path(folder), fill), path)
 
 
 def write_json(path: Place, content: Mapping[str, Any]) -> None:

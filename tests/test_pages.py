@@ -9,7 +9,7 @@ import pytest
 from tests.pages import blocks, figures_of, run_examples
 from tests.support import ROOT
 
-WITH_FILES_AND_COMMANDS = ("applied", "layout")  # tests/test_applied.py, tests/stored/test_page.py
+WITH_FILES_AND_COMMANDS = ("applied", "layout")  # tests/test_applied.py, tests/external
 PAGES = [
     page
     for page in sorted((ROOT / "docs").rglob("*.md"))

@@ -160,7 +160,7 @@ def test_a_seed_is_the_same_number_of_any_kind():
         ({"max_rep": "x"}, "max_rep='x': allowed is a whole number at least 1"),
         ({"progress": True}, "progress=True cannot be told how far a run is: give an object with"),
         ({"redraw": 5}, "redraw=5 names no methods: give their names in a list"),
-        ({"out": 5}, "5 names no place for results: give a folder or a URL"),
+        ({"out": 5}, "5 names no place for files: give a path, or a URL"),
         ({"shard": (0, 0)}, r"shard=\(0, 0\): allowed is \(i, n\), two whole numbers"),
         ({"shard": (3, 2)}, r"shard=\(3, 2\): allowed is \(i, n\), two whole numbers"),
     ],

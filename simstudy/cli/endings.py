@@ -14,7 +14,7 @@ from simstudy.cli.project import Project
 from simstudy.cli.standard_streams import complain
 from simstudy.engine.warning import OutOfTime, forget_warning, warn
 from simstudy.errors import AlwaysFailsError
-from simstudy.remote.urls import without_passwords
+from simstudy.remote.paths import without_passwords
 
 DEFECT, REFUSED, FAILED, OUT_OF_TIME = 1, 2, 3, 75
 STOPPED = frozenset({OUT_OF_TIME, *(stops.BY_SIGNAL + number for number in stops.STOPS)})

@@ -19,7 +19,6 @@ from simstudy.errors import ConfigError
 from simstudy.identity.source_files import sources_digest
 from simstudy.options import build
 from simstudy.remote.paths import Place, place_of
-from simstudy.remote.urls import is_in_this_process
 
 MOST_BLOCKS = 200_000_000  # of each some bytes are kept: this many take about a gigabyte
 
@@ -178,7 +177,7 @@ def refuse_own_memory(out: str, asked: str) -> None:
     asked
         What has them share it.
     """
-    if is_in_this_process(out):
+    if out.startswith("memory:"):
         raise ConfigError(
             f"out={out} with {asked}: what one process keeps in its memory no other one sees, and "
             "it ends with it, so there would be nothing to join. Give a folder that all see."

@@ -85,7 +85,7 @@ def read_arguments(arguments: Sequence[str]) -> tuple[str, FileSettings]:
 
 
 def _read(file: str, settings: FileSettings, asked: Mapping[str, Any]) -> Any:
-    from simstudy.elsewhere import from_file
+    from simstudy.external.from_frame import from_file
 
     place = {"out": settings.out} | ({"name": settings.name} if settings.name else {})
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end

@@ -1,1 +1,1 @@
-"""Places that are reached by URL, through fsspec: buckets, and file systems of other machines."""
+"""Results that lie beyond this machine, reached by URL."""

@@ -1,260 +1,195 @@
-"""A name in a store that is reached by URL, used as a `Path` is: `/`, `parent`, `read_text`."""
+"""Places for results: a folder of this machine, or a URL that `UPath` reaches through fsspec.
+
+Neither fsspec nor universal-pathlib is imported before somebody names a URL.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import os
 import re
+import time
 import uuid
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from io import BytesIO
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
-from simstudy.errors import ConfigError, in_one_line
-from simstudy.remote.trouble import in_words, no_such_place, reached
-from simstudy.remote.urls import ON_THIS_MACHINE, refuse_odd_url
-from simstudy.temporary import temporary_folder
+from simstudy.errors import ConfigError, SimstudyError, UnreachableError, in_one_line
+
+if TYPE_CHECKING:
+    from upath import UPath
+
+Place = Union[Path, "UPath"]
+"""A folder or file of this machine, or one that is reached by URL."""
 
 BEING_WRITTEN = ".writing-"  # begins the name of a file that is not whole yet, here and in folders
 PUT_WHOLE = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci", "tos", "obs"}
 """Protocols of stores where what is put appears whole or not at all, and nothing is renamed."""
-NO_BUCKET = re.compile(r"NoSuchBucket|bucket does not exist", re.IGNORECASE)
+SCHEME = r"([A-Za-z][\w+.-]+)"  # of two letters at least: one is a drive's
+LOOKS_LIKE_A_URL = re.compile(rf".*://|{SCHEME}:/", re.DOTALL)
+PLAIN_URL = re.compile(r"(?!.*(::|[?#;]|/\.\.(/|$))|(file|local)://[^/])[a-z][\w+.-]+:///?[^/\s].*")
+PASSWORD = re.compile(rf"{SCHEME}:[^\s@]*(?::|%3A)\S*@", re.IGNORECASE)
+"""What may hold one: between the first of two colons and the last @, wherever slashes are."""
 
 
-@dataclass(frozen=True, order=True)
-class RemotePath:
-    """A place in a store beyond this machine's file systems.
-
-    It holds nothing but its URL: who asks, and with what credentials, is the process's affair.
-    """
-
-    url: str
-
-    def __str__(self) -> str:
-        return self.url
-
-    # ---------------------------------------------------------------- names
-    def __truediv__(self, name: str | PurePosixPath) -> RemotePath:
-        return self.joinpath(name)
-
-    def joinpath(self, *names: str | PurePosixPath) -> RemotePath:
-        return RemotePath("/".join([self.url.rstrip("/"), *map(str, names)]))
-
-    @property
-    def _parts(self) -> tuple[str, PurePosixPath]:
-        scheme, _, rest = self.url.partition("://")
-        return scheme, PurePosixPath(rest)
-
-    @property
-    def name(self) -> str:
-        return self._parts[1].name
-
-    @property
-    def stem(self) -> str:
-        return self._parts[1].stem
-
-    @property
-    def suffix(self) -> str:
-        return self._parts[1].suffix
-
-    @property
-    def parent(self) -> RemotePath:
-        """What it lies in; a bucket lies in itself."""
-        scheme, path = self._parts
-        above = str(path.parent)
-        return self if above in (".", "/") else RemotePath(f"{scheme}://{above}")
-
-    def relative_to(self, folder: Place) -> PurePosixPath:
-        assert isinstance(folder, RemotePath), "a URL lies below a URL"
-        return self._parts[1].relative_to(folder._parts[1])
-
-    # ---------------------------------------------------------------- looking
-    def exists(self) -> bool:
-        with reached(self.url) as (system, path):
-            return bool(system.exists(path))
-
-    def is_dir(self) -> bool:
-        with reached(self.url) as (system, path):
-            return bool(system.isdir(path))
-
-    def listed(self) -> dict[str, int]:
-        """Bytes of each file that lies here, by its name; none where the folder is not there."""
-        with reached(self.url) as (system, path):
-            try:
-                found = system.ls(path, detail=True)
-            except FileNotFoundError as error:
-                if NO_BUCKET.search(f"{error} {error.__cause__!r}"):
-                    raise no_such_place(self.url, error) from None
-                return {}
-            files = (said for said in found if said["type"] == "file" and said["name"] != path)
-            return {PurePosixPath(said["name"]).name: int(said["size"]) for said in files}
-
-    def size(self) -> int:
-        with reached(self.url) as (system, path):
-            return int(system.info(path)["size"])
-
-    def modified(self) -> float:
-        """When it was written, in seconds since 1970."""
-        with reached(self.url) as (system, path):
-            return float(system.modified(path).timestamp())
-
-    def glob(self, pattern: str) -> Iterator[RemotePath]:
-        with reached(self.url) as (system, path):
-            found = system.glob(f"{path}/{pattern}")
-        return (self._below(path, name) for name in found)
-
-    def rglob(self, pattern: str) -> Iterator[RemotePath]:
-        with reached(self.url) as (system, path):
-            found = system.find(path)
-        return (self._below(path, name) for name in found if PurePosixPath(name).match(pattern))
-
-    def _below(self, path: str, name: str) -> RemotePath:
-        return self.joinpath(name[len(path) :].lstrip("/"))
-
-    # ---------------------------------------------------------------- reading
-    def read_bytes(self) -> bytes:
-        with reached(self.url) as (system, path):
-            return bytes(system.cat_file(path))
-
-    def read_text(self, encoding: str = "utf-8") -> str:
-        return self.read_bytes().decode(encoding)
-
-    def open(self, mode: str = "rb") -> BytesIO:
-        """Its bytes to read; `mode` is there for who opens a `Path`."""
-        assert mode == "rb"
-        return BytesIO(self.read_bytes())
-
-    def read_parts(self, ranges: Mapping[str, tuple[int, int]]) -> dict[str, bytes | Exception]:
-        """Bytes of many files that lie here, fetched side by side where the store can.
-
-        Parameters
-        ----------
-        ranges
-            From which byte, and to before which, by a file's name.
-
-        Returns
-        -------
-        dict
-            By name the bytes, or the error that came of it.
-        """
-        with reached(self.url) as (system, path):
-            paths = [f"{path}/{name}" for name in ranges]
-            starts, ends = ([pair[at] for pair in ranges.values()] for at in (0, 1))
-            parts = system.cat_ranges(paths, starts, ends, on_error="return")
-        return {name: _said(self.url, part) for name, part in zip(ranges, parts, strict=True)}
-
-    def fetch(self, target: Path) -> None:
-        """Copy it to a file of this machine."""
-        with reached(self.url) as (system, path):
-            system.get_file(path, str(target))
-
-    # ---------------------------------------------------------------- writing
-    def put(self, source: Path) -> None:
-        """Make it a copy of a file of this machine, whole or not at all.
-
-        Raises
-        ------
-        UnreachableError
-            Where there is nothing to put it into.
-        """
-        with reached(self.url) as (system, path):
-            try:
-                self._put(system, source, path)
-            except FileNotFoundError as error:
-                raise no_such_place(self.url, error) from None
-
-    def write_bytes(self, content: bytes) -> None:
-        with temporary_folder() as folder:
-            source = Path(folder) / self.name  # stores tell by the name's ending what it is
-            source.write_bytes(content)
-            self.put(source)
-
-    def _put(self, system: Any, source: Path, path: str) -> None:
-        """Upload; where half a file would be seen, under another name that is then changed."""
-        if self.is_put_whole:
-            system.put_file(str(source), path)
-            return
-        folder = path.rpartition("/")[0]
-        begun = f"{folder}/{BEING_WRITTEN}{uuid.uuid4().hex}"
-        system.makedirs(folder, exist_ok=True)
-        system.put_file(str(source), begun)
-        system.mv(begun, path)
-
-    @property
-    def is_put_whole(self) -> bool:
-        """Whether what is put here appears whole or not at all."""
-        return self._parts[0] in PUT_WHOLE
-
-    def move(self, target: RemotePath) -> None:
-        """Give it another name; a FileNotFoundError where it has gone.
-
-        What is put whole is put anew before it goes from here: a store may copy later than it says
-        that it does, as Azure's may, and nothing is left to copy then.
-        """
-        if self.is_put_whole:
-            with temporary_folder() as folder:
-                copy = Path(folder) / target.name
-                self.fetch(copy)
-                target.put(copy)
-            self.unlink(missing_ok=True)
-            return
-        with reached(self.url) as (system, path):
-            system.makedirs(_folder_of(target), exist_ok=True)
-            system.mv(path, _path_of(target))
-
-    def unlink(self, missing_ok: bool = False) -> None:
-        with reached(self.url) as (system, path):
-            try:
-                system.rm_file(path)
-            except FileNotFoundError:
-                if not missing_ok:
-                    raise
-
-
-Place = Path | RemotePath
-"""Where results lie: a folder of this machine, or a place that is reached by URL."""
-
-
-def place_of(out: str | os.PathLike[str] | RemotePath) -> Place:
-    """What a user names as a place for results: a path, or a URL.
+def place_of(out: str | os.PathLike[str] | Place) -> Place:
+    """Return the place that a path or a URL names; of a `UPath` the URL counts.
 
     Raises
     ------
     ConfigError
-        Where it is a URL that cannot be used, or a URL that was taken for a path.
+        For a URL that cannot be used, or that was made a path; without its secrets.
     """
-    if not isinstance(out, str | os.PathLike | RemotePath):
+    is_text = isinstance(out, str | os.PathLike)
+    text = os.fspath(out) if is_text else str(out)
+    compact = "".join(text.split())  # a password may have a blank in it
+    is_url = LOOKS_LIKE_A_URL.match(text)
+    has_password = PASSWORD.match(compact)
+    if has_password or not (PLAIN_URL.fullmatch(text) if is_url else is_text):
+        shown = re.sub("([?#;]).*", r"\1***", without_passwords(compact if has_password else text))
         raise ConfigError(
-            f"{in_one_line(repr(out))} names no place for results: give a folder or a URL, as "
-            "a text or a path."
+            f"{in_one_line(shown)} names no place for files: give a path, or a URL as text (a "
+            "Path loses a slash) and in full, such as s3://bucket/folder or file:///folder: the "
+            "kind of store in small letters, without a password (the store's own settings, or "
+            "fsspec's, have it), .., :: and what follows ?, # or ;."
         )
-    text = str(out) if isinstance(out, RemotePath) else os.fspath(out)
-    refuse_odd_url(text)
-    scheme, is_url, rest = text.partition("://")
-    if not is_url:
-        return Path(text)
-    return Path(rest) if scheme in ON_THIS_MACHINE else RemotePath(text)
+    scheme, _, folder = text.partition("://")
+    if not is_url or scheme in ("file", "local"):
+        return Path(folder or text)
+    return _remote_path(text)
 
 
-def _said(url: str, part: Any) -> bytes | Exception:
-    """What came of fetching a part, in words where the store could not be used."""
-    if isinstance(part, Exception):
-        return part if isinstance(part, FileNotFoundError) else in_words(part, url)
-    return bytes(part)
-
-
-def _path_of(place: RemotePath) -> str:
-    with reached(place.url) as (_, path):
-        return path
-
-
-def _folder_of(place: RemotePath) -> str:
-    return _path_of(place).rpartition("/")[0]
+def without_passwords(text: str) -> str:
+    """Return a text in which no URL, nor what was to be one, shows a password."""
+    return PASSWORD.sub(r"\1://***@", text)
 
 
 def name_below(folder: Place, path: Place) -> str:
-    """What a place is called by somebody who stands in a folder above it."""
-    if isinstance(path, RemotePath):
-        return str(path.relative_to(folder))
-    return str(path.relative_to(str(folder)))
+    """Return what a place is called by somebody who stands in a folder above it."""
+    return str(path.relative_to(folder))
+
+
+# ---------------------------------------------------------------- paths
+def _remote_path(url: str) -> UPath:
+    with translated_errors(url):
+        from upath import UPath
+
+        path = UPath(url)
+        if path.storage_options:  # which the text of the path would lack
+            say = f"tell fsspec the host and user (FSSPEC_{path.protocol.upper()}_HOST=...)"
+            raise ConfigError(f"{url} holds more than a folder: {say}, and write {path}.")
+        path._fs_cached = _FileSystem(UPath(url))  # paths that are derived from this one share it
+        return path
+
+
+class _FileSystem:
+    """An fsspec file system that raises our errors and never answers from an old listing."""
+
+    def __init__(self, place: UPath) -> None:
+        self._place = place
+
+    def __getattr__(self, name: str) -> Any:
+        with translated_errors(str(self._place)):
+            found = getattr(self._place.fs, name)
+
+        def call(*arguments: Any, **settings: Any) -> Any:
+            with translated_errors(str(self._place)):
+                self._place.fs.invalidate_cache()  # other machines write there, too
+                return found(*arguments, **settings)
+
+        return call if callable(found) else found
+
+    def open(self, path: str, mode: str = "rb", **how: Any) -> Any:
+        """Open a copy of a file to read, which takes one request; or what fsspec opens to write."""
+        if "r" not in mode:
+            return self.__getattr__("open")(path, mode, **how)
+        content = io.BytesIO(self.cat_file(path))
+        return content if "b" in mode else io.TextIOWrapper(content, how.get("encoding", "utf-8"))
+
+
+def list_sizes(place: UPath) -> dict[str, int]:
+    """Return the bytes of each file in a folder by its name; nothing if there is no folder."""
+    with contextlib.suppress(FileNotFoundError):
+        files = [each for each in place.fs.ls(place.path, detail=True) if each["type"] == "file"]
+        return {PurePosixPath(each["name"]).name: int(each["size"]) for each in files}
+    return {}
+
+
+def put_file(source: Path, place: UPath) -> None:
+    """Copy a file of this machine to a place, where it appears whole or not at all.
+
+    Raises
+    ------
+    UnreachableError
+        Where the store refuses it, or there is no bucket.
+    """
+    try:
+        if place.protocol in PUT_WHOLE:
+            place.fs.put_file(str(source), place.path)
+            return
+        begun = place.parent / f"{BEING_WRITTEN}{uuid.uuid4().hex}"
+        place.fs.makedirs(place.parent.path, exist_ok=True)
+        place.fs.put_file(str(source), begun.path)
+        place.fs.mv(begun.path, place.path)
+    except FileNotFoundError as error:
+        raise UnreachableError(f"{place}: {_message(error)}. Make the bucket first.") from None
+
+
+# ---------------------------------------------------------------- errors
+TROUBLES = {
+    r"[^|]*ImportError": "needs a package that is not installed: {said}. Install it (pip install "
+    "'simstudy[s3]' brings those for s3://), or choose a folder.",
+    r"[^|]*(Credential|ProfileNotFound|TokenRetrieval|SSOToken)|ValueError.*credentials": "cannot "
+    "be used: no credentials were found ({said}). Give them in fsspec's settings or where its "
+    "programs look: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials, "
+    "GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_CONNECTION_STRING.",
+    r"[^|]*(PermissionError|\|40[13]\|)": "refuses the credentials that were found: {said}. They "
+    "must allow listing, reading, writing and deleting there.",
+    r"[^|]*(Connect|Timeout|Endpoint|Disconnected|gaierror|ServiceRe(quest|sponse))": "does not "
+    "answer: {said} (tried for {seconds:.0f} s). Every finished block is kept; run the same "
+    "command again when the network is back.",
+    "": "cannot be used: {said}. Finished blocks are kept; mend that and run the command again.",
+}
+"""What to say by how `CLASS BASES|STATUS|MESSAGE` of an error begins, of botocore, azure, ..."""
+TELLS_A_SECRET = re.compile(r"(?i)secret|passw|token|access_?key|connection_?string|(^|_)key$")
+KEY_IN_A_TEXT = re.compile(r"(?:AccountKey|SharedAccessSignature)=([^;]+)")  # of Azure's settings
+
+
+@contextlib.contextmanager
+def translated_errors(url: str) -> Iterator[None]:
+    """Within it, what a store raises becomes an `UnreachableError` of one line, without secrets.
+
+    A file that is not there stays a `FileNotFoundError`.
+    """
+    start = time.monotonic()
+    try:
+        yield
+    except (SimstudyError, FileNotFoundError):
+        raise
+    except Exception as error:
+        kinds = " ".join(base.__name__ for base in type(error).__mro__)
+        status = getattr(error, "status_code", getattr(error, "code", ""))
+        found = f"{kinds}|{status}|{error}"
+        told = next(text for begins, text in TROUBLES.items() if re.match(begins, found, re.S))
+        said = told.format(said=_message(error), seconds=time.monotonic() - start)
+        raise UnreachableError(f"{url} {said}") from None
+
+
+def _message(error: Exception) -> str:
+    return in_one_line(mask_secrets(f"{type(error).__name__}: {error}".rstrip(": .\n")))
+
+
+def mask_secrets(text: str) -> str:
+    """Return a text without secrets that this process's environment or fsspec's settings hold."""
+    settings = [*os.environ.items()]
+    with contextlib.suppress(ImportError):
+        from fsspec.config import conf
+
+        settings += re.findall(r'"([^"]*)": "([^"]*)"', json.dumps(conf, default=str))
+    found = {value for name, value in settings if TELLS_A_SECRET.search(name)}
+    found |= {part for value in found for part in KEY_IN_A_TEXT.findall(value)}
+    for secret in sorted(found, key=len, reverse=True):
+        text = text.replace(secret, "***") if len(secret) > 5 else text  # or words were garbled
+    return without_passwords(text)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from simstudy.errors import DiskFullError, StoreError
-from simstudy.remote.paths import RemotePath
+from simstudy.remote.paths import Place
 from simstudy.temporary import lacks_temporary_folder, no_temporary_folder
 
 # a folder where a file is to be, or a file where a folder is to be
@@ -65,13 +65,13 @@ def _has_gone(place: str) -> bool:
 
 
 @contextlib.contextmanager
-def alone_in(folder: Path | RemotePath) -> Iterator[None]:
+def alone_in(folder: Place) -> Iterator[None]:
     """Within it, no other process that asks for the same is at work in a folder.
 
     Where nothing can be locked (a store beyond this machine, some file systems, Windows) two may
     be: then the manifest that is written last has hashes that tell of a mixture.
     """
-    handle = None if isinstance(folder, RemotePath) else _locked(folder)
+    handle = _locked(folder) if isinstance(folder, Path) else None
     try:
         yield
     finally:

@@ -6,11 +6,15 @@ wanted brings the next ones of the list along.
 
 import io
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from simstudy.remote.paths import RemotePath
+from simstudy.remote.paths import translated_errors
+
+if TYPE_CHECKING:
+    from upath import UPath
 
 FILES_AHEAD = 64  # asked for at once: as many connections as servers like to see from a client
 BYTES_AHEAD = 64_000_000  # of them held in memory
@@ -35,7 +39,7 @@ class Fetched:
         Names that need not be brought along any more.
     """
 
-    place: RemotePath
+    place: "UPath"
     whole: bool
     listed: dict[str, int] = field(default_factory=dict)
     ahead: dict[str, bytes | Exception] = field(default_factory=dict)
@@ -50,7 +54,7 @@ class Fetched:
         self.taken.add(name)
         n_bytes = self.listed.get(name)
         if n_bytes is None or n_bytes > BYTES_AHEAD or not self.is_whole(name):
-            (self.place / name).fetch(target)
+            self.place.fs.get_file((self.place / name).path, str(target))
         else:
             target.write_bytes(self._content(name))
 
@@ -58,16 +62,14 @@ class Fetched:
         """The end of a file, whose beginning is fetched only where somebody reads it."""
         self.taken.add(name)
         if name not in self.listed:
-            self.listed[name] = (self.place / name).size()
+            self.listed[name] = (self.place / name).stat().st_size
         return End(self.place, name, self._content(name), self.listed[name])
 
     def _content(self, name: str) -> bytes:
         if name not in self.ahead:
             self._fetch([name, *self._after(name)])
         content = self.ahead.pop(name)
-        if isinstance(content, Exception):
-            raise content
-        return content
+        return _content_or_error(self.place, content)
 
     def _after(self, name: str) -> Iterator[str]:
         """The files of the list after this one, as many as are asked for at once."""
@@ -91,7 +93,7 @@ class Fetched:
     def _fetch(self, names: list[str]) -> None:
         ranges = {name: self._range(name) for name in names}
         some = {name: (start, end) for name, (start, end) in ranges.items() if end > start}
-        self.ahead |= dict.fromkeys(names, b"") | self.place.read_parts(some)
+        self.ahead |= dict.fromkeys(names, b"") | _read_ranges(self.place, some)
 
 
 class End(io.RawIOBase):
@@ -103,7 +105,7 @@ class End(io.RawIOBase):
         The last of its `n_bytes` bytes.
     """
 
-    def __init__(self, place: RemotePath, name: str, tail: bytes, n_bytes: int) -> None:
+    def __init__(self, place: "UPath", name: str, tail: bytes, n_bytes: int) -> None:
         super().__init__()
         self.place, self.file, self.tail, self.n_bytes = place, name, tail, n_bytes
         self.at = 0
@@ -134,7 +136,33 @@ class End(io.RawIOBase):
     def _have_from(self, begin: int) -> None:
         first = self.n_bytes - len(self.tail)
         if begin < first:
-            found = self.place.read_parts({self.file: (begin, first)})[self.file]
-            if isinstance(found, Exception):
-                raise found
-            self.tail = found + self.tail
+            found = _read_ranges(self.place, {self.file: (begin, first)})[self.file]
+            self.tail = _content_or_error(self.place, found) + self.tail
+
+
+def _read_ranges(
+    place: "UPath", ranges: Mapping[str, tuple[int, int]]
+) -> dict[str, bytes | Exception]:
+    """Fetch bytes of many files of a place side by side, where the store can.
+
+    Parameters
+    ----------
+    ranges
+        From which byte, and to before which, by a file's name.
+
+    Returns
+    -------
+    dict
+        By name the bytes, or the error that came of it.
+    """
+    starts, ends = ([pair[at] for pair in ranges.values()] for at in (0, 1))
+    paths = [(place / name).path for name in ranges]
+    parts = place.fs.cat_ranges(paths, starts, ends, on_error="return")
+    return dict(zip(ranges, parts, strict=True))
+
+
+def _content_or_error(place: "UPath", part: bytes | Exception) -> bytes:
+    if isinstance(part, Exception):
+        with translated_errors(str(place)):
+            raise part
+    return bytes(part)

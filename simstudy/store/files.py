@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from simstudy.errors import StoreError
-from simstudy.remote.paths import RemotePath, place_of
+from simstudy.remote.paths import place_of
 from simstudy.store.naming import DAMAGED, ENDING, OTHER_BYTES, is_named_by_content
 from simstudy.store.objects import Objects
 from simstudy.whole_files import forget_unfinished, write_whole
@@ -131,8 +131,8 @@ def files_at(place: Any, *, at_once: bool = True) -> Files:
     at_once
         Whether files beyond this machine are checked as they are found, or as they are read.
     """
-    if not isinstance(place, str | os.PathLike | RemotePath):
+    if hasattr(place, "set_aside"):
         files: Files = place
         return files
     named = place_of(place)
-    return Objects(named, at_once) if isinstance(named, RemotePath) else Folder(named)
+    return Folder(named) if isinstance(named, Path) else Objects(named, at_once)

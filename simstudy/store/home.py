@@ -10,7 +10,7 @@ from pathlib import Path
 
 from simstudy.errors import StoreError
 from simstudy.plan import Plan
-from simstudy.remote.paths import Place, RemotePath, place_of
+from simstudy.remote.paths import Place, place_of
 from simstudy.store.blocks import Store
 from simstudy.store.files import Files, files_at
 from simstudy.store.guard import refuse_foreign, refuse_other_blocks
@@ -44,7 +44,7 @@ class Home:
     def open(
         cls,
         plan: Plan,
-        out: str | os.PathLike[str] | RemotePath | None,
+        out: str | os.PathLike[str] | Place | None,
         owner: Owner,
         keep: Keep,
         *,

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import BufferedRandom
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
 from simstudy.errors import StoreError
-from simstudy.remote.paths import BEING_WRITTEN, RemotePath
-from simstudy.remote.urls import is_in_this_process
+from simstudy.remote.paths import BEING_WRITTEN, list_sizes, place_of, put_file
 from simstudy.store.disk import trouble_in_words
 from simstudy.store.fetched import Fetched
 from simstudy.store.naming import DAMAGED, ENDING, OTHER_BYTES, is_named_by_content
 from simstudy.temporary import temporary_folder
-from simstudy.whole_files import write_whole
+from simstudy.whole_files import write_bytes, write_whole
+
+if TYPE_CHECKING:
+    from upath import UPath
 
 
 @dataclass
@@ -39,7 +40,7 @@ class Objects:
         read; else only their ends are read, and a file is fetched when its rows are wanted.
     """
 
-    place: RemotePath
+    place: UPath
     at_once: bool = True
     is_sent: bool = field(default=False, compare=False)  # to another process, which only writes
 
@@ -52,7 +53,7 @@ class Objects:
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is the same place; what is known of it, and copies, stay here."""
         refuse_sending(self.place)
-        return Objects, (self.place, self.at_once, True)
+        return _objects_at, (str(self.place), self.at_once)
 
     def __str__(self) -> str:
         return str(self.place)
@@ -60,10 +61,10 @@ class Objects:
     # ---------------------------------------------------------------- looking
     def names(self) -> list[str]:
         """Those that are listed, and those that this process wrote and the list lacks as yet."""
-        listed = {n: size for n, size in self.place.listed().items() if n.endswith(ENDING)}
+        listed = {n: size for n, size in list_sizes(self.place).items() if n.endswith(ENDING)}
         for name in self.written - set(listed):
             try:
-                listed[name] = (self.place / name).size()
+                listed[name] = (self.place / name).stat().st_size
             except FileNotFoundError:  # gathered by another run
                 self.written.discard(name)
         self.fetched.listed = dict(sorted(listed.items()))
@@ -71,7 +72,7 @@ class Objects:
 
     def size(self, name: str) -> int:
         known = self.fetched.listed.get(name)
-        return (self.place / name).size() if known is None else known
+        return (self.place / name).stat().st_size if known is None else known
 
     # ---------------------------------------------------------------- reading
     def open_checked(self, name: str) -> pa.NativeFile:
@@ -127,7 +128,7 @@ class Objects:
         """Write a file of this machine, read back as it is named, then put it there whole."""
         with trouble_in_words(self.copies.name):
             copy = write_whole(Path(self.copies.name), fill)
-        (self.place / copy.name).put(copy)
+        put_file(copy, self.place / copy.name)
         if self.is_sent:
             copy.unlink(missing_ok=True)
         self.written.add(copy.name)
@@ -135,13 +136,14 @@ class Objects:
         return copy.name
 
     def delete(self, name: str) -> None:
-        (self.place / name).unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            self.place.fs.rm_file((self.place / name).path)
         self._forget(name)
 
     def set_aside(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError):  # another run was quicker
-            (self.place / name).move(self.place / DAMAGED / name)
-        self._forget(name)
+            write_bytes(self.place / DAMAGED / name, (self.place / name).read_bytes())
+        self.delete(name)
 
     def _forget(self, name: str) -> None:
         self.written.discard(name)
@@ -149,20 +151,18 @@ class Objects:
         self._copy(name).unlink(missing_ok=True)
 
     def forget_unfinished(self, older_than: float) -> None:
-        """Where files are put under another name first, those whose writer has gone."""
-        if self.place.is_put_whole:
-            return
-        for name in self.place.listed():
-            if name.startswith(BEING_WRITTEN):
-                with contextlib.suppress(FileNotFoundError):
-                    if time.time() - (self.place / name).modified() > older_than:
-                        (self.place / name).unlink()
+        """Leave it: what is put appears whole, and what another run is uploading is not ours."""
 
     def below(self, *names: str) -> Objects:
         return Objects(self.place.joinpath(*names), self.at_once)
 
 
-def refuse_sending(place: RemotePath) -> None:
+def _objects_at(url: str, at_once: bool) -> Objects:
+    """The files of a place as another process gets them."""
+    return Objects(cast("UPath", place_of(url)), at_once, is_sent=True)
+
+
+def refuse_sending(place: UPath) -> None:
     """Refuse workers in other processes what only this one has.
 
     Raises
@@ -170,7 +170,7 @@ def refuse_sending(place: RemotePath) -> None:
     StoreError
         Naming what would do.
     """
-    if is_in_this_process(str(place)):
+    if place.protocol == "memory":
         raise StoreError(
             f"{place} lies in the memory of this process, and workers in others would write into "
             "their own. Use backend=threads or backend=inline, or another out=..."

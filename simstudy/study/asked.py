@@ -25,10 +25,10 @@ from simstudy.engine.refusals import (
     check_whole_groups,
 )
 from simstudy.engine.workers import Workers, refuse_no_workers
-from simstudy.remote.paths import RemotePath
+from simstudy.remote.paths import Place
 from simstudy.study.declared import Declared
 
-Out = str | os.PathLike[str] | RemotePath | None
+Out = str | os.PathLike[str] | Place | None
 
 
 @dataclass(frozen=True)

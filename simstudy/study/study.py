@@ -15,7 +15,7 @@ from simstudy.engine.progress import Progress
 from simstudy.engine.refusals import LOOKS, check_precision
 from simstudy.engine.workers import Workers
 from simstudy.lazy.pandas import pd
-from simstudy.remote.paths import RemotePath
+from simstudy.remote.paths import Place
 from simstudy.study.asked import Asked
 from simstudy.study.declared import Declared
 from simstudy.study.look import look
@@ -164,7 +164,7 @@ class Study(Declared):
         n_rep: int | None = None,
         seed: int = 1,
         *,
-        out: str | os.PathLike[str] | RemotePath | None = None,
+        out: str | os.PathLike[str] | Place | None = None,
         workers: Workers | None = None,
         keep: str = "replicates",
         shard: tuple[int, int] | None = None,
@@ -267,7 +267,7 @@ class Study(Declared):
         n_rep: int | None = None,
         seed: int = 1,
         *,
-        out: str | os.PathLike[str] | RemotePath,
+        out: str | os.PathLike[str] | Place,
         keep: str = "replicates",
         whole_blocks: bool = True,
     ) -> Result:
@@ -326,7 +326,7 @@ class Study(Declared):
         *,
         precision: Mapping[str, Any] | None = None,
         pilot: int | None = None,
-        out: str | os.PathLike[str] | RemotePath | None = None,
+        out: str | os.PathLike[str] | Place | None = None,
         about: str | None = None,
         command: str = "",
         source: str | None = None,

@@ -7,7 +7,7 @@ import pytest
 from simstudy.cli import main
 from simstudy.cli.summarize_file import FileSettings, read_arguments
 from simstudy.options import in_words
-from tests.elsewhere.tables import long_table
+from tests.external.tables import long_table
 
 ASKED = ["estimate=b", "se=se", "method=method", "rep=dataset", "by=[dgm]", "truth=0.5"]
 QUICK = ["figures=false", "report=false"]
@@ -68,9 +68,9 @@ def test_levels_have_truths_of_their_own(capsys):
     ("arguments", "line"),
     [
         (["rows.csv"], "estimate= is not given, so nothing can be summarised: simstudy summarize"),
-        (["rows.csv", "estimate=bb"], "estimate='bb' is no column of the table; did you mean 'b'?"),
+        (["rows.csv", "estimate=bb"], "'bb' is no column of the table; did you mean 'b'?"),
         (["row.csv", "estimate=b"], "row.csv is not there; did you mean 'rows.csv'?"),
-        (["rows.rds", "estimate=b"], "rows.rds ends in '.rds', which does not say what it holds."),
+        (["rows.rds", "estimate=b"], "rows.rds ends in '.rds', which does not say what it holds:"),
         (["rows.csv", "b.csv"], "summarize takes one file, and was given rows.csv b.csv:"),
         (["rows.csv", "estimte=b"], "estimte is not a setting; did you mean 'estimate'?"),
         (["rows.csv", "estimate="], "estimate= is empty: leave estimate out, or say estimate=VAL"),

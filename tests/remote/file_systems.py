@@ -8,6 +8,8 @@ from typing import ClassVar
 
 import fsspec
 from fsspec.implementations.memory import MemoryFileSystem
+from upath.implementations.memory import MemoryPath
+from upath.registry import register_implementation
 
 REQUESTS = ("ls", "info", "cat_file", "put_file", "get_file", "rm_file", "cp_file")
 
@@ -67,3 +69,4 @@ for _kind in (Counting, Late, Cut):
     _kind.store = {}
     _kind.pseudo_dirs = [""]
     fsspec.register_implementation(_kind.protocol, _kind, clobber=True)
+    register_implementation(_kind.protocol, MemoryPath, clobber=True)

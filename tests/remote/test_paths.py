@@ -1,41 +1,97 @@
-"""A place beyond this machine is used as a path is, and is nothing but its URL."""
+"""A place beyond this machine is used as a path is; what it refuses is one line without secrets."""
 
-import pickle
 import uuid
 from pathlib import Path
 
+import fsspec.config
 import pytest
 
-from simstudy.errors import ConfigError, UnreachableError
-from simstudy.remote.paths import RemotePath, name_below, place_of
-from simstudy.remote.urls import without_passwords
+from simstudy.errors import LONGEST_SAID, ConfigError, UnreachableError
+from simstudy.remote.paths import (
+    list_sizes,
+    mask_secrets,
+    name_below,
+    place_of,
+    translated_errors,
+    without_passwords,
+)
 from simstudy.whole_files import read_json, write_bytes, write_json
 from tests.remote.file_systems import Cut
 
 
-@pytest.fixture(params=["memory", "cut", "file"])
-def folder(request, tmp_path):
-    here = str(tmp_path) if request.param == "file" else uuid.uuid4().hex
-    return RemotePath(f"{request.param}://{here}/results")
+@pytest.fixture(params=["memory", "cut"])
+def folder(request):
+    return place_of(f"{request.param}://{uuid.uuid4().hex}/results")
 
 
-def test_names_are_those_of_a_path():
-    place = RemotePath("s3://bucket/results/toy/figures/1B.png")
-    assert (place.name, place.stem, place.suffix) == ("1B.png", "1B", ".png")
-    assert str(place.parent.parent) == "s3://bucket/results/toy"
-    assert place.parent / "1B.png" == place
-    assert name_below(RemotePath("s3://bucket/results/toy"), place) == "figures/1B.png"
-    assert RemotePath("s3://bucket").parent == RemotePath("s3://bucket")
+# ---------------------------------------------------------------- which place is meant
+def test_a_text_with_a_scheme_is_a_url_and_any_other_is_a_path():
+    assert place_of("results") == Path("results")
+    assert place_of("file:///tmp/results") == Path("/tmp/results")
+    place = place_of("s3://bucket/results/")
+    assert str(place / "toy") == "s3://bucket/results/toy"
+    assert place_of(place) == place
+    assert str(place_of("s3://bucket/my results")) == "s3://bucket/my results"
+    assert name_below(place, place / "toy" / "1.png") == "toy/1.png"
 
 
+@pytest.mark.parametrize("out", ["a/s3:b:c@d", "/data/10:30@lab", "C:/data", "me@host/a", "#1;2"])
+def test_what_only_looks_like_a_url_is_a_folder(out):
+    assert place_of(out) == Path(out)
+
+
+@pytest.mark.parametrize(
+    ("out", "shown"),
+    [
+        (Path("s3://bucket/a"), "s3:/bucket/a"),
+        ("file:/tmp/x", "file:/tmp/x"),
+        ("://x", "://x"),
+        ("S3://b/x", "S3://b/x"),
+        ("s3://b/../x", r"s3://b/\.\./x"),
+        ("file://relative/x", "file://relative/x"),
+        ("s3://", "s3://"),
+        ("simplecache::s3://bucket/a", "simplecache::s3://bucket/a"),
+        (5, "5"),
+        ("sftp://me:hunter2hunter2@host/a", r"sftp://\*\*\*@host/a"),
+        ("s3:/user:hunter2@bkt/x", r"s3://\*\*\*@bkt/x"),
+        ("s3://user:secret/hunter2@bkt/x", r"s3://\*\*\*@bkt/x"),
+        ("s3://user:hun@hunter2@bkt/x", r"s3://\*\*\*@bkt/x"),
+        ("s3://user:hun hunter2@bkt/x", r"s3://\*\*\*@bkt/x"),
+        ("s3://user%3Ahunter2@bkt/x", r"s3://\*\*\*@bkt/x"),
+        ("s3:user:hunter2@bkt/x", r"s3://\*\*\*@bkt/x"),
+        ("https://host/a?sig=hunter2hunter2", r"https://host/a\?\*\*\*"),
+        ("s3://b/x#tok=hunter2", r"s3://b/x#\*\*\*"),
+        ("s3://b/x;sig=hunter2", r"s3://b/x;\*\*\*"),
+    ],
+)
+def test_a_url_that_cannot_be_used_is_refused_without_its_secret(out, shown):
+    with pytest.raises(ConfigError, match=f"{shown} names no place for files") as refused:
+        place_of(out)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_host_belongs_into_fsspecs_settings():
+    with pytest.raises(ConfigError, match=r"FSSPEC_SFTP_HOST=.*write sftp:///a"):
+        place_of("sftp://me@host/a")
+    assert str(place_of("sftp:///a") / "b") == "sftp:///a/b"
+
+
+def test_a_message_about_a_url_shows_no_password():
+    said = "cannot read out=[s3://u:hunter2@b/x]: no; out=s3:/u:hunter2@b,y is none, sftp://u@h is"
+    assert without_passwords(said) == (
+        "cannot read out=[s3://***@b/x]: no; out=s3://***@b,y is none, sftp://u@h is"
+    )
+
+
+# ---------------------------------------------------------------- reading and writing
 def test_what_is_written_is_read_listed_found_and_deleted(folder):
     assert not folder.exists()
-    assert folder.listed() == {}
+    assert list_sizes(folder) == {}
     write_json(folder / "toy" / "manifest.json", {"seed": 1})
     write_bytes(folder / "toy" / "figures" / "1.png", b"pixels")
     assert read_json(folder / "toy" / "manifest.json") == {"seed": 1}
     assert (folder / "toy" / "figures").is_dir()
-    assert (folder / "toy" / "figures").listed() == {"1.png": 6}
+    assert list_sizes(folder / "toy" / "figures") == {"1.png": 6}
     assert [str(p) for p in folder.glob("*/manifest.json")] == [f"{folder}/toy/manifest.json"]
     (image,) = folder.rglob("*.png")
     with image.open("rb") as file:
@@ -49,66 +105,103 @@ def test_what_is_written_is_read_listed_found_and_deleted(folder):
 def test_what_is_written_again_is_the_new_one(folder):
     for content in (b"old and long", b"new"):
         write_bytes(folder / "a.txt", content)
-        assert (folder / "a.txt").read_bytes() == content
-    assert folder.listed() == {"a.txt": 3}
+        assert (folder / "a.txt").read_text() == content.decode()
+    assert list_sizes(folder) == {"a.txt": 3}
 
 
 def test_an_upload_that_is_cut_leaves_nothing_under_its_name(monkeypatch):
-    folder = RemotePath(f"cut://{uuid.uuid4().hex}")
+    folder = place_of(f"cut://{uuid.uuid4().hex}")
     write_bytes(folder / "a.txt", b"before")
     monkeypatch.setattr(Cut, "after", 3)
     with pytest.raises(UnreachableError, match=r"does not answer.*the other end has gone.*tried"):
         write_bytes(folder / "a.txt", b"after")
     assert (folder / "a.txt").read_bytes() == b"before"
-    assert [name for name in folder.listed() if not name.startswith(".writing-")] == ["a.txt"]
+    assert [name for name in list_sizes(folder) if not name.startswith(".writing-")] == ["a.txt"]
 
 
-def test_a_text_with_a_scheme_is_a_url_and_any_other_is_a_path():
-    assert place_of("results") == Path("results")
-    assert place_of("file:///tmp/results") == Path("/tmp/results")
-    assert place_of("s3://bucket/results") == RemotePath("s3://bucket/results")
-    assert pickle.loads(pickle.dumps(RemotePath("s3://bucket/a"))) == RemotePath("s3://bucket/a")
+# ---------------------------------------------------------------- what a store refuses
+def refusal(error, url="s3://bucket/results"):
+    with pytest.raises(UnreachableError) as refused, translated_errors(url):
+        raise error
+    return str(refused.value)
+
+
+class NoCredentialsError(Exception):
+    """As that of botocore, which is no OSError."""
+
+
+class EndpointConnectionError(Exception):
+    """As that of botocore."""
+
+
+class ServiceRequestError(Exception):
+    """As that of azure.core, where nobody answers."""
+
+
+class Answered(Exception):
+    """As those of azure.core and gcsfs, which have the status of an answer."""
+
+    def __init__(self, **status):
+        super().__init__("AuthorizationFailure " + "<Content/>\n" * 1000)
+        self.__dict__ |= status
 
 
 @pytest.mark.parametrize(
-    ("out", "says"),
+    ("error", "says"),
     [
-        (Path("s3://bucket/a"), "out='s3://bucket/a'"),
-        ("file:/tmp/x", "out='file:///tmp/x'"),
-        ("://x", "does not say what kind of store that is"),
-        ("S3://b/x", r"small letters; did you mean 's3://b/x'\?"),
-        ("s3://b/../x", r"know no folder above \(\.\.\)"),
-        ("file://relative/x", r"write file:///relative/x, with three slashes"),
-        ("file://", "is one URL with a bucket or a folder"),
-        ("s3://", "is one URL with a bucket or a folder"),
-        ("simplecache::s3://bucket/a", r"one behind another \(::\)"),
-        ("sftp://me:hunter2hunter2@host/a", r"out=sftp://\*\*\*@host/... holds a password"),
-        ("s3:/user:hunter2@bkt/x", r"out=s3://\*\*\*@bkt/... holds a password"),
-        ("s3://user:secret/hunter2@bkt/x", r"out=s3://\*\*\*@bkt/... holds a password"),
-        ("s3://user:hun@hunter2@bkt/x", r"out=s3://\*\*\*@bkt/... holds a password"),
-        ("s3://user:hun hunter2@bkt/x", r"out=s3://\*\*\*@bkt/... holds a password"),
-        ("s3://user%3Ahunter2@bkt/x", "holds a password"),
-        ("s3:///user:hunter2@bkt/x", "holds a password"),
-        ("s3:user:hunter2@bkt/x", "holds a password"),
-        ("file://user:hunter2@host/x", "holds a password"),
-        ("https://host/a?sig=hunter2hunter2", r"out=https://host/a\?\*\*\* asks for more"),
-        ("s3://b/x#tok=hunter2", r"out=s3://b/x#\*\*\* asks for more than a place"),
-        ("s3://b/x;sig=hunter2", r"out=s3://b/x;\*\*\* asks for more than a place"),
+        (NoCredentialsError("Unable to locate"), "no credentials were found"),
+        (ValueError("account_name with credentials!!"), "AZURE_STORAGE_CONNECTION_STRING"),
+        (PermissionError("Access Denied"), "refuses the credentials that were found: Permission"),
+        (Answered(status_code=403), "refuses the credentials that were found"),
+        (Answered(code=401), "refuses the credentials that were found"),
+        (Answered(code=404), "cannot be used: Answered"),
+        (EndpointConnectionError("Could not connect"), "Could not connect (tried for 0 s)"),
+        (TimeoutError(), "does not answer: TimeoutError (tried for 0 s)"),
+        (ServiceRequestError("Cannot connect to host"), "does not answer"),
+        (ImportError("Install s3fs to access S3"), "not installed: ImportError: Install s3fs"),
+        (NotImplementedError(), "cannot be used: NotImplementedError."),
     ],
 )
-def test_a_url_that_cannot_be_used_is_refused_without_its_secret(out, says):
-    with pytest.raises(ConfigError, match=says) as refused:
-        place_of(out)
-    assert "hunter2" not in str(refused.value)
+def test_trouble_is_told_in_one_line(error, says):
+    said = refusal(error)
+    assert said.startswith("s3://bucket/results ")
+    assert says in said
+    assert "\n" not in said
+    assert len(said) < LONGEST_SAID + 500
 
 
-@pytest.mark.parametrize("out", ["a/s3:b:c@d", "/data/10:30@lab", "C:/data", "me@host/a", "#1;2"])
-def test_what_only_looks_like_a_url_is_a_folder(out):
-    assert place_of(out) == Path(out)
+def test_a_protocol_that_nobody_knows_is_refused():
+    with pytest.raises(UnreachableError, match=r"nosuch://bucket/a cannot be used: .*nosuch"):
+        place_of("nosuch://bucket/a")
 
 
-def test_a_message_about_a_url_shows_no_password():
-    said = "cannot read out=[s3://u:hunter2@b/x]: no; out=s3:/u:hunter2@b,y is none, sftp://u@h is"
-    assert without_passwords(said) == (
-        "cannot read out=[s3://***@b/x]: no; out=s3://***@b,y is none, sftp://u@h is"
-    )
+def test_each_use_of_a_place_and_of_those_below_it_is_translated(monkeypatch):
+    place = place_of(f"cut://{uuid.uuid4().hex}")
+    for name in ("exists", "ls", "cat_file", "glob", "cat_ranges"):
+        monkeypatch.setattr(Cut, name, lambda *_, **__: 1 / 0)
+    for use in (
+        (place / "a").exists,
+        (place / "a").read_bytes,
+        place.parent.read_text,
+        lambda: list(place.glob("*")),
+        lambda: list_sizes(place),
+    ):
+        with pytest.raises(UnreachableError, match="cannot be used: ZeroDivisionError"):
+            use()
+
+
+def test_secrets_that_this_process_knows_are_blanked(monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "sesame-sesame")
+    monkeypatch.setenv("SFTP_PASSWORD", "a")
+    kept = {"client_kwargs": {"aws_session_token": "toktoktok"}}
+    monkeypatch.setitem(fsspec.config.conf, "s3", kept)
+    said = mask_secrets("signed with sesame-sesame, toktoktok: a no")
+    assert said == "signed with ***, ***: a no"
+    assert "sesame" not in refusal(OSError("key sesame-sesame is odd"))
+
+
+def test_of_azures_connection_string_the_key_alone_is_blanked_too(monkeypatch):
+    text = "AccountName=me;AccountKey=c2VzYW1lCg==;EndpointSuffix=core"
+    monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", text)
+    assert mask_secrets(f"not with {text}") == "not with ***"
+    assert mask_secrets("signed with c2VzYW1lCg==") == "signed with ***"

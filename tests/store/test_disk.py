@@ -12,7 +12,7 @@ import pytest
 from simstudy.engine.progress import Silent
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
-from simstudy.remote.paths import RemotePath
+from simstudy.remote.paths import place_of
 from simstudy.store.disk import alone_in, trouble_in_words
 from tests import toy
 
@@ -34,7 +34,7 @@ def test_a_folder_that_has_gone_is_told_and_any_other_missing_file_is_not(tmp_pa
     said = f"{gone} has gone while this run wrote"
     with pytest.raises(StoreError, match=said), trouble_in_words(gone):
         tempfile.mkstemp(dir=gone)
-    for place in (tmp_path, RemotePath("s3://bucket/a")):
+    for place in (tmp_path, place_of("s3://bucket/a")):
         with pytest.raises(FileNotFoundError), trouble_in_words(place):
             (gone / "x").read_bytes()
 
@@ -73,7 +73,7 @@ def test_a_folder_deleted_under_a_run_is_one_line(tmp_path):
 
 
 def test_nothing_is_locked_beyond_this_machine():
-    with alone_in(RemotePath("s3://bucket/a")), alone_in(RemotePath("s3://bucket/a")):
+    with alone_in(place_of("s3://bucket/a")), alone_in(place_of("s3://bucket/a")):
         pass
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from simstudy.errors import StoreError
-from simstudy.remote.paths import RemotePath
+from simstudy.remote.paths import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder, files_at
@@ -70,7 +70,7 @@ class Shelf:
 
 
 def in_memory(*, at_once=True):
-    return Objects(RemotePath(f"memory://{uuid.uuid4().hex}/blocks"), at_once)
+    return Objects(place_of(f"memory://{uuid.uuid4().hex}/blocks"), at_once)
 
 
 PLACES = {
@@ -78,7 +78,6 @@ PLACES = {
     "folder": lambda tmp_path: Folder(tmp_path / "blocks"),
     "url of memory": lambda tmp_path: in_memory(),
     "url of memory, read as wanted": lambda tmp_path: in_memory(at_once=False),
-    "url of a disk": lambda tmp_path: Objects(RemotePath(f"file://{tmp_path}/blocks")),
 }
 
 
@@ -166,5 +165,5 @@ def test_a_path_is_a_folder_and_so_is_a_url_of_this_machine(tmp_path):
 
 
 def test_a_url_is_a_place_beyond_this_machine():
-    place = RemotePath("s3://bucket/blocks")
+    place = place_of("s3://bucket/blocks")
     assert files_at("s3://bucket/blocks") == files_at(place) == Objects(place)

@@ -12,11 +12,12 @@ from simstudy.engine import runner
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, UnreachableError
 from simstudy.remote import paths
-from simstudy.remote.paths import RemotePath
+from simstudy.remote.paths import list_sizes, place_of
 from simstudy.store import fetched
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.objects import Objects
+from simstudy.whole_files import write_bytes
 from tests import toy
 from tests.remote.file_systems import Counting, Cut, Late
 from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds
@@ -26,7 +27,7 @@ N = len(BLOCKS)
 
 
 def objects(protocol="counting", *, at_once=True):
-    return Objects(RemotePath(f"{protocol}://{uuid.uuid4().hex}/blocks"), at_once)
+    return Objects(place_of(f"{protocol}://{uuid.uuid4().hex}/blocks"), at_once)
 
 
 def again(files, *, at_once=True):
@@ -91,9 +92,9 @@ def test_of_a_large_file_only_the_end_is_asked_for_until_its_rows_are(filled, as
 def test_many_files_are_asked_for_in_turns(filled, monkeypatch):
     monkeypatch.setattr(fetched, "FILES_AHEAD", 3)
     sizes = []
-    plain = RemotePath.read_parts
+    plain = fetched._read_ranges
     monkeypatch.setattr(
-        RemotePath, "read_parts", lambda self, some: sizes.append(len(some)) or plain(self, some)
+        fetched, "_read_ranges", lambda at, some: sizes.append(len(some)) or plain(at, some)
     )
     Store(again(filled), ROWS, OWNER)
     assert sizes == [3, 3, 3, 2]
@@ -134,24 +135,12 @@ def test_an_upload_cut_in_the_middle_leaves_nothing_that_is_seen(monkeypatch):
     assert_holds(Store(again(files), ROWS, OWNER), "a", 1)
 
 
-def test_what_was_begun_and_never_finished_is_taken_away(monkeypatch):
-    files = objects("cut")
-    monkeypatch.setattr(Cut, "after", 10)
-    with pytest.raises(UnreachableError):
-        put(files, ("a", 0, 1))
-    assert len(files.place.listed()) == 1
-    files.forget_unfinished(3600.0)
-    assert len(files.place.listed()) == 1
-    files.forget_unfinished(-1.0)
-    assert files.place.listed() == {}
-
-
 # ---------------------------------------------------------------- undamaged
 def damage(files, name):
     place = files.place / name
     content = bytearray(place.read_bytes())
     content[10] ^= 1  # in a column's values: what the file says of itself is as it was
-    place.write_bytes(bytes(content))
+    write_bytes(place, bytes(content))
 
 
 def test_a_damaged_file_is_set_aside_as_it_is_found(filled):
@@ -160,7 +149,7 @@ def test_a_damaged_file_is_set_aside_as_it_is_found(filled):
     store = Store(again(filled), ROWS, OWNER)
     assert store.damaged == [f"{name} (its bytes are not the ones that were written)"]
     assert name not in filled.names()
-    assert (filled.place / "_damaged").listed().keys() == {name}
+    assert list_sizes(filled.place / "_damaged").keys() == {name}
 
 
 def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monkeypatch):
@@ -176,7 +165,7 @@ def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monk
 
 def test_no_file_is_too_short_to_be_found_damaged(filled):
     for size in (0, 3, 100):
-        (filled.place / f"{size:032x}.parquet").write_bytes(b"x" * size)
+        write_bytes(filled.place / f"{size:032x}.parquet", b"x" * size)
     for at_once in (False, True):
         files = again(filled, at_once=at_once)
         assert len(Store(files, ROWS, OWNER).damaged) == (0 if at_once else 3)
@@ -201,7 +190,7 @@ def test_a_listed_file_that_has_gone_is_passed_over(monkeypatch):
     for _ in range(Late.looks):
         files.names()
     other = again(files)
-    gone = next(iter(other.place.listed()))
+    gone = next(iter(list_sizes(other.place)))
     files.delete(gone)
     assert gone in other.names(), "the list is late"
     store = Store(other, ROWS, OWNER)
@@ -232,9 +221,9 @@ def test_copies_go_with_who_asked_for_them(filled):
 
 
 def test_an_end_reads_as_the_whole_file_does():
-    place = RemotePath(f"memory://{uuid.uuid4().hex}")
+    place = place_of(f"memory://{uuid.uuid4().hex}")
     content = os.urandom(1000)
-    (place / "x").write_bytes(content)
+    write_bytes(place / "x", content)
     end = fetched.End(place, "x", content[-100:], 1000)
     for whence, offset, size in [(2, -50, 20), (0, 940, -1), (0, 500, 30), (1, -10, 5), (2, 0, 9)]:
         plain = io.BytesIO(content)
@@ -246,7 +235,7 @@ def test_an_end_reads_as_the_whole_file_does():
 
 @pytest.mark.parametrize("backend", ["auto", "loky", "dask"])
 def test_what_lies_in_one_process_is_refused_to_others_before_anything_is_drawn(backend):
-    place = RemotePath(f"memory://{uuid.uuid4().hex}")
+    place = place_of(f"memory://{uuid.uuid4().hex}")
     with pytest.raises(StoreError, match=r"in the memory of this process.*backend=threads or"):
         toy.study().run(200, out=place, workers=Workers(backend, 2))
     assert not list(place.rglob("*.parquet"))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from simstudy.elsewhere import from_frame
 from simstudy.errors import FigureError
-from tests.elsewhere.tables import COLUMNS, TRUTH, long_table
+from simstudy.external.from_frame import from_frame
+from tests.external.tables import COLUMNS, TRUTH, long_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")
 

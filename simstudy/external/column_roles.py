@@ -1,0 +1,164 @@
+"""What the columns of a table are: which has the estimates, which the methods, and so on."""
+
+from __future__ import annotations
+
+import keyword
+import math
+import numbers
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simstudy.analysis.summary import MEASURE, NUMBERS, SOMETIMES
+from simstudy.errors import ConfigError, in_one_line, nearest
+from simstudy.lazy.pandas import pd
+from simstudy.store.layout import CELL_ERROR, CONVERGED, ERROR, REP, SCENARIO, WARNING
+
+OWN = {SCENARIO, REP, ERROR, CELL_ERROR, WARNING, CONVERGED}  # of rows as they are stored
+TAKEN = {*OWN, "block", "address", MEASURE, *NUMBERS, *SOMETIMES}
+"""Names that columns of summaries, replicates or failures have anyway."""
+LOWER, UPPER, REJECT, TRUTH = "lower_limit", "upper_limit", "reject", "truth"  # made of others
+
+Truth = float | str | Mapping[Any, float] | None
+"""A number, a column, a number for each level of `by`, or unknown."""
+
+
+@dataclass
+class ColumnRoles:
+    """The columns of a table, by what they are.
+
+    Parameters
+    ----------
+    estimate, se, lower, upper, p_value
+        Columns; None for what there is not.
+    df
+        Degrees of freedom of t intervals: a number or a column.
+    truth
+        What is estimated.
+    method, rep
+        Columns that tell methods, and data sets, apart.
+    by
+        Columns that tell the cells of the design apart.
+    level
+        Nominal coverage of the intervals; tests are at one less it.
+    reference
+        The method that others are compared with in precision; the first, if None.
+    """
+
+    estimate: str
+    se: str | None = None
+    lower: str | None = None
+    upper: str | None = None
+    p_value: str | None = None
+    df: float | str | None = None
+    truth: Truth = None
+    method: str | None = None
+    rep: str | None = None
+    by: Sequence[str] = ()
+    level: float = 0.95
+    reference: str | None = None
+
+    def __post_init__(self) -> None:
+        self.by = (self.by,) if isinstance(self.by, str) else tuple(self.by or ())
+        self.reference = None if self.reference is None else str(self.reference)
+        self.df, self.level = _plain("df", self.df), _plain("level", self.level)
+        if isinstance(self.truth, Mapping):
+            self.truth = {levels: _plain("truth", value) for levels, value in self.truth.items()}
+        else:
+            self.truth = _plain("truth", self.truth)
+        if not isinstance(self.level, float) or not 0 < self.level < 1:
+            raise ConfigError(f"level={self.level!r} is not allowed: give a coverage in (0, 1).")
+        if (self.lower is None) != (self.upper is None):
+            given, other = ("lower", "upper") if self.lower else ("upper", "lower")
+            raise ConfigError(f"{given} is given and {other} is not: an interval has two limits.")
+        if self.df is not None and self.se is None:
+            raise ConfigError("df is given and se is not: t intervals are made of both.")
+        if self.method and not self.rep:
+            raise ConfigError("method is given and rep is not: methods are compared by data set.")
+
+    @property
+    def labels(self) -> list[str]:
+        """Columns that say where a row belongs."""
+        return [name for name in (*self.by, self.method, self.rep) if name is not None]
+
+    @property
+    def numbers(self) -> list[str]:
+        """Columns that have to hold numbers."""
+        named = [self.estimate, self.se, self.lower, self.upper, self.p_value]
+        named += [each for each in (self.df, self.truth) if isinstance(each, str)]
+        return list(dict.fromkeys(name for name in named if name is not None))
+
+    @property
+    def limits(self) -> tuple[str, str] | None:
+        """The columns of limits of intervals, given or made of standard errors."""
+        has_limits = self.lower is not None or self.se is not None
+        return (self.lower or LOWER, self.upper or UPPER) if has_limits else None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """As a manifest keeps it, without what was not given."""
+        given = {name: value for name, value in vars(self).items() if value not in (None, ())}
+        if isinstance(self.truth, Mapping):
+            given["truth"] = {str(levels): value for levels, value in self.truth.items()}
+        return given | ({"by": list(self.by)} if self.by else {})
+
+
+def _plain(role: str, value: Any) -> Any:
+    """A number of Python's or NumPy's as Python's, whole ones as they are; a column as it is."""
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, numbers.Real) or math.isnan(value):
+        raise ConfigError(f"{role}={in_one_line(repr(value))} is no number, nor a column's name.")
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
+
+
+# ---------------------------------------------------------------- names of columns
+def check_columns(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str]) -> None:
+    """Refuse a column that is missing, ambiguous, or named as stored rows name their own.
+
+    Parameters
+    ----------
+    reads
+        Further columns that measures read.
+
+    Raises
+    ------
+    ConfigError
+        Naming it, with the nearest name that there is.
+    """
+    known = [str(name) for name in frame.columns]
+    for column in [*roles.labels, *roles.numbers]:
+        if column not in known:
+            raise ConfigError(
+                f"{column!r} is no column of the table; {nearest(str(column), known)}"
+            )
+        if known.count(column) > 1:
+            raise ConfigError(f"{known.count(column)} columns are named {column!r}: rename one.")
+        if roles.labels.count(column) > 1:
+            raise ConfigError(f"{column!r} tells two things apart: name it in method, rep or by.")
+    for column in [*roles.numbers, *reads]:
+        if column in OWN or set(column) & set("[],"):
+            raise ConfigError(f"stored replicates can have no column {column!r}: rename it.")
+
+
+def factor_names(columns: Iterable[str]) -> dict[str, str]:
+    """Return names that factors can have in Python, by the columns': `n.obs` is `n_obs`, `lambda`
+    is `lambda_`.
+
+    Raises
+    ------
+    ConfigError
+        Where a name is that of a column which summaries have anyway, or of two columns.
+    """
+    named: dict[str, str] = {}
+    for column in columns:
+        plain = unicodedata.normalize("NFKC", re.sub(r"\W+", "_", column).strip("_"))
+        plain += "_" if keyword.iskeyword(plain) else ""
+        if not plain.isidentifier() or plain in (*TAKEN, *named.values()):
+            raise ConfigError(
+                f"{column!r} is no name of a factor, or one that is taken: rename it."
+            )
+        named[column] = plain
+    return named

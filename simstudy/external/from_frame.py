@@ -1,0 +1,306 @@
+"""Replicates that other software made, as a result: a plan whose blocks are given and not drawn.
+
+A block is one replicate, so that cells may have unequal numbers of them and no row is a filler.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import make_dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simstudy.analysis.result import Result
+from simstudy.data.content_hash import hash_of_frame
+from simstudy.engine.columns import count_failed
+from simstudy.engine.declarations import check_measures, check_study_name
+from simstudy.engine.outcome import Outcome
+from simstudy.engine.ownership import LAYOUT
+from simstudy.engine.refusals import check_switches
+from simstudy.errors import ConfigError, in_one_line
+from simstudy.external.column_roles import (
+    OWN,
+    ColumnRoles,
+    Truth,
+    check_columns,
+    factor_names,
+)
+from simstudy.external.figures import general_figures
+from simstudy.external.quantities import Quantities, cells_of, check_labels, quantities_of
+from simstudy.external.standard_measures import choose_measures
+from simstudy.identity.names import typed
+from simstudy.lazy.pandas import pd
+from simstudy.measures import Measure
+from simstudy.output.explained import explain_folder
+from simstudy.plan import Plan
+from simstudy.read_table import BINARY, read_table
+from simstudy.remote.paths import Place
+from simstudy.store.disk import trouble_in_words
+from simstudy.store.header import Group
+from simstudy.store.home import Home
+from simstudy.store.layout import ERROR, Block, KeepReplicates
+from simstudy.store.owner import Owner
+from simstudy.store.types import below_each_other
+from simstudy.store.write import write_blocks
+
+NO_SEED = 0  # nothing was drawn here
+NO_ROW, NO_ESTIMATE = "no row", "no estimate"  # why a method has failed on a data set
+NOTHING = ["", "NA", "<NA>", "N/A", "n/a", "NaN", "nan"]  # where a level is to stand
+EMPTY = [*NOTHING, "None", "null", "NULL", "#N/A", "."]  # where a number is to stand
+
+
+class Cell(NamedTuple):
+    """A cell of the design: levels of its factors, its number of data sets, and its columns.
+
+    Columns are `(rep,)` or `(rep, method)`.
+    """
+
+    levels: tuple[Any, ...]
+    n_rep: int
+    columns: dict[str, np.ndarray]
+
+
+def from_frame(
+    rows: pd.DataFrame,
+    *,
+    estimate: str,
+    se: str | None = None,
+    truth: Truth = None,
+    method: str | None = None,
+    rep: str | None = None,
+    by: str | Sequence[str] = (),
+    lower: str | None = None,
+    upper: str | None = None,
+    p_value: str | None = None,
+    df: float | str | None = None,
+    level: float = 0.95,
+    reference: str | None = None,
+    measures: Sequence[Measure | str] | None = None,
+    name: str = "elsewhere",
+    out: str | os.PathLike[str] | Place | None = None,
+    restart: bool = False,
+) -> Result:
+    """The result of replicates that other software made.
+
+    Parameters
+    ----------
+    rows
+        One for each replicate and method; nothing in `estimate` where a method failed.
+    estimate, se, lower, upper, p_value
+        Columns: of estimates, their standard errors, the limits of intervals, p-values.
+    truth
+        What is estimated: a number, a column, or a mapping from the levels of `by` (in a tuple,
+        where `by` names several columns) to numbers.
+    method, rep
+        Columns that say by which method, and on which data set: methods are compared on the data
+        sets that they share.
+    by
+        Columns that say in which cell of the design.
+    df
+        Degrees of freedom of t intervals, a number or a column; without them and without limits,
+        intervals are normal.
+    level
+        Of the intervals; tests without p-values are whether they exclude 0, with p-values whether
+        these are at most one less it.
+    reference
+        The method that others' precision is relative to; the first, if None.
+    measures
+        Of `simstudy.measures`, over the columns, or names of the usual ones; None takes all usual
+        ones for which there are columns. Limits that were made of standard errors are
+        `lower_limit` and `upper_limit`, tests `reject`, a truth by levels `truth`.
+    name
+        Of the result, and of its folder below `out`.
+    out
+        Where its rows are kept, and `publish` writes; None keeps them as long as the result lives.
+    restart
+        Whether to delete first what that folder holds of another table.
+
+    Returns
+    -------
+    Result
+        A data set for which a method has no row, or no estimate, is a failure of that method.
+
+    Raises
+    ------
+    ConfigError, DesignError
+        In a line, for columns that are not there, and rows that cannot be what they are said to be.
+    """
+    roles = ColumnRoles(
+        estimate=estimate, se=se, truth=truth, method=method, rep=rep, by=by, lower=lower,
+        upper=upper, p_value=p_value, df=df, level=level, reference=reference
+    )  # fmt: skip
+    check_switches(restart=restart)
+    check_study_name(name)
+    frame = _numbered(rows)
+    asked = [measures] if isinstance(measures, str | Measure) else measures
+    own = [measure for measure in asked or () if isinstance(measure, Measure)]
+    reads = [column for measure in own for column in measure.reads if column in frame]
+    check_columns(frame, roles, reads)
+    factors = factor_names([*roles.by, *filter(None, [method])])
+    check_labels(frame, roles)
+    methods = [*map(str, frame[method].astype(str).unique())] if method else []
+    declared, noticed = choose_measures(asked, roles, methods)
+    check_measures(declared, ())
+    quantities = quantities_of(frame, roles, reads)
+    cells, absent = _reshape(frame, roles, quantities, methods)
+    names, axis = [factors[column] for column in roles.by], factors[method] if method else None
+    kind = make_dataclass("Cell", [(factor, Any) for factor in names], frozen=True)
+    plan = Plan(
+        name=name,
+        seed=NO_SEED,
+        scenarios=tuple(kind(*cell.levels) for cell in cells),
+        axes={axis: tuple(methods)} if axis else {},
+        block_size=1,
+        reads={measure.name: tuple(measure.reads) for measure in declared},
+    )
+    settings = {"rows": "#" + _hash(frame, roles, quantities), **roles.config}
+    home = Home.open(plan, out, _owner(plan, settings), KeepReplicates(), restart=restart)
+    stored = dict(zip(plan.keys, cells, strict=True))
+    outcome = Outcome(noticed=[*absent, *noticed])
+    if not all(home.store.n_blocks(key) == cell.n_rep for key, cell in stored.items()):
+        _write(plan, home, stored)
+        outcome.n_blocks = sum(cell.n_rep for cell in cells)
+    arguments = ", ".join(f"{role}={value!r}" for role, value in roles.config.items())
+    result = Result(
+        plan=plan,
+        store=home.store,
+        n_rep={key: cell.n_rep for key, cell in stored.items()},
+        declared=declared,
+        figures=general_figures(roles, names, axis),
+        folder=home.path,
+        outcome=outcome,
+        keep_alive=home.temporary,
+        given=f"simstudy.from_frame(rows, {arguments})",
+    )
+    explain_folder(result)
+    for text in outcome.noticed:
+        warnings.warn(text, stacklevel=2)
+    return result
+
+
+def from_file(path: str | os.PathLike[str], **arguments: Any) -> Result:
+    """The result of replicates in a file that pandas reads; the rest is as for `from_frame`.
+
+    Parameters
+    ----------
+    path
+        CSV, TSV, Parquet, Feather, or Stata's `.dta`, or the URL of one; its name is the result's,
+        unless `name` says otherwise. In columns of a text that say where rows belong `None` and
+        `null` are levels, and methods are text: `01` is not `1`.
+    """
+    file = Path(path)
+    by, rep, method = (arguments.get(name) or () for name in ("by", "rep", "method"))
+    labels = [*([by] if isinstance(by, str) else by), rep, method]
+    columns = () if file.suffix.lower() in BINARY else read_table(path, nrows=1, dtype=str)
+    rows = read_table(
+        path,
+        dtype={method: str} if method else None,
+        keep_default_na=False,
+        na_values={name: NOTHING if name in labels else EMPTY for name in columns},
+    )
+    stem = file.name.partition(".")[0]
+    name = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in stem)
+    return from_frame(rows, **{"name": name, **arguments})
+
+
+def _numbered(rows: Any) -> pd.DataFrame:
+    """The rows, numbered from 0, under names that are texts."""
+    if not isinstance(rows, pd.DataFrame):
+        shown = in_one_line(repr(rows))[:100]
+        raise ConfigError(f"rows is {shown}, not a data frame of pandas; from_file reads files.")
+    if rows.empty:
+        raise ConfigError("the table has no rows, so there is nothing to summarise.")
+    return rows.reset_index(drop=True).set_axis([str(name) for name in rows.columns], axis=1)
+
+
+# ---------------------------------------------------------------- rows as arrays
+def _reshape(
+    frame: pd.DataFrame, roles: ColumnRoles, quantities: Quantities, methods: list[str]
+) -> tuple[list[Cell], list[str]]:
+    """The cells of a table, and which methods lack rows of them, in words."""
+    names = frame[roles.method].astype(str) if roles.method else [""] * len(frame)
+    codes = pd.Categorical(names, categories=methods or [""]).codes
+    cells: list[Cell] = []
+    absent = dict[str, list[str]]()  # by method, the data sets of which it has no row
+    for levels, rows in cells_of(frame, roles.by):
+        reps, labels = _data_sets(rows, roles)
+        at = rows.index.to_numpy()
+        where, shape = (reps, codes[at]), (len(labels), max(len(methods), 1))
+        columns = {name: _filled(values[at], where, shape) for name, values in quantities.items()}
+        has_row = _filled(np.ones(len(at)), where, shape) == 1
+        is_missing = np.isnan(columns[roles.estimate])
+        if is_missing.any():
+            why = np.where(has_row, NO_ESTIMATE, NO_ROW).astype(object)
+            why[~is_missing] = None
+            columns[ERROR] = why
+        if not methods:
+            columns = {name: values[:, 0] for name, values in columns.items()}
+        if roles.rep:
+            columns[f"{roles.rep}_given" if roles.rep in OWN else roles.rep] = labels
+        cells.append(Cell(levels, len(labels), columns))
+        for number, code in zip(*np.nonzero(~has_row), strict=True):
+            pairs = [(roles.rep, labels[number]), *zip(roles.by, levels, strict=True)]
+            text = ", ".join(f"{name}={level}" for name, level in pairs)
+            absent.setdefault(methods[code], []).append(text)
+    n_rep = sum(cell.n_rep for cell in cells)
+    return cells, [
+        f"{roles.method} {method} has no row for {len(where):,} of {n_rep:,} data sets (the first "
+        f"is {where[0]}): they count as its failures"
+        for method, where in absent.items()
+    ]
+
+
+def _filled(values: np.ndarray, where: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Values at their places, `(rep, method)`, NaN where there is no row."""
+    full = np.full(shape, np.nan)
+    full[where] = values
+    return full
+
+
+def _data_sets(rows: pd.DataFrame, roles: ColumnRoles) -> tuple[np.ndarray, np.ndarray]:
+    """The data set of each row of a cell, by its place, and what each is called."""
+    if roles.rep is None:
+        return np.arange(len(rows)), np.arange(len(rows))
+    codes, names = pd.factorize(rows[roles.rep])
+    labels = np.asarray(names)
+    are_numbers = labels.dtype.kind in "biuf"
+    return codes, labels if are_numbers else np.array([*map(str, labels)], dtype=object)
+
+
+# ---------------------------------------------------------------- what is stored
+def _hash(frame: pd.DataFrame, roles: ColumnRoles, quantities: Quantities) -> str:
+    """Of all that is read of the table: as texts what says where rows belong."""
+    keys = {column: frame[column].astype(str).astype(object) for column in roles.labels}
+    numbers = {f"{name} in numbers": quantities[name] for name in quantities if name in frame}
+    return hash_of_frame(pd.DataFrame(keys | numbers))[:16]
+
+
+def _owner(plan: Plan, read: Mapping[str, Any]) -> Owner:
+    """Whose the rows are: of the very table, read in the very way."""
+    settings = {
+        "study": plan.name,
+        "seed": plan.seed,
+        "block_size": plan.block_size,
+        "axes": {axis: list(labels) for axis, labels in plan.axes.items()},
+        "layout": LAYOUT,
+        **read,
+    }
+    values = {key: typed(scenario) for key, scenario in plan.keys.items()}
+    return Owner(settings, values, {key: {} for key in plan.keys})
+
+
+def _write(plan: Plan, home: Home, cells: Mapping[str, Cell]) -> None:
+    """Write all cells as one file."""
+    tables = []
+    for key, cell in cells.items():
+        n_failed = count_failed(cell.columns.get(ERROR))
+        block = Block(plan.keys[key], 0, cell.columns, n_failed, key)
+        tables.append(KeepReplicates()(replace(plan, block_size=cell.n_rep), [block]))
+    groups = [Group(key, 0, cell.n_rep) for key, cell in cells.items()]
+    with trouble_in_words(home.store.files):
+        write_blocks(home.store.files, groups, below_each_other(tables), owner=home.store.owner)
+    home.store.scan()

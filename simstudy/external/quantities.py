@@ -1,0 +1,171 @@
+"""What measures read of each row: numbers of the table, checked, and those made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from simstudy.errors import ConfigError, DesignError, in_one_line
+from simstudy.external.column_roles import LOWER, REJECT, TRUTH, UPPER, ColumnRoles
+from simstudy.lazy.pandas import pd
+from simstudy.lazy.scipy import special
+from simstudy.shapes import Float
+
+MISSING = {"", ".", "na", "nan", "n/a", "null", "none", "<na>"}  # as R, Stata and Python write it
+
+LEAVE_EMPTY = "leave it empty where a method failed"
+
+Quantities = dict[str, Float[np.ndarray, " row"]]
+"""Numbers of each row, by the name under which measures read them."""
+
+
+def quantities_of(frame: pd.DataFrame, roles: ColumnRoles, reads: Iterable[str]) -> Quantities:
+    """Return the numbers of every row.
+
+    Parameters
+    ----------
+    reads
+        Further columns, which measures of the user's own read.
+
+    Raises
+    ------
+    DesignError
+        For what is no number, and for numbers that cannot be what they are said to be.
+    """
+    read = {name: numbers_in(frame, name) for name in dict.fromkeys([*roles.numbers, *reads])}
+    _check_numbers(read, roles)
+    made: Quantities = {}
+    if roles.se and not roles.lower:
+        half = _quantile(read, roles) * read[roles.se]
+        made |= {LOWER: read[roles.estimate] - half, UPPER: read[roles.estimate] + half}
+    if roles.limits and not roles.p_value:
+        lower, upper = ((read | made)[name] for name in roles.limits)
+        excludes = ((lower > 0) | (upper < 0)).astype(float)
+        made[REJECT] = np.where(np.isnan(lower) | np.isnan(upper), np.nan, excludes)
+    if isinstance(roles.truth, Mapping):
+        made[TRUTH] = np.empty(len(frame))
+        for levels, rows in cells_of(frame, roles.by):
+            made[TRUTH][rows.index] = _truth_at(roles.truth, levels, roles.by)
+    for name in set(reads) & set(made):
+        raise ConfigError(
+            f"column {name!r} is made of other columns, too: rename the one you have."
+        )
+    return read | made
+
+
+def numbers_in(frame: pd.DataFrame, column: str) -> Float[np.ndarray, " row"]:
+    """Return a column as doubles, NaN where it has nothing."""
+    found = values = frame[column]
+    if not pd.api.types.is_numeric_dtype(values):
+        found = pd.to_numeric(values.astype(object), errors="coerce")
+        is_word = ~values.astype(str).str.strip().str.lower().isin(MISSING)
+        is_bad = found.isna() & values.notna() & is_word
+        _refuse_rows(is_bad, {column: values}, f"is not a number; {LEAVE_EMPTY}")
+    doubles = found.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
+    _refuse_rows(np.isinf(doubles), {column: doubles}, f"is not finite; {LEAVE_EMPTY}")
+    return doubles
+
+
+def _check_numbers(read: Quantities, roles: ColumnRoles) -> None:
+    if roles.se:
+        se = read[roles.se]
+        _refuse_rows(se <= 0, {roles.se: se}, f"is not above 0, as errors are; {LEAVE_EMPTY}")
+    if roles.lower and roles.upper:
+        limits = {name: read[name] for name in (roles.lower, roles.upper)}
+        is_empty = read[roles.lower] > read[roles.upper]
+        _refuse_rows(is_empty, limits, "is an empty interval; are the two columns swapped?")
+    if roles.p_value:
+        p = read[roles.p_value]
+        why = "is no p-value, which lies between 0 and 1; give no logs or percentages"
+        _refuse_rows((p < 0) | (p > 1), {roles.p_value: p}, why)
+    if isinstance(roles.truth, str):
+        unknown = np.isnan(read[roles.truth]) & ~np.isnan(read[roles.estimate])
+        why = f"has no truth in {roles.truth!r}; fill it in, or give truth= as a number"
+        _refuse_rows(unknown, {roles.estimate: read[roles.estimate]}, why)
+
+
+def _refuse_rows(bad: Any, columns: Any, why: str) -> None:
+    """Refuse a table some of whose rows are bad, by what these columns say in the first."""
+    if np.any(bad):
+        at, n_bad = int(np.argmax(bad)), int(np.sum(bad))
+        said = _said({name: in_one_line(str(values[at]))[:60] for name, values in columns.items()})
+        raise DesignError(f"row {at + 1:,}: {said} {why} ({n_bad:,} such rows).")
+
+
+def _quantile(read: Quantities, roles: ColumnRoles) -> Any:
+    at = (1 + roles.level) / 2
+    if roles.df is None:
+        return special.ndtri(at)
+    df = read[roles.df] if isinstance(roles.df, str) else np.asarray(float(roles.df))
+    if (df <= 0).any():
+        raise DesignError(f"df={np.min(df):g} gives no t interval: degrees of freedom are above 0.")
+    return special.stdtrit(df, at)
+
+
+# ---------------------------------------------------------------- where rows belong
+def cells_of(frame: pd.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pd.DataFrame]]:
+    """Return the rows of each cell of the design, by its levels, in order of appearance."""
+    if not by:
+        return [((), frame)]
+    groups = frame.groupby(list(by), sort=False, observed=True)
+    return [(tuple(map(_plain, levels)), rows) for levels, rows in groups]
+
+
+def _plain(level: object) -> object:
+    """A level as a factor has it."""
+    value = level.item() if isinstance(level, np.generic) else level
+    return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def check_labels(frame: pd.DataFrame, roles: ColumnRoles) -> None:
+    """Refuse rows of which it is not known where they belong, twice the same, or alone.
+
+    Raises
+    ------
+    DesignError
+        A replicate counts once; one row of a method, or of a cell, has no spread and no error.
+    """
+    for column in roles.labels:
+        _refuse_rows(frame[column].isna(), frame[[column]], "says not where it belongs")
+    if roles.rep:
+        why = "was there before, and a replicate counts once: leave one out, or add to by="
+        _refuse_rows(frame.duplicated(roles.labels), frame[roles.labels], why)
+    counts = frame[roles.method].value_counts(sort=False) if roles.method else pd.Series()
+    alone = [f"{roles.method}={name}" for name, n in counts.items() if n == 1]
+    for levels, rows in cells_of(frame, roles.by):
+        if (rows[roles.rep].nunique() if roles.rep else len(rows)) < 2:
+            alone.append(_said(dict(zip(roles.by, levels, strict=True))) or "the table")
+    if alone:
+        raise DesignError(f"{alone[0]} has one row, without a spread: correct it, or leave it out.")
+
+
+def _said(levels: Mapping[Any, Any]) -> str:
+    return ", ".join(f"{column}={level}" for column, level in levels.items())
+
+
+# ---------------------------------------------------------------- truth
+def _truth_at(truth: Mapping[Any, float], levels: Sequence[Any], by: Sequence[str]) -> float:
+    """The one value for these levels, or else for what they are in single precision, as Stata's."""
+    found: list[Any] = []
+    for digits in (17, 7):
+        wanted = [_as_text(level, digits) for level in levels]
+        keys = {key: key if isinstance(key, tuple) else (key,) for key in truth}
+        same = [key for key in truth if [_as_text(k, digits) for k in keys[key]] == wanted]
+        found = found or same
+    if len(found) == 1:
+        return truth[found[0]]
+    where = _said(dict(zip(by, levels, strict=True))) or "the table"
+    raise ConfigError(
+        f"truth has {'several values' if found else 'no value'} for {where}; it has some for "
+        f"{', '.join(map(str, found or truth))}. Give one for each cell, or name a column."
+    )
+
+
+def _as_text(level: Any, digits: int) -> str:
+    """A level or a key as text, in which 1, 1.0 and "1" are one."""
+    try:
+        return f"{float(level):.{digits}g}"
+    except (TypeError, ValueError):
+        return str(level)

@@ -1,0 +1,109 @@
+"""The measures that a table allows: those of Morris, White & Crowther (2019), and a few beside.
+
+Statistics in Medicine 38, 2074-2102, Table 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from simstudy import measures as of
+from simstudy.errors import ConfigError, nearest
+from simstudy.external.column_roles import LOWER, REJECT, TRUTH, UPPER, ColumnRoles
+from simstudy.measures import Measure
+
+ON_REQUEST = {"relative_bias", "rmse", "interval_width"}
+"""Names of measures that are computed only if `measures=` asks for them."""
+Standard = tuple[str, Callable[[], Measure]]
+"""What makes a measure, after what it needs of the columns, with blanks between."""
+
+
+def choose_measures(
+    asked: Sequence[Measure | str] | None, roles: ColumnRoles, methods: Sequence[str]
+) -> tuple[list[Measure], list[str]]:
+    """Return the measures of a table, and what a reader has to know of those left out.
+
+    Parameters
+    ----------
+    asked
+        Measures, or names of standard ones; None for all usual ones that the columns allow.
+
+    Raises
+    ------
+    ConfigError
+        For a name that no measure has, and a measure whose columns are not there.
+    """
+    standard = _standard_measures(roles, methods)
+    lacking = _lacking_columns(roles, methods)
+    if asked is not None:
+        return [_measure(each, standard, lacking) for each in asked], []
+    usual = {name: each for name, each in standard.items() if name not in ON_REQUEST}
+    made = [make() for needs, make in usual.values() if not lacking.keys() & needs.split()]
+    if "truth" not in lacking:
+        return made, []
+    without = [name for name, (needs, _) in usual.items() if "truth" in needs]
+    text = f"no truth is given, so there is no {', '.join(without)}: say {lacking['truth']}"
+    return made, [text]
+
+
+def _lacking_columns(roles: ColumnRoles, methods: Sequence[str]) -> dict[str, str]:
+    """What measures need and the columns do not have, and which arguments bring it."""
+    has_tests = roles.limits or roles.p_value
+    needed = [
+        (
+            "truth",
+            roles.truth is not None,
+            "truth=, a number, a column, or one for each level of by",
+        ),
+        ("se", roles.se, "se=, the column of standard errors"),
+        ("limits", roles.limits, "se=, or lower= and upper=, the columns of limits"),
+        ("tests", has_tests, "p_value=, se=, or lower= and upper="),
+        ("methods", len(methods) > 1, "method=, a column with at least two methods"),
+    ]
+    return {name: how for name, is_there, how in needed if not is_there}
+
+
+def _measure(
+    asked: Measure | str, standard: Mapping[str, Standard], lacking: Mapping[str, str]
+) -> Measure:
+    if isinstance(asked, Measure):
+        return asked
+    if asked not in standard:
+        raise ConfigError(f"{asked!r} is no measure; {nearest(str(asked), standard)}")
+    needs, make = standard[asked]
+    for need in needs.split():
+        if need in lacking:
+            raise ConfigError(f"{asked} cannot be computed without {lacking[need]}.")
+    return make()
+
+
+def _standard_measures(roles: ColumnRoles, methods: Sequence[str]) -> dict[str, Standard]:
+    b, se = roles.estimate, str(roles.se)
+    truth = roles.truth if isinstance(roles.truth, int | float | str) else TRUTH
+    limits = roles.limits or (LOWER, UPPER)
+    reference = 0
+    if roles.reference is not None:
+        if roles.reference not in methods:
+            near = nearest(roles.reference, methods)
+            raise ConfigError(f"reference={roles.reference!r} is no method of the table; {near}")
+        reference = list(methods).index(roles.reference)
+
+    def power() -> Measure:
+        if roles.p_value:
+            return of.rejection_rate_at(roles.p_value, alpha=1 - roles.level, name="power")
+        return of.power(REJECT)
+
+    return {
+        "bias": ("truth", lambda: of.bias(b, truth)),
+        "relative_bias": ("truth", lambda: of.relative_bias(b, truth)),
+        "empirical_se": ("", lambda: of.empirical_se(b)),
+        "relative_precision": ("methods", lambda: of.relative_precision(b, reference=reference)),
+        "mse": ("truth", lambda: of.mse(b, truth)),
+        "rmse": ("truth", lambda: of.rmse(b, truth)),
+        "model_se": ("se", lambda: of.model_se(se)),
+        "relative_error_model_se": ("se", lambda: of.relative_error_model_se(b, se)),
+        "coverage": ("truth limits", lambda: of.coverage(*limits, truth)),
+        "bias_eliminated_coverage": ("limits", lambda: of.bias_eliminated_coverage(b, *limits)),
+        "interval_width": ("limits", lambda: of.interval_width(*limits)),
+        "power": ("tests", power),
+    }

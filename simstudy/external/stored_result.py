@@ -1,0 +1,297 @@
+"""A folder of results, opened without the code of its study: its files say whose they are."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from io import BytesIO
+from typing import Any, cast
+
+import numpy as np
+
+from simstudy.analysis.lookup import row_with, rows_with
+from simstudy.errors import StoreError, StudyError, in_one_line, nearest
+from simstudy.lazy.pandas import pd
+from simstudy.plan import Plan
+from simstudy.remote.paths import Place, place_of
+from simstudy.store.blocks import Store
+from simstudy.store.columns import columns_of, simulated_columns
+from simstudy.store.files import Files, files_at
+from simstudy.store.header import owner_in
+from simstudy.store.layout import ERROR, REP, WARNING, KeepReplicates
+from simstudy.store.manifest import MANIFEST
+from simstudy.store.owner import UNKNOWN, Owner
+from simstudy.whole_files import read_json
+
+
+def load(folder: str | os.PathLike[str] | Place) -> StoredResult:
+    """The results that lie in a folder such as `results/NAME`, or at a URL.
+
+    Returns
+    -------
+    StoredResult
+        Read-only, and read when something asks for it. The study's code is not needed, nor looked
+        for.
+
+    Raises
+    ------
+    StoreError
+        Where there are no results.
+    """
+    place = place_of(folder)
+    manifest = read_json(place / MANIFEST)
+    if manifest is None or "study" not in manifest:
+        below = sorted(path.parent.name for path in place.glob(f"*/{MANIFEST}"))
+        if below:
+            raise StoreError(f"{place} holds several studies; name one: {', '.join(below)}.")
+        raise StoreError(
+            f"{place} holds no {MANIFEST}, so it is not the folder of a study whose run has ended: "
+            "name one, such as results/NAME."
+        )
+    return StoredResult(place, manifest)
+
+
+@dataclass(frozen=True, repr=False)
+class StoredResult:
+    """What a folder of results holds.
+
+    Parameters
+    ----------
+    folder
+        Where it lies.
+    manifest
+        What it says of how it was made.
+    """
+
+    folder: Place
+    manifest: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        n_scenarios, n_rep = (self.manifest[what] for what in ("scenarios", "replicates"))
+        n_failed = self.manifest.get("failed_replicates") or 0
+        failed = f" ({n_failed:,} failed)" * bool(n_failed)
+        said = f"{n_scenarios:,} scenarios, {n_rep:,} replicates{failed}"
+        return f"<{self.name}: {said}, in {self.folder}>"
+
+    @property
+    def name(self) -> str:
+        """Of the study."""
+        return str(self.manifest["study"])
+
+    # ---------------------------------------------------------------- what was found
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """One row per scenario, cell of the axes, and measure, each number with its MCSE."""
+        return self._frame("summary")
+
+    @cached_property
+    def scenarios(self) -> pd.DataFrame:
+        """The factors of each scenario, beside its key in `scenario`."""
+        return self._frame("scenarios")
+
+    @cached_property
+    def claims(self) -> pd.DataFrame:
+        """One row per claim of the document; none where nobody published the results."""
+        return self._frame("claims", or_else=pd.DataFrame())
+
+    @cached_property
+    def failures(self) -> pd.DataFrame:
+        """One row per failed replicate and cell; none where nothing failed."""
+        return self._frame("failures", or_else=pd.DataFrame())
+
+    @cached_property
+    def warnings(self) -> pd.DataFrame:
+        """One row per text of a warning and cell of the axes."""
+        return self._frame("warnings", or_else=pd.DataFrame())
+
+    def _frame(self, name: str, or_else: pd.DataFrame | None = None) -> pd.DataFrame:
+        path = self.folder / f"{name}.parquet"
+        if path.exists():
+            return pd.read_parquet(BytesIO(path.read_bytes()))
+        if or_else is None:
+            raise StoreError(f"{path} is not there, although {MANIFEST} is: run the study again.")
+        return or_else
+
+    def value(self, measure: str, **where: Any) -> pd.Series:
+        """The one row of the summary with this measure and these factors.
+
+        Raises
+        ------
+        LookupError
+            Where there is none, or more than one; KeyError for a factor that it does not have.
+        """
+        return row_with(self.summary, measure, where)
+
+    # ---------------------------------------------------------------- replicates
+    @cached_property
+    def n_rep(self) -> dict[str, int]:
+        """Replicates behind the summary, by the key of a scenario."""
+        said, keys = self.manifest["replicates_per_scenario"], self.scenarios["scenario"]
+        if isinstance(said, int):
+            return dict.fromkeys(keys, said)
+        n_methods = len(keys) // len(said)  # those of a scenario follow each other
+        each = np.repeat(list(said.values()), n_methods).tolist()
+        return dict(zip(keys, each, strict=True))
+
+    def replicates(self, columns: Sequence[str] | None = None, **where: Any) -> pd.DataFrame:
+        """The replicates behind the summary, with their factors.
+
+        Parameters
+        ----------
+        columns
+            Of those that were drawn; all, if None.
+        **where
+            Values of factors, or labels of axes: rows that have others are left out, and of other
+            scenarios nothing is read.
+
+        Returns
+        -------
+        DataFrame
+            A row for each replicate (`rep`, from 0) and cell of the axes. Factors and axes are
+            categories; what failed is missing, with its `error`.
+
+        Raises
+        ------
+        StoreError
+            Where none were kept.
+        """
+        of_factors = {name: value for name, value in where.items() if name in self.scenarios}
+        chosen = rows_with(self.scenarios, of_factors)
+        if chosen.empty:
+            raise StudyError(f"no scenario has {of_factors}; `scenarios` lists those there are")
+        there = list(simulated_columns(sorted(self._store.column_names())))
+        names = there if columns is None else list(columns)
+        for name in names:
+            if name not in there:
+                raise StudyError(f"no column {name!r} is stored; {nearest(name, there)}")
+        parts = [self._scenario_rows(key, names) for key in chosen["scenario"]]
+        frame = pd.concat(parts, ignore_index=True)
+        of_axes = {name: value for name, value in where.items() if name not in of_factors}
+        return rows_with(frame, of_axes).reset_index(drop=True)
+
+    @cached_property
+    def _store(self) -> Store:
+        return _open_store(self.folder, self.n_rep, self.manifest.get("seed"))
+
+    @cached_property
+    def _plan(self) -> Plan:
+        """What is known of how rows lie: axes and vectors, and no scenarios."""
+        settings = self._store.owner.settings
+        return Plan(
+            name=self.name,
+            seed=int(settings["seed"]),
+            scenarios=(),
+            axes={axis: tuple(labels) for axis, labels in settings["axes"].items()},
+            block_size=self._store.rows_per_block,
+            vectors=dict.fromkeys(settings.get("vectors", ()), 0),
+        )
+
+    @cached_property
+    def _factors(self) -> pd.DataFrame:
+        """The factors as categories, by the key of a scenario."""
+        named = self.scenarios.set_index("scenario")
+        return named.astype("category") if len(named.columns) else named
+
+    def _scenario_rows(self, key: str, names: Sequence[str]) -> pd.DataFrame:
+        """The replicates of a scenario, with its factors."""
+        n_rep, n_cells = self.n_rep[key], math.prod(self._plan.shape)
+        factors = self._factors.loc[[key]]
+        made: dict[str, Any] = {REP: np.repeat(np.arange(n_rep), n_cells)}
+        cells = zip(*self._plan.cells(), strict=True)
+        for (axis, known), labels in zip(self._plan.axes.items(), cells, strict=True):
+            made[axis] = pd.Categorical(np.tile(np.array(labels), n_rep), categories=list(known))
+        for name, column in self._columns(key, names).items():
+            made[name] = self._long(name, column, n_cells)
+        values = factors.iloc[0].to_dict()
+        for name in set(made) & set(values):
+            if np.all(made[name] == values[name]):
+                del made[name]
+        same = factors.take(np.zeros(n_rep * n_cells, dtype=int)).reset_index(drop=True)
+        hidden = {name: f"{name} (factor)" for name in made if name in values}
+        return pd.concat([same.rename(columns=hidden), pd.DataFrame(made)], axis=1)
+
+    def _columns(self, key: str, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Columns as arrays; what a scenario's rows lack altogether is missing, and text None."""
+        table = self._store.read(key, self.n_rep[key])
+        there = set(simulated_columns(table.column_names))
+        found = columns_of(self._plan, table, [n for n in names if n in there], holes=True)
+        nothing = {ERROR: np.full(len(table), None), WARNING: np.full(len(table), None)}
+        empty = np.full(len(table), np.nan)
+        return {name: found.get(name, nothing.get(name, empty)) for name in names}
+
+    def _long(self, name: str, column: np.ndarray, n_cells: int) -> Any:
+        """A value for each row: a column without axes holds for all cells, a vector is an array."""
+        if name in self._plan.vectors:
+            n_rep, length = len(column), column.shape[-1]
+            vectors = np.broadcast_to(column.reshape(n_rep, -1, length), (n_rep, n_cells, length))
+            return list(vectors.reshape(-1, length))
+        flat = column.reshape(len(column), -1)
+        return np.broadcast_to(flat, (len(column), n_cells)).ravel()
+
+
+# ---------------------------------------------------------------- whose blocks they are
+def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store:
+    """The blocks of replicates of some scenarios.
+
+    Parameters
+    ----------
+    seed
+        Whose blocks are meant where several runs share the folder; None where nobody knows.
+
+    Raises
+    ------
+    StoreError
+        Where there are none, or those of several runs, of which it is not known which are meant.
+    """
+    place = folder / KeepReplicates.folder
+    if not place.exists():
+        raise StoreError(
+            f"{folder} holds no replicates: they were not kept (keep=summary), or lie elsewhere. "
+            "Its summary is there; draw the replicates again to read them."
+        )
+    files = cast(Files, _ReadOnlyFiles(files_at(place)))
+    found, values, codes = None, dict[str, str](), dict[str, Any]()
+    for name in files.names():
+        owner = owner_in(files, name)
+        if owner.settings.get("study") == UNKNOWN:
+            files.set_aside(name)
+        if seed not in (None, owner.settings.get("seed")):
+            continue
+        for key in set(keys) & set(owner.values):
+            found = found or Owner(owner.settings, values, codes)
+            known = (
+                values.setdefault(key, owner.values[key]),
+                codes.setdefault(key, owner.codes[key]),
+            )
+            if (found.settings, *known) != (owner.settings, owner.values[key], owner.codes[key]):
+                what = in_one_line(", ".join(found.differences(owner, key)[:1]))
+                raise StoreError(
+                    f"{folder} holds blocks of several runs under one name ({what}): read them "
+                    "with the study's own look(out=...), which knows its own."
+                )
+    if found is None:
+        raise StoreError(f"{folder} holds no block of the scenarios that it names: run it again.")
+    return Store(files, int(found.settings["block_size"]), found)
+
+
+class _ReadOnlyFiles:
+    """Files that a store does not move: what is damaged is named, and stays where it is."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._files, name)
+
+    def __str__(self) -> str:
+        return str(self._files)
+
+    def set_aside(self, name: str) -> None:
+        """Refuse it."""
+        raise StoreError(
+            f"{name} in {self} is damaged, or no file of blocks, so not all replicates can be "
+            "read. Run the study again, which draws anew what it held."
+        )

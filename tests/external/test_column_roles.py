@@ -1,0 +1,80 @@
+"""Columns and settings that cannot be are refused in a line, with the nearest that can."""
+
+import pytest
+
+from simstudy.errors import ConfigError
+from simstudy.external.column_roles import factor_names
+from simstudy.external.from_frame import from_frame
+from simstudy.measures import mean
+from tests.external.tables import COLUMNS, TRUTH, long_table
+
+
+@pytest.fixture(scope="module")
+def table():
+    return long_table()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"estimate": "B"}, "'B' is no column of the table; did you mean 'b'?"),
+        ({"by": ["dmg"]}, r"'dmg' is no column of the table; did you mean 'dgm'\?"),
+        ({"truth": "theta"}, "'theta' is no column of the table; there is: b, dataset, dgm"),
+        ({"rep": None}, "method is given and rep is not"),
+        ({"lower": "b"}, "lower is given and upper is not: an interval has two limits"),
+        ({"df": 3, "se": None}, "df is given and se is not: t intervals are made of both"),
+        ({"level": 95}, "level=95 is not allowed"),
+        ({"level": "0.95"}, "level='0.95' is not allowed"),
+        ({"by": ["method"]}, "'method' tells two things apart: name it in method, rep or by"),
+        ({"truth": {"normal": 1}}, "truth has no value for dgm=skewed; it has some for normal"),
+        ({"measures": ["bias"]}, "bias cannot be computed without truth=, a number, a column, or"),
+        ({"measures": ["biass"]}, "'biass' is no measure; did you mean 'bias'"),
+        ({"measures": [3]}, "3 is no measure"),
+        ({"estimate": 3}, "3 is no column of the table"),
+        ({"truth": float("nan")}, "truth=nan is no number, nor a column's name"),
+        ({"df": [3]}, r"df=\[3\] is no number, nor a column's name"),
+        ({"reference": 1}, "reference='1' is no method of the table; there is: new, old"),
+        ({"reference": "odl"}, "reference='odl' is no method of the table; did you mean 'old'"),
+    ],
+)
+def test_what_is_asked_has_to_be_there(asked, said, table):
+    with pytest.raises(ConfigError, match=said):
+        from_frame(table, **{**COLUMNS, **asked})
+
+
+def test_what_is_no_frame_is_refused():
+    with pytest.raises(ConfigError, match=r"rows is 'rows[.]csv', not a data frame of pandas"):
+        from_frame("rows.csv", **COLUMNS)
+
+
+def test_a_column_that_is_there_twice_is_refused(table):
+    twice = table.rename(columns={"se": "b"})
+    with pytest.raises(ConfigError, match="2 columns are named 'b'"):
+        from_frame(twice, **{**COLUMNS, "se": None})
+
+
+def test_a_column_that_hides_what_is_made_is_refused(table):
+    beside = table.assign(reject=1)
+    with pytest.raises(ConfigError, match="column 'reject' is made of other columns"):
+        from_frame(beside, measures=[mean("reject")], truth=TRUTH, **COLUMNS)
+
+
+@pytest.mark.parametrize("name", ["error", "rep", "b[1]"])
+def test_a_column_whose_name_rows_have_anyway_is_refused(name, table):
+    renamed = table.rename(columns={"b": name})
+    with pytest.raises(ConfigError, match="stored replicates can have no column"):
+        from_frame(renamed, **{**COLUMNS, "estimate": name})
+
+
+def test_names_of_factors_are_names():
+    assert factor_names(["n.obs", "data gen"]) == {"n.obs": "n_obs", "data gen": "data_gen"}
+    assert factor_names(["lambda", "\N{MICRO SIGN}"]) == {
+        "lambda": "lambda_",
+        "\N{MICRO SIGN}": "μ",
+    }
+    with pytest.raises(ConfigError, match=r"'n obs' is no name of a factor, or one that is taken"):
+        factor_names(["n.obs", "n obs"])
+    with pytest.raises(ConfigError, match=r"'estimate' is no name of a factor, or one"):
+        factor_names(["estimate"])
+    with pytest.raises(ConfigError, match=r"'1' is no name of a factor"):
+        factor_names(["1"])
