@@ -27,6 +27,7 @@ from simstudy.output.origin import (
     said_origin,
     table_files,
 )
+from simstudy.output.parallel_figures import FigureWorkers
 from simstudy.output.replacing import refuse_replacing
 from simstudy.output.report import write_report
 from simstudy.remote.paths import Place
@@ -73,7 +74,7 @@ def publish(
     report: bool = True,
     replace: bool = False,
     columns: Mapping[str, float] = NO_COLUMNS,
-    at_once: int = 1,
+    workers: FigureWorkers | None = None,
     part: Mapping[str, Any] | None = None,
 ) -> Published:
     """Write everything a result says into its folder; the manifest goes first and comes last.
@@ -92,8 +93,8 @@ def publish(
         Whether what other settings published there, or a longer run, may be replaced.
     columns
         Widths in inches, by name, at which figures are drawn as PDFs and tables are laid out too.
-    at_once
-        How many figures are drawn side by side, in copies of this process where copies are safe.
+    workers
+        Processes that may draw the figures side by side; without them this process draws all.
     part
         To which part of which group of experiments it belongs, for the manifest.
 
@@ -113,7 +114,7 @@ def publish(
             )
         made_from = origin_of(result, config or {}, module_file, sources)
         made = Published(result.folder)
-        writing = _Writing(result, made, made_from, module_file, about, columns, at_once, part)
+        writing = _Writing(result, made, made_from, module_file, about, columns, workers, part)
         return writing.write(figures=figures, report=report)
 
 
@@ -127,7 +128,7 @@ class _Writing:
     module_file: str | None
     about: str
     columns: Mapping[str, float]
-    at_once: int
+    workers: FigureWorkers | None
     part: Mapping[str, Any] | None
 
     def write(self, *, figures: bool, report: bool) -> Published:
@@ -143,9 +144,7 @@ class _Writing:
         columns = self.columns if figures else previous.get("column_widths", {}) if kept else {}
         made.tables = write_tables(self.result, made.folder, columns)
         if figures:
-            made.figures = draw_figures(
-                self.result, made.folder, self.columns, at_once=self.at_once
-            )
+            made.figures = draw_figures(self.result, made.folder, self.columns, self.workers)
         elif kept:  # what was said of the figures that stay
             not_drawn = dict(previous.get("figures_not_drawn", {}))
             failed, captions = previous.get("figures_failed", []), previous.get("captions", {})
