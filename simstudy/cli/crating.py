@@ -36,7 +36,7 @@ def crate_of_folder(arguments: Sequence[str]) -> int:
 def write_and_say(folder: Place, code: "StudyCode", *, archive: bool, missing: str = "") -> int:
     """Write it, and say where it is, and what it lacks."""
     from simstudy.output.crate.made import write_crate
-    from simstudy.output.wording import seen_from_here
+    from simstudy.output.formatting import seen_from_here
 
     made = write_crate(folder, code, archive=archive)
     print(f"{made.n_files:,} files described in {seen_from_here(made.metadata)}")

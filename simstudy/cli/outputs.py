@@ -31,9 +31,9 @@ def publishing() -> Iterator[None]:
 def status_if_current(request: Request, result: Any) -> int | None:
     """The status of a result that is published as it would be now; None, where it is not."""
     from simstudy.output.folder import say_part
-    from simstudy.output.origin import is_current
+    from simstudy.output.formatting import seen_from_here, size_in_words
     from simstudy.output.report import write_index
-    from simstudy.output.wording import seen_from_here, size_in_words
+    from simstudy.output.up_to_date import is_current
     from simstudy.store.disk import trouble_in_words
 
     for name in result.store.damaged:

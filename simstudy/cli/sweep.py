@@ -151,8 +151,8 @@ class _Sweep:
 
     def _indices(self) -> Iterator[str]:
         """Write the index of each folder in which a study was published; where it is."""
+        from simstudy.output.formatting import seen_from_here
         from simstudy.output.report import write_index
-        from simstudy.output.wording import seen_from_here
         from simstudy.store.disk import trouble_in_words
 
         changed: dict[str, bool] = {}

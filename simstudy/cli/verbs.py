@@ -262,7 +262,7 @@ def list_experiments(asked: Asked) -> int:
 def index(asked: Asked) -> int:
     """Write the index of a folder of results anew."""
     from simstudy.cli.index_of import write_index_of
-    from simstudy.output.wording import seen_from_here
+    from simstudy.output.formatting import seen_from_here
 
     print(seen_from_here(write_index_of(asked.project, asked.arguments)))
     return 0

@@ -24,7 +24,7 @@ from simstudy.engine.refusals import check_switches
 from simstudy.errors import ConfigError
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure
-from simstudy.output.explained import explain_folder
+from simstudy.output.manifest import explain_folder
 from simstudy.remote.paths import RemotePath
 
 

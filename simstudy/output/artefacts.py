@@ -11,8 +11,8 @@ from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
 from simstudy.errors import FigureError, StudyError, describe
-from simstudy.output.origin import FIGURES, TABLES
 from simstudy.output.parallel_figures import FigureWorkers
+from simstudy.output.up_to_date import FIGURES, TABLES
 from simstudy.remote.paths import Place
 from simstudy.tables.summary import is_short
 from simstudy.tables.table import Table

@@ -13,9 +13,11 @@ from simstudy.errors import SimstudyError
 from simstudy.identity.source_files import source_files
 from simstudy.output.artefacts import NO_COLUMNS, Artefacts, draw_figures, write_tables
 from simstudy.output.environment import environment
-from simstudy.output.facts import cost_of_blocks, facts_of, noticed, protocol_facts
 from simstudy.output.frames import frames_of, write_frames
-from simstudy.output.origin import (
+from simstudy.output.manifest import cost_of_blocks, facts_of, noticed, protocol_facts
+from simstudy.output.parallel_figures import FigureWorkers
+from simstudy.output.report import write_report
+from simstudy.output.up_to_date import (
     FIGURES,
     REPORT,
     TABLES,
@@ -24,12 +26,10 @@ from simstudy.output.origin import (
     file_hash,
     hashes_of,
     origin_of,
+    refuse_replacing,
     said_origin,
     table_files,
 )
-from simstudy.output.parallel_figures import FigureWorkers
-from simstudy.output.replacing import refuse_replacing
-from simstudy.output.report import write_report
 from simstudy.remote.paths import Place
 from simstudy.store.disk import alone_in, trouble_in_words
 from simstudy.store.manifest import MANIFEST, listed_files

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from simstudy.output.origin import is_current
+from simstudy.output.up_to_date import is_current
 from tests.output.standing import CONFIG, FILE, current, manifest_of, study
 
 

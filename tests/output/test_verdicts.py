@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from simstudy.output.verdicts import claims_in_words, standing
+from simstudy.output.formatting import claims_in_words, standing
 
 CASES = {
     ("reproduced", "reproduced"): ("reproduced", "expected"),

@@ -9,14 +9,14 @@ import pytest
 from simstudy import Study, grid
 from simstudy.measures import mean, outlier_rate
 from simstudy.output.folder import publish
-from simstudy.output.terminal import print_closing
-from simstudy.output.wording import (
+from simstudy.output.formatting import (
     number,
     outliers_in_words,
     precision_in_words,
     size_in_words,
     work_in_words,
 )
+from simstudy.output.terminal import print_closing
 from tests import toy
 
 

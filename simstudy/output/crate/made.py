@@ -27,7 +27,7 @@ from simstudy.output.crate.entities import (
 from simstudy.output.crate.parts import checked_names, file_entity
 from simstudy.output.crate.people import CITATION, Credits, credits_of
 from simstudy.output.crate.run import action_of, began, software_of
-from simstudy.output.headings import headings_of
+from simstudy.output.docstring_sections import headings_of
 from simstudy.output.report.command import command_of
 from simstudy.remote.paths import Place
 from simstudy.store.manifest import MANIFEST

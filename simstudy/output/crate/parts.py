@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from simstudy.errors import StoreError
 from simstudy.output.crate.entities import Entity, entity, name_of_file
-from simstudy.output.origin import FIGURES, REPORT, TABLES, file_hash
 from simstudy.output.protocol.made import RECORD, TEXT
 from simstudy.output.report.figures import title_of
+from simstudy.output.up_to_date import FIGURES, REPORT, TABLES, file_hash
 from simstudy.remote.paths import Place
 from simstudy.store.files import files_at
 from simstudy.store.header import owner_in

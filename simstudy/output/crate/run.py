@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from simstudy.output.crate.entities import Entity, entity, refer, value
-from simstudy.output.facts import DRAWN
+from simstudy.output.manifest import DRAWN
 
 MADE = "%Y-%m-%d %H:%M UTC"  # how a manifest says when results were made
 LANGUAGE = "https://www.python.org/"

@@ -13,6 +13,7 @@ from simstudy.analysis.precision import MARGIN, shortfalls
 from simstudy.analysis.result import Result
 from simstudy.analysis.targets import Target, read_targets
 from simstudy.errors import StoreError, first_few
+from simstudy.output.formatting import number
 from simstudy.output.protocol.intent import Intent
 from simstudy.output.protocol.lines import n_places
 from simstudy.output.protocol.promise import (
@@ -24,7 +25,6 @@ from simstudy.output.protocol.promise import (
     read_promise,
 )
 from simstudy.output.protocol.text import markdown_of
-from simstudy.output.wording import number
 from simstudy.remote.paths import Place
 from simstudy.whole_files import read_json, write_bytes, write_json
 

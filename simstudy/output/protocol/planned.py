@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from simstudy.measures import Measure
 from simstudy.measures.formulas import formula_of
+from simstudy.output.formatting import number
 from simstudy.output.protocol.intent import Intent, written
 from simstudy.output.protocol.lines import bullets, code, prose, table, to_fill_in
 from simstudy.output.protocol.replicates import EXACT, PILOT, UNKNOWN, WORST, Need
-from simstudy.output.wording import number
 
 KNOWN_BY = {
     WORST: "by theory, whatever the share: √(1/4n)",

@@ -14,7 +14,7 @@ from typing import Any
 
 from simstudy.engine.replicates import EachReplicate
 from simstudy.identity.fingerprint import library_version
-from simstudy.output.headings import Headings, headings_of
+from simstudy.output.docstring_sections import Headings, headings_of
 from simstudy.output.protocol.design import Design, about, designs_of, parts_in_words
 from simstudy.output.protocol.intent import Intent
 from simstudy.output.protocol.lines import bullets, code, prose, table, to_fill_in

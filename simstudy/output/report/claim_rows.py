@@ -9,8 +9,7 @@ from typing import Any
 
 from simstudy.claims import shown_beside
 from simstudy.lazy.pandas import pd
-from simstudy.output.verdicts import Standing, claims_in_words, standing
-from simstudy.output.wording import number
+from simstudy.output.formatting import Standing, claims_in_words, number, standing
 from simstudy.tables.grid import with_thousands
 from simstudy.tables.rounding import Rounded, with_error
 

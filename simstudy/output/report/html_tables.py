@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simstudy.lazy.pandas import pd
-from simstudy.output.wording import number
+from simstudy.output.formatting import number
 from simstudy.tables.grid import Grid, in_words
 from simstudy.tables.summary import Readings
 

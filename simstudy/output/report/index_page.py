@@ -11,7 +11,6 @@ from typing import Any
 
 from simstudy.errors import describe
 from simstudy.identity.fingerprint import library_version
-from simstudy.output.origin import REPORT
 from simstudy.output.report.index.again import project_around
 from simstudy.output.report.index.claims import KINDS, ClaimLine
 from simstudy.output.report.index.documents import (
@@ -29,6 +28,7 @@ from simstudy.output.report.index.said import read_manifest, short
 from simstudy.output.report.index.studies import Study, read_study
 from simstudy.output.report.index.twin import twin
 from simstudy.output.report.pages import page
+from simstudy.output.up_to_date import REPORT
 from simstudy.remote.paths import Place
 from simstudy.store.manifest import MANIFEST
 from simstudy.whole_files import write_bytes, write_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from simstudy.output.wording import number
+from simstudy.output.formatting import number
 
 NOT_MADE = ("figures_not_drawn", "tables_not_made")
 ELSEWHERE = ("config", "captions", "question", "noticed", "protocol", *NOT_MADE)  # in the page

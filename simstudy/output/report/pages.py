@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from simstudy.errors import in_one_line
-from simstudy.output.wording import counted
+from simstudy.output.formatting import counted
 
 if TYPE_CHECKING:
     from jinja2 import Environment

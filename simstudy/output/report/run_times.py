@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from simstudy.analysis.result import Result
 from simstudy.analysis.run_time import IN_ALL
+from simstudy.output.formatting import run_time_in_words
 from simstudy.output.report.html_tables import HtmlTable, html_table
-from simstudy.output.wording import run_time_in_words
 
 MOST_UNFOLDED = 12  # rows
 

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from simstudy.errors import describe
 from simstudy.lazy.pandas import pd
-from simstudy.output.origin import TABLES
 from simstudy.output.report.html_tables import HtmlTable, html_table, table_of_grid
+from simstudy.output.up_to_date import TABLES
 from simstudy.remote.paths import Place
 from simstudy.tables.save import ENDINGS
 from simstudy.tables.table import Table

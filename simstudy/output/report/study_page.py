@@ -8,8 +8,8 @@ from typing import Any
 
 from simstudy.analysis.result import Result
 from simstudy.lazy.pandas import pd
-from simstudy.output.headings import headings_of
-from simstudy.output.origin import REPORT
+from simstudy.output.docstring_sections import headings_of
+from simstudy.output.formatting import number, size_in_words
 from simstudy.output.report.claim_rows import claim_table
 from simstudy.output.report.command import command_of, project_of
 from simstudy.output.report.figures import shown_figures, title_of
@@ -21,7 +21,7 @@ from simstudy.output.report.run_times import run_times
 from simstudy.output.report.sources import sources_of
 from simstudy.output.report.stored_tables import StoredTable, stored_tables
 from simstudy.output.report.summary import summary_of
-from simstudy.output.wording import number, size_in_words
+from simstudy.output.up_to_date import REPORT
 from simstudy.remote.paths import Place
 from simstudy.tables.table import Table
 from simstudy.whole_files import write_bytes

@@ -12,7 +12,7 @@ import pytest
 from simstudy.errors import StoreError
 from simstudy.output.crate.made import StudyCode, write_crate
 from simstudy.output.folder import publish
-from simstudy.output.origin import is_current
+from simstudy.output.up_to_date import is_current
 from tests.output.standing import CONFIG, FILE, SOUND, study
 
 COLUMNS = {"single": 3.5}

@@ -12,10 +12,10 @@ from simstudy.claims import DIFFERS, IN_PRINT_ONLY, NO_DATA, NOT_REPRODUCED, REP
 from simstudy.claims.verdicts import UNCHECKABLE
 from simstudy.errors import describe
 from simstudy.lazy.pandas import pd
+from simstudy.output.formatting import standing
 from simstudy.output.report.claim_rows import claim_table
 from simstudy.output.report.index.folders import CannotBeRead, Folder
 from simstudy.output.report.index.said import short
-from simstudy.output.verdicts import standing
 from simstudy.tables.grid import with_thousands
 from simstudy.tables.rounding import with_error
 

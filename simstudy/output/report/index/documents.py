@@ -10,9 +10,9 @@ from pathlib import Path
 
 from simstudy.claims import IN_PRINT_ONLY, NO_DATA
 from simstudy.claims.verdicts import UNCHECKABLE
+from simstudy.output.formatting import counted, time_in_words
 from simstudy.output.report.index.claims import KINDS, ClaimLine
 from simstudy.output.report.index.studies import Study
-from simstudy.output.wording import counted, time_in_words
 from simstudy.remote.paths import Place
 
 OTHERS = "Other studies"

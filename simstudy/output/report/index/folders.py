@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from simstudy.output.origin import FIGURES
+from simstudy.output.up_to_date import FIGURES
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.home import FOLDERS
 from simstudy.store.manifest import MANIFEST

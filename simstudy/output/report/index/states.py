@@ -8,11 +8,10 @@ from typing import NamedTuple
 from simstudy.claims import TOO_FEW
 from simstudy.errors import first_few
 from simstudy.in_short import from_to
-from simstudy.output.origin import REPORT
-from simstudy.output.replacing import is_unpublished
+from simstudy.output.formatting import counted
 from simstudy.output.report.index.claims import ODD, ClaimLine
 from simstudy.output.report.index.said import Said
-from simstudy.output.wording import counted
+from simstudy.output.up_to_date import REPORT, is_unpublished
 from simstudy.store.manifest import MANIFEST
 
 

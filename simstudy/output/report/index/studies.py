@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simstudy.in_short import from_to
-from simstudy.output.origin import FIGURES, REPORT
+from simstudy.output.formatting import counted, time_in_words
 from simstudy.output.report.command import command_of
 from simstudy.output.report.figures import title_of
 from simstudy.output.report.index.again import command_by_name
@@ -17,7 +17,7 @@ from simstudy.output.report.index.folders import CannotBeRead, Folder
 from simstudy.output.report.index.pictures import Picture, Pictures
 from simstudy.output.report.index.said import Said, short
 from simstudy.output.report.index.states import Remark, remarks_of
-from simstudy.output.wording import counted, time_in_words
+from simstudy.output.up_to_date import FIGURES, REPORT
 from simstudy.store.manifest import listed_files
 
 STATES = {"expected": "finished", "open": "with remarks", "unexpected": "not in order"}

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from simstudy.output.origin import REPORT
 from simstudy.output.report.index.documents import Document
 from simstudy.output.report.index.others import Other
 from simstudy.output.report.index.studies import Figure, Study
 from simstudy.output.report.pages import link
+from simstudy.output.up_to_date import REPORT
 
 FORMAT = 1  # grows where a key changes its meaning
 
