@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
-from simstudy.column_widths import COLUMNS, column_files
 from simstudy.errors import SimstudyError
 from simstudy.identity.source_files import source_files
 from simstudy.output.artefacts import NO_COLUMNS, Artefacts, draw_figures, write_tables
@@ -22,17 +21,16 @@ from simstudy.output.up_to_date import (
     REPORT,
     TABLES,
     as_json,
-    figure_files,
     file_hash,
     hashes_of,
     origin_of,
     refuse_replacing,
     said_origin,
-    table_files,
 )
 from simstudy.remote.paths import Place
 from simstudy.store.disk import alone_in, trouble_in_words
 from simstudy.store.manifest import MANIFEST, listed_files
+from simstudy.tables.save import ENDINGS
 from simstudy.whole_files import forget_unfinished, read_json, write_json
 
 NAMED_APART = ("blocks", "sources", "protocol")  # of what outputs are made from
@@ -216,13 +214,6 @@ def say_part(folder: Place, part: Mapping[str, Any] | None) -> bool:
 
 def _usual_files(result: Result) -> list[str]:
     """What a run that left no manifest, since it was killed, may have written."""
-    figures = [file for name in result.figures for file in figure_files(name)]
-    figures += _for_columns(FIGURES, result.figures, "pdf")
-    named = [SUMMARY, *result.tables]
-    tables = [file for name in named for file in table_files(name)]
-    return [*figures, *tables, *_for_columns(TABLES, named, "tex"), REPORT]
-
-
-def _for_columns(folder: str, names: Iterable[str], ending: str) -> list[str]:
-    """The files that are laid out for a journal's columns, below the results folder."""
-    return [f"{folder}/{file}" for name in names for file in column_files(name, COLUMNS, ending)]
+    figures = [f"{FIGURES}/{name}.{kind}" for name in result.figures for kind in ("png", "svg")]
+    named = (SUMMARY, *result.tables)
+    return [*figures, *(f"{TABLES}/{name}.{kind}" for name in named for kind in ENDINGS), REPORT]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 from simstudy.analysis.result import Result
@@ -18,24 +19,12 @@ from simstudy.plan import Plan
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.guard import WAYS_ON, refuse_foreign
 from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.tables.save import ENDINGS
 from simstudy.whole_files import read_json
 
 REPORT = "report.html"
 FIGURES, TABLES = "figures", "tables"  # folders
 CELLS = "cells.parquet"  # of a study with axes
 SCENARIOS = "scenarios.parquet"
-ALWAYS = ("summary.parquet", "claims.parquet", SCENARIOS)
-
-
-def figure_files(name: str) -> list[str]:
-    """The files of a figure, below the results folder."""
-    return [f"{FIGURES}/{name}.{kind}" for kind in ("png", "svg")]
-
-
-def table_files(name: str) -> list[str]:
-    """The files of a table, below the results folder."""
-    return [f"{TABLES}/{name}.{kind}" for kind in ENDINGS]
 
 
 def origin_of(
@@ -87,26 +76,12 @@ def is_current(
     if manifest.get("tables_failed") or (figures and manifest.get("figures_failed")):
         return False
     listed = listed_files(manifest)
-    wanted = _wanted_files(result, manifest, figures=figures, report=report)
-    wanted += [name for name in listed if name.endswith(".pdf")] if columns else []
-    return all(name in listed and file_hash(folder / name) == listed[name] for name in wanted)
-
-
-def _wanted_files(
-    result: Result, manifest: Mapping[str, Any], *, figures: bool, report: bool
-) -> list[str]:
-    """The files that this result would have, figures only where they could be drawn."""
+    asked = {FIGURES: figures, REPORT: report}  # all else is made by every run
+    wanted = {name for name in listed if asked.get(name.partition("/")[0], True)}
     drawn = set(result.figures) - set(manifest.get("figures_not_drawn", {}))
-    of_figures = [file for name in drawn for file in figure_files(name)]
-    made = set(result.tables) - set(manifest.get("tables_not_made", {}))
-    of_tables = [file for name in made for file in table_files(name)]
-    always = [*ALWAYS, *filter(_is_always_made, listed_files(manifest)), *of_tables]
-    return [*always, *(of_figures if figures else []), *([REPORT] if report else [])]
-
-
-def _is_always_made(name: str) -> bool:
-    """Whether it is a frame or a table, which no setting leaves out."""
-    return name.startswith(f"{TABLES}/") or ("/" not in name and name.endswith(".parquet"))
+    wanted |= {f"{FIGURES}/{name}.png" for name in drawn if figures}
+    wanted |= {REPORT} if report else set()
+    return all(name in listed and file_hash(folder / name) == listed[name] for name in wanted)
 
 
 def said_origin(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,14 +199,10 @@ def fewer(manifest: Mapping[str, Any], n_rep: int | Mapping[str, int] | None) ->
 
 
 def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
+    return shorten(str(value), LONGEST_VALUE, placeholder="...")
 
 
 def _label(changes: Sequence[_Change]) -> str:
     """A folder's name that says what differs."""
     parts = (f"{change.name}_{json.dumps(change.now)}" for change in changes)
-    text = re.sub(r"[^\w.-]+", "_", "-".join(parts)).strip("_")
-    if len(text) <= LONGEST_VALUE:
-        return text
-    return "other_" + "_".join(change.name for change in changes)[:50]
+    return re.sub(r"[^\w.-]+", "_", "-".join(parts))[:LONGEST_VALUE].strip("_")

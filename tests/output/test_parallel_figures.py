@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from dataclasses import replace
 from functools import partial
@@ -41,6 +42,25 @@ def test_the_first_is_drawn_here_and_workers_draw_the_others_in_order():
     assert os.getpid() not in processes[1:]
     assert again in processes[1:], "they are kept for the next study"
     for process in set(processes[1:]):
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+def wait(folder, name):
+    (folder / str(os.getpid())).touch()
+    time.sleep(60 if is_worker() else 0)
+
+
+def test_a_stop_ends_workers_in_the_middle_of_a_figure(tmp_path):
+    def stop():
+        while len(list(tmp_path.iterdir())) < 3:
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=stop, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt), FigureWorkers(2) as workers:
+        workers.map(partial(wait, tmp_path), "abc", lost)
+    for process in {int(path.name) for path in tmp_path.iterdir()} - {os.getpid()}:
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
 
