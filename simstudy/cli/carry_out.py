@@ -111,7 +111,7 @@ def run(request: Request, publish: Publish) -> int:
 def _time_left(result: Any) -> str:
     """How long that will take, as far as what is drawn tells."""
     from simstudy.analysis.run_time import seconds_left
-    from simstudy.output.wording import time_in_words
+    from simstudy.output.formatting import time_in_words
 
     seconds = seconds_left(result.spent, result.n_left)
     return "" if math.isnan(seconds) else f", about {time_in_words(seconds)} on one core"
@@ -205,7 +205,7 @@ def _costs_in_words(request: Request) -> str:
 def refuse_replacing_results(request: Request) -> None:
     """Refuse, before anything is drawn, what could not be published when it is done."""
     from simstudy.output.protocol import read_protocol
-    from simstudy.output.replacing import refuse_replacing
+    from simstudy.output.up_to_date import refuse_replacing
 
     settings = request.settings
     read_protocol(request.folder)  # what cannot be held against it is not drawn

@@ -10,30 +10,30 @@ from simstudy.cli import stops
 from simstudy.cli.endings import FAILED, again
 from simstudy.cli.parts import part_of
 from simstudy.cli.request import Request
-from simstudy.engine.exits import exits_raise
+from simstudy.output.parallel_figures import FigureWorkers
 
 
 def publish_result(request: Request, result: Any) -> int:
     """Write summary, figures, claims and report, unless they stand there; say what was found."""
-    stops.swallowed()
-    with in_turn():
-        status = stands_already(request, result)
-        return publish_anew(request, result) if status is None else status
+    with publishing(), FigureWorkers(request.workers.count) as workers:
+        status = status_if_current(request, result)
+        return publish_anew(request, result, workers) if status is None else status
 
 
 @contextlib.contextmanager
-def in_turn() -> Iterator[None]:
-    """Within it this process publishes: a stop ends it at once, and a study's own code does not."""
-    with stops.at_once(), exits_raise():  # what is written is whole or not there
+def publishing() -> Iterator[None]:
+    """Within it a stop ends the command at once, since what is written is whole or not there."""
+    stops.swallowed()
+    with stops.at_once():
         yield
 
 
-def stands_already(request: Request, result: Any) -> int | None:
+def status_if_current(request: Request, result: Any) -> int | None:
     """The status of a result that is published as it would be now; None, where it is not."""
     from simstudy.output.folder import say_part
-    from simstudy.output.origin import is_current
+    from simstudy.output.formatting import seen_from_here, size_in_words
     from simstudy.output.report import write_index
-    from simstudy.output.wording import seen_from_here, size_in_words
+    from simstudy.output.up_to_date import is_current
     from simstudy.store.disk import trouble_in_words
 
     for name in result.store.damaged:
@@ -49,13 +49,13 @@ def stands_already(request: Request, result: Any) -> int | None:
     return FAILED if (result.folder / "failures.parquet").exists() else 0
 
 
-def publish_anew(request: Request, result: Any, *, at_once: int = 1) -> int:
+def publish_anew(request: Request, result: Any, workers: FigureWorkers) -> int:
     """Write all outputs, and say what was found.
 
     Parameters
     ----------
-    at_once
-        How many figures are drawn side by side.
+    workers
+        Processes that may draw the figures.
     """
     from simstudy.output.folder import publish
     from simstudy.output.terminal import print_closing  # where there is something to print
@@ -69,7 +69,7 @@ def publish_anew(request: Request, result: Any, *, at_once: int = 1) -> int:
         sources=request.sources,
         **_wanted(request),
         replace=settings.restart or settings.replace,
-        at_once=at_once,
+        workers=workers if request.workers.count > 1 else None,
         part=part_of(request.name, request.project),
     )
     print_closing(result, made, partial(_replay_command, request))

@@ -5,8 +5,8 @@ from simstudy.cli.request import Request
 
 def protocol(request: Request) -> int:
     """Write the study as a preregistration beside its results; nothing of it is drawn."""
+    from simstudy.output.formatting import seen_from_here
     from simstudy.output.protocol import TEXT, read_protocol
-    from simstudy.output.wording import seen_from_here
 
     settings = request.settings
     before = read_protocol(request.folder)
@@ -32,8 +32,8 @@ def protocol(request: Request) -> int:
 def _command_of_protocol(request: Request) -> str:
     """What draws the study that is planned, with places for how much of it."""
     from simstudy.output.protocol import SIZE
-    from simstudy.output.replacing import SIZES
     from simstudy.output.report.command import command_of, project_of
+    from simstudy.output.up_to_date import SIZES
 
     config = {name: said for name, said in request.record.items() if name not in SIZES}
     manifest = {"config": config, "replicates_per_scenario": 0, "seed": request.settings.seed}

@@ -95,9 +95,9 @@ def _read(file: str, settings: FileSettings, asked: Mapping[str, Any]) -> Any:
 def _publish(result: Any, settings: FileSettings, config: dict[str, Any]) -> int:
     """Write what there is to say, unless it stands there, and print it."""
     from simstudy.output.folder import publish
-    from simstudy.output.origin import is_current
+    from simstudy.output.formatting import seen_from_here, size_in_words
     from simstudy.output.terminal import print_closing
-    from simstudy.output.wording import seen_from_here, size_in_words
+    from simstudy.output.up_to_date import is_current
 
     figures, report = settings.figures, settings.report
     if is_current(result, config, None, figures=figures, report=report):

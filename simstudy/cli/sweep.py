@@ -1,175 +1,158 @@
-"""Studies of one command: each is published while the next ones are drawn."""
+"""Studies of one command: each is drawn and published, then the next one."""
 
-import contextlib
 import time
 import traceback
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from simstudy.cli import stops
 from simstudy.cli.carry_out import carry_out, is_run
 from simstudy.cli.compose import Absent, Point
-from simstudy.cli.endings import DEFECT, OUT_OF_TIME, STOPPED, is_of_output, refuse
-from simstudy.cli.outputs import in_turn, publish_anew, publish_result, stands_already
-from simstudy.cli.publisher import Answer, Publisher, is_beside
+from simstudy.cli.endings import (
+    DEFECT,
+    FAILED,
+    OUT_OF_TIME,
+    REFUSED,
+    STOPPED,
+    is_of_output,
+    refuse,
+)
+from simstudy.cli.outputs import publish_anew, publishing, status_if_current
 from simstudy.cli.request import Request
-from simstudy.cli.standard_streams import complain
-from simstudy.cli.sweep_lines import DONE, Line, lines_of, table_of
-from simstudy.output.kept_text import Keeping, Text
+from simstudy.output.parallel_figures import FigureWorkers
 from simstudy.remote.paths import place_of
-from simstudy.store.manifest import MANIFEST
 
-FEWEST_FIGURES = 2  # of a study alone: with fewer there is nothing to be done side by side
-
-
-def run_alone(request: Request, typed: Sequence[str], *, is_program: bool) -> int:
-    """One study; its figures are drawn side by side, where they can be."""
-    figures = request.study.figures if request.settings.figures else ()
-    if not (is_program and len(figures) >= FEWEST_FIGURES and is_beside(request)):
-        return carry_out(request, request.project, typed)
-    with Publisher([request], typed) as publisher:
-
-        def publish(request: Request, result: Any) -> int:
-            status = stands_already(request, result)
-            if status is not None or not publisher.takes(request, result):
-                return publish_result(request, result) if status is None else status
-            ((_, answer),) = publisher.answers(wait=True)
-            answer.text.print()
-            return _status_of(request, answer)
-
-        return carry_out(request, request.project, typed, publish)
+DONE, NOT_PUBLISHED = "nothing to do", "not published"
+STATES = {DEFECT: NOT_PUBLISHED, REFUSED: "refused", OUT_OF_TIME: "out of time"}
+HEADER = ("study", "state", "drawn", "published")
+EXPERIMENT = "experiment="
 
 
-def _status_of(request: Request, answer: Answer) -> int:
-    """Of what was published by a copy, which may have ended without a word."""
-    if answer.lost:
-        complain(
-            f"{request.name} is drawn and not published: {answer.lost}. Every block is kept; to "
-            "publish it, give the command again."
-        )
-    return answer.status
+def run_sweep(points: Sequence[Point], typed: Sequence[str]) -> int:
+    """Run studies one after the other, and print what became of each.
+
+    Returns
+    -------
+    int
+        The highest status of all.
+    """
+    counts = [point.workers.count for point in points if isinstance(point, Request)]
+    with stops.raising(), FigureWorkers(max(counts, default=1)) as workers:
+        return _Sweep(_lines(points), typed, workers).run()
 
 
-def run_sweep(points: Sequence[Point], typed: Sequence[str], *, is_program: bool) -> int:
-    """Studies one after the other; the highest status of all.
+@dataclass(eq=False)
+class _Line:
+    """What became of a study: a row of the table at the end.
 
     Parameters
     ----------
-    is_program
-        Whether this process does nothing else: then others are begun beside it, where they can be.
+    name
+        What tells it from the others.
+    is_current
+        Whether it was published before, as it would be now.
+    drawn, published
+        Seconds that it took; 0 where it was not done.
     """
-    requests = [point for point in points if isinstance(point, Request)]
-    is_worth_it = is_program and len(requests) > 1 and any(map(is_beside, requests))
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(stops.raising())
-        publisher = Publisher(requests, typed) if is_worth_it else None
-        sweep = _Sweep(points, typed, publisher and stack.enter_context(publisher))
-        return sweep.run()
+
+    point: Point
+    name: str
+    status: int = 0
+    is_current: bool = False
+    is_begun: bool = False
+    drawn: float = 0.0
+    published: float = 0.0
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Its name, its state, and its seconds."""
+        seconds = (f"{each:,.1f} s" if each else "–" for each in (self.drawn, self.published))
+        return self.name, self._state, *seconds
+
+    @property
+    def _state(self) -> str:
+        if not self.is_begun:
+            return "not begun"
+        if self.is_current:
+            state = DONE
+        elif self.status == REFUSED and self.drawn:  # only its own code can be at fault
+            state = NOT_PUBLISHED
+        else:
+            done = [word for word in ("drawn", "published") if getattr(self, word)]
+            state = STATES.get(self.status) or " and ".join(done) or "not drawn"
+        return state + ", with failures" * (self.status == FAILED)
 
 
+def _lines(points: Sequence[Point]) -> list[_Line]:
+    """A line for each, named by the settings that it does not share with all others."""
+    common = set.intersection(*(set(point.overrides) for point in points))
+    if len(points) == 1:
+        common = {text for text in common if not text.startswith(EXPERIMENT)}
+    own = [[text for text in point.overrides if text not in common] for point in points]
+    names = [" ".join(text.removeprefix(EXPERIMENT) for text in each) for each in own]
+    return [_Line(point, name or point.name) for point, name in zip(points, names, strict=True)]
+
+
+@dataclass
 class _Sweep:
-    def __init__(
-        self, points: Sequence[Point], typed: Sequence[str], publisher: Publisher | None
-    ) -> None:
-        self.lines, self.typed, self.publisher = lines_of(points), typed, publisher
-        self.is_of_runs = all(isinstance(point, Absent) or is_run(point) for point in points)
+    lines: Sequence[_Line]
+    typed: Sequence[str]
+    workers: FigureWorkers
 
     def run(self) -> int:
         start = time.perf_counter()
-        for line in self.lines:
-            self._carry_out(line)
-            self._print_what_is_done()
+        for place, line in enumerate(self.lines, 1):
+            line.is_begun = True
+            of_all = f"study {place} of {len(self.lines)}"
+            print(f"-- {of_all}: {' '.join(line.point.overrides)}", flush=True)
+            line.status = self._status(line)
             if line.status in STOPPED:
                 break
         if all(line.status not in STOPPED - {OUT_OF_TIME} for line in self.lines):
-            while self._answers(wait=True):
-                self._print_what_is_done()
             self._close(time.perf_counter() - start)
         return max(line.status for line in self.lines)
 
-    def _carry_out(self, line: Line) -> None:
-        point = line.point
-        if isinstance(point, Absent):
-            line.end(refuse(point.refusal))
-            return
-        if self.publisher is None:
-            print(line.head, flush=True)
-            line.begin()
-            line.end(self._status(line, point))
-            return
-        while any(given.folder == point.folder for given in self.publisher.under_way):
-            self._answers(wait=True)  # what it reads is not to be drawn upon
-        if not (point.folder / MANIFEST).exists():  # there will be something to publish
-            self.publisher.get_ready()
-        kept = Keeping()
-        line.begin()
-        try:
-            with contextlib.redirect_stdout(kept.out):
-                line.end(self._status(line, point))
-        finally:
-            line.said = Text(f"{line.head}\n{kept.text.out}")
+    def _status(self, line: _Line) -> int:
+        if isinstance(line.point, Absent):
+            return refuse(line.point.refusal)
 
-    def _status(self, line: Line, request: Request) -> int:
         def publish(request: Request, result: Any) -> int:
             line.drawn = result.outcome.seconds if result.outcome.n_blocks else 0.0
-            return self._published(line, request, result)
+            with publishing():
+                return self._published(line, request, result)
 
         try:
-            return carry_out(request, request.project, self.typed, publish)
+            return carry_out(line.point, line.point.project, self.typed, publish)
         except Exception as error:  # a defect, in a study's code or in ours: it costs one study
             if is_of_output(error):
                 raise
             traceback.print_exc()
             return DEFECT
 
-    def _published(self, line: Line, request: Request, result: Any) -> int:
-        """Its status; 0 for the time being, where it is handed over."""
-        with in_turn() if self.publisher is None else contextlib.nullcontext():
-            status = stands_already(request, result)
-            if status is not None:
-                line.state = DONE
-                return status
-            if self.publisher is None or not self.publisher.takes(request, result):
-                with line.publishing():
-                    return publish_anew(request, result)
-        line.is_open = True
-        while result.n_left and line.is_open:  # what is said of it comes after what was found
-            self._answers(wait=True, spoken_by=line)
-        return line.status
-
-    def _answers(self, *, wait: bool = False, spoken_by: Line | None = None) -> bool:
-        """Whether anything was answered; `spoken_by` prints at once what is its own."""
-        found = self.publisher.answers(wait=wait) if self.publisher else []
-        for request, answer in found:
-            (line,) = (each for each in self.lines if each.point is request)
-            line.status = max(line.status, _status_of(request, answer))
-            line.published, line.is_open = answer.seconds, False
-            if line is spoken_by:
-                answer.text.print()
-            else:
-                line.said = Text(*map("".join, zip(line.said, answer.text, strict=True)))
-        return bool(found)
-
-    def _print_what_is_done(self) -> None:
-        """In order, each whole."""
-        self._answers()
-        for line in self.lines:
-            if line.is_open or not line.is_begun:
-                return
-            line.said.print()
-            line.said = Text()
+    def _published(self, line: _Line, request: Request, result: Any) -> int:
+        status = status_if_current(request, result)
+        if status is not None:
+            line.is_current = True
+            return status
+        start = time.perf_counter()
+        try:
+            return publish_anew(request, result, self.workers)
+        finally:
+            line.published = time.perf_counter() - start
 
     def _close(self, seconds: float) -> None:
-        """What became of each study, and where all are seen together."""
-        if self.is_of_runs and len(self.lines) > 1:
-            print("\n".join(["", *table_of(self.lines, seconds)]), flush=True)
-            for said in self._indices():  # which may be refused a place
-                print(said)
+        """Print the table, and where the index of all studies is."""
+        points = [line.point for line in self.lines]
+        if len(points) > 1 and all(isinstance(each, Absent) or is_run(each) for each in points):
+            print("\n".join(["", *_table(self.lines, seconds)]), flush=True)
+            for text in self._indices():  # which may be refused a place
+                print(text)
 
     def _indices(self) -> Iterator[str]:
-        """Where the studies are listed; written anew, where any was published."""
+        """Write the index of each folder in which a study was published; where it is."""
+        from simstudy.output.formatting import seen_from_here
         from simstudy.output.report import write_index
-        from simstudy.output.wording import seen_from_here
         from simstudy.store.disk import trouble_in_words
 
         changed: dict[str, bool] = {}
@@ -184,3 +167,11 @@ class _Sweep:
                     write_index(index.parent, {})
             if index.exists():
                 yield f"index: {seen_from_here(index)}"
+
+
+def _table(lines: Sequence[_Line], seconds: float) -> list[str]:
+    """The rows of the table, with the time that all took by the clock."""
+    rows = [HEADER, *(line.cells for line in lines)]
+    names, states = (max(len(row[at]) for row in rows) for at in (0, 1))
+    shown = [f"{a:{names}}  {b:{states}}  {c:>9}  {d:>9}" for a, b, c, d in rows]
+    return [*shown, f"{'in all':{names}}  {seconds:,.1f} s by the clock"]

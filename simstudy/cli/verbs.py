@@ -89,7 +89,7 @@ def run(asked: Asked) -> int:
             refuse_one_folder,
         )
         from simstudy.cli.overrides import is_multirun, readable
-        from simstudy.cli.sweep import run_alone, run_sweep
+        from simstudy.cli.sweep import run_sweep
 
         overrides = readable(meant.arguments, asked.project)
         points = read_points(overrides, asked.project)
@@ -97,9 +97,9 @@ def run(asked: Asked) -> int:
         refuse_one_folder(requests)
     typed = asked.arguments
     if is_plain(overrides):
-        return run_alone(requests[0], typed, is_program=asked.is_program)
+        return carry_out(requests[0], asked.project, typed)
     if not needs_hydra(overrides, requests):
-        return run_sweep(points, typed, is_program=asked.is_program)
+        return run_sweep(points, typed)
 
     def one_of_several(request: "Request") -> int:
         if is_multirun(overrides):
@@ -257,7 +257,7 @@ def list_experiments(asked: Asked) -> int:
 def index(asked: Asked) -> int:
     """Write the index of a folder of results anew."""
     from simstudy.cli.index_of import write_index_of
-    from simstudy.output.wording import seen_from_here
+    from simstudy.output.formatting import seen_from_here
 
     print(seen_from_here(write_index_of(asked.project, asked.arguments)))
     return 0

@@ -35,7 +35,7 @@ from simstudy.external.standard_measures import choose_measures
 from simstudy.identity.names import typed
 from simstudy.lazy.pandas import pd
 from simstudy.measures import Measure
-from simstudy.output.explained import explain_folder
+from simstudy.output.manifest import explain_folder
 from simstudy.plan import Plan
 from simstudy.read_table import BINARY, read_table
 from simstudy.remote.paths import Place

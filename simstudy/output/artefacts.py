@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
 from simstudy.errors import FigureError, StudyError, describe
-from simstudy.output.at_once import each_of
-from simstudy.output.origin import FIGURES, TABLES
+from simstudy.output.parallel_figures import FigureWorkers
+from simstudy.output.up_to_date import FIGURES, TABLES
 from simstudy.remote.paths import Place
 from simstudy.tables.summary import is_short
 from simstudy.tables.table import Table
@@ -46,7 +47,10 @@ class Artefacts:
 
 
 def draw_figures(
-    result: Result, folder: Place, columns: Mapping[str, float] = NO_COLUMNS, *, at_once: int = 1
+    result: Result,
+    folder: Place,
+    columns: Mapping[str, float] = NO_COLUMNS,
+    workers: FigureWorkers | None = None,
 ) -> Artefacts:
     """Every figure that this run has the data for, also as PDFs for a journal's columns.
 
@@ -54,28 +58,44 @@ def draw_figures(
     ----------
     columns
         Widths in inches, by name, at which figures are drawn as PDFs too.
-    at_once
-        How many are drawn side by side, in copies of this process where copies are safe.
+    workers
+        Processes that may draw figures side by side, in a folder of this machine.
     """
-
-    def draw(name: str) -> Artefacts:
-        return _one(name, partial(_drawn, result, folder, columns))
+    draw, names = _Draw(result, folder, columns), list(result.figures)
+    if workers is None or not isinstance(folder, Path):
+        return _together(map(draw, names))
 
     def lost(name: str, why: str) -> Artefacts:
         return Artefacts(not_made={name: why}, failed=[name])
 
-    return _together(each_of(list(result.figures), draw, lost, at_once=at_once))
+    return _together(workers.map(draw, names, lost))
 
 
-def _drawn(result: Result, folder: Place, columns: Mapping[str, float], name: str) -> Artefacts:
-    from simstudy.figures import save_figure, save_pdfs
-    from simstudy.figures.captions import caption_of
+@dataclass
+class _Draw:
+    """Draws a figure by its name. Workers get it with the summary, and read replicates anew."""
 
-    figure = result.figure(name)
-    saved = save_figure(figure, folder / FIGURES, name)
-    again = partial(result.figure, name)
-    pdfs = save_pdfs(again, folder / FIGURES, name, columns=columns) if columns else {}
-    return Artefacts([*saved, *pdfs.values()], captions={name: caption_of(figure)})
+    result: Result
+    folder: Place
+    columns: Mapping[str, float]
+
+    def __call__(self, name: str) -> Artefacts:
+        return _one(name, self._drawn)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        light = replace(self.result)  # without frames that may be large
+        light.summary = self.result.summary
+        return _Draw, (light, self.folder, dict(self.columns))
+
+    def _drawn(self, name: str) -> Artefacts:
+        from simstudy.figures import save_figure, save_pdfs
+        from simstudy.figures.captions import caption_of
+
+        figure, folder = self.result.figure(name), self.folder / FIGURES
+        saved = save_figure(figure, folder, name)
+        again = partial(self.result.figure, name)
+        pdfs = save_pdfs(again, folder, name, columns=self.columns) if self.columns else {}
+        return Artefacts([*saved, *pdfs.values()], captions={name: caption_of(figure)})
 
 
 def write_tables(result: Result, folder: Place) -> Artefacts:

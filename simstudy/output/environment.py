@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 import sysconfig
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -97,29 +97,24 @@ def _repository_of(folder: Path) -> Path | None:
 
 def _git_state(root: Path, files: Iterable[Path]) -> dict[str, Any]:
     """Commit of a repository, and which of its files differ from it; empty where git fails."""
-    names = {path.relative_to(root).as_posix() for path in files}
+    names = sorted(path.relative_to(root).as_posix() for path in files)
     try:
-        commit, changed = _commit_and_changes(root, names)
-        modified = sorted(changed | (names - _tracked(root, names)))
+        commit, modified = _commit_and_changes(root, names)
     except (OSError, subprocess.SubprocessError):
         return {}
     state: dict[str, Any] = {"commit": commit, "modified": bool(modified)}
     return state | ({"modified_files": modified[:MOST_NAMED]} if modified else {})
 
 
-def _commit_and_changes(root: Path, names: Iterable[str]) -> tuple[str | None, set[str]]:
-    """The commit, None where there is none yet, and which of these tracked files differ from it."""
-    asked = ("status", "--porcelain=v2", "--branch", "--untracked-files=no", "--no-renames")
-    lines = _git(root, *asked, "-z", "--", *sorted(names))
+def _commit_and_changes(root: Path, names: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The commit, None where there is none yet, and which files differ from it or are not in it."""
+    everything = ("--branch", "--no-renames", "--untracked-files=all", "--ignored=traditional")
+    lines = _git(root, "status", "--porcelain=v2", *everything, "-z", "--", *names)
     told = [line.removeprefix("# branch.oid ") for line in lines if line.startswith("# branch.oid")]
     commit = next((name for name in told if name != "(initial)"), None)
-    n_before = {"1": 8, "u": 10}  # words of a line before the file's name
-    changes = [line.split(" ", n_before[line[0]])[-1] for line in lines if line[0] in n_before]
-    return commit, set(changes)
-
-
-def _tracked(root: Path, names: Iterable[str]) -> set[str]:
-    return set(_git(root, "ls-files", "-z", "--", *sorted(names)))
+    n_before = {"1": 8, "u": 10, "?": 1, "!": 1}  # words of a line before the file's name
+    changes = {line.split(" ", n_before[line[0]])[-1] for line in lines if line[0] in n_before}
+    return commit, sorted(changes)
 
 
 def _git(root: Path, *words: str) -> list[str]:

@@ -9,29 +9,28 @@ from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
 from simstudy.errors import SimstudyError
-from simstudy.figures.page import COLUMNS, column_files
 from simstudy.identity.source_files import source_files
 from simstudy.output.artefacts import NO_COLUMNS, Artefacts, draw_figures, write_tables
 from simstudy.output.environment import environment
-from simstudy.output.facts import cost_of_blocks, facts_of, noticed, protocol_facts
 from simstudy.output.frames import frames_of, write_frames
-from simstudy.output.origin import (
+from simstudy.output.manifest import cost_of_blocks, facts_of, noticed, protocol_facts
+from simstudy.output.parallel_figures import FigureWorkers
+from simstudy.output.report import write_report
+from simstudy.output.up_to_date import (
     FIGURES,
     REPORT,
     TABLES,
     as_json,
-    figure_files,
     file_hash,
     hashes_of,
     origin_of,
+    refuse_replacing,
     said_origin,
-    table_files,
 )
-from simstudy.output.replacing import refuse_replacing
-from simstudy.output.report import write_report
 from simstudy.remote.paths import Place
 from simstudy.store.disk import alone_in, trouble_in_words
 from simstudy.store.manifest import MANIFEST, listed_files
+from simstudy.tables.table import ENDINGS
 from simstudy.whole_files import forget_unfinished, read_json, write_json
 
 NAMED_APART = ("blocks", "sources", "protocol")  # of what outputs are made from
@@ -73,7 +72,7 @@ def publish(
     report: bool = True,
     replace: bool = False,
     columns: Mapping[str, float] = NO_COLUMNS,
-    at_once: int = 1,
+    workers: FigureWorkers | None = None,
     part: Mapping[str, Any] | None = None,
 ) -> Published:
     """Write everything a result says into its folder; the manifest goes first and comes last.
@@ -92,8 +91,8 @@ def publish(
         Whether what other settings published there, or a longer run, may be replaced.
     columns
         Widths in inches, by name, at which figures are drawn as PDFs and tables are laid out too.
-    at_once
-        How many figures are drawn side by side, in copies of this process where copies are safe.
+    workers
+        Processes that may draw the figures side by side; without them this process draws all.
     part
         To which part of which group of experiments it belongs, for the manifest.
 
@@ -113,7 +112,7 @@ def publish(
             )
         made_from = origin_of(result, config or {}, module_file, sources)
         made = Published(result.folder)
-        writing = _Writing(result, made, made_from, module_file, about, columns, at_once, part)
+        writing = _Writing(result, made, made_from, module_file, about, columns, workers, part)
         return writing.write(figures=figures, report=report)
 
 
@@ -127,7 +126,7 @@ class _Writing:
     module_file: str | None
     about: str
     columns: Mapping[str, float]
-    at_once: int
+    workers: FigureWorkers | None
     part: Mapping[str, Any] | None
 
     def write(self, *, figures: bool, report: bool) -> Published:
@@ -143,9 +142,7 @@ class _Writing:
         columns = self.columns if figures else previous.get("column_widths", {}) if kept else {}
         made.tables = write_tables(self.result, made.folder)
         if figures:
-            made.figures = draw_figures(
-                self.result, made.folder, self.columns, at_once=self.at_once
-            )
+            made.figures = draw_figures(self.result, made.folder, self.columns, self.workers)
         elif kept:  # what was said of the figures that stay
             not_drawn = dict(previous.get("figures_not_drawn", {}))
             failed, captions = previous.get("figures_failed", []), previous.get("captions", {})
@@ -217,7 +214,6 @@ def say_part(folder: Place, part: Mapping[str, Any] | None) -> bool:
 
 def _usual_files(result: Result) -> list[str]:
     """What a run that left no manifest, since it was killed, may have written."""
-    figures = [file for name in result.figures for file in figure_files(name)]
-    pdfs = [f for name in result.figures for f in column_files(name, COLUMNS, "pdf")]
-    tables = [file for name in (SUMMARY, *result.tables) for file in table_files(name)]
-    return [*figures, *(f"{FIGURES}/{file}" for file in pdfs), *tables, REPORT]
+    figures = [f"{FIGURES}/{name}.{kind}" for name in result.figures for kind in ("png", "svg")]
+    named = (SUMMARY, *result.tables)
+    return [*figures, *(f"{TABLES}/{name}.{kind}" for name in named for kind in ENDINGS), REPORT]

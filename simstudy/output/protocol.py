@@ -30,7 +30,8 @@ from simstudy.identity.fingerprint import library_version
 from simstudy.identity.names import parts_of
 from simstudy.measures import Measure
 from simstudy.measures.formulas import formula_of
-from simstudy.output.headings import headings_of
+from simstudy.output.docstring_sections import headings_of
+from simstudy.output.formatting import number
 from simstudy.output.plan_snapshot import (
     Row,
     Snapshot,
@@ -41,7 +42,6 @@ from simstudy.output.plan_snapshot import (
     snapshot_of_result,
 )
 from simstudy.output.replicates_needed import PILOT, Need, spread_of
-from simstudy.output.wording import number
 from simstudy.plan import Plan, factors_of
 from simstudy.remote.paths import Place
 from simstudy.tables.grid import escaped

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from simstudy.errors import ConfigError, NotHereError, StoreError, in_one_line
-from simstudy.output.facts import DRAWN
-from simstudy.output.origin import FIGURES, REPORT, TABLES, file_hash
+from simstudy.output.manifest import DRAWN
 from simstudy.output.protocol import RECORD, TEXT
 from simstudy.output.report.command import command_of
+from simstudy.output.up_to_date import FIGURES, REPORT, TABLES, file_hash
 from simstudy.remote.paths import Place
 from simstudy.store.files import files_at
 from simstudy.store.header import owner_in

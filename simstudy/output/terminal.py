@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simstudy.analysis.overview import overview
@@ -19,10 +19,9 @@ from simstudy.claims import (
     shown_beside,
 )
 from simstudy.lazy.pandas import pd
-from simstudy.output.console import new_console, new_table
 from simstudy.output.folder import Published
-from simstudy.output.verdicts import in_a_word
-from simstudy.output.wording import (
+from simstudy.output.formatting import (
+    in_a_word,
     number,
     outliers_in_words,
     precision_in_words,
@@ -34,6 +33,7 @@ from simstudy.output.wording import (
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
 
 WARNINGS_SHOWN = 5  # texts: the table has them all
 MARKS = {
@@ -195,3 +195,47 @@ def _files_in_words(made: Published) -> str:
     said = ["summary", "claims"] + [tables] * bool(n_tables) + [figures] * bool(n_figures)
     said += ["report"] * any(path.name == "report.html" for path in made.files)
     return ", ".join(said[:-1]) + f" and {said[-1]}"
+
+
+# ---------------------------------------------------------------- the console
+WIDE = 100_000  # where nobody wraps: what reads a pipe wants whole lines
+NARROWEST = 72  # a table does not fit into less, and a terminal breaks lines better than numbers
+
+
+def new_console() -> Console:
+    """Standard output; what becomes of a pipe that nobody reads is left to the command."""
+    from rich.console import Console
+
+    class Unbroken(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # where Rich would end the process, with the status of a defect
+
+    console = Unbroken(highlight=False)
+    console.width = max(console.width, NARROWEST) if console.is_terminal else WIDE
+    return console
+
+
+def new_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """The first column is text, which is folded and never cut; the others are numbers."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for place, (name, *cells) in enumerate(zip(names, *rows, strict=True)):
+        widest = max(_longest_word(cell) for cell in (name, *cells))
+        table.add_column(
+            name,
+            justify="right" if place else "left",
+            overflow="fold",
+            min_width=widest if place else None,
+        )
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _longest_word(cell: str) -> int:
+    """Letters in it, without the marks that colour it."""
+    from rich.text import Text
+
+    return max(map(len, Text.from_markup(cell).plain.split()), default=0)

@@ -257,7 +257,7 @@ class Study(Declared):
         result = run(self, asked)
         warn_of(result, asked, stacklevel=2)
         if explain and asked.is_all and result.folder is not None:
-            from simstudy.output.explained import explain_folder
+            from simstudy.output.manifest import explain_folder
 
             explain_folder(result)
         return result

@@ -23,7 +23,7 @@ Drawings = dict[str, str]
 def drawings_noted() -> Iterator[Drawings]:
     """Note what is drawn within it, where drawing follows from the figure and from nothing else."""
     noted: Drawings = {}
-    with mock.patch.object(save, "_rendered", _noting(noted, save._rendered)):
+    with mock.patch.object(save, "_png_and_svg", _noting(noted, save._png_and_svg)):
         yield noted
 
 

@@ -10,7 +10,7 @@ import pytest
 from simstudy import Study, Workers, grid
 from simstudy.engine import meter
 from simstudy.measures import mean
-from simstudy.output.wording import run_time_in_words, time_in_words
+from simstudy.output.formatting import run_time_in_words, time_in_words
 from simstudy.store.seconds import Spent, read_seconds_of
 from tests.guarantees.content import file_names
 

@@ -15,7 +15,7 @@ from simstudy.design import grid
 from simstudy.engine.refusals import PILOT
 from simstudy.errors import ConfigError
 from simstudy.measures import mean
-from simstudy.output.wording import precision_in_words
+from simstudy.output.formatting import precision_in_words
 from simstudy.study import Study
 from tests.toy import study as toy
 

@@ -1,8 +1,4 @@
-"""Several studies: each is published while the next ones are drawn, and what stops one costs one.
-
-The studies are small, and their figures do what is to be survived: they wait for files that another
-study makes, and end their processes.
-"""
+"""Several studies: each is drawn and published, and what stops one costs one."""
 
 import json
 import os
@@ -13,11 +9,8 @@ import time
 
 import pytest
 
-from simstudy.engine.backends.forked import can_fork
 from tests.cli.projects import ENTRY_POINT, simstudy, write
 from tests.support import ROOT
-
-pytestmark = pytest.mark.skipif(not can_fork(), reason="no copies of processes here")
 
 STUDY = '''"""Is it {name}?
 
@@ -25,7 +18,7 @@ Aims         To be published.
 """
 
 import os
-import signal
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,17 +50,9 @@ def drawn(result):
 
 
 def waiting(result):
-    Path("begun").touch()
-    end = time.monotonic() + 60
-    while not list(Path(os.environ.get("WAIT_FOR", ".")).glob("*")):
-        assert time.monotonic() < end, "nobody came"
-        time.sleep(0.02)
-    return drawn(result)
-
-
-def ending(result):
-    if "KILL" in os.environ:
-        os.kill(os.getpid(), signal.SIGKILL)
+    if "WAIT" in os.environ:
+        Path("begun").touch()
+        time.sleep(60)
     return drawn(result)
 
 
@@ -79,11 +64,11 @@ def study(config):
 
 @pytest.fixture
 def project(tmp_path):
-    """`first` waits for what its environment names; `middle` may end itself; `last` may not."""
+    """A figure of `first` takes a minute where its environment says so."""
     figures = {
         "first": '"one": waiting, "other": drawn',
-        "middle": '"one": ending',
-        "last": '"one": drawn, "other": ending',
+        "middle": '"one": drawn',
+        "last": '"one": drawn',
     }
     studies = {
         f"experiments/{name}.py": STUDY.format(name=name, figures=of)
@@ -99,60 +84,27 @@ def manifest(folder):
     return json.loads((folder / "manifest.json").read_text())
 
 
-def outputs(folder):
-    """Bytes of all that was published, without what says how long anything took."""
-    files = [*folder.glob("*.parquet"), *folder.glob("figures/*"), *folder.glob("tables/*")]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-
-
-def test_the_next_is_drawn_meanwhile_and_files_are_those_of_one_after_the_other(
-    project, monkeypatch
-):
-    """The figure of the first waits for blocks of the last: in turn it would wait in vain."""
-    monkeypatch.setenv("WAIT_FOR", str(project / "results" / "last" / "replicates"))
+def test_studies_are_drawn_and_published_one_after_the_other(project):
     done = simstudy(project, "run", "all", "n_jobs=2")
     assert done.returncode == 0, done.stderr
-    names = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("-- ")]
-    assert names == [f"experiment={name}" for name in ("first", "middle", "last")]
-    sections = done.stdout.split("-- ")[1:]
-    for name, section in zip(("first", "middle", "last"), sections, strict=True):
+    names = ("first", "middle", "last")
+    heads = [line for line in done.stdout.splitlines() if line.startswith("-- ")]
+    assert heads == [
+        f"-- study {place} of 3: experiment={name} n_jobs=2" for place, name in enumerate(names, 1)
+    ]
+    for name, section in zip(names, done.stdout.split("-- ")[1:], strict=True):
         assert section.count("1 figure") + section.count("2 figures") == 1
         assert f"results/{name}\n" in section
     table = done.stdout.split("\n\n")[-1].splitlines()
     assert [row.split()[:4] for row in table[1:4]] == [
-        [name, "drawn", "and", "published"] for name in ("first", "middle", "last")
+        [name, "drawn", "and", "published"] for name in names
     ]
     assert table[-1] == "index: results/index.html"
-    monkeypatch.setenv("WAIT_FOR", str(project))
-    in_turn = simstudy(project, "run", "all", "n_jobs=1", "out=in_turn")
-    assert in_turn.returncode == 0, in_turn.stderr
-    for name in ("first", "middle", "last"):
-        assert outputs(project / "results" / name) == outputs(project / "in_turn" / name) != {}
     again = simstudy(project, "run", "all", "n_jobs=2")
     assert again.stdout.count("nothing to do: ") == 3
     assert manifest(project / "results" / "last")["part"] == {
         "group": "ours", "title": "All", "page": "", "order": [1, 3],
     }  # fmt: skip
-
-
-def test_who_dies_while_publishing_costs_the_outputs_of_its_study(project, monkeypatch):
-    monkeypatch.setenv("KILL", "yes")
-    done = simstudy(project, "run", "all", "n_jobs=2")
-    assert done.returncode == 3, "the figures of the last failed"
-    (said,) = [line for line in done.stderr.splitlines() if "not published" in line]
-    assert said == (
-        "middle is drawn and not published: its process was ended by SIGKILL. Every block is kept; "
-        "to publish it, give the command again."
-    )
-    assert "figure other was not drawn: its process was ended by SIGKILL" in done.stdout
-    assert manifest(project / "results" / "last")["figures_failed"] == ["other"]
-    assert not (project / "results" / "middle" / "manifest.json").exists()
-    assert (project / "results" / "first" / "report.html").exists()
-    monkeypatch.delenv("KILL")
-    again = simstudy(project, "run", "all", "n_jobs=2")
-    assert again.returncode == 0
-    assert again.stdout.count("(0 drawn now, 0.0 s)") == 2
-    assert again.stdout.count("nothing to do: ") == 1
 
 
 def alive(group):
@@ -169,7 +121,7 @@ def alive(group):
     ],
 )
 def test_a_stop_ends_all_processes_and_leaves_whole_files(project, asked, number, whom):
-    environment = os.environ | {"WAIT_FOR": str(project / "none"), "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"WAIT": "yes", "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
         [sys.executable, "-c", ENTRY_POINT, "run", asked, "n_jobs=2", "progress=false"],
         cwd=project, env=environment, text=True, start_new_session=True,
@@ -186,7 +138,7 @@ def test_a_stop_ends_all_processes_and_leaves_whole_files(project, asked, number
         "interrupted; every finished block is kept. To go on: simstudy run "
         f"{asked} n_jobs=2 progress=false\n"
     )
-    assert "first" not in out, "nothing was found yet"
+    assert "figure" not in out, "nothing was found yet"
     assert not alive(process.pid), "they ended before their parent said so"
     assert not list(project.rglob(".writing-*"))
     assert not (project / "results" / "first" / "manifest.json").exists()
@@ -204,9 +156,8 @@ CLAIMS = '[Claim("c", "s", source="A page", published=1.0, reproduce=lambda r: {
 END = "figures=figures)"
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, n_jobs):
-    """Before it is drawn, or when that is done, in this process or in a copy of it."""
+def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project):
+    """Before it is drawn, or when that is done."""
     (project / "experiments" / "first.py").unlink()
     named(project, "a_design", AT_FAULT, f"{AT_FAULT}    1 / 0\n")
     refusing = "    from simstudy.errors import DesignError\n    raise DesignError('none')\n"
@@ -215,13 +166,13 @@ def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, n_j
     write(project, {"conf/experiment/c_settings.yaml": "n: [\n"})
     exact = "class Normal:\n    def exact(self):\n        raise ValueError('in exact')\n\n"
     named(project, "d_exact", "class Normal:\n", exact)
-    claims = CLAIMS.format(ends="os._exit(7)")
+    claims = CLAIMS.format(ends="sys.exit(7)")
     ending = f"{END[:-1]}, claims={claims})"
     named(project, "e_ends", END, ending)
     claim = f"{AT_FAULT}    from simstudy import Claim\n"
     path = project / "experiments" / "e_ends.py"
     path.write_text(path.read_text().replace(AT_FAULT, claim))
-    done = simstudy(project, "run", "all", "group=all", "figures=false", f"n_jobs={n_jobs}")
+    done = simstudy(project, "run", "all", "group=all", "figures=false")
     states = {row.split()[0]: row for row in done.stdout.split("\n\n")[-1].splitlines()}
     said = {"a_design": "refused", "b_refused": "refused", "c_settings": "refused"}
     said |= {"d_exact": "not published", "e_ends": "not published", "last": "drawn and published"}

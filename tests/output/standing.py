@@ -8,7 +8,7 @@ from simstudy.claims import Claim, Reproduced
 from simstudy.errors import FigureError
 from simstudy.measures import bias, coverage
 from simstudy.output.folder import publish
-from simstudy.output.origin import is_current
+from simstudy.output.up_to_date import is_current
 from simstudy.study import Study
 from tests import toy
 

@@ -193,7 +193,7 @@ def test_no_path_of_this_machine_appears(project, tmp_path):
 
 # ---------------------------------------------------------------- git itself
 @needs_git
-def test_git_is_asked_twice_for_each_repository_and_writes_nothing(project, monkeypatch):
+def test_git_is_asked_once_for_each_repository_and_writes_nothing(project, monkeypatch):
     asked = []
     run = subprocess.run
 
@@ -207,7 +207,7 @@ def test_git_is_asked_twice_for_each_repository_and_writes_nothing(project, monk
     before = index.read_bytes()
     monkeypatch.setattr(module.subprocess, "run", counting)
     states(project / "experiment.py", project / "neighbour.py")
-    assert len(asked) == 2
+    assert len(asked) == 1
     assert index.read_bytes() == before
 
 

@@ -13,10 +13,10 @@ from simstudy import Data
 from simstudy.errors import SimstudyError
 from simstudy.measures import bias
 from simstudy.output import frames as writing
-from simstudy.output.facts import digest
 from simstudy.output.folder import publish
-from simstudy.output.origin import is_current
-from simstudy.output.tables import scenario_table
+from simstudy.output.frames import scenario_table
+from simstudy.output.manifest import digest
+from simstudy.output.up_to_date import is_current
 from simstudy.study import Study
 from tests import toy
 from tests.output.standing import (

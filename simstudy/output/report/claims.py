@@ -16,8 +16,7 @@ from simstudy.claims import (
     shown_beside,
 )
 from simstudy.lazy.pandas import pd
-from simstudy.output.verdicts import Standing, standing
-from simstudy.output.wording import number
+from simstudy.output.formatting import Standing, number, standing
 from simstudy.tables.grid import with_thousands
 from simstudy.tables.rounding import Rounded, with_error
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from simstudy.lazy.pandas import pd
-from simstudy.output.wording import number
+from simstudy.output.formatting import number
 from simstudy.tables.grid import Grid, in_words
 from simstudy.tables.summary import Readings
 

@@ -17,13 +17,12 @@ from simstudy.errors import describe, first_few
 from simstudy.identity.fingerprint import library_version
 from simstudy.in_short import from_to
 from simstudy.lazy.pandas import pd
-from simstudy.output.origin import FIGURES, REPORT
-from simstudy.output.replacing import is_unpublished
+from simstudy.output.formatting import counted
 from simstudy.output.report.claims import KINDS, ClaimRow, claim_rows
 from simstudy.output.report.command import command_by_name, command_of, project_around
 from simstudy.output.report.figures import Thumbnail, thumbnail, thumbnails_in, title_of
 from simstudy.output.report.pages import link, page
-from simstudy.output.wording import counted
+from simstudy.output.up_to_date import FIGURES, REPORT, is_unpublished
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.home import FOLDERS
 from simstudy.store.manifest import MANIFEST, listed_files

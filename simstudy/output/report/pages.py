@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from simstudy.in_short import from_to
-from simstudy.output.wording import counted, number, time_in_words
+from simstudy.output.formatting import counted, number, time_in_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -14,8 +14,8 @@ from simstudy.analysis.summary import MEASURE
 from simstudy.identity.fingerprint.modules.places import is_project, source_file
 from simstudy.identity.source_files import PACKAGE, experiment_files
 from simstudy.lazy.pandas import pd
-from simstudy.output.headings import headings_of
-from simstudy.output.origin import REPORT, TABLES
+from simstudy.output.docstring_sections import headings_of
+from simstudy.output.formatting import claims_in_words, run_time_in_words, size_in_words
 from simstudy.output.report.claims import claim_rows
 from simstudy.output.report.command import command_of, project_of
 from simstudy.output.report.figures import shown_figures, title_of
@@ -28,8 +28,7 @@ from simstudy.output.report.html_tables import (
 )
 from simstudy.output.report.index_page import write_index
 from simstudy.output.report.pages import page
-from simstudy.output.verdicts import claims_in_words
-from simstudy.output.wording import run_time_in_words, size_in_words
+from simstudy.output.up_to_date import REPORT, TABLES
 from simstudy.remote.paths import Place
 from simstudy.tables.summary import Readings
 from simstudy.tables.table import Table

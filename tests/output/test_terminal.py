@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from simstudy.claims import Claim, Reproduced, check_claims
-from simstudy.output.console import NARROWEST, new_console, new_table
-from simstudy.output.terminal import _claims_table
+from simstudy.output.terminal import NARROWEST, _claims_table, new_console, new_table
 
 NAMES = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
 LONG = "a_measure_whose_name_is_longer_than_any_terminal_would_like_it_to_be"

@@ -1,19 +1,35 @@
-"""Numbers and sizes as people read them."""
+"""Numbers, sizes and verdicts as people read them."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simstudy.analysis.precision import shortfalls, spent
 from simstudy.analysis.result import Result
 from simstudy.analysis.run_time import DATA, IN_ALL, TIMED
 from simstudy.analysis.summary import MEASURE, factor_names
+from simstudy.claims.standing import IN_PRINT_ONLY, standing_in
+from simstudy.claims.verdicts import (
+    AS_EXPECTED,
+    NO_DATA,
+    REPRODUCED,
+    TOO_FEW,
+    UNEXPECTED,
+    against_expectation,
+)
 from simstudy.in_short import from_to, names_in_short
 from simstudy.lazy.pandas import pd
 from simstudy.measures import OutlierRate
 from simstudy.remote.paths import Place
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 UNITS = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "μs": 1e-6}
 LEAST_OF_A_UNIT = {"d": 2.0, "h": 2.0, "min": 2.0}  # others: 1, or what three digits make of it
@@ -141,3 +157,49 @@ def _counted(result: Result, measure: OutlierRate, rows: pd.DataFrame, counts: p
         f"{(counts > 0).sum():,} of {len(rows):,} cells; most of them ({counts.max():,}) at "
         f"{where}. They are in every measure."
     )
+
+
+# ---------------------------------------------------------------- claims
+class Standing(NamedTuple):
+    """A verdict beside what was expected: in words, and of which kind it is."""
+
+    text: str
+    kind: str
+
+
+def standing(claim: Mapping[Any, Any]) -> Standing:
+    """How a claim stands, by its `verdict` and what was `expected`.
+
+    The kind is `expected`, `unexpected`, or `open` where the verdict decides nothing or is not
+    known here.
+    """
+    word, expected = in_a_word(claim), claim.get("expected")
+    verdict = str(claim["verdict"]) if word == IN_PRINT_ONLY else word
+    foreseen = against_expectation(verdict, expected if isinstance(expected, str) else REPRODUCED)
+    text = word if foreseen in ("", AS_EXPECTED) else f"{word}, {foreseen}"
+    kinds = {"": "open", UNEXPECTED: "unexpected"}
+    return Standing(text, kinds.get(foreseen, "expected"))
+
+
+def in_a_word(claim: Mapping[Any, Any]) -> str:
+    """The verdict; of what reproduces in print, how it stands by what the document means by it."""
+    verdict = str(claim["verdict"])
+    return standing_in(claim) if verdict == REPRODUCED else verdict
+
+
+def claims_in_words(claims: pd.DataFrame) -> str:
+    """How many claims stand as expected, and apart from them what became of the others."""
+    if claims.empty:
+        return "none stated"
+    found = [standing(claim) for claim in claims.to_dict("records")]
+    kinds = Counter(each.kind for each in found)
+    undecided = Counter(each.text for each in found if each.kind == "open")
+    parts = [f"{kinds['expected']:,} of {len(found):,} {AS_EXPECTED}"]
+    parts += [f"{kinds['unexpected']:,} {UNEXPECTED}"] * (kinds["unexpected"] > 0)
+    return ", ".join(parts + [_undecided(verdict, n) for verdict, n in undecided.items()])
+
+
+def _undecided(verdict: str, n: int) -> str:
+    if verdict == TOO_FEW:
+        return f"{n:,} need{'s' * (n == 1)} more replicates"
+    return f"{n:,} {'without data' if verdict == NO_DATA else verdict}"

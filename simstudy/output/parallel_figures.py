@@ -1,0 +1,130 @@
+"""Processes that draw figures side by side."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeVar
+
+START_SECONDS = 2.0  # until a worker has started and loaded what draws a figure
+ENDED = "the process that drew it ended: it was killed, ran out of memory, or its own code ended it"
+
+Drawn = TypeVar("Drawn")
+
+
+class FigureWorkers:
+    """Worker processes for the figures of one command, which start once they save time.
+
+    The studies of a sweep share them, since each has to load plotnine first. A context manager, at
+    whose end they end.
+
+    Parameters
+    ----------
+    n_jobs
+        Most processes; with 1, this process draws every figure.
+    """
+
+    def __init__(self, n_jobs: int) -> None:
+        self.n_jobs = n_jobs
+        self._pool: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(kill_workers=True)
+            self._pool = None
+
+    def map(
+        self,
+        draw: Callable[[str], Drawn],
+        names: Sequence[str],
+        lost: Callable[[str, str], Drawn],
+    ) -> list[Drawn]:
+        """Draw each figure; what comes of it, in the order of the names.
+
+        This process draws the first ones, until their times say that workers are worth their start.
+
+        Parameters
+        ----------
+        draw
+            Draws a figure and raises nothing. One that cannot be pickled is called in this process.
+        lost
+            Makes the result of a name whose process has ended, from the name and the reason.
+        """
+        drawn: list[Drawn] = []
+        start = time.perf_counter()
+        while len(drawn) < len(names):
+            rest = names[len(drawn) :]
+            seconds = (time.perf_counter() - start) / len(drawn) if drawn else 0.0
+            packed = _packed(draw) if self._saves_time(len(rest), seconds) else None
+            if packed is not None:
+                return drawn + self._in_workers(draw, packed, rest, lost)
+            drawn.append(draw(rest[0]))
+        return drawn
+
+    def _saves_time(self, n_left: int, seconds: float) -> bool:
+        """Whether to use workers for so many figures of so many seconds each."""
+        n_workers = min(self.n_jobs, n_left)
+        if n_workers < 2:
+            return False
+        return self._pool is not None or seconds * (n_left - n_left / n_workers) > START_SECONDS
+
+    def _in_workers(
+        self,
+        draw: Callable[[str], Drawn],
+        packed: bytes,
+        names: Sequence[str],
+        lost: Callable[[str, str], Drawn],
+    ) -> list[Drawn]:
+        """Draw side by side; after a worker has died, one by one what it took with it."""
+        drawn = self._received(draw, packed, names)
+        for name in names:
+            if name not in drawn:
+                drawn |= self._received(draw, packed, [name])
+        return [drawn[name] if name in drawn else lost(name, ENDED) for name in names]
+
+    def _received(
+        self, draw: Callable[[str], Drawn], packed: bytes, names: Sequence[str]
+    ) -> dict[str, Drawn]:
+        """What workers drew, by name, without what was under way when one of them died."""
+        from joblib.externals.loky import ProcessPoolExecutor
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        from simstudy.engine.backends.processes import deaf_to_interrupts, end_with
+
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                self.n_jobs, initializer=end_with, initargs=(os.getpid(),)
+            )
+        drawn = {}
+        try:
+            with deaf_to_interrupts():
+                futures = {name: self._pool.submit(_draw, packed, name) for name in names}
+            for name, future in futures.items():
+                error = future.exception()
+                if isinstance(error, BrokenProcessPool):
+                    raise error
+                drawn[name] = draw(name) if error else future.result()  # it could not be loaded
+        except BrokenProcessPool:
+            self._pool.shutdown(kill_workers=True)
+            self._pool = None
+        return drawn
+
+
+def _packed(draw: Callable[[str], object]) -> bytes | None:
+    """What draws a figure as it is sent to workers; None where it cannot be sent."""
+    from joblib.externals.loky.backend.reduction import dumps
+
+    try:
+        return bytes(dumps(draw))
+    except Exception:  # whatever an object raises that will not be pickled
+        return None
+
+
+def _draw(packed: bytes, name: str) -> object:
+    """Draw a figure, in a worker."""
+    return pickle.loads(packed)(name)
