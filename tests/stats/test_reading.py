@@ -184,7 +184,7 @@ def test_where_the_noncentral_series_cancels_it_is_a_plain_integral(df, delta, t
         (lambda: design.threshold(70, [0.1, [1]], 50, 100), "is not a number or an array of them"),
         (
             lambda: design.threshold(70, 0.05, 50, 1.5),
-            "n=1.5 is not a whole number, or .* so it counts",
+            "n=1.5 is not a whole number, or .* it counts",
         ),
         (
             lambda: design.p_value(np.ma.masked_array([70, 71], [0, 1]), 72, 50, 100),

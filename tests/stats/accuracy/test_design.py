@@ -71,7 +71,6 @@ def test_the_threshold_has_its_level_and_is_where_the_p_value_is_it(given_sizes,
     knobs = given_sizes | {"lower_is_better": lower_is_better}
     gamma = design.threshold(80, 0.03, **knobs)
     assert (gamma > 80) == lower_is_better
-    assert design.level_of_threshold(gamma, 80, **knobs) == pytest.approx(0.03, rel=1e-10)
     assert design.p_value(gamma, 80, **knobs) == pytest.approx(0.03, rel=1e-10)
     worse = gamma + (1 if lower_is_better else -1)
     assert design.p_value(worse, 80, **knobs) < 0.03

@@ -487,19 +487,3 @@ def test_a_missing_resample_leaves_no_bound_in_its_row():
     draws[1, 3] = np.nan
     found = boot.bounds_from_resamples(in_order(draws), np.ones(2), np.zeros(2), confidence=0.8)
     assert all(np.isnan(bound).tolist() == [False, True] for bound in found.values())
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"side": "uper"}, "side='uper' is unknown.*lower, upper"),
-        ({"confidence": 80}, "confidence=80 is not a proportion"),
-        ({"ties": "some"}, "ties='some' is unknown"),
-    ],
-)
-def test_bounds_of_drawn_resamples_refuse_what_is_no_option(options, message):
-    resamples = in_order(np.tile(np.arange(9.0), (2, 1)))
-    with pytest.raises(DesignError, match=message):
-        boot.bounds_from_resamples(
-            resamples, np.ones(2), np.zeros(2), **{"confidence": 0.8, **options}
-        )

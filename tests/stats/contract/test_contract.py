@@ -119,9 +119,6 @@ def call(place: str, arguments: Arguments) -> Any:
     given = {name: rng(5) if value is RNG else value for name, value in arguments.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of NaN and infinity, which say it
-        if "*" in given:
-            *placed, further = given.values()
-            return FUNCTIONS[place](*placed, *further)
         return FUNCTIONS[place](**given)
 
 

@@ -122,6 +122,7 @@ print(trained(*drawn(), dtype="float32").tobytes().hex(), trained(*drawn()).toby
 """
 
 
+@pytest.mark.slow
 def test_compiled_training_is_the_same_bits_on_the_oldest_processor():
     held = {"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": ""}
     shown = [python({**os.environ, **more}) for more in ({}, held)]
