@@ -251,7 +251,6 @@ def test_a_true_error_other_than_the_assumed_one_moves_the_level():
             "correlation=0.5 together with n_check: only scores of the same prompts correlate",
         ),
         (lambda: design.threshold(np.nan, 0.05, 1.0, 10), "reference=nan is not finite"),
-        (lambda: design.threshold(80, 5, 1.0, 10), "alpha=5 is not a proportion"),
         (
             lambda: design.detectable_effect(0.6, 0.4, 1.0, 10),
             "alpha=0.6 and beta=0.4 add up to 1 or more, so a coin has these error rates",
