@@ -15,7 +15,6 @@ from simstudy.errors import ConfigError
 from simstudy.options import option
 from simstudy.shapes import Float
 from simstudy.stats.networks.architecture import Network, Training
-from simstudy.stats.networks.ensemble import TRAINERS
 from simstudy.study import Study
 from simstudy.trials.models import Model
 from simstudy.trials.predictions import (
@@ -31,7 +30,6 @@ from simstudy.trials.predictions import (
     TableRows,
     TrueNulls,
     Truth,
-    need_torch,
     refuse_truth_of,
 )
 from simstudy.trials.study import need_scikit_learn
@@ -77,7 +75,6 @@ class Options:
     n_boot: list[int] = option("bootstrap models, ascending", at_least=2)
     batch_size: int = option("observations in a mini-batch, at most", at_least=2)
     learning_rate: float = option("step of Adam", above=0)
-    trainer: str = option("what trains networks", one_of=tuple(TRAINERS))
     n_rep: int = option("splits of the data, or samples of a process", at_least=2)
 
 
@@ -176,7 +173,5 @@ def _predictor(name: str, config: Options, source: Source) -> Callable[..., Any]
     if name in MODELS:
         need_scikit_learn()
         return Regressor(Model(name, MODELS[name]), n_epochs)
-    if config.trainer == "torch":
-        need_torch()
     training = Training(tuple(config.epochs), config.batch_size, config.learning_rate)
-    return Networks(Network((FIRST_LAYER, SECOND_LAYER[name])), training, config.trainer)
+    return Networks(Network((FIRST_LAYER, SECOND_LAYER[name])), training)

@@ -1,46 +1,34 @@
-"""Arguments read on entry, by every public function here: numbers as float64, counts as int64.
+"""Arguments of public functions, read on entry: numbers as float64, counts as int64.
 
-Whatever type they come in: an unsigned mean would wrap where it is subtracted, a count of eight
-bits would bring down an array to half precision, a float32 would carry its own rounding into
-thresholds made for doubles. What is no number is refused before that, and so are arrays whose axes
-are not those of the annotation. Annotations say how to read:
+Arithmetic in a narrow or unsigned type wraps or loses digits without a word, so no function does
+any. Annotations say how an argument is read:
 
 ==========================  ====================================================================
 annotation                  what is given to the function
 ==========================  ====================================================================
-int, float, bool, str       one whole number, number, truth value, text; of Python's own
+int, float, bool            one whole number, number, truth value; of Python's own
 Numbers, ArrayLike          counts if it is called as a count is (`COUNTS`), else numbers
 Fractional                  numbers, however it is called: a count that need not be whole
 Float[...], Int[...], Bool  an array with those axes, each name of one length in all arguments
 a NamedTuple                the same, with its fields read by their annotations
-Sequence[str]               several texts; one alone is refused
-a class or protocol of ours what is of that class, or does what the protocol does
 anything else               what came
 ==========================  ====================================================================
 
-Arrays of float64 go through as they are, in their own layout: a call takes some microseconds more.
+Arrays of float64 go through as they are, in their own layout: a sum in another order is another
+number.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial, wraps
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial, wraps
 from types import UnionType
-from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Any, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from simstudy.errors import DesignError, in_one_line
 from simstudy.shapes import Float, stated
-from simstudy.stats.argument_axes import (
-    Axes,
-    axes_of,
-    check_axes,
-    named,
-    refuse_no_broadcast,
-    refuse_other_axes,
-    refuse_other_length,
-)
 from simstudy.stats.arguments import Fractional, Numbers, plain
 
 P = ParamSpec("P")
@@ -48,41 +36,40 @@ R = TypeVar("R")
 Reader = Callable[[str, Any], Any]
 
 COUNTS = frozenset({
-    "n", "n_check", "n_obs", "n_trial", "n_test", "start", "n_looks", "sides", "rank", "successes",
+    "n", "n_check", "n_obs", "n_trial", "n_test", "sides", "rank", "successes",
     "successes_reference", "successes_check", "count_reference", "count", "losses", "gains",
     "critical",
 })  # fmt: skip
 """Parameters that count and may be arrays, by name, which means the same in every function."""
 MOST = 2**53
 """From here on whole numbers are not all doubles."""
-ARRAY_LIKE = (ArrayLike, ArrayLike | None, Numbers, Numbers | None)
-BROADCAST = (*ARRAY_LIKE, Fractional, Fractional | None)
-MOST_SHOWN = 200  # letters of what came, in a refusal
+NUMBERS = (ArrayLike, ArrayLike | None, Numbers, Numbers | None)
+FRACTIONAL = (Fractional, Fractional | None)
+NEVER_EMPTY = frozenset(
+    {"obs", "n", "n1", "n2", "first", "second", "boot", "draw", "value", "metric", "network"}
+)
+"""Axes over which something is summed, ordered or chosen from."""
 
 
 def reading(function: Callable[P, R]) -> Callable[P, R]:
     """Have a function get its arguments as its annotations mean them."""
     parameters = inspect.signature(function).parameters
-    readers = {name: _reader(name, each.annotation) for name, each in parameters.items()}
+    hints = {name: each.annotation for name, each in parameters.items()}
+    readers = _readers_of(hints)
+    axes = _axes_of(hints)
     in_place = [name for name, each in parameters.items() if each.kind in PLACED]
-    axes = axes_of({name: each.annotation for name, each in parameters.items()})
-    loose = [name for name, each in parameters.items() if each.annotation in BROADCAST]
 
     @wraps(function)
     def with_arguments(*args: P.args, **kwargs: P.kwargs) -> R:
         given = dict(zip(in_place, args, strict=False)) | kwargs
-        read = {name: readers.get(name, _as_it_is)(name, value) for name, value in given.items()}
-        check_axes(read, axes)
-        _refuse_other_replicates(read, axes)
-        by_place = [read[name] for name in in_place[: len(args)]]
-        by_name = {name: value for name, value in read.items() if name not in in_place[: len(args)]}
-        try:
-            return function(*by_place, *args[len(in_place) :], **by_name)  # type: ignore[arg-type]
-        except DesignError:
-            raise
-        except ValueError:
-            refuse_no_broadcast({name: read[name] for name in loose if name in read})
-            raise
+        read = {
+            name: readers[name](name, value) if name in readers else value
+            for name, value in given.items()
+        }
+        _check_axes(read, axes)
+        placed = [read[name] for name in in_place[: len(args)]]
+        named = {name: read[name] for name in kwargs}
+        return function(*placed, *args[len(in_place) :], **named)  # type: ignore[arg-type]
 
     return with_arguments
 
@@ -91,108 +78,54 @@ PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEY
 
 
 # ---------------------------------------------------------------- which way to read
-def _reader(name: str, annotation: Any) -> Reader:
-    if annotation in ARRAY_LIKE:
-        read: Reader = _as_counts if name in COUNTS else _as_numbers
-        return partial(_unless_none, read) if type(None) in get_args(annotation) else read
-    if annotation in (Fractional, Fractional | None):
-        return partial(_unless_none, _as_numbers)
-    if get_origin(annotation) in (Union, UnionType):
-        return _of_union(name, get_args(annotation))
-    words = stated(annotation)
-    if words is not None:
-        return _ARRAYS.get(words.kind, _as_it_is)
-    if _is_named_tuple(annotation):
-        return partial(_with_fields, annotation)
-    if annotation in _SINGLE:
-        return _SINGLE[annotation]
-    return partial(_of_its_kind, annotation) if _is_kind(annotation) else _as_it_is
+def _readers_of(hints: Mapping[str, Any]) -> dict[str, Reader]:
+    """By argument, of those that are not taken as they come."""
+    found = {name: _reader(name, hint) for name, hint in hints.items()}
+    return {name: reader for name, reader in found.items() if reader is not None}
 
 
-def _of_union(name: str, members: tuple[Any, ...]) -> Reader:
-    """One kind of thing or None; an array or a number is an array that may have no axes."""
-    kinds = [member for member in members if member is not type(None)]
-    read = _reader(name, kinds[0]) if len(kinds) == 1 else _as_it_is
-    if float in kinds and any(map(stated, kinds)):
+def _reader(name: str, annotation: Any) -> Reader | None:
+    kinds = _kinds(annotation)
+    if annotation in NUMBERS:
+        read: Reader | None = _as_counts if name in COUNTS else _as_numbers
+    elif annotation in FRACTIONAL or (float in kinds and any(map(stated, kinds))):
         read = _as_numbers
-    return partial(_unless_none, read) if type(None) in members else read
+    elif len(kinds) > 1:
+        read = None
+    elif words := stated(kinds[0]):
+        read = ARRAYS.get(words.kind)
+    elif _is_named_tuple(kinds[0]):
+        fields = inspect.get_annotations(kinds[0])
+        read = partial(_with_fields, kinds[0], _readers_of(fields))
+    else:
+        read = SINGLE.get(kinds[0])
+    return partial(_unless_none, read) if read and type(None) in get_args(annotation) else read
+
+
+def _kinds(annotation: Any) -> list[Any]:
+    """What an argument may be beside None."""
+    is_union = get_origin(annotation) in (Union, UnionType)
+    members = get_args(annotation) if is_union else (annotation,)
+    return [member for member in members if member is not type(None)]
 
 
 def _is_named_tuple(annotation: Any) -> bool:
     return isinstance(annotation, type) and hasattr(annotation, "_field_defaults")
 
 
-def _is_kind(annotation: Any) -> bool:
-    """Whether values must be of that class, or do what that protocol does."""
-    ours = getattr(annotation, "__module__", "").startswith("simstudy.")
-    return isinstance(annotation, type) and (ours or annotation is np.random.Generator)
-
-
-@lru_cache(maxsize=64)
-def _fields_of(kind: type) -> "tuple[dict[str, Reader], dict[str, Axes]]":
-    hints = inspect.get_annotations(kind)
-    return {name: _reader(name, hint) for name, hint in hints.items()}, axes_of(hints)
-
-
 # ---------------------------------------------------------------- the readers
-def _as_it_is(_name: str, value: Any) -> Any:
-    return value
-
-
 def _unless_none(read: Reader, name: str, value: Any) -> Any:
     return None if value is None else read(name, value)
 
 
-def _of_its_kind(kind: Any, name: str, value: Any) -> Any:
-    if getattr(kind, "_is_protocol", False):
-        fits = all(hasattr(value, each) for each in vars(kind) if not each.startswith("_"))
-    else:
-        fits = isinstance(value, kind)
-    if fits:
-        return value
-    hint = ": numpy.random.default_rng(seed)" if kind is np.random.Generator else ""
-    raise DesignError(
-        f"{name}={_shown(value)} is no {kind.__name__}, so there is nothing to compute with. Give "
-        f"{name} as a {kind.__name__}{hint}."
-    )
-
-
-def _as_texts(name: str, value: Any) -> tuple[str, ...]:
-    """Several names; one alone would be taken for its letters."""
-    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-        return tuple(value)
-    alone = f"({value!r},)" if isinstance(value, str) else "('first', 'second')"
-    raise DesignError(
-        f"{name}={_shown(value)} is no sequence of names, so what to compute cannot be told. Give "
-        f"a sequence, {name}={in_one_line(alone)}."
-    )
-
-
-def _shown(value: Any) -> str:
-    """What came, in one line of bounded length, whatever it is."""
-    try:
-        text = in_one_line(repr(value))
-    except Exception:  # an integer of too many digits, or whatever a class of a user's own does
-        return f"(a {type(value).__name__} that cannot be shown)"
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
-
-
-def _with_fields(kind: Any, name: str, value: Any) -> Any:
+def _with_fields(kind: Any, readers: dict[str, Reader], name: str, value: Any) -> Any:
     if not isinstance(value, kind):
         raise DesignError(
             f"{name}={_shown(value)} is no {kind.__name__}, so which number is which cannot be "
             f"told. Give {kind.__name__}({', '.join(kind._fields)})."
         )
-    readers, axes = _fields_of(kind)
-    read = {each: readers[each](each, part) for each, part in zip(readers, value, strict=True)}
-    n_rep: dict[str, tuple[str, int]] = {}
-    for each, own in axes.items():
-        if read[each] is not None:
-            refuse_other_axes(each, read[each], own)
-            for axis, length in named(own, read[each].shape):
-                same = n_rep.setdefault(axis, (each, length)) if axis == "rep" else (each, length)
-                refuse_other_length(each, axis, length, same)
-    return kind(**read)
+    parts = zip(kind._fields, value, strict=True)
+    return kind(*(readers[each](each, part) if each in readers else part for each, part in parts))
 
 
 def _as_flag(name: str, value: Any) -> bool:
@@ -204,25 +137,14 @@ def _as_flag(name: str, value: Any) -> bool:
     )
 
 
-def _as_text(name: str, value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    raise DesignError(
-        f"{name}={_shown(value)} is no text, so it names nothing that could be computed. Give one "
-        "of the names that the function's documentation lists."
-    )
-
-
 def _as_number(name: str, value: Any) -> float:
     return value if type(value) is float else float(_one(name, _floats(name, value)))
 
 
 def _as_count(name: str, value: Any) -> int:
-    if type(value) is int and (abs(value) <= MOST or name == "seed"):
-        return value
-    if name == "seed" and isinstance(value, np.integer):
+    if isinstance(value, int | np.integer) and (name == "seed" or abs(int(value)) <= MOST):
         return int(value)
-    return int(_one(name, np.asarray(_as_counts(name, value))))
+    return int(_one(name, _as_array_of_counts(name, value)))
 
 
 def _one(name: str, found: np.ndarray) -> Any:
@@ -240,25 +162,18 @@ def _as_numbers(name: str, value: Any) -> Any:
 
 
 def _as_counts(name: str, value: Any) -> Any:
-    floats = np.atleast_1d(_floats(name, value))
-    if not (floats == np.floor(floats)).all():
-        bad = floats[floats != np.floor(floats)].flat[0]
-        raise DesignError(
-            f"{name}={bad:g} is not a whole number, so it counts nothing. Give whole numbers as "
-            f"{name}, and leave out what has none."
-        )
-    if (np.abs(floats) > MOST).any():
-        bad = floats[np.abs(floats) > MOST].flat[0]
-        raise DesignError(
-            f"{name}={bad:g} is beyond {MOST:.1g}, where whole numbers are not all told apart, so "
-            f"it is no count. Give a smaller {name}; a reference without error of its own is a "
-            "standard (fixed_standard)."
-        )
-    return plain(np.asarray(np.asarray(value), dtype=np.int64, order="C"))
+    return plain(_as_array_of_counts(name, value))
 
 
 def _as_array_of_counts(name: str, value: Any) -> Any:
-    return np.asarray(_as_counts(name, value))
+    floats = _floats(name, value)
+    bad = floats[~((floats == np.floor(floats)) & (np.abs(floats) <= MOST))]
+    if bad.size:
+        raise DesignError(
+            f"{name}={bad.flat[0]:g} is not a whole number, or is beyond {MOST:.1g}, where they "
+            f"are not all told apart, so it counts nothing. Give whole numbers as {name}."
+        )
+    return np.asarray(np.asarray(value), dtype=np.int64, order="C")
 
 
 def _as_array_of_flags(name: str, value: Any) -> Any:
@@ -272,9 +187,7 @@ def _as_array_of_flags(name: str, value: Any) -> Any:
 
 
 def _floats(name: str, value: Any) -> Float[np.ndarray, "..."]:
-    """Refused where something is no number, or masked; a masked p-value is a missing one."""
-    if name == "p" and np.ma.isMA(value):
-        value = np.ma.filled(np.ma.asarray(value, float), np.nan)
+    """Refused where something is no number, or masked."""
     if np.ma.is_masked(value):
         raise DesignError(
             f"{np.ma.getmaskarray(value).sum()} of {name} are masked, so they are no numbers, and "
@@ -282,10 +195,10 @@ def _floats(name: str, value: Any) -> Float[np.ndarray, "..."]:
         )
     try:
         given = np.asarray(value)
-        if (given.dtype.kind not in "biufO" and given.size) or _holds_text(given):
+        if given.dtype.kind not in "biufO" or _holds_text(given):
             raise TypeError
-        # In the order they came: a sum in another order would be another number.
-        return given if given.dtype == np.float64 and given.dtype.isnative else _converted(given)
+        is_read = given.dtype == np.float64
+        return given if is_read else np.asarray(given, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         raise DesignError(
             f"{name}={_shown(value)} is not a number or an array of them, or holds one beyond all "
@@ -298,39 +211,93 @@ def _holds_text(given: np.ndarray) -> bool:
     return given.dtype.kind == "O" and any(isinstance(each, str | bytes) for each in given.flat)
 
 
-def _converted(given: np.ndarray) -> Float[np.ndarray, "..."]:
-    return np.asarray(given, dtype=np.float64, order="C")
+def _shown(value: Any) -> str:
+    text = in_one_line(repr(value))
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
-def _refuse_other_replicates(read: dict[str, Any], axes: dict[str, Axes]) -> None:
-    """Replicates are the same in all arguments, also where they are fields of one."""
-    n_rep: dict[str, tuple[str, int]] = {}
-    for name, value in read.items():
-        for each, length in _replicates_of(name, value, axes):
-            refuse_other_length(each, "rep", length, n_rep.setdefault("rep", (each, length)))
-
-
-def _replicates_of(name: str, value: Any, axes: dict[str, Axes]) -> Iterator[tuple[str, int]]:
-    if name in axes and value is not None:
-        lengths = dict(named(axes[name], value.shape))
-        yield from ((name, n) for axis, n in lengths.items() if axis == "rep")
-    elif _is_named_tuple(type(value)):
-        kind: Any = type(value)
-        _, own = _fields_of(kind)
-        for field, part in value._asdict().items():
-            if field in own and part is not None:
-                yield from ((f"{name}.{field}", n) for _, n in _replicates_of(field, part, own))
-
-
-_SINGLE: dict[Any, Reader] = {
-    int: _as_count,
-    float: _as_number,
-    bool: _as_flag,
-    str: _as_text,
-    Sequence[str]: _as_texts,
-}
-_ARRAYS: dict[str, Reader] = {
+MOST_SHOWN = 200  # letters of what came, in a refusal
+SINGLE: dict[Any, Reader] = {int: _as_count, float: _as_number, bool: _as_flag}
+ARRAYS: dict[str, Reader] = {
     "Float": _floats,
     "Int": _as_array_of_counts,
     "Bool": _as_array_of_flags,
 }
+
+
+# ---------------------------------------------------------------- axes
+class _Axes(NamedTuple):
+    """Names of the axes that an annotation states, and whether any others may come first."""
+
+    names: tuple[str, ...]
+    before: str | None
+
+
+def _axes_of(hints: Mapping[str, Any]) -> dict[tuple[str, ...], _Axes]:
+    """By argument, or argument and field of a NamedTuple, of those that have any to insist on."""
+    found: dict[tuple[str, ...], _Axes] = {}
+    for name, hint in hints.items():
+        kinds = _kinds(hint)
+        words = stated(kinds[0]) if len(kinds) == 1 else None
+        if words is not None and words.kind in ARRAYS:
+            first, *rest = words.axes.split() or [""]
+            before = first if first.startswith(("*", "...")) else None
+            names = (first, *rest) if before is None and first else tuple(rest)
+            found[name,] = _Axes(names, before)
+        elif len(kinds) == 1 and _is_named_tuple(kinds[0]):
+            own = _axes_of(inspect.get_annotations(kinds[0]))
+            found |= {(name, *path): axes for path, axes in own.items()}
+    return found
+
+
+def _check_axes(read: Mapping[str, Any], checked: Mapping[tuple[str, ...], _Axes]) -> None:
+    """Refuse an array without its axes, or of another length than one before it.
+
+    Fields of a NamedTuple have the replicates of the other arguments, and other axes of their own.
+    """
+    lengths: dict[str, tuple[str, Any]] = {}
+    for path, axes in checked.items():
+        value = read.get(path[0])
+        for field in path[1:]:
+            value = None if value is None else getattr(value, field)
+        if value is None:
+            continue
+        name = ".".join(path)
+        _check_number_of_axes(name, value, axes)
+        for axis, length in _lengths(axes, value.shape):
+            shared = axis if len(path) == 1 or axis == "rep" else f"{name} {axis}"
+            _check_length(name, axis, length, lengths.setdefault(shared, (name, length)))
+
+
+def _lengths(axes: _Axes, shape: tuple[int, ...]) -> Iterator[tuple[str, Any]]:
+    """Axes with a name of their own, and how long they are; one of length 1 broadcasts at a #."""
+    if not axes.names and axes.before != "...":
+        yield axes.before or "", shape
+    for axis, length in zip(axes.names, shape[len(shape) - len(axes.names) :], strict=True):
+        if axis.isidentifier() or (axis.startswith("#") and length != 1):
+            yield axis.removeprefix("#"), length
+
+
+def _check_number_of_axes(name: str, value: np.ndarray, axes: _Axes) -> None:
+    n_stated = len(axes.names)
+    if value.ndim == n_stated or (axes.before and value.ndim > n_stated):
+        return
+    hint = f"; {name}[np.newaxis] where there is one replicate" if "rep" in axes.names else ""
+    wanted = ("any", *axes.names) if axes.before else axes.names
+    raise DesignError(
+        f"{name} has shape {value.shape}, so its axes cannot be told apart: there is one for each "
+        f"of ({', '.join(wanted)}). Give {name} with these axes{hint}."
+    )
+
+
+def _check_length(name: str, axis: str, length: Any, first: tuple[str, Any]) -> None:
+    if length != first[1]:
+        raise DesignError(
+            f"{name} has {length} along {axis!r} and {first[0]} has {first[1]}, so which belong "
+            "together cannot be told. Give both as many."
+        )
+    if length == 0 and axis in NEVER_EMPTY:
+        raise DesignError(
+            f"{name} has nothing along {axis!r}, so there is nothing to compute with. Give {name} "
+            "at least one."
+        )

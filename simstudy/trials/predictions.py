@@ -6,7 +6,6 @@ same ones, and gives a p-value for each test observation. The axes of columns ar
 which networks are asked, the number of bootstrap models, and the kind of predictive distribution.
 """
 
-import importlib.util
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import numpy as np
 
 from simstudy.data.parts import Data
 from simstudy.dgps.friedman import Friedman, Sample
-from simstudy.errors import ConfigError, DesignError, NotHereError
+from simstudy.errors import ConfigError, DesignError
 from simstudy.identity.streams import Streams
 from simstudy.measures import Measure, mean
 from simstudy.shapes import Float, Int
@@ -147,13 +146,10 @@ class Networks:
     ----------
     network, training
         What is trained, and how.
-    trainer
-        By what: a name of `simstudy.stats.networks.ensemble.TRAINERS`.
     """
 
     network: Network
     training: Training
-    trainer: str = "compiled"
 
     def __call__(
         self,
@@ -183,7 +179,6 @@ class Networks:
             with_whole(resamples),
             initial=streams("initial weights"),
             order=streams("mini-batches"),
-            trainer=self.trainer,
         )
         return judged(scenario, y, resamples, said)
 
@@ -433,15 +428,6 @@ MAY_BE_MISSING = ("crps", "rmse", "residual_sd")  # of true nulls, which predict
 
 
 # ---------------------------------------------------------------- what must be there
-def need_torch() -> None:
-    """Refuse, in one line, where torch is not installed; it is not imported for that."""
-    if importlib.util.find_spec("torch") is None:
-        raise NotHereError(
-            "trainer=torch trains networks in torch, which is not installed. Install it with "
-            "pip install 'simstudy[nets]', or use trainer=compiled, which needs nothing."
-        )
-
-
 def refuse_truth_of(source: Source) -> None:
     """Refuse to ask a table for the distribution that it comes from."""
     if not isinstance(source, Friedman):

@@ -1,6 +1,5 @@
 """Predictive p-values of networks and of others: plain loops, shared data, and what is refused."""
 
-import importlib.util
 import inspect
 from dataclasses import replace
 
@@ -11,7 +10,7 @@ from sklearn.linear_model import LinearRegression
 
 from simstudy import Data, Study, grid
 from simstudy.dgps.friedman import Friedman
-from simstudy.errors import ConfigError, DesignError, NotHereError
+from simstudy.errors import ConfigError, DesignError
 from simstudy.identity.names import identity
 from simstudy.identity.streams import Streams
 from simstudy.stats.compatible.null_proportion import storey_smoother
@@ -36,7 +35,7 @@ from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 
 EPOCHS = (2, 3)
 TRIAL = Predictions(Friedman(n_feature=5), n_train=30, n_test=12, n_boot=(4, 6))
-NET = Networks(Network((6, 4)), Training(EPOCHS, batch_size=10), trainer="compiled")
+NET = Networks(Network((6, 4)), Training(EPOCHS, batch_size=10))
 LINE = Regressor(Model("line", LinearRegression), n_epochs=2)
 N_REP = 3
 
@@ -65,7 +64,6 @@ def test_every_position_is_a_plain_computation():
             np.vstack([np.arange(30), resamples]),
             initial=initial,
             order=order,
-            trainer="compiled",
         )
         for at, by_epoch in enumerate(said):
             for place, n_boot in enumerate(TRIAL.n_boot):
@@ -211,12 +209,6 @@ def test_nobody_knows_the_truth_of_a_table():
     source = TableRows(Data.array(np.ones((4, 2)), name="ones"))
     with pytest.raises(ConfigError, match=r"nobody knows the distribution behind ones#"):
         predictions.refuse_truth_of(source)
-
-
-def test_torch_that_is_not_installed_is_asked_for_in_one_line(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(NotHereError, match=r"pip install 'simstudy\[nets\]', or use trainer="):
-        predictions.need_torch()
 
 
 # ---------------------------------------------------------------- as a study

@@ -100,23 +100,6 @@ def threshold(
 
 
 @reading
-def level_of_threshold(
-    gamma: Numbers,
-    reference: Numbers,
-    sigma: Numbers,
-    n: Numbers,
-    n_check: Numbers | None = None,
-    *,
-    correlation: Numbers = 0.0,
-    lower_is_better: bool = False,
-) -> Any:
-    """The level α of a test that fails at γ: `threshold` solved for α."""
-    check_finite("gamma", gamma, "the level of a test with that threshold")
-    knobs: dict[str, Any] = {"correlation": correlation, "lower_is_better": lower_is_better}
-    return p_value(gamma, reference, sigma, n, n_check, **knobs)
-
-
-@reading
 def p_value(
     check: Numbers,
     reference: Numbers,

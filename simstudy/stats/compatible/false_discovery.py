@@ -144,10 +144,8 @@ def later_ranks(n: int, ratio: float) -> Int[np.ndarray, " n"]:
 
 
 def checked(p: ArrayLike) -> PValues:
-    """p-values as floats; NaN passes, and what is masked is NaN."""
-    values = (
-        np.ma.filled(np.ma.asarray(p, float), np.nan) if np.ma.isMA(p) else np.asarray(p, float)
-    )
+    """p-values as floats; NaN passes."""
+    values = np.asarray(p, float)
     if values.ndim == 0 or values.shape[-1] == 0:
         raise DesignError(
             f"p has shape {values.shape}, so there is no list of p-values. Give one for each "

@@ -213,5 +213,5 @@ def _check_draws(n_draw: int) -> None:
     if n_draw < 2:
         raise DesignError(
             f"n_draw={n_draw} draws have no spread, so there is no standard error. Use at least 2 "
-            "(4000 are usual), or `exact_bootstrap`, which needs none."
+            "(4000 are usual)."
         )

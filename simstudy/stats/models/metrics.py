@@ -136,16 +136,6 @@ def _in_domain(y: Block, mu: Block, power: float) -> Bool[np.ndarray, "rep obs"]
     return np.asarray(finite & (mu > 0) & ((y > 0) if power >= 2 else (y >= 0)))
 
 
-@reading
-def stack_losses(y: Block, prediction: Block, *losses: Loss) -> Float[np.ndarray, "rep obs metric"]:
-    """The losses of every metric on a last axis, as `bootstrap.losses` takes them."""
-    _check_blocks(y, prediction)
-    if not losses:
-        raise DesignError("No losses were given, so there is nothing to stack. Give at least one.")
-    with np.errstate(all="ignore"):  # a loss that is not finite is an answer, and shows itself
-        return np.stack([loss(y, prediction) for loss in losses], axis=-1)
-
-
 # Metrics: functions of means ----------------------------------------------------------------------
 
 

@@ -1,8 +1,8 @@
-"""Networks trained side by side by compiled loops: torch's arithmetic, the same bits anywhere.
+"""Networks trained side by side by compiled loops, to the same bits on any processor.
 
-It needs no library beyond the package's own, and its numbers, unlike torch's, depend on no
-processor: see the kernels. Sums are taken in another order than torch takes them, so the two
-trainers differ as two processors do.
+The arithmetic is that of linear layers, batch normalisation and Adam in `torch.nn` and
+`torch.optim`. Sums are taken in an order of their own (see the kernels), so torch's predictions
+differ from these as those of two processors do.
 
 Networks are trained in blocks of sixteen, each for a whole epoch while its numbers are near. The
 last block is filled up with copies of the last network, which nobody sees.

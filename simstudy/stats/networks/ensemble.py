@@ -1,33 +1,15 @@
 """Predictions of many networks, each trained on rows of its own: bootstrap samples, say."""
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from simstudy.errors import DesignError
 from simstudy.shapes import Float, Int
-from simstudy.stats.arguments import check_choice
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.stats.networks.compiled_training import CompiledTrainer
 from simstudy.stats.networks.orders import shuffled
-from simstudy.stats.networks.torch_training import TorchTrainer
 from simstudy.stats.reading import reading
-
-
-class Trainer(Protocol):
-    """Networks in training, with the observations that they know of."""
-
-    def epoch(self, order: Int[np.ndarray, "network draw"]) -> None: ...
-
-    def predict(self) -> Float[np.ndarray, "network obs"]: ...
-
-
-TRAINERS: dict[str, Callable[..., Trainer]] = {
-    "torch": TorchTrainer,
-    "compiled": CompiledTrainer,
-}
-"""What may train networks, by name: from initial weights, features, responses and settings."""
 
 
 @reading
@@ -40,7 +22,6 @@ def ensemble_predictions(
     *,
     initial: np.random.Generator,
     order: np.random.Generator,
-    trainer: str = "compiled",
 ) -> Float[np.ndarray, "epoch network obs"]:
     """What each network says of all observations after some numbers of epochs.
 
@@ -55,8 +36,6 @@ def ensemble_predictions(
         there. An epoch takes all of them in an order of the network's own.
     initial, order
         Generators of initial weights and of orders.
-    trainer
-        A name of `TRAINERS`.
 
     Returns
     -------
@@ -64,11 +43,10 @@ def ensemble_predictions(
         In the units of `y`, by number of epochs in `training.epochs`. Features and responses are
         standardised by the mean and standard deviation of the training observations.
     """
-    check_choice("trainer", trainer, tuple(TRAINERS))
     _check_matching(features, y, rows)
     scaled, centre, unit = standardised(features, len(y)), y.mean(), _spread(y)
     weights = network.initial(len(rows), features.shape[1], initial)
-    trained = TRAINERS[trainer](weights, scaled, (y - centre) / unit, training)
+    trained = CompiledTrainer(weights, scaled, (y - centre) / unit, training)
     said = []
     for epoch in range(1, training.epochs[-1] + 1):
         trained.epoch(shuffled(rows, order))

@@ -16,7 +16,7 @@ def public_functions():
     """By name, what the statistics offer: `reading` stands before each, a checker before that."""
     for found in pkgutil.walk_packages(simstudy.stats.__path__, "simstudy.stats."):
         name = found.name
-        if any(part.startswith("_") for part in name.split(".")) or "torch" in name:
+        if any(part.startswith("_") for part in name.split(".")):
             continue
         module = importlib.import_module(name)
         for public, value in vars(module).items():

@@ -180,13 +180,6 @@ def test_exact_tests_hold_their_level_at_every_probability(n, m, alpha, test):
     assert rates.max() <= tb.size(critical, n, m) * (1 + PRECISION)
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.integers(1, 50), st.integers(1, 50), st.floats(0.001, 0.25), st.sampled_from(tb.TESTS))
-def test_a_larger_level_fails_more(n, m, alpha, test):
-    less, more = (tb.critical_counts(test, n, m, level) for level in (alpha, 1.5 * alpha))
-    assert (less <= more).all()
-
-
 @pytest.mark.parametrize("n", [50, 400])
 def test_unconditional_tests_fail_wherever_fisher_does_and_more(n):
     fisher, boschloo = (tb.critical_counts(test, n, n, 0.05) for test in ("fisher", "boschloo"))
@@ -370,11 +363,9 @@ def test_constant_samples_say_something():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: tb.p_values("chi2", 1, 1, 2, 2), "test='chi2' is unknown.*Use one of z_pooled"),
         (lambda: tb.p_values("fisher", 3, 1, 2, 2), "successes_reference=3 is more than the 2"),
         (lambda: tb.p_values("fisher", -1, 1, 2, 2), "successes_reference=-1 is not a whole"),
         (lambda: tb.critical_counts("fisher", 0, 5, 0.05), "n=0 is not a whole number"),
-        (lambda: tb.critical_counts("fisher", 5, 5, 5), "alpha=5 is not a proportion"),
         (
             lambda: tb.critical_counts("boschloo", 9000, 9000, 0.05),
             "9000 and 9000 trials are too many for 'boschloo'.*Use 'fisher_mid_p' or 'z_pooled'",

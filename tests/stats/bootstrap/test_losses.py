@@ -272,12 +272,6 @@ def test_other_replicates_and_metrics_move_nothing(n_inner):
     assert (quantiles(losses[:, :, ::-1], n_inner=n_inner)[:, ::-1] == whole).all()
 
 
-def test_memory_layout_moves_nothing():
-    losses = make_losses(4, 20, 2)
-    other = np.asfortranarray(losses)
-    assert (quantiles(other) == quantiles(losses)).all()
-
-
 def test_threads_move_nothing():
     losses = make_losses(4, 200, 2)
     with ThreadPoolExecutor(4) as pool:

@@ -437,28 +437,14 @@ def test_infinite_roots_give_infinite_bounds_and_never_nan():
     [
         (lambda x: tb.quantile_bound(x, method="bca", q=0, confidence=0.8), "q=0 is not a prop"),
         (
-            lambda x: tb.quantile_bound(x, method="bca", q=0.1, confidence=80),
-            "confidence=80 is not",
-        ),
-        (lambda x: tb.quantile_bound(x, method="best", q=0.1, confidence=0.8), "'best' is unknown"),
-        (
             lambda x: tb.quantile_bound(x, method="studentized", q=0.1, confidence=0.8),
             r"no exact bootstrap.*Use monte_carlo_bootstrap_bounds",
-        ),
-        (
-            lambda x: tb.quantile_bound(x, method="bc", q=0.1, confidence=0.8, side="both"),
-            "side='both' is unknown.*lower, upper",
-        ),
-        (
-            lambda x: tb.quantile_bound(x, method="bc", q=0.1, confidence=0.8, ties="half"),
-            "ties='half' is unknown.*strict, mid, weak",
         ),
         (
             lambda x: tb.quantile_bound(x[:, :1], method="bca", q=0.1, confidence=0.8),
             "n_obs=1 scores .* Give at least 2",
         ),
         (lambda x: direct.smoothed_bound(x, q=0.1, confidence=0.8, bandwidth=0), "smooths nothing"),
-        (lambda x: tb.sensitivity_threshold(x, sensitivity=95, confidence=0.8), "sensitivity=95"),
         (lambda x: tb.specificity_threshold(x, specificity=1, confidence=0.8), "specificity=1 is"),
         (
             lambda x: boot.studentized_draws(np.random.default_rng(1), x, n_boot=0, q=0.1),
@@ -487,19 +473,3 @@ def test_a_missing_resample_leaves_no_bound_in_its_row():
     draws[1, 3] = np.nan
     found = boot.bounds_from_resamples(in_order(draws), np.ones(2), np.zeros(2), confidence=0.8)
     assert all(np.isnan(bound).tolist() == [False, True] for bound in found.values())
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"side": "uper"}, "side='uper' is unknown.*lower, upper"),
-        ({"confidence": 80}, "confidence=80 is not a proportion"),
-        ({"ties": "some"}, "ties='some' is unknown"),
-    ],
-)
-def test_bounds_of_drawn_resamples_refuse_what_is_no_option(options, message):
-    resamples = in_order(np.tile(np.arange(9.0), (2, 1)))
-    with pytest.raises(DesignError, match=message):
-        boot.bounds_from_resamples(
-            resamples, np.ones(2), np.zeros(2), **{"confidence": 0.8, **options}
-        )

@@ -60,14 +60,12 @@ Z = {"sigma": 50.0, "n": 100, "n_check": 80}
 PAIR = {"x": X, "y": Y[:, :9]}
 TWO = {"alpha": 0.1, "k": 1.0, "n1": 50.0, "n2": 40.0}
 TRIAL = {"sensitivity": 0.9, "margin": 0.2, "power": 0.8, "alpha": 0.05}
-LOOKS = {"boundaries": np.array([-2.5, -2.0]), "information": np.array([0.5, 1.0])}
 
 CALLS = {
     "accuracy.counts.draw_counts": {"rng": RNG, "n_rep": 4, "n": 40, "chance": CHANCES, "kept": 30},
     "accuracy.counts.decide": {"critical": CRITICAL_COUNTS, "counts": COUNTS},
     "accuracy.design.standard_error": Z,
     "accuracy.design.threshold": {"reference": 70.0, "alpha": 0.05, **Z},
-    "accuracy.design.level_of_threshold": {"gamma": 60.0, "reference": 70.0, **Z},
     "accuracy.design.p_value": {"check": 60.0, "reference": 70.0, **Z},
     "accuracy.design.fails": {"check": 60.0, "gamma": 70.0},
     "accuracy.design.detectable_effect": {"alpha": 0.05, "beta": 0.2, **Z},
@@ -83,37 +81,6 @@ CALLS = {
         "alpha": 0.05, "assumed_error": 2.0, "true_error": 3.0, "theta": 1.0,
     },
     "accuracy.design.level_given_reference": {"alpha": 0.05, "delta": 0.5, "n": 10, "n_check": 20},
-    "accuracy.fixed_standard.binomial_p_value": {"successes": 7, "n": 10, "standard": 0.9},
-    "accuracy.fixed_standard.binomial_critical_count": {"n": 10, "standard": 0.9, "alpha": 0.05},
-    "accuracy.fixed_standard.binomial_power": {
-        "n": 10, "standard": 0.9, "p_check": 0.7, "alpha": 0.05,
-    },
-    "accuracy.fixed_standard.standard_error": {"sigma": 50.0, "n": 100, "error": 1.0},
-    "accuracy.fixed_standard.threshold": {
-        "standard": 70.0, "alpha": 0.05, "sigma": 50.0, "n": 100, "error": 1.0,
-    },
-    "accuracy.fixed_standard.z_p_value": {
-        "check": 60.0, "standard": 70.0, "sigma": 50.0, "n": 100, "error": 1.0,
-    },
-    "accuracy.fixed_standard.t_p_value": {
-        "check": 60.0, "standard": 70.0, "sd": 50.0, "n": 100, "error": 1.0,
-    },
-    "accuracy.fixed_standard.power": {"theta": 9.0, "alpha": 0.05, "sigma": 50.0, "n": 100},
-    "accuracy.fixed_standard.detectable_effect": {
-        "alpha": 0.05, "beta": 0.2, "sigma": 50.0, "n": 100,
-    },
-    "accuracy.fixed_standard.sample_size": {
-        "theta": 9.0, "alpha": 0.05, "beta": 0.2, "sigma": 50.0, "error": 1.0,
-    },
-    "accuracy.fixed_standard.guarded_threshold": {
-        "reference": 70.0, "alpha": 0.05, "confidence": 0.9, **Z,
-    },
-    "accuracy.fixed_standard.guarded_power": {
-        "theta": 9.0, "alpha": 0.05, "confidence": 0.9, **Z,
-    },
-    "accuracy.fixed_standard.guarded_critical_counts": {
-        "n": 10, "n_check": 12, "alpha": 0.05, "confidence": 0.9,
-    },
     "accuracy.paired.p_values": {"test": "paired_t", "losses": 5, "gains": 1, "n": 20},
     "accuracy.paired.critical_losses": {"test": "paired_t", "n": 12, "alpha": 0.05},
     "accuracy.paired.rejection_probability": {
@@ -129,21 +96,6 @@ CALLS = {
     "accuracy.prompts.rejection": {"critical": CRITICAL_COUNTS, "chance": CHANCES},
     "accuracy.prompts.rejection_of_different": {
         "critical": CRITICAL_COUNTS, "accuracy": 0.8, "check_accuracy": 0.7,
-    },
-    "accuracy.sequential.exit_probabilities": {
-        "lower": np.array([-2.5, -2.0]), "upper": np.array([2.5, 2.0]),
-        "information": np.array([0.5, 1.0]), "drift": 0.3,
-    },
-    "accuracy.sequential.crossing_probabilities": {**LOOKS, "drift": 0.3},
-    "accuracy.sequential.pocock": {"n_looks": 2, "alpha": 0.05},
-    "accuracy.sequential.obrien_fleming": {"n_looks": 2, "alpha": 0.05},
-    "accuracy.sequential.spent": {"fraction": 0.5, "alpha": 0.05, "kind": "pocock"},
-    "accuracy.sequential.lan_demets": {
-        "information": np.array([0.5, 1.0]), "alpha": 0.05, "kind": "pocock",
-    },
-    "accuracy.sequential.expected_sample_size": {**LOOKS, "sizes": np.array([50.0, 100.0])},
-    "accuracy.sequential.inflation": {
-        "boundaries": np.array([3.0, 2.0]), "alpha": 0.05, "beta": 0.2,
     },
     "accuracy.t_tests.p_value": {
         "check": 60.0, "reference": 70.0, "sd_check": 40.0, "sd_reference": 50.0, "n": 100,
@@ -364,13 +316,6 @@ CALLS = {
     "leave_one_out.bayesian_bootstrap.bootstrap_draws": {
         "pointwise": POINTWISE, "rng": RNG, "n_draw": 20,
     },
-    "leave_one_out.exact_bootstrap.exact_bootstrap": {"pointwise": POINTWISE},
-    "leave_one_out.exact_bootstrap.exact_bootstrap_difference": {
-        "first": POINTWISE, "second": OTHER,
-    },
-    "leave_one_out.exact_bootstrap.mean_moments": {"losses": X},
-    "leave_one_out.exact_bootstrap.ratio_moments": {"above": np.abs(X), "below": np.abs(Y)},
-    "leave_one_out.exact_bootstrap.root_moments": {"losses": np.abs(X)},
     "leave_one_out.importance.importance_leave_one_out": {
         "features": FEATURES, "y": Y,
         "draws": posterior_draws(FEATURES, Y, PRIOR, np.random.default_rng(3), n_draw=200),
@@ -411,7 +356,6 @@ CALLS = {
     "models.metrics.absolute_error": {"y": Y, "prediction": X},
     "models.metrics.absolute_percentage_error": {"y": Y, "prediction": X},
     "models.metrics.tweedie_loss": {"power": 1.5},
-    "models.metrics.stack_losses": {"y": Y, "prediction": X, "*": (squared_error,)},
     "models.metrics.tweedie_deviance": {"power": 1.5},
     "models.metrics.influence": {"metric": METRIC, "y": Y, "prediction": X},
     "models.metrics.estimate": {"metric": METRIC, "y": Y, "prediction": X, "ddof": 1},
@@ -438,7 +382,7 @@ CALLS = {
     "networks.ensemble.ensemble_predictions": {
         "network": Network((3,)), "training": Training(epochs=(1,), batch_size=4),
         "features": FEATURES[0], "y": Y[0, :8], "rows": np.tile(np.arange(8), (2, 1)),
-        "initial": RNG, "order": RNG, "trainer": "compiled",
+        "initial": RNG, "order": RNG,
     },
     "networks.ensemble.standardised": {"features": FEATURES[0], "n_train": 8},
     "predictive.bootstrap.fitted": {"draws": FEATURES, "residual_sd": 0.3},

@@ -1,8 +1,9 @@
 """Every public function of the statistics keeps one contract about what it is given.
 
-Numbers of any type, layout and container give the answer of float64 arrays in the order of C, or
-a refusal; what is missing or infinite never becomes a number unnoticed; what is out of range, or
-no option, is refused by the name of the argument.
+Narrow and unsigned numbers give the answer of float64, or a refusal; the layout of an array moves
+no more than the order of sums; what is missing never becomes a number unnoticed; what is masked,
+no number, out of range or no option is refused by the name of the argument. One test per function;
+the reader of arguments has its own (`test_reading.py`).
 """
 
 import importlib
@@ -27,7 +28,6 @@ from tests.stats.contract.calls import CALLS, RNG
 PACKAGE = "simstudy.stats."
 WITHOUT = {
     "arguments": "checks and refusals themselves",
-    "argument_axes": "checks and refusals themselves",
     "reading": "what reads the arguments",
     "integer_search": "arguments of its callers, in every step of a search",
     "accuracy.checks": "checks and refusals themselves",
@@ -67,8 +67,6 @@ PROPORTIONS = frozenset({
 })  # fmt: skip
 NOT_PROPORTIONS = frozenset({
     "models.metrics.tweedie_loss.power", "models.metrics.tweedie_deviance.power",
-    "accuracy.fixed_standard.threshold.standard", "accuracy.fixed_standard.z_p_value.standard",
-    "accuracy.fixed_standard.t_p_value.standard",
     "leave_one_out.regression.to_coefficients.standard",
 })  # fmt: skip
 """Arguments that are called as a proportion is, and are none."""
@@ -121,9 +119,6 @@ def call(place: str, arguments: Arguments) -> Any:
     given = {name: rng(5) if value is RNG else value for name, value in arguments.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of NaN and infinity, which say it
-        if "*" in given:
-            *placed, further = given.values()
-            return FUNCTIONS[place](*placed, *further)
         return FUNCTIONS[place](**given)
 
 
@@ -179,94 +174,6 @@ def replaced(arguments: Arguments, path: Path, value: Any) -> Arguments:
     return {**arguments, name: value}
 
 
-CASES = [(place, path) for place in CALLS for path, _ in numbers_of(CALLS[place])]
-ARRAYS = [case for case in CASES if np.ndim(dict(numbers_of(CALLS[case[0]]))[case[1]])]
-
-
-def shown(part: Any) -> str:
-    return part if isinstance(part, str) else ".".join(part)
-
-
-every_number = pytest.mark.parametrize(("place", "path"), CASES, ids=shown)
-every_array = pytest.mark.parametrize(("place", "path"), ARRAYS, ids=shown)
-
-
-def given(place: str, path: Path) -> np.ndarray:
-    return np.asarray(dict(numbers_of(CALLS[place]))[path])
-
-
-def assert_equivalent(place: str, path: Path, value: Any) -> None:
-    """As it is, and as float64 in the order of C: the same answer or, of `value`, a refusal."""
-    found = outcome(place, replaced(CALLS[place], path, value))
-    if found is not DesignError:
-        plain = np.array(value, np.float64)
-        wanted = call(place, replaced(CALLS[place], path, plain if plain.ndim else float(plain)))
-        assert_same(found, wanted)
-
-
-# ---------------------------------------------------------------- types, layouts, containers
-@every_number
-def test_numbers_of_other_types_are_the_numbers_they_are(place, path):
-    value = given(place, path)
-    for kind in (np.float32, np.float16, ">f8", np.longdouble, object):
-        assert_equivalent(place, path, value.astype(kind)[()])
-    whole = np.rint(value)
-    for kind in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64):
-        fits = (whole >= np.iinfo(kind).min) & (whole <= np.iinfo(kind).max)
-        if np.all(fits):
-            assert_equivalent(place, path, whole.astype(kind)[()])
-    assert_equivalent(place, path, (value > np.median(value))[()])
-
-
-@every_number
-def test_lists_and_arrays_without_axes_are_the_numbers_they_are(place, path):
-    value = given(place, path)
-    assert_equivalent(place, path, value.tolist())
-    assert_equivalent(place, path, np.asarray(value.flat[0]))
-
-
-@every_array
-def test_the_layout_in_memory_moves_no_more_than_the_order_of_sums(place, path):
-    value = given(place, path)
-    for same in (
-        np.repeat(value, 2, axis=-1)[..., ::2],
-        np.flip(np.flip(value, axis=-1).copy(), axis=-1),
-        np.asfortranarray(value),
-    ):
-        found, wanted = call(place, replaced(CALLS[place], path, same)), call(place, CALLS[place])
-        for left, right in zip(parts(found), parts(wanted), strict=True):
-            np.testing.assert_allclose(left, right, rtol=SUMS, atol=SUMS)
-
-
-# ---------------------------------------------------------------- what is no number
-@every_number
-def test_what_is_no_number_is_refused_by_name(place, path):
-    for nonsense in ("many", 1j, {}):
-        with pytest.raises(DesignError, match=path[-1]):
-            call(place, replaced(CALLS[place], path, nonsense))
-
-
-@every_array
-def test_what_is_masked_is_refused_or_missing(place, path):
-    value = given(place, path)
-    mask = np.zeros(value.shape, bool)
-    mask.flat[0] = True
-    found = outcome(place, replaced(CALLS[place], path, np.ma.masked_array(value, mask)))
-    assert found is DesignError or any(np.isnan(part).any() for part in parts(found))
-
-
-@every_array
-def test_of_nothing_there_is_an_answer_or_a_refusal(place, path):
-    value = given(place, path)
-    for axis in range(value.ndim):
-        nothing = np.take(value, np.array([], int), axis=axis)
-        try:
-            outcome(place, replaced(CALLS[place], path, nothing))
-        except ValueError as error:  # where arguments broadcast, NumPy says which do not
-            assert re.search("broadcast|shape|mismatch", str(error))  # noqa: PT017
-
-
-# ---------------------------------------------------------------- NaN and infinity
 SORTED = "rows that are sorted and checked, in which nothing is missing"
 DECISION = "a decision, which is no where nothing is known; its caller says what is missing"
 UNUSED = "not a part of the utility that is asked for"
@@ -297,64 +204,122 @@ DECISIONS = {
 """Answers that a missing number may leave as they are, and why."""
 
 
-@every_number
-def test_a_missing_number_is_missing_in_the_answer_or_refused(place, path):
-    value = np.array(given(place, path), float)
-    value.flat[0] = np.nan
-    found = outcome(place, replaced(CALLS[place], path, value[()]))
-    reason = DECISIONS.get(".".join((place, *path)))
-    missing = found is DesignError or any(
-        np.isnan(part).any() for part in parts(found) if np.asarray(part).dtype.kind == "f"
-    )
-    assert missing or reason, "a number out of none"
+PLAIN_TYPES = (np.float32, np.float16, np.int8, np.uint8, np.uint64)
 
 
-@every_number
-def test_infinities_have_an_answer_or_are_refused(place, path):
-    for infinite in (np.inf, -np.inf):
-        value = np.array(given(place, path), float)
-        value.flat[0] = infinite
-        outcome(place, replaced(CALLS[place], path, value[()]))
+def equivalents(value: np.ndarray) -> Iterator[Any]:
+    """The argument in other types and containers, as far as they can hold it."""
+    whole = np.rint(value)
+    for kind in PLAIN_TYPES:
+        is_whole = np.issubdtype(kind, np.integer)
+        if not is_whole or np.all((whole >= np.iinfo(kind).min) & (whole <= np.iinfo(kind).max)):
+            yield (whole if is_whole else value).astype(kind)[()]
+    yield value.tolist()
+    yield np.asarray(value.flat[0])
 
 
-# ---------------------------------------------------------------- ranges and options
-BETWEEN_0_AND_1 = [
-    (place, path)
-    for place, path in CASES
-    if path[-1] in PROPORTIONS and ".".join((place, *path)) not in NOT_PROPORTIONS
-]
+# ---------------------------------------------------------------- one promise each, of one argument
+def check_types(place: str, path: Path, value: np.ndarray) -> None:
+    """As it is, and as float64 in the order of C: the same answer or, of the first, a refusal."""
+    for given in equivalents(value):
+        found = outcome(place, replaced(CALLS[place], path, given))
+        if found is not DesignError:
+            plain = np.array(given, np.float64)
+            as_plain = replaced(CALLS[place], path, plain if plain.ndim else float(plain))
+            assert_same(found, call(place, as_plain))
 
 
-@pytest.mark.parametrize(("place", "path"), BETWEEN_0_AND_1, ids=shown)
-def test_numbers_out_of_range_are_refused_by_name(place, path):
-    value = np.array(given(place, path), float)
-    for outside in (-0.5, 1.5, 80.0):
-        value.flat[0] = outside
+def check_layout(place: str, path: Path, value: np.ndarray) -> None:
+    if value.ndim:
+        wanted = list(parts(call(place, CALLS[place])))
+        for same in (np.repeat(value, 2, axis=-1)[..., ::2], np.asfortranarray(value)):
+            found = parts(call(place, replaced(CALLS[place], path, same)))
+            for left, right in zip(found, wanted, strict=True):
+                np.testing.assert_allclose(left, right, rtol=SUMS, atol=SUMS)
+
+
+def check_no_number(place: str, path: Path, value: np.ndarray) -> None:
+    for nonsense in ("many", 1j, {}):
         with pytest.raises(DesignError, match=path[-1]):
-            call(place, replaced(CALLS[place], path, value[()]))
+            call(place, replaced(CALLS[place], path, nonsense))
+    if value.ndim:
+        mask = np.zeros(value.shape, bool)
+        mask.flat[0] = True
+        with pytest.raises(DesignError, match="masked"):
+            call(place, replaced(CALLS[place], path, np.ma.masked_array(value, mask)))
 
 
-def options_of(kind: type) -> list[tuple[str, str]]:
-    return [
-        (place, name)
-        for place in CALLS
-        for name, each in inspect.signature(FUNCTIONS[place]).parameters.items()
-        if each.annotation is kind and (place, name) not in FREE_TEXT
-    ]
+def check_empty(place: str, path: Path, value: np.ndarray) -> None:
+    """Of nothing there is an answer or a refusal."""
+    for axis in range(value.ndim):
+        nothing = np.take(value, np.array([], int), axis=axis)
+        try:
+            outcome(place, replaced(CALLS[place], path, nothing))
+        except ValueError as error:  # where arguments broadcast, NumPy says which do not
+            assert re.search("broadcast|shape|mismatch", str(error))  # noqa: PT017
 
 
+def check_missing(place: str, path: Path, value: np.ndarray) -> None:
+    """A missing number is missing in the answer, or refused; infinities have either."""
+    value = np.array(value, float)
+    for odd in (np.nan, np.inf, -np.inf):
+        value.flat[0] = odd
+        found = outcome(place, replaced(CALLS[place], path, value[()]))
+        if np.isnan(odd) and ".".join((place, *path)) not in DECISIONS:
+            floats = [part for part in parts(found) if np.asarray(part).dtype.kind == "f"]
+            is_missing = found is DesignError or any(np.isnan(part).any() for part in floats)
+            assert is_missing, "a number out of none"
+
+
+def check_range(place: str, path: Path, value: np.ndarray) -> None:
+    if path[-1] in PROPORTIONS and ".".join((place, *path)) not in NOT_PROPORTIONS:
+        value = np.array(value, float)
+        for outside in (-0.5, 1.5, 80.0):
+            value.flat[0] = outside
+            with pytest.raises(DesignError, match=path[-1]):
+                call(place, replaced(CALLS[place], path, value[()]))
+
+
+CHECKS = (check_types, check_layout, check_no_number, check_empty, check_missing, check_range)
 FREE_TEXT = {("models.trial.null_columns", "suffix")}
+NO_OPTION = {str: ("uper", 3, None), bool: ("no", 0.0)}
 
 
-@pytest.mark.parametrize(("place", "name"), options_of(str))
-def test_names_that_mean_nothing_are_refused(place, name):
-    for nonsense in ("uper", 3, None):
-        with pytest.raises(DesignError, match=f"{nonsense}"):
-            call(place, {**CALLS[place], name: nonsense})
+def check_options(place: str) -> None:
+    for name, each in inspect.signature(FUNCTIONS[place]).parameters.items():
+        if each.annotation in NO_OPTION and (place, name) not in FREE_TEXT:
+            for nonsense in NO_OPTION[each.annotation]:
+                about = f"{nonsense}" if each.annotation is str else f"{name}="
+                with pytest.raises(DesignError, match=about):
+                    call(place, {**CALLS[place], name: nonsense})
 
 
-@pytest.mark.parametrize(("place", "name"), options_of(bool))
-def test_what_is_neither_true_nor_false_is_refused(place, name):
-    for nonsense in ("no", 0.0):
-        with pytest.raises(DesignError, match=f"{name}="):
-            call(place, {**CALLS[place], name: nonsense})
+@pytest.mark.parametrize("place", CALLS)
+def test_the_contract_on_arguments_is_kept(place):
+    broken = []
+    for path, value in numbers_of(CALLS[place]):
+        for check in CHECKS:
+            try:
+                check(place, path, np.asarray(value))
+            except Exception as error:  # of any kind: all breaches of a function are told at once
+                broken.append(f"{check.__name__} of {'.'.join(path)}: {error!r:.300}")
+    assert not broken, "\n".join(broken)
+    check_options(place)
+
+
+@pytest.mark.parametrize(
+    ("check", "function"),
+    [
+        (check_types, lambda x: x - np.asarray(x).dtype.type(1)),
+        (check_layout, lambda x: np.ravel(x, order="K")[1]),
+        (check_no_number, lambda x: np.sum(np.asarray(x, complex)) if x != "many" else 0),
+        (check_empty, lambda x: np.asarray(x)[0]),
+        (check_missing, np.nansum),
+    ],
+)
+def test_that_test_catches_a_function_that_reads_nothing(monkeypatch, check, function):
+    value = np.array([[1.5, 250.0], [0.25, 3.0]])
+    monkeypatch.setitem(FUNCTIONS, "careless", lambda x: function(x))
+    monkeypatch.setitem(CALLS, "careless", {"x": value})
+    with pytest.raises((AssertionError, pytest.fail.Exception, IndexError, ValueError)):
+        check("careless", ("x",), value)

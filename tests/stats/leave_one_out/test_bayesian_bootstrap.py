@@ -1,10 +1,10 @@
-"""Compiled weights and sums against loops, the exact answers against integrals over weights."""
+"""Compiled weights and sums against loops, and draws against integrals over weights."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 
@@ -17,13 +17,6 @@ from simstudy.stats.leave_one_out.bayesian_bootstrap import (
     bayesian_bootstrap_difference,
     bootstrap_draws,
 )
-from simstudy.stats.leave_one_out.exact_bootstrap import (
-    exact_bootstrap,
-    exact_bootstrap_difference,
-    mean_moments,
-    ratio_moments,
-    root_moments,
-)
 from simstudy.stats.leave_one_out.utilities import (
     R2_FORMS,
     UTILITIES,
@@ -35,7 +28,6 @@ from tests.support import assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)
 GOLDEN, WORD = 0x9E3779B97F4A7C15, 2**64
-EXACT = ("mae", "mse", "rmse", "r2_mean_square", "elpd")
 
 
 def rng_at(seed: int = 9) -> np.random.Generator:
@@ -233,25 +225,26 @@ def dirichlet_variance(losses: list[Fraction]) -> Fraction:
     return sum(losses[i] * losses[j] * covariance(i, j) for i in range(n) for j in range(n))
 
 
+def closed_variance(losses) -> Any:
+    n = len(losses)
+    return sum((v - sum(losses) / n) ** 2 for v in losses) / (n * (n + 1))
+
+
 @pytest.mark.parametrize("losses", [(0, 1), (3, -1, 4, 1, -5), (2, 7, 1, 8, 2, 8, 1, 8)])
-def test_the_variance_of_a_mean_is_exact(losses):
+def test_the_variance_of_a_mean_has_a_closed_form(losses):
     fractions = [Fraction(v) for v in losses]
-    n, center = len(losses), Fraction(sum(losses), len(losses))
-    closed = sum((v - center) ** 2 for v in fractions) / (n * (n + 1))
-    assert closed == dirichlet_variance(fractions)
-    mean, variance = mean_moments(np.array([losses], dtype=float))
-    assert mean[0] == pytest.approx(float(center), rel=4 * EPS)
-    assert variance[0] == pytest.approx(float(closed), rel=20 * EPS)
+    assert closed_variance(fractions) == dirichlet_variance(fractions)
 
 
 def test_taylor_over_bootstrap_is_the_stated_ratio_for_means():
     pointwise = make_pointwise(3, 7)
-    exact, found = exact_bootstrap(pointwise), taylor(pointwise)
-    for name in ("mae", "mse", "elpd"):
-        at = UTILITIES.index(name)
-        np.testing.assert_allclose(
-            found.std_error[:, at] / exact.std_error[:, at], taylor_ratio(7), rtol=50 * EPS
-        )
+    found, error = taylor(pointwise).std_error, pointwise.error
+    scaled_density = 7 * pointwise.log_density  # elpd is a sum
+    means = {"mae": np.abs(error), "mse": error**2, "elpd": scaled_density}
+    for name, losses in means.items():
+        exact = np.sqrt([closed_variance(row) for row in losses])
+        ratio = found[:, UTILITIES.index(name)] / exact
+        np.testing.assert_allclose(ratio, taylor_ratio(7), rtol=50 * EPS)
 
 
 def fourth_moment(losses: np.ndarray) -> float:
@@ -264,7 +257,7 @@ def fourth_moment(losses: np.ndarray) -> float:
 
 
 MEAN_LOSSES = np.array([0.1, 2.0, 0.4, 1.1, 0.7, 3.0])
-MEAN_VARIANCE = float(mean_moments(MEAN_LOSSES[np.newaxis])[1][0])
+MEAN_VARIANCE = float(closed_variance(MEAN_LOSSES))
 SPREAD_OF_SQUARE = np.sqrt(fourth_moment(MEAN_LOSSES) - MEAN_VARIANCE**2)
 N_DRAW = replicates_to_catch(0.02 * MEAN_VARIANCE, sd=SPREAD_OF_SQUARE)
 
@@ -288,106 +281,41 @@ def test_that_test_catches_another_divisor():
 
 
 # ---------------------------------------------------------------- ratios and roots: integrals
-def over_two(function) -> tuple[float, float]:
-    """Mean and variance of a function of two Dirichlet weights, by adaptive quadrature."""
-    with mpmath.workdps(30):
-        mean = mpmath.quad(lambda u: function([u, 1 - u]), [0, 0.5, 1])
-        spread = mpmath.quad(lambda u: (function([u, 1 - u]) - mean) ** 2, [0, 0.5, 1])
-    return float(mean), float(spread)
-
-
 def over_three(function) -> tuple[float, float]:
-    """The same of three: first weight u, the rest of it shared by v; density 2 (1 - u)."""
+    """Mean and standard deviation of a function of three Dirichlet weights, by quadrature.
+
+    The first weight is u, the rest of it is shared by v: density 2 (1 - u).
+    """
     rule, shares = np.polynomial.legendre.leggauss(60)
     nodes, shares = (rule + 1) / 2, shares / 2
     u, v = np.meshgrid(nodes, nodes, indexing="ij")
     density = np.multiply.outer(2 * (1 - nodes) * shares, shares)
     values = function([u, (1 - u) * v, (1 - u) * (1 - v)])
     mean = (values * density).sum()
-    return float(mean), float(((values - mean) ** 2 * density).sum())
+    return float(mean), float(np.sqrt(((values - mean) ** 2 * density).sum()))
 
 
 def dot(weights_, column):
     return sum(w * c for w, c in zip(weights_, column, strict=True))
 
 
-ABOVE, BELOW = (2.0, 0.5, 1.0), (1.0, 3.0, 0.7)
-ROUNDING = 60**2 * EPS  # of sums over as many nodes; the quadratures here have fewer
+RESPONSE, ERRORS = np.array([-1.2, 0.5, 0.7]), np.array([0.4, -1.1, 0.3])
+SQUARES, SPREAD = ERRORS**2, (RESPONSE - RESPONSE.mean()) ** 2
+OF_WEIGHTS = {
+    "rmse": lambda w: np.sqrt(dot(w, SQUARES)),
+    "r2_mean_square": lambda w: 1 - dot(w, SQUARES) / dot(w, SPREAD),
+}
 
 
-def test_ratio_of_two_weights_is_its_integral():
-    expected = over_two(lambda w: dot(w, ABOVE[:2]) / dot(w, BELOW[:2]))
-    found = ratio_moments(np.array([ABOVE[:2]]), np.array([BELOW[:2]]))
-    np.testing.assert_allclose(np.array(found)[:, 0], expected, rtol=ROUNDING)
-
-
-def test_ratio_of_three_weights_is_its_integral():
-    expected = over_three(lambda w: dot(w, ABOVE) / dot(w, BELOW))
-    found = ratio_moments(np.array([ABOVE]), np.array([BELOW]))
-    np.testing.assert_allclose(np.array(found)[:, 0], expected, rtol=ROUNDING)
-
-
-def test_root_of_two_weights_is_its_integral():
-    expected = over_two(lambda w: mpmath.sqrt(dot(w, ABOVE[:2])))
-    found = root_moments(np.array([ABOVE[:2]]))
-    np.testing.assert_allclose(np.array(found)[:, 0], expected, rtol=ROUNDING)
-
-
-def test_root_of_three_weights_is_its_integral():
-    expected = over_three(lambda w: np.sqrt(dot(w, ABOVE)))
-    found = root_moments(np.array([ABOVE]))
-    np.testing.assert_allclose(np.array(found)[:, 0], expected, rtol=ROUNDING)
-
-
-@pytest.mark.parametrize("n_obs", [5, 40, 1000])
-def test_quadrature_has_converged(n_obs, monkeypatch):
-    from simstudy.stats.leave_one_out import exact_bootstrap as module
-
-    pointwise = make_pointwise(2, n_obs)
-    coarse = exact_bootstrap(pointwise)
-    monkeypatch.setattr(module, "STEP", module.STEP / 2.5)
-    fine = exact_bootstrap(pointwise)
-    for part, again in zip(coarse, fine, strict=True):
-        # The variance of a root is a difference of two numbers 4 n times as large.
-        np.testing.assert_allclose(part, again, rtol=4 * n_obs * ROUNDING)
-
-
-@pytest.mark.parametrize("n_obs", [5, 20])
-def test_draws_scatter_about_the_exact_answers(n_obs):
-    n_draw = 20_000
-    pointwise = make_pointwise(1, n_obs)
-    exact, draws = exact_bootstrap(pointwise), bootstrap_draws(pointwise, rng_at(), n_draw=n_draw)
-    at = [UTILITIES.index(name) for name in EXACT]
-    mcse = exact.std_error[0, at] / np.sqrt(n_draw)
-    assert_within_mcse(draws[0, at].mean(axis=1), exact.value[0, at], mcse)
-
-
-def test_difference_of_r2_is_the_ratio_of_the_difference():
-    y = np.array([[-1.2, 0.5, 0.7]])
-    first, second = Pointwise(y, y * [[0.5, 2, -1]]), Pointwise(y, y - 0.3)
-    gap = second.error[0] ** 2 - first.error[0] ** 2
-    expected = over_three(lambda w: dot(w, gap) / dot(w, (y[0] - y.mean()) ** 2))
-    found = exact_bootstrap_difference(first, second)
-    at = UTILITIES.index("r2_mean_square")
-    assert found.value[0, at] == pytest.approx(expected[0], rel=ROUNDING)
-    assert found.std_error[0, at] ** 2 == pytest.approx(expected[1], rel=ROUNDING)
-
-
-def test_what_has_no_single_integral_is_nan():
-    pointwise = make_pointwise()
-    known = ~np.isnan(exact_bootstrap(pointwise).std_error[0])
-    assert [name for name, there in zip(UTILITIES, known, strict=True) if there] == list(EXACT)
-    gap = exact_bootstrap_difference(pointwise, with_same_response(pointwise))
-    known = ~np.isnan(gap.std_error[0])
-    there = [name for name, is_there in zip(UTILITIES, known, strict=True) if is_there]
-    assert there == [name for name in EXACT if name != "rmse"]
-
-
-def test_a_ratio_may_have_no_variance():
-    _, variance = ratio_moments(np.array([[1.0, 1.0, 1.0]]), np.array([[1.0, 1.0, 0.0]]))
-    assert np.isinf(variance).all()
-    _, variance = ratio_moments(np.array([[1.0, 2.0, 0.0]]), np.array([[1.0, 1.0, 0.0]]))
-    assert np.isfinite(variance).all()  # the third counts neither above nor below
+@pytest.mark.parametrize("name", OF_WEIGHTS)
+def test_draws_scatter_about_the_integral_over_the_weights(name):
+    n_draw, at_equal_weights = 20_000, OF_WEIGHTS[name](np.full(3, 1 / 3))
+    data = Pointwise(RESPONSE[np.newaxis], ERRORS[np.newaxis])
+    drawn = bootstrap_draws(data, rng_at(), n_draw=n_draw)[0, UTILITIES.index(name)].mean()
+    mean, sd = over_three(OF_WEIGHTS[name])
+    assert_within_mcse(drawn, mean, sd / np.sqrt(n_draw))
+    with pytest.raises(AssertionError, match="suspect the code"):
+        assert_within_mcse(drawn, at_equal_weights, sd / np.sqrt(n_draw))
 
 
 # ---------------------------------------------------------------- edges
@@ -395,9 +323,8 @@ def test_a_constant_response_has_no_r2_and_every_other_utility():
     y = np.full((1, 10), 0.1)
     data = Pointwise(y, np.arange(10.0)[np.newaxis] - 4, -np.ones((1, 10)))
     is_r2 = np.array([name in R2_FORMS for name in UTILITIES])
-    for answer in (bayesian_bootstrap(data, rng_at(), n_draw=9), exact_bootstrap(data)):
-        for part in answer:
-            assert (np.isnan(part[0]) == is_r2).all()
+    for part in bayesian_bootstrap(data, rng_at(), n_draw=9):
+        assert (np.isnan(part[0]) == is_r2).all()
 
 
 def test_null_model_has_a_floor_of_its_own_only_where_a_parenthesis_is_misplaced():
@@ -417,15 +344,13 @@ def test_null_model_has_a_floor_of_its_own_only_where_a_parenthesis_is_misplaced
 
 
 def test_one_draw_is_refused():
-    with pytest.raises(DesignError, match=r"n_draw=1 draws have no spread.*`exact_bootstrap`"):
+    with pytest.raises(DesignError, match=r"n_draw=1 draws have no spread"):
         bayesian_bootstrap(make_pointwise(), rng_at(), n_draw=1)
 
 
 def test_different_responses_are_refused():
     with pytest.raises(DesignError, match="different responses"):
         bayesian_bootstrap_difference(make_pointwise(), make_pointwise(seed=8), rng_at())
-    with pytest.raises(DesignError, match="different responses"):
-        exact_bootstrap_difference(make_pointwise(), make_pointwise(seed=8))
 
 
 # ---------------------------------------------------------------- one pass for several models

@@ -200,6 +200,7 @@ def test_without_arviz_the_way_on_is_named(monkeypatch):
         smoothed_log_weights(np.zeros((1, 100)))
 
 
+@pytest.mark.slow
 def test_arviz_is_imported_late_and_without_a_word(tmp_path):
     """In a home with its note of another day, where warnings are errors."""
     pytest.importorskip("arviz", reason="the optional extra `loo` is not installed")

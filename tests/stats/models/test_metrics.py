@@ -29,7 +29,6 @@ from simstudy.stats.models.metrics import (
     influence,
     metric_bootstrap,
     squared_error,
-    stack_losses,
     tweedie_deviance,
 )
 from tests.support import assert_within_mcse, replicates_to_catch
@@ -144,7 +143,7 @@ def test_a_large_common_level_costs_no_digits(metric):
 
 def test_the_standard_error_of_a_mean_is_its_bootstrap_of_infinitely_many_resamples():
     y, prediction = make_pair()
-    losses = stack_losses(y, prediction, squared_error, absolute_error)
+    losses = np.stack([loss(y, prediction) for loss in (squared_error, absolute_error)], axis=-1)
     for m, metric in enumerate((MSE, MAE)):
         found = estimate(metric, y, prediction).std_error
         np.testing.assert_allclose(found, np.sqrt(ideal_variance(losses)[:, m]), rtol=100 * EPS)
@@ -201,7 +200,7 @@ def test_metric_bootstrap_is_a_loop_over_resamples(metric):
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_bootstrap_of_a_mean_is_the_compiled_one(ddof):
     y, prediction = make_pair()
-    losses = stack_losses(y, prediction, squared_error, absolute_error)
+    losses = np.stack([loss(y, prediction) for loss in (squared_error, absolute_error)], axis=-1)
     compiled = studentized_bootstrap(losses, rng_at(), k=K, n_boot=200, ddof=ddof)
     for m, metric in enumerate((MSE, MAE)):
         found = metric_bootstrap(metric, y, prediction, rng_at(), k=K, n_boot=200, ddof=ddof)
@@ -211,7 +210,7 @@ def test_bootstrap_of_a_mean_is_the_compiled_one(ddof):
 
 def test_bootstrap_of_any_function_is_the_compiled_one_where_that_is_a_mean():
     (y, prediction), sizes = make_pair(2, 15), {"k": K, "n_boot": 99, "n_inner": 12}
-    losses = stack_losses(y, prediction, squared_error)
+    losses = squared_error(y, prediction)[..., np.newaxis]
     compiled = studentized_bootstrap(losses, rng_at(), **sizes)
     found = function_bootstrap(
         lambda y, f: ((y - f) ** 2).mean(axis=1), y, prediction, rng_at(), **sizes
