@@ -17,8 +17,7 @@ from simstudy.applied.scores import Scores, Values, checked_scores
 from simstudy.applied.settings import AUTO, Question, plain_values
 from simstudy.applied.wording import in_words
 from simstudy.errors import DesignError, nearest
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot
+from simstudy.lazy import ggplot, pd
 from simstudy.options import build
 
 

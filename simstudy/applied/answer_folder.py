@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from simstudy.applied.score_files import Answered
 from simstudy.applied.task_files import AnsweredTasks
 from simstudy.errors import ConfigError, FigureError
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
 from simstudy.whole_files import write_bytes, write_json
 

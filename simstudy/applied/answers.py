@@ -9,7 +9,7 @@ from typing import Any
 
 from simstudy.applied.scores import Scores
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import stats
+from simstudy.lazy import stats
 
 
 @dataclass(frozen=True)

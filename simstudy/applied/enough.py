@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simstudy.lazy.scipy import stats
+from simstudy.lazy import stats
 from simstudy.shapes import Bool, Int
 from simstudy.stats.accuracy import design, paired, two_binomials
 from simstudy.stats.accuracy.tails import roundings

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from simstudy.applied.scores import Scores
-from simstudy.lazy.scipy import stats
+from simstudy.lazy import stats
 from simstudy.stats.accuracy import design
 
 

@@ -14,8 +14,7 @@ from simstudy.applied.wording import number, per_cent
 from simstudy.errors import FigureError
 from simstudy.figures.captions import caption
 from simstudy.figures.theme import BLUE, INK, MUTED, VERMILLION, theme_study
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.shapes import Float
 
 N_PLACES = 800

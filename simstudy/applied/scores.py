@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 
 Values = Float[np.ndarray, " score"]

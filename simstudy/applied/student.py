@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstudy.applied.scores import Scores
-from simstudy.lazy.scipy import special, stats
+from simstudy.lazy import special, stats
 from simstudy.shapes import Bool, Int
 from simstudy.stats.accuracy import design
 from simstudy.stats.integer_search import least_count

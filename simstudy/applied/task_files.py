@@ -8,7 +8,7 @@ from typing import NamedTuple
 from simstudy.applied.csv_text import read_table
 from simstudy.applied.settings import ThresholdSettings
 from simstudy.applied.thresholds import answered_table
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 
 
 class AnsweredTasks(NamedTuple):

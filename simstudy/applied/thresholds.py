@@ -21,7 +21,7 @@ from simstudy.applied.metrics import is_lower_better
 from simstudy.applied.settings import RELATED, TO_BE_SOLVED, ThresholdSettings, threshold_settings
 from simstudy.applied.tasks import Task, answered
 from simstudy.errors import DesignError, nearest
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 
 NUMBERS = (*RELATED, "reference", "correlation")
 COLUMNS = ("task", "metric", "lower_is_better", *NUMBERS)

@@ -9,7 +9,7 @@ import numpy as np
 
 from simstudy.applied.answers import OfAnswers
 from simstudy.applied.findings import Findings
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 
 WIDTH = 14  # of the names on the left
 

@@ -180,8 +180,7 @@ def _warm_up() -> None:
         for name in _LOADED.split():
             importlib.import_module(name)
         from simstudy.figures import save_figure
-        from simstudy.lazy.pandas import pd
-        from simstudy.lazy.plotnine import p9
+        from simstudy.lazy import p9, pd
 
         frame = pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
         plot = p9.ggplot(frame, p9.aes("x", "y")) + p9.geom_line() + p9.geom_point()

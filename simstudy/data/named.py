@@ -24,7 +24,7 @@ import numpy as np
 from simstudy.data.content_hash import hash_of_array
 from simstudy.data.parts import Data
 from simstudy.errors import ConfigError, NotHereError, StudyError, describe, nearest
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.shapes import Float
 from simstudy.whole_files import write_bytes
 

@@ -6,7 +6,9 @@ stored blocks; and nothing is read from it that does not have that hash.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from operator import methodcaller
@@ -26,16 +28,30 @@ from typing import (
 
 import numpy as np
 
-from simstudy.data.copies import held_array, held_frame
-from simstudy.data.file_hash import sha256_of
-from simstudy.data.kept import Content, frozen, kept
-from simstudy.data.reads import declare, unwatched
-from simstudy.data.sources import Bundled, File, InMemory, Stored, ending_of, kind_of, stem
-from simstudy.data.tables import read_npy, reader_of_tables
+from simstudy.data.canonical import held_array, held_frame, read_npy, reader_of_tables
+from simstudy.data.read_audit import declare, unwatched
+from simstudy.data.sources import (
+    Bundled,
+    File,
+    InMemory,
+    Stored,
+    ending_of,
+    kind_of,
+    sha256_of,
+    stem,
+)
 from simstudy.errors import DesignError, StudyError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+KEPT_BYTES = 1 << 30  # in each process; the latest is kept whatever its size
+
+Content = TypeVar("Content", bound="np.ndarray | bytes | pd.DataFrame")
+
+_lock = threading.RLock()
+_cache: "OrderedDict[Hashable, tuple[object, int]]" = OrderedDict()
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -312,3 +328,44 @@ def data_parts(part: object) -> Iterator[Data]:
             yield from data_parts(entry)
     elif isinstance(part, dict):
         yield from data_parts(tuple(part.values()))
+
+
+def kept(key: Hashable, load: Callable[[], Content]) -> Content:
+    """What was loaded under this key, or is now; the longest unused is forgotten.
+
+    A key with an option in it that cannot be looked up keeps nothing.
+    """
+    with _lock:
+        try:
+            known = key in _cache
+        except TypeError:  # not hashable after all
+            return load()
+        if not known:
+            content = load()
+            _cache[key] = content, _size(content)
+            _forget()
+        _cache.move_to_end(key)
+        return cast(Content, _cache[key][0])
+
+
+def _forget() -> None:
+    size = sum(size for _, size in _cache.values())
+    while len(_cache) > 1 and size > KEPT_BYTES:
+        size -= _cache.popitem(last=False)[1][1]
+
+
+def _size(content: "np.ndarray | bytes | pd.DataFrame") -> int:
+    if isinstance(content, np.ndarray):
+        return content.nbytes
+    if isinstance(content, bytes):
+        return len(content)
+    return int(content.memory_usage(deep=True).sum())
+
+
+def frozen(value: object) -> tuple[object, ...]:
+    """A key for options: by value and type, since 0 and False say different things to pandas."""
+    if isinstance(value, dict):
+        return tuple((name, frozen(option)) for name, option in value.items())
+    if isinstance(value, list | tuple):
+        return type(value), tuple(map(frozen, value))
+    return type(value), value

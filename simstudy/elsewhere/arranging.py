@@ -12,7 +12,7 @@ import numpy as np
 from simstudy.elsewhere.checks import cells_of, row_of
 from simstudy.elsewhere.quantities import Quantities
 from simstudy.elsewhere.roles import OWN, Roles
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.store.layout import ERROR
 
 NO_ROW, NO_ESTIMATE = "no row", "no estimate"  # why a method has failed on a data set

@@ -9,7 +9,7 @@ from typing import Any
 
 from simstudy.elsewhere.roles import Roles
 from simstudy.errors import ConfigError, in_one_line
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.measures import Measure
 
 NAMES = ("estimate", "se", "lower", "upper", "p_value", "method", "rep")  # of one column each

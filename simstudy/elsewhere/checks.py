@@ -8,7 +8,7 @@ import numpy as np
 
 from simstudy.elsewhere.roles import Roles
 from simstudy.errors import DesignError, in_one_line
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.shapes import Bool, Float
 
 MISSING = {"", ".", "na", "nan", "n/a", "null", "none", "<na>"}  # as R, Stata and Python write it

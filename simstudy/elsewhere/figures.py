@@ -11,7 +11,7 @@ from simstudy.elsewhere.quantities import TRUTH
 from simstudy.elsewhere.roles import Roles
 from simstudy.errors import FigureError
 from simstudy.figures import dots_plot, errors_plot, estimates_plot, measure_curves
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 
 CELL = "cell"  # a column with the levels of all factors in words
 SIZES = ("bias", "empirical_se", "model_se")  # in the units of the estimates

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from simstudy.errors import ConfigError, describe, nearest
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 
 NOTHING = ["", "NA", "<NA>", "N/A", "n/a", "NaN", "nan"]  # where a level is to stand
 EMPTY = [*NOTHING, "None", "null", "NULL", "#N/A", "."]  # where a number is to stand

@@ -22,7 +22,7 @@ from simstudy.elsewhere.standard import left_out, named_measure, standard_measur
 from simstudy.engine.declarations import check_measures, check_study_name
 from simstudy.engine.refusals import check_switches
 from simstudy.errors import ConfigError
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.measures import Measure
 from simstudy.output.explained import explain_folder
 from simstudy.remote.paths import RemotePath

@@ -17,8 +17,7 @@ from simstudy.elsewhere.checks import (
 )
 from simstudy.elsewhere.roles import Roles, refuse_own_names
 from simstudy.errors import ConfigError, DesignError
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.scipy import special
+from simstudy.lazy import pd, special
 from simstudy.shapes import Float
 
 LOWER, UPPER, REJECT, TRUTH = "lower_limit", "upper_limit", "reject", "truth"  # made of others

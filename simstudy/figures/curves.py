@@ -25,8 +25,7 @@ from simstudy.figures.panels import facets, with_panels
 from simstudy.figures.theme import BLUE, INK, MUTED, color_scales, theme_study
 from simstudy.figures.theory import same_panels, theory_of
 from simstudy.figures.x_axis import check_log, x_scale
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 
 LEAST_OF_A_LINE = 5  # places of theory between which it can be read off a line
 

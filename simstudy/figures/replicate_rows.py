@@ -12,7 +12,7 @@ import numpy as np
 from simstudy.errors import FigureError, in_one_line
 from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import with_panels
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.whole_numbers import check_whole
 
 SCALES = ("fixed", "free", "free_x", "free_y")

@@ -118,7 +118,7 @@ def _drawn(figure: Any, dpi: int) -> Any:
     refuse_others(figure)
     if isinstance(figure, Figure):
         return figure
-    from simstudy.lazy.plotnine import p9
+    from simstudy.lazy import p9
 
     plot = copy.deepcopy(figure)  # drawing leaves its traces on a plot
     if not isinstance(plot, p9.ggplot):
@@ -140,7 +140,7 @@ def refuse_others(figure: Any) -> None:
 
 def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
     """A ggplot at the size at which it is printed, with its caption in lines of that width."""
-    from simstudy.lazy.plotnine import p9
+    from simstudy.lazy import p9
 
     width, height = _within_a_page(*(size or plot.theme.getp("figure_size")))
     said = plot.labels.get("caption", None) or ""

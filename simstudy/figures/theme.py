@@ -17,8 +17,7 @@ from simstudy.figures.page import page_width
 from simstudy.figures.palette import BLUE as BLUE
 from simstudy.figures.palette import MARKS, OKABE_ITO, SHAPES, SHARED, STROKES
 from simstudy.figures.palette import VERMILLION as VERMILLION
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import p9
+from simstudy.lazy import p9, pd
 
 INK: Final = "#222222"
 MUTED: Final = "#666666"

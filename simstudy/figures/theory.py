@@ -5,7 +5,7 @@ from __future__ import annotations
 from simstudy.errors import FigureError
 from simstudy.figures.frame import need_columns, refuse_hidden
 from simstudy.figures.panels import with_panels
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 
 
 def theory_of(

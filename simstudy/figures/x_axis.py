@@ -12,8 +12,7 @@ from simstudy.figures.frame import is_number
 from simstudy.figures.page import page_width
 from simstudy.figures.panels import panel_grid, turned_labels
 from simstudy.figures.theme import LETTER
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import p9
+from simstudy.lazy import p9, pd
 
 
 def x_scale(drawn: pd.DataFrame, log_x: bool) -> list[Any]:

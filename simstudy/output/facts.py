@@ -10,7 +10,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.data.parts import data_parts
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.protocol.made import read_protocol
 from simstudy.output.replacing import design_of
 from simstudy.plan import Plan

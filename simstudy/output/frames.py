@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.analysis.result import Result
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.origin import CELLS, SCENARIOS
 from simstudy.output.tables import cell_table, of_one_type_each, scenario_table
 from simstudy.remote.paths import Place

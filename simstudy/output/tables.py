@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from simstudy.analysis.summary import factor_names
 from simstudy.errors import writable
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.plan import Plan, factors_of
 
 

@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simstudy.claims.standing import IN_PRINT_ONLY, standing_in
-from simstudy.claims.verdicts import (
+from simstudy.claims.verdict import (
     AS_EXPECTED,
+    IN_PRINT_ONLY,
     NO_DATA,
     REPRODUCED,
     TOO_FEW,
     UNEXPECTED,
     against_expectation,
+    standing_in,
 )
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import math
 from contextlib import suppress
 from pathlib import Path
 
+from simstudy.analysis.frames import DATA, IN_ALL, TIMED
 from simstudy.analysis.precision import shortfalls, spent
 from simstudy.analysis.result import Result
-from simstudy.analysis.run_time import DATA, IN_ALL, TIMED
 from simstudy.analysis.summary import MEASURE, factor_names
 from simstudy.in_short import from_to, names_in_short
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.measures import OutlierRate
 from simstudy.remote.paths import Place
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from simstudy.analysis.lookup import row_with, rows_with
 from simstudy.errors import StoreError, StudyError, nearest
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.remote.paths import Place, RemotePath, place_of
 from simstudy.store.manifest import MANIFEST
 from simstudy.stored.blocks import plan_without_code, stored_blocks

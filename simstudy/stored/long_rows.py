@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import StudyError, nearest
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.plan import Plan
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, simulated_columns

@@ -6,7 +6,7 @@ digit, and as Markdown and LaTeX for readers.
 
 from typing import TYPE_CHECKING
 
-from simstudy.lazy.exports import exports
+from simstudy.lazy import exports
 
 if TYPE_CHECKING:
     from simstudy.tables.save import SavedTable, save_latex, save_table

@@ -11,7 +11,7 @@ from typing import Any
 
 from simstudy.column_widths import check_columns
 from simstudy.errors import TableError, nearest, writable
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.tables.grid import Cell, Grid, Heading
 from simstudy.tables.latex import as_latex, in_columns
 from simstudy.tables.markdown import as_markdown

@@ -16,12 +16,11 @@ from simstudy.cli.experiments import experiment_names, load_experiment
 from simstudy.engine.declarations import factor_names_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import NotHereError
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.options import check
 from simstudy.store.layout import CONVERGED
-from simstudy.testing.drawings import drawings_noted, is_drawn_from
 from simstudy.testing.drawn import Drawn, draw, draw_elsewhere, repeats, same_bits
-from simstudy.testing.figures import drawn_alone, made_alone, saved
+from simstudy.testing.figures import drawings_noted, drawn_alone, is_drawn_from, made_alone, saved
 from simstudy.testing.smoke import Smoke, run_at_smoke_scale
 from simstudy.testing.truth import (
     FALSE_ALARM,

@@ -8,7 +8,7 @@ from typing import Any
 from simstudy.analysis.result import Result
 from simstudy.cli import main
 from simstudy.study import Study
-from simstudy.testing.drawings import Drawings
+from simstudy.testing.figures import Drawings
 
 
 @dataclasses.dataclass(frozen=True)

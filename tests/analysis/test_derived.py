@@ -70,7 +70,7 @@ def calls(monkeypatch):
         made.append(derived.name)
         return derived_column(plan, derived, scenario, columns)
 
-    monkeypatch.setattr("simstudy.analysis.derived.derived_column", counted)
+    monkeypatch.setattr("simstudy.analysis.result_columns.derived_column", counted)
     return made
 
 

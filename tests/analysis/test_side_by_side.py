@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simstudy.analysis import estimates
-from simstudy.analysis.side_by_side import side_by_side
+from simstudy.analysis.estimates import side_by_side
 from simstudy.store import batches
 from tests.benchmarks.test_engine import tiny
 

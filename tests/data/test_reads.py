@@ -24,8 +24,8 @@ import pyarrow.parquet
 import pytest
 
 from simstudy import Data
-from simstudy.data import reads, unowned
-from simstudy.data.reads import reads_at_import, unwatched, watching
+from simstudy.data import read_audit
+from simstudy.data.read_audit import reads_at_import, unwatched, watching
 from simstudy.engine.block import draw_block
 from simstudy.engine.replicates import each_replicate
 from simstudy.engine.workers import Workers
@@ -39,7 +39,7 @@ WORKERS = [Workers("inline", 1), Workers("loky", 2)]
 def elsewhere(tmp_path, monkeypatch):
     """The temporary folder is another one than the test's, whose files this process wrote."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    monkeypatch.setattr(unowned, "_ours", set())
+    monkeypatch.setattr(read_audit, "_ours", set())
     (tmp_path / "temporary").mkdir()
 
 
@@ -146,11 +146,11 @@ def test_another_thread_is_not_watched(files):
 
 def test_the_hook_is_installed_once(monkeypatch):
     monkeypatch.setattr(sys, "addaudithook", lambda _: pytest.fail("twice"))
-    reads.install()
+    read_audit.install()
 
 
 def test_the_file_opens_whatever_the_hook_meets(files, monkeypatch):
-    monkeypatch.setattr(reads, "is_unowned", lambda *_: 1 / 0)
+    monkeypatch.setattr(read_audit, "is_unowned", lambda *_: 1 / 0)
     assert read_within((files / "x.txt").read_text) == []
 
 
@@ -246,7 +246,7 @@ def test_only_what_this_process_wrote_in_the_temporary_folder_is_passed_over(tmp
 def test_a_project_in_the_folder_of_the_installation_is_still_a_project(files, monkeypatch):
     path = files / "x.csv"
     beside = compile("open(path).close()", str(files / "study.py"), "exec")
-    monkeypatch.setattr(unowned, "_PREFIXES", (str(files),))
+    monkeypatch.setattr(read_audit, "_PREFIXES", (str(files),))
     assert read_within(path.read_text) == []
     assert read_within(lambda: exec(beside, {"path": path})) == [str(path)]
 
@@ -283,7 +283,7 @@ def test_a_library_reads_for_the_project_that_called_it(files):
 def project(tmp_path, monkeypatch):
     """Modules of a project; gives a function that writes one."""
     (tmp_path / "prices.csv").write_text("price\n1\n")
-    monkeypatch.setattr(reads, "_at_import", {})
+    monkeypatch.setattr(read_audit, "_at_import", {})
     monkeypatch.syspath_prepend(str(tmp_path))
     written = []
 
@@ -343,7 +343,7 @@ def test_what_the_engine_and_data_read_for_a_module_is_none_of_its_own(project):
 def test_a_script_and_what_is_typed_in_are_modules_too(project, tmp_path):
     text = f"""
 import simstudy, sys
-from simstudy.data.reads import reads_at_import
+from simstudy.data.read_audit import reads_at_import
 open({str(tmp_path / "prices.csv")!r}).close()
 print(reads_at_import(["__main__"]))
 """
@@ -354,7 +354,7 @@ print(reads_at_import(["__main__"]))
             capture_output=True,
             text=True,
             check=True,
-            env={**os.environ, "PYTHONPATH": str(Path(reads.__file__).parents[2])},
+            env={**os.environ, "PYTHONPATH": str(Path(read_audit.__file__).parents[2])},
         )
         assert told.stdout.strip() == str({str(tmp_path / "prices.csv"): "__main__"})
 

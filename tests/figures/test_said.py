@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from simstudy.figures.said import caption_of
-from simstudy.lazy.plotnine import p9
+from simstudy.lazy import p9
 
 DATA = pd.DataFrame({"x": [1, 2], "y": [1, 2]})
 

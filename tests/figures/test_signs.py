@@ -4,8 +4,7 @@ import pytest
 
 from simstudy.figures.save import _drawn
 from simstudy.figures.signs import with_minus
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import p9
+from simstudy.lazy import p9, pd
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import plotnine as p9
 import pytest
 
 from simstudy.figures.save import save_figure
-from simstudy.testing.drawings import drawings_noted, is_drawn_from, specification
-from simstudy.testing.figures import saved
+from simstudy.testing.figures import drawings_noted, is_drawn_from, saved, specification
 
 
 def points(y: float = 1.0, **aesthetics):

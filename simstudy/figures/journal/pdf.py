@@ -18,7 +18,7 @@ from simstudy.figures.page_edge import with_caption_at_edge
 from simstudy.figures.save import as_printed, dense_marks_as_pixels, refuse_name, refuse_others
 from simstudy.figures.signs import with_minus_signs
 from simstudy.figures.theme import TALLEST
-from simstudy.lazy.plotnine import p9
+from simstudy.lazy import p9
 from simstudy.remote.paths import Place, place_of
 from simstudy.whole_files import write_bytes
 

@@ -11,7 +11,7 @@ from simstudy.figures.captions import wrapped_to
 from simstudy.figures.journal.keys import is_key
 from simstudy.figures.page import IN_GRID, NARROW, WRAPPED, abreast, laid_out_for
 from simstudy.figures.theme import TALLEST
-from simstudy.lazy.plotnine import p9
+from simstudy.lazy import p9
 
 MOST_ROWS = 7  # of panels that a page has room for, each with its own title
 EDGE = 4.0  # points that a page has beside a key

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from simstudy.analysis.precision import Target
 from simstudy.analysis.result import Result
-from simstudy.analysis.targets import Target
 from simstudy.claims import Claim
 from simstudy.measures import Measure
 from simstudy.output.protocol.replicates import Need, Spread, needs_of, spread_of

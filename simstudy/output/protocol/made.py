@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from simstudy.analysis.precision import MARGIN, shortfalls
+from simstudy.analysis.precision import MARGIN, Target, read_targets, shortfalls
 from simstudy.analysis.result import Result
-from simstudy.analysis.targets import Target, read_targets
 from simstudy.errors import StoreError, first_few
 from simstudy.output.protocol.intent import Intent
 from simstudy.output.protocol.lines import n_places

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simstudy.claims import shown_beside
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.verdicts import Standing, claims_in_words, standing
 from simstudy.output.wording import number
 from simstudy.tables.grid import with_thousands

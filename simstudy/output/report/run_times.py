@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from simstudy.analysis.frames import IN_ALL
 from simstudy.analysis.result import Result
-from simstudy.analysis.run_time import IN_ALL
 from simstudy.output.report.html_tables import HtmlTable, html_table
 from simstudy.output.wording import run_time_in_words
 

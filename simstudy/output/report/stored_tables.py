@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from simstudy.errors import describe
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.origin import TABLES
 from simstudy.output.report.html_tables import HtmlTable, html_table, table_of_grid
 from simstudy.remote.paths import Place

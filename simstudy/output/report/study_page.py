@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simstudy.analysis.result import Result
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.headings import headings_of
 from simstudy.output.origin import REPORT
 from simstudy.output.report.claim_rows import claim_table

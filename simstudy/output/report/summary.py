@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from simstudy.analysis.summary import MEASURE
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.report.html_tables import HtmlTable, cell_text, html_table, worded
 from simstudy.tables.summary import Readings
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.stats.accuracy.checks import check_errors, check_finite, check_positive
 from simstudy.stats.arguments import Numbers, check_choice, check_count, check_proportion, plain

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.lazy.torch import torch
+from simstudy.lazy import torch
 from simstudy.shapes import Float, Int
 from simstudy.stats.networks.architecture import (
     ADAM_FLOOR,

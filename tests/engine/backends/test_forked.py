@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from simstudy.data.unowned import note_written, was_written
+from simstudy.data.read_audit import note_written, was_written
 from simstudy.engine import time_limits
 from simstudy.engine.backends import forked as module
 from simstudy.engine.backends.forked import can_fork, forked, forks_safely

@@ -9,9 +9,9 @@ from io import BytesIO
 from typing import Any
 
 from simstudy.claims import DIFFERS, IN_PRINT_ONLY, NO_DATA, NOT_REPRODUCED, REPRODUCED, TOO_FEW
-from simstudy.claims.verdicts import UNCHECKABLE
+from simstudy.claims.verdict import UNCHECKABLE
 from simstudy.errors import describe
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.report.claim_rows import claim_table
 from simstudy.output.report.index.folders import CannotBeRead, Folder
 from simstudy.output.report.index.said import short

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simstudy.claims import IN_PRINT_ONLY, NO_DATA
-from simstudy.claims.verdicts import UNCHECKABLE
+from simstudy.claims.verdict import UNCHECKABLE
 from simstudy.output.report.index.claims import KINDS, ClaimLine
 from simstudy.output.report.index.studies import Study
 from simstudy.output.wording import counted, time_in_words
