@@ -10,21 +10,14 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from simstudy.engine.derived import behind, derived_column, optional, read_by
+from simstudy.engine.derived import derived_column, optional, read_by
 from simstudy.engine.methods import TEXTS
-from simstudy.engine.ownership import derived_owner
 from simstudy.engine.parameters import said_by
-from simstudy.errors import StoreError
 from simstudy.measures import Estimates
 from simstudy.plan import Derived, Plan, number_factors, scenario_behind
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, simulated_columns, stored_names
-from simstudy.store.compaction import compact
-from simstudy.store.files import Files
-from simstudy.store.header import Group
 from simstudy.store.layout import ERROR, stored_column
-from simstudy.store.naming import DERIVED
-from simstudy.store.write import write_blocks
 
 
 @dataclass
@@ -43,8 +36,7 @@ class Rows:
 
     @cached_property
     def derived(self) -> DerivedColumns:
-        sizes = {key: self.n_rep[key] for key in self.plan.keys if key in self.n_rep}
-        return DerivedColumns(self.plan.drawn, self.store, self.plan.drawn_sizes(sizes))
+        return DerivedColumns(self.plan.drawn, self.store)
 
     def columns(
         self, key: str, names: Sequence[str], n_rep: int | None = None
@@ -137,25 +129,22 @@ def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dic
     return {name: float(np.mean(each)) / plan.block_size for name, each in spent.items()}
 
 
-ROWS_AT_ONCE = 1 << 20  # of a file that is written: 8 MB of numbers
-
-
 @dataclass
 class DerivedColumns:
-    """What a plan derives of its stored blocks.
+    """What a plan derives of its stored blocks, made when something asks for it.
+
+    The columns of one scenario are at hand until another's are asked for.
 
     Parameters
     ----------
     plan
         As it is drawn: of each method, where there are any.
-    n_rep
-        Replicates that a result has of what is drawn, by key: all of them are made at once.
     """
 
     plan: Plan
     store: Store
-    n_rep: Mapping[str, int]
-    _stores: dict[str, Store] = field(default_factory=dict, repr=False)
+    _key: str = ""
+    _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False)
 
     @property
     def in_order(self) -> list[str]:
@@ -180,8 +169,8 @@ class DerivedColumns:
 
     def _factors(self, key: str, names: Sequence[str]) -> dict[str, float]:
         """Factors among some names, where no column has the name."""
-        taken = self.known() if set(names) & set(number_factors(self.plan.keys[key])) else set()
         factors = number_factors(self.plan.keys[key])
+        taken = self.known() if set(names) & set(factors) else set()
         return {n: factors[n] for n in names if n in factors and n not in taken}
 
     def _read(
@@ -200,84 +189,28 @@ class DerivedColumns:
         return columns_of(self.plan, self._table_of(key, n_rep, name), [name])[name]
 
     def _table_of(self, key: str, n_rep: int, name: str) -> pa.Table:
-        """A derived column as it is kept; made first, of all scenarios, where it is not."""
-        kept = self._kept(name)
-        try:
-            if not self._outdated(kept, key, n_rep).size:
-                return kept.read(key, n_rep, [name])
-        except StoreError:  # it has gone since it was made: it is only a copy
-            kept.scan()
-        kept = self._kept(name, anew=True)
-        self._make(kept, name, {**self.n_rep, key: max(n_rep, self.n_rep.get(key, 0))})
-        return kept.read(key, n_rep, [name])
+        """A derived column of a scenario, of so many replicates."""
+        if key != self._key:
+            self._key, self._tables = key, {}
+        if name not in self._tables or len(self._tables[name]) < n_rep:
+            derived = next(each for each in self.plan.derived if each.name == name)
+            blocks = list(self._blocks(key, derived, self.plan.n_blocks(n_rep)))
+            self._tables[name] = pa.concat_tables(blocks, promote_options="default")
+        return self._tables[name].slice(0, n_rep)
 
-    # ---------------------------------------------------------------- kept
-    def _kept(self, name: str, *, anew: bool = False) -> Store:
-        """Where a derived column is kept: what another code made there is never read.
-
-        Parameters
-        ----------
-        anew
-            Whether to look at the code again: what is made now is made by what it is now.
-        """
-        if anew or name not in self._stores:
-            functions = [part.function for part in behind(self.plan.derived, self._named(name))]
-            owner = derived_owner(self.store.owner, name, functions)
-            self._stores[name] = Store(self._place(name), self.plan.block_size, owner)
-        return self._stores[name]
-
-    def _place(self, name: str) -> Files:
-        try:
-            return self.store.files.below(DERIVED, name)
-        except OSError as error:
-            raise StoreError(
-                f"cannot keep derived columns in {self.store.files}: {error.strerror or error}. "
-                f"Move what is named {DERIVED} there out of the way, or choose another out=..."
-            ) from error
-
-    def _named(self, name: str) -> Derived:
-        return next(derived for derived in self.plan.derived if derived.name == name)
-
-    def _outdated(self, kept: Store, key: str, n_rep: int) -> np.ndarray:
-        """Blocks that were not made, or of what has been drawn again since."""
-        n_blocks = self.plan.n_blocks(n_rep)
-        return np.flatnonzero(kept.ranks(key, n_blocks) != self.store.ranks(key, n_blocks))
-
-    # ---------------------------------------------------------------- made
-    def _make(self, kept: Store, name: str, sizes: Mapping[str, int]) -> None:
-        """Write a column's missing blocks, many to a file, each with the rank of its source."""
-        writing = _Writing(kept)
-        for key, n_rep in sizes.items():
-            blocks = self._outdated(kept, key, n_rep)
-            ranks = self.store.ranks(key, self.plan.n_blocks(n_rep))[blocks]
-            tables = self._blocks(key, name, blocks)
-            for block, rank, table in zip(blocks.tolist(), ranks.tolist(), tables, strict=True):
-                writing.add(Group(key, block, 1), int(rank), table)
-        writing.finish()
-        if len({header.rank for header in kept.headers.values()}) == 1:  # a file has but one
-            compact(kept)
-
-    def _blocks(self, key: str, name: str, blocks: np.ndarray) -> Iterator[pa.Table]:
-        """A column's values in some blocks, each made from that block alone."""
-        if not blocks.size:
-            return
-        derived, size, scenario = self._named(name), self.plan.block_size, self.plan.keys[key]
+    def _blocks(self, key: str, derived: Derived, n_blocks: int) -> Iterator[pa.Table]:
+        """A column's values in the first blocks, each made from that block alone."""
+        size, scenario = self.plan.block_size, self.plan.keys[key]
         lengths = self.plan.lengths_of(scenario)
-        inputs = self._inputs(key, derived, (int(blocks.max()) + 1) * size)
-        for block in blocks.tolist():
+        inputs = self._inputs(key, derived, n_blocks * size)
+        for start in range(0, n_blocks * size, size):
             columns: dict[str, np.ndarray] = {}
             for table, names in inputs:
-                columns |= columns_of(self.plan, table.slice(block * size, size), names)
+                columns |= columns_of(self.plan, table.slice(start, size), names)
             for vector in set(lengths) & set(columns):
                 columns[vector] = _as_long_as(columns[vector], lengths[vector])
             made = derived_column(self.plan, derived, scenario, columns)
-            yield pa.table(
-                {
-                    "scenario": pa.repeat(pa.scalar(key), size),
-                    "rep": np.arange(block * size, (block + 1) * size),
-                    name: stored_column(made),
-                }
-            )
+            yield pa.table({derived.name: stored_column(made)})
 
     def _inputs(
         self, key: str, derived: Derived, n_rep: int
@@ -298,30 +231,3 @@ def _as_long_as(vector: np.ndarray, length: int) -> np.ndarray:
         return vector
     cells = vector.shape[:-1] if vector.ndim > 1 else vector.shape
     return np.full((*cells, length), np.nan)
-
-
-@dataclass
-class _Writing:
-    """Blocks on their way into files of one rank each, many to a file."""
-
-    kept: Store
-    groups: dict[int, list[Group]] = field(default_factory=dict)
-    tables: dict[int, list[pa.Table]] = field(default_factory=dict)
-
-    def add(self, group: Group, rank: int, table: pa.Table) -> None:
-        """One more block."""
-        self.groups.setdefault(rank, []).append(group)
-        self.tables.setdefault(rank, []).append(table)
-        if len(self.tables[rank]) * self.kept.rows_per_block >= ROWS_AT_ONCE:
-            self._write(rank)
-
-    def finish(self) -> None:
-        """Write what is left."""
-        for rank in list(self.groups):
-            self._write(rank)
-
-    def _write(self, rank: int) -> None:
-        groups, whole = self.groups.pop(rank), pa.concat_tables(self.tables.pop(rank))
-        whose = self.kept.owner.only(group.key for group in groups)
-        write_blocks(self.kept.files, groups, whole, owner=whose, rank=rank)
-        self.kept.scan()

@@ -6,9 +6,10 @@ stored blocks; and nothing is read from it that does not have that hash.
 """
 
 import os
+import pickle
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from operator import methodcaller
@@ -102,22 +103,20 @@ def _as_frame(part: "Data", /, **options: Any) -> "pd.DataFrame":
         table = part._held("DataFrame", "Data.frame")
     else:
         parse = reader_of_tables(part.source.place)
-        key = (part.sha256, parse.func, frozen({**parse.keywords, **options}))
-        if _has_function(options):  # which may do something else by the next time
-            table = part._read(partial(parse, **options))
-        else:
-            table = kept(key, lambda: part._read(partial(parse, **options)))
+        load = partial(part._read, partial(parse, **options))
+        asked = _as_bytes({**parse.keywords, **options})
+        table = load() if asked is None else kept((part.sha256, parse.func, asked), load)
     copied = table.copy(deep=True)
     copied.index = table.index.copy(deep=True)
     return cast("pd.DataFrame", copied)
 
 
-def _has_function(options: "Mapping[str, object] | Sequence[object]") -> bool:
-    parts = options.values() if isinstance(options, Mapping) else options
-    return any(
-        callable(part) or (isinstance(part, Mapping | list | tuple) and _has_function(part))
-        for part in parts
-    )
+def _as_bytes(options: Mapping[str, object]) -> "bytes | None":
+    """A key for options; None where they have none, such as functions without a name."""
+    try:
+        return pickle.dumps(options)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
 
 
 def _of_array(array: np.ndarray, name: str) -> "Data":
@@ -331,16 +330,9 @@ def data_parts(part: object) -> Iterator[Data]:
 
 
 def kept(key: Hashable, load: Callable[[], Content]) -> Content:
-    """What was loaded under this key, or is now; the longest unused is forgotten.
-
-    A key with an option in it that cannot be looked up keeps nothing.
-    """
+    """What was loaded under this key, or is now; the longest unused is forgotten."""
     with _lock:
-        try:
-            known = key in _cache
-        except TypeError:  # not hashable after all
-            return load()
-        if not known:
+        if key not in _cache:
             content = load()
             _cache[key] = content, _size(content)
             _forget()
@@ -360,12 +352,3 @@ def _size(content: "np.ndarray | bytes | pd.DataFrame") -> int:
     if isinstance(content, bytes):
         return len(content)
     return int(content.memory_usage(deep=True).sum())
-
-
-def frozen(value: object) -> tuple[object, ...]:
-    """A key for options: by value and type, since 0 and False say different things to pandas."""
-    if isinstance(value, dict):
-        return tuple((name, frozen(option)) for name, option in value.items())
-    if isinstance(value, list | tuple):
-        return type(value), tuple(map(frozen, value))
-    return type(value), value

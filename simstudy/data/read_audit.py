@@ -5,12 +5,13 @@ no fingerprint of code can see it. Python announces every file that it opens to 
 one installed here asks whose code wanted the file, which is the nearest frame that belongs neither
 to the standard library, nor to an installed package, nor to simstudy.
 
-Noticed is what opens its files in Python: `open`, `pathlib`, `json`, `gzip`, `zipfile`, `sqlite3`,
+Noticed is what opens its files in Python: `open`, `pathlib`, `json`, `gzip`, `zipfile`,
 `numpy.load`, `numpy.fromfile`, `numpy.memmap`, `pandas.read_csv` and its other text formats,
 `pandas.read_feather`. Not noticed are libraries that open them in C without a word to Python:
 everything that pyarrow opens by name, `pandas.read_parquet` among it, and others of the kind such
-as HDF5; what a subprocess reads; what simulate's own threads read; what comes over the network; and
-whatever was read before simstudy was imported. Reading these as `simstudy.Data` needs no noticing.
+as HDF5 and SQLite; what a subprocess reads; what simulate's own threads read; what comes over the
+network; and whatever was read before simstudy was imported. Reading these as `simstudy.Data` needs
+no noticing.
 
 Files are passed over that no study owns: those of the system and of the Python installation, those
 that the import system opens, compiled code, and what this very process wrote in the temporary
@@ -117,32 +118,14 @@ def _opened(frame: FrameType, path: AnyPath | int, _mode: object, flags: int) ->
         _read(frame, path)
 
 
-def _connected(frame: FrameType, database: AnyPath) -> None:
-    """A database of SQLite, which opens the file in C."""
-    name = os.fsdecode(database)
-    if name.startswith("file:"):
-        name = name.removeprefix("file:").split("?")[0]
-    if os.path.exists(name):
-        _read(frame, name)
-    else:
-        note_written(name)
-
-
 def _made_folder(_frame: FrameType, path: AnyPath, *_: object) -> None:
     if not os.path.exists(path):  # one that was there already may hold what others wrote
         note_written(path)
 
 
-def _renamed(_frame: FrameType, source: AnyPath, target: AnyPath, *_: object) -> None:
-    if was_written(source):
-        note_written(target)
-
-
 _HANDLERS: dict[str, Callable[..., None]] = {
     "open": _opened,
-    "sqlite3.connect": _connected,
     "os.mkdir": _made_folder,
-    "os.rename": _renamed,
 }
 
 
@@ -172,34 +155,24 @@ def _note_read(reader: FrameType, full: str) -> None:
 
 
 _ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_LINES = linecache.__file__
 _LIBRARY, _SIMSTUDY, _IMPORT, _PROJECT = "library", "simstudy", "import", "project"
 
 
 def reader_of(frame: FrameType | None) -> FrameType | None:
     """The project's nearest frame.
 
-    None where there is none, or where simstudy itself (a cache, a part of data) or the import
-    system opened the file on its behalf. A loader's `get_data` outside an import reads data for
-    somebody.
+    None where there is none, or where simstudy itself (a cache, a part of data), `linecache` (lines
+    for a traceback) or the import system opened the file on its behalf. A loader's `get_data`
+    outside an import reads data for somebody.
     """
     while frame is not None:
         kind = _kind(frame)
         if kind is _PROJECT:
             return frame
-        if frame.f_code.co_filename == _LINES:  # for a program, or for one that shows its source
-            return _asking(frame)
         if kind is _SIMSTUDY or (kind is _IMPORT and frame.f_code.co_name != "get_data"):
             return None
         frame = frame.f_back
     return None
-
-
-def _asking(frame: FrameType | None) -> FrameType | None:
-    """Who asked for lines of a file, if that is the project and not a library."""
-    while frame is not None and frame.f_code.co_filename == _LINES:
-        frame = frame.f_back
-    return frame if frame is not None and _kind(frame) is _PROJECT else None
 
 
 def importing_module(frame: FrameType | None) -> str | None:
@@ -225,7 +198,7 @@ def _kind_of_file(filename: str) -> str:
     if filename.startswith("<frozen"):
         return _LIBRARY
     full = os.path.abspath(filename)
-    if inside(full, _ENGINE):
+    if inside(full, _ENGINE) or filename == linecache.__file__:
         return _SIMSTUDY
     return _LIBRARY if is_library(full) else _PROJECT
 
@@ -273,11 +246,6 @@ def note_written(path: AnyPath) -> None:
 def written_here() -> tuple[str, ...]:
     """What this process made in the temporary folder."""
     return tuple(_ours)
-
-
-def was_written(path: AnyPath) -> bool:
-    """Whether this process wrote that very file."""
-    return _real(path) in _ours
 
 
 def _is_our_own_temporary(full: str) -> bool:

@@ -81,8 +81,6 @@ NOTICED = {
     "json.json": lambda path: json.loads(path.read_text()),
     "gzip.gz": lambda path: gzip.open(path).close(),
     "zip.zip": through_zip,
-    "sqlite.db": lambda path: sqlite3.connect(path).close(),
-    "sqlite, by address.db": lambda path: sqlite3.connect(f"file:{path}?mode=ro", uri=True).close(),
     "numpy.load.npy": np.load,
     "numpy.load, mapped.npy": lambda path: np.load(path, mmap_mode="r"),
     "numpy.load, of many.npz": lambda path: np.load(path)["x"],
@@ -100,6 +98,7 @@ NOTICED = {
 UNSEEN = {
     "pandas.read_parquet.parquet": pd.read_parquet,
     "pyarrow.parquet.parquet": pyarrow.parquet.read_table,
+    "sqlite.db": lambda path: sqlite3.connect(path).close(),
     "subprocess.csv": lambda path: subprocess.run(["cat", path], capture_output=True, check=True),
 }
 
@@ -177,10 +176,6 @@ def writes_and_reads_back(folder):
         assert (Path(own) / "in_c").read_bytes()
     with tempfile.NamedTemporaryFile("w+") as file:
         assert Path(file.name).read_text() == ""
-    handle, first = tempfile.mkstemp()
-    os.close(handle)
-    os.replace(first, first + "renamed")
-    assert Path(first + "renamed").read_text() == ""
 
 
 def fails_to_open(folder):
@@ -211,8 +206,6 @@ def imports(folder):
         fails_to_open,
         opens_by_number,
         imports,
-        lambda _: sqlite3.connect(":memory:").close(),
-        lambda folder: sqlite3.connect(folder / "new.db").close(),
         lambda _: Path("/proc/self/status").read_text(),
         lambda _: Path(os.__file__).read_text(),
         lambda _: Path(np.__file__).read_text(),
@@ -266,8 +259,7 @@ def test_declared_files_are_not_told(files):
     assert read_within(part.check) == []
     assert read_within(Data.file, files / "x.txt") == []
     assert read_within((files / "x.csv").read_text) != []
-    base = Data.file(files / "x.db")
-    assert read_within(lambda: sqlite3.connect(base.path).close()) == []
+    assert read_within(part.path.read_text) == []
 
 
 def test_a_library_reads_for_the_project_that_called_it(files):
