@@ -178,12 +178,6 @@ def test_what_it_is_made_of_counts(tmp_path):
     np.testing.assert_array_equal(second.columns(PValues(8), "compatible")["compatible"], expected)
 
 
-def test_prefix_of_a_derived_column(tmp_path):
-    long = study().run(40, out=tmp_path, workers=INLINE).columns(PValues(8), "share")["share"]
-    short = study().run(13, out=tmp_path, workers=INLINE).columns(PValues(8), "share")["share"]
-    np.testing.assert_array_equal(long[:13], short)
-
-
 @pytest.mark.parametrize("keep_vectors", [True, False], ids=["of stored", "at drawing"])
 def test_it_may_ask_for_the_scenario(keep_vectors, tmp_path):
     def shared(scenario, p_value):
