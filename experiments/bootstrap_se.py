@@ -31,8 +31,7 @@ from simstudy.figures import (
     theme,
 )
 from simstudy.figures.agreement import panels_in_words
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.measures import relative_bias
 from simstudy.options import option, published
 from simstudy.study import Study

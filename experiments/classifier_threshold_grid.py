@@ -42,8 +42,7 @@ from simstudy.figures import (
     trade_off_plot,
     with_labels,
 )
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.options import option, published
 from simstudy.study import Study
 from simstudy.trials.thresholds import BOUND_MEASURES, Bound

@@ -26,8 +26,7 @@ from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, Rival, chance_limit, decided
 from simstudy.design import grid
 from simstudy.figures import captions, dots_plot, in_order, theme
-from simstudy.lazy.plotnine import ggplot
-from simstudy.lazy.scipy import special
+from simstudy.lazy import ggplot, special
 from simstudy.options import option, published
 from simstudy.plan import factors_of
 from simstudy.shapes import Float

@@ -40,8 +40,7 @@ from simstudy.figures import (
     theme,
 )
 from simstudy.figures.agreement import panels_in_words
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.options import option, published
 from simstudy.study import Study
 from simstudy.trials.regression import METRICS

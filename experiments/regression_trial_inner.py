@@ -27,7 +27,7 @@ from simstudy.claims import Claim, Reproduced, Rival, matches
 from simstudy.design import grid
 from simstudy.figures import agreement_plot, captions, theme
 from simstudy.figures.agreement import panels_in_words
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9
 from simstudy.measures import mean, rejection_rate
 from simstudy.measures.contrasts import at, paired
 from simstudy.options import option, published

@@ -21,8 +21,7 @@ import numpy as np
 from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.figures import captions, heat_map_plot, in_order, theme
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.options import option, published
 from simstudy.study import Study
 from simstudy.tables import Column, Table

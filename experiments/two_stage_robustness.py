@@ -29,9 +29,7 @@ from simstudy.dgps.location import (
     StudentT,
 )
 from simstudy.figures import captions, colors_of, measure_curves, rows_like, theme, with_labels
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot
-from simstudy.lazy.scipy import special
+from simstudy.lazy import ggplot, pd, special
 from simstudy.options import option, published
 from simstudy.study import Study
 from simstudy.trials.two_stage import MEASURES, TwoStage

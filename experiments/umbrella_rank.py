@@ -38,8 +38,7 @@ from simstudy.figures import (
     theme,
 )
 from simstudy.figures.curves import staircase
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.options import option, published
 from simstudy.stats.classifier.umbrella import (
     least_feasible_n,

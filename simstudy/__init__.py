@@ -8,8 +8,8 @@ The names that a study needs, imported when they are first used:
 
 from typing import TYPE_CHECKING
 
-from simstudy.data import reads as _reads
-from simstudy.lazy.exports import exports
+from simstudy.data import read_audit as _reads
+from simstudy.lazy import exports
 
 _reads.install()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from simstudy.errors import ConfigError, SimstudyError, describe, nearest
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
 
 SEPARATORS = {".csv": ",;\t|", ".tsv": "\t", ".txt": ",;\t|"}

@@ -19,7 +19,7 @@ from simstudy.claims import (
     decided,
     matches,
 )
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.plan import factors_of
 from simstudy.shapes import Float
 from simstudy.stats.accuracy import design

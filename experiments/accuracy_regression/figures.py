@@ -20,8 +20,7 @@ from simstudy.figures import (
     theme,
 )
 from simstudy.figures.page import is_narrow
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.shapes import Float, Int
 from simstudy.stats.accuracy import design, paired, two_binomials
 from simstudy.trials.accuracy import (

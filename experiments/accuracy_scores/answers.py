@@ -17,7 +17,7 @@ from experiments.accuracy_scores.figures import SCORES, WORDS, saved_from
 from simstudy.analysis.result import Result
 from simstudy.claims import Reproduced, cautious_binomial_error, chance_limit, decided
 from simstudy.design import PlainFactor
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.plan import factors_of
 from simstudy.shapes import Float
 from simstudy.stats.accuracy.design import (

@@ -23,8 +23,7 @@ from simstudy.figures import (
     theme,
     with_labels,
 )
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.stats.accuracy.design import (
     detectable_effect,
     level_given_reference,

@@ -22,8 +22,7 @@ from simstudy.claims import (
     of_row,
     shares_match,
 )
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.scipy import special
+from simstudy.lazy import pd, special
 from simstudy.shapes import Float
 from simstudy.stats.classifier.trial import (
     normal_sample_size,

@@ -9,8 +9,7 @@ import numpy as np
 from simstudy.analysis.result import Result
 from simstudy.figures import caption, captions, in_order, measure_curves, rows_like, theme
 from simstudy.figures.curves import staircase
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.stats.classifier.trial import normal_power, sample_sizes, trial_power
 
 SYMBOLS = "k: sensitivity of the classifier; l: of the null; beta: type-II error asked for."

@@ -8,7 +8,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, Rival, decided
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.stats.classifier.trial import normal_sample_size, trial_power, upper_tail
 

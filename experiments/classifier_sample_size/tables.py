@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.classifier_sample_size.figures import designs_of
 from simstudy.analysis.result import Result
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.stats.classifier.trial import sample_sizes
 from simstudy.tables import Column, Table
 from simstudy.trials.sensitivity import Trial

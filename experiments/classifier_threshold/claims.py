@@ -23,7 +23,7 @@ from simstudy.claims import (
     share,
 )
 from simstudy.dgps.scores import NormalScores
-from simstudy.lazy.scipy import stats
+from simstudy.lazy import stats
 from simstudy.shapes import Float
 from simstudy.stats.classifier.description import COMPARED
 from simstudy.stats.classifier.theory import exact_coverage, expected_shift

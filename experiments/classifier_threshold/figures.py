@@ -23,8 +23,7 @@ from simstudy.figures import (
 )
 from simstudy.figures.panels import words_in_panels
 from simstudy.figures.theme import SHARED
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.shapes import Float
 from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.classifier.description import N_SHOWN, n_low

@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.classifier_trial.figures import N_SIM, PUBLISHED, TRIAL_LABELS
 from simstudy.analysis.result import Result
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.stats.classifier.thresholds import BOOTSTRAP
 from simstudy.tables import Column, Table
 from simstudy.trials.applied import AppliedTrial

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.loo_r2.claims import A_POINT, reach
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, Rival, decided
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.trials.leave_one_out import METHODS, LeaveOneOut
 
 MANY = 100  # observations from which on the document has many

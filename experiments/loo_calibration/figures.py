@@ -10,8 +10,7 @@ from experiments.loo_calibration.claims import MANY
 from experiments.loo_r2.figures import middle_sd
 from simstudy.analysis.result import Result
 from simstudy.figures import captions, colors_of, heat_map_plot, in_order, measure_curves, theme
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.trials.leave_one_out import LEVEL
 
 UTILITIES = {

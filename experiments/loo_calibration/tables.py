@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.loo_r2.tables import AT, TERMS
 from simstudy.analysis.result import Result
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.tables import Column, Table
 
 CAPTION = (

@@ -7,8 +7,7 @@ from experiments.loo_r2.figures import COLOR, X, Y, agreement, in_features, not_
 from simstudy.analysis.result import Result
 from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves, theme
 from simstudy.figures.agreement import mean_in_words, panels_in_words
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot
+from simstudy.lazy import ggplot, pd
 from simstudy.trials.leave_one_out import K_LIMIT, LEVEL, ImportanceSampling
 
 ANSWERS = {"exact": "exact leave-one-out", "importance": "importance sampling"}

@@ -9,7 +9,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.claims import average
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.shapes import Float
 
 FORMS = {

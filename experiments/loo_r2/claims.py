@@ -29,8 +29,7 @@ from simstudy.claims import (
     decided,
 )
 from simstudy.claims.chance import reach_of
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.scipy import special
+from simstudy.lazy import pd, special
 from simstudy.shapes import Float
 from simstudy.trials.leave_one_out import LEVEL, LeaveOneOut
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.figures.frame import rows_like
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.trials.predictions import Predictions, TableRows
 
 NETWORKS = ("net_10", "net_8", "net_5")

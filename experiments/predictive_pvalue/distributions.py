@@ -20,8 +20,7 @@ from experiments.predictive_pvalue.cells import (
 from simstudy.analysis.result import Result
 from simstudy.figures import captions, colors_of, dots_plot, in_order
 from simstudy.figures.theme import INK, TALLEST, WORDS_SIZE
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import with_error
 
 COMPATIBLE = 1.0  # what a share of compatible predictions is held against

@@ -31,8 +31,7 @@ from simstudy.figures import (
 )
 from simstudy.figures.page import is_narrow
 from simstudy.figures.theme import BLUE, INK, MUTED, panel_sizes
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import to_decimals, with_error
 
 PALE = "#BBBBBB"

@@ -23,7 +23,7 @@ from simstudy.claims import (
     matches,
 )
 from simstudy.errors import first_few
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.plan import factors_of
 from simstudy.shapes import Float
 from simstudy.stats.compatible.false_discovery import PRINTED_RATIO, later_ranks

@@ -7,8 +7,7 @@ from functools import partial
 
 from simstudy.analysis.result import Figure, Result
 from simstudy.figures import captions, colors_of, in_order, measure_curves, theme
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot
+from simstudy.lazy import ggplot, pd
 
 WORDS = {
     "cfdr_clipped": "CFDR, clipped",

@@ -23,7 +23,7 @@ from simstudy.claims import (
     matches,
     share,
 )
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.measures import Estimates, rejection_rate
 from simstudy.measures.contrasts import at, paired, paired_methods
 from simstudy.measures.moments import ratio

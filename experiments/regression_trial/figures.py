@@ -18,9 +18,7 @@ from simstudy.figures import (
     theme,
 )
 from simstudy.figures.agreement import panels_in_words
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.lazy.scipy import special
+from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.measures import intervals
 from simstudy.shapes import Float
 from simstudy.stats.models.trial import METHODS

@@ -8,7 +8,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, Right, Rival, share
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.stats.models.trial import METHODS, trial_design
 from simstudy.trials.regression import METRICS, RegressionTrial

@@ -10,8 +10,7 @@ import numpy as np
 from experiments.regression_trial.figures import METRICS
 from simstudy.analysis.result import Result
 from simstudy.claims import binomial_error
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.scipy import special
+from simstudy.lazy import pd, special
 from simstudy.stats.models.trial import METHODS
 from simstudy.tables import Column, Table
 from simstudy.trials.regression import RegressionTrial

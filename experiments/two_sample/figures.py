@@ -8,8 +8,7 @@ from functools import partial
 from simstudy.analysis.result import Result
 from simstudy.dgps.location import Gamma, Gaussian, LocationDgp, Lognormal, StudentT
 from simstudy.figures import captions, colors_of, in_order, measure_curves, theme, with_labels
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 
 DGPS: dict[str, LocationDgp] = {
     "normal": Gaussian(mean=0.0, variance=1.0),

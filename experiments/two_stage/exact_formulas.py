@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.claims import Claim, Reproduced, Rival, decided
-from simstudy.lazy.scipy import special, stats
+from simstudy.lazy import special, stats
 from simstudy.shapes import Float
 from simstudy.stats.two_stage.law import TwoStageStatistic
 

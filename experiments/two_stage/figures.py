@@ -9,9 +9,7 @@ from simstudy.analysis.result import Result
 from simstudy.figures import captions, colors_of, in_order, measure_curves, rows_like, theme
 from simstudy.figures.panels import words_in_panels
 from simstudy.figures.theme import STROKES
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.lazy.scipy import special
+from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.measures import intervals
 from simstudy.shapes import Float
 from simstudy.stats.two_stage.design import critical_value, power

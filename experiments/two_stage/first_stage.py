@@ -9,7 +9,7 @@ import numpy as np
 from experiments.two_stage.trials import SIZE, grid_of
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, Rival, average, chance_reach, decided, share
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.stats.two_stage.design import critical_value
 

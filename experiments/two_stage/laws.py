@@ -12,7 +12,7 @@ from experiments.two_stage.figures import Statistics, statistics_by_state
 from experiments.two_stage.trials import PROBABILITY, grid_of, reach
 from simstudy.analysis.result import Result
 from simstudy.claims import FALSE_ALARM, Claim, Reproduced, Rival, decided, matches
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.stats.two_stage.law import TwoStageStatistic, conditional_p_value
 from simstudy.trials.two_stage import TwoStage
 

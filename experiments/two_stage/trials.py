@@ -8,7 +8,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.claims import FALSE_ALARM
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.trials.two_stage import TwoStage
 

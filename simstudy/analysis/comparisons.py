@@ -12,7 +12,7 @@ from simstudy.analysis.summary import REMARK, cell_rows, factor_names
 from simstudy.design import Scenario
 from simstudy.errors import StudyError, nearest
 from simstudy.identity.names import identity
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.measures import Measure, paired, paired_methods, unpaired
 from simstudy.measures.contrasts import Scale
 from simstudy.plan import Plan, factors_of

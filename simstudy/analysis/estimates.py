@@ -5,16 +5,18 @@ own takes those that were read together side by side, as further cells.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from simstudy.analysis.assembly import Rows, stacked_estimates
-from simstudy.analysis.side_by_side import side_by_side
+from simstudy.analysis.result_columns import Rows, stacked_estimates
 from simstudy.design import Scenario
 from simstudy.engine.workers import available_cores
 from simstudy.errors import StudyError
@@ -219,3 +221,35 @@ class FromMoments:
         """The cells of a measure where any are known: one that only failed does not know them."""
         shapes = (np.shape(merged.n) for (_, of), merged in self._merged.items() if of == name)
         return next(filter(None, shapes), ())
+
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+def side_by_side(
+    work: Callable[[Item], Made], items: Iterable[Item], n_threads: int
+) -> Iterator[Made]:
+    """What the work makes of each item, in their order.
+
+    No more items are taken than threads have to do, and one; so memory holds what is made of these.
+
+    Parameters
+    ----------
+    work
+        Leaves the GIL to others for most of its time, as NumPy does, and writes nothing that two
+        items share.
+    items
+        Taken in the thread that asks.
+    """
+    if n_threads < 2:
+        yield from map(work, items)
+        return
+    waiting: deque[Future[Made]] = deque()
+    with ThreadPoolExecutor(n_threads) as threads:
+        for item in items:
+            waiting.append(threads.submit(copy_context().run, work, item))
+            if len(waiting) > n_threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -11,7 +11,7 @@ import numpy as np
 
 from simstudy.analysis.summary import MEASURE, NUMBERS
 from simstudy.errors import nearest
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.shapes import Bool
 
 SAME = 1e-9  # relative: numbers this close are one

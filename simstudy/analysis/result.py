@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.assembly import Rows, seconds_by_method
 from simstudy.analysis.comparisons import Comparisons
 from simstudy.analysis.estimates import Estimator, FromMoments, FromRows, Prepare
 from simstudy.analysis.frames import (
@@ -19,21 +18,26 @@ from simstudy.analysis.frames import (
     failure_frame,
     no_failures,
     replicate_frame,
+    run_time,
     warning_counts,
 )
-from simstudy.analysis.looks import with_anytime_limits
 from simstudy.analysis.lookup import row_with, scenario_with
-from simstudy.analysis.remarks import remarks_in_words
-from simstudy.analysis.run_time import run_time
-from simstudy.analysis.summary import MEASURE, factor_names, summarize
-from simstudy.analysis.targets import Target
+from simstudy.analysis.precision import Target
+from simstudy.analysis.result_columns import Rows, seconds_by_method
+from simstudy.analysis.summary import (
+    MEASURE,
+    factor_names,
+    remarks_in_words,
+    summarize,
+    with_anytime_limits,
+)
 from simstudy.claims import Claim, check_claims
 from simstudy.design import Scenario, scenario_key
 from simstudy.engine.outcome import Outcome
 from simstudy.errors import FigureError, StudyError, TableError, nearest
 from simstudy.figures.page import laid_out_for
 from simstudy.in_short import names_in_short, shown
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.measures import Estimates, Measure, all_methods, convergence_rate
 from simstudy.measures.contrasts import Scale
 from simstudy.plan import Plan

@@ -1,9 +1,10 @@
-"""Replicates to measures: one row per scenario, cell of the axes, and measure."""
+"""Replicates to measures: one row per scenario, cell and measure; and what rows say."""
 
 from __future__ import annotations
 
 import difflib
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,8 +13,10 @@ import numpy as np
 from simstudy.analysis.estimates import Estimator
 from simstudy.design import Scenario
 from simstudy.errors import StudyError
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.measures import Estimates, Measure
+from simstudy.measures.intervals import anytime_mean, anytime_share
+from simstudy.measures.moments import MomentMeasure, only, share
 from simstudy.plan import Plan, factors_of
 
 MEASURE, REMARK = "measure", "remark"
@@ -135,3 +138,103 @@ def _refuse_misspelt_exact(
                 f"{type(scenario).__name__}.exact() speaks of {name!r}, which is no measure of "
                 f"the study; did you mean {close[0]!r}?"
             )
+
+
+def overview(summary: pd.DataFrame, measures: Sequence[Measure]) -> pd.DataFrame:
+    """One row per measure of a summary.
+
+    Returns
+    -------
+    DataFrame
+        `measure`, `rows`, `least`, `greatest`, `largest_mcse` and `worst_z`: the largest distance
+        from theory in standard errors, NaN where theory says nothing. Where a measure takes less
+        work than the plain one, `least_reduction` of the plain variance to its own.
+    """
+    has_reductions = "variance_reduction" in summary
+    proportions = {measure.name for measure in measures if measure.bounds == "wilson"}
+    rows = [
+        {
+            "measure": str(name),
+            "rows": len(group),
+            "least": group["estimate"].min(),
+            "greatest": group["estimate"].max(),
+            "largest_mcse": group["mcse"].max(),
+            "worst_z": worst_z(group, is_proportion=name in proportions),
+        }
+        | ({"least_reduction": group["variance_reduction"].min()} if has_reductions else {})
+        for name, group in summary.groupby(MEASURE, sort=False)
+    ]
+    return pd.DataFrame(rows)
+
+
+def worst_z(rows: pd.DataFrame, *, is_proportion: bool) -> float:
+    """Largest distance from theory, in the standard error that theory gives a proportion."""
+    known = rows[(rows["mcse"] > 0) & rows["exact"].notna()]
+    error = known["mcse"]
+    if is_proportion:
+        trials = known["estimate"] * (1 - known["estimate"]) / error**2
+        error = (known["exact"] * (1 - known["exact"]) / trials) ** 0.5
+    z = ((known["estimate"] - known["exact"]) / error)[error > 0].abs()
+    return float(z.max()) if len(z) else math.nan
+
+
+def remarks_in_words(summary: pd.DataFrame, places: Sequence[str]) -> list[str]:
+    """For each measure that has remarks, how many, and the first with its place.
+
+    Parameters
+    ----------
+    places
+        Columns that say which scenario and cell a row is about; those that differ are named.
+    """
+    if REMARK not in summary:
+        return []
+    places = [place for place in places if summary[place].astype(str).nunique() > 1]
+    rows = summary[summary[REMARK] != ""]
+    by_measure = rows.groupby(MEASURE, sort=False)
+    return [_of_measure(str(name), found, places) for name, found in by_measure]
+
+
+def _of_measure(name: str, rows: pd.DataFrame, places: Sequence[str]) -> str:
+    first = rows.iloc[0]
+    where = ", ".join(f"{place} {first[place]}" for place in places if pd.notna(first[place]))
+    others = f"{len(rows) - 1:,} other row{'s' * (len(rows) > 2)}"
+    more = f" (and in {others})" if len(rows) > 1 else ""
+    at = f" at {where}" if where else ""
+    return f"{name}{at}: {first[REMARK]}{more}."
+
+
+def with_anytime_limits(
+    rows: pd.DataFrame, measure: Measure, level: float, planned: float | None
+) -> pd.DataFrame:
+    """Rows of a summary whose `lower` and `upper` hold at every number of replicates at once."""
+    if "variance_reduction" in rows and rows["variance_reduction"].notna().any():
+        raise StudyError(
+            f"{measure.name!r} is no share or mean of independent replicates as they are, and of "
+            "others no limits are known that hold at every look. Decide on a number of replicates "
+            "beforehand, or let a pilot do it (stop_by='pilot')."
+        )
+    n = rows["n_given"].to_numpy(float)
+    found, mcse = (rows[name].to_numpy(float) for name in ("estimate", "mcse"))
+    if _is_share(measure):
+        limits = anytime_share(found, n, level=level)
+    elif isinstance(measure, MomentMeasure) and measure.value is only:
+        if planned is None:
+            raise StudyError(
+                f"{measure.name!r} is a mean, whose limits hold at every look if all looks have "
+                "the same number in mind. Say at how many replicates they are to be closest "
+                "together, planned=10000, say."
+            )
+        limits = anytime_mean(found, mcse * np.sqrt(n), n, level=level, planned=planned)
+    else:
+        raise StudyError(
+            f"{measure.name!r} is neither a share nor a mean of one value per replicate, and of "
+            "others no limits are known that hold at every look. Decide on a number of replicates "
+            "beforehand, or let a pilot do it (stop_by='pilot')."
+        )
+    return rows.assign(lower=limits.lower, upper=limits.upper)
+
+
+def _is_share(measure: Measure) -> bool:
+    """Whether it counts replicates one by one: held against a mean of all, none is independent."""
+    counts = isinstance(measure, MomentMeasure) and measure.value in (only, share)
+    return counts and measure.bounds == "wilson"

@@ -5,7 +5,7 @@ from simstudy.applied import accuracy_check, threshold_table
 
 from typing import TYPE_CHECKING
 
-from simstudy.lazy.exports import exports
+from simstudy.lazy import exports
 
 if TYPE_CHECKING:
     from simstudy.applied.accuracy import AccuracyCheck, accuracy_check

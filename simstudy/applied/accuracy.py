@@ -16,8 +16,7 @@ from simstudy.applied.report import report, sampling_figure
 from simstudy.applied.scores import RIGHT, Scores, Values, checked_scores, scores_of
 from simstudy.applied.settings import AUTO, Question, is_lower_better, plain_values
 from simstudy.errors import DesignError, nearest
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot
+from simstudy.lazy import ggplot, pd
 from simstudy.options import build
 
 REGRESSION, NO_REGRESSION = "regression", "no regression shown"

@@ -16,7 +16,7 @@ import numpy as np
 
 from simstudy.applied.base_test import BaseTest
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import stats
+from simstudy.lazy import stats
 from simstudy.shapes import Bool, Int
 from simstudy.stats.accuracy import design, paired, two_binomials
 from simstudy.stats.accuracy.tails import roundings

@@ -9,7 +9,7 @@ import numpy as np
 
 from simstudy.applied.base_test import BaseTest
 from simstudy.applied.scores import Scores
-from simstudy.lazy.scipy import special, stats
+from simstudy.lazy import special, stats
 from simstudy.shapes import Bool, Int
 from simstudy.stats.accuracy import design
 from simstudy.stats.integer_search import least_count

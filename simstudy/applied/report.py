@@ -12,8 +12,7 @@ from simstudy.applied.mean_tests import StudentT
 from simstudy.errors import FigureError
 from simstudy.figures.captions import caption
 from simstudy.figures.theme import BLUE, INK, MUTED, VERMILLION, theme_study
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 
 if TYPE_CHECKING:
     from simstudy.applied.accuracy import AccuracyCheck

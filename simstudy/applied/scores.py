@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.scipy import special
+from simstudy.lazy import pd, special
 from simstudy.shapes import Float
 
 Values = Float[np.ndarray, " score"]

@@ -18,7 +18,7 @@ from simstudy.applied.settings import (
     threshold_settings,
 )
 from simstudy.errors import DesignError, nearest
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.stats.accuracy import design
 
 NUMBERS = (*RELATED, "reference", "correlation")

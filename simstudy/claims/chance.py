@@ -12,7 +12,7 @@ import numpy as np
 
 from simstudy.claims.reproduced import Reproduced, binomial_error
 from simstudy.errors import StudyError, TooFewReplicatesError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 
 ROUNDING_OF_FLOATS = 1e-12  # of a number: two ways to compute it need not agree closer
 CLOSE_Z = 3.0  # a difference beyond three standard errors of it is not chance

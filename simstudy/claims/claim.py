@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from simstudy.claims.chance import CLOSE_Z, ROUNDING_OF_FLOATS, reach_of, share_between
 from simstudy.claims.reproduced import Reproduced
-from simstudy.claims.verdicts import DIFFERS, NO_DATA, REPRODUCED, TOO_FEW
+from simstudy.claims.verdict import DIFFERS, NO_DATA, REPRODUCED, TOO_FEW, UNCHECKABLE
 from simstudy.errors import StudyError
 
 ALLOWANCES = ("rounding", "published_mcse", "tolerance", "difference")
@@ -221,3 +221,41 @@ def between(ours: Reproduced) -> tuple[float, float]:
         return share_between(ours.value, ours.n_rep)
     reach = reach_of(ours.mcse, ours.n_rep)
     return ours.value - reach, ours.value + reach
+
+
+def _cannot(_: Any) -> Reproduced:
+    raise LookupError("what nobody has published")
+
+
+@dataclass(frozen=True)
+class Uncheckable(Claim):
+    """What a document states and nobody can check who has no more than the document.
+
+    Parameters
+    ----------
+    name, statement, source, note
+        As of a claim.
+    published
+        The number as printed; True for a statement, or where it stands in a picture alone.
+    missing
+        What it would take: data, a seed, a setting that is not stated.
+    """
+
+    reproduce: Callable[[Any], Reproduced] = field(default=_cannot, init=False, repr=False)
+    published: float | bool = True
+    expected: str = field(default=UNCHECKABLE, init=False)
+    missing: str = ""
+
+    def __post_init__(self) -> None:
+        self._refuse_published()
+        if not self.missing.strip():
+            raise StudyError(
+                f"{self.name!r} cannot be checked, and does not say why: name in missing= what it "
+                "would take, such as data, a seed or a setting."
+            )
+        for name in ("right", "rival"):
+            if getattr(self, name) is not None:
+                raise StudyError(
+                    f"{self.name!r} has {name}= and cannot be checked, so nothing is held against "
+                    f"it: leave {name}= out, or make it a Claim."
+                )

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.claims.claim import Claim
+from simstudy.claims.claim import Claim, Uncheckable
 from simstudy.claims.reproduced import Reproduced
-from simstudy.claims.standing import standing_of
-from simstudy.claims.uncheckable import Uncheckable
-from simstudy.claims.verdicts import DIFFERS, NO_DATA, REPRODUCED, TOO_FEW, UNCHECKABLE
+from simstudy.claims.verdict import DIFFERS, NO_DATA, REPRODUCED, TOO_FEW, UNCHECKABLE, standing_of
 from simstudy.errors import StudyError, TooFewReplicatesError, describe
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 
 BROKEN = "could not be computed"  # begins the detail of a claim that raised what it should not
 MOST_TIMES = 1e6  # as many replicates are no advice

@@ -110,7 +110,7 @@ def run(request: Request, publish: Publish) -> int:
 
 def _time_left(result: Any) -> str:
     """How long that will take, as far as what is drawn tells."""
-    from simstudy.analysis.run_time import seconds_left
+    from simstudy.analysis.frames import seconds_left
     from simstudy.output.formatting import time_in_words
 
     seconds = seconds_left(result.spent, result.n_left)

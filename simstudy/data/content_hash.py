@@ -140,7 +140,7 @@ def _extension(digest: "hashlib._Hash", values: Any, where: str) -> None:
     dtype = values.dtype
     nullable = pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray
     if isinstance(dtype, pd.DatetimeTZDtype):
-        _put(digest, f"zone {_zone(dtype.tz, where)}")
+        _put(digest, f"zone {dtype.tz}")
         _array(digest, np.asarray(values, dtype=f"M8[{dtype.unit}]"), where)
     elif isinstance(dtype, pd.StringDtype):
         _put(digest, "string" if dtype.na_value is pd.NA else "str")
@@ -169,15 +169,6 @@ def _plain(digest: "hashlib._Hash", array: np.ndarray, where: str) -> None:
         _objects(digest, array, where)
     else:
         _array(digest, array, where)
-
-
-def _zone(zone: object, where: str) -> str:
-    """The name of a time zone, which says the same everywhere."""
-    named = getattr(zone, "key", None) or getattr(zone, "zone", None)
-    is_fixed = type(zone).__module__ == "datetime"
-    if not named and not is_fixed:
-        _refuse_column(f"dates in {zone!r}, a time zone without a lasting name", where)
-    return str(named or zone)
 
 
 def _arrow(digest: "hashlib._Hash", values: Any, where: str) -> None:

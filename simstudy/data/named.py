@@ -24,7 +24,7 @@ import numpy as np
 
 from simstudy.data.parts import Data
 from simstudy.errors import ConfigError, NotHereError, StudyError, describe, nearest
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.shapes import Float
 
 Table = Float[np.ndarray, "row column"]

@@ -6,7 +6,10 @@ stored blocks; and nothing is read from it that does not have that hash.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import pickle
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from operator import methodcaller
@@ -26,16 +29,30 @@ from typing import (
 
 import numpy as np
 
-from simstudy.data.copies import held_array, held_frame
-from simstudy.data.file_hash import sha256_of
-from simstudy.data.kept import Content, frozen, kept
-from simstudy.data.reads import declare, unwatched
-from simstudy.data.sources import Bundled, File, InMemory, Stored, ending_of, kind_of, stem
-from simstudy.data.tables import read_npy, reader_of_tables
+from simstudy.data.canonical import held_array, held_frame, read_npy, reader_of_tables
+from simstudy.data.read_audit import declare, unwatched
+from simstudy.data.sources import (
+    Bundled,
+    File,
+    InMemory,
+    Stored,
+    ending_of,
+    kind_of,
+    sha256_of,
+    stem,
+)
 from simstudy.errors import DesignError, StudyError
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+KEPT_BYTES = 1 << 30  # in each process; the latest is kept whatever its size
+
+Content = TypeVar("Content", bound="np.ndarray | bytes | pd.DataFrame")
+
+_lock = threading.RLock()
+_cache: "OrderedDict[Hashable, tuple[object, int]]" = OrderedDict()
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -86,22 +103,20 @@ def _as_frame(part: "Data", /, **options: Any) -> "pd.DataFrame":
         table = part._held("DataFrame", "Data.frame")
     else:
         parse = reader_of_tables(part.source.place)
-        key = (part.sha256, parse.func, frozen({**parse.keywords, **options}))
-        if _has_function(options):  # which may do something else by the next time
-            table = part._read(partial(parse, **options))
-        else:
-            table = kept(key, lambda: part._read(partial(parse, **options)))
+        load = partial(part._read, partial(parse, **options))
+        asked = _as_bytes({**parse.keywords, **options})
+        table = load() if asked is None else kept((part.sha256, parse.func, asked), load)
     copied = table.copy(deep=True)
     copied.index = table.index.copy(deep=True)
     return cast("pd.DataFrame", copied)
 
 
-def _has_function(options: "Mapping[str, object] | Sequence[object]") -> bool:
-    parts = options.values() if isinstance(options, Mapping) else options
-    return any(
-        callable(part) or (isinstance(part, Mapping | list | tuple) and _has_function(part))
-        for part in parts
-    )
+def _as_bytes(options: Mapping[str, object]) -> "bytes | None":
+    """A key for options; None where they have none, such as functions without a name."""
+    try:
+        return pickle.dumps(options)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
 
 
 def _of_array(array: np.ndarray, name: str) -> "Data":
@@ -312,3 +327,28 @@ def data_parts(part: object) -> Iterator[Data]:
             yield from data_parts(entry)
     elif isinstance(part, dict):
         yield from data_parts(tuple(part.values()))
+
+
+def kept(key: Hashable, load: Callable[[], Content]) -> Content:
+    """What was loaded under this key, or is now; the longest unused is forgotten."""
+    with _lock:
+        if key not in _cache:
+            content = load()
+            _cache[key] = content, _size(content)
+            _forget()
+        _cache.move_to_end(key)
+        return cast(Content, _cache[key][0])
+
+
+def _forget() -> None:
+    size = sum(size for _, size in _cache.values())
+    while len(_cache) > 1 and size > KEPT_BYTES:
+        size -= _cache.popitem(last=False)[1][1]
+
+
+def _size(content: "np.ndarray | bytes | pd.DataFrame") -> int:
+    if isinstance(content, np.ndarray):
+        return content.nbytes
+    if isinstance(content, bytes):
+        return len(content)
+    return int(content.memory_usage(deep=True).sum())

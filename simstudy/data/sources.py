@@ -1,9 +1,12 @@
-"""Where the data of a study are found: in files, in packages, in memory."""
+"""Where the data of a study are found, and hashes of files while they are untouched."""
 
+import hashlib
+import os
 import platform
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
@@ -12,6 +15,7 @@ from simstudy.errors import StudyError
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zip": "zip"}
 
@@ -122,3 +126,52 @@ def ending_of(place: str) -> str:
     """The last ending but that of a compression."""
     path = Path(place)
     return (Path(path.stem) if path.suffix in COMPRESSED else path).suffix.lower()
+
+
+COARSEST_NS = 2_000_000_000  # the clock of FAT, of all file systems the one with the longest tick
+
+
+class _Stamp(NamedTuple):
+    """What the file system says of a file; it is another as soon as the file is written to."""
+
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+
+
+_hashed: dict[_Stamp, str] = {}  # of files that had come to rest before they were hashed
+
+
+def sha256_of(file: BinaryIO, *, anew: bool = False) -> str:
+    """Hash of an open file, from memory where it was hashed in this process and is untouched.
+
+    Parameters
+    ----------
+    anew
+        Read it whatever its times say: a page that is written through a map may not move them.
+    """
+    stamp = _stamp(file)
+    if not anew and stamp is not None and stamp in _hashed:
+        return _hashed[stamp]
+    began = time.time_ns()
+    file.seek(0)
+    sha256 = hashlib.file_digest(cast(Any, file), "sha256").hexdigest()
+    if stamp is not None and stamp == _stamp(file) and _is_at_rest(stamp, began):
+        _hashed[stamp] = sha256
+    return sha256
+
+
+def _stamp(file: BinaryIO) -> _Stamp | None:
+    """None for what is no file of its own, such as one in an archive."""
+    try:
+        said = os.fstat(file.fileno())
+    except (OSError, AttributeError):
+        return None
+    return _Stamp(said.st_dev, said.st_ino, said.st_size, said.st_mtime_ns, said.st_ctime_ns)
+
+
+def _is_at_rest(stamp: _Stamp, now_ns: int) -> bool:
+    """Whether another write would show: one within a tick of the clock might not."""
+    return now_ns - max(stamp.modified_ns, stamp.changed_ns) > COARSEST_NS

@@ -8,7 +8,7 @@ import numpy as np
 
 from simstudy.dgps.normals import standard_normals
 from simstudy.errors import DesignError, in_one_line
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 
 PAIR = 2  # replicates in a group of antithetic draws

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from simstudy.dgps.normals import standard_normals
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Bool, Float
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float, Int
 from simstudy.stats.arguments import check_count, check_proportion
 

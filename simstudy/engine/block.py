@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from simstudy.data.parts import data_parts
-from simstudy.data.reads import watching
+from simstudy.data.read_audit import watching
 from simstudy.design import OfSomeClass, Scenario
 from simstudy.engine.columns import checked_columns, count_failed
 from simstudy.engine.derived import reduced

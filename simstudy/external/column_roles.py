@@ -13,7 +13,7 @@ from typing import Any
 
 from simstudy.analysis.summary import MEASURE, NUMBERS, SOMETIMES
 from simstudy.errors import ConfigError, in_one_line, nearest
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.store.layout import CELL_ERROR, CONVERGED, ERROR, REP, SCENARIO, WARNING
 
 OWN = {SCENARIO, REP, ERROR, CELL_ERROR, WARNING, CONVERGED}  # of rows as they are stored

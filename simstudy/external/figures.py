@@ -10,7 +10,7 @@ from simstudy.analysis.result import Figure, Result
 from simstudy.errors import FigureError
 from simstudy.external.column_roles import TRUTH, ColumnRoles
 from simstudy.figures import dots_plot, errors_plot, estimates_plot, measure_curves
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 
 CELL = "cell"  # a column with the levels of all factors in words
 

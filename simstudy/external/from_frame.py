@@ -33,7 +33,7 @@ from simstudy.external.figures import general_figures
 from simstudy.external.quantities import Quantities, cells_of, check_labels, quantities_of
 from simstudy.external.standard_measures import choose_measures
 from simstudy.identity.names import typed
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.measures import Measure
 from simstudy.output.manifest import explain_folder
 from simstudy.plan import Plan

@@ -14,7 +14,7 @@ import numpy as np
 
 from simstudy.analysis.lookup import row_with, rows_with
 from simstudy.errors import StoreError, StudyError, in_one_line, nearest
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.plan import Plan
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.blocks import Store

@@ -6,7 +6,7 @@ does.
 
 from typing import TYPE_CHECKING
 
-from simstudy.lazy.exports import exports
+from simstudy.lazy import exports
 
 if TYPE_CHECKING:
     from simstudy.figures.agreement import agreement_plot, mean_in_words

@@ -19,8 +19,7 @@ from simstudy.figures.panels import (
     words_in_panels,
 )
 from simstudy.figures.theme import BLUE, INK, LETTER, scale_color_sequential, theme_study
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import with_error
 
 TINY = 1e-300  # where a bar on a logarithmic axis ends that would go on below 0

@@ -17,8 +17,7 @@ import numpy as np
 
 from simstudy.figures.page import is_narrow
 from simstudy.in_short import from_to
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import p9
+from simstudy.lazy import p9, pd
 
 PER_INCH = 18  # characters of a caption, at 7.2 points
 WIDTH = 116  # characters that fit under a figure of 6.5 inches

@@ -27,8 +27,7 @@ from simstudy.figures.frame import (
 from simstudy.figures.page import page_width
 from simstudy.figures.panels import facets, panel_grid, turned_labels, with_panels
 from simstudy.figures.theme import BLUE, INK, LETTER, MUTED, colors_by, theme_study
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 
 LEAST_OF_A_LINE = 5  # places of theory between which it can be read off a line
 

@@ -11,9 +11,7 @@ from simstudy.figures import captions
 from simstudy.figures.frame import in_words, need_columns
 from simstudy.figures.panels import by_panel, facets, with_panels
 from simstudy.figures.theme import colors_by, stroke_scale, theme_study
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
-from simstudy.lazy.scipy import special
+from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.shapes import Float
 
 N_PLACES = 200

@@ -31,8 +31,7 @@ from simstudy.figures.theme import (
     colors_by,
     theme_study,
 )
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.measures import intervals
 from simstudy.tables.rounding import with_error
 

@@ -50,7 +50,7 @@ def drawn_figure(figure: Any, dpi: int) -> Any:
     refuse_others(figure)
     if isinstance(figure, Figure):
         return figure
-    from simstudy.lazy.plotnine import p9
+    from simstudy.lazy import p9
 
     plot = copy.deepcopy(figure)  # drawing leaves its traces on a plot
     if not isinstance(plot, p9.ggplot):
@@ -73,7 +73,7 @@ def refuse_others(figure: Any) -> None:
 # ---------------------------------------------------------------- size
 def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
     """A ggplot at the size at which it is printed, at most a page's text; others as they are."""
-    from simstudy.lazy.plotnine import p9
+    from simstudy.lazy import p9
 
     if not isinstance(plot, p9.ggplot):
         return plot
@@ -83,7 +83,7 @@ def printed(plot: Any, size: tuple[float, float] | None = None) -> Any:
 
 def as_wide_as(plot: Any, width: float) -> Any:
     """A ggplot of a width in inches, as high as it was; others as they are."""
-    from simstudy.lazy.plotnine import p9
+    from simstudy.lazy import p9
 
     if not isinstance(plot, p9.ggplot):
         return plot
@@ -92,7 +92,7 @@ def as_wide_as(plot: Any, width: float) -> Any:
 
 def _sized(plot: Any, width: float, height: float) -> Any:
     """A ggplot of a size in inches, with its caption in lines of that width."""
-    from simstudy.lazy.plotnine import p9
+    from simstudy.lazy import p9
 
     said = plot.labels.get("caption", None) or ""
     return plot + p9.theme(figure_size=(width, height)) + p9.labs(caption=wrapped_to(width, said))

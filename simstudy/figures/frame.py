@@ -15,7 +15,7 @@ import numpy as np
 
 from simstudy.errors import FigureError, in_one_line, nearest
 from simstudy.figures.captions import in_words as in_words
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.plan import factors_of as shown_factors
 
 MEASURED = (

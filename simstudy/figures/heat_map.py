@@ -31,8 +31,7 @@ from simstudy.figures.theme import (
     scale_fill_sequential,
     theme_study,
 )
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.shapes import Float, Int
 from simstudy.tables.rounding import to_decimals
 

@@ -12,8 +12,7 @@ from simstudy.figures import captions
 from simstudy.figures.frame import in_words, need_columns
 from simstudy.figures.panels import facets, with_panels, words_in_panels
 from simstudy.figures.theme import PALE, VERMILLION, theme_study
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.shapes import Float
 
 

@@ -34,8 +34,7 @@ from simstudy.figures.theme import (
     stroke_scale,
     theme_study,
 )
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 
 BAND = 0.07  # height of a factor's steps, as a share of the measure's range
 CROWDED = 80  # scenarios from which on lines are thinner

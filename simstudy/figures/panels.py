@@ -12,8 +12,7 @@ import numpy as np
 from simstudy.figures.frame import in_words, labelled
 from simstudy.figures.page import IN_GRID, WRAPPED, abreast, is_narrow, page_width
 from simstudy.figures.theme import INK, LETTER, TALLEST, WORDS_SIZE, panel_sizes
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import p9
+from simstudy.lazy import p9, pd
 
 WRAP_AT = 3  # panels side by side
 ROOM_FOR_LABELS = {"alone": 70, "among": 24}  # characters along a panel's horizontal axis

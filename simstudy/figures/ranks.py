@@ -10,8 +10,7 @@ from simstudy.figures import captions
 from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import by_panel, facets, with_panels, words_in_panels
 from simstudy.figures.theme import BLUE, PALE, theme_study
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.measures.ranks import RankCheck, rank_check
 
 

@@ -24,8 +24,7 @@ from simstudy.figures.replicate_rows import (
     truth_of,
 )
 from simstudy.figures.theme import BLUE, INK, OKABE_ITO, color_scales, theme_study
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 
 MOST = 500  # points of a method in a panel: more hide each other
 ASIDE = 0.36  # of the distance between methods, to which points are moved at most

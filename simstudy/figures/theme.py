@@ -16,8 +16,7 @@ from simstudy.errors import FigureError, nearest
 from simstudy.figures.frame import in_words, is_number
 from simstudy.figures.page import FULL_WIDTH as FULL_WIDTH
 from simstudy.figures.page import page_width
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import p9
+from simstudy.lazy import p9, pd
 
 BLUE: Final = "#0072B2"
 VERMILLION: Final = "#D55E00"

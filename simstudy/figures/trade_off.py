@@ -20,8 +20,7 @@ from simstudy.figures.frame import (
 )
 from simstudy.figures.panels import facets, with_panels
 from simstudy.figures.theme import BLUE, MUTED, colors_by, theme_study
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 
 NUMBERS = ("estimate", "lower", "upper")
 

@@ -20,11 +20,10 @@ from simstudy.figures.replicate_rows import (
     truth_of,
 )
 from simstudy.figures.theme import BLUE, INK, VERMILLION, theme_study
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.plotnine import ggplot, p9
+from simstudy.lazy import ggplot, p9, pd
 from simstudy.measures.columns import Operand
-from simstudy.measures.critical import critical_values
 from simstudy.measures.intervals import cautious_binomial_error, critical_value
+from simstudy.measures.proportions import critical_values
 from simstudy.tables.rounding import with_error
 
 MOST = 400  # intervals of a panel: more are thinner than a line

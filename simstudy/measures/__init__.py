@@ -78,18 +78,16 @@ contrasted between methods on common data.
 """
 
 from simstudy.measures.association import area_under_curve, correlation
-from simstudy.measures.bias_eliminated import (
-    bias_eliminated_coverage,
-    bias_eliminated_coverage_at,
-)
 from simstudy.measures.bootstrapped import bootstrapped
 from simstudy.measures.columns import Columns, Operand
 from simstudy.measures.conditional import conditional
 from simstudy.measures.contrasts import paired, paired_methods, unpaired
 from simstudy.measures.control import Control, control
-from simstudy.measures.controlled import controlled
+from simstudy.measures.control_variates import controlled
 from simstudy.measures.core import Estimates, Influence, Measure, Setting
 from simstudy.measures.coverage import (
+    bias_eliminated_coverage,
+    bias_eliminated_coverage_at,
     coverage,
     coverage_at,
     interval_score,
@@ -122,9 +120,8 @@ from simstudy.measures.estimation import (
 from simstudy.measures.failures import all_methods, complete_case, impute_worst
 from simstudy.measures.intervals import Interval, wilson
 from simstudy.measures.moments import MomentMeasure, Moments, centred, ratio, variance_of
-from simstudy.measures.outlying import OutlierRate, outlier_rate
 from simstudy.measures.proportions import proportion
-from simstudy.measures.quantiles import median, median_bias, quantile
+from simstudy.measures.quantiles import OutlierRate, median, median_bias, outlier_rate, quantile
 from simstudy.measures.relative_precision import relative_precision
 from simstudy.measures.testing import (
     convergence_rate,

@@ -16,11 +16,11 @@ from simstudy.measures.core import (
     Influence,
     Measure,
     explain,
+    of_both,
     standard_error,
     whole_trials,
 )
 from simstudy.measures.moments import ratio
-from simstudy.measures.remarks import of_both
 from simstudy.shapes import Float
 
 Scale = Literal["difference", "ratio"]

@@ -16,8 +16,6 @@ from simstudy.errors import StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Sample, pick, sample, total
 from simstudy.measures.groups import few_groups, grouped_sums, n_groups
-from simstudy.measures.reduced import independent_trials, variance_reduction, wilson_within
-from simstudy.measures.remarks import joined
 from simstudy.shapes import Bool, Float, Int, Shaped
 
 Bounds = Literal["normal", "wilson"]
@@ -299,3 +297,71 @@ def explain(
     reason[np.asarray(influence.trials) == 0] = undefined
     reason[influence.n_rep == 0] = "no replicate could be used"
     return reason
+
+
+def joined(*remarks: np.ndarray | None) -> Shaped[np.ndarray, " *cells"]:
+    """Remarks of each cell, one after the other; each once."""
+    found: np.ndarray = np.asarray("", dtype=object)
+    for remark in remarks:
+        if remark is not None:
+            further = np.asarray(remark, dtype=object)
+            further = np.where(found == further, "", further)
+            between = np.where((found != "") & (further != ""), "; ", "").astype(object)
+            found = np.asarray(found + between + further, dtype=object)
+    return found
+
+
+def of_both(
+    first: np.ndarray | None, second: np.ndarray | None
+) -> Shaped[np.ndarray, " *cells"] | None:
+    """Remarks on either side of a contrast; None where there are none at all."""
+    found = joined(first, second)
+    return found if (found != "").any() else None
+
+
+ALL_BUT_ROUNDING = 1e20  # ratio of two variances, of which the smaller one is rounding
+
+
+def variance_reduction(
+    plain: Float[np.ndarray, " *cells"] | None, mcse: Float[np.ndarray, " *cells"]
+) -> Float[np.ndarray, " *cells"] | None:
+    """How many times the squared error of the plain measure is this one's; NaN where it has none.
+
+    Infinite where what is left is rounding; None where no plain measure is told of.
+    """
+    if plain is None:
+        return None
+    known = np.isfinite(mcse) & (plain > 0)
+    with np.errstate(all="ignore"):
+        found = np.where(known, plain / (mcse * mcse), np.nan)
+    return np.where(found > ALL_BUT_ROUNDING, np.inf, found)
+
+
+def independent_trials(
+    share: Float[np.ndarray, " *cells"],
+    mcse: Float[np.ndarray, " *cells"],
+    trials: Float[np.ndarray, " *cells"],
+    group_size: int,
+) -> Float[np.ndarray, " *cells"]:
+    """Trials of an independent share with this error: share (1 - share) over its square.
+
+    Where there is no error, as of a share of 0, every group of the trials counts as one.
+    """
+    with np.errstate(all="ignore"):
+        found = np.asarray(share * (1 - share) / (mcse * mcse))
+    fewest = np.maximum(trials / group_size, np.minimum(trials, 1.0))
+    return np.where(np.isfinite(found) & (found > 0), found, fewest)
+
+
+def wilson_within(
+    share: Float[np.ndarray, " *cells"],
+    trials: Float[np.ndarray, " *cells"],
+    normal: intervals.Interval,
+    *,
+    level: float,
+) -> intervals.Interval:
+    """Wilson's interval of what is a share; of an adjusted one that is none, the normal one."""
+    inside = (share >= 0) & (share <= 1)
+    wilson = intervals.wilson(np.where(inside, share, np.nan), trials, level=level)
+    lower, upper = (np.where(inside, w, n) for w, n in zip(wilson, normal, strict=True))
+    return intervals.Interval(lower, upper)

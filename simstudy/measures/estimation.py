@@ -20,16 +20,17 @@ from simstudy.measures.columns import (
 )
 from simstudy.measures.moments import (
     Formula,
+    Mcse,
     Means,
     MomentMeasure,
     centred,
     only,
     ratio,
+    refuse_other_ways,
     share,
     variance_of,
 )
 from simstudy.measures.proportions import flags
-from simstudy.measures.ways import Mcse, refuse_other_ways
 
 Loss = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of estimate - truth, and truth
 

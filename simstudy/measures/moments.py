@@ -8,11 +8,11 @@ co-moments of the terms can be gathered block by block, without keeping replicat
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from simstudy.errors import StudyError
+from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import (
     Columns,
     Operand,
@@ -325,3 +325,16 @@ def _mean_and_comoment(
         for j in range(i + 1):
             comoment[i, j] = comoment[j, i] = total(left * rest[j])
     return mean, comoment
+
+
+Mcse = Literal["influence", "normal"]
+
+
+def refuse_other_ways(mcse: str) -> None:
+    """Refuse what is neither of the two."""
+    if mcse not in ("influence", "normal"):
+        raise DesignError(
+            f"mcse={in_one_line(repr(mcse))} is not a way to compute a Monte Carlo error. Use "
+            "'influence', which assumes no distribution, or 'normal' for the formulas of Morris "
+            "et al. (2019)."
+        )

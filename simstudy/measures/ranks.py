@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.errors import DesignError, describe, in_one_line
-from simstudy.lazy.scipy import special, stats
+from simstudy.lazy import special, stats
 from simstudy.shapes import Float
 
 MOST_PLACES = 200  # at which the distribution function is looked at

@@ -17,8 +17,15 @@ from simstudy.errors import DesignError, StudyError, in_one_line, nearest
 from simstudy.measures.columns import Columns, Operand, total
 from simstudy.measures.core import Setting
 from simstudy.measures.estimation import two_powers
-from simstudy.measures.moments import Means, MomentMeasure, Value, ratio, variance_of
-from simstudy.measures.ways import Mcse, refuse_other_ways
+from simstudy.measures.moments import (
+    Mcse,
+    Means,
+    MomentMeasure,
+    Value,
+    ratio,
+    refuse_other_ways,
+    variance_of,
+)
 
 Replicates = Literal["both", "own"]
 Derive = Callable[..., Columns]

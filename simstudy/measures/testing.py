@@ -18,9 +18,16 @@ from simstudy.measures.columns import (
     refuse_zero_column,
     refuse_zero_number,
 )
-from simstudy.measures.critical import critical_values, refuse_df
 from simstudy.measures.moments import MomentMeasure, only, share
-from simstudy.measures.proportions import against, flags, own_axis, probabilities, proportion
+from simstudy.measures.proportions import (
+    against,
+    critical_values,
+    flags,
+    own_axis,
+    probabilities,
+    proportion,
+    refuse_df,
+)
 from simstudy.stats.arguments import ROUNDING
 
 

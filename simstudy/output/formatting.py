@@ -9,21 +9,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simstudy.analysis.frames import DATA, IN_ALL, TIMED
 from simstudy.analysis.precision import shortfalls, spent
 from simstudy.analysis.result import Result
-from simstudy.analysis.run_time import DATA, IN_ALL, TIMED
 from simstudy.analysis.summary import MEASURE, factor_names
-from simstudy.claims.standing import IN_PRINT_ONLY, standing_in
-from simstudy.claims.verdicts import (
+from simstudy.claims.verdict import (
     AS_EXPECTED,
+    IN_PRINT_ONLY,
     NO_DATA,
     REPRODUCED,
     TOO_FEW,
     UNEXPECTED,
     against_expectation,
+    standing_in,
 )
 from simstudy.in_short import from_to, names_in_short
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.measures import OutlierRate
 from simstudy.remote.paths import Place
 

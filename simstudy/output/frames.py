@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import factor_names
 from simstudy.errors import writable
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.up_to_date import CELLS, SCENARIOS
 from simstudy.plan import Plan, factors_of
 from simstudy.remote.paths import Place

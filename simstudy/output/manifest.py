@@ -10,7 +10,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.data.parts import data_parts
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.environment import program
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.protocol import read_protocol

@@ -20,9 +20,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from simstudy.analysis.precision import MARGIN, shortfalls
+from simstudy.analysis.precision import MARGIN, Target, read_targets, shortfalls
 from simstudy.analysis.result import Result
-from simstudy.analysis.targets import Target, read_targets
 from simstudy.claims import Claim
 from simstudy.engine.replicates import EachReplicate
 from simstudy.errors import StoreError, first_few

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.analysis.precision import sizes_by_pilot
+from simstudy.analysis.precision import Target, sizes_by_pilot
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import exact_of
-from simstudy.analysis.targets import Target
 from simstudy.measures import Measure, MomentMeasure
 from simstudy.measures.formulas import BINOMIAL, OWN, formula_of, is_conditional
 from simstudy.plan import Plan

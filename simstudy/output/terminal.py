@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.overview import overview
 from simstudy.analysis.result import Result
+from simstudy.analysis.summary import overview
 from simstudy.claims import (
     AS_EXPECTED,
     DIFFERS,
@@ -18,7 +18,7 @@ from simstudy.claims import (
     against_expectation,
     shown_beside,
 )
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.folder import Published
 from simstudy.output.formatting import (
     in_a_word,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from simstudy.lazy.pyarrow import pc
+from simstudy.lazy import pc
 from simstudy.store.blocks import Store
 from simstudy.store.columns import rows_with_error
 from simstudy.store.layout import CELL_ERROR, ERROR

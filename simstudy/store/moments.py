@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.errors import StudyError
-from simstudy.lazy.pyarrow import pc
+from simstudy.lazy import pc
 from simstudy.measures import Measure, MomentMeasure, Moments
 from simstudy.plan import Plan, number_factors
 from simstudy.store.columns import imputed, with_failures_missing

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simstudy.analysis.targets import Target, read_targets
+from simstudy.analysis.precision import Target, read_targets
 from simstudy.engine.progress import Progress
 from simstudy.engine.refusals import (
     LOOKS,

@@ -6,9 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.precision import seed_of_pilot
+from simstudy.analysis.precision import read_targets, seed_of_pilot
 from simstudy.analysis.result import Result
-from simstudy.analysis.targets import read_targets
 from simstudy.design import Scenario
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.refusals import check_n_rep, check_pilot, check_precision

@@ -8,15 +8,15 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from simstudy.analysis.early import refuse_what_cannot_be_taken
 from simstudy.analysis.precision import (
+    Target,
     grown_until_precise,
     seed_of_pilot,
     sizes_by_pilot,
     without_spread,
 )
+from simstudy.analysis.preflight import refuse_what_cannot_be_taken
 from simstudy.analysis.result import Result
-from simstudy.analysis.targets import Target
 from simstudy.data.parts import data_parts
 from simstudy.engine.drawing import Drawing
 from simstudy.engine.outcome import Outcome

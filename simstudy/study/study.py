@@ -6,15 +6,14 @@ import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.precision import forecast
+from simstudy.analysis.precision import forecast, read_targets
 from simstudy.analysis.result import Result
-from simstudy.analysis.targets import read_targets
 from simstudy.design import Scenario
 from simstudy.engine.block import Address, replicate_at
 from simstudy.engine.progress import Progress
 from simstudy.engine.refusals import LOOKS, check_precision
 from simstudy.engine.workers import Workers
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.remote.paths import Place
 from simstudy.study.asked import Asked
 from simstudy.study.declared import Declared

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from simstudy.in_short import from_to
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.tables.grid import in_words
 from simstudy.tables.table import Column, Table
 

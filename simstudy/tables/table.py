@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from simstudy.errors import TableError, nearest, writable
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
 from simstudy.tables.grid import Cell, Grid, Heading, as_markdown, as_text
 from simstudy.tables.latex import as_latex

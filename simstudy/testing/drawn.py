@@ -13,7 +13,7 @@ import numpy as np
 
 from simstudy.engine.block import simulate_columns
 from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.store.layout import ERROR
 from simstudy.study import Study
 

@@ -1,4 +1,4 @@
-"""A figure drawn from what is stored, where everything else is refused."""
+"""Figures drawn from what is stored, where everything else is refused."""
 
 import functools
 import os
@@ -10,8 +10,7 @@ from typing import Any
 from unittest import mock
 
 from simstudy.analysis.result import Result
-from simstudy.data.readers import reader_of
-from simstudy.data.reads import watching
+from simstudy.data.read_audit import reader_of, watching
 from simstudy.figures.save import save_figure
 from simstudy.identity.streams import Streams
 from simstudy.study import Study
@@ -33,12 +32,6 @@ def _note_listing(event: str, arguments: tuple[Any, ...]) -> None:
 def _install_listing() -> None:
     """Once: an audit hook cannot be taken away."""
     sys.addaudithook(_note_listing)
-
-
-def made_alone(result: Result, name: str) -> Any:
-    """A figure that is not drawn yet, made where nothing but the result may be used."""
-    with _only_what_is_stored(name, {type(each) for each in result.plan.scenarios}):
-        return result.figure(name)
 
 
 def drawn_alone(result: Result, name: str, folder: Path) -> tuple[bytes, bytes]:

@@ -8,7 +8,6 @@ from typing import Any
 from simstudy.analysis.result import Result
 from simstudy.cli import main
 from simstudy.study import Study
-from simstudy.testing.drawings import Drawings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,7 +19,6 @@ class Smoke:
     study: Study
     folder: Path
     status: int
-    drawings: Drawings  # of the run
 
     def result(self, n_rep: int) -> Result:
         """What is stored of each scenario, of at most so many replicates; nothing is drawn."""

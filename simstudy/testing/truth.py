@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.analysis.precision import independent_values
 from simstudy.analysis.result import Result
-from simstudy.analysis.targets import independent_values
 from simstudy.engine.workers import Workers
 from simstudy.identity.names import identity
-from simstudy.lazy.scipy import special, stats
+from simstudy.lazy import special, stats
 from simstudy.measures import Measure
 from simstudy.store.columns import imputed
 from simstudy.study import Study

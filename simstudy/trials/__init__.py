@@ -6,7 +6,7 @@ this package, or a scenario from it, imports no other scenario.
 
 from typing import TYPE_CHECKING
 
-from simstudy.lazy.exports import exports
+from simstudy.lazy import exports
 
 if TYPE_CHECKING:
     from simstudy.trials.applied import AppliedTrial

@@ -24,7 +24,7 @@ from simstudy.dgps.prompts import (
 )
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.measures import rejection_rate
 from simstudy.shapes import Bool, Float
 from simstudy.stats.accuracy.design import detectable_effect

@@ -15,8 +15,7 @@ from simstudy.errors import ConfigError
 from simstudy.figures import captions, measure_curves
 from simstudy.figures.frame import in_words, with_labels
 from simstudy.figures.theme import FULL_WIDTH, TALLEST, colors_of
-from simstudy.lazy.pandas import pd
-from simstudy.lazy.scipy import special
+from simstudy.lazy import pd, special
 from simstudy.measures import rejection_rate
 from simstudy.plan import factors_of
 from simstudy.stats.models.metrics import Metric
@@ -25,7 +24,7 @@ from simstudy.study import Study
 from simstudy.trials.models import Model, ModelTrial, RegressionDgp, try_model
 
 if TYPE_CHECKING:
-    from simstudy.lazy.plotnine import ggplot
+    from simstudy.lazy import ggplot
 
 MEASURES = (
     rejection_rate("reject", given="null_is_false", name="power"),

@@ -13,7 +13,7 @@ from simstudy.dgps.location import Bernoulli, Gaussian, LocationDgp
 from simstudy.engine.replicates import each_replicate
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.measures import (
     bias,
     coverage,

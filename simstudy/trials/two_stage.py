@@ -10,7 +10,7 @@ from simstudy.design import Columns
 from simstudy.dgps.location import Gaussian, LocationDgp, sample_means, sample_moments
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.measures import mean, rejection_rate
 from simstudy.stats.two_stage.design import critical_value, power
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from simstudy.design import Columns
 from simstudy.identity.streams import Streams
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.measures import rejection_rate
 from simstudy.stats.models.trial import trial_design
 from simstudy.stats.two_stage.design import OutcomeTable, TwoStageDesign, outcome_table

@@ -1,4 +1,4 @@
-"""Vectors, and columns derived of what is stored: made once, by the code there is."""
+"""Vectors, and columns derived of what is stored by the code there is."""
 
 import threading
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simstudy.engine.derived import derived_column
 from simstudy.engine.replicates import each_replicate
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, StudyError
@@ -59,19 +58,6 @@ def drawn(scenario, n_rep, block=10):
     streams = [plan.streams(scenario, b) for b in range(-(-n_rep // block))]
     blocks = [scenario.simulate(each, block)["p_value"] for each in streams]
     return np.concatenate(blocks)[:n_rep]
-
-
-@pytest.fixture
-def calls(monkeypatch):
-    """The derived columns that are made of a stored block, in order."""
-    made = []
-
-    def counted(plan, derived, scenario, columns):
-        made.append(derived.name)
-        return derived_column(plan, derived, scenario, columns)
-
-    monkeypatch.setattr("simstudy.analysis.derived.derived_column", counted)
-    return made
 
 
 # ---------------------------------------------------------------- vectors
@@ -159,24 +145,8 @@ def test_a_derived_column_is_what_its_function_says():
         assert rows.loc[scenario.n_test, "estimate"] == pytest.approx(expected, rel=1e-14)
 
 
-def test_it_is_made_once_and_nothing_is_drawn_for_it(calls, tmp_path):
-    first = study().run(25, out=tmp_path, workers=INLINE)
-    _ = first.summary
-    n_made = {name: calls.count(name) for name in ("compatible", "share")}
-    assert all(n in (6, 7) for n in n_made.values()), "each block; the first, looked at early, may"
-    n_calls = len(calls)
-    _ = first.claims, first.replicates, first.columns(PValues(3), "share")
-    again = study().run(25, out=tmp_path, workers=INLINE)
-    assert again.outcome.n_blocks == 0
-    assert again.summary.equals(first.summary)
-    assert len(calls) == n_calls
-    longer = study().run(40, out=tmp_path, workers=INLINE)
-    _ = longer.summary
-    assert sorted(calls[n_calls:]) == ["compatible"] * 2 + ["share"] * 2, "the new blocks alone"
-
-
-def test_a_new_function_draws_nothing_and_old_numbers_are_not_taken_for_its_own(calls, tmp_path):
-    study().run(25, out=tmp_path, workers=INLINE).summary.equals(None)
+def test_a_new_function_draws_nothing(tmp_path):
+    study().run(25, out=tmp_path, workers=INLINE)
 
     def other(p_value, alpha):
         return (p_value <= 2 * alpha).mean(axis=-1)
@@ -184,12 +154,15 @@ def test_a_new_function_draws_nothing_and_old_numbers_are_not_taken_for_its_own(
     edited = study(derived={"share": other, "compatible": compatible})
     result = edited.run(25, out=tmp_path, workers=INLINE)
     assert result.outcome.n_blocks == 0
-    fresh = edited.run(25, workers=INLINE)
-    assert result.summary.equals(fresh.summary)
-    calls.clear()
-    back = study().run(25, out=tmp_path, workers=INLINE).summary
-    assert calls == [], "what was kept of the first function is still there"
-    assert back.equals(study().run(25, workers=INLINE).summary)
+    assert result.summary.equals(edited.run(25, workers=INLINE).summary)
+    assert not result.summary.equals(study().run(25, out=tmp_path, workers=INLINE).summary)
+
+
+def test_a_longer_and_a_shorter_reading_of_one_result_agree():
+    result = study().run(25, workers=INLINE)
+    first = result.first_block(PValues(8), "share")["share"]
+    np.testing.assert_array_equal(first, result.columns(PValues(8), "share")["share"][:10])
+    np.testing.assert_array_equal(first, result.first_block(PValues(8), "share")["share"])
 
 
 def test_what_it_is_made_of_counts(tmp_path):
@@ -203,19 +176,6 @@ def test_what_it_is_made_of_counts(tmp_path):
         assert not np.array_equal(before, after)
     expected = drawn(PValues(8), 25).max(axis=1) < 0.25
     np.testing.assert_array_equal(second.columns(PValues(8), "compatible")["compatible"], expected)
-
-
-def test_redrawn_replicates_are_derived_anew(tmp_path):
-    study().run(25, out=tmp_path, workers=INLINE).summary.equals(None)
-    again = study().run(25, seed=2, out=tmp_path / "b", workers=INLINE)
-    restarted = study().run(25, seed=2, out=tmp_path, workers=INLINE, restart=True)
-    assert restarted.summary.equals(again.summary)
-
-
-def test_prefix_of_a_derived_column(tmp_path):
-    long = study().run(40, out=tmp_path, workers=INLINE).columns(PValues(8), "share")["share"]
-    short = study().run(13, out=tmp_path, workers=INLINE).columns(PValues(8), "share")["share"]
-    np.testing.assert_array_equal(long[:13], short)
 
 
 @pytest.mark.parametrize("keep_vectors", [True, False], ids=["of stored", "at drawing"])
@@ -336,7 +296,7 @@ def of_replicate(x, rng):
     return np.abs(x) + rng.random()
 
 
-def test_each_method_has_its_vectors_and_what_is_derived_of_them(calls, tmp_path):
+def test_each_method_has_its_vectors_and_what_is_derived_of_them(tmp_path):
     def compared(**methods):
         return Study(
             "compared", [Drawn()], methods=methods, vectors={"p_value": "n_test"}, block_size=5,
@@ -345,14 +305,12 @@ def test_each_method_has_its_vectors_and_what_is_derived_of_them(calls, tmp_path
 
     slow = each_replicate(of_replicate, returns="p_value")
     one = compared(whole=of_block).run(10, out=tmp_path, workers=INLINE)
-    _ = one.summary
-    assert calls == ["largest"] * 2
+    assert one.outcome.n_blocks == 2
     both = compared(whole=of_block, slow=slow).run(10, out=tmp_path, workers=INLINE)
     assert both.outcome.n_blocks == 2
     columns = both.columns(Drawn(), "p_value", "largest")
     assert columns["p_value"].shape == (10, 2, 4)
     np.testing.assert_array_equal(columns["largest"], columns["p_value"].max(axis=-1))
-    assert calls == ["largest"] * 4, "of the new method alone"
     assert both.summary["method"].tolist() == ["whole", "slow"]
 
 
@@ -387,14 +345,6 @@ def test_blocks_that_are_drawn_again_are_derived_again(again, monkeypatch, tmp_p
     columns = after.columns(Faulty(), "x", "twice")
     assert np.isfinite(columns["x"]).all()
     np.testing.assert_array_equal(columns["twice"], 2 * columns["x"])
-
-
-def test_what_was_kept_and_has_gone_is_made_again(tmp_path):
-    result = study([PValues(3)]).run(20, out=tmp_path, workers=INLINE)
-    first = result.columns(PValues(3), "share")["share"]
-    for path in (tmp_path / "tests" / "replicates" / "derived").rglob("*.parquet"):
-        path.unlink()
-    np.testing.assert_array_equal(result.columns(PValues(3), "share")["share"], first)
 
 
 def test_flags_and_labels_may_be_derived_where_some_blocks_failed():

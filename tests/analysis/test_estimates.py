@@ -1,20 +1,21 @@
 """Estimates of many scenarios at once: the bits of each alone, whatever lies beside it."""
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from simstudy.analysis.estimates import FromRows
+from simstudy.analysis import estimates
+from simstudy.analysis.estimates import FromRows, side_by_side
 from simstudy.design import grid
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
-from simstudy.measures import MomentMeasure, mean, mse
-from simstudy.measures.columns import total
+from simstudy.measures import MomentMeasure, mean
 from simstudy.measures.moments import only
+from simstudy.store import batches
 from simstudy.study import Study
+from tests.benchmarks.test_engine import tiny
 from tests.measures.calibration import columns, every_measure
 
 MEASURES = list(every_measure().values())
@@ -45,10 +46,6 @@ def everything(n_scenarios, **settings):
         block_size=20,
         may_be_missing=("fragile", "fragile_reject"),
     )
-
-
-def bits(estimates):
-    return [np.asarray(part).tolist() for part in estimates]
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -95,18 +92,6 @@ def shifted(measures, shifts):
     return Study("shifted", grid(Shifted, shift=shifts), measures=measures, block_size=10)
 
 
-def test_another_scenario_moves_no_bit():
-    """Of one, two or many, and of any number of replicates: nobody's sum depends on company."""
-    measures = [mean("x"), mse("x", 0.0)]
-    many = shifted(measures, list(range(9))).run(30, workers=Workers("inline"))
-    few = shifted(measures, [3, 5]).run(30, workers=Workers("inline"))
-    alone = shifted(measures, [5]).run(30, workers=Workers("inline"))
-    numbers = ["estimate", "mcse", "lower", "upper"]
-    rows = [r.summary.query("shift == 5")[numbers].to_numpy() for r in (many, few, alone)]
-    np.testing.assert_array_equal(rows[0], rows[1])
-    np.testing.assert_array_equal(rows[0], rows[2])
-
-
 def test_a_users_own_measure_sees_one_scenario_at_a_time():
 
     seen = []
@@ -127,34 +112,41 @@ def test_a_column_that_cannot_be_measured_is_said_of_its_scenario():
         shifted([mean("y")], [1, 2]).run(10, workers=Workers("inline"))
 
 
-# ---------------------------------------------------------------- sums
-def halves(values):
-    """The sum as it is described, for one cell."""
-    values = [float(value) for value in values]
-    while len(values) > 1:
-        half = len(values) // 2
-        rest = values[2 * half :]
-        values = [a + b for a, b in zip(values[:half], values[half : 2 * half], strict=True)]
-        values[0] += sum(rest)
-    return values[0] if values else 0.0
+# ---------------------------------------------------------------- in threads
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_order_is_that_of_the_items(n_threads):
+    first_may_end = threading.Event()
+
+    def work(item):
+        if item == 0 and n_threads > 1:
+            assert first_may_end.wait(10)
+        if item == 1:
+            first_may_end.set()
+        return item**2
+
+    assert list(side_by_side(work, range(20), n_threads)) == [item**2 for item in range(20)]
 
 
-@given(st.integers(0, 70), st.integers(1, 4), st.sampled_from("CFT"), st.booleans())
-def test_a_total_is_the_same_however_it_lies(n, n_cells, lies, flags):
-    rng = np.random.default_rng(n)
-    values = rng.standard_normal((n, n_cells)) * 10.0 ** rng.integers(-9, 9, (n, n_cells))
-    values = values > 0 if flags else values
-    expected = [halves(values[:, cell]) for cell in range(n_cells)]
-    laid = {
-        "C": np.ascontiguousarray(values),
-        "F": np.asfortranarray(values),
-        "T": np.repeat(values, 2, axis=0)[::2],
-    }[lies]
-    assert total(laid).tolist() == expected
-    assert total(laid[:, 0]).tolist() == expected[0]
+def test_no_more_is_read_than_threads_have_to_do_and_one():
+    read = []
+    items = (read.append(item) or item for item in range(100))
+    for n_done, _ in enumerate(side_by_side(lambda item: item, items, 3), 1):
+        assert len(read) <= n_done + 3
 
 
-def test_a_total_leaves_what_it_adds_as_it_was():
-    values = np.arange(7.0)
-    total(values)
-    assert values.tolist() == list(range(7))
+def test_settings_of_numpy_hold_in_threads():
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        list(side_by_side(lambda item: np.ones(1) / item, [1, 0, 2], 2))
+
+
+@pytest.mark.parametrize("n_cores", [2, 7])
+def test_a_summary_by_threads_has_the_same_bits(n_cores, monkeypatch, tmp_path):
+    study = tiny(12, 1000)
+    result = study.run(n_rep=3000, out=tmp_path)
+    monkeypatch.setattr(batches, "VALUES_AT_ONCE", 4000)
+    monkeypatch.setattr(estimates, "available_cores", lambda: 1)
+    alone = study.run(n_rep=3000, out=tmp_path).summary
+    monkeypatch.setattr(estimates, "available_cores", lambda: n_cores)
+    threaded = study.run(n_rep=3000, out=tmp_path).summary
+    assert threaded.equals(alone)
+    assert result.summary.equals(alone)

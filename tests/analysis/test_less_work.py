@@ -58,13 +58,6 @@ def test_the_same_bits_with_other_workers_and_the_first_groups_of_a_longer_run()
         np.testing.assert_array_equal(one, two[:200])
 
 
-def test_side_by_side_is_as_alone():
-    kept = {"measures": [PLAIN, MEASURES[1], MEASURES[3]]}
-    both = study(k=[0.0, 0.5], **kept).run(400, workers=INLINE).summary
-    alone = study(k=0.5, **kept).run(400, workers=INLINE).summary
-    assert_frame_equal(both.query("k == 0.5").reset_index(drop=True), alone)
-
-
 def test_scenarios_are_compared_by_groups():
     result = study().run(400, workers=INLINE)
     first, second = result.plan.scenarios

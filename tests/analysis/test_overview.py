@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from simstudy.analysis.overview import overview, worst_z
+from simstudy.analysis.summary import overview, worst_z
 from simstudy.measures import mean, rejection_rate
 from tests import toy
 

@@ -6,8 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from simstudy.analysis.precision import next_sizes, shortfalls
-from simstudy.analysis.targets import Target, read_targets
+from simstudy.analysis.precision import Target, next_sizes, read_targets, shortfalls
 from simstudy.errors import ConfigError
 from simstudy.measures import Estimates
 from simstudy.study import PILOT_REP, Study

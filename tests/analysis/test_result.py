@@ -77,15 +77,6 @@ def test_a_column_is_an_array_over_replicates_and_axes(result):
     assert data["truth"].shape == (120,)
 
 
-def test_the_first_replicates_of_a_longer_run(result):
-    long = toy.study((3, 10)).run(170)
-    for one in result.plan.scenarios:
-        np.testing.assert_array_equal(
-            long.columns(one, "estimate")["estimate"][:120],
-            result.columns(one, "estimate")["estimate"],
-        )
-
-
 def test_the_first_block_is_whole_however_few_replicates_were_asked_for(result):
     scenario, size = result.plan.scenarios[0], result.plan.block_size
     few = toy.study((3, 10)).run(2)
@@ -125,11 +116,6 @@ def test_a_figure_by_name():
     assert result.figure("1") == ("figure of", "drawn")
     with pytest.raises(FigureError, match=r"no figure '1b' in drawn; did you mean '1B'\?"):
         result.figure("1b")
-
-
-def test_figures_of_a_study_that_has_none(result):
-    with pytest.raises(FigureError, match="no figure 'x' in toy; there is: nothing"):
-        result.figure("x")
 
 
 # ---------------------------------------------------------------- failures

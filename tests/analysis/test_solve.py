@@ -12,10 +12,9 @@ import pytest
 from scipy import interpolate, linalg, special
 
 from simstudy.analysis.solve import Solution, solve
-from simstudy.analysis.solve.question import FactorScale, Number, Question
-from simstudy.analysis.solve.readings import Reading
+from simstudy.analysis.solve.evaluations import ONE_SE, Reading
+from simstudy.analysis.solve.problem import FactorScale, Number, Question
 from simstudy.analysis.solve.search import Search
-from simstudy.analysis.solve.simulation import ONE_SE
 from simstudy.design import Columns, grid
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, DesignError, StudyError

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from simstudy import Data
+from simstudy.data.canonical import held_array, held_frame
 from simstudy.data.content_hash import hash_of_array, hash_of_frame
-from simstudy.data.copies import held_array, held_frame
 from simstudy.errors import DesignError
 from tests.with_data import PRICES
 

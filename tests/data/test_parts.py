@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from simstudy import Data
-from simstudy.data import file_hash, kept
+from simstudy.data import parts, sources
 from simstudy.design import grid, scenario_key
 from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError, StudyError
@@ -30,7 +30,7 @@ WORKERS = [Workers("inline", 1), Workers("loky", 2)]
 @pytest.fixture(autouse=True)
 def nothing_read(monkeypatch):
     """As in a new process: nothing has been read yet."""
-    monkeypatch.setattr(kept, "_cache", type(kept._cache)())
+    monkeypatch.setattr(parts, "_cache", type(parts._cache)())
 
 
 @pytest.fixture
@@ -45,8 +45,8 @@ def at_rest(monkeypatch):
     """Files count as at rest as soon as they are written; gives the number of files hashed."""
     hashed = []
     digest = hashlib.file_digest
-    monkeypatch.setattr(file_hash, "COARSEST_NS", -time.time_ns())
-    monkeypatch.setattr(file_hash, "_hashed", {})
+    monkeypatch.setattr(sources, "COARSEST_NS", -time.time_ns())
+    monkeypatch.setattr(sources, "_hashed", {})
     monkeypatch.setattr(hashlib, "file_digest", lambda *of: hashed.append(1) or digest(*of))
     return hashed
 
@@ -273,7 +273,7 @@ def test_a_file_that_nobody_touched_is_hashed_once(csv, at_rest):
 
 
 def test_a_file_that_was_written_a_moment_ago_is_hashed_again(csv, at_rest, monkeypatch):
-    monkeypatch.setattr(file_hash, "COARSEST_NS", time.time_ns())
+    monkeypatch.setattr(sources, "COARSEST_NS", time.time_ns())
     part = Data.file(csv)
     part.check()
     assert len(at_rest) == 2
@@ -312,9 +312,9 @@ def test_what_was_read_is_kept_and_the_longest_unused_forgotten(csv, tmp_path, m
     np.save(tmp_path / "x.npy", np.zeros(3))
     array, other = Data.file(tmp_path / "x.npy"), Data.file(csv)
     assert array.array() is array.array()
-    monkeypatch.setattr(kept, "KEPT_BYTES", 0)
+    monkeypatch.setattr(parts, "KEPT_BYTES", 0)
     assert other.frame().equals(PRICES)
-    assert len(kept._cache) == 1
+    assert len(parts._cache) == 1
     assert array.array().shape == (3,)
 
 
@@ -422,7 +422,7 @@ def test_a_converter_that_changed_is_asked_again(tmp_path):
 
 def note_as_hashed(path, part):
     with path.open("rb") as file:
-        file_hash._hashed[file_hash._stamp(file)] = part.sha256
+        sources._hashed[sources._stamp(file)] = part.sha256
 
 
 def test_a_run_reads_its_data_when_it_starts_whatever_their_times_say(tmp_path):

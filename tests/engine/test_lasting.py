@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from simstudy.data.reads import unwatched
+from simstudy.data.read_audit import unwatched
 from simstudy.engine import lasting, runner, tasks
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.backends.forked import can_fork

@@ -7,7 +7,7 @@ import pytest
 
 from simstudy.figures import measure_curves
 from simstudy.figures.drawing import drawn_figure, printed, with_caption_at_edge, with_minus
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from tests.figures.data import make_summary
 
 LONG = "A caption of many words, each of which a reader has to see to the end. " * 4

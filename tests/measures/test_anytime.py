@@ -8,8 +8,7 @@ from scipy import integrate, optimize, stats
 
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures import bias_eliminated_coverage, outlier_rate
-from simstudy.measures.anytime import anytime_mean, anytime_share
-from simstudy.measures.intervals import normal, wilson
+from simstudy.measures.intervals import anytime_mean, anytime_share, normal, wilson
 from tests.support import critical_z
 from tests.toy import study
 

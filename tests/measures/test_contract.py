@@ -1,13 +1,16 @@
 """Every measure that the package offers keeps one contract; a new one fails until it is here."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
 
 from simstudy import measures as m
 from simstudy.measures.core import standard_error
+from simstudy.measures.formulas import FORMULAS
 from tests.measures.test_identities import CASES
+from tests.support import ROOT
 
 X, TRUTH = "x", 2.0
 MEASURES = {
@@ -155,22 +158,25 @@ def test_the_order_of_replicates_does_not_matter(measure):
 
 @every_measure
 def test_a_failed_replicate_is_as_if_it_were_not_there(measure):
+    """In the last cell, or in all where cells are compared; others keep all their replicates."""
     columns = drawn()
+    n_whole = 0 if measure.kind == "relative_precision" else 2
     failed = {name: column.copy() for name, column in columns.items()}
     for name in measure.reads:
-        failed[name][17] = np.nan
+        failed[name][17, n_whole:] = np.nan
     found, influence = measure.estimate(failed), measure.influence(failed)
-    without = {name: np.delete(column, 17, axis=0) for name, column in columns.items()}
     if measure.name == "convergence_rate":  # failures are what it counts
-        assert (found.estimate < 1).all()
+        assert found.estimate.tolist() == [1, 1, 1 - 1 / 200]
         return
-    wanted = measure.estimate(without)
-    np.testing.assert_allclose(
-        found.estimate, wanted.estimate, rtol=0, atol=rounding(measure, columns)
-    )
-    np.testing.assert_allclose(found.mcse, wanted.mcse, rtol=0, atol=rounding(measure, columns))
-    assert (found.n_failed == 1).all()
-    assert np.isnan(influence.psi[17]).all()
+    without = {name: np.delete(column, 17, axis=0) for name, column in columns.items()}
+    whole, fewer = measure.estimate(columns), measure.estimate(without)
+    for field in ("estimate", "mcse", "lower", "upper", "n_rep"):
+        got, limit = getattr(found, field), rounding(measure, columns)
+        expected = getattr(whole, field)[:n_whole], getattr(fewer, field)[n_whole:]
+        np.testing.assert_allclose(got, np.concatenate(expected), rtol=0, atol=limit)
+    assert (found.n_failed[:n_whole] == 0).all()
+    assert (found.n_failed[n_whole:] == 1).all()
+    assert np.isnan(influence.psi[17, n_whole:]).all()
 
 
 @every_measure
@@ -248,3 +254,25 @@ def test_a_share_within_a_condition_says_how_many_are_in_it():
     assert (found.n_given < found.n_rep).all()
     plain = m.rejection_rate("reject").estimate(columns)
     np.testing.assert_array_equal(plain.n_given, plain.n_rep)
+
+
+# ---------------------------------------------------------------- what is written of them
+PAGE = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_the_package_has_every_name_once():
+    """Names of the table, each with its words; and those of the parts, which have none."""
+    table, parts = m.__doc__.split("What measures are made of")
+    names = re.findall(r"^    (\w+)  +\S.*$", table, flags=re.MULTILINE)
+    names += re.findall(r"\w+", " ".join(re.findall(r"^    (.+)$", parts, flags=re.MULTILINE)))
+    assert sorted(names) == sorted(m.__all__)
+
+
+def test_every_measure_is_in_the_table_of_the_page():
+    table = "\n".join(line for line in PAGE.splitlines() if line.startswith("|"))
+    assert set(MEASURES) | RESAMPLED | ADJUSTED <= set(re.findall(r"`(\w+)`", table))
+
+
+def test_the_formulas_of_the_page_are_those_of_the_code():
+    rows = [f"| `{kind}` | {found.estimate} | {found.mcse} |" for kind, found in FORMULAS.items()]
+    assert [row for row in rows if row not in PAGE.replace("\\|", "|")] == []

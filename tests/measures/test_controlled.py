@@ -6,8 +6,8 @@ from scipy import special
 
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
+from simstudy.measures.control_variates import regress
 from simstudy.measures.core import Setting
-from simstudy.measures.regression import regress
 from simstudy.measures.stated_means import far_from_zero
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 

@@ -48,27 +48,6 @@ def test_one_number_of_four_behind_a_mask():
 
 
 @ALL
-def test_a_failed_replicate_is_as_if_it_were_not_there(name):
-    """In one cell only: the other keeps all its replicates."""
-    if name == "convergence_rate":
-        pytest.skip("counts failures, which are the estimate")
-    measure, columns = MEASURES[name], draw()
-    holes = {key: column.astype(float) for key, column in columns.items()}
-    for key, column in holes.items():
-        if column.ndim == 2:
-            holes[key] = np.where(np.arange(40)[:, None] % 4 + (0, 9) == 0, NAN, column)
-    result = measure.estimate(holes)
-    fewer = measure.estimate({key: c[np.arange(40) % 4 != 0] for key, c in columns.items()})
-    whole = measure.estimate(columns)
-    for field in ("estimate", "mcse", "lower", "upper", "n_rep"):
-        got = getattr(result, field)
-        np.testing.assert_allclose(got[0], getattr(fewer, field)[0], rtol=1e-12, atol=1e-14)
-        if name != "relative_precision":  # whose second method is compared with the first
-            np.testing.assert_allclose(got[1], getattr(whole, field)[1], rtol=1e-12, atol=1e-14)
-    np.testing.assert_array_equal(result.n_failed[0], 10)
-
-
-@ALL
 @pytest.mark.parametrize("n_rep", [1, 2])
 def test_few_or_failed_replicates_give_no_warning_and_a_reason(name, n_rep):
     measure, columns = MEASURES[name], draw(n_rep)

@@ -313,24 +313,6 @@ def test_a_truth_for_each_metric_is_one_row():
     np.testing.assert_allclose(m.bias("x", "truth").estimate(columns).estimate, by_hand)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_order_of_replicates_does_not_matter(columns, case):
-    measure = CASES[case][0]
-    order = np.random.default_rng(2).permutation(N_REP)
-    shuffled = {name: c if c.ndim == 0 else c[order] for name, c in columns.items()}
-    for one, two in zip(measure.estimate(columns)[:4], measure.estimate(shuffled)[:4], strict=True):
-        np.testing.assert_allclose(one, two, rtol=1e-13, atol=1e-15)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_influence_values_have_mean_zero_and_are_there_where_the_replicate_is(columns, case):
-    influence = CASES[case][0].influence(columns)
-    assert influence.psi.shape == (N_REP, N_METHODS)
-    np.testing.assert_array_equal((~np.isnan(influence.psi)).sum(axis=0), influence.n_rep)
-    scale = np.nanmax(np.abs(influence.psi), axis=0)
-    assert (np.abs(np.nanmean(influence.psi, axis=0)) <= 1e-13 * scale).all()
-
-
 @pytest.mark.parametrize(
     "case", [name for name, case in CASES.items() if isinstance(case[0], m.MomentMeasure)]
 )

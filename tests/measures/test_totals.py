@@ -34,8 +34,10 @@ def plain_total(values: list[float]) -> float:
 @pytest.mark.parametrize("n", LENGTHS)
 def test_a_total_is_the_plain_loop(n):
     values = drawn(n, 3)
-    expected = [plain_total(cell) for cell in values.T.tolist()]
+    before, expected = values.copy(), [plain_total(cell) for cell in values.T.tolist()]
     np.testing.assert_array_equal(total(values), expected)
+    np.testing.assert_array_equal(values, before)
+    assert total(values > 0).tolist() == (values > 0).sum(axis=0).tolist()
 
 
 def test_another_order_has_other_bits():

@@ -2,8 +2,7 @@
 
 import pytest
 
-from simstudy.analysis.precision import shortfalls
-from simstudy.analysis.targets import read_targets
+from simstudy.analysis.precision import read_targets, shortfalls
 from simstudy.errors import ConfigError
 from simstudy.measures import (
     bias_eliminated_coverage,

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from simstudy.analysis.side_by_side import side_by_side
+from simstudy.analysis.estimates import side_by_side
 from simstudy.errors import StoreError
 from simstudy.store import batches
 from simstudy.store.batches import made_of_each, read_each

@@ -7,10 +7,9 @@ from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
-from simstudy.analysis.solve.question import Number, Question
+from simstudy.analysis.solve.evaluations import Simulation
+from simstudy.analysis.solve.problem import Number, Question, Solution
 from simstudy.analysis.solve.search import Search
-from simstudy.analysis.solve.simulation import Simulation
-from simstudy.analysis.solve.solution import Solution
 from simstudy.design import Scenario
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest

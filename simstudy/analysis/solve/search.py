@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.solve.question import Number, Question
-from simstudy.analysis.solve.readings import Reading, Readings
-from simstudy.analysis.solve.solution import Solution
+from simstudy.analysis.solve.evaluations import Reading, Readings
+from simstudy.analysis.solve.problem import Number, Question, Solution
 from simstudy.errors import ConfigError, StudyError
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.shapes import Float
 from simstudy.stats.smoothing.crossing import Crossing
 from simstudy.stats.smoothing.spline import ROUGHNESS

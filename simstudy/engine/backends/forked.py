@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NoReturn, TypeVar
 
-from simstudy.data.unowned import note_written, written_here
+from simstudy.data.read_audit import note_written, written_here
 from simstudy.engine import time_limits
 from simstudy.engine.backends.protocol import HANGS, WorkerDiedError
 from simstudy.engine.marks import Mark, Spot, Stopped, keep

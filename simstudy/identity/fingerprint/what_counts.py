@@ -15,11 +15,8 @@ SILENT = frozenset(
     for name in (
         "lazy",
         "shapes",
-        "data.reads",
-        "data.file_hash",
-        "data.readers",
+        "data.read_audit",
         "data.sources",
-        "data.unowned",
         "engine.thread_warnings",
         "stats.compiled.kernel",
         "stats.compiled.machine_code",
@@ -51,7 +48,7 @@ def is_ours(module: str) -> bool:
 
 def is_passed_over(module: str) -> bool:
     """Whether a module of ours is named and not followed."""
-    return module in SILENT or module.startswith(("simstudy.lazy.", *RUNS))
+    return module in SILENT or module.startswith(RUNS)
 
 
 # ---------------------------------------------------------------- libraries

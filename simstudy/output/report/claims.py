@@ -15,7 +15,7 @@ from simstudy.claims import (
     UNCHECKABLE,
     shown_beside,
 )
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.formatting import Standing, number, standing
 from simstudy.tables.grid import with_thousands
 from simstudy.tables.rounding import Rounded, with_error

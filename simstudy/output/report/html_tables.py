@@ -8,7 +8,7 @@ from numbers import Real
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.formatting import number
 from simstudy.tables.grid import Grid, in_words
 from simstudy.tables.summary import Readings

@@ -16,7 +16,7 @@ from simstudy.claims import TOO_FEW
 from simstudy.errors import describe, first_few
 from simstudy.identity.fingerprint import library_version
 from simstudy.in_short import from_to
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.formatting import counted
 from simstudy.output.report.claims import KINDS, ClaimRow, claim_rows
 from simstudy.output.report.command import command_by_name, command_of, project_around

@@ -8,12 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from simstudy.analysis.frames import IN_ALL
 from simstudy.analysis.result import Result
-from simstudy.analysis.run_time import IN_ALL
 from simstudy.analysis.summary import MEASURE
 from simstudy.identity.fingerprint.modules.places import is_project, source_file
 from simstudy.identity.source_files import PACKAGE, experiment_files
-from simstudy.lazy.pandas import pd
+from simstudy.lazy import pd
 from simstudy.output.docstring_sections import headings_of
 from simstudy.output.formatting import claims_in_words, run_time_in_words, size_in_words
 from simstudy.output.report.claims import claim_rows

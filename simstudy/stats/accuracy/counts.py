@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Bool, Float, Int, UInt64
 from simstudy.stats.accuracy.prompts import Chances, CriticalCounts, binomial_law
 from simstudy.stats.arguments import check_count

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.accuracy.checks import (
     check_correlation,

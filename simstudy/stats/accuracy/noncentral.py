@@ -11,7 +11,7 @@ probabilities are as good as others.
 
 import numpy as np
 
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 
 Real = Float[np.ndarray, "..."]

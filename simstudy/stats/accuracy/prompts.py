@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float, Int
 from simstudy.stats.accuracy.checks import check_probability
 from simstudy.stats.arguments import check_count

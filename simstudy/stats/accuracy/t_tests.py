@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.accuracy import design
 from simstudy.stats.accuracy.checks import (

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float, Int
 
 Real = Float[np.ndarray, "..."]

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.accuracy.checks import (
     check_counts_within,

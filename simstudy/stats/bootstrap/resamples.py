@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float, Int
 from simstudy.stats.arguments import as_scores, check_count
 from simstudy.stats.bootstrap.quantiles import (

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.stats.arguments import as_scores, check_choice, check_count, complement
 from simstudy.stats.bootstrap import quantiles as bootstrap

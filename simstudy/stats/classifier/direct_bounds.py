@@ -6,7 +6,7 @@ By the names in `simstudy.stats.classifier.bounds`.
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.stats.arguments import (
     as_scores,

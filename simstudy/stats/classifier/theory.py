@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.classifier.thresholds import OrderLaw, Target, order_law

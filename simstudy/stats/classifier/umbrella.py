@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.arguments import (
     ROUNDING,

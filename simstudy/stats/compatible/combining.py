@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special, stats
+from simstudy.lazy import special, stats
 from simstudy.shapes import Float
 from simstudy.stats.reading import reading
 

@@ -27,7 +27,7 @@ import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from simstudy.data.reads import unwatched
+from simstudy.data.read_audit import unwatched
 from simstudy.errors import SimstudyError
 from simstudy.stats.compiled import COMPILES
 from simstudy.stats.compiled.machine_code import Key, hashed, keep

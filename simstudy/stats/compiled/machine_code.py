@@ -23,7 +23,7 @@ from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 
-from simstudy.data.reads import unwatched
+from simstudy.data.read_audit import unwatched
 
 PREFIX = "machine-code-"
 UNUSED = 30 * 24 * 3600  # seconds after which a folder of machine code is deleted

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simstudy.errors import DesignError, SimstudyError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.stats.leave_one_out.posterior import PosteriorDraws
 from simstudy.stats.leave_one_out.utilities import Pointwise

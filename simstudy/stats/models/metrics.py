@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Bool, Float, Int, UInt64
 from simstudy.stats.bootstrap.losses import (
     StudentizedBootstrap,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.errors import DesignError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Bool, Float
 from simstudy.stats.reading import reading
 

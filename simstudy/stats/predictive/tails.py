@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.stats.reading import reading
 

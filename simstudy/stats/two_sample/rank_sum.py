@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.stats.arguments import check_count, check_proportion
 from simstudy.stats.reading import reading

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.stats.reading import reading
 from simstudy.stats.two_sample.samples import Comparison, First, PerRep, Second, checked, moments
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.stats.accuracy.checks import check_positive
 from simstudy.stats.arguments import check_count, check_proportion

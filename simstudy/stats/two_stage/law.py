@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simstudy.errors import DesignError, in_one_line
-from simstudy.lazy.scipy import special
+from simstudy.lazy import special
 from simstudy.shapes import Float
 from simstudy.stats.accuracy.checks import check_probability
 from simstudy.stats.reading import MOST, reading

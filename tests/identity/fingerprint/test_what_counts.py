@@ -24,7 +24,7 @@ def test_modules_of_ours_in_the_lists_exist(module):
 
 
 def test_what_is_below_a_module_that_runs_studies_is_passed_over_with_it():
-    assert is_passed_over("simstudy.lazy.pandas")
+    assert is_passed_over("simstudy.lazy")
     assert is_passed_over("simstudy.identity.fingerprint.walk.notes")
     assert not is_passed_over("simstudy.design")
     assert not is_passed_over("simstudy.identity.names")

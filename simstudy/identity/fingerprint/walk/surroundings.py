@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from simstudy.data.reads import reads_at_import, reads_by
+from simstudy.data.read_audit import reads_at_import, reads_by
 from simstudy.identity.fingerprint.instructions import read_code
 from simstudy.identity.fingerprint.modules.imports import imported_modules, libraries_of
 from simstudy.identity.fingerprint.modules.loaded import loaded_otherwise

@@ -1,20 +1,19 @@
 """Control variates: a measure freed of what columns of known mean explain of its error."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from simstudy.errors import DesignError, StudyError, in_one_line
-from simstudy.measures.columns import Columns, align, operand, pick, total
+from simstudy.measures.columns import Columns, align, mean_used, operand, pick, total
 from simstudy.measures.control import Control, called
-from simstudy.measures.core import Influence, Measure, Setting, standard_error
+from simstudy.measures.core import Influence, Measure, Setting, joined, standard_error
 from simstudy.measures.groups import grouped_sums, on_first_of_groups
 from simstudy.measures.moments import MomentMeasure, only
-from simstudy.measures.regression import Fit, regress
-from simstudy.measures.remarks import joined
-from simstudy.measures.rests_on import rests_on, without_rounding
 from simstudy.measures.stated_means import far_from_zero
-from simstudy.shapes import Bool
+from simstudy.shapes import Bool, Float
 
 WITHOUT = "replicates failed and left no controls: as the plain measure has it"
 TOO_FEW = "fewer than ten replicates (or groups) more than controls: as the plain measure has it"
@@ -23,6 +22,18 @@ FREEDOM = 10  # replicates more than controls, below which an interval is too sh
 FEW = 5.0  # replicates that a spread has to rest on, or a fifth of all if that is fewer
 ALL = 1e-20  # of a sum of squares, that rounding leaves
 MANY = 30.0  # of which it is no accident that controls explain all
+
+
+class Fit(NamedTuple):
+    """What controls explain: how far the mean moves, influences, and how many took part.
+
+    `residuals` are what they leave of the influences, before what the regression itself costs.
+    """
+
+    shift: np.ndarray
+    psi: np.ndarray
+    residuals: np.ndarray
+    n_controls: np.ndarray
 
 
 def controlled(measure: Measure, *controls: Control, name: str | None = None) -> Measure:
@@ -268,3 +279,84 @@ def _squared_error(plain: Influence, *, ddof: int) -> np.ndarray:
     if plain.plain is not None:
         return plain.plain
     return standard_error(plain, ddof=ddof) ** 2
+
+
+COLLINEAR = 1e-10  # share of a control's sum of squares that the others may leave of it
+CONSTANT = 1e-20  # of a control's squared mean that a sum of rounding errors may come to
+
+
+class _Direction(NamedTuple):
+    """What a control has that those before it have not; all of it 0 where that is nothing."""
+
+    values: np.ndarray  # about their mean
+    mean: np.ndarray
+    squares: np.ndarray  # their sum; 1 where there is nothing
+    is_new: np.ndarray
+
+
+def regress(psi: np.ndarray, controls: Sequence[np.ndarray]) -> Fit:
+    """Influences after regression on controls whose means are 0: by Gram and Schmidt, twice over.
+
+    Only sums over replicates and arithmetic by cell, so that a cell has the same bits alone and
+    beside others.
+
+    Parameters
+    ----------
+    psi, controls
+        Of shape (rep, *cells), finite; `psi` has mean 0.
+    """
+    shift, n_controls = np.zeros(psi.shape[1:]), np.zeros(psi.shape[1:], dtype=int)
+    weight, basis = np.ones(psi.shape), list[_Direction]()
+    for control in controls:
+        way = _new_direction(control, basis)
+        basis.append(way)
+        slope = total(way.values * psi) / way.squares
+        psi = psi - slope * way.values
+        shift, n_controls = shift + slope * way.mean, n_controls + way.is_new
+        weight = weight - len(psi) * way.mean / way.squares * way.values
+    return Fit(shift, psi * weight, psi, n_controls)
+
+
+def _new_direction(control: np.ndarray, basis: Sequence[_Direction]) -> _Direction:
+    average = mean_used(control, np.ones(control.shape, dtype=bool), complete=True)
+    rest, mean = control - average, average
+    at_first = total(rest * rest)
+    for way in (*basis, *basis):
+        slope = total(way.values * rest) / way.squares
+        rest, mean = rest - slope * way.values, mean - slope * way.mean
+    squares = total(rest * rest)
+    is_new = (squares > COLLINEAR * at_first) & (at_first > CONSTANT * len(rest) * average**2)
+    rest, mean = np.where(is_new, rest, 0.0), np.where(is_new, mean, 0.0)
+    return _Direction(rest, mean, np.where(is_new, squares, 1.0), is_new)
+
+
+ROUNDING = 1e-13  # relative to what was added up: hundreds of times the last digit of a double
+
+
+def rests_on(values: Float[np.ndarray, " rep *cells"]) -> Float[np.ndarray, " *cells"]:
+    """So many equal values have the same spread: (sum of squares)^2 over the sum of fourth powers.
+
+    Parameters
+    ----------
+    values
+        Of mean 0. Where all are 0, so is the number.
+    """
+    largest = np.abs(values).max(axis=0)
+    squares = (values / np.where(largest > 0, largest, 1.0)) ** 2
+    fourth = total(squares * squares)
+    return np.asarray(total(squares) ** 2 / np.where(fourth > 0, fourth, 1.0))
+
+
+def without_rounding(
+    sums: Float[np.ndarray, " group *cells"], sizes: Float[np.ndarray, " rep *cells"]
+) -> Float[np.ndarray, " group *cells"]:
+    """Sums, as 0 in cells where they are no larger than the rounding of what was added up.
+
+    Parameters
+    ----------
+    sizes
+        Of what was added and subtracted.
+    """
+    with np.errstate(all="ignore"):
+        is_rounding = total(sums * sums) <= ROUNDING**2 * total(sizes * sizes)
+    return np.where(is_rounding, 0.0, sums)

@@ -1,12 +1,12 @@
-"""The question: a target, a bracket, and when to stop; and the scale on which it is searched."""
+"""What is solved for, on which scale it is searched, and the answer."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simstudy.errors import ConfigError
-from simstudy.lazy.scipy import special
+from simstudy.lazy import pd, special
 from simstudy.measures.intervals import critical_value
 
 Number = int | float
@@ -111,3 +111,46 @@ class FactorScale:
         if self.is_log:
             return float(self.low * (self.high / self.low) ** unit)
         return self.low + unit * (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The value of a factor at which a measure reaches its target.
+
+    Parameters
+    ----------
+    factor, measure, target
+        What was asked.
+    value
+        The answer on the scale of the factor; between whole numbers if only these are possible.
+    lower, upper
+        Interval for it, of coverage `level`; an end of the bracket where it reaches so far.
+    n_rep
+        Replicates drawn, all of them.
+    reached
+        Whether the interval is as narrow as was asked; false where the budget ran out first.
+    integer
+        The least whole number at or above the answer, if only whole numbers are possible: where a
+        rising measure has reached its target, or a falling one has come down to it.
+    trace
+        One row per round and value of the factor (`at`): replicates drawn there in this round,
+        estimate and MCSE of all that were drawn there until then, and the answer after the round
+        (NaN before both ends are told from the target).
+    """
+
+    factor: str
+    measure: str
+    target: float
+    value: float
+    lower: float
+    upper: float
+    level: float
+    n_rep: int
+    reached: bool
+    integer: int | None = None
+    trace: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(), repr=False, compare=False)
+
+    @property
+    def integer_interval(self) -> tuple[int, int]:
+        """Interval for the least whole number; its coverage is at least `level`."""
+        return math.ceil(self.lower), math.ceil(self.upper)

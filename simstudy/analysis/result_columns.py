@@ -1,0 +1,233 @@
+"""A result's columns: what is stored of each scenario and method, and what is derived of that."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from simstudy.engine.derived import derived_column, optional, read_by
+from simstudy.engine.methods import TEXTS
+from simstudy.engine.parameters import said_by
+from simstudy.measures import Estimates
+from simstudy.plan import Derived, Plan, number_factors, scenario_behind
+from simstudy.store.blocks import Store
+from simstudy.store.columns import columns_of, simulated_columns, stored_names
+from simstudy.store.layout import ERROR, stored_column
+
+
+@dataclass
+class Rows:
+    """Replicates of a result's scenarios: what is stored of them, and what is derived of that.
+
+    Parameters
+    ----------
+    n_rep
+        Replicates used of each scenario, by its key.
+    """
+
+    plan: Plan
+    store: Store
+    n_rep: Mapping[str, int]
+
+    @cached_property
+    def derived(self) -> DerivedColumns:
+        return DerivedColumns(self.plan.drawn, self.store)
+
+    def columns(
+        self, key: str, names: Sequence[str], n_rep: int | None = None
+    ) -> dict[str, np.ndarray]:
+        """Columns of a scenario, `(rep,)` or `(rep, *axes)`; with methods `(rep, method, *axes)`.
+
+        A method that only failed is NaN.
+        """
+        n = self.n_rep[key] if n_rep is None else n_rep
+        each = [self.derived.columns(drawn, n, names) for drawn in self.plan.drawn_keys[key]]
+        if not self.plan.methods:
+            return each[0]
+        return {name: _stacked([columns[name] for columns in each]) for name in names}
+
+    def tidy_columns(self, key: str, names: Sequence[str] | None) -> dict[str, np.ndarray]:
+        """Columns for a table: `(rep,)` or `(rep, *axes)`, a vector as one object of each cell.
+
+        Parameters
+        ----------
+        names
+            All but vectors, if None; a method without `error` or `warning` says nothing there.
+        """
+        there = [self._names_of(drawn) for drawn in self.plan.drawn_keys[key]]
+        wanted = list(dict.fromkeys(itertools.chain(*there))) if names is None else list(names)
+        each = [
+            self._objects(drawn, [n for n in wanted if n in of or n not in TEXTS], self.n_rep[key])
+            for drawn, of in zip(self.plan.drawn_keys[key], there, strict=True)
+        ]
+        if not self.plan.methods:
+            return each[0]
+        silent = np.full(self.n_rep[key], None, dtype=object)
+        stacked = {name: _stacked([of.get(name, silent) for of in each]) for name in wanted}
+        full = (self.n_rep[key], *self.plan.shape)
+        return {name: _over_axes(column, full) for name, column in stacked.items()}
+
+    def _names_of(self, drawn: str) -> list[str]:
+        """All columns of single values."""
+        stored = simulated_columns(self.store.schema_of(drawn).names)
+        return [*(name for name in stored if name not in self.plan.vectors), *self.derived.in_order]
+
+    def _objects(self, drawn: str, names: Sequence[str], n_rep: int) -> dict[str, np.ndarray]:
+        columns = self.derived.columns(drawn, n_rep, names, holes=True)
+        return {
+            name: _as_objects(column) if name in self.plan.vectors else column
+            for name, column in columns.items()
+        }
+
+
+def _as_objects(vectors: np.ndarray) -> np.ndarray:
+    """The last axis as one object."""
+    objects = np.empty(vectors.shape[:-1], dtype=object)
+    for place in np.ndindex(objects.shape):
+        objects[place] = vectors[place]
+    return objects
+
+
+def _stacked(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Along axis 1; a column without the further axes holds for all of their positions."""
+    widest = max(columns, key=np.ndim).shape
+    return np.stack([_over_axes(column, widest) for column in columns], axis=1)
+
+
+def _over_axes(column: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Axes are matched from the left."""
+    lacking = len(shape) - column.ndim
+    return np.broadcast_to(column.reshape(column.shape + (1,) * lacking), shape)
+
+
+def stacked_estimates(each: Sequence[Estimates]) -> Estimates:
+    """The estimates of each method along a first axis."""
+    parts = zip(Estimates._fields, zip(*each, strict=True), strict=True)
+    there = {name: of_each for name, of_each in parts if of_each[0] is not None}
+    stacked = {name: np.stack(np.broadcast_arrays(*part)) for name, part in there.items()}
+    return Estimates(**stacked)
+
+
+def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dict[str, float]:
+    """Seconds per replicate of each method, without drawing its data, averaged over scenarios.
+
+    Parameters
+    ----------
+    seconds_per_block
+        By the key of what was drawn; a method of which nothing was drawn is left out.
+    """
+    spent: dict[str, list[float]] = {}
+    for drawn in plan.drawn_keys.values():
+        for method, key in zip(plan.methods, drawn, strict=False):
+            if key in seconds_per_block:
+                spent.setdefault(method.name, []).append(seconds_per_block[key])
+    return {name: float(np.mean(each)) / plan.block_size for name, each in spent.items()}
+
+
+@dataclass
+class DerivedColumns:
+    """What a plan derives of its stored blocks, made when something asks for it.
+
+    The columns of one scenario are at hand until another's are asked for.
+
+    Parameters
+    ----------
+    plan
+        As it is drawn: of each method, where there are any.
+    """
+
+    plan: Plan
+    store: Store
+    _key: str = ""
+    _tables: dict[str, pa.Table] = field(default_factory=dict, repr=False)
+
+    @property
+    def in_order(self) -> list[str]:
+        """Names of the columns that are not stored as blocks are drawn."""
+        return [d.name for d in self.plan.derived if d.name not in self.plan.at_drawing]
+
+    @property
+    def names(self) -> set[str]:
+        return set(self.in_order)
+
+    def columns(
+        self, key: str, n_rep: int, names: Sequence[str], *, holes: bool = False
+    ) -> dict[str, np.ndarray]:
+        """Columns of what is drawn, stored and derived: `(rep,)` or `(rep, *axes)`."""
+        later = self.names
+        wanted = [name for name in names if name in later]
+        given = {name: np.full(n_rep, value) for name, value in self._factors(key, names).items()}
+        stored = [name for name in names if name not in later and name not in given]
+        read = self._read(key, n_rep, stored, holes=holes)
+        made = {name: self._read_derived(key, n_rep, name) for name in wanted}
+        return {name: (read | made | given)[name] for name in names}
+
+    def _factors(self, key: str, names: Sequence[str]) -> dict[str, float]:
+        """Factors among some names, where no column has the name."""
+        factors = number_factors(self.plan.keys[key])
+        taken = self.known() if set(names) & set(factors) else set()
+        return {n: factors[n] for n in names if n in factors and n not in taken}
+
+    def _read(
+        self, key: str, n_rep: int, names: Sequence[str], *, holes: bool
+    ) -> dict[str, np.ndarray]:
+        if not names:
+            return {}
+        table = self.store.read(key, n_rep, stored_names(names))
+        return columns_of(self.plan, table, names, known=self.known, holes=holes)
+
+    def known(self) -> set[str]:
+        """Names of all columns that may be asked for."""
+        return self.store.column_names() | self.names
+
+    def _read_derived(self, key: str, n_rep: int, name: str) -> np.ndarray:
+        return columns_of(self.plan, self._table_of(key, n_rep, name), [name])[name]
+
+    def _table_of(self, key: str, n_rep: int, name: str) -> pa.Table:
+        """A derived column of a scenario, of so many replicates."""
+        if key != self._key:
+            self._key, self._tables = key, {}
+        if name not in self._tables or len(self._tables[name]) < n_rep:
+            derived = next(each for each in self.plan.derived if each.name == name)
+            blocks = list(self._blocks(key, derived, self.plan.n_blocks(n_rep)))
+            self._tables[name] = pa.concat_tables(blocks, promote_options="default")
+        return self._tables[name].slice(0, n_rep)
+
+    def _blocks(self, key: str, derived: Derived, n_blocks: int) -> Iterator[pa.Table]:
+        """A column's values in the first blocks, each made from that block alone."""
+        size, scenario = self.plan.block_size, self.plan.keys[key]
+        lengths = self.plan.lengths_of(scenario)
+        inputs = self._inputs(key, derived, n_blocks * size)
+        for start in range(0, n_blocks * size, size):
+            columns: dict[str, np.ndarray] = {}
+            for table, names in inputs:
+                columns |= columns_of(self.plan, table.slice(start, size), names)
+            for vector in set(lengths) & set(columns):
+                columns[vector] = _as_long_as(columns[vector], lengths[vector])
+            made = derived_column(self.plan, derived, scenario, columns)
+            yield pa.table({derived.name: stored_column(made)})
+
+    def _inputs(
+        self, key: str, derived: Derived, n_rep: int
+    ) -> list[tuple[pa.Table, Sequence[str]]]:
+        """Tables with what a column reads, and the names of what it reads of each."""
+        read = set(read_by(derived))
+        factors = said_by(scenario_behind(self.plan.keys[key]))
+        absent = optional(derived) - self.store.column_names()
+        names = sorted(read - set(factors) - self.names - absent)
+        stored = self.store.read(key, n_rep, stored_names(names)), [*names, ERROR]
+        made = sorted(self.names & read)
+        return [stored, *((self._table_of(key, n_rep, name), [name]) for name in made)]
+
+
+def _as_long_as(vector: np.ndarray, length: int) -> np.ndarray:
+    """A vector of a block that failed as a whole is missing, and still of as many cells as any."""
+    if vector.ndim > 1 and vector.shape[-1] == length:
+        return vector
+    cells = vector.shape[:-1] if vector.ndim > 1 else vector.shape
+    return np.full((*cells, length), np.nan)

@@ -1,0 +1,65 @@
+"""Libraries at their first use: a run that has nothing to do needs none of them.
+
+Together they take as long to import as everything else that such a run does. A module says
+`from simstudy.lazy import pd` and, so that the return type `pd.DataFrame` is not a use,
+`from __future__ import annotations`. `exports` does the same for the names of a package.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["LazyModule", "exports", "ggplot", "p9", "pc", "pd", "special", "stats", "torch"]
+
+
+class LazyModule:
+    """A module that is imported when one of its names is first asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        found = getattr(importlib.import_module(self._name), attribute)
+        setattr(self, attribute, found)
+        return found
+
+    def __reduce__(self) -> Any:
+        """In another process it is late as well."""
+        return LazyModule, (self._name,)
+
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotnine as p9
+    import pyarrow.compute as pc
+    import torch
+    from plotnine import ggplot
+    from scipy import special, stats
+else:
+    p9 = LazyModule("plotnine")
+    pc = LazyModule("pyarrow.compute")
+    pd = LazyModule("pandas")
+    special = LazyModule("scipy.special")
+    stats = LazyModule("scipy.stats")
+    torch = LazyModule("torch")
+    ggplot = Any  # as a return type only: naming the class would import it
+
+
+def exports(
+    package: str, homes: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package, whose names are imported at their first use.
+
+    Parameters
+    ----------
+    homes
+        The names that the package offers, by the module below it that holds them.
+    """
+    home_of = {name: home for home, names in homes.items() for name in names}
+
+    def attribute(name: str) -> Any:
+        if name not in home_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{package}.{home_of[name]}"), name)
+
+    return attribute, lambda: sorted(home_of)
