@@ -13,6 +13,7 @@ from scipy import special
 
 from benchmarks.scale import print_or_put
 from simstudy import Result, Study, Workers, grid
+from simstudy.design.plan import number_factors
 from simstudy.measures import (
     Measure,
     conditional,
@@ -23,7 +24,6 @@ from simstudy.measures import (
     type_1_error,
     weighted_proportion,
 )
-from simstudy.plan import number_factors
 from simstudy.trials.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
 
 N_REP, N_RUNS = 2_000_000, 1000  # the runs are pieces of one: 2,000 replicates each

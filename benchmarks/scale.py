@@ -19,6 +19,7 @@ import pytest
 from benchmarks.timing import python
 from experiments.two_stage import study as two_stage
 from simstudy.analysis import estimates
+from simstudy.design.plan import Plan
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.backends.processes import packed
 from simstudy.engine.jobs import all_jobs
@@ -27,7 +28,6 @@ from simstudy.engine.portions import MOST_SECONDS, PART_OF_RUN, TASKS_IN_A_FILE
 from simstudy.engine.runner import FILES_BEFORE_COMPACTION, TASK_SECONDS
 from simstudy.engine.tasks import compute
 from simstudy.engine.workers import Workers
-from simstudy.plan import Plan
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder

@@ -23,13 +23,13 @@ import numpy as np
 
 from experiments.proportion_compatible.figures import ORDERED_WORDS, WORDS
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import Claim, Reproduced, Rival, chance_limit, decided
 from simstudy.design import grid
+from simstudy.design.plan import factors_of
 from simstudy.figures import captions, dots_plot, in_order, theme
 from simstudy.lazy import ggplot, special
 from simstudy.options import option, published
-from simstudy.plan import factors_of
-from simstudy.shapes import Float
 from simstudy.study import Study
 from simstudy.trials.proportions import INTERVAL_MEASURES, INTERVAL_METHODS, ProportionInterval
 

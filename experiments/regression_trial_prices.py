@@ -22,10 +22,10 @@ from typing import Any
 from experiments import regression_trial_models as plain
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, Rival, cautious_binomial_error, chance_reach, decided
+from simstudy.design.plan import factors_of
 from simstudy.dgps.prices import Prices
 from simstudy.lazy import special
 from simstudy.options import option, published
-from simstudy.plan import factors_of
 from simstudy.stats.models.metrics import MAPE, tweedie_deviance
 from simstudy.study import Study
 from simstudy.trials.models import Model

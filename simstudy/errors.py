@@ -3,9 +3,11 @@
 Every message says what is wrong (with the value), why it matters, and what to do instead.
 """
 
+import contextlib
 import difflib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 MOST_SAID = 5  # findings that one line has room for
@@ -177,3 +179,28 @@ def first_few(found: Sequence[str]) -> str:
     """As many of some findings as one line has room for, and how many more there are."""
     n_more = len(found) - MOST_SAID
     return "; ".join(found[:MOST_SAID]) + (f"; and {n_more} more" if n_more > 0 else "")
+
+
+# ---------------------------------------------------------------- recorded errors
+Swallowed = tuple[int | None, BaseException]
+"""A row of a block, or None for all of it, and its error."""
+
+_told: ContextVar[list[Swallowed] | None] = ContextVar("told", default=None)
+
+
+@contextlib.contextmanager
+def listening_to_errors() -> Iterator[list[Swallowed]]:
+    """Collect the errors that are swallowed within."""
+    told: list[Swallowed] = []
+    token = _told.set(told)
+    try:
+        yield told
+    finally:
+        _told.reset(token)
+
+
+def swallowed(error: BaseException, row: int | None = None) -> None:
+    """Tell of an error of which only the text is kept, and in which row of a block it was."""
+    told = _told.get()
+    if told is not None:
+        told.append((row, error))

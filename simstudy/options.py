@@ -9,7 +9,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from simstudy.annotations import (
+from simstudy.errors import ConfigError, describe, nearest
+from simstudy.option_types import (
     KIND_NAMES,
     REFUSED,
     Annotated,
@@ -19,7 +20,6 @@ from simstudy.annotations import (
     read_annotation,
     shown,
 )
-from simstudy.errors import ConfigError, describe, nearest
 
 C = TypeVar("C")
 IN_OTHER_WORDS = {

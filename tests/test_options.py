@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from simstudy.annotations import shown
 from simstudy.errors import ConfigError
+from simstudy.option_types import shown
 from simstudy.options import Option, build, check, in_words, option, published
 
 ALPHA = {"above": 0, "below": 1}

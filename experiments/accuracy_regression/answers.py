@@ -12,6 +12,7 @@ import numpy as np
 
 from experiments.accuracy_regression.figures import POINTS, TARGETS, like, same_prompts, sizes_of
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import (
     Reproduced,
     cautious_binomial_error,
@@ -19,9 +20,8 @@ from simstudy.claims import (
     decided,
     matches,
 )
+from simstudy.design.plan import factors_of
 from simstudy.lazy import special
-from simstudy.plan import factors_of
-from simstudy.shapes import Float
 from simstudy.stats.accuracy import design
 from simstudy.trials.accuracy import LARGEST_SIGMA, METHODS, AccuracyCheck, document_counts
 

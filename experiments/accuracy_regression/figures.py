@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float, Int
 from simstudy.figures import (
     captions,
     colors_of,
@@ -21,7 +22,6 @@ from simstudy.figures import (
 )
 from simstudy.figures.page import is_narrow
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.shapes import Float, Int
 from simstudy.stats.accuracy import design, paired, two_binomials
 from simstudy.trials.accuracy import (
     LARGEST_SIGMA,

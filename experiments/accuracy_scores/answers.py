@@ -15,11 +15,11 @@ import numpy as np
 
 from experiments.accuracy_scores.figures import SCORES, WORDS, saved_from
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import Reproduced, cautious_binomial_error, chance_limit, decided
 from simstudy.design import PlainFactor
+from simstudy.design.plan import factors_of
 from simstudy.lazy import special
-from simstudy.plan import factors_of
-from simstudy.shapes import Float
 from simstudy.stats.accuracy.design import (
     detectable_effect,
     level_given_reference,

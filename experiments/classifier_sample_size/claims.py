@@ -13,6 +13,7 @@ from experiments.classifier_sample_size.formulas import (
     grid_of_sizes,
 )
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
     Reproduced,
@@ -23,7 +24,6 @@ from simstudy.claims import (
     shares_match,
 )
 from simstudy.lazy import pd, special
-from simstudy.shapes import Float
 from simstudy.stats.classifier.trial import (
     normal_sample_size,
     sample_sizes,

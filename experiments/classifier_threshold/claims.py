@@ -9,6 +9,7 @@ import numpy as np
 
 from experiments.classifier_threshold.figures import N_SIM, PUBLISHED
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
     Reproduced,
@@ -24,7 +25,6 @@ from simstudy.claims import (
 )
 from simstudy.dgps.scores import NormalScores
 from simstudy.lazy import stats
-from simstudy.shapes import Float
 from simstudy.stats.classifier.description import COMPARED
 from simstudy.stats.classifier.theory import exact_coverage, expected_shift
 from simstudy.stats.classifier.thresholds import BCA, METHODS, Target

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import binomial_error
 from simstudy.figures import (
     caption,
@@ -24,7 +25,6 @@ from simstudy.figures import (
 from simstudy.figures.panels import words_in_panels
 from simstudy.figures.theme import SHARED
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.shapes import Float
 from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.classifier.description import N_SHOWN, n_low
 from simstudy.stats.classifier.theory import threshold_cdf, threshold_density

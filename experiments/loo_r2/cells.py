@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import average
 from simstudy.lazy import pd
-from simstudy.shapes import Float
 
 FORMS = {
     "r2_published": "as published:\nmisplaced and clipped",

@@ -18,6 +18,7 @@ from experiments.loo_r2.cells import (
 from experiments.loo_r2.figures import few_observations, many_features, ordinary
 from experiments.loo_r2.formulas import FORMULAS, NOT_CHECKED
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
     Reproduced,
@@ -30,7 +31,6 @@ from simstudy.claims import (
 )
 from simstudy.claims.chance import reach_of
 from simstudy.lazy import pd, special
-from simstudy.shapes import Float
 from simstudy.trials.leave_one_out import LEVEL, LeaveOneOut
 
 RIGHT, PUBLISHED = "r2_variance", "r2_published"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.claims import Claim, Reproduced, Rival, Uncheckable, decided
-from simstudy.shapes import Float
 from simstudy.stats.leave_one_out.utilities import UTILITIES, Pointwise, taylor, taylor_difference
 
 N_OBS = 20

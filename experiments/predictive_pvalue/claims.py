@@ -15,8 +15,8 @@ from experiments.predictive_pvalue.cells import (
     values,
 )
 from simstudy.analysis.result import Result
+from simstudy.array_types import Bool, Float
 from simstudy.claims import Claim, Reproduced, Rival, Uncheckable, average, share
-from simstudy.shapes import Bool, Float
 from simstudy.stats.networks.architecture import Network
 
 REJECTED = -5.0  # log to base 10 of the document's level

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from experiments.predictive_pvalue.figures import FIGURES
+from simstudy.array_types import Float
 from simstudy.claims import Claim
 from simstudy.data.named import NAMED, regression_data
 from simstudy.design import grid
 from simstudy.dgps.friedman import Friedman
 from simstudy.errors import ConfigError
 from simstudy.options import option
-from simstudy.shapes import Float
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.study import Study
 from simstudy.trials.models import Model

@@ -9,8 +9,8 @@ import numpy as np
 from experiments.proportion_compatible.lists import DOCUMENT_N, independent
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, Rival, chance_reach, decided
+from simstudy.design.plan import factors_of
 from simstudy.lazy import special
-from simstudy.plan import factors_of
 from simstudy.stats.compatible.false_discovery import cfdr, rfdr
 
 OFF = 3  # predictive standard deviations

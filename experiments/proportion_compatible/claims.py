@@ -12,6 +12,7 @@ from experiments.proportion_compatible.absolute import ABSOLUTE
 from experiments.proportion_compatible.figures import FISHER, MEASURED
 from experiments.proportion_compatible.lists import DOCUMENT_N, independent, perfect, scenarios
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
     Reproduced,
@@ -22,10 +23,9 @@ from simstudy.claims import (
     decided,
     matches,
 )
+from simstudy.design.plan import factors_of
 from simstudy.errors import first_few
 from simstudy.lazy import pd
-from simstudy.plan import factors_of
-from simstudy.shapes import Float
 from simstudy.stats.compatible.false_discovery import PRINTED_RATIO, later_ranks
 from simstudy.trials.proportions import Proportion
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from experiments.regression_trial.rates import HALF_A_POINT, RATES, column, first_trial
 from simstudy.analysis.result import Result
+from simstudy.array_types import Bool
 from simstudy.claims import (
     Claim,
     Reproduced,
@@ -27,7 +28,6 @@ from simstudy.lazy import special
 from simstudy.measures import Estimates, rejection_rate
 from simstudy.measures.contrasts import at, paired, paired_methods
 from simstudy.measures.moments import ratio
-from simstudy.shapes import Bool
 from simstudy.stats.models.trial import METHODS
 from simstudy.trials.regression import MEASURES, METRICS, SAMPLES
 

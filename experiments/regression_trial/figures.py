@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.figures import (
     agreement_plot,
     captions,
@@ -20,7 +21,6 @@ from simstudy.figures import (
 from simstudy.figures.agreement import panels_in_words
 from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.measures import intervals
-from simstudy.shapes import Float
 from simstudy.stats.models.trial import METHODS
 from simstudy.stats.two_stage.law import TwoStageStatistic
 from simstudy.trials.regression import SAMPLES, RegressionTrial

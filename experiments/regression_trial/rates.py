@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import Claim, Reproduced, Right, Rival, share
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.stats.models.trial import METHODS, trial_design
 from simstudy.trials.regression import METRICS, RegressionTrial
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from experiments.two_sample.figures import DGPS
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import (
     Reproduced,
     average,
@@ -24,8 +25,7 @@ from simstudy.claims import (
     decided,
     shares_match,
 )
-from simstudy.plan import factors_of
-from simstudy.shapes import Float
+from simstudy.design.plan import factors_of
 from simstudy.stats.two_sample import theory
 from simstudy.trials.two_sample import ComparedSamples
 

@@ -13,6 +13,7 @@ from experiments.two_stage.formulas import FORMULAS
 from experiments.two_stage.laws import LAWS
 from experiments.two_stage.trials import SIZE, grid_of
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import (
     Claim,
     Reproduced,
@@ -24,7 +25,6 @@ from simstudy.claims import (
     share,
     shares_match,
 )
-from simstudy.shapes import Float
 from simstudy.stats.two_stage.design import (
     OutcomeTable,
     boundary_n2,

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.claims import Claim, Reproduced, Rival, decided
 from simstudy.lazy import special, stats
-from simstudy.shapes import Float
 from simstudy.stats.two_stage.law import TwoStageStatistic
 
 GRID = tuple(product((0.5, 1.0, 2.5), (50, 1000), (True, False)))  # k, n2 and state of the null

@@ -6,12 +6,12 @@ import numpy as np
 
 from experiments.two_stage.trials import grid_of
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.figures import captions, colors_of, in_order, measure_curves, rows_like, theme
 from simstudy.figures.panels import words_in_panels
 from simstudy.figures.theme import STROKES
 from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.measures import intervals
-from simstudy.shapes import Float
 from simstudy.stats.two_stage.design import critical_value, power
 from simstudy.stats.two_stage.law import TwoStageStatistic, conditional_p_value
 from simstudy.trials.two_stage import TwoStage

@@ -8,9 +8,9 @@ import numpy as np
 
 from experiments.two_stage.trials import SIZE, grid_of
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import Claim, Reproduced, Rival, average, chance_reach, decided, share
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.stats.two_stage.design import critical_value
 
 LEVEL = 0.05  # of the filter, a test of a null that was set beforehand

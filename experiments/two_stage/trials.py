@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from simstudy.analysis.result import Result
+from simstudy.array_types import Float
 from simstudy.claims import FALSE_ALARM
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.trials.two_stage import TwoStage
 
 SIZE = 0.005  # half a point: a type-I error of 5%, as printed, is not 5.6%

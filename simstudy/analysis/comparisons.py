@@ -10,12 +10,12 @@ import numpy as np
 
 from simstudy.analysis.summary import REMARK, cell_rows, factor_names
 from simstudy.design import Scenario
+from simstudy.design.plan import Plan, factors_of
 from simstudy.errors import StudyError, nearest
 from simstudy.identity.names import identity
 from simstudy.lazy import pd
 from simstudy.measures import Measure, paired, paired_methods, unpaired
 from simstudy.measures.contrasts import Scale
-from simstudy.plan import Plan, factors_of
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ import pyarrow as pa
 
 from simstudy.analysis.result_columns import Rows, stacked_estimates
 from simstudy.design import Scenario
+from simstudy.design.plan import Plan, number_factors
 from simstudy.engine.workers import available_cores
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure, MomentMeasure, Moments
-from simstudy.plan import Plan, number_factors
 from simstudy.store.batches import Batch, made_of_each, read_each
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, has_nulls, stored_names

@@ -12,9 +12,9 @@ import numpy as np
 from simstudy.analysis.result_columns import Rows
 from simstudy.analysis.summary import factor_names
 from simstudy.design import Scenario
+from simstudy.design.plan import Plan, factors_of, scenario_behind
 from simstudy.engine.block import Address
 from simstudy.lazy import pd
-from simstudy.plan import Plan, factors_of, scenario_behind
 from simstudy.store.batches import read_each
 from simstudy.store.blocks import Store
 from simstudy.store.columns import errors_in

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.summary import MEASURE, NUMBERS
+from simstudy.array_types import Bool
 from simstudy.errors import nearest
 from simstudy.lazy import pd
-from simstudy.shapes import Bool
 
 SAME = 1e-9  # relative: numbers this close are one
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simstudy.annotations import shown
 from simstudy.engine.refusals import LOOKS, PILOT
 from simstudy.errors import ConfigError, nearest
 from simstudy.identity.names import identity
 from simstudy.lazy import pd, special
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import critical_value
+from simstudy.option_types import shown
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result

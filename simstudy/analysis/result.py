@@ -33,14 +33,14 @@ from simstudy.analysis.summary import (
 )
 from simstudy.claims import Claim, check_claims
 from simstudy.design import Scenario, scenario_key
+from simstudy.design.plan import Plan
+from simstudy.design.reprs import names_in_short, shown
 from simstudy.engine.outcome import Outcome
 from simstudy.errors import FigureError, StudyError, TableError, nearest
 from simstudy.figures.page import laid_out_for
-from simstudy.in_short import names_in_short, shown
 from simstudy.lazy import pd
 from simstudy.measures import Estimates, Measure, all_methods, convergence_rate
 from simstudy.measures.contrasts import Scale
-from simstudy.plan import Plan
 from simstudy.remote.paths import Place
 from simstudy.store.blocks import Store
 from simstudy.store.columns import imputed

@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from simstudy.design.plan import Derived, Plan, number_factors, scenario_behind
 from simstudy.engine.derived import derived_column, optional, read_by
 from simstudy.engine.methods import TEXTS
 from simstudy.engine.parameters import said_by
 from simstudy.measures import Estimates
-from simstudy.plan import Derived, Plan, number_factors, scenario_behind
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, simulated_columns, stored_names
 from simstudy.store.layout import ERROR, stored_column

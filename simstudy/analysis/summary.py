@@ -12,12 +12,12 @@ import numpy as np
 
 from simstudy.analysis.estimates import Estimator
 from simstudy.design import Scenario
+from simstudy.design.plan import Plan, factors_of
 from simstudy.errors import StudyError
 from simstudy.lazy import pd
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import anytime_mean, anytime_share
 from simstudy.measures.moments import MomentMeasure, only, share
-from simstudy.plan import Plan, factors_of
 
 MEASURE, REMARK = "measure", "remark"
 _AFTER = Estimates._fields.index("upper") + 1

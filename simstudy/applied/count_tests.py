@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from simstudy.applied.base_test import BaseTest
+from simstudy.array_types import Bool, Int
 from simstudy.errors import DesignError
 from simstudy.lazy import stats
-from simstudy.shapes import Bool, Int
 from simstudy.stats.accuracy import design, paired, two_binomials
 from simstudy.stats.accuracy.tails import roundings
 from simstudy.stats.classifier.trial import upper_tail

@@ -18,11 +18,11 @@ from simstudy.applied.scores import NO_SCORE, Values, numbers_of, scores_of
 from simstudy.applied.scores import place_of as row_place
 from simstudy.applied.settings import AUTO, AccuracySettings, ThresholdSettings
 from simstudy.applied.thresholds import answered_table
+from simstudy.atomic_files import write_bytes, write_json
 from simstudy.errors import ConfigError, FigureError, nearest
 from simstudy.lazy import pd
 from simstudy.read_table import read_table
 from simstudy.remote.paths import Place, place_of
-from simstudy.whole_files import write_bytes, write_json
 
 FIGURE = "sampling"
 

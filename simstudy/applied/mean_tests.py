@@ -9,8 +9,8 @@ import numpy as np
 
 from simstudy.applied.base_test import BaseTest
 from simstudy.applied.scores import Scores
+from simstudy.array_types import Bool, Int
 from simstudy.lazy import special, stats
-from simstudy.shapes import Bool, Int
 from simstudy.stats.accuracy import design
 from simstudy.stats.integer_search import least_count
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
 from simstudy.lazy import pd, special
-from simstudy.shapes import Float
 
 Values = Float[np.ndarray, " score"]
 

@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
 
 def _end(status: int, typed: str) -> None:
     """End now: what is half written is nothing, and everything else is kept."""
-    forget_own = getattr(sys.modules.get("simstudy.whole_files"), "forget_own", None)
+    forget_own = getattr(sys.modules.get("simstudy.atomic_files"), "forget_own", None)
     if forget_own is not None:  # a module that is still loading has written nothing
         forget_own()
     stops.say(stops.interruption(typed))

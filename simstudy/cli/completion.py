@@ -8,13 +8,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from simstudy.annotations import read_annotation
 from simstudy.cli.experiments import FOLDER, experiment_names, load_experiment
 from simstudy.cli.flags import HELP, SEVERAL, VERSION
 from simstudy.cli.project import Project
 from simstudy.cli.settings import Settings
 from simstudy.cli.verbs import VERBS
 from simstudy.errors import ConfigError, SimstudyError
+from simstudy.option_types import read_annotation
 
 SHELL = "bash"
 INSTALL, UNINSTALL, QUERY = (f"{what}={SHELL}" for what in ("install", "uninstall", "query"))

@@ -8,11 +8,11 @@ from simstudy.cli.request import Request
 
 def crate(request: Request) -> int:
     """Describe the results that are there; nothing is drawn or published."""
+    from simstudy.atomic_files import read_json
     from simstudy.output.formatting import seen_from_here
     from simstudy.output.report.command import project_of
     from simstudy.output.ro_crate import CITATION, write_crate
     from simstudy.store.manifest import MANIFEST
-    from simstudy.whole_files import read_json
 
     module, folder = request.module, request.folder
     root = project_of(module.__file__)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from simstudy.cli.request import Request
 from simstudy.cli.shares import read_costs
+from simstudy.design.plan import Plan
 from simstudy.engine.jobs import Jobs, all_jobs, failed_jobs, in_shard, missing_jobs
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.refusals import check_redraw
-from simstudy.plan import Plan
 from simstudy.store.home import Home
 
 

@@ -10,8 +10,8 @@ from simstudy.cli.found import Found
 from simstudy.cli.request import Request
 from simstudy.cli.settings import read_shard
 from simstudy.cli.shares import ShareRecord, share_records
+from simstudy.design.plan import Plan, scenario_behind
 from simstudy.engine.jobs import Jobs, n_by_share
-from simstudy.plan import Plan, scenario_behind
 
 SHOWN = 10  # scenarios, or shares, with gaps; a line says how many more there are
 

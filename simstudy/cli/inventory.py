@@ -67,8 +67,8 @@ def take_inventory(request: Request) -> Inventory:
 
 
 def _manifest(folder: Place) -> dict[str, Any]:
+    from simstudy.atomic_files import read_json
     from simstudy.store.manifest import MANIFEST
-    from simstudy.whole_files import read_json
 
     return read_json(folder / MANIFEST) or {}
 

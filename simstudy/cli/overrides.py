@@ -11,13 +11,13 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 
-from simstudy.annotations import Annotated, read_annotation
 from simstudy.cli.chosen import of_the_group
 from simstudy.cli.experiments import experiment_files, in_own_code, load_experiment
 from simstudy.cli.flags import SEVERAL
 from simstudy.cli.project import Project
 from simstudy.cli.settings import Settings
 from simstudy.errors import ConfigError
+from simstudy.option_types import Annotated, read_annotation
 
 OPEN = (
     "precision.",

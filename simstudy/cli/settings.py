@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simstudy.annotations import shown
 from simstudy.cli.array_jobs import share_of_array
 from simstudy.engine.refusals import LOOKS, STOPS_BY, check_stop_by
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
 from simstudy.figures.page import COLUMNS, check_columns
+from simstudy.option_types import shown
 from simstudy.options import option
 
 PILOT = "pilot"  # of the shares: the first blocks of every scenario

@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from simstudy.annotations import shown
+from simstudy.atomic_files import read_json, write_json
 from simstudy.cli.array_jobs import job_in_words
 from simstudy.engine.progress import Progress
 from simstudy.errors import ConfigError
+from simstudy.option_types import shown
 from simstudy.remote.paths import Place
-from simstudy.whole_files import read_json, write_json
 
 FOLDER, COSTS = "shares", "costs.json"
 LAST_MOMENT = 1e11  # seconds since the epoch: in the year 5138, which calendars still know

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from simstudy.annotations import shown
 from simstudy.cli.endings import FAILED, REFUSED, STOPPED, no_garbage
 from simstudy.cli.experiments import FOLDER, experiment_names
 from simstudy.cli.flags import SEVERAL
 from simstudy.cli.parts import ALL, group_names, in_no_group, members
 from simstudy.cli.project import Project
 from simstudy.errors import ConfigError, SimstudyError, nearest
+from simstudy.option_types import shown
 
 if TYPE_CHECKING:
     from simstudy.cli.inventory import StatusLine

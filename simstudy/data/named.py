@@ -22,10 +22,10 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.data.parts import Data
 from simstudy.errors import ConfigError, NotHereError, StudyError, describe, nearest
 from simstudy.lazy import pd
-from simstudy.shapes import Float
 
 Table = Float[np.ndarray, "row column"]
 

@@ -13,7 +13,7 @@ another mixing of most chunks, which is about twice the time.
 
 import numpy as np
 
-from simstudy.shapes import Float, UInt64
+from simstudy.array_types import Float, UInt64
 from simstudy.stats.bootstrap._resample_kernels import (
     ALL,
     COLUMNS,

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.dgps.linear import Coefficients, LinearModel
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 from simstudy.stats.models.least_squares import LinearFit, fit_least_squares
 
 DRAWS = ("law", "raw")

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 
 N_RELEVANT = 5
 

@@ -6,10 +6,10 @@ study that uses them says so: `Study(group_size=...)`.
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.dgps.normals import standard_normals
 from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
-from simstudy.shapes import Float
 
 PAIR = 2  # replicates in a group of antithetic draws
 

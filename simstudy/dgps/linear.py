@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.dgps.normals import standard_normals
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 from simstudy.stats.models.least_squares import (
     LinearFit,
     check_enough_observations,

@@ -5,10 +5,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.dgps.normals import standard_normal_means, standard_normals
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Float
 
 CHUNK = 1 << 15  # values drawn at a time: they stay in the cache while their mean is taken
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simstudy.shapes import Float, UInt64
+from simstudy.array_types import Float, UInt64
 
 CHUNK = 1 << 15  # words at a time: they stay in the cache while they are used
 WHOLE_WORDS = (np.random.SFC64, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simstudy.array_types import Bool, Float
 from simstudy.dgps.normals import standard_normals
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Bool, Float
 
 
 @dataclass(frozen=True)

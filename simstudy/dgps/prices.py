@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.dgps.linear import LinearModel, Regression
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from typing import NamedTuple, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simstudy.array_types import Float, Int
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Float, Int
 from simstudy.stats.arguments import check_count, check_proportion
 
 Level = Float[np.ndarray, " prompt"]

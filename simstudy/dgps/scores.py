@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.stats.arguments import Numbers, check_count, check_proportion
 
 Real = Float[np.ndarray, "..."]

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from simstudy.design.plan import Analysed, Plan, scenario_behind
 from simstudy.engine.jobs import Job
 from simstudy.engine.methods import Returned, column_over
 from simstudy.engine.ownership import Ownership, digest_of
 from simstudy.engine.tasks import Lasting, Task
-from simstudy.plan import Analysed, Plan, scenario_behind
 from simstudy.store.blocks import Store
 from simstudy.store.columns import has_axes, holds_text
 from simstudy.store.layout import CELL_ERROR, ERROR, REP, SCENARIO, Keep, KeepReplicates

@@ -10,6 +10,7 @@ import numpy as np
 from simstudy.data.parts import data_parts
 from simstudy.data.read_audit import watching
 from simstudy.design import OfSomeClass, Scenario
+from simstudy.design.plan import Analysed, Plan
 from simstudy.engine.columns import checked_columns, count_failed
 from simstudy.engine.derived import reduced
 from simstudy.engine.exits import exits_raise
@@ -25,11 +26,16 @@ from simstudy.engine.methods import Data, LastData, analysed, checked_data, with
 from simstudy.engine.noticing import notice_streams, watching_generators
 from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
 from simstudy.engine.time_limits import OverTimeError, hears_signals
-from simstudy.errors import AlwaysFailsError, ConfigError, StudyError, describe
+from simstudy.errors import (
+    AlwaysFailsError,
+    ConfigError,
+    StudyError,
+    Swallowed,
+    describe,
+    listening_to_errors,
+)
 from simstudy.identity.names import identity
-from simstudy.plan import Analysed, Plan
 from simstudy.store.layout import ERROR, Block
-from simstudy.swallowed import Swallowed, listening_to_errors
 
 
 class Address(NamedTuple):

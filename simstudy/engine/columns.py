@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import OfSomeClass
+from simstudy.design.plan import Plan, number_factors
 from simstudy.errors import StudyError, in_one_line, nearest, writable
-from simstudy.masks import refuse_inexact, unmasked
-from simstudy.plan import Plan, number_factors
 from simstudy.store.layout import CONVERGED, ERROR, RESERVED, WARNING, Block, has_text
+from simstudy.validation import refuse_inexact, unmasked
 
 OWN = (*RESERVED, CONVERGED)
 

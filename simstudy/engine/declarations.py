@@ -8,7 +8,7 @@ from simstudy.design import Scenario
 from simstudy.errors import StudyError, in_one_line, nearest
 from simstudy.measures import Measure
 from simstudy.store.layout import CONVERGED, ERROR, RESERVED, WARNING
-from simstudy.whole_numbers import check_whole, is_whole
+from simstudy.validation import check_whole, is_whole
 
 OWN_NAMES = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", "data")
 SUMMARY = (

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import OfSomeClass
+from simstudy.design.plan import Derived, Plan, scenario_behind
 from simstudy.engine.columns import agree, checked_column
 from simstudy.engine.noticing import watching_generators
 from simstudy.engine.parameters import given, parameters_of, said_by
 from simstudy.errors import StudyError, describe, nearest
-from simstudy.plan import Derived, Plan, scenario_behind
 from simstudy.store.columns import void_where_failed
 from simstudy.store.layout import ERROR, SCENARIO, failed_cells, void_cells
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
+from simstudy.design.plan import Plan
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import (
     Job,
@@ -25,7 +26,6 @@ from simstudy.engine.warning import OutOfTime
 from simstudy.engine.watch import Watch
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
-from simstudy.plan import Plan
 from simstudy.remote.paths import Place
 from simstudy.store.blocks import Store
 from simstudy.store.home import Home

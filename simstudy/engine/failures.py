@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.errors import AlwaysFailsError, StudyError, describe
+from simstudy.errors import AlwaysFailsError, StudyError, describe, swallowed
 from simstudy.identity.source_files import is_ours
-from simstudy.masks import refuse_inexact, unmasked
-from simstudy.swallowed import swallowed
+from simstudy.validation import refuse_inexact, unmasked
 
 _row_that_raises: ContextVar[tuple[int, int] | None] = ContextVar("row_that_raises", default=None)
 _hopeless_if_all: ContextVar[int | None] = ContextVar("hopeless_if_all", default=None)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simstudy.design import Scenario
+from simstudy.design.plan import Plan, scenario_behind
 from simstudy.engine.shares import shares_of
-from simstudy.plan import Plan, scenario_behind
 from simstudy.store.blocks import Store
 from simstudy.store.failures import failed_blocks, n_failed_rows
 

@@ -15,10 +15,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from simstudy.atomic_files import began, is_there, machine, read_json
 from simstudy.engine.tasks import Task
 from simstudy.store.files import Files
-from simstudy.who_lives import began, is_there, machine
-from simstudy.whole_files import read_json
 
 NOTE = ".drawing-"  # begins the name of a note
 FORGOTTEN_AFTER = 86_400.0  # seconds, of a note by another machine, whose processes are not seen

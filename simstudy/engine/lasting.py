@@ -7,11 +7,11 @@ are fast: a whole file takes a moment, and no scenario gets far ahead of the oth
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from simstudy.design.plan import Plan
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import Job, Jobs, Waiting, families_of
 from simstudy.engine.portions import Portions
 from simstudy.engine.tasks import Lasting, Receipt
-from simstudy.plan import Plan
 from simstudy.store.blocks import Store
 from simstudy.store.header import TENTATIVE, Group
 from simstudy.store.volumes import chunk_length, own_file, shared_files

@@ -16,9 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from simstudy.atomic_files import began, is_stopped, temporary_folder
 from simstudy.errors import StoreError
-from simstudy.temporary import temporary_folder
-from simstudy.who_lives import began, is_stopped
 
 UNTIL, PLACE = struct.Struct("<d"), struct.Struct("<q32s")
 SIZE = UNTIL.size + PLACE.size

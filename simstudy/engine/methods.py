@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import Scenario
+from simstudy.design.plan import Analysed, Method, Plan
 from simstudy.engine.pace import analysing
 from simstudy.engine.parameters import factors_by_name, given, said_by
 from simstudy.engine.replicates import EachReplicate
 from simstudy.errors import StudyError, nearest
 from simstudy.identity.streams import Streams
-from simstudy.plan import Analysed, Method, Plan
 from simstudy.store.layout import ERROR, RESERVED, SCENARIO
 
 Data = Mapping[str, Any]

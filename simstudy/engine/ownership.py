@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any
 
 from simstudy.design import Scenario
+from simstudy.design.plan import Analysed, Plan, method_of, scenario_behind
 from simstudy.engine.columns import checked_columns
 from simstudy.engine.methods import analysed, checked_data, without_truth_values
 from simstudy.engine.replicates import EachReplicate
@@ -18,13 +19,12 @@ from simstudy.identity.fingerprint.modules.places import forget_modules
 from simstudy.identity.names import parts_of, short_hash, typed
 from simstudy.identity.streams import Streams
 from simstudy.measures import Measure
-from simstudy.plan import Analysed, Plan, method_of, scenario_behind
 from simstudy.store.owner import Owner
 
 LAYOUT = 3  # of the rows of a block; one more where the same columns would be stored otherwise
 ENGINE = (Streams, Plan, checked_columns)  # code of ours between a scenario and its columns
 CARRIERS = (
-    "simstudy.masks",
+    "simstudy.validation",
     "simstudy.engine.noticing",
     "simstudy.engine.pace",
     "simstudy.engine.failures",
@@ -43,7 +43,7 @@ CARRIERS = (
     "simstudy.store.texts",
     "simstudy.store.types",
     "simstudy.store.write",
-    "simstudy.whole_files",
+    "simstudy.atomic_files",
 )
 """Modules of ours that carry columns from `simulate` to the store: each worker has its own."""
 

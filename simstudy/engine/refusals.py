@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
-from simstudy.whole_numbers import check_whole, is_whole
+from simstudy.validation import check_whole, is_whole
 
 KEEPS = ("replicates", "summary")
 STOPS_BY = LOOKS, PILOT = "looks", "pilot"  # what ends a scenario: its own error, or a pilot's

@@ -17,9 +17,8 @@ from simstudy.engine.failures import (
 )
 from simstudy.engine.pace import NOT_ANALYSED, analysing, tell, wanted_of
 from simstudy.engine.thread_warnings import warnings_of_this_thread
-from simstudy.errors import StudyError
-from simstudy.masks import refuse_inexact, unmasked
-from simstudy.swallowed import swallowed
+from simstudy.errors import StudyError, swallowed
+from simstudy.validation import refuse_inexact, unmasked
 
 
 @dataclass(frozen=True)

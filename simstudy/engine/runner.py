@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing
 from functools import cached_property
 from typing import cast
 
+from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.backends.apart import LocalApart
 from simstudy.engine.backends.choice import backend_of
@@ -38,7 +39,6 @@ from simstudy.errors import StaleCodeError, StoreError, UnreadableTaskError, fir
 from simstudy.identity.fingerprint import changes
 from simstudy.store.disk import trouble_in_words
 from simstudy.store.objects import Objects, refuse_sending
-from simstudy.whole_files import ABANDONED_SECONDS
 
 TASK_SECONDS = 0.25  # of work in a task of a short run: 1000 times what it costs to hand it out
 INLINE_SECONDS = 1.0  # of work left below which starting workers does not pay

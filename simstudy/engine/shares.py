@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from simstudy.plan import Plan, scenario_behind
+from simstudy.design.plan import Plan, scenario_behind
 
 ShareOf = Callable[[np.ndarray], np.ndarray]
 """From numbers of blocks to numbers of shares, counted from 0."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from simstudy.design.plan import Analysed, Plan, method_of, scenario_behind
 from simstudy.engine.block import Address, draw_block, failed_block
 from simstudy.engine.columns import Constant, Constants, constants_among, refuse_unread
 from simstudy.engine.failures import is_machine_trouble
@@ -22,7 +23,6 @@ from simstudy.engine.noticing import Looking, Noticed
 from simstudy.engine.threads import drawn_with_one_thread
 from simstudy.engine.time_limits import OverTimeError, at_most, over_time
 from simstudy.errors import StudyError, describe
-from simstudy.plan import Analysed, Plan, method_of, scenario_behind
 from simstudy.store.files import Files
 from simstudy.store.header import TENTATIVE, Group, joined_groups
 from simstudy.store.layout import ERROR, Block, Keep, has_text, values_per_row

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from simstudy.design.plan import Plan
 from simstudy.engine.block import Address
 from simstudy.engine.columns import Constants
 from simstudy.engine.noticing import (
@@ -19,7 +20,6 @@ from simstudy.engine.noticing import (
 from simstudy.engine.progress import Progress
 from simstudy.engine.tasks import Receipt
 from simstudy.errors import StudyError
-from simstudy.plan import Plan
 
 SLOW_SECONDS = 5.0  # of a block: longer than one waits for a sign of life
 SUITABLE_SECONDS = 1.0  # what a block may take: little is lost with it, and nothing goes to us

@@ -16,6 +16,7 @@ import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.data.content_hash import hash_of_frame
+from simstudy.design.plan import Plan
 from simstudy.engine.columns import count_failed
 from simstudy.engine.declarations import check_measures, check_study_name
 from simstudy.engine.outcome import Outcome
@@ -36,7 +37,6 @@ from simstudy.identity.names import typed
 from simstudy.lazy import pd
 from simstudy.measures import Measure
 from simstudy.output.manifest import explain_folder
-from simstudy.plan import Plan
 from simstudy.read_table import BINARY, read_table
 from simstudy.remote.paths import Place
 from simstudy.store.disk import trouble_in_words

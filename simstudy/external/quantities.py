@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import ConfigError, DesignError, in_one_line
 from simstudy.external.column_roles import LOWER, REJECT, TRUTH, UPPER, ColumnRoles
 from simstudy.lazy import pd, special
-from simstudy.shapes import Float
 
 MISSING = {"", ".", "na", "nan", "n/a", "null", "none", "<na>"}  # as R, Stata and Python write it
 

@@ -13,9 +13,10 @@ from typing import Any, cast
 import numpy as np
 
 from simstudy.analysis.lookup import row_with, rows_with
+from simstudy.atomic_files import read_json
+from simstudy.design.plan import Plan
 from simstudy.errors import StoreError, StudyError, in_one_line, nearest
 from simstudy.lazy import pd
-from simstudy.plan import Plan
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, simulated_columns
@@ -24,7 +25,6 @@ from simstudy.store.header import owner_in
 from simstudy.store.layout import ERROR, REP, WARNING, KeepReplicates
 from simstudy.store.manifest import MANIFEST
 from simstudy.store.owner import UNKNOWN, Owner
-from simstudy.whole_files import read_json
 
 
 def load(folder: str | os.PathLike[str] | Place) -> StoredResult:

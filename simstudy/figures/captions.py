@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.design.reprs import from_to
 from simstudy.figures.page import is_narrow
-from simstudy.in_short import from_to
 from simstudy.lazy import p9, pd
 
 PER_INCH = 18  # characters of a caption, at 7.2 points

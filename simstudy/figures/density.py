@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.frame import in_words, need_columns
 from simstudy.figures.panels import by_panel, facets, with_panels
 from simstudy.figures.theme import colors_by, stroke_scale, theme_study
 from simstudy.lazy import ggplot, p9, pd, special
-from simstudy.shapes import Float
 
 N_PLACES = 200
 N_BINS = 2_000  # finer than any bandwidth: the kernel runs over bins and not over values

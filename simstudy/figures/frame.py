@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.design.plan import factors_of as shown_factors
 from simstudy.errors import FigureError, in_one_line, nearest
 from simstudy.figures.captions import in_words as in_words
 from simstudy.lazy import pd
-from simstudy.plan import factors_of as shown_factors
 
 MEASURED = (
     *("measure", "estimate", "mcse", "lower", "upper"),

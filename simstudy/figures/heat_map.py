@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.array_types import Float, Int
 from simstudy.figures import captions
 from simstudy.figures.captions import caption, failures_in_words, replicates_in_words
 from simstudy.figures.frame import (
@@ -32,7 +33,6 @@ from simstudy.figures.theme import (
     theme_study,
 )
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.shapes import Float, Int
 from simstudy.tables.rounding import to_decimals
 
 CELL = 0.36  # inches, the height of two lines

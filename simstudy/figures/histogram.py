@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.frame import in_words, need_columns
 from simstudy.figures.panels import facets, with_panels, words_in_panels
 from simstudy.figures.theme import PALE, VERMILLION, theme_study
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.shapes import Float
 
 
 def counts_with_law(

@@ -12,7 +12,7 @@ from simstudy.errors import FigureError
 from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import with_panels
 from simstudy.lazy import pd
-from simstudy.whole_numbers import check_whole
+from simstudy.validation import check_whole
 
 WIDEST_STRIP = 24  # letters of a strip's line, in the narrowest of panels side by side
 

@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from simstudy.atomic_files import write_bytes
 from simstudy.errors import FigureError
 from simstudy.figures.drawing import as_printed, as_wide_as, drawn_figure, printed
 from simstudy.figures.page import COLUMNS, check_columns, column_files, laid_out_for
 from simstudy.figures.theme import TALLEST
 from simstudy.remote.paths import Place, place_of
-from simstudy.whole_files import write_bytes
 
 MAX_VECTOR_BYTES: Final = 400_000  # of one SVG's marks; the densest of the others become pixels
 PER_MARK, PER_VERTEX, PER_SHADE = 110, 25, 6_000  # bytes in an SVG, as matplotlib writes it

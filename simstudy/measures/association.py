@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simstudy.array_types import Bool
 from simstudy.measures.columns import Columns, names_in, total
 from simstudy.measures.core import Influence, Measure
 from simstudy.measures.moments import Means, MomentMeasure, centred, ratio
 from simstudy.measures.proportions import flags
-from simstudy.shapes import Bool
 
 
 def correlation(

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float, Int
 from simstudy.errors import DesignError, StudyError, in_one_line
-from simstudy.masks import unmasked
-from simstudy.shapes import Bool, Float, Int
+from simstudy.validation import unmasked
 
 Columns = Mapping[str, np.ndarray]
 Operand = str | float  # the name of a column, or the number itself

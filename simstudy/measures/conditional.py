@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simstudy.array_types import Bool
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns
 from simstudy.measures.core import Influence, Measure, Setting, standard_error
 from simstudy.measures.groups import grouped_sums
 from simstudy.measures.stated_means import far_from_zero
-from simstudy.shapes import Bool
 
 
 def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> Measure:

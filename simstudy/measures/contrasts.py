@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns
@@ -21,7 +22,6 @@ from simstudy.measures.core import (
     whole_trials,
 )
 from simstudy.measures.moments import ratio
-from simstudy.shapes import Float
 
 Scale = Literal["difference", "ratio"]
 

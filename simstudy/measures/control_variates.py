@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns, align, mean_used, operand, pick, total
 from simstudy.measures.control import Control, called
@@ -13,7 +14,6 @@ from simstudy.measures.core import Influence, Measure, Setting, joined, standard
 from simstudy.measures.groups import grouped_sums, on_first_of_groups
 from simstudy.measures.moments import MomentMeasure, only
 from simstudy.measures.stated_means import far_from_zero
-from simstudy.shapes import Bool, Float
 
 WITHOUT = "replicates failed and left no controls: as the plain measure has it"
 TOO_FEW = "fewer than ten replicates (or groups) more than controls: as the plain measure has it"

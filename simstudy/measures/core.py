@@ -12,11 +12,11 @@ from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float, Int, Shaped
 from simstudy.errors import StudyError
 from simstudy.measures import intervals
 from simstudy.measures.columns import Columns, Sample, pick, sample, total
 from simstudy.measures.groups import few_groups, grouped_sums, n_groups
-from simstudy.shapes import Bool, Float, Int, Shaped
 
 Bounds = Literal["normal", "wilson"]
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from simstudy.array_types import Bool
 from simstudy.errors import DesignError
 from simstudy.measures.columns import (
     Columns,
@@ -32,7 +33,6 @@ from simstudy.measures.proportions import (
     proportion,
     refuse_df,
 )
-from simstudy.shapes import Bool
 
 Side = Literal["below", "above"]
 

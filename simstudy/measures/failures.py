@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from simstudy.array_types import Bool
 from simstudy.errors import DesignError, StudyError
 from simstudy.measures.columns import Columns, align, pick
-from simstudy.shapes import Bool
 
 
 def complete_case(columns: Columns) -> Columns:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from simstudy.array_types import Float, Int, Shaped
 from simstudy.errors import StudyError
-from simstudy.shapes import Float, Int, Shaped
 
 FEW_GROUPS = 20  # below which an interval by the normal law is too short to be passed over
 

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.stats.arguments import ROUNDING
 
 Number = float | np.ndarray

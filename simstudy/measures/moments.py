@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float, Int
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import (
     Columns,
@@ -24,7 +25,6 @@ from simstudy.measures.columns import (
     total,
 )
 from simstudy.measures.core import Estimates, Influence, Measure, root_mean
-from simstudy.shapes import Bool, Float, Int
 
 STEP = 1e-100  # of the complex-step derivative: its square vanishes beside any mean
 FORMULA = "mcse='normal' is a formula for independent replicates"

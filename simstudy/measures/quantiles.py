@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simstudy.array_types import Bool
 from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
 from simstudy.measures import intervals
@@ -12,7 +13,6 @@ from simstudy.measures.columns import Columns, Operand, Sample, mean_used, names
 from simstudy.measures.core import Estimates, Influence, Measure, standard_error
 from simstudy.measures.coverage import effective_trials
 from simstudy.measures.proportions import probabilities
-from simstudy.shapes import Bool
 
 
 def quantile(column: str, probability: float = 0.5, *, name: str | None = None) -> Measure:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError, describe, in_one_line
 from simstudy.lazy import special, stats
-from simstudy.shapes import Float
 
 MOST_PLACES = 200  # at which the distribution function is looked at
 NO_DOUBT = 1e-8  # below it the sum over all places bounds a p-value closely enough

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.measures.columns import total
-from simstudy.shapes import Float
 
 FAR = 5.0  # standard errors: right statements go beyond in less than one of a million
 FEWEST = 10.0  # replicates that the spread has to rest on, or it says nothing

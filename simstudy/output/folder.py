@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
+from simstudy.atomic_files import forget_unfinished, read_json, write_json
 from simstudy.errors import SimstudyError
 from simstudy.identity.source_files import source_files
 from simstudy.output.artefacts import NO_COLUMNS, Artefacts, draw_figures, write_tables
@@ -31,7 +32,6 @@ from simstudy.remote.paths import Place
 from simstudy.store.disk import alone_in, trouble_in_words
 from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.tables.table import ENDINGS
-from simstudy.whole_files import forget_unfinished, read_json, write_json
 
 NAMED_APART = ("blocks", "sources", "protocol")  # of what outputs are made from
 

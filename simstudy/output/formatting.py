@@ -23,7 +23,7 @@ from simstudy.claims.verdict import (
     against_expectation,
     standing_in,
 )
-from simstudy.in_short import from_to, names_in_short
+from simstudy.design.reprs import from_to, names_in_short
 from simstudy.lazy import pd
 from simstudy.measures import OutlierRate
 from simstudy.remote.paths import Place

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import factor_names
+from simstudy.atomic_files import write_bytes
+from simstudy.design.plan import Plan, factors_of
 from simstudy.errors import writable
 from simstudy.lazy import pd
 from simstudy.output.up_to_date import CELLS, SCENARIOS
-from simstudy.plan import Plan, factors_of
 from simstudy.remote.paths import Place
-from simstudy.whole_files import write_bytes
 
 SOMETIMES = ("failures", "summary_all_methods", "warnings")  # frames that a result may not have
 

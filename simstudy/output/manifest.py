@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from simstudy.analysis.result import Result
+from simstudy.atomic_files import read_json, write_json
 from simstudy.data.parts import data_parts
+from simstudy.design.plan import Plan
 from simstudy.lazy import pd
 from simstudy.output.environment import program
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
 from simstudy.output.up_to_date import design_of, fewer, file_hash, hashes_of, is_unpublished
-from simstudy.plan import Plan
 from simstudy.remote.paths import Place
 from simstudy.store.disk import alone_in, trouble_in_words
 from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.whole_files import read_json, write_json
 
 DRAWN = "drawn"  # in a manifest, when the first block was begun and the last was there
 COSTS = ("wall_seconds", "blocks_computed", "seconds_per_replicate")  # in a manifest, of drawing

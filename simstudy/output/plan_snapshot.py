@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from simstudy.analysis.result import Result
+from simstudy.design.plan import Plan
+from simstudy.design.reprs import from_to
 from simstudy.engine.ownership import derived_owner, ownership_of
 from simstudy.errors import first_few
 from simstudy.identity.names import identity, short_hash
-from simstudy.in_short import from_to
 from simstudy.measures import Measure
-from simstudy.plan import Plan
 from simstudy.store.owner import NOBODY, Owner
 
 Snapshot = dict[str, Any]

@@ -22,7 +22,9 @@ from typing import Any
 
 from simstudy.analysis.precision import MARGIN, Target, read_targets, shortfalls
 from simstudy.analysis.result import Result
+from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.claims import Claim
+from simstudy.design.plan import Plan, factors_of
 from simstudy.engine.replicates import EachReplicate
 from simstudy.errors import StoreError, first_few
 from simstudy.identity.fingerprint import library_version
@@ -41,10 +43,8 @@ from simstudy.output.plan_snapshot import (
     snapshot_of_result,
 )
 from simstudy.output.replicates_needed import PILOT, Need, spread_of
-from simstudy.plan import Plan, factors_of
 from simstudy.remote.paths import Place
 from simstudy.tables.grid import escaped
-from simstudy.whole_files import read_json, write_bytes, write_json
 
 RECORD, TEXT = "protocol.json", "protocol.md"
 TEMPLATE = Path(__file__).with_name("protocol.md.jinja")

@@ -16,9 +16,9 @@ import numpy as np
 from simstudy.analysis.precision import Target, sizes_by_pilot
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import exact_of
+from simstudy.design.plan import Plan
 from simstudy.measures import Measure, MomentMeasure
 from simstudy.measures.formulas import BINOMIAL, OWN, formula_of, is_conditional
-from simstudy.plan import Plan
 
 WORST, THEORY, PILOT, UNKNOWN = "worst case", "theory", "pilot", "unknown"
 MOST = 10**12  # replicates that anybody will ask for

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.errors import ConfigError, NotHereError, StoreError, in_one_line
 from simstudy.output.manifest import DRAWN
 from simstudy.output.protocol import RECORD, TEXT
@@ -19,7 +20,6 @@ from simstudy.store.files import files_at
 from simstudy.store.header import owner_in
 from simstudy.store.home import FOLDERS
 from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.whole_files import read_json, write_bytes, write_json
 
 METADATA, CITATION = "ro-crate-metadata.json", "CITATION.cff"
 CODE = "code"  # folder of the study's sources within a crate

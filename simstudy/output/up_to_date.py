@@ -10,16 +10,16 @@ from textwrap import shorten
 from typing import Any, NamedTuple
 
 from simstudy.analysis.result import Result
+from simstudy.atomic_files import read_json
+from simstudy.design.plan import Plan
 from simstudy.errors import StoreError
 from simstudy.identity.names import short_hash
 from simstudy.identity.source_files import experiment_libraries, sources_digest
 from simstudy.output.environment import library_versions
 from simstudy.output.protocol import read_protocol
-from simstudy.plan import Plan
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.guard import WAYS_ON, refuse_foreign
 from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.whole_files import read_json
 
 REPORT = "report.html"
 FIGURES, TABLES = "figures", "tables"  # folders

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 
 Numbers = float | np.ndarray
 """One number, or an array of them: such arguments broadcast."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simstudy.shapes import Bool, Int
+from simstudy.array_types import Bool, Int
 
 Counts = Int[np.ndarray, "..."]
 

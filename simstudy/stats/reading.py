@@ -27,8 +27,8 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_ori
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simstudy.array_types import Float, stated
 from simstudy.errors import DesignError, in_one_line
-from simstudy.shapes import Float, stated
 from simstudy.stats.arguments import Fractional, Numbers, plain
 
 P = ParamSpec("P")

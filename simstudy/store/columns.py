@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from simstudy.design.plan import Plan
 from simstudy.errors import StudyError, nearest
 from simstudy.measures import impute_worst
-from simstudy.plan import Plan
 from simstudy.store.layout import (
     CELL_ERROR,
     CONVERGED,

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.store.blocks import RowGroups, Store
 from simstudy.store.places import Place
 from simstudy.store.turns import turn_at
 from simstudy.store.volumes import Chunk, Volume, chunk_length, one_volume, volumes
 from simstudy.store.write import Form, in_one_piece, joint_schema, write_laid_out
-from simstudy.whole_files import ABANDONED_SECONDS
 
 BYTES_AT_HAND = 100_000_000  # of row groups that several chunks share, kept while files are made
 OPEN_AT_ONCE = 256  # files, by all threads together

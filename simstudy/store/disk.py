@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from simstudy.atomic_files import lacks_temporary_folder, no_temporary_folder
 from simstudy.errors import DiskFullError, StoreError
 from simstudy.remote.paths import Place
-from simstudy.temporary import lacks_temporary_folder, no_temporary_folder
 
 # a folder where a file is to be, or a file where a folder is to be
 IN_THE_WAY = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY)

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from simstudy.atomic_files import forget_unfinished, write_whole
 from simstudy.errors import StoreError
 from simstudy.remote.paths import place_of
 from simstudy.store.naming import DAMAGED, ENDING, OTHER_BYTES, is_named_by_content
 from simstudy.store.objects import Objects
-from simstudy.whole_files import forget_unfinished, write_whole
 
 
 class Files(Protocol):

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Sequence
 
+from simstudy.atomic_files import read_json
+from simstudy.design.plan import Plan, method_of, scenario_behind
 from simstudy.errors import StoreError, first_few
-from simstudy.plan import Plan, method_of, scenario_behind
 from simstudy.remote.paths import Place
 from simstudy.store.blocks import Store
 from simstudy.store.manifest import MANIFEST
-from simstudy.whole_files import read_json
 
 WAYS_ON = "Keep both with another out=..., or start over with restart=true."
 

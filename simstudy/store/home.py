@@ -8,8 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from simstudy.atomic_files import temporary_folder
+from simstudy.design.plan import Plan
 from simstudy.errors import StoreError
-from simstudy.plan import Plan
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.blocks import Store
 from simstudy.store.files import Files, files_at
@@ -18,7 +19,6 @@ from simstudy.store.layout import Keep, KeepReplicates
 from simstudy.store.moments import KeepMoments
 from simstudy.store.owner import Owner
 from simstudy.store.restart import start_over
-from simstudy.temporary import temporary_folder
 
 FOLDERS = {"replicates": KeepReplicates.folder, "summary": KeepMoments.folder}
 """By what is kept of blocks, the folder that has them to itself."""

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from simstudy.design import Scenario
+from simstudy.design.plan import Plan
 from simstudy.measures import MomentMeasure
-from simstudy.plan import Plan
 from simstudy.store.types import below_each_other
 
 ERROR = "error"  # of a whole replicate

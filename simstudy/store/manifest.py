@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from simstudy.atomic_files import read_json, write_json
 from simstudy.remote.paths import Place
-from simstudy.whole_files import read_json, write_json
 
 MANIFEST = "manifest.json"
 

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from simstudy.design.plan import Plan, number_factors
 from simstudy.errors import StudyError
 from simstudy.lazy import pc
 from simstudy.measures import Measure, MomentMeasure, Moments
-from simstudy.plan import Plan, number_factors
 from simstudy.store.columns import imputed, with_failures_missing
 from simstudy.store.layout import ERROR, Block
 from simstudy.store.texts import texts_of_block

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
+from simstudy.atomic_files import temporary_folder, write_bytes, write_whole
 from simstudy.errors import StoreError
 from simstudy.remote.paths import BEING_WRITTEN, list_sizes, place_of, put_file
 from simstudy.store.disk import trouble_in_words
 from simstudy.store.fetched import Fetched
 from simstudy.store.naming import DAMAGED, ENDING, OTHER_BYTES, is_named_by_content
-from simstudy.temporary import temporary_folder
-from simstudy.whole_files import write_bytes, write_whole
 
 if TYPE_CHECKING:
     from upath import UPath

@@ -7,10 +7,10 @@ study which are drawn at one time have nothing to agree upon.
 import json
 from collections.abc import Iterator, Mapping
 
+from simstudy.atomic_files import read_json, write_json
 from simstudy.identity.names import short_hash
 from simstudy.remote.paths import Place
 from simstudy.store.owner import Owner
-from simstudy.whole_files import read_json, write_json
 
 FOLDER = "_noticed"  # below that of the blocks
 

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
+from simstudy.atomic_files import read_json
 from simstudy.errors import StoreError
 from simstudy.remote.paths import Place
 from simstudy.store import remarks, seconds
@@ -13,7 +14,6 @@ from simstudy.store.manifest import MANIFEST, listed_files
 from simstudy.store.moments import KeepMoments
 from simstudy.store.naming import DAMAGED, DERIVED, ENDING
 from simstudy.store.owner import UNKNOWN
-from simstudy.whole_files import read_json
 
 KINDS = (KeepReplicates.folder, KeepMoments.folder)
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from simstudy.atomic_files import read_json, write_json
 from simstudy.identity.names import short_hash
 from simstudy.remote.paths import Place
 from simstudy.store.owner import Owner
-from simstudy.whole_files import read_json, write_json
 
 FOLDER = "_seconds"  # below that of the blocks
 MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")

@@ -9,6 +9,8 @@ from typing import Any
 from simstudy.analysis.result import Figure, MakesTable
 from simstudy.claims import Claim
 from simstudy.design import Scenario, refuse_twins
+from simstudy.design.plan import Derived, Method, Plan
+from simstudy.design.reprs import names_in_short, shown
 from simstudy.engine.declarations import (
     check_axes,
     check_block_size,
@@ -42,9 +44,7 @@ from simstudy.engine.refusals import (
 )
 from simstudy.engine.replicates import EachReplicate
 from simstudy.errors import StudyError
-from simstudy.in_short import names_in_short, shown
 from simstudy.measures import Measure, Setting
-from simstudy.plan import Derived, Method, Plan
 from simstudy.store.layout import Keep, KeepReplicates
 from simstudy.store.moments import KeepMoments, streamable
 

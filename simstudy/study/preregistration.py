@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from simstudy.analysis.precision import read_targets, seed_of_pilot
 from simstudy.analysis.result import Result
 from simstudy.design import Scenario
+from simstudy.design.plan import Plan
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.refusals import check_n_rep, check_pilot, check_precision
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
-from simstudy.plan import Plan
 from simstudy.remote.paths import Place, place_of
 from simstudy.store.blocks import Store
 from simstudy.store.files import files_at

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simstudy.analysis.result import Result
+from simstudy.design.plan import Plan
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import ownership_of
-from simstudy.plan import Plan
 from simstudy.store.blocks import Store
 from simstudy.store.home import Home
 from simstudy.store.layout import Keep

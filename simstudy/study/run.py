@@ -18,6 +18,7 @@ from simstudy.analysis.precision import (
 from simstudy.analysis.preflight import refuse_what_cannot_be_taken
 from simstudy.analysis.result import Result
 from simstudy.data.parts import data_parts
+from simstudy.design.plan import Plan
 from simstudy.engine.drawing import Drawing
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import ownership_of
@@ -25,7 +26,6 @@ from simstudy.engine.progress import Silent
 from simstudy.engine.refusals import PILOT, check_redraw
 from simstudy.engine.warning import OutOfTime, time_budget
 from simstudy.engine.workers import Workers
-from simstudy.plan import Plan
 from simstudy.remote.paths import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact

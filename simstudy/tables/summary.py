@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from simstudy.in_short import from_to
+from simstudy.design.reprs import from_to
 from simstudy.lazy import pd
 from simstudy.tables.grid import in_words
 from simstudy.tables.table import Column, Table

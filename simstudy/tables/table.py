@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from simstudy.atomic_files import write_bytes
 from simstudy.errors import TableError, nearest, writable
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
 from simstudy.tables.grid import Cell, Grid, Heading, as_markdown, as_text
 from simstudy.tables.latex import as_latex
 from simstudy.tables.rounding import Rounded, to_decimals, with_error, without_error
-from simstudy.whole_files import write_bytes
 
 ENDINGS: Final = ("csv", "md", "tex")
 NOTHING = Rounded("nan")  # what is not there, in either kind of column

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.dgps.linear import LinearModel, Regression
 from simstudy.dgps.normals import standard_normals
@@ -33,7 +34,6 @@ from simstudy.measures import (
     model_se,
     relative_error_model_se,
 )
-from simstudy.shapes import Float
 from simstudy.stats.arguments import check_choice
 from simstudy.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
 from simstudy.stats.leave_one_out.importance import importance_leave_one_out

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.dgps.linear import Regression
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
-from simstudy.shapes import Float
 from simstudy.stats.bootstrap.losses import check_knobs
 from simstudy.stats.models.least_squares import Predictions, fit_each
 from simstudy.stats.models.metrics import Metric

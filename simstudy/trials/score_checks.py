@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float
 from simstudy.design import Columns
 from simstudy.dgps.prompts import (
     GaussianScores,
@@ -26,7 +27,6 @@ from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.lazy import special
 from simstudy.measures import rejection_rate
-from simstudy.shapes import Bool, Float
 from simstudy.stats.accuracy.design import detectable_effect
 from simstudy.stats.arguments import Numbers, check_count, check_proportion
 

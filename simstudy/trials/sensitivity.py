@@ -5,10 +5,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from simstudy.array_types import Int
 from simstudy.design import Columns
 from simstudy.identity.streams import Streams
 from simstudy.measures import rejection_rate
-from simstudy.shapes import Int
 from simstudy.stats.classifier.trial import (
     RULES,
     critical_count,

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.dgps.fits import draw_errors, draw_fit, refuse_few_observations
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.measures import empirical_se, relative_bias
-from simstudy.shapes import Float
 from simstudy.stats.bootstrap.losses import bootstrap_variance, ideal_variance
 
 

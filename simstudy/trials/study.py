@@ -11,13 +11,13 @@ import numpy as np
 from simstudy.analysis.result import Result
 from simstudy.claims import Claim, Reproduced, matches
 from simstudy.design import grid
+from simstudy.design.plan import factors_of
 from simstudy.errors import ConfigError
 from simstudy.figures import captions, measure_curves
 from simstudy.figures.frame import in_words, with_labels
 from simstudy.figures.theme import FULL_WIDTH, TALLEST, colors_of
 from simstudy.lazy import pd, special
 from simstudy.measures import rejection_rate
-from simstudy.plan import factors_of
 from simstudy.stats.models.metrics import Metric
 from simstudy.stats.models.trial import METHODS
 from simstudy.study import Study

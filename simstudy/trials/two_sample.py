@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.dgps.location import Bernoulli, Gaussian, LocationDgp
 from simstudy.engine.replicates import each_replicate
 from simstudy.errors import DesignError
@@ -22,7 +23,6 @@ from simstudy.measures import (
     tail_miss,
     type_1_error,
 )
-from simstudy.shapes import Float
 from simstudy.stats.two_sample import bootstrap_t as bootstraps
 from simstudy.stats.two_sample import permutation as permutations
 from simstudy.stats.two_sample import rank_sum as rank_sums

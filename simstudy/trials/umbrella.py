@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simstudy.array_types import Int
 from simstudy.design import Columns
 from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.measures import rejection_rate
-from simstudy.shapes import Int
 from simstudy.stats.classifier.umbrella import rank_table, umbrella_rank
 
 RANKS = ("umbrella", "1", "2", "3", "4")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from benchmarks.test_engine import tiny
 from simstudy.analysis import estimates
 from simstudy.analysis.estimates import FromRows, side_by_side
 from simstudy.design import grid
@@ -15,7 +16,6 @@ from simstudy.measures import MomentMeasure, mean
 from simstudy.measures.moments import only
 from simstudy.store import batches
 from simstudy.study import Study
-from tests.benchmarks.test_engine import tiny
 from tests.measures.calibration import columns, every_measure
 
 MEASURES = list(every_measure().values())

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from simstudy.atomic_files import write_json
 from simstudy.cli import carry_out
 from simstudy.cli.compose import read_requests
 from simstudy.cli.endings import REFUSED
@@ -24,7 +25,6 @@ from simstudy.store.files import Folder
 from simstudy.store.header import owner_in
 from simstudy.store.owner import Owner
 from simstudy.trials.two_stage import TwoStage
-from simstudy.whole_files import write_json
 from tests.support import ROOT, command_line
 
 EXPERIMENTS = experiment_names(ROOT)

@@ -65,7 +65,7 @@ def test_one_signal_one_line_and_its_status(number, seconds, tmp_path):
 HALF_LOADED = """
 import sys, types
 import simstudy.cli
-sys.modules["simstudy.whole_files"] = types.ModuleType("simstudy.whole_files")
+sys.modules["simstudy.atomic_files"] = types.ModuleType("simstudy.atomic_files")
 simstudy.cli._end(130, "run")
 """
 

@@ -15,10 +15,10 @@ import pytest
 from simstudy import Data
 from simstudy.data import parts, sources
 from simstudy.design import grid, scenario_key
+from simstudy.design.plan import factors_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError, StudyError
 from simstudy.identity.names import identity
-from simstudy.plan import factors_of
 from tests.guarantees.content import content
 from tests.with_data import PRICES, FromArray, Resampled, Spoiler, resampling, study_of
 

@@ -325,7 +325,7 @@ def test_what_the_engine_and_data_read_for_a_module_is_none_of_its_own(project):
     project("declaring", "from simstudy import Data\nDATA = Data.file(PATH)")
     project(
         "asking",
-        "from simstudy.whole_files import read_json\nread_json(__import__('pathlib').Path(PATH))",
+        "from simstudy.atomic_files import read_json\nread_json(__import__('pathlib').Path(PATH))",
     )
     importlib.import_module("declaring")
     importlib.import_module("asking")

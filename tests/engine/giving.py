@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simstudy.design.plan import Plan
 from simstudy.engine.block import draw_block, simulate_columns
-from simstudy.plan import Plan
 from simstudy.store.columns import columns_of
 from simstudy.store.layout import KeepReplicates
 

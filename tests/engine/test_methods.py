@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from simstudy.design import grid
+from simstudy.design.plan import Method, Plan
 from simstudy.engine.block import Address, draw_block
 from simstudy.engine.jobs import in_shard, missing_jobs
 from simstudy.engine.replicates import each_replicate
@@ -17,7 +18,6 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.identity.streams import generator
 from simstudy.measures import bias, mean, rejection_rate
-from simstudy.plan import Method, Plan
 from simstudy.store.blocks import Store
 from simstudy.study import Study
 

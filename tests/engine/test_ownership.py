@@ -47,12 +47,12 @@ def test_what_carries_columns_is_there():
 
 def test_whatever_draws_checks_keeps_and_writes_blocks_is_held_to_the_parents():
     """The modules on the way of a block's columns, by the functions that it goes through."""
+    from simstudy.atomic_files import write_whole
     from simstudy.engine.columns import checked_columns
     from simstudy.engine.tasks import compute
     from simstudy.store.layout import KeepReplicates
     from simstudy.store.moments import KeepMoments
     from simstudy.store.write import write_blocks
-    from simstudy.whole_files import write_whole
 
     way = (checked_columns, compute, KeepReplicates, KeepMoments, write_blocks, write_whole)
     assert {step.__module__ for step in way} <= set(CARRIERS)

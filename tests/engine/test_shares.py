@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simstudy.design.plan import scenario_behind
 from simstudy.engine.shares import shares_of
-from simstudy.plan import scenario_behind
 from tests import toy
 from tests.engine.test_methods import METHODS
 from tests.engine.test_methods import study as study_with_methods

@@ -9,9 +9,9 @@ from experiments import umbrella_rank as umbrella
 from experiments.classifier_sample_size import study as sample_size
 from experiments.classifier_sample_size.figures import BAND
 from experiments.classifier_trial import study as applied
+from simstudy.design.plan import factors_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, DesignError
-from simstudy.plan import factors_of
 from simstudy.trials.umbrella import Umbrella
 from tests.experiments.claimed import (
     assert_as_foreseen,

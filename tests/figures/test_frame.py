@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from simstudy.design import grid
+from simstudy.design.plan import factors_of as factors_of_scenario
 from simstudy.errors import FigureError
 from simstudy.figures.frame import (
     as_axis,
@@ -20,7 +21,6 @@ from simstudy.figures.frame import (
     with_interval,
     with_labels,
 )
-from simstudy.plan import factors_of as factors_of_scenario
 from tests.figures.data import make_summary
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.engine import runner
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.workers import Workers
@@ -24,7 +25,6 @@ from simstudy.store.files import Folder
 from simstudy.store.header import WIDTH_KEY, Group
 from simstudy.store.owner import Owner
 from simstudy.store.write import write_blocks, write_tables
-from simstudy.whole_files import ABANDONED_SECONDS
 from tests import toy
 from tests.guarantees import slow
 from tests.guarantees.content import (

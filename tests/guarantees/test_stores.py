@@ -13,13 +13,13 @@ import fsspec
 import pandas as pd
 import pytest
 
+from simstudy.atomic_files import write_bytes
 from simstudy.cli import main
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, UnreachableError
 from simstudy.output.folder import publish
 from simstudy.remote.paths import list_sizes, place_of
 from simstudy.store.files import Folder, files_at
-from simstudy.whole_files import write_bytes
 from tests import toy
 from tests.analysis import test_derived
 from tests.cli.test_command_line import SMALL

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from simstudy.design import grid
+from simstudy.design.plan import Plan
 from simstudy.identity.streams import Streams, generator
-from simstudy.plan import Plan
 
 STREAM = Streams(seed=1, study="toy/50", scenario="Mean(n_obs=3)", block=0)
 

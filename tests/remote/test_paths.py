@@ -6,6 +6,7 @@ from pathlib import Path
 import fsspec.config
 import pytest
 
+from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.errors import LONGEST_SAID, ConfigError, UnreachableError
 from simstudy.remote.paths import (
     list_sizes,
@@ -15,7 +16,6 @@ from simstudy.remote.paths import (
     translated_errors,
     without_passwords,
 )
-from simstudy.whole_files import read_json, write_bytes, write_json
 from tests.remote.file_systems import Cut
 
 

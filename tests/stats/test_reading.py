@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from scipy import special, stats
 
+from simstudy.array_types import Float
 from simstudy.dgps.scores import NormalScores
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 from simstudy.stats.accuracy import design, paired, t_tests
 from simstudy.stats.accuracy import two_binomials as tb
 from simstudy.stats.accuracy.noncentral import noncentral_t_cdf

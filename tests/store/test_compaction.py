@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simstudy.atomic_files import ABANDONED_SECONDS
 from simstudy.store import compaction, volumes
 from simstudy.store.compaction import compact, gather
 from simstudy.store.files import Folder
 from simstudy.store.turns import turn_at
-from simstudy.whole_files import ABANDONED_SECONDS
 from tests.store.samples import (
     BLOCKS,
     ROWS,

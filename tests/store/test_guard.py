@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from simstudy.atomic_files import write_json
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store.guard import refuse_foreign
-from simstudy.whole_files import write_json
 from tests import toy
 from tests.guarantees.content import assert_same_result
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from simstudy.atomic_files import write_bytes
 from simstudy.engine import runner
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, UnreachableError
@@ -17,7 +18,6 @@ from simstudy.store import fetched
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.objects import Objects
-from simstudy.whole_files import write_bytes
 from tests import toy
 from tests.remote.file_systems import Counting, Cut, Late
 from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds

@@ -47,9 +47,9 @@ def test_a_write_that_is_killed_leaves_no_file_of_blocks(tmp_path):
 import os, sys
 from pathlib import Path
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-from simstudy import whole_files
+from simstudy import atomic_files
 from tests.store.samples import write
-whole_files.os.replace = lambda *_: os._exit(9)
+atomic_files.os.replace = lambda *_: os._exit(9)
 write(Path({str(tmp_path)!r}), ("a", 0, 1))
 """
     done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
 
+from simstudy.design.plan import factors_of
 from simstudy.dgps.linear import LinearModel
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError, TooFewReplicatesError
-from simstudy.plan import factors_of
 from simstudy.stats.models.metrics import MSE, R2
 from simstudy.trials.models import Model, try_model
 from simstudy.trials.study import design_levels, keeps_the_design, model_trial_study

@@ -11,10 +11,10 @@ from simstudy.analysis.solve.evaluations import Simulation
 from simstudy.analysis.solve.problem import Number, Question, Solution
 from simstudy.analysis.solve.search import Search
 from simstudy.design import Scenario
+from simstudy.design.plan import Plan
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, nearest
 from simstudy.measures import Measure, Setting
-from simstudy.plan import Plan
 
 __all__ = ["Question", "ScenarioOf", "Search", "Simulation", "Solution", "Solvable", "solve"]
 

@@ -25,7 +25,9 @@ import numpy as np
 from simstudy.analysis.estimates import FromRows
 from simstudy.analysis.solve.problem import FactorScale, Number, Question
 from simstudy.analysis.summary import cell_axes
+from simstudy.array_types import Float
 from simstudy.design import Scenario, scenario_key
+from simstudy.design.plan import Plan
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import missing_jobs
 from simstudy.engine.outcome import Outcome
@@ -35,8 +37,6 @@ from simstudy.errors import StudyError
 from simstudy.lazy import special
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import critical_value
-from simstudy.plan import Plan
-from simstudy.shapes import Float
 from simstudy.stats.smoothing.crossing import Crossing, cross
 from simstudy.stats.smoothing.spline import ROUGHNESS, Curve
 from simstudy.store.blocks import Store

@@ -20,9 +20,9 @@ import numpy as np
 
 from simstudy.analysis.solve.evaluations import Reading, Readings
 from simstudy.analysis.solve.problem import Number, Question, Solution
+from simstudy.array_types import Float
 from simstudy.errors import ConfigError, StudyError
 from simstudy.lazy import pd
-from simstudy.shapes import Float
 from simstudy.stats.smoothing.crossing import Crossing
 from simstudy.stats.smoothing.spline import ROUGHNESS
 

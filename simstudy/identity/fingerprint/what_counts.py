@@ -14,7 +14,7 @@ SILENT = frozenset(
     f"simstudy.{name}"
     for name in (
         "lazy",
-        "shapes",
+        "array_types",
         "data.read_audit",
         "data.sources",
         "engine.thread_warnings",
@@ -26,7 +26,7 @@ SILENT = frozenset(
 """On the way of a number, and no number depends on them."""
 
 _RUNS = """
-analysis claims cli engine.allocation engine.assignment engine.backends
+analysis atomic_files claims cli engine.allocation engine.assignment engine.backends
 engine.declarations engine.drawing engine.exits engine.gathering engine.jobs engine.journal
 engine.kinds engine.lasting engine.marks engine.meter engine.outcome engine.ownership
 engine.portions engine.progress engine.quarantine engine.refusals engine.runner engine.shares
@@ -35,7 +35,7 @@ identity.fingerprint identity.source_files options output remote store.batches s
 store.compaction store.disk store.failures store.fetched store.files store.guard store.header
 store.home store.manifest store.moments store.naming store.objects store.owner store.places
 store.remarks store.restart store.seconds store.texts store.turns store.volumes store.write study
-temporary testing who_lives whole_files whole_numbers
+testing
 """
 RUNS = tuple(f"simstudy.{name}" for name in _RUNS.split())
 """What studies are run with: named by code that runs one, and followed by nobody."""

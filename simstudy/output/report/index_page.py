@@ -12,10 +12,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from simstudy.atomic_files import write_bytes, write_json
 from simstudy.claims import TOO_FEW
+from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
 from simstudy.identity.fingerprint import library_version
-from simstudy.in_short import from_to
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted
 from simstudy.output.report.claims import KINDS, ClaimRow, claim_rows
@@ -26,7 +27,6 @@ from simstudy.output.up_to_date import FIGURES, REPORT, is_unpublished
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.home import FOLDERS
 from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.whole_files import write_bytes, write_json
 
 PAGE, TWIN, CLAIMS = "index.html", "index.json", "claims.parquet"
 FORMAT = 1  # of the JSON: grows where a key changes its meaning

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from simstudy.in_short import from_to
+from simstudy.design.reprs import from_to
 from simstudy.output.formatting import counted, number, time_in_words
 
 if TYPE_CHECKING:

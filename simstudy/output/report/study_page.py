@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from simstudy.analysis.frames import IN_ALL
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import MEASURE
+from simstudy.atomic_files import write_bytes
 from simstudy.identity.fingerprint.modules.places import is_project, source_file
 from simstudy.identity.source_files import PACKAGE, experiment_files
 from simstudy.lazy import pd
@@ -32,7 +33,6 @@ from simstudy.output.up_to_date import REPORT, TABLES
 from simstudy.remote.paths import Place
 from simstudy.tables.summary import Readings
 from simstudy.tables.table import Table
-from simstudy.whole_files import write_bytes
 
 SECTIONS = {
     "planned": "Planned and done",

@@ -15,7 +15,7 @@ Walker (1977), ACM Trans. Math. Softw. 3(3), 253-256: aliases; Vose (1991), IEEE
 
 import numpy as np
 
-from simstudy.shapes import Bool, Float, Int64, UInt64
+from simstudy.array_types import Bool, Float, Int64, UInt64
 from simstudy.stats.compiled.kernel import kernel
 from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed
 

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 from simstudy.stats.arguments import check_count, check_proportion, check_size
 
 Real = Float[np.ndarray, "..."]

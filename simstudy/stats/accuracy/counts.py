@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float, Int, UInt64
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Bool, Float, Int, UInt64
 from simstudy.stats.accuracy.prompts import Chances, CriticalCounts, binomial_law
 from simstudy.stats.arguments import check_count
 from simstudy.stats.reading import reading

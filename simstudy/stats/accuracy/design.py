@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float, Int
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.accuracy.checks import (
     check_correlation,
     check_errors,

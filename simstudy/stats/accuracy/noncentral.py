@@ -11,8 +11,8 @@ probabilities are as good as others.
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.lazy import special
-from simstudy.shapes import Float
 
 Real = Float[np.ndarray, "..."]
 

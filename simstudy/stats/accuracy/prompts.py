@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float, Int
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Float, Int
 from simstudy.stats.accuracy.checks import check_probability
 from simstudy.stats.arguments import check_count
 from simstudy.stats.reading import reading

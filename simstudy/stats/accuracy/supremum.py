@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.shapes import Bool, Float, Int
+from simstudy.array_types import Bool, Float, Int
 from simstudy.stats.accuracy.tails import binomial_masses
 
 PRECISION, ABOVE_HALF = 1e-9, 1e-5

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float, Int
 from simstudy.lazy import special
-from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.accuracy import design
 from simstudy.stats.accuracy.checks import (
     check_finite,

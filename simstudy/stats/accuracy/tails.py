@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float, Int
 from simstudy.lazy import special
-from simstudy.shapes import Float, Int
 
 Real = Float[np.ndarray, "..."]
 Count = Int[np.ndarray, "..."]

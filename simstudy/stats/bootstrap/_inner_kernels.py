@@ -9,7 +9,7 @@ inner resamples pass over them.
 
 import numpy as np
 
-from simstudy.shapes import Float, Int64, UInt16, UInt32
+from simstudy.array_types import Float, Int64, UInt16, UInt32
 from simstudy.stats.bootstrap._resample_kernels import COLUMNS, fill_indices
 from simstudy.stats.compiled.kernel import kernel
 from simstudy.stats.compiled.lanes import WIDTH, add_multiple, aligned_zeros, load, store

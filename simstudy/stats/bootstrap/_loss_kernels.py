@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from simstudy.shapes import Float, UInt64
+from simstudy.array_types import Float, UInt64
 from simstudy.stats.bootstrap._inner_kernels import fill_pattern, inner_room, inner_variances
 from simstudy.stats.bootstrap._resample_kernels import COLUMNS, resampled_means, resampled_sums
 from simstudy.stats.compiled.kernel import kernel

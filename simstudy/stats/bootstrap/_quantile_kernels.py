@@ -10,7 +10,7 @@ staircase of candidates below a value therefore gives its distribution function 
 
 import numpy as np
 
-from simstudy.shapes import Float
+from simstudy.array_types import Float
 from simstudy.stats.compiled.kernel import kernel
 
 Vector = Float[np.ndarray, " obs"]

@@ -13,7 +13,7 @@ No sum is reordered by the compiler, and none depends on a number of threads.
 
 import numpy as np
 
-from simstudy.shapes import Float, UInt32, UInt64
+from simstudy.array_types import Float, UInt32, UInt64
 from simstudy.stats.compiled.kernel import kernel
 from simstudy.stats.compiled.lanes import (
     PER_CHUNK,

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float, Int, UInt64
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Bool, Float, Int, UInt64
 from simstudy.stats.arguments import check_count, check_word
 from simstudy.stats.reading import reading
 

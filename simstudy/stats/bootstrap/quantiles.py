@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float, Int
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Float, Int
 from simstudy.stats.arguments import as_scores, check_choice, check_count, check_proportion
 from simstudy.stats.reading import reading
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.stats.arguments import as_scores, check_choice, check_count, complement
 from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.bootstrap.resamples import (

@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from simstudy.shapes import Float
+from simstudy.array_types import Float
 from simstudy.stats.arguments import check_choice, check_proportion, complement_of
 from simstudy.stats.classifier.bootstrap_bounds import (
     EXACT_METHODS,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simstudy.shapes import Float
+from simstudy.array_types import Float
 from simstudy.stats.bootstrap.quantiles import quantile_law, sample_quantile
 from simstudy.stats.bootstrap.resamples import draw_resamples, exact_shape
 from simstudy.stats.classifier.thresholds import Target, check_target, thresholds

@@ -5,9 +5,9 @@ By the names in `simstudy.stats.classifier.bounds`.
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.stats.arguments import (
     as_scores,
     check_choice,

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.classifier.thresholds import OrderLaw, Target, order_law
 from simstudy.stats.reading import reading

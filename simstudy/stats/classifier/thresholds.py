@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.shapes import Float
+from simstudy.array_types import Float
 from simstudy.stats.arguments import check_choice, check_proportion, complement, complement_of
 from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.bootstrap.resamples import Resamples

@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float, Int
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.arguments import (
     ROUNDING,
     Fractional,

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from simstudy.shapes import Float, Int64
+from simstudy.array_types import Float, Int64
 from simstudy.stats.compiled.kernel import kernel
 
 N_GRID = 100  # triangles, by where their base ends: 0.01, 0.02, ..., 1

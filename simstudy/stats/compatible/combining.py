@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
 from simstudy.lazy import special, stats
-from simstudy.shapes import Float
 from simstudy.stats.reading import reading
 
 LogP = Float[np.ndarray, "... n"]

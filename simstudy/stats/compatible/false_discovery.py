@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simstudy.array_types import Float, Int
 from simstudy.errors import DesignError
-from simstudy.shapes import Float, Int
 from simstudy.stats.arguments import check_choice, check_count
 from simstudy.stats.reading import reading
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.shapes import Float
+from simstudy.array_types import Float
 from simstudy.stats.arguments import check_count, check_proportion
 from simstudy.stats.compatible.false_discovery import checked
 from simstudy.stats.reading import reading

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.shapes import Bool, Float, Int
+from simstudy.array_types import Bool, Float, Int
 from simstudy.stats.accuracy.checks import check_probability
 from simstudy.stats.arguments import check_choice, check_count, check_proportion
 from simstudy.stats.compatible.false_discovery import (

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.shapes import Float
+from simstudy.array_types import Float
 from simstudy.stats.compatible.false_discovery import PRINTED_RATIO, harmonic_numbers, later_ranks
 from simstudy.stats.reading import reading
 

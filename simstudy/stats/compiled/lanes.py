@@ -20,7 +20,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
-from simstudy.shapes import Float
+from simstudy.array_types import Float
 from simstudy.stats.compiled.kernel import kernel
 
 # Sizes are those of a vector of 256 bits for doubles (two registers where they have 128) and of 512

@@ -17,7 +17,7 @@ import inspect
 
 import numpy as np
 
-from simstudy.shapes import UInt64
+from simstudy.array_types import UInt64
 from simstudy.stats.compiled.kernel import kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # the odd number nearest to 2^64 over the golden ratio

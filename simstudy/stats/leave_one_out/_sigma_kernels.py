@@ -28,7 +28,7 @@ import math
 
 import numpy as np
 
-from simstudy.shapes import Float, Int64
+from simstudy.array_types import Float, Int64
 from simstudy.stats.compiled.kernel import kernel
 
 Data = tuple[

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from simstudy.shapes import Float, UInt64
+from simstudy.array_types import Float, UInt64
 from simstudy.stats.compiled.kernel import kernel
 from simstudy.stats.compiled.lanes import WIDTH, add_multiple, load, store, zeros
 from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed

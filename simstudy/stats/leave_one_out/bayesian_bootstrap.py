@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 from simstudy.stats.bootstrap.losses import replicate_seeds
 from simstudy.stats.leave_one_out.utilities import (
     CLIPPED_FROM,

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError, SimstudyError
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.stats.leave_one_out.posterior import PosteriorDraws
 from simstudy.stats.leave_one_out.utilities import Pointwise
 from simstudy.stats.reading import reading

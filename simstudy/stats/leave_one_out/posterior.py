@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 from simstudy.stats.accuracy.checks import check_probability
 from simstudy.stats.leave_one_out.priors import Prior, check_prior, check_training
 from simstudy.stats.leave_one_out.regression import Spectrum, decompose

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 from simstudy.stats.reading import reading
 
 DEFAULT_SCALE = 2.5

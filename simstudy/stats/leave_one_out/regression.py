@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float, Int64
 from simstudy.errors import DesignError
-from simstudy.shapes import Bool, Float, Int64
 from simstudy.stats.leave_one_out.priors import Prior, check_prior, check_training
 from simstudy.stats.leave_one_out.utilities import Pointwise
 from simstudy.stats.reading import reading

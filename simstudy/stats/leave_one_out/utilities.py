@@ -26,8 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 from simstudy.stats.arguments import check_choice, check_count
 from simstudy.stats.reading import reading
 

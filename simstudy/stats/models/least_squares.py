@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.errors import DesignError
-from simstudy.shapes import Bool, Float
+from simstudy.array_types import Bool, Float
+from simstudy.errors import DesignError, swallowed
 from simstudy.stats.reading import reading
-from simstudy.swallowed import swallowed
 
 EPS = float(np.finfo(float).eps)
 CHUNK = 1 << 15  # numbers at a time: they stay in the cache while they are used

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float, Int, UInt64
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Bool, Float, Int, UInt64
 from simstudy.stats.bootstrap.losses import (
     StudentizedBootstrap,
     bootstrap_indices,

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Bool, Float
 from simstudy.stats.reading import reading
 
 REACH = 12.0  # the normal weight beyond is below 1e-31, times any scale a model here may have

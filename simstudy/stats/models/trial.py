@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simstudy.shapes import Float
+from simstudy.array_types import Float
 from simstudy.stats.arguments import check_count
 from simstudy.stats.bootstrap.losses import StudentizedBootstrap, studentized_bootstrap
 from simstudy.stats.models.metrics import Block, Metric, metric_bootstrap

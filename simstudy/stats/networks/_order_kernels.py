@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from simstudy.shapes import Int, UInt64
+from simstudy.array_types import Int, UInt64
 from simstudy.stats.compiled.kernel import kernel
 from simstudy.stats.compiled.splitmix64 import BITS_32, GOLDEN, HALF, mixed, place_of_half
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.shapes import Float, Int
+from simstudy.array_types import Float, Int
 from simstudy.stats.compiled.kernel import kernel
 from simstudy.stats.compiled.sixteen import (
     LANES,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.shapes import Float, Int
+from simstudy.array_types import Float, Int
 from simstudy.stats.networks.architecture import (
     ADAM_FLOOR,
     FIRST_DECAY,

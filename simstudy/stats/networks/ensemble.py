@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from simstudy.array_types import Float, Int
 from simstudy.errors import DesignError
-from simstudy.shapes import Float, Int
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.stats.networks.compiled_training import CompiledTrainer
 from simstudy.stats.networks.orders import shuffled

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simstudy.shapes import Int
+from simstudy.array_types import Int
 
 WORDS = 2**64
 

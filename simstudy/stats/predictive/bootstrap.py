@@ -8,8 +8,8 @@ construction.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
-from simstudy.shapes import Float
 from simstudy.stats.predictive.distributions import Normal
 from simstudy.stats.reading import reading
 

@@ -6,7 +6,7 @@ Predictions lie on the last axis.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simstudy.shapes import Bool, Float
+from simstudy.array_types import Bool, Float
 from simstudy.stats.arguments import check_proportion
 from simstudy.stats.predictive.distributions import Predictive
 from simstudy.stats.predictive.p_values import log_p_value

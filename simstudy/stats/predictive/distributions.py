@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.stats.arguments import check_proportion
 from simstudy.stats.predictive.integrals import from_zero_to, over_half_line
 from simstudy.stats.predictive.tails import log_student_below

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simstudy.shapes import Float
+from simstudy.array_types import Float
 
 Values = Float[np.ndarray, "..."]
 # Steps of the double exponential rule: places go from exp(-40) to exp(40) of the scale.

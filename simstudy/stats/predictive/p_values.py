@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simstudy.shapes import Float
+from simstudy.array_types import Float
 from simstudy.stats.arguments import check_choice
 from simstudy.stats.predictive.distributions import Predictive
 from simstudy.stats.reading import reading

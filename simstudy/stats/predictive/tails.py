@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.stats.reading import reading
 
 Values = Float[np.ndarray, "..."]

@@ -12,7 +12,7 @@ Wecker & Ansley (1983), J. Am. Statist. Assoc. 78, 81-89.
 
 import numpy as np
 
-from simstudy.shapes import Float
+from simstudy.array_types import Float
 
 Points = Float[np.ndarray, " point"]
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from simstudy.shapes import Float, Int64, UInt64
+from simstudy.array_types import Float, Int64, UInt64
 from simstudy.stats.compiled.kernel import kernel
 from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed, place_of_half
 

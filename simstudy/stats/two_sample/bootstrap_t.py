@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.shapes import Float
+from simstudy.array_types import Float
 from simstudy.stats.arguments import check_choice
 from simstudy.stats.bootstrap.losses import resampled_means
 from simstudy.stats.reading import reading

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simstudy.shapes import Int, UInt64
+from simstudy.array_types import Int, UInt64
 from simstudy.stats.arguments import check_count, check_word
 from simstudy.stats.bootstrap.losses import replicate_seeds
 from simstudy.stats.reading import reading

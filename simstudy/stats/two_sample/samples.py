@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError
-from simstudy.shapes import Bool, Float
 from simstudy.stats.arguments import check_count, check_proportion
 from simstudy.stats.reading import reading
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simstudy.array_types import Float
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.stats.accuracy.checks import check_positive
 from simstudy.stats.arguments import check_count, check_proportion
 from simstudy.stats.reading import reading

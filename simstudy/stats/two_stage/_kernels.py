@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from simstudy.shapes import Bool, Float
+from simstudy.array_types import Bool, Float
 from simstudy.stats.compiled.kernel import kernel
 
 Points = Float[np.ndarray, " point"]

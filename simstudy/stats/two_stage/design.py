@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simstudy.array_types import Bool, Float, Int
 from simstudy.errors import DesignError
 from simstudy.lazy import special
-from simstudy.shapes import Bool, Float, Int
 from simstudy.stats.arguments import check_count, check_proportion
 from simstudy.stats.integer_search import least_count
 from simstudy.stats.reading import reading

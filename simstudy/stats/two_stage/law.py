@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from simstudy.array_types import Float
 from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
-from simstudy.shapes import Float
 from simstudy.stats.accuracy.checks import check_probability
 from simstudy.stats.reading import MOST, reading
 

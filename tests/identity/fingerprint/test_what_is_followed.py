@@ -275,7 +275,7 @@ def test_the_standard_library_does_not_count():
 # ---------------------------------------------------------------- our own modules
 MAY_ACT = {
     "simstudy",
-    "simstudy.shapes",
+    "simstudy.array_types",
     *(f"simstudy.stats.compiled.{name}" for name in ("kernel", "lanes", "renew", "sixteen")),
 }
 """Start of a hook, annotations, and what teaches numba vectors (which counts whole)."""

@@ -309,7 +309,7 @@ def test_every_file_with_a_kernel_is_hashed():
 def test_kernels_import_only_kernels(name):
     """A constant from elsewhere would be frozen into machine code without being in its key."""
     ours = {one for one in imported(compiling()[name]) if one.startswith(("simstudy", "."))}
-    annotations = "simstudy.shapes"
+    annotations = "simstudy.array_types"
     allowed = (*compiling(), "simstudy.stats.compiled.kernel.kernel", annotations)
     strange = {one for one in ours if not any(f"{one}.".startswith(f"{ok}.") for ok in allowed)}
     assert strange == set()

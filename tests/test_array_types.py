@@ -4,12 +4,12 @@ import jaxtyping
 import numpy as np
 import pytest
 
-from simstudy import shapes
+from simstudy import array_types
 from simstudy.stats.classifier.bootstrap_bounds import corrected_level
 from tests.test_imports import imported_by
 
 
-@pytest.mark.parametrize("name", shapes.__all__)
+@pytest.mark.parametrize("name", array_types.__all__)
 def test_here_they_are_those_of_jaxtyping(name):
     assert getattr(shapes, name) is getattr(jaxtyping, name)
 

@@ -3,16 +3,18 @@
 import contextlib
 import json
 import os
+import platform
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Mapping
+from functools import cache
 from io import BufferedRandom
 from pathlib import Path
 from typing import Any
 
+from simstudy.errors import StoreError
 from simstudy.remote.paths import BEING_WRITTEN, Place, put_file
-from simstudy.temporary import temporary_folder
-from simstudy.who_lives import is_there, machine
 
 ABANDONED_SECONDS = 86_400.0  # a file that is not whole after them has no writer left
 
@@ -121,3 +123,74 @@ def read_json(path: Place) -> dict[str, Any] | None:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
+
+
+# ---------------------------------------------------------------- processes that write
+@cache
+def machine() -> str:
+    """The machine since it was last started, in eight hexadecimal digits."""
+    name = platform.node()
+    with contextlib.suppress(OSError):
+        name += Path("/proc/sys/kernel/random/boot_id").read_text()
+    return f"{zlib.crc32(name.encode()):08x}"
+
+
+def is_there(process: int) -> bool:
+    """Whether a process of this machine runs."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # another user's
+        return True
+    return True
+
+
+def began(process: int) -> str | None:
+    """When a process began, in the system's own ticks; None where it does not say.
+
+    Numbers of processes are used again: number and beginning together are not.
+    """
+    said = _stat(process)
+    return said[19] if said else None
+
+
+def is_stopped(process: int) -> bool:
+    """Whether a process waits to be told to go on; False where the system does not say."""
+    said = _stat(process)
+    return bool(said) and said[0] == "T"
+
+
+def _stat(process: int) -> list[str]:
+    """What Linux says of a process, from its state on; else nothing."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return []
+
+
+# ---------------------------------------------------------------- temporary folders
+def temporary_folder() -> "tempfile.TemporaryDirectory[str]":
+    """A new folder for what is not to last, below `TMPDIR`.
+
+    Raises
+    ------
+    StoreError
+        Where there is no place for one.
+    """
+    try:
+        return tempfile.TemporaryDirectory(prefix="simstudy-")
+    except OSError as error:
+        raise no_temporary_folder(error) from None
+
+
+def no_temporary_folder(error: OSError) -> StoreError:
+    """The refusal of a machine that has no room for what is not to last."""
+    return StoreError(
+        f"no temporary folder can be made ({error.strerror or error}), and a run needs one whose "
+        "results lie in no folder of this machine. Set TMPDIR to a folder that can be written."
+    )
+
+
+def lacks_temporary_folder(error: OSError) -> bool:
+    """Whether an error says so: `tempfile` tells it in words, and by no number of its own."""
+    return "No usable temporary directory" in str(error)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstudy.design import DrawsData, HasExact, Scenario, Simulates, grid, scenario_key, together
+from simstudy.design.plan import Plan, factors_of
 from simstudy.errors import DesignError
-from simstudy.plan import Plan, factors_of
 
 
 @dataclass(frozen=True)

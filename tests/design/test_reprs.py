@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, make_dataclass
 
-from simstudy.in_short import factors_in_short, names_in_short, scenarios_in_short
+from simstudy.design.reprs import factors_in_short, names_in_short, scenarios_in_short
 
 
 @dataclass(frozen=True)

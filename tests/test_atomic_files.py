@@ -6,15 +6,18 @@ import stat
 
 import pytest
 
-from simstudy.remote.paths import BEING_WRITTEN
-from simstudy.whole_files import (
+from simstudy.atomic_files import (
+    began,
     forget_own,
     forget_unfinished,
+    is_there,
+    machine,
     read_json,
     write_bytes,
     write_json,
     write_whole,
 )
+from simstudy.remote.paths import BEING_WRITTEN
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -118,3 +121,20 @@ def test_a_process_that_ends_now_takes_away_what_it_writes(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         write_whole(tmp_path, fill)
+
+
+# ---------------------------------------------------------------- processes that write
+def test_this_process_is_there_and_one_that_ended_is_not():
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    assert began(child) != began(os.getpid()) or began(child) is None
+    os.waitpid(child, 0)
+    assert is_there(os.getpid())
+    assert not is_there(child)
+    assert began(child) is None
+
+
+def test_a_machine_has_one_name():
+    assert machine() == machine()
+    assert len(machine()) == 8

@@ -1,0 +1,37 @@
+"""The design of a study: scenarios, grids of them, and the plan of a run."""
+
+from simstudy.design.grid import (
+    AnyScenario,
+    Columns,
+    DrawsData,
+    Exact,
+    Grid,
+    HasExact,
+    Linked,
+    OfSomeClass,
+    PlainFactor,
+    Scenario,
+    Simulates,
+    grid,
+    refuse_twins,
+    scenario_key,
+    together,
+)
+
+__all__ = [
+    "AnyScenario",
+    "Columns",
+    "DrawsData",
+    "Exact",
+    "Grid",
+    "HasExact",
+    "Linked",
+    "OfSomeClass",
+    "PlainFactor",
+    "Scenario",
+    "Simulates",
+    "grid",
+    "refuse_twins",
+    "scenario_key",
+    "together",
+]
