@@ -11,7 +11,7 @@ from tests.test_imports import imported_by
 
 @pytest.mark.parametrize("name", array_types.__all__)
 def test_here_they_are_those_of_jaxtyping(name):
-    assert getattr(shapes, name) is getattr(jaxtyping, name)
+    assert getattr(array_types, name) is getattr(jaxtyping, name)
 
 
 def test_here_arrays_of_other_shapes_are_refused():
