@@ -1,11 +1,13 @@
 """Studies of one command: each is drawn and published, then the next one."""
 
+import math
 import time
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simstudy.atomic_files import read_json
 from simstudy.cli import stops
 from simstudy.cli.carry_out import carry_out, is_run
 from simstudy.cli.compose import Absent, Point
@@ -22,6 +24,7 @@ from simstudy.cli.outputs import publish_anew, publishing, status_if_current
 from simstudy.cli.request import Request
 from simstudy.output.parallel_figures import FigureWorkers
 from simstudy.remote.paths import place_of
+from simstudy.store.manifest import MANIFEST
 
 DONE, NOT_PUBLISHED = "nothing to do", "not published"
 STATES = {DEFECT: NOT_PUBLISHED, REFUSED: "refused", OUT_OF_TIME: "out of time"}
@@ -102,9 +105,11 @@ class _Sweep:
 
     def run(self) -> int:
         start = time.perf_counter()
-        for place, line in enumerate(self.lines, 1):
+        costs = [_published_seconds(line.point) for line in self.lines]
+        for place, line in enumerate(self.lines):
             line.is_begun = True
-            of_all = f"study {place} of {len(self.lines)}"
+            left = _time_left(costs[:place], costs[place:], time.perf_counter() - start)
+            of_all = f"study {place + 1} of {len(self.lines)}{left}"
             print(f"-- {of_all}: {' '.join(line.point.overrides)}", flush=True)
             line.status = self._status(line)
             if line.status in STOPPED:
@@ -167,6 +172,22 @@ class _Sweep:
                     write_index(index.parent, {})
             if index.exists():
                 yield f"index: {seen_from_here(index)}"
+
+
+def _published_seconds(point: Point) -> float:
+    """Seconds that the project's published results of a study took; NaN where there are none."""
+    if isinstance(point, Absent):
+        return 0.0
+    manifest = read_json(point.project.root / "results" / point.name / MANIFEST) or {}
+    return sum(float(manifest.get(part, math.nan)) for part in ("wall_seconds", "publish_seconds"))
+
+
+def _time_left(done: Sequence[float], ahead: Sequence[float], elapsed: float) -> str:
+    """How long the rest takes if it goes on as before; empty where nobody can say."""
+    from simstudy.output.formatting import time_in_words
+
+    left = elapsed * sum(ahead) / (sum(done) or math.nan)
+    return "" if math.isnan(left) else f", about {time_in_words(left)} left"
 
 
 def _table(lines: Sequence[_Line], seconds: float) -> list[str]:

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from simstudy.cli.sweep import _time_left
 from tests.cli.projects import ENTRY_POINT, simstudy, write
 from tests.support import ROOT
 
@@ -213,3 +214,16 @@ def test_a_folder_in_the_place_of_the_index_is_a_line_and_the_index_follows_its_
     assert "nothing to do" in simstudy(project, *run).stdout
     index = json.loads((project / "results" / "index.json").read_text())
     assert [study["document"] for study in index["studies"]] == ["New"]
+
+
+@pytest.mark.parametrize(
+    ("done", "ahead", "left"),
+    [
+        ([], [1.0, 3.0], ""),
+        ([1.0], [3.0], ", about 30 s left"),
+        ([1.0, float("nan")], [3.0], ""),
+        ([1.0], [float("nan")], ""),
+    ],
+)
+def test_time_left_goes_by_what_the_published_results_took(done, ahead, left):
+    assert _time_left(done, ahead, elapsed=10.0) == left
