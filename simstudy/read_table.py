@@ -73,7 +73,9 @@ def read_table(path: str | os.PathLike[str], **csv: Any) -> pd.DataFrame:
 def _read_text(file: BinaryIO, ending: str, options: dict[str, Any], place: Place) -> pd.DataFrame:
     def read(**how: Any) -> pd.DataFrame:
         file.seek(0)
-        table: pd.DataFrame = pd.read_csv(file, skipinitialspace=True, **{**options, **how})
+        table: pd.DataFrame = pd.read_csv(
+            file, skipinitialspace=True, low_memory=False, **{**options, **how}
+        )
         return table
 
     def names(separator: str) -> list[str]:

@@ -97,3 +97,11 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path):
         read_table(tmp_path / "nowhere" / "scores.csv")
     with pytest.raises(ConfigError, match="cannot be read"):
         read_table(written(tmp_path, PLAIN).parent.rename(tmp_path.with_suffix(".csv")))
+
+
+def test_a_level_is_the_same_however_long_the_file_is(tmp_path):
+    """Pandas reads long files by pieces, in some of which a column has only numbers."""
+    path = written(
+        tmp_path, "level,b\n" + "1,0.5\n" * 200_000 + "A,0.5\n" * 2 + "1,0.5\n" * 100_000
+    )
+    assert set(read_table(path)["level"]) == {"1", "A"}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -332,7 +332,7 @@ class Result:
             raise FigureError(
                 f"no figure {name!r} in {self.plan.name}; {nearest(name, self.figures)}"
             )
-        with laid_out_for(width) if width is not None else nullcontext():
+        with laid_out_for(width) if width is not None else nullcontext(), self._lent_summary():
             return self.figures[name](self)
 
     def table(self, name: str) -> Table:
@@ -342,7 +342,18 @@ class Result:
         if name not in self.tables:
             known = {SUMMARY, *self.tables}
             raise TableError(f"no table {name!r} in {self.plan.name}; {nearest(name, known)}")
-        return self.tables[name](self)
+        with self._lent_summary():
+            return self.tables[name](self)
+
+    @contextmanager
+    def _lent_summary(self) -> Iterator[None]:
+        """Lend a copy of the summary: what a figure changes in it, nothing else shows."""
+        kept = self.summary
+        self.summary = kept.copy()
+        try:
+            yield
+        finally:
+            self.summary = kept
 
     def scenario(self, **where: Any) -> Any:
         """The one scenario of this run with these factors.

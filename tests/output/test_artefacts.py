@@ -130,6 +130,18 @@ def test_a_result_gives_its_tables_by_name(written):
         result.table("bias")
 
 
+def test_a_figure_or_table_that_changes_its_summary_changes_no_other():
+    def in_percent(result):
+        result.summary["estimate"] *= 100
+        return result.summary["estimate"].to_numpy()
+
+    made = replace(study(figures={"1": in_percent}), tables={"2": in_percent}).run(60)
+    published = made.summary["estimate"].to_numpy().copy()
+    for found in (made.figure("1"), made.table("2"), made.figure("1")):
+        assert (found == published * 100).all()
+    assert (made.summary["estimate"] == published).all()
+
+
 def test_what_is_no_function_is_refused_before_anything_is_drawn():
     with pytest.raises(StudyError, match=r"table 'x' is 3: give under a name a function of the"):
         with_tables({"x": 3})
