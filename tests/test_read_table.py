@@ -33,7 +33,7 @@ def written(folder, content, name="scores.csv"):
         (PLAIN.replace("a,b", ' "a", b '), "scores.csv"),
         (FRAME.to_csv(), "scores.csv"),
         (PLAIN.encode("utf-8-sig"), "scores.csv"),
-        (gzip.compress(PLAIN.encode()), "scores.csv.gz"),
+        (gzip.compress(PLAIN.encode(), mtime=0), "scores.csv.gz"),
     ],
 )
 def test_one_table_however_it_is_written(content, name, tmp_path):
