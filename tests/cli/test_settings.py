@@ -17,7 +17,6 @@ from simstudy.cli.settings import (
 )
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
-from simstudy.options import build
 
 CONFIG = PACKAGE_CONF / f"{CONFIG_NAME}.yaml"
 
@@ -40,24 +39,6 @@ def test_every_backend_can_be_chosen():
     assert all(name in about.help for name in BACKENDS)
     files = {path.stem for path in (CONFIG.parent / "backend").glob("*.yaml")}
     assert files == {*BACKENDS, "slurm_dask"}, "which is dask, told how to start its workers"
-
-
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ({"n_rep": 0}, "n_rep=0: allowed is a whole number at least 1"),
-        ({"seed": -1}, "seed=-1: allowed is a whole number at least 0"),
-        ({"seed": 1.5}, "seed=1.5: allowed is a whole number"),
-        ({"keep": "all"}, "keep=all: allowed is text one of replicates, summary"),
-        ({"max_rep": 0}, "max_rep=0: allowed is a whole number at least 1"),
-        ({"report": 1}, "report=1: allowed is true or false"),
-    ],
-    ids=str,
-)
-def test_refuses(given, text):
-    with pytest.raises(ConfigError) as error:
-        build(Settings, given)
-    assert str(error.value).startswith(text)
 
 
 @pytest.mark.parametrize(
