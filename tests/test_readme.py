@@ -66,6 +66,7 @@ def test_the_example_with_data_runs(tmp_path, monkeypatch):
     assert result.summary.query("measure == 'bias'")["estimate"].abs().max() < 8.5 - 1.5
 
 
+@pytest.mark.slow
 def test_the_first_study_keeps_the_contracts(tmp_path):
     """Its file and the test file, as the README shows them, in a project of their own."""
     write(

@@ -8,6 +8,8 @@ import pytest
 from simstudy.cli import main
 from tests.cli.projects import inside, write
 
+pytestmark = pytest.mark.slow
+
 STUDY = '''
 """What is the mean of a few numbers?"""
 from dataclasses import dataclass

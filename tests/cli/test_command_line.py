@@ -179,8 +179,8 @@ def test_each_run_of_a_sweep_is_named_before_its_tables(capsys, tmp_path):
     asked = [*SMALL, "n_rep=10,20", f"out={tmp_path / 'out'}", "figures=false", "report=false"]
     assert command_line(["plan", "-m", *asked]) == 0
     named = [line for line in capsys.readouterr().out.splitlines() if line.startswith("-- ")]
-    assert [line.split() for line in named] == [
-        ["--", *SMALL, f"n_rep={n}", f"out={tmp_path / 'out'}", "figures=false", "report=false",
+    assert [line.split()[5:] for line in named] == [
+        [*SMALL, f"n_rep={n}", f"out={tmp_path / 'out'}", "figures=false", "report=false",
          "plan=true"] for n in (10, 20)
     ]  # fmt: skip
 

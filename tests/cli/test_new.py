@@ -47,6 +47,7 @@ def test_ruff_has_nothing_to_say(project):
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_its_study_runs_once_by_either_name_of_the_command(project):
     """`simstudy run` and `run.py` do the same; from elsewhere, run.py knows its own folder."""
     asked = [STUDY, "scale=smoke", f"out={project.parent / 'out'}", "progress=false"]

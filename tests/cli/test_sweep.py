@@ -185,10 +185,10 @@ def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, cap
     with inside(project):
         out, err = said(capsys, "all", "group=all", "figures=false", status=2)
     states = {row.split()[0]: row for row in out.split("\n\n")[-1].splitlines()}
-    said = {"a_design": "refused", "b_refused": "refused", "c_settings": "refused"}
-    said |= {"d_exact": "not published", "e_ends": "not published", "last": "drawn and published"}
-    assert {name: state in states[name] for name, state in said.items()} == dict.fromkeys(
-        said, True
+    found = {"a_design": "refused", "b_refused": "refused", "c_settings": "refused"}
+    found |= {"d_exact": "not published", "e_ends": "not published", "last": "drawn and published"}
+    assert {name: state in states[name] for name, state in found.items()} == dict.fromkeys(
+        found, True
     )
     for words in (
         "study(config) of experiments/a_design.py cannot be made: ",

@@ -127,6 +127,7 @@ def test_status_says_what_is_done_and_missing(capsys, tmp_path):
     assert " ".join(line.split()) == "two_stage 4 of 6 0 2 3,000 replicates in 2 scenarios"
 
 
+@pytest.mark.slow
 def test_status_of_all_and_of_one_agree(capsys, tmp_path):
     asked = ["scale=smoke", f"out={tmp_path / 'out'}"]
     _, *lines = said(capsys, "status", *asked).splitlines()

@@ -22,6 +22,8 @@ from simstudy.errors import ConfigError, TooFewReplicatesError
 from simstudy.trials.accuracy import METHODS, AccuracyCheck
 from tests.figures.data import segments, text_of
 
+pytestmark = pytest.mark.slow
+
 INLINE = Workers("inline", 1)
 FORMULAS = {
     *("threshold", "at the threshold", "at a rounded threshold", "t test", "least n"),

@@ -24,6 +24,8 @@ from simstudy.engine.workers import Workers
 from simstudy.trials.score_checks import METHODS, ScoreCheck
 from tests.figures.data import text_of
 
+pytestmark = pytest.mark.slow
+
 INLINE = Workers("inline", 1)
 SMALL = {"n": [32, 128], "correlation": [0, 0.8], "saved_from": 128, "n_with_reference": [32]}
 N_DECISIVE = 200_000  # chance then reaches 0.002 from a level of 0.05, less than half its margin

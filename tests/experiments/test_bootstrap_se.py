@@ -7,6 +7,8 @@ from experiments.bootstrap_se import Config, study
 from simstudy.errors import DesignError
 from tests.figures.data import text_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def small():

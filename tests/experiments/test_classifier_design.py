@@ -22,6 +22,8 @@ from tests.experiments.claimed import (
 from tests.figures.data import text_of
 from tests.support import assert_within_mcse
 
+pytestmark = pytest.mark.slow
+
 INLINE = Workers("inline", 1)
 
 

@@ -15,6 +15,8 @@ from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, as
 from tests.figures.data import text_of
 from tests.support import assert_within_mcse, replicates_to_catch
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def published():

@@ -19,6 +19,8 @@ from simstudy.stats.leave_one_out.utilities import (
 )
 from tests.figures.data import text_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def small():

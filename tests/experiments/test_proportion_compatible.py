@@ -18,6 +18,8 @@ from simstudy.trials.proportions import METHODS, Proportion
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, verdicts
 from tests.support import ROOT
 
+pytestmark = pytest.mark.slow
+
 INLINE = Workers("inline", 1)
 FEW = {
     "other_n": [50],

@@ -7,6 +7,8 @@ from simstudy.dgps.linear import LinearModel
 from simstudy.errors import DesignError
 from tests.figures.data import text_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def published():

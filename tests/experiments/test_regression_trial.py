@@ -11,6 +11,8 @@ from simstudy.measures import rejection_rate
 from simstudy.measures.contrasts import paired
 from simstudy.trials.regression import METHODS, METRICS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def small():

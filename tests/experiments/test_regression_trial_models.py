@@ -5,6 +5,8 @@ import sys
 
 import numpy as np
 import pytest
+
+pytest.importorskip("sklearn", reason="needs pip install -e '.[models]'")
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from experiments import regression_trial_models, regression_trial_prices
@@ -16,6 +18,8 @@ from simstudy.figures import captions
 from simstudy.trials.models import Model
 from tests.figures.data import text_of
 from tests.support import critical_z
+
+pytestmark = pytest.mark.slow
 
 FAST = {"n_test": [20], "n_truth": 1000, "n_boot": 80, "n_train": 40, "dgps": ["linear"]}
 
