@@ -12,7 +12,6 @@ import pytest
 from simstudy.claims import Claim
 from simstudy.design import grid, scenario_key
 from simstudy.engine.block import Address
-from simstudy.engine.refusals import check_n_rep
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError, StudyError
 from simstudy.measures import bias, mean
@@ -96,38 +95,6 @@ def test_a_refusal_of_a_kind_is_one_bounded_line():
     assert len(str(refused.value)) < 2300
 
 
-def test_a_study_is_shown_in_a_few_lines():
-    lines = repr(toy.study(range(3, 40))).splitlines()
-    assert lines[:2] == [
-        "Study toy: 37 scenarios of Mean",
-        "  n_obs = 3, 4, 5, 6, 7, ... (37 values); truth = 0.0",
-    ]
-    assert lines[2:] == [
-        "  measures: bias, coverage, empirical_se",
-        "  200 replicates of each scenario, in blocks of 50",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("n_rep", "near"),
-    [
-        (0, 1),
-        (-5, 1),
-        (1.5, 2),
-        (float("nan"), 1000),
-        (float("inf"), 1000),
-        (True, 1),
-        ("10", 1000),
-    ],
-)
-def test_a_number_of_replicates_that_is_none(n_rep, near):
-    with pytest.raises(ConfigError) as error:
-        check_n_rep(n_rep)
-    assert str(error.value) == (
-        f"n_rep={n_rep!r}: allowed is a whole number at least 1; nearest that works: n_rep={near}"
-    )
-
-
 @pytest.mark.parametrize("n_rep", [7, np.int64(7), np.int32(7)])
 def test_whole_numbers_of_any_kind_will_do(n_rep, tmp_path):
     result = toy.study((3,)).run(n_rep, out=tmp_path)
@@ -204,11 +171,6 @@ def test_a_shorter_run_of_a_longer_store_is_the_short_run(tmp_path):
     pd.testing.assert_frame_equal(study.run(70, out=tmp_path).summary, fresh, check_exact=True)
 
 
-def test_the_published_number_is_what_is_drawn_unless_someone_says_otherwise():
-    result = toy.study((3,)).run()
-    assert set(result.n_rep.values()) == {200}
-
-
 def test_a_damaged_file_is_named_and_its_blocks_drawn_again(tmp_path):
     study = toy.study((3, 10))
     before = study.run(120, out=tmp_path).summary
@@ -267,15 +229,6 @@ def test_files_say_what_made_them(tmp_path):
     (key,) = result.plan.keys
     assert said.values[key].startswith("Mean(n_obs=3, truth=0.0) #")
     assert "tests.toy.Mean" in said.codes[key]
-
-
-def test_a_folder_that_cannot_be_written(tmp_path):
-    file = tmp_path / "file"
-    file.write_text("not a folder")
-    for out in (file, file / "below", "/proc/nowhere"):
-        with pytest.raises(StoreError, match=r"Choose another out=\.\.\."):
-            toy.study((3,)).run(10, out=out)
-    assert file.read_text() == "not a folder"
 
 
 # ---------------------------------------------------------------- common random numbers

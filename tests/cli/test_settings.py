@@ -65,21 +65,6 @@ def test_shards(text, shard):
 
 
 @pytest.mark.parametrize(
-    ("text", "near"),
-    [
-        ("0/3", "1/3"), ("4/3", "3/3"), ("3", "3/3"), ("0", "1/1"), ("/3", "1/1"), ("1/", "1/1"),
-        ("a/b", "1/1"), ("1.5/3", "1/1"), ("-1/3", "1/1"), ("1/2/3", "1/1"),
-    ],
-)  # fmt: skip
-def test_what_is_no_shard(text, near):
-    with pytest.raises(ConfigError) as error:
-        read_shard(text)
-    assert str(error.value).startswith(f"shard={text}: allowed is i/N")
-    assert str(error.value).endswith(f"nearest that works: shard={near}")
-    assert read_shard(near)
-
-
-@pytest.mark.parametrize(
     ("times", "n_rep", "published", "expected"),
     [
         (None, None, 700, 700),

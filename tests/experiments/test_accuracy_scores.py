@@ -168,7 +168,3 @@ def test_points_hide_each_other_as_the_caption_of_pairs_says():
     order = [COLORS[METHOD_WORDS[name]] for name in ("paired_t", "t", "paired_z", "z")]
     assert drawn == order
     assert "At correlation 0 z hides paired z, and Student's t paired t;" in text_of(plot)
-
-
-def test_claims_have_names_of_their_own():
-    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
