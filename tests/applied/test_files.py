@@ -166,6 +166,7 @@ def test_a_check_is_written_whole(tmp_path, settings):
 
 
 def test_a_check_may_be_written_to_a_url(tmp_path, settings):
+    pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
     out = f"memory://{tmp_path.name}/out"
     written = write_check(*checked(tmp_path, settings), replace(settings, out=out))
     assert str(written.folder) == out

@@ -149,8 +149,6 @@ def wait_for(path, seconds=30.0):
         (["shares=2", "time=1-24:00"], "time=1-24:00: Slurm would not read it; write it as 1:00"),
         (["shares=2", "debug=true"], "debug=true in a script of shares: each of its jobs draws"),
         (["shares=2", "backend=slurm_dask"], "backend=slurm_dask in a script of shares: each of"),
-        (["shares=2", "out=memory://a"], "out=memory://a with batch: what one process keeps in"),
-        (["shares=2", "out=s3://me:hunter2@b"], "s3://***@b names no place for files"),
         (["shares=2", "out=a\nrm -rf b"], "out has a line break in its value, which a script"),
         (["shares=2", "partition=a\n"], "partition has a line break in its value, which a"),
         (["shares=2", "time=3"], "time=3 with warning=120: a job would be warned 120 s before"),
@@ -166,6 +164,16 @@ def test_what_its_jobs_would_refuse_is_refused_where_it_is_made(settings, line, 
     assert said.out == ""
     assert said.err.startswith(line)
     assert said.err.count("\n") == 1
+
+
+def test_places_that_jobs_do_not_share_are_refused_without_their_passwords(capsys):
+    pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
+    for place, line in (
+        ("memory://a", "out=memory://a with batch: what one process keeps in"),
+        ("s3://me:hunter2@b", "s3://***@b names no place for files"),
+    ):
+        assert command_line([*ASKED, "shares=2", f"out={place}"]) == 2
+        assert capsys.readouterr().err.startswith(line)
 
 
 @pytest.mark.parametrize(

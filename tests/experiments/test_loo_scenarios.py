@@ -145,7 +145,7 @@ def test_settings_that_mean_nothing_are_refused(wrong, message):
 
 # ---------------------------------------------------------------- importance sampling
 def test_importance_sampling_is_beside_the_exact_answer():
-    pytest.importorskip("arviz")
+    pytest.importorskip("arviz", reason="needs pip install -e '.[loo]'")
     scenario = ImportanceSampling(n_obs=30, n_feature=2, n_draw=2000)
     found = scenario.simulate(streams(), 4)
     exact = LeaveOneOut(n_obs=30, n_feature=2, n_draw=2000).simulate(streams(), 4)
@@ -160,7 +160,7 @@ def test_importance_sampling_is_beside_the_exact_answer():
 
 
 def test_an_interpolating_fit_hides_the_error_that_importance_sampling_should_see():
-    pytest.importorskip("arviz")
+    pytest.importorskip("arviz", reason="needs pip install -e '.[loo]'")
     n_rep = 100
     found = ImportanceSampling(n_obs=20, n_feature=20, prior="wide", n_draw=500).simulate(
         streams(), n_rep
