@@ -121,11 +121,6 @@ def test_remarks_on_a_claim_are_told_apart(page):
     assert page.texts["dd"][1:] == [NASTY, "the other way (fails): differs", "at 3"]
 
 
-def test_a_table_stands_with_its_title_and_its_notes(page):
-    assert page.has_words("summary Summary of toy")
-    assert page.has_words("In parentheses: Monte Carlo standard errors")
-
-
 def test_a_figure_stands_with_its_caption_for_eyes_and_for_ears(page):
     caption = f"Bars: {NASTY}."
     (picture,) = page.named("img")
