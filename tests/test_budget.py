@@ -2,7 +2,8 @@
 
 import re
 import threading
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -107,9 +108,19 @@ def test_a_budget_that_is_enough_changes_nothing():
     assert set(result.n_rep.values()) == {20}
 
 
-def test_a_budget_without_a_block_of_each_is_out_of_time():
+@dataclass(frozen=True)
+class Slow(Counted):
+    def simulate(self, streams, n_rep):
+        time.sleep(0.02)
+        return super().simulate(streams, n_rep)
+
+
+@pytest.mark.slow
+def test_a_budget_without_a_block_of_each_is_out_of_time(monkeypatch):
+    monkeypatch.setattr(warning.threading, "Timer", TIMER)
+    slow = replace(counted(), scenarios=grid(Slow, shift=list(range(200))))
     with pytest.raises(OutOfTime):
-        counted(200).run(10, budget=2, workers=INLINE)
+        slow.run(10, budget=0.04, workers=INLINE)
     assert not is_warned()
     assert counted().run(10, workers=INLINE).n_left == 0
 

@@ -17,6 +17,8 @@ from simstudy.errors import ConfigError
 from simstudy.trials.predictions import Networks, Regressor, TrueNulls
 from tests.figures.data import text_of
 
+pytest.importorskip("sklearn", reason="needs pip install -e '.[models]'")
+
 FRIEDMAN = predictive_pvalue_friedman.Config()
 SMALL = replace(
     FRIEDMAN, predictors=["net_10", "net_8", "net_5", "truth"], n_train=40, n_test=20,
