@@ -14,7 +14,6 @@ from simstudy.claims import (
     Right,
     Rival,
     Uncheckable,
-    against_expectation,
     average,
     binomial_error,
     cautious_binomial_error,
@@ -30,7 +29,6 @@ from simstudy.claims import (
     shown_beside,
     standing_in,
 )
-from simstudy.claims.table import shown
 from simstudy.errors import StudyError, TooFewReplicatesError
 
 
@@ -230,21 +228,6 @@ def test_a_rival_that_cannot_be_tried_says_why():
     assert table["verdict"].tolist() == ["reproduced"]
 
 
-@pytest.mark.parametrize(
-    ("verdict", "expected", "said"),
-    [
-        ("reproduced", "reproduced", "as expected"),
-        ("differs", "differs", "as derived"),
-        ("differs", "reproduced", "unexpected"),
-        ("reproduced", "differs", "unexpected"),
-        ("too few replicates", "reproduced", ""),
-        ("no data", "differs", ""),
-    ],
-)
-def test_a_verdict_against_what_was_expected(verdict, expected, said):
-    assert against_expectation(verdict, expected) == said
-
-
 def test_a_statement_holds_or_fails():
     holds, fails = (claim(True, lambda _, v=v: Reproduced(v)) for v in (1.0, 0.0))
     table = check_claims([holds, fails], None)
@@ -265,12 +248,6 @@ def test_a_table_of_claims():
         "detail": "of 5 nulls", "note": "why", "standing": "not reproduced", "ours": False,
         "missing": "", "right_name": "",
     } | {name: pytest.approx(math.nan, nan_ok=True) for name in RIGHT_NUMBERS}  # fmt: skip
-
-
-def test_no_claims_are_an_empty_table_with_all_columns():
-    table = check_claims([], None)
-    assert len(table) == 0
-    assert {"claim", "verdict", "expected"} <= set(table)
 
 
 @pytest.mark.parametrize("error", [LookupError("k=9"), StudyError("no column")])
@@ -322,38 +299,6 @@ def test_a_plain_number_is_a_value_without_an_error_of_its_own(value):
 )
 def test_what_differs_does_not_look_alike(published, ours, texts):
     assert shown_beside("number", published, ours) == texts
-
-
-@pytest.mark.parametrize("value", [None, "0.8", (0.8, 0.1)])
-def test_what_is_no_number_is_said_in_one_line(value):
-    (row,) = check_claims([claim(reproduce=lambda _: value)], None).to_dict("records")
-    assert row["verdict"] == "no data"
-    assert row["detail"] == (
-        f"could not be computed: TypeError: the claim 'power' gave value={value!r}, a "
-        f"{type(value).__name__}, which is no number to hold against the published one: return "
-        "Reproduced(value, mcse)."
-    )
-
-
-def test_the_claim_gets_the_result():
-    (row,) = check_claims([claim(reproduce=lambda r: Reproduced(r * 2))], 0.4).to_dict("records")
-    assert row["reproduced"] == 0.8
-
-
-def test_refuses_an_expectation_that_is_none():
-    with pytest.raises(StudyError, match=r"expects 'maybe': say 'reproduced' or 'differs'"):
-        claim(expected="maybe")
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "text"),
-    [
-        ("number", 0.123456, "0.1235"), ("number", math.nan, "–"), ("statement", 1.0, "holds"),
-        ("statement", 0.0, "fails"), ("statement", math.nan, "–"), ("number", 399, "399"),
-    ],
-)  # fmt: skip
-def test_shown_to_people(kind, value, text):
-    assert shown(kind, value) == text
 
 
 # ---------------------------------------------------------------- chance

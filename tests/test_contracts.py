@@ -20,6 +20,21 @@ from tests.support import assert_within_mcse, replicates_to_catch
 ROOT = Path(__file__).parents[1]
 
 
+SMALL = "trial_outcomes"
+
+
+class TestASmallExperiment(ExperimentContracts):
+    """One study of this project among the quick tests, and all of them among the slow."""
+
+    root = ROOT
+    failures_allowed = False
+
+    def pytest_generate_tests(self, metafunc):
+        if "experiment" in metafunc.fixturenames:
+            metafunc.parametrize("experiment", [SMALL], scope="class")
+
+
+@pytest.mark.slow
 class TestExperiments(ExperimentContracts):
     root = ROOT
     failures_allowed = False
@@ -32,12 +47,12 @@ class TestExperiments(ExperimentContracts):
             yield folder
 
 
-@pytest.mark.parametrize("name", experiment_names(ROOT))
-def test_its_published_values_stand_in_one_place(name):
-    config = load_experiment(name, ROOT).Config
-    path = ROOT / "conf" / "experiment" / f"{name}.yaml"
-    published = yaml.safe_load(path.read_text()) or {}
-    assert set(published) == {declared.name for declared in dataclasses.fields(config)}
+def test_published_values_stand_in_one_place():
+    for name in experiment_names(ROOT):
+        config = load_experiment(name, ROOT).Config
+        path = ROOT / "conf" / "experiment" / f"{name}.yaml"
+        published = yaml.safe_load(path.read_text()) or {}
+        assert set(published) == {declared.name for declared in dataclasses.fields(config)}, name
 
 
 # ---------------------------------------------------------------- data-generating processes
@@ -345,11 +360,13 @@ def refused(tmp_path_factory):
     return {name: {test for test, study in failed if study == name} for name in FLAWS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(FLAWS) - {"other_name"}))
 def test_what_is_wrong_with_a_study_is_what_its_contracts_refuse(name, refused):
     assert refused[name] == set(FLAWS[name][2:])
 
 
+@pytest.mark.slow
 def test_a_study_with_the_name_of_another_is_refused(refused):
     """Its results are then not where they would be looked for, either."""
     assert set(FLAWS["other_name"][2:]) <= refused["other_name"]

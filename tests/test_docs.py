@@ -285,39 +285,14 @@ def test_a_page_says_how_a_claim_stands_as_long_as_it_does(trial):
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (
-            lambda trial: trial.claim("right").right,
-            "the claim 'right' of trial has no right value beside it.",
-        ),
-        (
-            lambda trial: trial.row("power", method="a"),
-            "2 rows of trial have measure='power', method='a': they differ in n_test ('50', "
-            "'200'). Name what is meant.",
-        ),
-        (
-            lambda trial: trial.row("bias"),
-            "no row of trial with measure='bias' has measure='bias'; there is 'power', 'size'.",
-        ),
-        (
-            lambda trial: trial.row("power", n_test=100),
-            "no row of trial with measure='power', n_test=100 has n_test=100; there is '50', '200'",
-        ),
-        (
-            lambda trial: trial.row("power", n=50),
-            "trial has no factor 'n'; it has 'method', 'n_test', 'share'.",
-        ),
-        (
-            lambda trial: trial.claim("rigth"),
-            "trial has no claim 'rigth'; it has 'right', 'wrong', 'open'.",
-        ),
-        (
-            lambda trial: trial.claim("right").rival,
-            "the claim 'right' of trial has no 'rival'; it has 'claim', 'statement'",
-        ),
-        (
-            lambda trial: Study(trial.folder.parent, "trail"),
-            "no results of 'trail' are committed; there are 'trial'.",
-        ),
+        (lambda trial: trial.claim("right").right, "has no right value beside it."),
+        (lambda trial: trial.row("power", method="a"), "they differ in n_test ('50', '200')."),
+        (lambda trial: trial.row("bias"), "has measure='bias'; there is 'power', 'size'."),
+        (lambda trial: trial.row("power", n_test=100), "has n_test=100; there is '50', '200'"),
+        (lambda trial: trial.row("power", n=50), "no factor 'n'; it has 'method', 'n_test', 'sh"),
+        (lambda trial: trial.claim("rigth"), "no claim 'rigth'; it has 'right', 'wrong', 'open'."),
+        (lambda trial: trial.claim("right").rival, "no 'rival'; it has 'claim', 'statement'"),
+        (lambda trial: Study(trial.folder.parent, "trail"), "no results of 'trail' are committed"),
     ],
 )
 def test_what_is_not_there_is_named_with_what_there_is(trial, ask, words):

@@ -20,6 +20,8 @@ from tests.cli.projects import contracts
 from tests.pages import in_one_process
 from tests.support import ROOT, assert_within_mcse
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
 PACKAGE = EXAMPLES / "own_package"

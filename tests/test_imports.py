@@ -1,5 +1,6 @@
 """Imports point down, and what only some runs need is imported late."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+
+
+LINTED = pytest.mark.skipif(
+    importlib.util.find_spec("importlinter") is None, reason="needs pip install -e '.[dev]'"
+)
 
 
 def lint(config: Path) -> "subprocess.CompletedProcess[str]":
@@ -17,12 +23,16 @@ def lint(config: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@LINTED
+@pytest.mark.slow
 def test_the_contracts_hold():
     told = lint(ROOT / "pyproject.toml")
     assert "0 broken" in told.stdout, told.stdout + told.stderr
     assert told.returncode == 0
 
 
+@LINTED
+@pytest.mark.slow
 def test_that_test_catches_an_import_that_points_up(tmp_path):
     config = tmp_path / "upside_down.toml"
     config.write_text("""
@@ -53,13 +63,18 @@ def names_in(folder: str) -> list[str]:
     return sorted(".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths)
 
 
+def printed_by(code: str) -> str:
+    """What the code prints in an interpreter of its own."""
+    told = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return told.stdout
+
+
 def imported_by(code: str, among: tuple[str, ...]) -> list[str]:
     """Which of some modules are there after the code has run in an interpreter of its own."""
-    says = f"{code}; import sys; print(*[m for m in {among!r} if m in sys.modules])"
-    told = subprocess.run(
-        [sys.executable, "-c", says], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return told.stdout.split("\n")[-2].split()  # the last line: the code may have said something
+    told = printed_by(f"{code}; import sys; print(*[m for m in {among!r} if m in sys.modules])")
+    return told.split("\n")[-2].split()  # the last line: the code may have said something
 
 
 @pytest.mark.parametrize(
@@ -72,11 +87,9 @@ def imported_by(code: str, among: tuple[str, ...]) -> list[str]:
         ("simstudy.claims", NOTHING_TO_DO_NEEDS_NO),
         ("simstudy.options", NOTHING_TO_DO_NEEDS_NO),
         ("simstudy.cli", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml", "numpy")),
-        ("simstudy.cli.help", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml")),
-        ("simstudy.cli.new", (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml")),
-        *(
-            (name, (*FEW_RUNS_NEED, "pandas", "pyarrow.compute"))
-            for name in names_in("experiments")
+        (
+            "simstudy.cli.help, simstudy.cli.new",
+            (*NOTHING_TO_DO_NEEDS_NO, "hydra", "omegaconf", "yaml"),
         ),
     ],
 )
@@ -84,11 +97,28 @@ def test_starts_without(module, late):
     assert imported_by(f"import {module}", late) == []
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_starts_without_what_only_some_runs_need(package):
-    names = [name for name in names_in(f"simstudy.{package}") if ".compiled." not in name]
-    modules = ", ".join(names)  # what compiles is imported by kernels alone, and they late
-    assert imported_by(f"import {modules}", NOTHING_TO_DO_NEEDS_NO) == []
+def first_to_import(names: list[str], late: tuple[str, ...]) -> str:
+    """Imports that name the first module after which one of some others is there."""
+    told = f"[print(name, late) for late in {late!r} if late in sys.modules]"
+    loop = f"for name in {names!r}:\n    importlib.import_module(name)\n    if {told}: break"
+    return f"import importlib, sys\n{loop}\n"
+
+
+def test_experiments_start_without_what_only_some_runs_need():
+    late = (*FEW_RUNS_NEED, "pandas", "pyarrow.compute")
+    assert printed_by(first_to_import(names_in("experiments"), late)) == ""
+
+
+def test_packages_start_without_what_only_some_runs_need():
+    """What compiles is imported by kernels alone, and they late."""
+    names = [name for package in PACKAGES for name in names_in(f"simstudy.{package}")]
+    modules = [name for name in names if ".compiled." not in name]
+    assert printed_by(first_to_import(modules, NOTHING_TO_DO_NEEDS_NO)) == ""
+
+
+def test_that_test_names_the_first_that_imports_what_is_late():
+    found = printed_by(first_to_import(["json", "simstudy.store.blocks", "pandas"], ("pandas",)))
+    assert found.split() == ["pandas", "pandas"]
 
 
 def test_that_test_catches_an_annotation_that_is_a_use():
@@ -96,14 +126,17 @@ def test_that_test_catches_an_annotation_that_is_a_use():
     assert "pandas" in imported_by(code, NOTHING_TO_DO_NEEDS_NO)
 
 
-@pytest.mark.parametrize("name", ["two_stage.study", "bootstrap_se", "umbrella_rank"])
-def test_a_study_is_built_without_what_only_some_runs_need(name):
-    code = f"from experiments.{name} import Config, study; study(Config())"
-    assert imported_by(code, NOTHING_TO_DO_NEEDS_NO) == []
+def test_a_study_is_built_without_what_only_some_runs_need():
+    code = "".join(
+        f"from experiments.{name} import Config, study; study(Config()); "
+        for name in ("two_stage.study", "bootstrap_se", "umbrella_rank")
+    )
+    assert imported_by(code.rstrip("; "), NOTHING_TO_DO_NEEDS_NO) == []
 
 
 def test_a_run_with_nothing_to_do_imports_none_of_it(tmp_path):
-    arguments = ["experiment=two_stage", "scale=smoke", "progress=false", "figures=false"]
+    arguments = ["experiment=two_stage", "scale=smoke", "progress=false", "figures=false",
+                 "report=false", "backend=inline"]  # fmt: skip
     asked = [*arguments, f"out={tmp_path}"]
     code = f"from simstudy.cli import main; assert main({asked!r}) == 0"
     assert "pandas" in imported_by(code, NOTHING_TO_DO_NEEDS_NO)

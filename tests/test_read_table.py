@@ -49,7 +49,7 @@ def test_binary_tables(ending, tmp_path):
 
 
 def test_a_table_behind_a_url():
-    fsspec = pytest.importorskip("fsspec")
+    fsspec = pytest.importorskip("fsspec", reason="needs pip install -e '.[s3]'")
     fsspec.filesystem("memory").pipe("/tables/scores.csv", PLAIN.encode())
     pd.testing.assert_frame_equal(read_table("memory://tables/scores.csv"), FRAME)
     with pytest.raises(ConfigError, match=r"memory://tables/score\.csv is not there"):

@@ -59,21 +59,6 @@ def test_what_makes_no_sense_is_refused(settings, said, file):
     assert said in str(refusal.value)
 
 
-def test_a_cell_is_named_by_its_row(file):
-    file.write_text(file.read_text().replace(f"p3,{OLD[3]}", "p3,none"))
-    with pytest.raises(
-        SimstudyError, match=r"scores.csv, row 4: old is 'none', which is no number"
-    ):
-        check_file(file, AccuracySettings(reference="old", candidate="new"))
-
-
-def test_two_notations_of_numbers_are_refused(file):
-    """Points may part thousands where commas part decimals."""
-    file.write_text("old;new\n10.000;72,1\n9.500;70,4\n")
-    with pytest.raises(SimstudyError, match="points in old and decimal commas in new"):
-        check_file(file, AccuracySettings(reference="old", candidate="new"))
-
-
 # ---------------------------------------------------------------- scores one below the other
 ROWS = [("A", "p1", "0.5"), ("B", "p2", "0.7"), ("A", "p2", "0.9"), ("B", "p1", "0.1")]
 
@@ -101,10 +86,6 @@ def test_different_prompts_do_not_pair(tmp_path):
     assert read(tmp_path, *apart, prompt="p") == ([0.5, 0.9], [1, 0], False)
 
 
-def test_other_models_need_no_scores(tmp_path):
-    assert read(tmp_path, *ROWS, ("C", "p1", "broken"), prompt="p")[2]
-
-
 @pytest.mark.parametrize(
     ("extra", "settings", "said"),
     [
@@ -126,10 +107,6 @@ def test_what_does_not_pair_is_refused(extra, settings, said, tmp_path):
     with pytest.raises(SimstudyError) as refusal:
         read(tmp_path, *ROWS, *extra, **settings)
     assert said in str(refusal.value)
-
-
-def test_prompts_that_do_not_pair_need_no_names(tmp_path):
-    assert read(tmp_path, *ROWS, ("B", "", "1"), prompt="p", paired="false")[1] == [0.7, 0.1, 1]
 
 
 # ---------------------------------------------------------------- tasks
@@ -189,6 +166,7 @@ def test_a_check_is_written_whole(tmp_path, settings):
 
 
 def test_a_check_may_be_written_to_a_url(tmp_path, settings):
+    pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
     out = f"memory://{tmp_path.name}/out"
     written = write_check(*checked(tmp_path, settings), replace(settings, out=out))
     assert str(written.folder) == out

@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from simstudy.applied import accuracy_check
-from simstudy.applied.report import number, per_cent, table_in_words
+from simstudy.applied.report import table_in_words
 
 LOST = [1] * 90 + [0] * 8 + [1] * 2, [1] * 80 + [0] * 18 + [1] * 2
 
@@ -52,20 +51,6 @@ def test_where_lower_is_better_the_threshold_is_above():
     check = accuracy_check([7.0, 8, 9, 6], [7.5, 8.1, 9.3, 6.1], metric="perplexity")
     assert "a candidate there or above fails" in repr(check)
     assert "lower is better" in repr(check)
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [(0.123456, "0.1235"), (71.26, "71.26"), (12345.6, "12,346"), (math.nan, "none"), (0, "0")],
-)
-def test_numbers(value, shown):
-    assert number(value) == shown
-
-
-def test_shares():
-    shares = {0.05: "5%", 0.99: "99%", 0.9996: "99.96%", 1 - 1e-4: "99.99%", 1.0: "100%"}
-    assert {share: per_cent(share) for share in shares} == shares
-    assert per_cent(math.nan) == "unknown"
 
 
 def test_a_table_leaves_out_columns_in_which_nothing_stands():

@@ -73,6 +73,7 @@ def test_power_of_changes_is_the_sum_over_all_of_them(test, shares):
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.05, 0.2), (0.3, 0.3)])
 @pytest.mark.parametrize("test", ["fisher", "mcnemar"])
+@pytest.mark.slow
 def test_the_formula_leaves_out_two_over_theta_where_it_takes_over(test, alpha, beta):
     """One jump of a count, 1 / theta scores, more or less: it depends on where jumps fall."""
     share, n = 0.1, most_counted(0.1)

@@ -44,6 +44,7 @@ def test_every_table_fails_as_by_scipy():
     assert [rule(x, y).fails for x, y in TABLES] == [fisher_fails(x, y) for x, y in TABLES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", COUNT_TESTS)
 def test_verdict_p_value_and_threshold_say_the_same(test):
     """In every table: p is at most alpha where the candidate fails, and so is its mean gamma."""

@@ -3,11 +3,36 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from tests.support import ROOT
 
 ENTRY_POINT = "import sys; from simstudy.cli import main; sys.exit(main())"  # of the script
+
+
+STUDY = """
+from dataclasses import dataclass
+from simstudy import Study, grid, option
+from simstudy.measures import mean
+
+@dataclass
+class Config:
+    n_obs: list[int] = option("sample size", default=[5, 10], at_least=2)
+
+@dataclass(frozen=True)
+class Normal:
+    n_obs: int
+
+    def simulate(self, streams, n_rep):
+        return {"x": streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)}
+
+def study(config):
+    return Study("fine", grid(Normal, n_obs=config.n_obs), [mean("x")], block_size=50, n_rep=100)
+"""
 
 
 def python(
@@ -38,6 +63,18 @@ def write(folder: Path, files: dict[str, str]) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+@contextmanager
+def inside(folder: Path) -> Iterator[Path]:
+    """Stand in a project whose experiments this process loads, and in no other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.syspath_prepend(str(folder))
+        patch.setattr(sys, "dont_write_bytecode", True)
+        forget_experiments()
+        yield folder
+    forget_experiments()
 
 
 def forget_experiments() -> None:

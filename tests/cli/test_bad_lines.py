@@ -1,13 +1,14 @@
 """Three hundred command lines that cannot be meant: each one line, status 2, nothing written."""
 
 import itertools
-import sys
 from pathlib import Path
 
 import pytest
 
 from simstudy.cli import main
-from tests.cli.projects import forget_experiments, write
+from tests.cli.projects import inside, write
+
+pytestmark = pytest.mark.slow
 
 STUDY = '''
 """What is the mean of a few numbers?"""
@@ -134,11 +135,7 @@ def project(tmp_path_factory):
     """A folder with one study, which each command line names unless it names another."""
     folder = tmp_path_factory.mktemp("few")
     write(folder, {"experiments/__init__.py": "", "experiments/few.py": STUDY, "a_file": "mine"})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.syspath_prepend(str(folder))
-        patch.setattr(sys, "dont_write_bytecode", True)
-        forget_experiments()
+    with inside(folder):
         yield folder
 
 

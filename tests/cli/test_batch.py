@@ -144,25 +144,16 @@ def wait_for(path, seconds=30.0):
     [
         ([], "batch needs the number of jobs among which the blocks are shared out: shares=N"),
         (["shares=0"], "shares=0: allowed is a whole number at least 1"),
-        (["shares=x"], "shares=x: allowed is a whole number at least 1"),
-        (["shares=2", "pilot=perhaps"], "pilot=perhaps: allowed is true or false"),
         (["shares=2", "time=1h"], "time=1h: Slurm would not read it; write it as 1:00:00"),
         (["shares=2", "memory=4 GB"], "memory=4 GB: Slurm would not read it; write it as 4G"),
-        (["shares=2", "memory=0"], "memory=0: Slurm would not read it; write it as 4G"),
-        (["shares=2", "time=1:99:99"], "time=1:99:99: Slurm would not read it; write it as 1:00"),
         (["shares=2", "time=1-24:00"], "time=1-24:00: Slurm would not read it; write it as 1:00"),
-        (["shares=2", "--cfg=job"], "--cfg=job in a script of shares: each of its jobs draws"),
         (["shares=2", "debug=true"], "debug=true in a script of shares: each of its jobs draws"),
         (["shares=2", "backend=slurm_dask"], "backend=slurm_dask in a script of shares: each of"),
-        (["shares=2", "out=memory://a"], "out=memory://a with batch: what one process keeps in"),
-        (["shares=2", "out=s3://me:hunter2@b"], "s3://***@b names no place for files"),
         (["shares=2", "out=a\nrm -rf b"], "out has a line break in its value, which a script"),
         (["shares=2", "partition=a\n"], "partition has a line break in its value, which a"),
         (["shares=2", "time=3"], "time=3 with warning=120: a job would be warned 120 s before"),
         (["shares=2", "account="], "account= is empty: leave it out, or say account=NAME"),
-        (["shares=2", "shard=1/2"], "shard=1/2 in a script of shares: each of its jobs draws"),
         (["shares=2", "-m"], "-m in a script of shares: each of its jobs draws its share"),
-        (["shares=2", "precision.power=0.1"], "precision.power=0.1 in a script of shares"),
         (["shares=2", "n_rep=0"], "n_rep=0: allowed is a whole number at least 1"),
         (["shares=2", "expriment=x"], "expriment is not a setting; did you mean 'experiment'?"),
     ],
@@ -173,6 +164,16 @@ def test_what_its_jobs_would_refuse_is_refused_where_it_is_made(settings, line, 
     assert said.out == ""
     assert said.err.startswith(line)
     assert said.err.count("\n") == 1
+
+
+def test_places_that_jobs_do_not_share_are_refused_without_their_passwords(capsys):
+    pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
+    for place, line in (
+        ("memory://a", "out=memory://a with batch: what one process keeps in"),
+        ("s3://me:hunter2@b", "s3://***@b names no place for files"),
+    ):
+        assert command_line([*ASKED, "shares=2", f"out={place}"]) == 2
+        assert capsys.readouterr().err.startswith(line)
 
 
 @pytest.mark.parametrize(

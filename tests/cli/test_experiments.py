@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.cli.projects import simstudy, write
+from simstudy.cli import main
+from tests.cli.projects import inside, write
 
 STUDY = '''
 """How far is it?"""
@@ -40,16 +41,22 @@ FILES = {
     "experiments/mistaken.py": STUDY.replace("NAME", "mistaken"),
     "experiments/absent.py": "import a_library_that_nobody_has\n",
     "experiments/empty.py": "x = 1\n",
+    "experiments/no_study.py": STUDY.partition("def study")[0],
     "experiments/exits.py": "raise SystemExit(0)\n",
     "experiments/odd.py": "class Odd(BaseException): ...\nraise Odd('no Exception')\n",
     "experiments/cut.py": "def (:\n",
+    "experiments/by_the_way.py": "from experiments._helper import VALUE\n",
+    "experiments/_helper.py": "\n\n\nVALUE = {}['n_obs']\n",
+    "conf/experiment/only_values.yaml": "n_rep: 5\n",
 }
 BROKEN = {
     "absent": "experiments/absent.py, line 1, raised ModuleNotFoundError: No module named",
     "empty": "experiments/empty.py has no Config: an experiment declares Config",
+    "no_study": "experiments/no_study.py has no study: an experiment declares Config",
     "exits": "experiments/exits.py, line 1, raised SystemExit: 0",
     "odd": "experiments/odd.py, line 2, raised Odd: no Exception",
     "cut": "experiments/cut.py, line 1, raised SyntaxError",
+    "by_the_way": "experiments/_helper.py, line 4, raised KeyError: 'n_obs'",
 }
 
 
@@ -57,38 +64,41 @@ BROKEN = {
 def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     write(folder, FILES)
-    return folder
+    with inside(folder):
+        yield folder
 
 
-def test_a_sweep_names_what_is_no_experiment_and_goes_on(project):
+def test_a_sweep_names_what_is_no_experiment_and_goes_on(project, capsys):
     names = ",".join([*BROKEN, "good"])
-    done = simstudy(project, "-m", f"experiment={names}", "figures=false")
-    assert done.returncode == 2
+    assert main(["-m", f"experiment={names}", "figures=false", "backend=inline"]) == 2
+    told = capsys.readouterr()
     for said in BROKEN.values():
-        assert said in done.stderr
-    assert "20 replicates of one scenario" in done.stdout
+        assert said in told.err
+    assert "20 replicates of one scenario" in told.out
     assert (project / "results" / "good" / "report.html").exists()
 
 
-def test_the_status_of_all_has_a_line_for_each(project):
-    done = simstudy(project, "status")
-    assert done.returncode == 2
-    lines = {line.split()[0]: line for line in done.stdout.splitlines()[1:]}
+def test_the_status_of_all_has_a_line_for_each(project, capsys):
+    assert main(["status"]) == 2
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()[1:]}
     assert set(lines) == {*BROKEN, "good", "mistaken"}
     for name, said in BROKEN.items():
         assert said in lines[name]
     assert "raised" not in lines["good"]
 
 
-def test_a_broken_one_alone_is_refused_in_its_own_words(project):
-    done = simstudy(project, "run", "experiment=exits", "experiment.k=3")
-    assert (done.returncode, BROKEN["exits"] in done.stderr) == (2, True)
+def test_a_broken_one_alone_is_refused_in_its_own_words(project, capsys):
+    assert main(["run", "experiment=exits", "experiment.k=3"]) == 2
+    assert BROKEN["exits"] in capsys.readouterr().err
+    assert main(["run", "experiment=only_values"]) == 2
+    assert (
+        "only_values: no such experiment; there is: absent, by_the_way" in capsys.readouterr().err
+    )
 
 
-def test_a_mistake_in_a_study_is_a_line_and_the_way_to_it(project):
-    done = simstudy(project, "run", "experiment=mistaken")
-    assert done.returncode == 2
-    first, *frames = done.stderr.splitlines()
+def test_a_mistake_in_a_study_is_a_line_and_the_way_to_it(project, capsys):
+    assert main(["run", "experiment=mistaken", "backend=inline"]) == 2
+    first, *frames = capsys.readouterr().err.splitlines()
     assert first.startswith("Walk(k=1.0): all 10 replicates of the first block failed with NameErr")
     assert [frame.rpartition(", ")[2] for frame in frames] == [
         'simulate: return {"x": steps(streams("data").standard_normal(n_rep))}',

@@ -6,8 +6,7 @@ import shutil
 import pytest
 
 from simstudy.cli import main
-from tests.cli.projects import python, write
-from tests.cli.test_verbs import STUDY
+from tests.cli.projects import STUDY, python, write
 from tests.support import ROOT
 
 THRICE = """

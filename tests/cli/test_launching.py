@@ -18,7 +18,7 @@ from simstudy.cli.project import Project
 from tests.cli.projects import python, write
 from tests.support import ROOT, command_line
 
-pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
+pytest.importorskip("hydra_plugins.hydra_submitit_launcher", reason="needs pip install -e '.[dev]'")
 
 ASKED = ["-m", "experiment=two_stage", "hydra/launcher=slurm"]
 STUDY = '''"""Which job am I?"""
@@ -69,6 +69,7 @@ def sweep(project, jobs):
 
 
 # ---------------------------------------------------------------- how jobs end
+@pytest.mark.slow
 def test_the_worst_status_of_jobs_elsewhere_is_that_of_the_sweep(project):
     done = sweep(project, "0,4")
     assert done.returncode == 3, done.stderr
@@ -81,6 +82,7 @@ def test_the_worst_status_of_jobs_elsewhere_is_that_of_the_sweep(project):
         assert manifest["replicates"] == 20
 
 
+@pytest.mark.slow
 def test_a_job_that_ends_without_a_word_is_one_line(project):
     done = sweep(project, "0,9")
     assert done.returncode == DEFECT
@@ -154,6 +156,7 @@ def test_a_launcher_that_would_not_do_is_refused_in_a_line(arguments, line, caps
     assert capsys.readouterr().err == f"{line}\n"
 
 
+@pytest.mark.slow
 def test_without_the_launcher_it_says_what_to_install(tmp_path):
     """In a process that finds no plugin of that name."""
     hide = "import sys; sys.modules['hydra_plugins.hydra_submitit_launcher'] = None; "
@@ -175,9 +178,10 @@ def test_jobs_of_hydras_own_launcher_run_here():
 
 
 # ---------------------------------------------------------------- workers of Dask on Slurm
+@pytest.mark.slow
 def test_dasks_workers_on_slurm_are_asked_for_as_the_config_says():
     """The script of their jobs, without any job: a cluster is made, and no worker asked of it."""
-    jobqueue = pytest.importorskip("dask_jobqueue")
+    jobqueue = pytest.importorskip("dask_jobqueue", reason="needs pip install -e '.[dev]'")
     asked = ["experiment=two_stage", "backend=slurm_dask"]
     own = ["++backend.cluster_options.queue=long", "++backend.cluster_options.memory=2GB"]
     (request,) = read_requests([*asked, *own], Project.of(str(ROOT / "run.py")))

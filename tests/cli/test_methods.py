@@ -7,6 +7,8 @@ import pytest
 
 from tests.cli.projects import simstudy, write
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENT = '''
 """Two estimates of a mean.
 

@@ -1,6 +1,7 @@
 """A project is laid out whole and is a good example; the wheel's tests hold it to its contracts."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -37,13 +38,16 @@ def test_it_has_all_that_a_project_has(project):
     assert (project / "run.py").read_text() == (ROOT / "run.py").read_text()
 
 
-@pytest.mark.parametrize("check", [["check"], ["format", "--check"]], ids=" ".join)
-def test_ruff_has_nothing_to_say(check, project):
-    command = [sys.executable, "-m", "ruff", *check, "--no-cache", "."]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+@pytest.mark.slow
+def test_ruff_has_nothing_to_say(project):
+    pytest.importorskip("ruff", reason="needs pip install -e '.[dev]'")
+    for check in (["check"], ["format", "--check"]):
+        command = [sys.executable, "-m", "ruff", *check, "--no-cache", "."]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_its_study_runs_once_by_either_name_of_the_command(project):
     """`simstudy run` and `run.py` do the same; from elsewhere, run.py knows its own folder."""
     asked = [STUDY, "scale=smoke", f"out={project.parent / 'out'}", "progress=false"]
@@ -58,43 +62,26 @@ def test_its_study_runs_once_by_either_name_of_the_command(project):
 
 
 @pytest.mark.parametrize(
-    ("name", "line"),
+    ("names", "said"),
     [
-        (
-            "full",
-            "full exists and is not empty, and nothing in it is to be overwritten. Choose another "
-            "name, or move it away.",
-        ),
-        (
-            "a/b c",
-            "'a/b c' is no name for a project: it names a folder here, so use letters, digits, - "
-            "and _, and begin with a letter or digit; nearest that works: simstudy new a-b-c",
-        ),
-        (
-            "..",
-            "'..' is no name for a project: it names a folder here, so use letters, digits, - and "
-            "_, and begin with a letter or digit; nearest that works: simstudy new my-study",
-        ),
+        (["full"], "full exists and is not empty"),
+        (["a/b c"], "'a/b c' is no name for a project: .*nearest that works: simstudy new a-b-c"),
+        ([".."], r"'\.\.' is no name for a project: .*nearest that works: simstudy new my-study"),
+        ([], "new takes the name of one project, and was given none: simstudy new my-study"),
+        (["one", "two"], "new takes the name of one project, and was given one two: simstudy new"),
     ],
 )
 def test_a_name_that_will_not_do_is_one_line_and_writes_nothing(
-    name, line, capsys, tmp_path, monkeypatch
+    names, said, capsys, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes").write_text("mine")
-    assert main(["new", name]) == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err) == ("", f"{line}\n")
-    assert [path.name for path in tmp_path.rglob("*")] == ["full", "notes"]
-
-
-@pytest.mark.parametrize("names", [[], ["one", "two"]])
-def test_new_takes_one_name(names, capsys):
     assert main(["new", *names]) == 2
-    said = " ".join(names) or "none"
-    line = f"new takes the name of one project, and was given {said}: simstudy new my-study\n"
-    assert capsys.readouterr().err == line
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert re.match(said, told.err)
+    assert [path.name for path in tmp_path.rglob("*")] == ["full", "notes"]
 
 
 def test_an_empty_folder_will_do(tmp_path, monkeypatch, capsys):

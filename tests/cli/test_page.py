@@ -3,6 +3,8 @@
 import re
 import shlex
 
+import pytest
+
 from simstudy.cli import command, endings
 from simstudy.cli.compose import read_requests
 from simstudy.cli.flags import read_flags
@@ -22,6 +24,7 @@ def test_every_status_is_told():
     assert known <= statuses
 
 
+@pytest.mark.slow
 def test_every_command_of_the_page_can_be_given():
     project = Project(ROOT, "simstudy")
     lines = [line for line in PAGE.splitlines() if line.startswith("simstudy ")]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from simstudy.cli import main
-from tests.cli.projects import forget_experiments, write
+from tests.cli.projects import inside, write
 from tests.cli.test_methods import EXPERIMENT
 
 WEIGHTS = '''
@@ -19,14 +19,11 @@ QUICK = ["experiment=centre", "progress=false", "backend=inline"]
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path, monkeypatch):
+def project(tmp_path):
     write(tmp_path, {"experiments/__init__.py": "", "experiments/centre.py": EXPERIMENT.lstrip(),
                      "weights.py": WEIGHTS})  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    forget_experiments()
-    yield tmp_path
-    forget_experiments()
+    with inside(tmp_path):
+        yield tmp_path
 
 
 def said(capsys, *arguments, status=0):

@@ -17,7 +17,6 @@ from simstudy.cli.settings import (
 )
 from simstudy.engine.workers import BACKENDS
 from simstudy.errors import ConfigError
-from simstudy.options import build
 
 CONFIG = PACKAGE_CONF / f"{CONFIG_NAME}.yaml"
 
@@ -43,24 +42,6 @@ def test_every_backend_can_be_chosen():
 
 
 @pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ({"n_rep": 0}, "n_rep=0: allowed is a whole number at least 1"),
-        ({"seed": -1}, "seed=-1: allowed is a whole number at least 0"),
-        ({"seed": 1.5}, "seed=1.5: allowed is a whole number"),
-        ({"keep": "all"}, "keep=all: allowed is text one of replicates, summary"),
-        ({"max_rep": 0}, "max_rep=0: allowed is a whole number at least 1"),
-        ({"report": 1}, "report=1: allowed is true or false"),
-    ],
-    ids=str,
-)
-def test_refuses(given, text):
-    with pytest.raises(ConfigError) as error:
-        build(Settings, given)
-    assert str(error.value).startswith(text)
-
-
-@pytest.mark.parametrize(
     ("out", "home", "near"), [("~/x", "/home/a", "/home/a/x"), ("~no_such_user/x", "/", "/home/me")]
 )
 def test_a_folder_of_the_user_is_written_in_full(out, home, near, monkeypatch):
@@ -81,21 +62,6 @@ def test_a_most_below_what_a_run_begins_with_counts_where_a_precision_decides():
 )
 def test_shards(text, shard):
     assert read_shard(text) == shard
-
-
-@pytest.mark.parametrize(
-    ("text", "near"),
-    [
-        ("0/3", "1/3"), ("4/3", "3/3"), ("3", "3/3"), ("0", "1/1"), ("/3", "1/1"), ("1/", "1/1"),
-        ("a/b", "1/1"), ("1.5/3", "1/1"), ("-1/3", "1/1"), ("1/2/3", "1/1"),
-    ],
-)  # fmt: skip
-def test_what_is_no_shard(text, near):
-    with pytest.raises(ConfigError) as error:
-        read_shard(text)
-    assert str(error.value).startswith(f"shard={text}: allowed is i/N")
-    assert str(error.value).endswith(f"nearest that works: shard={near}")
-    assert read_shard(near)
 
 
 @pytest.mark.parametrize(

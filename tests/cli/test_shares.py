@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import pytest
 
-from simstudy.cli import gaps, shares
+from simstudy.cli import shares
 from simstudy.cli.compose import read_requests
 from simstudy.cli.project import Project
 from simstudy.cli.shares import ShareRecord, keep_costs, read_costs, share_records
@@ -126,11 +126,6 @@ def test_costs_that_cannot_be_read_are_refused_with_their_file(text, tmp_path):
         read_costs(tmp_path)
 
 
-def test_costs_that_are_none_are_left_out(tmp_path):
-    keep_costs(tmp_path, {"a": 2.0, "b": 0.0, "c": float("nan")})
-    assert read_costs(tmp_path) == {"a": 2.0}
-
-
 def test_a_pilot_has_no_precision(asked, capsys):
     assert command_line([*asked, "shard=pilot", "precision.power=0.01"]) == 2
     assert capsys.readouterr().err.startswith("shard=pilot with precision: a pilot draws two")
@@ -138,6 +133,7 @@ def test_a_pilot_has_no_precision(asked, capsys):
 
 @pytest.mark.parametrize("share", ["1/3", "pilot"])
 def test_shares_have_no_place_in_the_memory_of_one_process(share, capsys):
+    pytest.importorskip("upath", reason="needs pip install -e '.[s3]'")
     assert command_line([*QUICK, "out=memory://a", f"shard={share}"]) == 2
     said = capsys.readouterr()
     assert said.err.startswith(f"out=memory://a with shard={share}: what one process keeps in its")
@@ -217,16 +213,3 @@ def test_records_of_other_runs_or_damaged_ones_are_passed_over(tmp_path):
     (tmp_path / "shares" / "3-of-3.json").write_text(json.dumps({"index": 3}))
     assert share_records(tmp_path, 1, 100) == [ShareRecord(1, 3, 1, 100, begun=5.0)]
     assert share_records(tmp_path / "nowhere", 1, 100) == []
-
-
-@pytest.mark.parametrize(
-    ("numbers", "ranges"),
-    [([1], "1"), ([1, 2, 3], "1-3"), ([1, 3, 4, 9], "1,3-4,9"), ([2, 3, 7, 8, 9], "2-3,7-9")],
-)
-def test_shares_are_named_as_batch_systems_take_them(numbers, ranges):
-    assert ",".join(gaps._ranges(numbers)) == ranges
-
-
-def test_no_more_than_a_screen_of_gaps_is_listed():
-    rows = [str(row) for row in range(50)]
-    assert list(gaps._few(rows, "shares"))[-1] == "and 40 more shares"

@@ -9,12 +9,12 @@ import pytest
 
 from simstudy.cli import main
 from simstudy.cli.standard_streams import PLAIN, any_character
-from tests.cli.projects import forget_experiments, write
-from tests.cli.test_verbs import STUDY
+from tests.cli.projects import STUDY, inside, write
 from tests.support import ROOT
 
 QUESTION = '"""Is a naïve mean – of σ – 3×3?"""\n'
-QUICK = ["experiment=fine", "n_rep=10", "figures=false", "report=false", "progress=false"]
+QUICK = ["experiment=fine", "n_rep=10", "figures=false", "report=false", "progress=false",
+         "backend=inline"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -22,10 +22,7 @@ def project(tmp_path_factory):
     """A study whose question has letters that ASCII does not have."""
     folder = tmp_path_factory.mktemp("streams")
     write(folder, {"experiments/__init__.py": "", "experiments/fine.py": QUESTION + STUDY})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.syspath_prepend(str(folder))
-        forget_experiments()
+    with inside(folder):
         yield folder
 
 

@@ -70,15 +70,8 @@ def test_levels_have_truths_of_their_own(capsys):
         (["rows.csv"], "estimate= is not given, so nothing can be summarised: simstudy summarize"),
         (["rows.csv", "estimate=bb"], "'bb' is no column of the table; did you mean 'b'?"),
         (["row.csv", "estimate=b"], "row.csv is not there; did you mean 'rows.csv'?"),
-        (["rows.rds", "estimate=b"], "rows.rds ends in '.rds', which does not say what it holds:"),
         (["rows.csv", "b.csv"], "summarize takes one file, and was given rows.csv b.csv:"),
         (["rows.csv", "estimte=b"], "estimte is not a setting; did you mean 'estimate'?"),
-        (["rows.csv", "estimate="], "estimate= is empty: leave estimate out, or say estimate=VAL"),
-        (["rows.csv", "estimate=b", "estimate=se"], "estimate=se: estimate was given already;"),
-        (
-            ["rows.csv", "estimate=b", "level=95"],
-            "level=95: allowed is a number above 0 and below 1",
-        ),
         (["rows.csv", "estimate=b", "truth={a:x}"], "truth={a:x} does not give each level a num"),
     ],
 )

@@ -9,8 +9,9 @@ import time
 
 import pytest
 
+from simstudy.cli import main
 from simstudy.cli.sweep import _time_left
-from tests.cli.projects import ENTRY_POINT, simstudy, write
+from tests.cli.projects import ENTRY_POINT, inside, write
 from tests.support import ROOT
 
 STUDY = '''"""Is it {name}?
@@ -53,7 +54,7 @@ def drawn(result):
 def waiting(result):
     if "WAIT" in os.environ:
         Path("begun").touch()
-        time.sleep(60)
+        time.sleep(600)
     return drawn(result)
 
 
@@ -65,7 +66,7 @@ def study(config):
 
 @pytest.fixture
 def project(tmp_path):
-    """A figure of `first` takes a minute where its environment says so."""
+    """A figure of `first` takes minutes where its environment says so."""
     figures = {
         "first": '"one": waiting, "other": drawn',
         "middle": '"one": drawn',
@@ -85,24 +86,32 @@ def manifest(folder):
     return json.loads((folder / "manifest.json").read_text())
 
 
-def test_studies_are_drawn_and_published_one_after_the_other(project):
-    done = simstudy(project, "run", "all", "n_jobs=2")
-    assert done.returncode == 0, done.stderr
+def said(capsys, *arguments, status=0):
+    """What a run in the project says, and complains of."""
+    assert main(["run", *arguments, "backend=inline"]) == status
+    told = capsys.readouterr()
+    return told.out, told.err
+
+
+def test_studies_are_drawn_and_published_one_after_the_other(project, capsys):
     names = ("first", "middle", "last")
-    heads = [line for line in done.stdout.splitlines() if line.startswith("-- ")]
+    with inside(project):
+        out, _ = said(capsys, "all")
+        again, _ = said(capsys, "all")
+    heads = [line for line in out.splitlines() if line.startswith("-- ")]
     assert heads == [
-        f"-- study {place} of 3: experiment={name} n_jobs=2" for place, name in enumerate(names, 1)
+        f"-- study {place} of 3: experiment={name} backend=inline"
+        for place, name in enumerate(names, 1)
     ]
-    for name, section in zip(names, done.stdout.split("-- ")[1:], strict=True):
+    for name, section in zip(names, out.split("-- ")[1:], strict=True):
         assert section.count("1 figure") + section.count("2 figures") == 1
         assert f"results/{name}\n" in section
-    table = done.stdout.split("\n\n")[-1].splitlines()
+    table = out.split("\n\n")[-1].splitlines()
     assert [row.split()[:4] for row in table[1:4]] == [
         [name, "drawn", "and", "published"] for name in names
     ]
     assert table[-1] == "index: results/index.html"
-    again = simstudy(project, "run", "all", "n_jobs=2")
-    assert again.stdout.count("nothing to do: ") == 3
+    assert again.count("nothing to do: ") == 3
     assert manifest(project / "results" / "last")["part"] == {
         "group": "ours", "title": "All", "page": "", "order": [1, 3],
     }  # fmt: skip
@@ -113,6 +122,7 @@ def alive(group):
     return [state for state in listed.stdout.split() if not state.startswith("Z")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "number", "whom"),
     [
@@ -133,7 +143,7 @@ def test_a_stop_ends_all_processes_and_leaves_whole_files(project, asked, number
         assert process.poll() is None
         time.sleep(0.02)
     whom(process.pid, number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 128 + number
     assert err == (
         "interrupted; every finished block is kept. To go on: simstudy run "
@@ -157,7 +167,7 @@ CLAIMS = '[Claim("c", "s", source="A page", published=1.0, reproduce=lambda r: {
 END = "figures=figures)"
 
 
-def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project):
+def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project, capsys):
     """Before it is drawn, or when that is done."""
     (project / "experiments" / "first.py").unlink()
     named(project, "a_design", AT_FAULT, f"{AT_FAULT}    1 / 0\n")
@@ -173,45 +183,45 @@ def test_a_study_at_fault_costs_itself_wherever_its_code_goes_wrong(project):
     claim = f"{AT_FAULT}    from simstudy import Claim\n"
     path = project / "experiments" / "e_ends.py"
     path.write_text(path.read_text().replace(AT_FAULT, claim))
-    done = simstudy(project, "run", "all", "group=all", "figures=false")
-    states = {row.split()[0]: row for row in done.stdout.split("\n\n")[-1].splitlines()}
-    said = {"a_design": "refused", "b_refused": "refused", "c_settings": "refused"}
-    said |= {"d_exact": "not published", "e_ends": "not published", "last": "drawn and published"}
-    assert {name: state in states[name] for name, state in said.items()} == dict.fromkeys(
-        said, True
+    with inside(project):
+        out, err = said(capsys, "all", "group=all", "figures=false", status=2)
+    states = {row.split()[0]: row for row in out.split("\n\n")[-1].splitlines()}
+    found = {"a_design": "refused", "b_refused": "refused", "c_settings": "refused"}
+    found |= {"d_exact": "not published", "e_ends": "not published", "last": "drawn and published"}
+    assert {name: state in states[name] for name, state in found.items()} == dict.fromkeys(
+        found, True
     )
-    assert done.returncode == 2
     for words in (
         "study(config) of experiments/a_design.py cannot be made: ",
         "experiment=b_refused: none",
         "c_settings.yaml, line 2, is no YAML",
         "ValueError: in exact",
     ):
-        assert words in done.stderr
+        assert words in err
     assert (project / "results" / "last" / "manifest.json").exists()
 
 
-def test_what_was_typed_is_refused_before_any_study_is_drawn(project):
+def test_what_was_typed_is_refused_before_any_study_is_drawn(project, capsys):
     """The control: the same sweep, where it is the command that is at fault."""
-    done = simstudy(project, "run", "all", "n_rep=none")
-    assert (done.returncode, done.stdout) == (2, "")
+    with inside(project):
+        assert said(capsys, "all", "n_rep=none", status=2)[0] == ""
     assert not (project / "results").exists()
 
 
-def test_a_folder_in_the_place_of_the_index_is_a_line_and_the_index_follows_its_group(project):
+def test_a_folder_in_the_place_of_the_index_is_a_line_and_the_index_follows_its_group(
+    project, capsys
+):
     (project / "experiments" / "first.py").unlink()
     write(project, {"conf/group/ours.yaml": "parts: [{title: Old, experiments: [last]}]\n"})
     (project / "results" / "index.html").mkdir(parents=True)
-    run = ("run", "experiment=last", "figures=false")
-    done = simstudy(project, *run)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("cannot write ")
-    assert "index.html: is a directory. Move away" in line
-    (project / "results" / "index.html").rmdir()
-    assert simstudy(project, *run).returncode == 0
-    write(project, {"conf/group/ours.yaml": "parts: [{title: New, experiments: [last]}]\n"})
-    assert "nothing to do" in simstudy(project, *run).stdout
+    with inside(project):
+        _, line = said(capsys, "experiment=last", "figures=false", status=2)
+        assert (line[:13], line.count("\n")) == ("cannot write ", 1)
+        assert "index.html: is a directory. Move away" in line
+        (project / "results" / "index.html").rmdir()
+        said(capsys, "experiment=last", "figures=false")
+        write(project, {"conf/group/ours.yaml": "parts: [{title: New, experiments: [last]}]\n"})
+        assert "nothing to do" in said(capsys, "experiment=last", "figures=false")[0]
     index = json.loads((project / "results" / "index.json").read_text())
     assert [study["document"] for study in index["studies"]] == ["New"]
 

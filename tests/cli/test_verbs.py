@@ -1,7 +1,6 @@
 """Verbs, their help, and what is wrong with a project, each in one line."""
 
 import json
-import shutil
 import sys
 from dataclasses import fields
 
@@ -19,11 +18,11 @@ from simstudy.cli.help import help_for
 from simstudy.cli.project import Project
 from simstudy.cli.settings import Settings
 from simstudy.cli.verbs import VERBS
-from tests.cli.projects import simstudy, write
+from tests.cli.projects import STUDY, inside, simstudy, write
 from tests.support import ROOT, command_line
 
 SMALL = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50,100]", "progress=false"]
-QUICK = [*SMALL, "n_rep=1500", "figures=false", "report=false"]
+QUICK = [*SMALL, "n_rep=1500", "figures=false", "report=false", "backend=inline"]
 
 
 @pytest.fixture(autouse=True)
@@ -43,45 +42,6 @@ def said(capsys, *arguments, status: int = 0) -> str:
 
 
 # ---------------------------------------------------------------- verbs
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (["statu"], "statu is no verb; did you mean 'status'?"),
-        (
-            ["two_stage"],
-            "two_stage is no verb; did you mean 'python run.py experiment=two_stage'?",
-        ),
-        (
-            ["xyzzy"],
-            "xyzzy is no verb; there is: apply, batch, crate, index, list, new, plan, protocol, "
-            "replay, run, status, summarize",
-        ),
-        (
-            ["/tmp"],
-            "/tmp is no verb; there is: apply, batch, crate, index, list, new, plan, protocol, "
-            "replay, run, status, summarize",
-        ),
-        (["list", "all"], "list takes no arguments, and was given all"),
-        (
-            ["replay", "experiment=two_stage"],
-            "replay takes the address of one replicate, and was given none: simstudy replay "
-            "ADDRESS experiment=NAME [debug=true] [SETTING=VALUE ...]; failures.parquet has the "
-            "addresses of those that failed",
-        ),
-    ],
-)
-def test_what_is_no_command_is_one_line(arguments, line, capsys):
-    assert command_line(arguments) == 2
-    assert capsys.readouterr().err == f"{line}\n"
-
-
-def test_run_is_what_is_done_without_a_verb(capsys, tmp_path):
-    asked = [*QUICK, f"out={tmp_path / 'out'}"]
-    assert "drawn now" in said(capsys, "run", *asked)
-    assert said(capsys, *asked) == said(capsys, "run", *asked)
-    assert said(capsys, *asked).startswith("nothing to do: ")
-
-
 def test_list_names_every_experiment_with_its_question(capsys):
     lines = said(capsys, "list").splitlines()
     assert [line.split()[0] for line in lines] == experiment_names(ROOT)
@@ -167,34 +127,13 @@ def test_status_says_what_is_done_and_missing(capsys, tmp_path):
     assert " ".join(line.split()) == "two_stage 4 of 6 0 2 3,000 replicates in 2 scenarios"
 
 
+@pytest.mark.slow
 def test_status_of_all_and_of_one_agree(capsys, tmp_path):
     asked = ["scale=smoke", f"out={tmp_path / 'out'}"]
     _, *lines = said(capsys, "status", *asked).splitlines()
     assert [line.split()[0] for line in lines] == experiment_names(ROOT)
     _, one = said(capsys, "status", *asked, f"experiment={lines[-1].split()[0]}").splitlines()
     assert one == lines[-1]
-
-
-def test_status_of_a_sweep_and_of_an_experiment_that_is_none(capsys, tmp_path):
-    asked = ["scale=smoke", f"out={tmp_path / 'out'}"]
-    _, *lines = said(capsys, "status", "-m", "experiment=two_stage,umbrella_rank", *asked).split(
-        "\n"
-    )
-    assert [line.split()[0] for line in lines if line] == ["two_stage", "umbrella_rank"]
-    assert command_line(["status", "experiment=two_stge"]) == 2
-    line = "experiment=two_stge: no such experiment; did you mean 'two_stage'?\n"
-    assert capsys.readouterr().err == line
-
-
-def test_replay_takes_its_address_as_a_word_or_as_a_setting(capsys, tmp_path):
-    from simstudy.design import scenario_key
-    from simstudy.trials.two_stage import TwoStage
-
-    address = f"{scenario_key(TwoStage(k=1.0, n1=100, n2=50))}/3"
-    told = said(capsys, "replay", address, *SMALL)
-    assert told.startswith("s1 ") or "reject" in told
-    assert said(capsys, "replay", *SMALL, f"replay={address}") == told
-    assert said(capsys, *SMALL, f"replay={address}") == told
 
 
 def test_summarize_is_the_early_look(capsys, tmp_path):
@@ -245,12 +184,6 @@ def test_help_fits_a_terminal(monkeypatch):
     assert any("that of an array's job" in line for line in folded)
 
 
-def test_help_is_there_without_studies(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["--help"]) == 0
-    assert "\nexperiments" not in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_its_help(verb, capsys):
     told = said(capsys, verb, "--help")
@@ -268,117 +201,15 @@ def test_help_of_an_experiment_has_its_options_with_their_values(capsys):
 
 
 # ---------------------------------------------------------------- projects
-STUDY = """
-from dataclasses import dataclass
-from simstudy import Study, grid, option
-from simstudy.measures import mean
-
-@dataclass
-class Config:
-    n_obs: list[int] = option("sample size", default=[5, 10], at_least=2)
-
-@dataclass(frozen=True)
-class Normal:
-    n_obs: int
-
-    def simulate(self, streams, n_rep):
-        return {"x": streams("data").standard_normal((n_rep, self.n_obs)).mean(axis=1)}
-
-def study(config):
-    return Study("fine", grid(Normal, n_obs=config.n_obs), [mean("x")], block_size=50, n_rep=100)
-"""
-
-
-@pytest.fixture(scope="module")
-def flawed(tmp_path_factory):
-    """A project with one study that is fine, and others that are not."""
-    folder = tmp_path_factory.mktemp("flawed")
-    write(
-        folder,
-        {
-            "experiments/__init__.py": "",
-            "experiments/fine.py": STUDY,
-            "experiments/no_study.py": STUDY.partition("def study")[0],
-            "experiments/no_config.py": "def study(config): ...\n",
-            "experiments/raises.py": "import math\n\nVALUE = 1 / math.floor(0.5)\n",
-            "experiments/by_the_way.py": "from experiments._helper import VALUE\n",
-            "experiments/_helper.py": "\n\n\nVALUE = {}['n_obs']\n",
-            "experiments/no_python.py": "x = (1,\ny = 2\n",
-            "experiments/gone.py": "from math import cosinus\n",
-            "conf/experiment/only_values.yaml": "n_rep: 5\n",
-        },
-    )
-    return folder
-
-
-CANNOT = "cannot be imported: experiments/"
-MEND = "Mend that line, then run this again.\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "line"),
-    [
-        (
-            "no_study",
-            "experiments/no_study.py has no study: an experiment declares Config, a dataclass of "
-            "its options, and study(config), which gives the Study. Begin the name of a file that "
-            "is no experiment with _.\n",
-        ),
-        (
-            "no_config",
-            "experiments/no_config.py has no Config: an experiment declares Config, a dataclass "
-            "of its options, and study(config), which gives the Study. Begin the name of a file "
-            "that is no experiment with _.\n",
-        ),
-        (
-            "raises",
-            f"experiment=raises {CANNOT}raises.py, line 3, raised ZeroDivisionError: division by "
-            f"zero. {MEND}",
-        ),
-        (
-            "by_the_way",
-            f"experiment=by_the_way {CANNOT}_helper.py, line 4, raised KeyError: 'n_obs'. {MEND}",
-        ),
-        (
-            "only_values",
-            "experiment=only_values: no such experiment; there is: by_the_way, fine, gone, "
-            "no_config, no_python, no_study, raises\n",
-        ),
-        ("no_python", f"experiment=no_python {CANNOT}no_python.py, line 1, raised SyntaxError: "),
-        ("gone", f"experiment=gone {CANNOT}gone.py, line 1, raised ImportError: cannot import "),
-    ],
-)
-def test_an_experiment_that_cannot_be_used_is_one_line(name, line, flawed):
-    done = simstudy(flawed, "run", f"experiment={name}")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(line)
-    assert done.stderr.count("\n") == 1
-
-
-def test_the_others_do_not_keep_a_study_from_running(flawed):
-    done = simstudy(flawed, "run", "experiment=fine", "figures=false", "report=false")
-    assert done.returncode == 0, done.stderr
-    shown = simstudy(flawed, "status")
-    assert shown.returncode == 2, "something in the project is broken"
-    lines = {line.split()[0]: " ".join(line.split()) for line in shown.stdout.splitlines()}
-    assert lines["fine"] == "fine 4 of 4 0 0 200 replicates in 2 scenarios"
-    assert "ZeroDivisionError" in lines["raises"]
-    shutil.rmtree(flawed / "results")
-
-
-def test_a_folder_without_experiments_is_one_line(capsys, tmp_path, monkeypatch):
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    monkeypatch.chdir(bare)
-    line = (
-        f"{bare} has no folder experiments/, so there is no study to run. Go to the folder of a "
-        "project, or lay one out: simstudy new my-study\n"
-    )
+def test_a_folder_without_experiments_has_help_and_no_study_to_run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path / "cwd")
     for verb in ("run", "plan", "status", "summarize", "list"):
         assert main([verb]) == 2
         told = capsys.readouterr()
-        assert (told.out, told.err) == ("", line)
-    assert list(bare.iterdir()) == []
+        assert (told.out, told.err.count("\n")) == ("", 1)
+        assert "cwd has no folder experiments/, so there is no study to run" in told.err
+    assert main(["--help"]) == 0
+    assert "\nexperiments" not in capsys.readouterr().out
 
 
 def test_a_folder_that_another_package_hides_is_one_line(tmp_path):
@@ -386,49 +217,43 @@ def test_a_folder_that_another_package_hides_is_one_line(tmp_path):
     write(tmp_path, {"experiments/fine.py": STUDY})
     done = simstudy(tmp_path, "experiment=fine")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"{tmp_path / 'experiments'} is hidden by the package experiments in "
-        f"{ROOT / 'experiments'}: put an empty file __init__.py into experiments/, and load one "
-        "project in a process.\n"
-    )
+    hidden = f"{tmp_path / 'experiments'} is hidden by the package experiments in "
+    assert done.stderr.startswith(f"{hidden}{ROOT / 'experiments'}: ")
 
 
 # ---------------------------------------------------------------- a project's own config
+def with_config(folder, text):
+    """A project with a study, small scales, and a config of its own."""
+    files = {"experiments/__init__.py": "", "experiments/fine.py": STUDY, "conf/config.yaml": text}
+    for name, n_rep in (("tiny", 10), ("smoke", 20)):
+        scale = f"name: {name}\ntimes: null\nn_rep: {n_rep}\nout: results/our_{name}\n"
+        files[f"conf/scale/{name}.yaml"] = scale
+    write(folder, files)
+    return inside(folder)
+
+
 def test_a_projects_config_comes_before_the_packages(tmp_path):
     """It sets keys, replaces scales, and adds some; what it does not say is as it was."""
-    write(
-        tmp_path,
-        {
-            "experiments/__init__.py": "",
-            "experiments/fine.py": STUDY,
-            "conf/config.yaml": "defaults:\n  - override /scale: tiny\n\nseed: 7\nfigures: false\n",
-            "conf/scale/tiny.yaml": "name: tiny\ntimes: null\nn_rep: 10\nout: results/tiny\n",
-            "conf/scale/smoke.yaml": "name: smoke\ntimes: null\nn_rep: 20\nout: results/ours\n",
-        },
-    )
-    done = simstudy(tmp_path, "run", "experiment=fine")
-    assert done.returncode == 0, done.stderr
-    manifest = json.loads((tmp_path / "results" / "tiny" / "fine" / "manifest.json").read_text())
-    assert (manifest["seed"], manifest["replicates_per_scenario"]) == (7, 10)
-    assert (tmp_path / "results" / "tiny" / "fine" / "report.html").exists()
-    assert simstudy(tmp_path, "run", "experiment=fine", "scale=smoke", "seed=3").returncode == 0
-    manifest = json.loads((tmp_path / "results" / "ours" / "fine" / "manifest.json").read_text())
-    assert (manifest["seed"], manifest["replicates_per_scenario"]) == (3, 20)
-    swept = simstudy(tmp_path, "run", "-m", "experiment=fine", "scale=tiny,smoke", "seed=5")
-    assert swept.returncode == 2, "they hold the results of other seeds"
-    swept = simstudy(tmp_path, "-m", "experiment=glob(*)", "seed=5", "out=swept")
-    assert swept.returncode == 0, swept.stderr
-    assert json.loads((tmp_path / "swept" / "fine" / "manifest.json").read_text())["seed"] == 5
+
+    def published(out):
+        manifest = json.loads((tmp_path / out / "fine" / "manifest.json").read_text())
+        return manifest["seed"], manifest["replicates_per_scenario"]
+
+    own = "defaults:\n  - override /scale: tiny\n\nseed: 7\nfigures: false\n"
+    with with_config(tmp_path, own):
+        assert main(["run", "experiment=fine", "backend=inline"]) == 0
+        assert published("results/our_tiny") == (7, 10)
+        assert (tmp_path / "results" / "our_tiny" / "fine" / "report.html").exists()
+        asked = ["backend=inline", "report=false"]
+        assert main(["run", "experiment=fine", "scale=smoke", "seed=3", *asked]) == 0
+        assert published("results/our_smoke") == (3, 20)
+        swept = ["run", "-m", "experiment=fine", "scale=tiny,smoke", "seed=5", *asked]
+        assert main(swept) == 2, "they hold the results of other seeds"
+        assert main(["-m", "experiment=glob(*)", "seed=5", "out=swept", *asked]) == 0
+        assert published("swept") == (5, 10)
 
 
-def test_a_key_that_no_command_has_is_refused_in_a_projects_config(tmp_path):
-    write(
-        tmp_path,
-        {
-            "experiments/__init__.py": "",
-            "experiments/fine.py": STUDY,
-            "conf/config.yaml": "sed: 7\n",
-        },
-    )
-    done = simstudy(tmp_path, "run", "experiment=fine")
-    assert (done.returncode, done.stderr) == (2, "sed is not a setting; did you mean 'seed'?\n")
+def test_a_key_that_no_command_has_is_refused_in_a_projects_config(tmp_path, capsys):
+    with with_config(tmp_path, "sed: 7\n"):
+        assert main(["run", "experiment=fine"]) == 2
+    assert capsys.readouterr().err == "sed is not a setting; did you mean 'seed'?\n"

@@ -10,9 +10,12 @@ from tests.support import ROOT
 
 STUDY = "experiment=proportion_interval"
 needs = [name for name in ("hatchling", "pip") if importlib.util.find_spec(name) is None]
-pytestmark = pytest.mark.skipif(
-    bool(needs), reason=f"{' and '.join(needs)} is not installed, and no test uses the network"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        bool(needs), reason=f"{' and '.join(needs)} is not installed, and no test uses the network"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

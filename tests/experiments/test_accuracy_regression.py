@@ -18,9 +18,11 @@ from experiments.accuracy_regression.figures import (
 from experiments.accuracy_regression.study import Config, study
 from simstudy.claims import Reproduced
 from simstudy.engine.workers import Workers
-from simstudy.errors import ConfigError, TooFewReplicatesError
+from simstudy.errors import TooFewReplicatesError
 from simstudy.trials.accuracy import METHODS, AccuracyCheck
 from tests.figures.data import segments, text_of
+
+pytestmark = pytest.mark.slow
 
 INLINE = Workers("inline", 1)
 FORMULAS = {
@@ -180,8 +182,3 @@ def test_figures_of_scenarios_that_are_left_out_say_what_they_lack():
     }.items():
         with pytest.raises(LookupError, match=lacks):
             result.figures[name](result)
-
-
-def test_an_accuracy_in_percent_is_refused():
-    with pytest.raises(ConfigError, match=r"accuracy=\[80\]: allowed is"):
-        Config(accuracy=[80])

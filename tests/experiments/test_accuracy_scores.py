@@ -24,6 +24,8 @@ from simstudy.engine.workers import Workers
 from simstudy.trials.score_checks import METHODS, ScoreCheck
 from tests.figures.data import text_of
 
+pytestmark = pytest.mark.slow
+
 INLINE = Workers("inline", 1)
 SMALL = {"n": [32, 128], "correlation": [0, 0.8], "saved_from": 128, "n_with_reference": [32]}
 N_DECISIVE = 200_000  # chance then reaches 0.002 from a level of 0.05, less than half its margin
@@ -166,7 +168,3 @@ def test_points_hide_each_other_as_the_caption_of_pairs_says():
     order = [COLORS[METHOD_WORDS[name]] for name in ("paired_t", "t", "paired_z", "z")]
     assert drawn == order
     assert "At correlation 0 z hides paired z, and Student's t paired t;" in text_of(plot)
-
-
-def test_claims_have_names_of_their_own():
-    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from experiments.bootstrap_se import Config, study
-from simstudy.errors import DesignError
 from tests.figures.data import text_of
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +39,6 @@ def test_few_replicates_do_not_reproduce(small):
     assert small.claims["verdict"].tolist() == ["too few replicates", "differs"]
 
 
-def test_figures_are_functions_of_the_result(small):
-    assert set(small.figure("2B").data["panel"]) == {"1,000 resamples", "infinitely many resamples"}
-    assert set(small.figure("scatter").data["x"]) == {50.0, 200.0, 1000.0}
-    assert small.figure("scatter").labels.x == "resamples (log scale)"
-
-
 def test_captions_say_which_truth_and_why_points_lie_to_one_side(small):
     assert "The truth has the fitted intercept in it; the document's" in text_of(small.figure("2B"))
     said = text_of(small.figure("scatter"))
@@ -54,8 +49,3 @@ def test_captions_say_which_truth_and_why_points_lie_to_one_side(small):
 def test_figure_2b_has_no_more_points_than_the_document(monkeypatch, small):
     monkeypatch.setattr("experiments.bootstrap_se.N_PUBLISHED", 150)
     assert len(small.figure("2B").data) == 2 * 150
-
-
-def test_too_few_observations_are_refused():
-    with pytest.raises(DesignError, match="n_train=5 observations are too few"):
-        study(Config(n_train=[5]))

@@ -11,7 +11,7 @@ from experiments.classifier_sample_size.figures import BAND
 from experiments.classifier_trial import study as applied
 from simstudy.design.plan import factors_of
 from simstudy.engine.workers import Workers
-from simstudy.errors import ConfigError, DesignError
+from simstudy.errors import DesignError
 from simstudy.trials.umbrella import Umbrella
 from tests.experiments.claimed import (
     assert_as_foreseen,
@@ -21,6 +21,8 @@ from tests.experiments.claimed import (
 )
 from tests.figures.data import text_of
 from tests.support import assert_within_mcse
+
+pytestmark = pytest.mark.slow
 
 INLINE = Workers("inline", 1)
 
@@ -81,11 +83,6 @@ def test_claims_look_at_the_simulation_and_not_at_theory_alone():
     wrong = [StrictlyAbove(**factors_of(trial)) for trial in right.scenarios]
     found = verdicts(replace(right, scenarios=wrong).run(5000, workers=INLINE))
     assert found["coverage, rank 1"] == found["rank at n = 50"] == "differs"
-
-
-def test_too_few_cases_for_four_ranks_are_refused():
-    with pytest.raises(ConfigError, match="n_obs=\\[3\\]: allowed is a whole number at least 4"):
-        umbrella.Config(n_obs=[3])
 
 
 # ---------------------------------------------------------------- sample size

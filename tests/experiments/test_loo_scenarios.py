@@ -14,7 +14,7 @@ from simstudy.stats.leave_one_out.bayesian_bootstrap import (
 from simstudy.stats.leave_one_out.priors import default_prior, wide_prior
 from simstudy.stats.leave_one_out.regression import exact_leave_one_out
 from simstudy.stats.leave_one_out.utilities import R2_FORMS, UTILITIES, taylor_ratio
-from simstudy.trials.leave_one_out import ImportanceSampling, LeaveOneOut, axes
+from simstudy.trials.leave_one_out import ImportanceSampling, LeaveOneOut
 from tests.support import FALSE_ALARM, assert_within_mcse, replicates_to_catch
 
 SMALL = LeaveOneOut(
@@ -128,11 +128,6 @@ def test_coefficients_of_equal_size_are_those_of_the_linear_model():
     assert len(np.unique(drawn.coefficients)) == 20
 
 
-def test_axes_name_what_is_compared():
-    assert axes(("half",))["compared"] == ("model", "less half")
-    assert axes(())["compared"] == ("model",)
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -150,7 +145,7 @@ def test_settings_that_mean_nothing_are_refused(wrong, message):
 
 # ---------------------------------------------------------------- importance sampling
 def test_importance_sampling_is_beside_the_exact_answer():
-    pytest.importorskip("arviz")
+    pytest.importorskip("arviz", reason="needs pip install -e '.[loo]'")
     scenario = ImportanceSampling(n_obs=30, n_feature=2, n_draw=2000)
     found = scenario.simulate(streams(), 4)
     exact = LeaveOneOut(n_obs=30, n_feature=2, n_draw=2000).simulate(streams(), 4)
@@ -165,7 +160,7 @@ def test_importance_sampling_is_beside_the_exact_answer():
 
 
 def test_an_interpolating_fit_hides_the_error_that_importance_sampling_should_see():
-    pytest.importorskip("arviz")
+    pytest.importorskip("arviz", reason="needs pip install -e '.[loo]'")
     n_rep = 100
     found = ImportanceSampling(n_obs=20, n_feature=20, prior="wide", n_draw=500).simulate(
         streams(), n_rep
@@ -173,16 +168,6 @@ def test_an_interpolating_fit_hides_the_error_that_importance_sampling_should_se
     r2 = found["estimate"][:, :, AT["r2_variance"], 0]
     higher = int((r2[:, 1] > r2[:, 0]).sum())
     assert higher > stats.binom.isf(FALSE_ALARM, n_rep, 0.5)  # a sign test
-
-
-def test_default_prior_is_the_default():
-    data = LeaveOneOut().dgp.draw(streams()("data"), 2, 20)
-    for wanted, found in zip(
-        default_prior(data.features, data.y),
-        LeaveOneOut().prior_of(data.features, data.y),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(wanted, found)
 
 
 def test_pointwise_vectors_are_not_kept():

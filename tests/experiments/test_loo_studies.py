@@ -19,6 +19,8 @@ from simstudy.stats.leave_one_out.utilities import (
 )
 from tests.figures.data import text_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def small():
@@ -157,11 +159,6 @@ def test_importance_sampling_does_not_leave_out_what_the_fit_interpolates():
     enough = {"overfitted, p = 50, importance sampling", "leaves an observation out"}
     assert not undecided(result.claims) & enough
     assert "overfitted, p = 100, importance sampling" in fell(result.claims)
-
-
-def test_calibrations_figures_speak_of_replicates_and_not_of_effective_trials(calibrated):
-    """Coverage about the mean of the estimates is as uncertain as that of other numbers of them."""
-    assert "300 replicates per point." in text_of(calibrated.figure("coverage"))
 
 
 def test_few_and_many_observations_have_scales_of_their_own(calibrated):

@@ -17,6 +17,8 @@ from simstudy.errors import ConfigError
 from simstudy.trials.predictions import Networks, Regressor, TrueNulls
 from tests.figures.data import text_of
 
+pytest.importorskip("sklearn", reason="needs pip install -e '.[models]'")
+
 FRIEDMAN = predictive_pvalue_friedman.Config()
 SMALL = replace(
     FRIEDMAN, predictors=["net_10", "net_8", "net_5", "truth"], n_train=40, n_test=20,
@@ -179,6 +181,7 @@ def small():
     return built().run()
 
 
+@pytest.mark.slow
 def test_a_small_run_has_every_figure_and_a_verdict_on_every_claim(small):
     for name in small.figures:
         small.figure(name)
@@ -186,6 +189,7 @@ def test_a_small_run_has_every_figure_and_a_verdict_on_every_claim(small):
     assert not told.apply(lambda said: said.str.contains("could not be computed")).any(axis=None)
 
 
+@pytest.mark.slow
 def test_the_line_at_1_is_no_statement_on_the_cfdr_as_printed(small):
     said = text_of(small.figure("distributions"))
     nulls = small.value(
@@ -196,6 +200,7 @@ def test_the_line_at_1_is_no_statement_on_the_cfdr_as_printed(small):
         assert name in said
 
 
+@pytest.mark.slow
 def test_means_of_figure_1_end_where_their_errors_do(small):
     words = next(each for each in small.figure("1").layers if "label" in each.mapping)._data[
         "label"
@@ -231,6 +236,7 @@ def test_methods_that_fit_one_panel_are_all_drawn():
     assert beyond_the_panel(combined(net=[-90.0]))[1].empty
 
 
+@pytest.mark.slow
 def test_figures_of_other_predictors_alone():
     result = built(predictors=["least_squares"], epochs=[1]).run()
     result.figure("1")

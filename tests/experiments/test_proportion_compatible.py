@@ -12,11 +12,12 @@ from experiments.proportion_compatible.figures import MEASURED, without_noise
 from experiments.proportion_compatible.study import Config, study
 from simstudy.design.plan import factors_of
 from simstudy.engine.workers import Workers
-from simstudy.errors import ConfigError
 from simstudy.figures import measure_curves
 from simstudy.trials.proportions import METHODS, Proportion
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, verdicts
 from tests.support import ROOT
+
+pytestmark = pytest.mark.slow
 
 INLINE = Workers("inline", 1)
 FEW = {
@@ -95,15 +96,6 @@ def test_marks_of_a_share_reach_half_as_far_as_they_might(result):
     whole = measure_curves(rows, x="x", y="rmse", color="estimator", panel="panel",
                            rows="dependence").data["place"].max() - 1  # fmt: skip
     assert half == pytest.approx(whole / 2)
-
-
-def test_a_share_in_percent_is_refused():
-    with pytest.raises(ConfigError, match="null_share"):
-        Config(null_share=[50])
-
-
-def test_claims_have_names_of_their_own():
-    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
 
 
 def test_the_page_of_the_measures_shows_what_runs():

@@ -11,6 +11,8 @@ from simstudy.engine.workers import Workers
 from simstudy.trials.proportions import INTERVAL_METHODS
 from tests.experiments.claimed import assert_as_foreseen, assert_rivals_fall, assert_undecided
 
+pytestmark = pytest.mark.slow
+
 LEVEL = 0.9
 INLINE = Workers("inline", 1)
 CLAIMED = {name: INTERVAL_METHODS[name] for name in ("cfdr", "cfdr_clipped", "storey")}

@@ -34,6 +34,7 @@ def test_published_claims_are_decided_and_fall_for_their_rivals(path):
     assert falls.all(), held.loc[~falls, ["claim", "rival"]].to_dict("records")
 
 
+@pytest.mark.slow
 def test_no_statement_of_a_document_is_counted_twice():
     """Two studies may check one sentence: one of them counts it, and the other says `ours`."""
     published = Counter()

@@ -6,10 +6,12 @@ import pytest
 from experiments import regression_trial_inner
 from experiments.regression_trial.claims import paired_error
 from experiments.regression_trial.study import CLAIMS, Config, study
-from simstudy.errors import ConfigError, DesignError
+from simstudy.errors import DesignError
 from simstudy.measures import rejection_rate
 from simstudy.measures.contrasts import paired
 from simstudy.trials.regression import METHODS, METRICS
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -135,17 +137,3 @@ def test_few_inner_replicates_decide_nothing():
 def test_a_study_without_an_answer_is_refused(settings, said):
     with pytest.raises(DesignError, match=said):
         study(Config(**settings))
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"alpha": [1.0]}, r"alpha=\[1\]: allowed is a number above 0 and below 1"),
-        ({"n_test": [1]}, r"n_test=\[1\]: allowed is a whole number at least 2"),
-        ({"draws": "some"}, r"draws=some: allowed is text one of law, raw"),
-        ({"n_bot": 3}, r"n_bot is not a setting"),
-    ],
-)
-def test_a_setting_out_of_range_is_refused(settings, said):
-    with pytest.raises(ConfigError, match=said):
-        Config(**settings)

@@ -5,6 +5,8 @@ import sys
 
 import numpy as np
 import pytest
+
+pytest.importorskip("sklearn", reason="needs pip install -e '.[models]'")
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from experiments import regression_trial_models, regression_trial_prices
@@ -16,6 +18,8 @@ from simstudy.figures import captions
 from simstudy.trials.models import Model
 from tests.figures.data import text_of
 from tests.support import critical_z
+
+pytestmark = pytest.mark.slow
 
 FAST = {"n_test": [20], "n_truth": 1000, "n_boot": 80, "n_train": 40, "dgps": ["linear"]}
 
@@ -73,20 +77,6 @@ def test_figures_say_which_trials_they_show_and_join_no_share_of_few():
         dotted = [layer.geom.aes_params.get("linetype") == "dotted" for layer in plot.layers]
         assert any(dotted) == joined[name]
     assert joined == {"null_is_false": True, "power": True, "type_1_error": False}
-
-
-def test_figures_name_sizes_and_data():
-    result = study(Config(**FAST, models=["least_squares"], metrics=["mae"])).run(n_rep=100)
-    for name in result.figures:
-        drawn = result.figure(name).data
-        assert set(drawn["x"]) == {20}
-    prices = regression_trial_prices.study(
-        regression_trial_prices.Config(
-            spreads=[0.5], models=["log_least_squares"], metrics=["tweedie_1.5"], n_test=[20],
-            n_truth=1000, n_boot=80,
-        )
-    ).run(n_rep=20)  # fmt: skip
-    assert set(prices.figure("null_is_false").data["panel"]) == {"spread of log price 0.5"}
 
 
 def test_a_few_forests_decide_nothing():
@@ -166,16 +156,3 @@ def test_without_scikit_learn_the_study_is_refused(monkeypatch):
 def test_a_study_without_an_answer_is_refused(settings, said):
     with pytest.raises(DesignError, match=said):
         study(Config(**FAST | settings))
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"models": ["tree"]}, r"models=\[tree\]: allowed is text one of least_squares, ridge"),
-        ({"metrics": ["mape"]}, r"metrics=\[mape\]: allowed is text one of mse, mae"),
-        ({"n_truth": 10}, r"n_truth=10: allowed is a whole number at least 1000"),
-    ],
-)
-def test_a_setting_out_of_range_is_refused(settings, said):
-    with pytest.raises(ConfigError, match=said):
-        Config(**settings)

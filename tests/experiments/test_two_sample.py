@@ -14,6 +14,8 @@ from simstudy.trials.two_sample import METHODS, TwoSample
 from tests.experiments.claimed import rivals, verdicts
 from tests.figures.data import text_of
 
+pytestmark = pytest.mark.slow
+
 INLINE = Workers("inline", 1)
 SKEWED = {"dgps": ["exponential", "lognormal"], "first_share": [0.5], "variance_ratio": [9]}
 UNEQUAL = {"dgps": ["normal"], "first_share": [0.25], "variance_ratio": [9], "n_total": [160]}

@@ -14,6 +14,8 @@ from simstudy.stats.two_stage.design import critical_value
 from tests.figures.data import text_of
 from tests.support import ROOT, assert_within_mcse, replicates_to_catch
 
+pytestmark = pytest.mark.slow
+
 SIZES = [50, 100, 300, 500, 1000]
 EXACT = {
     *("sample size", "three of four"),

@@ -246,12 +246,6 @@ def test_precision_is_relative_to_the_method_that_is_named(table):
 
 
 # ---------------------------------------------------------------- other shapes
-def test_one_method_and_one_cell_need_no_further_columns(table):
-    found = from_frame(rows_of(table, "normal", "old")[["b"]], estimate="b", truth=TRUTH)
-    assert list(found.summary["measure"]) == ["bias", "empirical_se", "mse"]
-    assert found.n_failed == 0
-
-
 def test_names_that_are_none_in_python_are_made_so(table):
     as_in_r = table.rename(columns={"dgm": "data.gen", "method": "the method", "dataset": "rep"})
     asked = {**COLUMNS, "by": ["data.gen"], "method": "the method", "rep": "rep"}
@@ -302,8 +296,3 @@ def test_other_rows_are_refused_where_some_are_until_told_otherwise(table, tmp_p
 def test_a_name_that_is_no_folder_is_refused(table):
     with pytest.raises(simstudy.errors.StudyError, match="names a folder"):
         from_frame(table, name="a/b", **COLUMNS)
-
-
-def test_no_rows_are_refused(table):
-    with pytest.raises(ConfigError, match="the table has no rows"):
-        from_frame(table[:0], **COLUMNS)

@@ -7,7 +7,6 @@ from simstudy.figures.captions import (
     WIDTH,
     caption,
     caption_of,
-    dashed,
     failures_in_words,
     replicates_in_words,
     titles,
@@ -66,11 +65,6 @@ def test_captions_wrap_and_leave_out_what_is_empty():
     assert max(map(len, caption(*["A sentence of some length."] * 9).splitlines())) <= WIDTH
 
 
-def test_a_dashed_line_says_what_it_is():
-    assert dashed() == "Dashed: the level asked for."
-    assert dashed("equality") == "Dashed: equality."
-
-
 def test_titles_replace_only_what_is_said():
     plot = p9.ggplot() + p9.labs(x="n", y="power", caption="Bars.")
     plot += titles("Dots.", "Lines.", y="", size=(3, 2))
@@ -105,7 +99,3 @@ def test_a_matplotlib_figure_has_a_title():
     assert caption_of(figure) == ""
     figure.suptitle("All of it")
     assert caption_of(figure) == "All of it."
-
-
-def test_what_is_neither_says_nothing():
-    assert caption_of({"items": 1}) == ""

@@ -90,11 +90,6 @@ def test_theory_that_overlaps_itself_is_refused():
         measure_curves(NORMAL, x="n", y="coverage", color="method", exact=grid)
 
 
-def test_without_theory_nothing_speaks_of_it():
-    plot = measure_curves(NORMAL, x="n", y="coverage", color="method", exact=False)
-    assert not any("exact" in layer.mapping.get("y", "") for layer in plot.layers)
-
-
 def test_several_measures_take_the_free_role_and_their_own_scales():
     plot = measure_curves(SUMMARY, y=["coverage", "bias"], **SPECIFIC)
     assert list(plot.data["rows"].cat.categories) == ["coverage", "bias"]
@@ -176,17 +171,6 @@ def test_what_only_joins_points_is_dotted_and_said_to_be(exact):
     assert "Dotted" not in text_of(alone)
 
 
-def test_a_dashed_line_is_called_what_it_is():
-    plot = measure_curves(NORMAL, x="n", y="bias", color="method", nominal=0, dashed="no bias")
-    assert "Dashed: no bias." in text_of(plot)
-
-
-def test_a_columns_name_is_never_evaluated():
-    odd = NORMAL.rename(columns={"n": "n obs - 1", "method": "class"})
-    drawn = measure_curves(odd, x="n obs - 1", y="bias", color="class").draw()
-    assert len(points(drawn)) == 4
-
-
 # ---------------------------------------------------------------- theory, colours
 def exact_layers(plot):
     return [layer._data for layer in plot.layers if "exact" in layer.mapping.get("y", "")]
@@ -230,12 +214,6 @@ def test_two_methods_of_one_colour_are_refused_in_one_figure():
         measure_curves(NORMAL, x="n", y="coverage", color="method", colors=colors)
 
 
-def test_colours_come_again_after_eight():
-    colors = list(colors_of("abcdefghi").values())
-    assert len(set(colors)) == 8
-    assert colors[8] == colors[0]
-
-
 @pytest.mark.usefixtures("lines_through_few")
 def test_points_may_stand_unjoined():
     plot = measure_curves(NORMAL, x="n", y="coverage", color="method", joined=False)
@@ -254,15 +232,6 @@ def test_points_that_are_set_apart_take_their_theory_with_them():
     assert line["place"].tolist() == t["place"].tolist()
     together = measure_curves(NORMAL, x="n", y="coverage", color="method", apart=False)
     assert (together.data["place"] == together.data["x"]).all()
-
-
-def test_points_are_set_apart_by_a_share_of_their_room():
-    def moved(apart):
-        drawn = measure_curves(NORMAL, x="n", y="coverage", color="method", apart=apart).data
-        return drawn["place"] - drawn["x"]
-
-    assert moved(0.5).tolist() == pytest.approx((moved(1) / 2).tolist())
-    assert moved(0.5).abs().min() > 0
 
 
 @pytest.mark.usefixtures("lines_through_few")

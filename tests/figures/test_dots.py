@@ -79,17 +79,6 @@ def test_estimates_may_stand_in_figures():
     assert sorted(texts(plot.draw())) == sorted(wanted)
 
 
-def test_a_level_for_another_measure_is_refused():
-    with pytest.raises(FigureError, match=r"level for 'power', which is not drawn here"):
-        dots_plot(SMALL, measure="coverage", y="method", rows="dgp", nominal={"power": 0.8})
-
-
 def test_hidden_dots_are_refused():
     with pytest.raises(FigureError, match=r"2 points would be drawn over others: .* in dgp"):
         dots_plot(SMALL, measure="coverage", y="method")
-
-
-def test_neighbouring_panels_have_few_ticks():
-    plot = dots_plot(make_summary().query("n == 5 and dgp == 'normal'"),
-                     measure=["coverage", "bias"], y="method")  # fmt: skip
-    assert len(plot.scales.get_scales("x").breaks((0.0, 1.0))) <= 5

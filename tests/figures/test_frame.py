@@ -38,11 +38,6 @@ def test_a_missing_measure_is_named_with_the_nearest():
         rows_of(make_summary(), ["bias", "coverag"])
 
 
-def test_a_missing_measure_with_nothing_near_lists_what_there_is():
-    with pytest.raises(FigureError, match="there is: bias, coverage, relative_error_model_se"):
-        rows_of(make_summary(), ["zzz"])
-
-
 def test_optional_columns_of_a_summary_may_be_absent():
     rows = rows_of(make_summary()[["n", "measure", "estimate", "mcse"]], ["bias"])
     assert rows[["exact", "lower", "n_failed", "n_rep"]].isna().all(axis=None)

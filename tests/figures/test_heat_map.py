@@ -28,11 +28,6 @@ def test_decimals_show_the_monte_carlo_error(mcse, decimals):
     assert decimals_for(np.array([mcse, np.nan])) == decimals
 
 
-def test_the_number_of_decimals_may_be_set():
-    plot = heat_map_plot(SUMMARY, measure="bias", x="n", y="dgp", panel="method", digits=1)
-    assert all(len(word.split(".")[1]) == len("0\n(0") for word in plot.data["words"])
-
-
 def test_decimals_may_differ_by_cell_and_nothing_is_minus_zero():
     rows = SUMMARY[SUMMARY["measure"] == "bias"]
     rows = rows.assign(estimate=-0.0001, mcse=np.nan, places=np.arange(len(rows)) % 3 + 1)
@@ -56,11 +51,6 @@ def test_a_scenario_without_an_estimate_has_a_dash_and_is_counted():
     plot = heat_map_plot(rows, measure="bias", x="n", y="dgp", panel="method", center=0.0)
     assert plot.data["words"].iloc[0] == "–"
     assert "Dashes: 1 of 8 estimates are not finite." in text_of(plot)
-
-
-def test_cells_keep_the_order_of_their_levels():
-    plot = heat_map_plot(SUMMARY, measure="bias", x="n", y="dgp", panel="method")
-    assert list(plot.data["x"].cat.categories) == ["5", "20"]
 
 
 def test_text_is_white_only_on_dark_cells():

@@ -71,19 +71,6 @@ def test_lines_that_agree_are_both_seen():
     plot.draw()
 
 
-def test_one_line_has_nothing_to_agree_with():
-    rows = SUMMARY[SUMMARY["method"] == "t"]
-    plot = nested_loop_plot(rows, y="coverage", color="method", factors=["dgp", "n"])
-    assert "Where lines agree" not in text_of(plot)
-
-
-def test_theory_has_no_place_in_the_key():
-    """It would stand beside methods that have none."""
-    plot = nested_loop_plot(SUMMARY, y="coverage", color="method", factors=["dgp", "n"])
-    dotted = [la for la in plot.layers if la.geom.aes_params.get("linetype") == "dotted"]
-    assert [layer.show_legend for layer in dotted] == [False]
-
-
 def test_factors_that_vary_are_found_when_none_are_named():
     plot = nested_loop_plot(SUMMARY, y="bias", color="method", nominal=0.0)
     assert plot.labels.x == "4 scenarios, ordered by dgp, n"
@@ -105,13 +92,6 @@ def test_the_caption_says_what_is_shaded_and_what_is_dashed():
     assert "Shaded: 95% Monte Carlo intervals" in said
     assert "Dashed: the level asked for." in said
     assert "Dashed" not in text_of(nested_loop_plot(SUMMARY, y="coverage", color="method"))
-
-
-def test_a_method_has_the_colour_that_it_is_given():
-    plot = nested_loop_plot(
-        SUMMARY, y="coverage", color="method", colors={"t": "#000000", "z": "#FFFFFF"}
-    )
-    assert plot.scales.get_scales("color").palette(2) == {"t": "#000000", "z": "#FFFFFF"}
 
 
 def test_of_many_levels_the_first_and_the_last_are_named():

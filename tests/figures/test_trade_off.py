@@ -68,20 +68,6 @@ def test_levels_asked_for_are_dashed_on_their_own_axis():
     assert "Dashed: the level asked for." in text_of(plot)
 
 
-def test_what_is_dashed_may_be_said_otherwise():
-    plot = trade_off_plot(
-        SMALL, x="coverage", y="bias", color="method", panel="dgp", nominal={"bias": 0.0},
-        dashed="no bias",
-    )  # fmt: skip
-    assert "Dashed: no bias." in text_of(plot)
-
-
-def test_without_a_level_nothing_is_dashed():
-    plot = trade_off_plot(SMALL, x="coverage", y="bias", color="method", panel="dgp")
-    assert len(plot.layers) == 3
-    assert "Dashed" not in text_of(plot)
-
-
 def test_a_colour_is_the_studys_own():
     plot = trade_off_plot(SMALL, x="coverage", y="bias", color="method", panel="dgp", colors=COLORS)
     drawn = plot.draw()
@@ -121,8 +107,3 @@ def test_a_level_for_another_measure_is_refused():
         trade_off_plot(
             SMALL, x="coverage", y="bias", color="method", panel="dgp", nominal={"power": 0.8}
         )
-
-
-def test_a_measure_that_is_not_there_is_refused():
-    with pytest.raises(FigureError, match="coverag"):
-        trade_off_plot(SMALL, x="coverag", y="bias", color="method", panel="dgp")

@@ -1,5 +1,7 @@
 """Results that stand in a folder."""
 
+import shutil
+
 import pytest
 
 from simstudy.output.folder import publish
@@ -12,7 +14,14 @@ def published(tmp_path):
     return result, publish(result, about="Aims", config=CONFIG, module_file=FILE)
 
 
+@pytest.fixture(scope="module")
+def _published_once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("standing")
+    publish(study(figures=SOUND).run(60, out=folder), config=CONFIG, module_file=FILE)
+    return folder
+
+
 @pytest.fixture
-def standing(tmp_path):
+def standing(_published_once, tmp_path):
     """Published, and every figure drawn that the data allow."""
-    return publish(study(figures=SOUND).run(60, out=tmp_path), config=CONFIG, module_file=FILE)
+    shutil.copytree(_published_once, tmp_path, dirs_exist_ok=True)

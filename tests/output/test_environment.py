@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from simstudy.output import environment as module
-from simstudy.output.environment import MOST_NAMED, environment, library_versions
+from simstudy.output.environment import environment
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git to ask")
 
@@ -50,12 +50,6 @@ def test_versions_and_machine_are_named():
     assert set(found) - {"untracked_files"} == {"made", "python", "machine", "versions", "git"}
 
 
-def test_libraries_that_a_scenario_uses_are_named_beside_the_others():
-    found = environment([], {"sklearn": "1.6", "numpy": "2.0"})
-    assert found["versions"] == library_versions() | {"sklearn": "1.6", "numpy": "2.0"}
-    assert found["git"] == []
-
-
 # ---------------------------------------------------------------- one repository
 @needs_git
 def test_committed_files_are_their_commit(project):
@@ -75,15 +69,6 @@ def test_a_neighbour_that_was_edited(project, staged):
     assert state["modified_files"] == ["neighbour.py"]
     (alone,) = states(project / "experiment.py")
     assert not alone["modified"], "what the results do not depend on does not count"
-
-
-@needs_git
-def test_an_experiment_that_was_never_added(project):
-    new = project / "ideas" / "mine.py"
-    new.parent.mkdir()
-    new.write_text("z = 1\n")
-    (state,) = states(project / "experiment.py", new)
-    assert state["modified_files"] == ["ideas/mine.py"]
 
 
 @needs_git
@@ -125,15 +110,6 @@ def test_files_that_are_gone_moved_or_in_conflict(project):
     with pytest.raises(subprocess.CalledProcessError):
         git(project, "merge", "other")
     assert states(project / "experiment.py")[0]["modified_files"] == ["experiment.py"]
-
-
-@needs_git
-def test_only_so_many_files_are_named(project):
-    files = [project / f"new_{i:02d}.py" for i in range(MOST_NAMED + 5)]
-    for file in files:
-        file.write_text("")
-    (state,) = states(*reversed(files))
-    assert state["modified_files"] == [file.name for file in files[:MOST_NAMED]]
 
 
 @needs_git

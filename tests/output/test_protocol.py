@@ -64,11 +64,6 @@ def test_a_protocol_says_that_it_came_late(tmp_path):
     assert said == "it was written when 8 blocks had been drawn"
 
 
-def test_moments_count_as_drawn_too(tmp_path):
-    run(trial(), tmp_path, keep="summary")
-    assert trial().protocol(100, out=tmp_path).n_drawn == 8
-
-
 def test_a_pilot_leaves_nothing_in_the_folder(tmp_path):
     trial().protocol(100, pilot=20, out=tmp_path)
     assert sorted(path.name for path in (tmp_path / "trial").iterdir()) == [RECORD, TEXT]
@@ -131,12 +126,6 @@ def test_a_measure_that_was_planned_to_be_precise_and_is_gone_is_missed(tmp_path
     without = trial(measures=[rejection_rate("reject", name="size")])
     found = protocol.deviations(run(without, tmp_path))
     assert "rejection_rate: planned a Monte Carlo error of at most 0.1, done not measured" in found
-
-
-def test_it_is_short_to_see_and_whole_to_print():
-    protocol = trial().protocol(100)
-    assert len(repr(protocol)) < 200
-    assert str(protocol) == protocol._repr_markdown_() == protocol.markdown
 
 
 # ---------------------------------------------------------------- its text

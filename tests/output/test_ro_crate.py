@@ -11,12 +11,13 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from rocrate.rocrate import ROCrate
 
 from simstudy.errors import ConfigError, NotHereError, StoreError
 from simstudy.output.folder import publish
 from simstudy.output.ro_crate import write_crate
 from tests.output.standing import CONFIG, FILE, SOUND, manifest_of, study
+
+rocrate = pytest.importorskip("rocrate.rocrate", reason="needs pip install -e '.[crate]'")
 
 ABOUT = "Is it so?\n\nIn short.\n\nAims  To see.\nData  Normal.\n"
 CITATION = """
@@ -113,7 +114,7 @@ def test_the_archive_is_a_crate_that_others_can_read_and_the_same_bytes_again(fo
     with zipfile.ZipFile(made.archive) as archive:
         assert len(archive.namelist()) == made.n_files + 1
         assert archive.read("summary.parquet") == (folder / "summary.parquet").read_bytes()
-    crate = ROCrate(made.archive)
+    crate = rocrate.ROCrate(made.archive)
     assert crate.name == "Is it so?"
     assert len(crate.data_entities) == made.n_files
 

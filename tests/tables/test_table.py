@@ -93,10 +93,6 @@ def test_a_lone_surrogate_is_written_as_its_escape():
         form.encode()
 
 
-def test_a_notebook_shows_it():
-    assert table()._repr_markdown_() == table().markdown()
-
-
 @pytest.mark.parametrize(
     ("make", "said"),
     [

@@ -14,7 +14,10 @@ from tests.output.report.browser import PROGRAM, Browser
 from tests.output.report.published import write_page_of
 from tests.support import ROOT
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no Chromium to show pages in")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(PROGRAM is None, reason="there is no Chromium to show pages in"),
+]
 PUBLISHED = "regression_trial_prices"  # of the published results those with the most columns
 N_ROWS = 432  # of its summary
 N_COLUMNS = 40  # of a table wider than any of them

@@ -9,7 +9,6 @@ from simstudy.output.report.pages import (
     SCRIPTS,
     content_hash,
     environment,
-    format_value,
     link,
     page,
     template_text,
@@ -74,11 +73,6 @@ def test_only_its_own_script_may_run():
 def test_what_is_said_is_text():
     text = environment().from_string("{{ said }}").render(said="<b> & '\"")
     assert text == "&lt;b&gt; &amp; &#39;&#34;"
-
-
-def test_a_value_of_a_manifest_is_a_line():
-    value = {"a": [1, 2.0, 0.123456], "b": {"c": None}, "d": []}
-    assert format_value(value) == "a 1, 2, 0.1235, b c None, d none"
 
 
 def test_a_link_is_relative():
