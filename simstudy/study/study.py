@@ -21,6 +21,7 @@ from simstudy.study.run import run, warn_of
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
+    from simstudy.engine.block import Address
     from simstudy.output.protocol import Protocol
 
 
