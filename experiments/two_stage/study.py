@@ -5,8 +5,10 @@ mean is at least mu0. Whether that null is true is itself random.
 
 Aims         Does the conditional law of the test statistic hold; what are power and type-I error
              by k and n2, and how large is the error when the truth lies exactly on the bound?
-Data         Independent normal observations with known variance (mean 3, variance 2); beside the
-             grid, samples of other sizes in the same ratio, and a first one that knows the mean.
+Data         Independent normal observations with known variance (mean 3, variance 2). Every
+             observation is drawn at some second stages, the sample means by their own law at the
+             others: the trial sees nothing else. Beside the grid, samples of other sizes in the
+             same ratio, and a first one that knows the mean.
 Estimands    The mean; more to the point, the two conditional rejection probabilities.
 Methods      The test that rejects below the alpha-quantile of the statistic given a true null.
 Performance  Power (given that the null is false), type-I error (given that it is true), and the
@@ -15,7 +17,7 @@ Performance  Power (given that the null is false), type-I error (given that it i
              k = 2.5, where few replicates have a true null.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from experiments.two_stage.claims import CLAIMS
 from experiments.two_stage.figures import figure_1, figure_1b, figure_1c, figure_boundary
@@ -42,13 +44,20 @@ class Config:
     draws: str = option(
         "every observation, or the sample means by their own law", one_of=("raw", "sufficient")
     )
+    raw_n2: list[int] = option(
+        "second stages with every observation drawn; sample means by their law at others",
+        at_least=1,
+    )
     n_rep: int = option("published replicates in each scenario", at_least=1)
 
 
 def study(config: Config) -> Study:
-    trials = grid(
-        TwoStage, k=config.k, n1=config.n1, n2=config.n2, alpha=config.alpha, draws=config.draws
-    )
+    trials = [
+        trial if trial.n2 in config.raw_n2 else replace(trial, draws="sufficient")
+        for trial in grid(
+            TwoStage, k=config.k, n1=config.n1, n2=config.n2, alpha=config.alpha, draws=config.draws
+        )
+    ]
     beside = other_sizes(trials, config.other_n1) + large_first_stages(trials, config.large_n1)
     return Study(
         name="two_stage",

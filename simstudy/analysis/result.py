@@ -1,4 +1,7 @@
-"""What a run found, read from its store."""
+"""What a run found, read from its store.
+
+What reads it is imported by those who ask: a run that has nothing to do asks for nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,51 +10,34 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from simstudy.analysis.comparisons import Comparisons
-from simstudy.analysis.estimates import Estimator, FromMoments, FromRows, Prepare
-from simstudy.analysis.frames import (
-    any_failure,
-    failure_frame,
-    no_failures,
-    replicate_frame,
-    run_time,
-    warning_counts,
-)
-from simstudy.analysis.lookup import row_with, scenario_with
-from simstudy.analysis.precision import Target
-from simstudy.analysis.result_columns import Rows, seconds_by_method
-from simstudy.analysis.summary import (
-    MEASURE,
-    factor_names,
-    remarks_in_words,
-    summarize,
-    with_anytime_limits,
-)
-from simstudy.claims import Claim, check_claims
 from simstudy.design import Scenario, scenario_key
 from simstudy.design.plan import Plan
 from simstudy.design.reprs import names_in_short, shown
 from simstudy.engine.outcome import Outcome
 from simstudy.errors import FigureError, StudyError, TableError, nearest
-from simstudy.figures.page import laid_out_for
 from simstudy.lazy import pd
-from simstudy.measures import Estimates, Measure, all_methods, convergence_rate
-from simstudy.measures.contrasts import Scale
-from simstudy.remote.paths import Place
-from simstudy.store.blocks import Store
-from simstudy.store.columns import imputed
 from simstudy.store.home import FOLDERS
 from simstudy.store.layout import CONVERGED, ERROR
-from simstudy.store.seconds import Spent, Times, read_seconds_of, read_times_of
-from simstudy.tables.summary import summary_table
-from simstudy.tables.table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from simstudy.analysis.comparisons import Comparisons
+    from simstudy.analysis.estimates import Estimator, Prepare
+    from simstudy.analysis.precision import Target
+    from simstudy.analysis.result_columns import Rows
+    from simstudy.claims import Claim
+    from simstudy.measures import Estimates, Measure
+    from simstudy.measures.contrasts import Scale
+    from simstudy.remote.paths import Place
+    from simstudy.store.blocks import Store
+    from simstudy.store.seconds import Spent, Times
+    from simstudy.tables.table import Table
 
 Figure = Callable[["Result"], Any]
-MakesTable = Callable[["Result"], Table]
+MakesTable = Callable[["Result"], "Table"]
 SUMMARY = "summary"  # the table that every study has
 
 
@@ -125,11 +111,16 @@ class Result:
 
     @cached_property
     def summary(self) -> pd.DataFrame:
+        from simstudy.analysis.summary import summarize
+
         return summarize(self.plan, self.measures, self._estimator(self.measures))
 
     @cached_property
     def summary_all_methods(self) -> pd.DataFrame:
         """The summary of the replicates in which every method succeeded."""
+        from simstudy.analysis.summary import summarize
+        from simstudy.measures import all_methods
+
         self._refuse_moments("replicates")
         if not self.plan.axes:
             raise StudyError(f"{self.plan.name} has no axis of methods to hold together.")
@@ -141,6 +132,8 @@ class Result:
     @cached_property
     def measures(self) -> Sequence[Measure]:
         """The study's measures, and the convergence rate where any replicate failed."""
+        from simstudy.measures import convergence_rate
+
         names = {measure.name for measure in self.declared}
         if not self.any_failed or "convergence_rate" in names:
             return self.declared
@@ -151,11 +144,15 @@ class Result:
         """What speaks against estimates of measures that take less work, each measure's at once."""
         if not any(measure.remarks for measure in self.declared):
             return []
+        from simstudy.analysis.summary import factor_names, remarks_in_words
+
         return remarks_in_words(self.summary, [*factor_names(self.plan), *self.plan.axes])
 
     @cached_property
     def any_failed(self) -> bool:
         """Whether any of this result's replicates failed, whatever else is stored beside them."""
+        from simstudy.analysis.frames import any_failure
+
         return any_failure(self.plan.drawn, self.store, self.drawn_sizes)
 
     @property
@@ -166,6 +163,8 @@ class Result:
     @property
     def seconds_by_method(self) -> dict[str, float]:
         """Seconds per replicate of each method that this run drew, without drawing its data."""
+        from simstudy.analysis.result_columns import seconds_by_method
+
         return seconds_by_method(self.plan, self.outcome.seconds_per_block)
 
     @cached_property
@@ -181,6 +180,8 @@ class Result:
             what was drawn twice counts twice; the last half minute of a run that was killed, and
             blocks of earlier versions, were not timed.
         """
+        from simstudy.analysis.frames import run_time
+
         return run_time(self.plan, self.spent)
 
     @cached_property
@@ -188,11 +189,15 @@ class Result:
         """What blocks took, by the key of what was drawn."""
         if self.folder is None:
             return self.outcome.spent
+        from simstudy.store.seconds import read_seconds_of
+
         return read_seconds_of(self._blocks_folder, self.store.owner)
 
     @property
     def times(self) -> Times | None:
         """When its blocks were drawn, by all runs; None where nothing says so."""
+        from simstudy.store.seconds import read_times_of
+
         return None if self.folder is None else read_times_of(self._blocks_folder, self.store.owner)
 
     @property
@@ -226,6 +231,8 @@ class Result:
         StudyError
             For a measure that is neither, and for a mean without `planned`.
         """
+        from simstudy.analysis.summary import MEASURE, with_anytime_limits
+
         known = self._measure(measure)
         rows = self.summary[self.summary[MEASURE] == known.name]
         return with_anytime_limits(rows, known, self.level, planned)
@@ -258,6 +265,9 @@ class Result:
 
     @property
     def _comparisons(self) -> Comparisons:
+        from simstudy.analysis.comparisons import Comparisons
+        from simstudy.store.columns import imputed
+
         def read(scenario: Scenario, measure: Measure) -> Mapping[str, np.ndarray]:
             return imputed(self.columns(scenario, *measure.reads), self.worst)
 
@@ -270,6 +280,9 @@ class Result:
         return known[name]
 
     def _estimator(self, measures: Sequence[Measure], prepare: Prepare | None = None) -> Estimator:
+        from simstudy.analysis.estimates import FromMoments, FromRows
+        from simstudy.store.columns import imputed
+
         if self.moments_only:
             return FromMoments(self.plan, self.store, measures, self.n_rep, self.level)
         if prepare is None and self.worst:
@@ -278,6 +291,8 @@ class Result:
 
     @cached_property
     def claims(self) -> pd.DataFrame:
+        from simstudy.claims import check_claims
+
         return check_claims(self.claimed, self)
 
     @cached_property
@@ -285,6 +300,8 @@ class Result:
         """Replicates that failed, in any cell."""
         if not self.any_failed:
             return 0
+        from simstudy.analysis.summary import factor_names
+
         return len(self.failures[[*factor_names(self.plan), "rep"]].drop_duplicates())
 
     @property
@@ -332,12 +349,16 @@ class Result:
             raise FigureError(
                 f"no figure {name!r} in {self.plan.name}; {nearest(name, self.figures)}"
             )
+        from simstudy.figures.page import laid_out_for
+
         with laid_out_for(width) if width is not None else nullcontext(), self._lent_summary():
             return self.figures[name](self)
 
     def table(self, name: str) -> Table:
         """A table of the study by its name; that of the summary is there in every study."""
         if name == SUMMARY and name not in self.tables:
+            from simstudy.tables.summary import summary_table
+
             return summary_table(self.summary, self.plan.name, self.readings)
         if name not in self.tables:
             known = {SUMMARY, *self.tables}
@@ -363,6 +384,8 @@ class Result:
         LookupError
             Where there is none (it names the nearest), or more than one.
         """
+        from simstudy.analysis.lookup import scenario_with
+
         return scenario_with(self.plan.scenarios, where)
 
     def value(self, measure: str, **where: Any) -> pd.Series:
@@ -373,10 +396,15 @@ class Result:
         LookupError
             Where there is none, or more than one; KeyError for a factor that it does not have.
         """
+        from simstudy.analysis.lookup import row_with
+
         return row_with(self.summary, measure, where)
 
     @cached_property
     def failures(self) -> pd.DataFrame:
+        from simstudy.analysis.frames import failure_frame, no_failures
+        from simstudy.analysis.summary import factor_names
+
         if not self.any_failed:
             return no_failures()
         found = failure_frame(self.plan.drawn, self.store, self.drawn_sizes)
@@ -386,14 +414,20 @@ class Result:
     @cached_property
     def warnings(self) -> pd.DataFrame:
         """How many replicates warned of what, by method and other axes."""
+        from simstudy.analysis.frames import warning_counts
+
         return warning_counts(self.plan.drawn, self.store, self.drawn_sizes, [*self.plan.axes])
 
     def _frame(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
+        from simstudy.analysis.frames import replicate_frame
+
         self._known_key(scenario)
         return replicate_frame(self._rows, scenario, names)
 
     @cached_property
     def _rows(self) -> Rows:
+        from simstudy.analysis.result_columns import Rows
+
         return Rows(self.plan, self.store, self.n_rep)
 
     def _known_key(self, scenario: Scenario) -> str:

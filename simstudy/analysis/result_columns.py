@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +20,8 @@ from simstudy.measures import Estimates
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, simulated_columns, stored_names
 from simstudy.store.layout import ERROR, stored_column
+
+AT_HAND = 128 << 20  # bytes of columns that were read last: many claims ask for the same ones
 
 
 @dataclass
@@ -33,6 +37,7 @@ class Rows:
     plan: Plan
     store: Store
     n_rep: Mapping[str, int]
+    _recent: RecentColumns = field(default_factory=lambda: RecentColumns(), repr=False)
 
     @cached_property
     def derived(self) -> DerivedColumns:
@@ -46,6 +51,14 @@ class Rows:
         A method that only failed is NaN.
         """
         n = self.n_rep[key] if n_rep is None else n_rep
+        asked = key, tuple(names), n
+        if asked in self._recent:
+            return self._recent.again(asked)
+        columns = self._read_columns(key, names, n)
+        self._recent.note(asked, columns)
+        return columns
+
+    def _read_columns(self, key: str, names: Sequence[str], n: int) -> dict[str, np.ndarray]:
         each = [self.derived.columns(drawn, n, names) for drawn in self.plan.drawn_keys[key]]
         if not self.plan.methods:
             return each[0]
@@ -83,6 +96,35 @@ class Rows:
             name: _as_objects(column) if name in self.plan.vectors else column
             for name, column in columns.items()
         }
+
+
+class RecentColumns(OrderedDict[Hashable, dict[str, np.ndarray]]):
+    """Columns that were read last, by what was asked for; who gets them may write into them."""
+
+    def note(self, asked: Hashable, columns: Mapping[str, np.ndarray]) -> None:
+        """Keep these, and let go of those that nobody asked for the longest."""
+        if _n_bytes(columns) <= AT_HAND:
+            self[asked] = _copied(columns)
+        while sum(map(_n_bytes, self.values())) > AT_HAND:
+            self.popitem(last=False)
+
+    def again(self, asked: Hashable) -> dict[str, np.ndarray]:
+        """What is kept."""
+        self.move_to_end(asked)
+        return _copied(self[asked])
+
+    def __reduce__(self) -> Any:
+        """In another process there are none."""
+        return RecentColumns, ()
+
+
+def _copied(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """In the same order in memory, on which the last bits of sums depend."""
+    return {name: column.copy(order="K") for name, column in columns.items()}
+
+
+def _n_bytes(columns: Mapping[str, np.ndarray]) -> int:
+    return sum(column.nbytes for column in columns.values())
 
 
 def _as_objects(vectors: np.ndarray) -> np.ndarray:

@@ -204,11 +204,10 @@ def _costs_in_words(request: Request) -> str:
 
 def refuse_replacing_results(request: Request) -> None:
     """Refuse, before anything is drawn, what could not be published when it is done."""
-    from simstudy.output.protocol import read_protocol
-    from simstudy.output.up_to_date import refuse_replacing
+    from simstudy.output.up_to_date import hash_of_protocol, refuse_replacing
 
     settings = request.settings
-    read_protocol(request.folder)  # what cannot be held against it is not drawn
+    hash_of_protocol(request.folder)  # what cannot be held against it is not drawn
     if not (settings.restart or settings.replace):
         size = None if settings.precision else request.n_rep
         plan = request.study.plan(settings.seed)

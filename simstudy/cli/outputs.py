@@ -30,11 +30,10 @@ def publishing() -> Iterator[None]:
 
 def status_if_current(request: Request, result: Any) -> int | None:
     """The status of a result that is published as it would be now; None, where it is not."""
-    from simstudy.output.folder import say_part
     from simstudy.output.formatting import seen_from_here, size_in_words
-    from simstudy.output.report import write_index
     from simstudy.output.up_to_date import is_current
     from simstudy.store.disk import trouble_in_words
+    from simstudy.store.manifest import say_part
 
     for name in result.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
@@ -42,6 +41,8 @@ def status_if_current(request: Request, result: Any) -> int | None:
     if not is_current(result, request.record, file, **_wanted(request), sources=request.sources):
         return None
     if say_part(result.folder, part_of(request.name, request.project)) and request.settings.report:
+        from simstudy.output.report import write_index
+
         with trouble_in_words(result.folder.parent):
             write_index(result.folder.parent)
     where = seen_from_here(result.folder)

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from simstudy.design.plan import Plan
-from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import (
     Job,
     Jobs,
@@ -21,9 +21,7 @@ from simstudy.engine.meter import Meter
 from simstudy.engine.outcome import Outcome
 from simstudy.engine.ownership import Ownership, learn_from_run
 from simstudy.engine.progress import Progress
-from simstudy.engine.runner import run_jobs
 from simstudy.engine.warning import OutOfTime
-from simstudy.engine.watch import Watch
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.remote.paths import Place
@@ -32,6 +30,9 @@ from simstudy.store.home import Home
 from simstudy.store.layout import Keep
 from simstudy.store.manifest import mark_outdated
 from simstudy.store.remarks import remember, remembered
+
+if TYPE_CHECKING:
+    from simstudy.engine.watch import Watch
 
 ROUNDS = 5  # of drawing what another run deleted meanwhile
 PAUSES_SECONDS = (0.1, 0.5, 2.0)  # before looks at a list that lacks what was written
@@ -121,6 +122,9 @@ class Drawing:
         careful: Collection[Job] = (),
         is_share: bool = False,
     ) -> None:
+        from simstudy.engine.assignment import Assignment
+        from simstudy.engine.runner import run_jobs
+
         limit = self.workers.block_seconds
         assignment = Assignment(self.plan, self.home.store, self.keep, self.ownership, rank, limit)
         watch = self._watch(replaces_failures=rank > 0)
@@ -183,6 +187,8 @@ class Drawing:
     def _watch(self, *, replaces_failures: bool = False) -> Watch:
         """The same all along, told what is wanted now, and what of it has failed for good."""
         if self._watching is None:
+            from simstudy.engine.watch import Watch
+
             self._watching = Watch(self.plan, self.progress, self._check_files, self._meter.note)
         if self.plan.max_failed is not None:
             blocks = self._blocks(self._wanted)

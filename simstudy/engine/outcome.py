@@ -1,11 +1,15 @@
 """What a run did."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from simstudy.engine.block import Address
-from simstudy.engine.tasks import Receipt
-from simstudy.store.seconds import Spent
+if TYPE_CHECKING:
+    from simstudy.engine.block import Address
+    from simstudy.engine.tasks import Receipt
+    from simstudy.store.seconds import Spent
 
 FAILURES_SHOWN = 10  # of which a run remembers the text
 
@@ -42,7 +46,7 @@ class Outcome:
         for key, seconds in receipt.seconds_of_data:
             self._keep_least({key: seconds})
 
-    def __iadd__(self, other: "Outcome") -> "Outcome":
+    def __iadd__(self, other: Outcome) -> Outcome:
         """Another round of the same run."""
         self.n_blocks += other.n_blocks
         self.n_failed += other.n_failed

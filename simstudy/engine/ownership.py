@@ -5,6 +5,7 @@ import json
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import FunctionType
 from typing import Any
 
@@ -71,16 +72,26 @@ class Ownership:
     witnesses
         What to fingerprint, one after the other: a scenario of each kind, every method, and the
         measures whose moments are kept.
-    expected
-        What a worker must find for each of them.
+    traces
+        What this process found for them.
     unfollowed
         What counts as changed since nobody can say, with what it is.
     """
 
     owner: Owner
     witnesses: tuple[tuple[Any, ...], ...] = ()
-    expected: tuple[Fingerprint, ...] = ()
+    traces: tuple[Trace, ...] = ()
     unfollowed: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def expected(self) -> tuple[Fingerprint, ...]:
+        """What a worker must find for each of them, and of the engine; of `__main__` it has only
+        what it is sent.
+        """
+        names = {name for traced in self.traces for name in traced.found}
+        if not any(name.startswith(OWN_PROCESS) for name in names):
+            return _with_engine(self.traces)
+        return as_imported(self.witnesses)
 
 
 def ownership_of(
@@ -118,7 +129,7 @@ def ownership_of(
             _codes(plan, kinds, by_kind, by_method),
         ),
         witnesses,
-        _expected(witnesses, traces),
+        tuple(traces),
         {name: what for found in traces for name, what in found.unfollowed.items()},
     )
 
@@ -264,16 +275,6 @@ def derived_owner(owner: Owner, name: str, functions: Sequence[Callable[..., Any
 
 def _hash_of_trace(traced: Trace) -> str:
     return "#" + short_hash(json.dumps([traced.tokens, traced.found], sort_keys=True))
-
-
-def _expected(
-    witnesses: Sequence[tuple[Any, ...]], traces: Sequence[Trace]
-) -> tuple[Fingerprint, ...]:
-    """What a worker must find, which has of `__main__` only what it is sent."""
-    names = {name for traced in traces for name in traced.found}
-    if not any(name.startswith(OWN_PROCESS) for name in names):
-        return _with_engine(traces)
-    return as_imported(witnesses)
 
 
 def as_imported(witnesses: Sequence[tuple[Any, ...]]) -> tuple[Fingerprint, ...]:

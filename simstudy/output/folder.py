@@ -202,16 +202,6 @@ class _Writing:
         }
 
 
-def say_part(folder: Place, part: Mapping[str, Any] | None) -> bool:
-    """Have the manifest of what was published say to which part it belongs; whether it did not."""
-    said = read_json(folder / MANIFEST) or {}
-    if said.get("part") == part:
-        return False
-    rest = {name: value for name, value in said.items() if name != "part"}
-    write_json(folder / MANIFEST, rest | ({"part": dict(part)} if part else {}))
-    return True
-
-
 def _usual_files(result: Result) -> list[str]:
     """What a run that left no manifest, since it was killed, may have written."""
     figures = [f"{FIGURES}/{name}.{kind}" for name in result.figures for kind in ("png", "svg")]

@@ -9,10 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simstudy.analysis.frames import DATA, IN_ALL, TIMED
-from simstudy.analysis.precision import shortfalls, spent
-from simstudy.analysis.result import Result
-from simstudy.analysis.summary import MEASURE, factor_names
 from simstudy.claims.verdict import (
     AS_EXPECTED,
     IN_PRINT_ONLY,
@@ -25,12 +21,13 @@ from simstudy.claims.verdict import (
 )
 from simstudy.design.reprs import from_to, names_in_short
 from simstudy.lazy import pd
-from simstudy.measures import OutlierRate
 from simstudy.remote.paths import Place
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simstudy.analysis.result import Result
+    from simstudy.measures import OutlierRate
 
 UNITS = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "μs": 1e-6}
 LEAST_OF_A_UNIT = {"d": 2.0, "h": 2.0, "min": 2.0}  # others: 1, or what three digits make of it
@@ -83,6 +80,8 @@ def time_in_words(seconds: float) -> str:
 
 def run_time_in_words(result: Result) -> str:
     """What drawing took in all, and which method and scenario took most; empty if not timed."""
+    from simstudy.analysis.frames import IN_ALL
+
     in_all = 0.0 if result.seconds.empty else result.seconds[IN_ALL].sum()
     if not in_all > 0:  # blocks that killed their processes are not timed
         return ""
@@ -95,6 +94,8 @@ def _of_methods(result: Result) -> str:
     axis = result.plan.methods_axis
     if not axis:
         return ""
+    from simstudy.analysis.frames import DATA, IN_ALL, TIMED
+
     each = result.seconds.groupby(axis, sort=False)[[IN_ALL, TIMED]].sum()
     costs = (each[IN_ALL] / each[TIMED]).sort_values(ascending=False, kind="stable")
     named = [
@@ -108,6 +109,9 @@ def _dearest(result: Result) -> str:
     seconds, axis = result.seconds, result.plan.methods_axis
     if len(seconds) < 2:
         return ""
+    from simstudy.analysis.frames import IN_ALL
+    from simstudy.analysis.summary import factor_names
+
     most = seconds.astype(object).iloc[int(seconds[IN_ALL].to_numpy().argmax())]
     names = [*factor_names(result.plan), *filter(None, [axis])]
     where = ", ".join(f"{name} {most[name]}" for name in names if seconds[name].nunique() > 1)
@@ -116,6 +120,8 @@ def _dearest(result: Result) -> str:
 
 def precision_in_words(result: Result) -> str:
     """Whether the Monte Carlo errors that were asked for are there, and what that saved."""
+    from simstudy.analysis.precision import shortfalls, spent
+
     taken = spent(result, result.targets)
     n_short = int((~taken["reached"]).sum())
     uniform = int(taken["n_rep"].max()) * len(taken)
@@ -131,11 +137,15 @@ def precision_in_words(result: Result) -> str:
 
 def outliers_in_words(result: Result) -> list[str]:
     """What lies far out, by each measure that looks for it; empty where nothing does."""
+    from simstudy.measures import OutlierRate
+
     looking = [measure for measure in result.measures if isinstance(measure, OutlierRate)]
     return [said for measure in looking for said in _of_one_column(result, measure)]
 
 
 def _of_one_column(result: Result, measure: OutlierRate) -> list[str]:
+    from simstudy.analysis.summary import MEASURE
+
     rows = result.summary[result.summary[MEASURE] == measure.name]
     counts = (rows["estimate"] * rows["n_rep"]).fillna(0).round().astype(int)
     unknown = int((rows["estimate"].isna() & (rows["n_rep"] > 0)).sum())
@@ -149,6 +159,8 @@ def _of_one_column(result: Result, measure: OutlierRate) -> list[str]:
 
 
 def _counted(result: Result, measure: OutlierRate, rows: pd.DataFrame, counts: pd.Series) -> str:
+    from simstudy.analysis.summary import factor_names
+
     known = [*factor_names(result.plan), *result.plan.axes]
     most = rows.iloc[int(counts.to_numpy().argmax())]
     where = ", ".join(f"{name} {most[name]}" for name in known if most.notna()[name])

@@ -43,10 +43,11 @@ from simstudy.output.plan_snapshot import (
     snapshot_of_result,
 )
 from simstudy.output.replicates_needed import PILOT, Need, spread_of
+from simstudy.output.up_to_date import PROTOCOL
 from simstudy.remote.paths import Place
 from simstudy.tables.grid import escaped
 
-RECORD, TEXT = "protocol.json", "protocol.md"
+RECORD, TEXT = PROTOCOL, "protocol.md"
 TEMPLATE = Path(__file__).with_name("protocol.md.jinja")
 PLACE = "[to fill in: "  # begins what only a person knows
 SIZE = "{n_rep}"  # in a command, the replicates that are planned

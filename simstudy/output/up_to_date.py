@@ -7,21 +7,23 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import shorten
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simstudy.analysis.result import Result
 from simstudy.atomic_files import read_json
-from simstudy.design.plan import Plan
 from simstudy.errors import StoreError
 from simstudy.identity.names import short_hash
 from simstudy.identity.source_files import experiment_libraries, sources_digest
 from simstudy.output.environment import library_versions
-from simstudy.output.protocol import read_protocol
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.guard import WAYS_ON, refuse_foreign
 from simstudy.store.manifest import MANIFEST, listed_files
 
+if TYPE_CHECKING:
+    from simstudy.analysis.result import Result
+    from simstudy.design.plan import Plan
+
 REPORT = "report.html"
+PROTOCOL = "protocol.json"
 FIGURES, TABLES = "figures", "tables"  # folders
 CELLS = "cells.parquet"  # of a study with axes
 SCENARIOS = "scenarios.parquet"
@@ -37,14 +39,30 @@ def origin_of(
 
     Two results with the same origin are published as the same files.
     """
-    planned = None if result.folder is None else read_protocol(result.folder)
+    planned = "" if result.folder is None else hash_of_protocol(result.folder)
     return {
         "config": dict(config),
         "blocks": result.store.owner.digest(result.drawn_sizes),
         "sources": sources or sources_digest(module_file),
         "versions": _versions(result, module_file),
-        **({"protocol": planned.hash} if planned else {}),
+        **({"protocol": planned} if planned else {}),
     }
+
+
+def hash_of_protocol(folder: Place) -> str:
+    """Of what was planned, where a protocol lies beside the results, as `read_protocol` finds it.
+
+    Raises
+    ------
+    StoreError
+        Where its record has been edited or damaged.
+    """
+    if not (folder / PROTOCOL).exists():
+        return ""
+    from simstudy.output.protocol import read_protocol
+
+    planned = read_protocol(folder)
+    return planned.hash if planned else ""
 
 
 def _versions(result: Result, module_file: str | None) -> dict[str, str]:

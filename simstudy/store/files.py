@@ -13,7 +13,6 @@ from simstudy.atomic_files import forget_unfinished, write_whole
 from simstudy.errors import StoreError
 from simstudy.remote.paths import place_of
 from simstudy.store.naming import DAMAGED, ENDING, OTHER_BYTES, is_named_by_content
-from simstudy.store.objects import Objects
 
 
 class Files(Protocol):
@@ -135,4 +134,8 @@ def files_at(place: Any, *, at_once: bool = True) -> Files:
         files: Files = place
         return files
     named = place_of(place)
-    return Folder(named) if isinstance(named, Path) else Objects(named, at_once)
+    if isinstance(named, Path):
+        return Folder(named)
+    from simstudy.store.objects import Objects
+
+    return Objects(named, at_once)

@@ -23,3 +23,13 @@ def mark_outdated(folder: Place) -> None:
     manifest = read_json(folder / MANIFEST)
     if manifest is not None:
         write_json(folder / MANIFEST, {**manifest, "made_from": {}})
+
+
+def say_part(folder: Place, part: Mapping[str, Any] | None) -> bool:
+    """Have the manifest of what was published say to which part it belongs; whether it did not."""
+    said = read_json(folder / MANIFEST) or {}
+    if said.get("part") == part:
+        return False
+    rest = {name: value for name, value in said.items() if name != "part"}
+    write_json(folder / MANIFEST, rest | ({"part": dict(part)} if part else {}))
+    return True

@@ -6,10 +6,8 @@ import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.precision import forecast, read_targets
 from simstudy.analysis.result import Result
 from simstudy.design import Scenario
-from simstudy.engine.block import Address, replicate_at
 from simstudy.engine.progress import Progress
 from simstudy.engine.refusals import LOOKS, check_precision
 from simstudy.engine.workers import Workers
@@ -19,11 +17,11 @@ from simstudy.study.asked import Asked
 from simstudy.study.declared import Declared
 from simstudy.study.look import look
 from simstudy.study.pilot import pilot_rep
-from simstudy.study.preregistration import preregister
 from simstudy.study.run import run, warn_of
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
+    from simstudy.engine.block import Address
     from simstudy.output.protocol import Protocol
 
 
@@ -312,6 +310,8 @@ class Study(Declared):
             `n_rep` in whole blocks, how many of them are `needed`, `seconds` on one core, and
             `bytes` of each scenario.
         """
+        from simstudy.analysis.precision import forecast, read_targets
+
         check_precision(precision)
         targets = read_targets(precision, self.measures)
         size = pilot_rep(self, n_rep or 2 * self.block_size)
@@ -370,6 +370,8 @@ class Study(Declared):
         StoreError
             Where `out` holds the protocol of another plan.
         """
+        from simstudy.study.preregistration import preregister
+
         return preregister(
             self,
             n_rep,
@@ -407,4 +409,6 @@ class Study(Declared):
         dict
             The replicate's columns: a value, or an array over the axes.
         """
+        from simstudy.engine.block import Address, replicate_at
+
         return replicate_at(self.plan(seed), Address.parse(str(address)))
