@@ -158,13 +158,6 @@ def test_a_new_function_draws_nothing(tmp_path):
     assert not result.summary.equals(study().run(25, out=tmp_path, workers=INLINE).summary)
 
 
-def test_a_longer_and_a_shorter_reading_of_one_result_agree():
-    result = study().run(25, workers=INLINE)
-    first = result.first_block(PValues(8), "share")["share"]
-    np.testing.assert_array_equal(first, result.columns(PValues(8), "share")["share"][:10])
-    np.testing.assert_array_equal(first, result.first_block(PValues(8), "share")["share"])
-
-
 def test_what_it_is_made_of_counts(tmp_path):
     """`compatible` did not change; `share`, which it reads, did."""
     names = ["share", "compatible"]
@@ -274,11 +267,6 @@ def test_what_a_derived_column_must_be(function, said):
         declared.run(20, workers=INLINE)
 
 
-def test_a_measure_of_no_column_is_told_what_there_is():
-    with pytest.raises(StudyError, match=r"'shar', which.*did you mean 'share'"):
-        study(measures=[mean("shar")]).run(10, workers=INLINE)
-
-
 # ---------------------------------------------------------------- of methods
 @dataclass(frozen=True)
 class Drawn:
@@ -358,26 +346,6 @@ def test_flags_and_labels_may_be_derived_where_some_blocks_failed():
     assert np.isnan(stuck["low"][[1, 11]]).all()
     assert stuck["label"][1] is None
     assert set(stuck["label"][[0, 2]]) <= {"low", "high"}
-
-
-@pytest.mark.parametrize("keep_vectors", [True, False])
-def test_a_block_that_failed_as_a_whole_takes_nothing_with_it(keep_vectors):
-    @dataclass(frozen=True)
-    class Sometimes:
-        n_test: int
-
-        def simulate(self, streams, n_rep):
-            if self.n_test == 4:
-                raise ValueError("never")
-            return {"p_value": streams("data").random((n_rep, self.n_test))}
-
-    derived = {"first": lambda p_value: p_value[:, 0]}
-    result = study(
-        [Sometimes(3), Sometimes(4)], derived=derived, measures=[mean("first")],
-        keep_vectors=keep_vectors, max_failed=1,
-    ).run(20, workers=INLINE)  # fmt: skip
-    rows = result.summary.query("measure == 'mean_first'")
-    assert rows["n_failed"].tolist() == [0, 20]
 
 
 @pytest.mark.parametrize("changes", [{}, {"keep_vectors": False}])

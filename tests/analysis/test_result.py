@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from simstudy.design import grid, scenario_key
-from simstudy.engine.block import Address
 from simstudy.errors import FigureError, StudyError
 from simstudy.measures import mean
 from simstudy.study import Study
@@ -139,28 +138,6 @@ def test_every_failure_has_its_place_and_address():
     assert list(result.failures) == ["k", "block", "rep", "method", "error", "address"]
     assert sorted(found) == sorted(plain)
     assert len(plain) > 10
-
-
-def test_a_failed_cell_holds_no_value():
-    result = fragile().run(100)
-    one = result.plan.scenarios[0]
-    data = result.columns(one, "x", "error", "single")
-    failed = np.array([text is not None for text in data["error"].flat]).reshape(100, 2)
-    np.testing.assert_array_equal(np.isnan(data["x"]), failed)
-    assert not np.isnan(data["single"]).any()
-
-
-def test_an_address_brings_the_replicate_back():
-    result = fragile().run(100)
-    one = result.plan.scenarios[1]
-    good = int(np.flatnonzero(~np.isnan(result.columns(one, "x")["x"]).any(axis=1))[-1])
-    again = fragile().replay(Address(scenario_key(one), good))
-    np.testing.assert_array_equal(again["x"], result.columns(one, "x")["x"][good])
-
-
-def test_without_failures_the_table_is_empty(result):
-    assert len(result.failures) == 0
-    assert not result.any_failed
 
 
 # ---------------------------------------------------------------- moments only

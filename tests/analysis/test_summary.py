@@ -12,7 +12,6 @@ from simstudy.design import grid
 from simstudy.errors import StudyError
 from simstudy.measures import (
     bias,
-    coverage,
     empirical_se,
     mean,
     median,
@@ -216,21 +215,6 @@ def test_blocks_that_failed_as_a_whole_count_as_failures_without_rows_too(always
         np.testing.assert_allclose(merged[name], rows[name], rtol=1e-10, atol=1e-14)
 
 
-def test_moments_are_the_same_bits_however_they_were_drawn():
-    from simstudy.engine.workers import Workers
-
-    study = moments_study()
-    one = study.run(280, keep="summary", workers=Workers("inline")).summary
-    other = study.run(280, keep="summary", workers=Workers("threads", 3)).summary
-    pd.testing.assert_frame_equal(one, other, check_exact=True)
-
-
-def test_moments_keep_a_row_for_each_block():
-    result = moments_study().run(280, keep="summary")
-    key = next(iter(result.plan.keys))
-    assert len(result.store.read(key, 7)) == 7
-
-
 def test_what_needs_replicates_cannot_be_streamed():
     with pytest.raises(
         StudyError, match="keeps no replicates, and median_estimate cannot do without"
@@ -274,13 +258,6 @@ def test_theory_of_other_measures_is_no_slip():
     assert "empirical_se" in study.scenarios[0].exact()
     fewer = Study("fewer", study.scenarios, [mean("x", name="mean_x")], study.axes, 40)
     assert len(fewer.run(40).summary) == 2
-
-
-def test_a_column_that_was_never_returned_is_named():
-    axes = {"method": ("a", "b")}
-    study = Study("absent", [PValues()], [coverage("lower", "upper", truth=0.0)], axes, 10)
-    with pytest.raises(StudyError, match="reads column 'lower', which is neither returned nor a"):
-        study.run(10)
 
 
 @pytest.mark.parametrize(

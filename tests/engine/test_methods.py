@@ -1,7 +1,7 @@
 """Methods of a study: each is drawn, stored, owned and may fail apart from the others."""
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -163,13 +163,6 @@ def test_a_default_holds_where_nothing_has_its_name():
     assert found["hit"].all(), "its own"
 
 
-def test_what_a_partial_fixes_is_fixed():
-    def level(x, alpha):
-        return {"estimate": np.full(len(x), alpha), "hit": x[:, 0] > 0}
-
-    assert set(study({"level": partial(level, alpha=0.5)}).run(SIZE).rows()["estimate"]) == {0.5}
-
-
 @dataclass(frozen=True)
 class Centred:
     """A scenario that knows more than its fields say."""
@@ -216,13 +209,6 @@ class Trimmed:
     def __call__(self, x, y):
         least, most = np.quantile(x, [self.share, 1 - self.share], axis=1)
         return {"estimate": np.clip(x.T, least, most).mean(axis=0), "hit": y[:, 0] > 0}
-
-
-def test_an_instance_is_a_method():
-    found = study({"trimmed": Trimmed(0.2), "mean": Trimmed(0.0)}).run(SIZE)
-    (drawn, *_) = found.plan.scenarios
-    trimmed, plain = found.columns(drawn, "estimate")["estimate"].T
-    assert not np.array_equal(trimmed, plain)
 
 
 def test_truth_values_are_kept_as_numbers():
@@ -400,17 +386,6 @@ def test_what_a_method_holds_counts(first, second, tmp_path):
         drawn(second)
 
 
-def test_what_a_method_remembers_is_no_change(tmp_path):
-    known = {}
-
-    def remembers(x):
-        known[len(x)] = len(known)
-        return {"estimate": x[:, 0], "hit": x[:, 0] > 0}
-
-    assert n_drawn(tmp_path, {"remembers": remembers}) == 3 * 4
-    assert n_drawn(tmp_path, {"remembers": remembers}) == 0
-
-
 def kills(x):
     import os
 
@@ -425,13 +400,6 @@ def test_a_method_that_kills_its_process_costs_itself(tmp_path):
     assert set(found.failures["method"]) == {"kills"}
     assert len(found.failures) == SIZE
     assert found.value("mean", method="difference")["n_failed"] == 0
-
-
-def test_a_scenario_that_changed_changes_every_method(tmp_path, monkeypatch):
-    n_drawn(tmp_path, METHODS)
-    monkeypatch.setattr(TwoSample, "draw", lambda self, streams, n_rep: {"x": 1, "y": 2})
-    with pytest.raises(StoreError, match=r"was computed by something else: .*TwoSample"):
-        n_drawn(tmp_path, METHODS)
 
 
 def test_only_a_method_can_be_drawn_anew(tmp_path):
@@ -536,18 +504,6 @@ def test_data_are_drawn_once_if_no_method_can_change_them(data, times, tmp_path)
         workers=INLINE
     )
     assert len(calls) == 3 * times
-
-
-def test_data_that_one_method_changes_are_anothers_as_they_were():
-    def rude(frame):
-        frame["x"] = 0.0
-        return {"e": frame["x"].to_numpy()}
-
-    def polite(frame):
-        return {"e": frame["x"].to_numpy()}
-
-    drawn = of_given(lambda n_rep: {"frame": pd.DataFrame({"x": X})}, {"a": rude, "b": polite})
-    np.testing.assert_array_equal(drawn[1].columns["e"], X)
 
 
 def test_a_draw_that_fails_fails_every_method():
@@ -690,25 +646,6 @@ def test_also_where_one_of_them_is_stored_already(tmp_path):
     assert n_drawn(tmp_path, some("difference", "noisy")) == 3 * 4, "which returns the same"
 
 
-def narrow(x, y):
-    return {"estimate": x[:, 0], "hit": y[:, 0] > 0}
-
-
-def test_methods_differ_where_one_has_the_further_axes_and_the_other_has_not(tmp_path):
-    wide = {"a": with_metrics}
-    with pytest.raises(StudyError) as refusal:
-        study({**wide, "b": narrow}, axes=FURTHER).run(workers=INLINE)
-    said = (
-        "methods 'a' and 'b' return different columns: only 'a' returns 'estimate[metric]'; only "
-        "'b' returns 'estimate'; so no measure"
-    )
-    assert str(refusal.value).startswith(said)
-    study(wide, axes=FURTHER).run(out=tmp_path, workers=INLINE)
-    with pytest.raises(StudyError) as refusal:
-        study({**wide, "b": narrow}, axes=FURTHER).run(out=tmp_path, workers=INLINE)
-    assert str(refusal.value).startswith(said)
-
-
 # ---------------------------------------------------------------- failures
 def test_a_failure_is_its_methods_own():
     result = study().run()
@@ -759,18 +696,6 @@ def test_a_method_that_only_failed_is_nan():
     texts = result.rows(drawn)
     assert texts[texts["method"] == "difference"]["error"].isna().all()
     assert set(texts[texts["method"] == "wholly"]["error"]) == {"ArithmeticError: never"}
-
-
-def test_warnings_are_a_methods_own():
-    def warns(x):
-        import warnings
-
-        warnings.warn("beware", stacklevel=1)
-        return {"estimate": x[0], "hit": 0}
-
-    found = study({**some("difference"), "warns": each_replicate(warns)}).run(SIZE).rows()
-    assert set(found[found["method"] == "warns"]["warning"]) == {"UserWarning: beware"}
-    assert found[found["method"] == "difference"]["warning"].isna().all()
 
 
 def test_each_text_of_a_warning_is_counted_for_itself_and_where_nan_came_of_it():
@@ -836,38 +761,6 @@ def test_moments_of_blocks_summarise_as_replicates_do(axes):
     pd.testing.assert_frame_equal(moments, rows, rtol=1e-12)
 
 
-def test_adding_a_method_to_moments_draws_that_method(tmp_path):
-    assert n_drawn(tmp_path, some("difference"), keep="summary") == 3 * 4
-    assert n_drawn(tmp_path, some("difference", "noisy"), keep="summary") == 3 * 4
-
-
-def test_a_contrast_of_methods_is_paired():
-    result = study().run()
-    (drawn, *_) = result.plan.scenarios
-    estimates = result.columns(drawn, "estimate")["estimate"]
-    row = result.contrast("mean", axis="method", first="noisy", second="difference").iloc[0]
-    differences = estimates[:, 1] - estimates[:, 0]
-    assert row["estimate"] == pytest.approx(differences.mean(), rel=1e-12)
-    assert row["mcse"] == pytest.approx(differences.std(ddof=1) / np.sqrt(len(differences)))
-
-
-def test_theory_is_an_array_over_methods(monkeypatch):
-    exact = {"mean": np.array([0.0, 0.0, np.nan, 4.0])}
-    monkeypatch.setattr(TwoSample, "exact", lambda self: exact, raising=False)
-    rows = study().run(SIZE).summary
-    found = rows[(rows["n1"] == 4) & (rows["shift"] == 0) & (rows["measure"] == "mean")]["exact"]
-    np.testing.assert_array_equal(found, exact["mean"])
-
-
-def test_the_worst_is_counted_for_the_method_that_failed():
-    worst = study(on_failure="impute_worst", worst={"hit": 1.0, "estimate": 0.0}).run()
-    failed = worst.failures.groupby(["n1", "shift"]).size()
-    for (n1, shift), _ in failed.items():
-        row = worst.value("hits", n1=n1, shift=shift, method="fragile")
-        assert row["n_failed"] == 0
-        assert row["n_rep"] == 3 * SIZE
-
-
 def test_a_look_has_blocks_that_every_method_has(tmp_path):
     n_drawn(tmp_path, some("difference"))
     with pytest.raises(StoreError, match="holds no block of this study yet"):
@@ -903,32 +796,6 @@ def test_a_value_is_solved_for_with_one_method():
     alone = study(some("difference")).solve(scenario, "shift", **asked, max_n_rep=4000)
     assert solved.value == alone.value
     assert solved.lower <= 0.5 <= solved.upper
-
-
-def test_a_method_has_its_seconds_without_those_of_the_data():
-    def slow(n_rep):
-        import time
-
-        time.sleep(0.05)
-        return {"x": X}
-
-    scenario = giving(slow)
-    methods = {name: lambda x: {"e": x} for name in ("a", "b")}
-    result = Study("given", [scenario], methods=methods, block_size=SIZE, n_rep=SIZE).run(
-        workers=INLINE
-    )
-    assert set(result.seconds_by_method) == {"a", "b"}
-    (key,) = result.plan.keys
-    known = result.outcome.seconds_per_block
-    of_data = known[key]
-    assert len(known) == 3
-    assert all(known[each] < of_data for each in result.plan.drawn_keys[key])
-
-
-def test_a_study_without_methods_is_drawn_as_it_stands():
-    plan = replace(study().plan(), methods=(), axes={})
-    assert plan.drawn is plan
-    assert plan.drawn_keys == {key: (key,) for key in plan.keys}
 
 
 # ---------------------------------------------------------------- data that hide in others

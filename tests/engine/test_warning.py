@@ -65,8 +65,3 @@ def test_a_block_under_way_is_finished_and_stored(tmp_path):
     warning.forget_warning()
     again = study.run(10 * (10 - stop.value.n_left), out=tmp_path, workers=Workers("inline"))
     assert again.outcome.n_blocks == 0
-
-
-def test_a_warning_after_the_last_block_stops_nothing(tmp_path):
-    study = Study("warned", [Warned(bad=9)], measures=[mean("x")], block_size=10)
-    assert len(study.run(100, out=tmp_path, workers=Workers("inline")).summary) == 1

@@ -179,13 +179,6 @@ def test_workers_of_an_earlier_run_are_not_used_for_other_code(projects, tmp_pat
     assert second["estimate"] != first["estimate"]
 
 
-def test_a_file_that_is_loaded_again_makes_stored_numbers_stale(projects, tmp_path):
-    edit = "edit('mean', 'max')\nimportlib.reload(helpers)\nanswer(study())"
-    first, after = projects.cells(with_helpers(tmp_path), USES, "answer(study())", edit)
-    assert first["right"]
-    assert "helpers.gen has changed" in after["refused"]
-
-
 SLOW = (
     HELPER
     + """
@@ -280,24 +273,3 @@ def test_what_a_run_itself_remembers_is_no_change(memory, projects, tmp_path):
     first, same = projects.cells(tmp_path, start + FIRST.replace("SCALE *", f"{value} *"))
     assert (first["n_blocks"], first["right"]) == (2, True)
     assert (same["n_blocks"], same["right"]) == (0, True)
-
-
-def test_a_table_filled_with_another_constant_is_not_taken_for_an_empty_one(projects, tmp_path):
-    """What it made is found by nobody who has that constant from the start."""
-    start = "M = {}\ndef t(n):\n    return M.setdefault(n, C)\n"
-    uses = start + FIRST.replace("SCALE *", "t(3) *")
-    projects.cells(tmp_path, "C = 2.0\n" + uses, "C = 3.0\nanswer(study, out='other')")
-    fresh = "C = 3.0\n" + uses.replace("answer(study)\n", "") + "answer(study, out='other')"
-    (said,) = projects.cells(tmp_path, fresh)
-    assert "M has changed" in said["refused"]
-
-
-def test_a_study_that_cannot_be_sent_to_workers_says_so(projects, tmp_path):
-    """And stores no failures for it."""
-    start = "import functools\n@functools.cache\ndef t():\n    return 2.0\n"
-    (said,) = projects.cells(
-        tmp_path,
-        start + FIRST.replace("SCALE *", "t() *").replace("answer(study)\nanswer(study)\n", ""),
-        "answer(study, backend='loky')",
-    )
-    assert "refused" in said or said["right"]

@@ -9,7 +9,6 @@ import re
 import threading
 import uuid
 
-import fsspec
 import pandas as pd
 import pytest
 
@@ -26,6 +25,9 @@ from tests.cli.test_command_line import SMALL
 from tests.guarantees import emulators, slow
 from tests.guarantees.server import Server, kill_group, wait_until
 from tests.output import standing
+
+pytestmark = pytest.mark.slow
+fsspec = pytest.importorskip("fsspec", reason="needs pip install -e '.[dev]'")
 
 INLINE = Workers("inline", 1)
 OUTPUTS_OF_TIME = ("manifest.json", "report.html")  # they say how long it took

@@ -1,6 +1,5 @@
 """Any function of the columns as a measure: its error, its bits, its failures, its refusals."""
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,13 +71,6 @@ def test_each_cell_has_the_replicates_that_did_not_fail_in_it(x):
         assert getattr(found, field)[0] == getattr(whole, field)[0]
         assert getattr(found, field)[1] == pytest.approx(float(getattr(alone, field)), rel=1e-12)
     np.testing.assert_array_equal(found.n_failed, [0, 7])
-
-
-def test_what_a_mask_hides_is_missing(x):
-    masked = np.ma.array(x, mask=x > 3)
-    found, missing = (made().estimate({"x": each}) for each in (masked, masked.filled(np.nan)))
-    np.testing.assert_array_equal(found.mcse, missing.mcse)
-    assert found.n_failed.sum() == (x > 3).sum()
 
 
 def test_a_function_may_combine_the_last_axes(x):
@@ -163,13 +155,3 @@ REFUSED = [
 def test_what_makes_no_sense_is_refused_with_what_to_do(call, text):
     with pytest.raises((DesignError, StudyError), match=text):
         call()
-
-
-def test_a_parameter_with_a_default_is_no_column(x):
-    upper = m.bootstrapped(functools.partial(quantile, at=0.9), name="upper", n_boot=20)
-    assert upper.reads == ("x",)
-    np.testing.assert_array_equal(upper.estimate({"x": x}).estimate, np.quantile(x, 0.9, axis=0))
-
-
-def quantile(x, at=0.5):
-    return np.quantile(x, at, axis=0)

@@ -1,6 +1,6 @@
 """Relative precision: which replicates, which reference, and its error against resampling."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -115,12 +115,6 @@ def test_a_reference_is_found_by_its_label(keep):
     np.testing.assert_allclose(named["estimate"], counted["estimate"], atol=1e-12)
     assert named["estimate"][0] < 0
     assert named["estimate"][1] == pytest.approx(0, abs=1e-12)
-
-
-def test_a_label_is_looked_up_anew_where_methods_change():
-    first = study(reference="mean")
-    turned = replace(first, axes={"method": ("mean", "median"), "half": ("all",)})
-    assert turned.run(200).summary["estimate"][0] == pytest.approx(0, abs=1e-12)
 
 
 def test_a_name_that_no_method_has_is_refused_before_anything_is_drawn():
