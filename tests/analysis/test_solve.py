@@ -345,21 +345,6 @@ def half_width(found: Solution) -> float:
     return (found.upper - found.lower) / 2 / critical_value(found.level)
 
 
-def slope_at_answer(found: Solution) -> float:
-    """Rise of the measure for one more, from the ends of its readings around the answer."""
-    near = found.trace[found.trace["round"] == found.trace["round"].max()]
-    return float(np.polyfit(near["at"], near["estimate"], 1, w=1 / near["mcse"])[0])
-
-
-def test_a_grid_of_every_whole_number_needs_a_hundred_times_as_much(found: Solution) -> None:
-    """At each of them the replicates that give an interval of this width for the answer."""
-    best = found.trace.sort_values("mcse").iloc[0]
-    replicates = found.trace.query("at == @best['at']")["n_rep"].sum()
-    per_replicate = best["mcse"] * math.sqrt(replicates) / slope_at_answer(found)
-    of_grid = (1000 - 50 + 1) * (per_replicate / half_width(found)) ** 2
-    assert found.n_rep / of_grid < 0.01
-
-
 def test_the_documents_grid_with_ten_times_the_replicates_says_less(found: Solution) -> None:
     """Its 20 sample sizes, and a straight line between the two that bracket the target.
 

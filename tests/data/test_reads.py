@@ -4,7 +4,6 @@ import gzip
 import importlib
 import importlib.resources
 import io
-import json
 import linecache
 import os
 import socket
@@ -73,26 +72,19 @@ def through_zip(path):
 
 NOTICED = {
     "open.csv": lambda path: open(path).close(),
-    "open, in bytes.csv": lambda path: open(os.fsencode(path)).close(),
     "open, to change it.csv": lambda path: open(path, "r+").close(),
     "os.open.csv": lambda path: os.close(os.open(path, os.O_RDONLY)),
     "io.open_code.csv": lambda path: io.open_code(str(path)).close(),
-    "read_text.csv": lambda path: path.read_text(),
-    "json.json": lambda path: json.loads(path.read_text()),
     "gzip.gz": lambda path: gzip.open(path).close(),
     "zip.zip": through_zip,
     "numpy.load.npy": np.load,
     "numpy.load, mapped.npy": lambda path: np.load(path, mmap_mode="r"),
-    "numpy.load, of many.npz": lambda path: np.load(path)["x"],
     "numpy.loadtxt.txt": np.loadtxt,
     "numpy.fromfile.raw": np.fromfile,
     "numpy.memmap.raw": np.memmap,
     "pandas.read_csv.csv": pd.read_csv,
-    "pandas.read_csv, python.csv": lambda path: pd.read_csv(path, engine="python"),
     "pandas.read_csv, arrow.csv": lambda path: pd.read_csv(path, engine="pyarrow"),
     "pandas.read_csv, mapped.csv": lambda path: pd.read_csv(path, memory_map=True),
-    "pandas.read_json.json": pd.read_json,
-    "pandas.read_pickle.pkl": pd.read_pickle,
     "pandas.read_feather.feather": pd.read_feather,
 }
 UNSEEN = {

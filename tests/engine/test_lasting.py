@@ -1,13 +1,10 @@
 """Files that workers write as they are to stay are those that a compaction would have made."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from simstudy.data.read_audit import unwatched
 from simstudy.engine import lasting, tasks
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.jobs import all_jobs
@@ -162,50 +159,6 @@ def test_a_block_that_comes_out_otherwise_the_second_time_is_left_where_it_is(tm
     assert [Store(same.files, SIZE, same.owner).headers[name].groups for name in receipt.files] == [
         [(same.jobs[0].key, 0, STEP)]
     ]
-
-
-@dataclass(frozen=True)
-class Troubled:
-    """What fails for as long as something is there."""
-
-    sign: str
-    why: str = ""
-    at: int | None = None
-    n: int = 1
-
-    def simulate(self, streams, n_rep):
-        x = streams("data").standard_normal((n_rep, self.n))[:, 0]
-        is_now = self.at in (None, streams.block) and trouble(self.sign)
-        if is_now and self.why == "memory":
-            raise MemoryError
-        fails = is_now & (np.arange(n_rep) == 0)
-        return {"first": x} | ({"error": np.where(fails, "odd", None)} if is_now else {})
-
-
-def trouble(sign):
-    with unwatched():
-        return Path(sign).exists()
-
-
-@pytest.mark.parametrize(
-    ("why", "at", "again"), [("memory", 1, {}), ("", None, {"retry": "failed"})]
-)
-def test_what_is_drawn_again_leaves_no_column_behind(why, at, again, tmp_path, monkeypatch):
-    """As little as where compactions alone lay out: of failures that are gone, no files know."""
-    monkeypatch.setattr(Portions, "fills", lambda _, n_blocks: n_blocks > 0)
-    scenarios = [Troubled(str(tmp_path / "sign"), why, at, n) for n in (1, 2)]
-    study = vectors(scenarios=scenarios, vectors={}, name="troubled")
-    found = []
-    for may_take in (Portions.may_take, lambda *_: False):
-        monkeypatch.setattr(Portions, "may_take", may_take)
-        (tmp_path / "sign").touch()
-        before = run(study, tmp_path / str(len(found)))
-        (tmp_path / "sign").unlink()
-        found.append(run(study, tmp_path / str(len(found)), **again))
-        assert before != found[-1]
-    assert found[0] == found[1]
-    folder = next(iter((tmp_path / "0").rglob(found[0][0]))).parent
-    assert all("error" not in pq.read_schema(folder / name).names for name in found[0])
 
 
 def test_files_found_one_by_one_are_those_of_a_compaction():

@@ -213,22 +213,6 @@ def test_a_command_takes_a_url_where_it_takes_a_folder(out, capsys):
     assert f"results  {out}/two_stage:" in capsys.readouterr().out
 
 
-def test_a_command_looks_at_what_a_run_keeps(out, capsys):
-    asked = [*SMALL, "n_rep=1000", f"out={out}", "figures=false", "report=false"]
-    assert main([*asked, "keep=summary", "shard=1/1"]) == 0
-    assert main(["summarize", *asked]) == 2
-    assert "there is a run with keep=summary" in capsys.readouterr().err
-    assert main(["summarize", *asked, "keep=summary"]) == 0
-    assert f"{out}/two_stage" in capsys.readouterr().out.replace("\n", "")
-
-
-def test_a_url_with_a_password_is_refused_without_it(capsys):
-    assert main([*SMALL, "out=sftp://me:sesame@host/a"]) == 2
-    said = capsys.readouterr()
-    assert "without a password" in said.err
-    assert "sesame" not in said.err + said.out
-
-
 def test_a_folder_of_this_machine_may_be_given_as_a_url(tmp_path):
     result = toy.study().run(50, out=f"file://{tmp_path}", workers=INLINE)
     assert result.store.files == Folder(tmp_path / "toy" / "replicates")

@@ -11,7 +11,6 @@ from simstudy.store.guard import refuse_foreign
 from tests import toy
 
 STUDY = toy.study((3, 10))
-PLAN = STUDY.plan()
 INLINE = Workers("inline", 1)
 
 

@@ -227,49 +227,6 @@ def test_modules_of_ours_only_define():
     assert {name for name, does in found.items() if does} <= MAY_ACT
 
 
-ABSTRACT = """
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-
-
-def unchanged(function):
-    return function
-
-
-class Base(ABC):
-    @abstractmethod
-    @CHECKED
-    def width(self) -> float:
-        return 1.0
-
-
-@dataclass(frozen=True)
-class Trial(Base):
-    k: float
-
-    @CHECKED
-    def width(self) -> float:
-        return self.k
-
-    def simulate(self, streams, n_rep):
-        return {"x": super().width() + self.width()}
-"""
-
-
-def test_an_abstract_method_is_the_same_whoever_checks_its_types(trace):
-    """As in a notebook that checks shapes, whose workers do not."""
-
-    def entries(text):
-        found = trace((MODEL, text), use="Trial(k=1.0)")
-        return {name: found[name] for name in ("model.Base", "model.Trial")}
-
-    plain = entries(ABSTRACT.replace("CHECKED", "unchanged"))
-    checked = "from beartype import beartype" + ABSTRACT.replace("CHECKED", "beartype")
-    assert entries(checked) == plain
-    other = ABSTRACT.replace("CHECKED", "unchanged").replace("return 1.0", "return 2.0")
-    assert differing(entries(other), plain) == {"model.Base"}
-
-
 WRAPPED = """
 import functools
 from dataclasses import dataclass
