@@ -377,6 +377,7 @@ def kills(x):
     os._exit(3)
 
 
+@pytest.mark.slow
 def test_a_method_that_kills_its_process_costs_itself(tmp_path):
     scenarios = grid(TwoSample, n1=4)
     found = study({**some("difference"), "kills": kills}, scenarios=scenarios, n_rep=SIZE).run(
@@ -388,7 +389,7 @@ def test_a_method_that_kills_its_process_costs_itself(tmp_path):
 
 
 def test_only_a_method_can_be_drawn_anew(tmp_path):
-    with pytest.raises(ConfigError, match="redraw=nosy: .* did you mean 'noisy'"):
+    with pytest.raises(ConfigError, match=r"redraw=nosy: .* did you mean 'noisy'"):
         n_drawn(tmp_path, METHODS, redraw="nosy")
 
 

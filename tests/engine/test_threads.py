@@ -60,6 +60,7 @@ def in_a_new_process(library, backend, how="", n_threads="4"):
 # ---------------------------------------------------------------- whole runs
 @pytest.mark.parametrize("n_threads", ["4", ""])
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.slow
 def test_a_library_that_is_loaded_inside_a_block(obliging, backend, n_threads):
     bits, made_by, left = in_a_new_process(obliging, backend, n_threads=n_threads)
     assert made_by.startswith("[1] ")
@@ -68,6 +69,7 @@ def test_a_library_that_is_loaded_inside_a_block(obliging, backend, n_threads):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.slow
 def test_a_library_that_heeds_no_environment(stubborn, backend):
     bits, made_by, left = in_a_new_process(stubborn, backend)
     assert made_by.startswith("[1] ")
@@ -77,6 +79,7 @@ def test_a_library_that_heeds_no_environment(stubborn, backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.slow
 def test_a_library_that_was_loaded_before(obliging, backend):
     bits, made_by, left = in_a_new_process(obliging, backend, "loaded")
     assert made_by.startswith("[1] ")
@@ -92,6 +95,7 @@ def test_a_library_that_was_loaded_before(obliging, backend):
         ("obliging", "threads", "loaded unchecked"),
     ],
 )
+@pytest.mark.slow
 def test_those_tests_notice_more_threads(kind, backend, how, request):
     library = request.getfixturevalue(kind)
     bits, made_by, _ = in_a_new_process(library, backend, how)
@@ -120,6 +124,7 @@ class Parallel:
         return {"total": np.array([total(row) for row in x]), "threads": made_by}
 
 
+@pytest.mark.slow
 def test_numbas_own_threads(monkeypatch):
     import numba
 

@@ -32,7 +32,10 @@ class WarnsAfter(Silent):
             warning.warn()
 
 
-@pytest.mark.parametrize("backend", ["inline", "threads", "loky"])
+@pytest.mark.parametrize(
+    "backend",
+    ["inline", *(pytest.param(one, marks=pytest.mark.slow) for one in ("threads", "loky"))],
+)
 def test_it_ends_after_what_is_under_way_and_goes_on_later(backend, tmp_path):
     workers = Workers(backend, 2)
     with pytest.raises(OutOfTime) as stop:

@@ -49,6 +49,7 @@ def test_an_end_before_the_last_is_a_death(end, said, by_signal):
     assert died.value.by_signal == by_signal
 
 
+@pytest.mark.slow
 def test_a_death_is_seen_where_a_process_of_the_copys_lives_on():
     def leave_one_behind():
         if os.fork():
@@ -62,6 +63,7 @@ def test_a_death_is_seen_where_a_process_of_the_copys_lives_on():
     assert time.monotonic() - start < 5, "before the other one ends"
 
 
+@pytest.mark.slow
 def test_a_copy_that_is_stopped_ends_with_the_time_of_its_block(monkeypatch):
     monkeypatch.setattr(time_limits, "GRACE_SECONDS", 0.1)
 
@@ -84,6 +86,7 @@ def send_half(writer, kind, content):
 
 
 @pytest.mark.parametrize("sends_half", [False, True])
+@pytest.mark.slow
 def test_a_copy_that_is_stopped_between_blocks_ends_with_their_time(monkeypatch, sends_half):
     """It may be writing a file, or in the middle of a receipt; no block is being drawn."""
     monkeypatch.setattr(time_limits, "GRACE_SECONDS", 0.1)
@@ -136,6 +139,7 @@ def test_a_copy_leaves_ctrl_c_to_its_parent_and_ends_where_it_is_told_to():
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
+@pytest.mark.slow
 def test_a_copy_does_not_wait_for_a_watchdog_that_the_program_had_begun():
     """That of `faulthandler` is a thread, which a copy has not; C's own wait ends with its time."""
 
