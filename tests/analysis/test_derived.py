@@ -61,7 +61,10 @@ def drawn(scenario, n_rep, block=10):
 
 
 # ---------------------------------------------------------------- vectors
-@pytest.mark.parametrize("workers", [INLINE, Workers("loky", 2), Workers("threads", 2)])
+@pytest.mark.parametrize(
+    "workers",
+    [INLINE, Workers("threads", 2), pytest.param(Workers("loky", 2), marks=pytest.mark.slow)],
+)
 def test_a_vector_is_as_long_as_its_scenario_says(workers, tmp_path):
     result = study().run(25, out=tmp_path, workers=workers)
     for scenario in result.plan.scenarios:

@@ -213,10 +213,12 @@ def assert_covers(covered: np.ndarray) -> None:
     assert_within_mcse(rate, LEVEL, SD / math.sqrt(len(covered)))
 
 
+@pytest.mark.slow
 def test_interval_covers_the_true_answer() -> None:
     assert_covers(hits(replicates_to_catch(0.07, SD), ROUGHNESS))
 
 
+@pytest.mark.slow
 def test_that_test_catches_a_straight_line_through_everything() -> None:
     covered = hits(100, np.array([1e-6]))
     with pytest.raises(AssertionError, match="suspect the code"):
@@ -333,6 +335,7 @@ def test_the_399_is_found_without_theory(found: Solution) -> None:
     assert found.integer_interval[0] <= 399 <= found.integer_interval[1]
 
 
+@pytest.mark.slow
 def test_that_test_catches_power_over_all_replicates() -> None:
     """Forgetting the condition asks for 80% rejections in all, true nulls among them."""
     careless = rejection_rate("reject", name="power")
@@ -345,6 +348,7 @@ def half_width(found: Solution) -> float:
     return (found.upper - found.lower) / 2 / critical_value(found.level)
 
 
+@pytest.mark.slow
 def test_the_documents_grid_with_ten_times_the_replicates_says_less(found: Solution) -> None:
     """Its 20 sample sizes, and a straight line between the two that bracket the target.
 

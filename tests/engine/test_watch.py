@@ -207,6 +207,7 @@ def fitted(z):
 
 
 def test_a_replay_raises_what_a_loop_of_fits_swallowed():
+    pytest.importorskip("sklearn", reason="needs pip install -e '.[dev]'")
     study = Study(
         "fits", [Drawing("one by one")], [mean("x")], methods={"m": fitted}, block_size=20
     )
