@@ -390,7 +390,7 @@ def test_a_block_that_failed_as_a_whole_is_derived_beside_the_others(bad, tmp_pa
         block_size=10,
         max_failed=1,
     )
-    result = of_cells.run(30, out=tmp_path)
+    result = of_cells.run(30, out=tmp_path, workers=INLINE)
     share = result.columns(OfCells(bad=bad), "share")["share"]
     vector = result.columns(OfCells(bad=bad), "p_value")["p_value"]
     assert share.shape == (30, 2)

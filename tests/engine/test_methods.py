@@ -228,7 +228,7 @@ def test_bits_do_not_depend_on_which_methods_run_together(names):
         assert_same_columns(columns_of(few, name), columns_of(whole, name))
 
 
-@pytest.mark.parametrize("backend", ["loky", "threads"])
+@pytest.mark.parametrize("backend", [pytest.param("loky", marks=pytest.mark.slow), "threads"])
 def test_bits_do_not_depend_on_the_backend(backend):
     whole, other = (study().run(workers=Workers(kind, 2)) for kind in ("inline", backend))
     for name in METHODS:

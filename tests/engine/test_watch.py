@@ -266,7 +266,9 @@ def test_deterministic_scenarios_say_so():
 
     def noticed(scenario):
         notes = Notes()
-        run = Study("listed", [scenario], [mean("x")], block_size=SIZE).run(SIZE, progress=notes)
+        run = Study("listed", [scenario], [mean("x")], block_size=SIZE).run(
+            SIZE, progress=notes, workers=INLINE
+        )
         assert [f"warning: {text}" for text in run.outcome.noticed] == notes.said
         return notes.said
 

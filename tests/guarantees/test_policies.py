@@ -8,11 +8,14 @@ import pytest
 from simstudy.design import Columns
 from simstudy.engine.failures import by_method
 from simstudy.engine.replicates import each_replicate
+from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.identity.streams import Streams
 from simstudy.measures import mean
 from simstudy.output.folder import publish
 from simstudy.study import Study
+
+INLINE = Workers("inline", 1)
 
 N_REP = 400
 
@@ -43,7 +46,7 @@ class Fragile:
 def run(**settings: object):
     measures = [mean("value", name="value"), mean("hit", name="hit")]
     made = Study("fragile", [Fragile()], measures, {"method": ("sure", "fragile")}, 100, **settings)
-    return made.run(N_REP, seed=5)
+    return made.run(N_REP, seed=5, workers=INLINE)
 
 
 def data() -> np.ndarray:
@@ -89,7 +92,7 @@ def test_the_worst_is_imputed_and_the_failure_still_told():
 def test_files_tell_failures_and_the_other_cases(tmp_path):
     measures = [mean("value", name="value")]
     made = Study("fragile", [Fragile()], measures, {"method": ("sure", "fragile")}, 100)
-    publish(made.run(N_REP, seed=5, out=tmp_path), figures=False)
+    publish(made.run(N_REP, seed=5, out=tmp_path, workers=INLINE), figures=False)
     assert (tmp_path / "fragile" / "failures.parquet").exists()
     assert (tmp_path / "fragile" / "summary_all_methods.parquet").exists()
 

@@ -154,6 +154,7 @@ def test_shards_in_folders_of_their_own(name, reference, tmp_path):
     assert_same_result(joined, reference)
 
 
+@pytest.mark.slow
 def test_a_run_that_keeps_only_moments(name, tmp_path):
     study = make_study(name)
     n_rep = 3 * study.block_size

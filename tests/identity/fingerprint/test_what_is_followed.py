@@ -216,9 +216,10 @@ MAY_ACT = {
     "simstudy.lazy",
     *(f"simstudy.stats.compiled.{name}" for name in ("kernel", "lanes", "renew", "sixteen")),
 }
-"""Start of a hook, annotations, late imports, and what teaches numba vectors (which counts whole)."""
+"""A hook's start, annotations, late imports, and what teaches numba vectors (it counts whole)."""
 
 
+@pytest.mark.slow
 def test_modules_of_ours_only_define():
     """The walk does not ask what else they do when they are imported."""
     paths = [path.relative_to(PACKAGE.parent).with_suffix("") for path in PACKAGE.rglob("*.py")]
