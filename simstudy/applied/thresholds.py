@@ -24,8 +24,9 @@ from simstudy.stats.accuracy import design
 NUMBERS = (*RELATED, "reference", "correlation")
 COLUMNS = ("task", "metric", "lower_is_better", *NUMBERS)
 FOLLOWING = ("solved", "detectable_effect", "margin", "threshold", "power", "least_n")
-TRUTHS = {"true": True, "yes": True, "1": True, "1.0": True}
-TRUTHS |= {"false": False, "no": False, "0": False, "0.0": False}
+TRUTHS = dict.fromkeys(("true", "yes", "1", "1.0"), True) | dict.fromkeys(
+    ("false", "no", "0", "0.0"), False
+)
 NO_NUMBER = (
     "so nothing follows from it. Write a number alone, in the units of the others; leave the cell "
     "blank for a default, or write ? for what is to follow from the others."

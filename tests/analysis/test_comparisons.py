@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 
 from simstudy.design import Columns, grid
+from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.identity.streams import Streams
 from simstudy.measures import mean
 from simstudy.study import Study
 from tests import toy
 
+INLINE = Workers("inline", 1)
+
 
 @pytest.fixture(scope="module")
 def result():
-    return toy.study().run(400, seed=2)
+    return toy.study().run(400, seed=2, workers=INLINE)
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,9 @@ class Shifted:
 
 def shifted(*common: str):
     scenarios = grid(Shifted, shift=[0.0, 1.0])
-    return Study("shifted", scenarios, [mean("x", name="level")], common=common).run(500)
+    return Study("shifted", scenarios, [mean("x", name="level")], common=common).run(
+        500, workers=INLINE
+    )
 
 
 def test_a_paired_difference_is_the_mean_of_differences(result):

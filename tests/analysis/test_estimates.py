@@ -11,8 +11,7 @@ from simstudy.analysis import estimates
 from simstudy.analysis.estimates import FromRows, side_by_side
 from simstudy.design import grid
 from simstudy.engine.workers import Workers
-from simstudy.errors import StudyError
-from simstudy.measures import MomentMeasure, mean
+from simstudy.measures import MomentMeasure
 from simstudy.measures.moments import only
 from simstudy.store import batches
 from simstudy.study import Study
@@ -105,11 +104,6 @@ def test_a_users_own_measure_sees_one_scenario_at_a_time():
     seen.clear()  # it was looked at early, of a first block
     result.estimates([watching])
     assert set(seen) == {(30,)}
-
-
-def test_a_column_that_cannot_be_measured_is_said_of_its_scenario():
-    with pytest.raises(StudyError, match=r"Shifted\(shift=1\): measure 'mean_y' reads column 'y'"):
-        shifted([mean("y")], [1, 2]).run(10, workers=Workers("inline"))
 
 
 # ---------------------------------------------------------------- in threads

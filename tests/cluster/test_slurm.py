@@ -17,6 +17,8 @@ from tests.cli.projects import write
 from tests.cluster.one_node import one_node_slurm, why_not
 from tests.support import ROOT
 
+pytestmark = pytest.mark.slow
+
 N_SHARES = 4
 STUDY = '''"""What survives of blocks that take their time?"""
 import time

@@ -23,7 +23,7 @@ def test_boston_is_shipped_number_for_number():
 
 
 def test_diabetes_comes_with_scikit_learn():
-    pytest.importorskip("sklearn")
+    pytest.importorskip("sklearn", reason="needs pip install -e '.[dev]'")
     table = regression_data("diabetes").array()
     assert table.shape == (442, 11)
     assert (table[:, -1].min(), table[:, -1].max()) == (25, 346)  # as its authors describe it
@@ -98,8 +98,3 @@ def test_a_missing_file_names_the_other_choices(tmp_path):
 def test_a_name_that_nobody_knows_is_refused():
     with pytest.raises(ConfigError, match=r"data=bostn is neither .* \(boston, diabetes, friedman"):
         regression_data("bostn")
-
-
-def test_a_named_data_set_has_its_own_target():
-    with pytest.raises(ConfigError, match="target=price: diabetes has its own response"):
-        regression_data("diabetes", "price")

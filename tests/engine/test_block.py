@@ -7,13 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from simstudy.engine import time_limits
-from simstudy.engine.block import Address, draw_block, failed_block
+from simstudy.engine.block import Address, draw_block
 from simstudy.engine.failures import by_method
 from simstudy.engine.replicates import each_replicate
 from simstudy.errors import StudyError, describe
 from tests.engine.giving import (
     SIZE,
-    Named,
     X,
     giving,
     plan_of,
@@ -37,17 +36,6 @@ def test_a_scenario_that_changes_itself_is_refused():
         "simulate changed its own scenario, from Named(k=1) to Named(k=2): its replicates would be "
         "stored as those of another. Keep what a block needs in local variables."
     )
-
-
-def test_an_exception_is_rows_with_its_text():
-    def simulate(streams, n_rep):
-        raise ZeroDivisionError("nothing to divide by")
-
-    made, table = stored(simulate)
-    assert made.n_failed == SIZE
-    assert table["error"].to_pylist() == ["ZeroDivisionError: nothing to divide by"] * SIZE
-    with pytest.raises(ZeroDivisionError):
-        draw_block(plan_of(on_failure="abort"), giving(simulate), 0)
 
 
 @pytest.mark.parametrize(
@@ -82,11 +70,6 @@ def test_a_block_says_whether_the_machine_failed_it(error, machine):
             draw_block(plan, giving(simulate), 0)
     else:
         assert draw_block(plan, giving(simulate), 0).n_failed == SIZE
-
-
-def test_a_block_that_succeeds_does_not_accuse_the_machine():
-    assert not stored({"x": X}, axes={})[0].machine
-    assert not failed_block(plan_of(), Named(1), 0, "died").machine
 
 
 def test_addresses_are_read_as_they_are_written():

@@ -35,11 +35,6 @@ def test_a_shape_that_is_not_a_replicate_per_row_is_refused(column, shown):
     )
 
 
-def test_without_axes_only_a_replicate_per_row_will_do():
-    with pytest.raises(StudyError, match=r"\(6, 2\); with n_rep=6 it must be \(6,\)\.$"):
-        simulated({"x": np.zeros((SIZE, 2))}, axes={})
-
-
 @pytest.mark.parametrize("name", ["scenario", "rep", "converged", "x[a]", "a,b", ""])
 def test_names_of_the_engines_own_are_refused(name):
     with pytest.raises(StudyError, match=r"a name that is the engine's own\. Rename it"):
@@ -54,11 +49,6 @@ def test_names_of_the_engines_own_are_refused(name):
 def test_what_is_no_number_truth_or_text_is_refused(column):
     with pytest.raises(StudyError, match="return booleans, integers, floats or text"):
         simulated({"x": column})
-
-
-def test_what_is_not_columns_by_name_is_refused():
-    with pytest.raises(StudyError, match=r"returned ndarray, not columns by name: return a dict"):
-        simulated(X)
 
 
 def test_nan_that_was_not_announced_is_a_failure():
@@ -91,11 +81,6 @@ def test_an_infinite_value_is_a_value():
     assert table["x"].to_pylist()[2] == np.inf
 
 
-def test_one_error_for_the_whole_block():
-    made, _ = stored({"x": X, "error": "out of luck"}, axes={})
-    assert made.n_failed == SIZE
-
-
 def test_errors_of_the_study_and_of_nan_are_both_told():
     error = np.full((SIZE, 2, 3), None, dtype=object)
     error[0, 0, 0] = "mine"
@@ -105,12 +90,6 @@ def test_errors_of_the_study_and_of_nan_are_both_told():
     assert told[0, 0, 0] == "mine"
     assert (told[3] == "NaN in x").all()
     assert sum(one is not None for one in told.flat) == 7
-
-
-def test_the_studys_own_word_goes_before_nan():
-    error = np.array(["mine", *[None] * 5], dtype=object)
-    _, table = stored({"x": np.where(X == 0, np.nan, X), "error": error}, axes={})
-    assert table["error"].to_pylist() == ["mine", *[None] * 5]
 
 
 # ---------------------------------------------------------------- what was returned is the store's
@@ -126,11 +105,6 @@ def test_a_buffer_that_is_used_again_changes_nothing_stored():
 
     x = Study("reusing", [Reusing()], block_size=SIZE).run(50 * SIZE, workers=Workers("inline"))
     assert len(set(x.replicates["x"])) == 50 * SIZE
-
-
-def test_what_a_mask_hides_is_missing():
-    made, _ = stored({"x": np.ma.masked_greater(X, 2.5)}, axes={})
-    assert made.n_failed == 3
 
 
 def test_bytes_in_another_order_are_numbers_too():
@@ -272,15 +246,3 @@ def test_a_derived_column_that_depends_on_how_many_there_are_is_no_constant(keep
 def test_settings_that_name_no_column_are_refused_in_the_first_block(changes, says):
     with pytest.raises(StudyError, match=says):
         run_of(lambda x: {"x": x[:, 0], "r": x[:, 1]}, **changes)
-
-
-def test_settings_may_name_a_vector_that_is_not_kept_and_what_is_derived():
-    made = run_of(
-        lambda x: {"x": x[:, 0], "v": x},
-        vectors={"v": 5},
-        keep_vectors=False,
-        derived={"m": lambda v: v.mean(axis=-1)},
-        may_be_missing=("v", "m"),
-        measures=[mean("m")],
-    )
-    assert made.summary["n_rep"].item() == 4 * SIZE

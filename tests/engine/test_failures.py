@@ -18,10 +18,9 @@ from simstudy.engine.failures import (
     is_machine_trouble,
     naming_axes,
     raising,
-    refusing_hopeless,
 )
 from simstudy.engine.replicates import each_replicate
-from simstudy.errors import AlwaysFailsError, StudyError, describe
+from simstudy.errors import StudyError, describe
 
 X = np.array([4.0, -1.0, 9.0, 0.0])
 
@@ -32,12 +31,6 @@ def root(x):
     if x == 0:
         warnings.warn("zero is a fixed point", stacklevel=1)
     return {"root": np.sqrt(x), "square": x * x}
-
-
-def test_each_replicate_is_the_plain_loop():
-    columns = each_replicate(lambda x, y: {"sum": x + y}, X, 2 * X, returns=["sum"])
-    assert set(columns) == {"sum"}
-    np.testing.assert_array_equal(columns["sum"], [x + 2 * x for x in X])
 
 
 def test_what_went_wrong_is_data_in_its_own_row():
@@ -59,21 +52,6 @@ def test_without_data_it_is_a_method_whose_parameters_name_what_it_is_given():
     np.testing.assert_array_equal(columns["sum"], [3 * (x + 2 * x) for x in X])
 
 
-def test_a_method_is_tried_out_with_arrays_of_one_length():
-    with pytest.raises(StudyError) as refusal:
-        each_replicate(root)(x=X, y=X[1:])
-    assert str(refusal.value) == (
-        "the arrays given have [3, 4] entries on their first axis, which is the replicate: give "
-        "arrays of one length, at least one."
-    )
-
-
-@pytest.mark.parametrize("returns", ["y", ("y",)])
-def test_one_number_needs_one_name(returns):
-    columns = each_replicate(lambda x: x + 1, X, returns=returns)
-    np.testing.assert_array_equal(columns["y"], X + 1)
-
-
 def test_names_that_nobody_said_are_those_of_the_first_replicate_that_succeeds():
     columns = each_replicate(root)(x=X[1:])
     np.testing.assert_array_equal(columns["root"], [np.nan, 3, 0])
@@ -91,22 +69,6 @@ def test_a_replicate_that_returns_other_names_than_those_before_has_failed():
         None,
     ]
     np.testing.assert_array_equal(columns["a"], [4, -1, np.nan, 0])
-
-
-def test_where_every_replicate_fails_no_name_is_known():
-    assert list(each_replicate(root)(x=-np.ones(3))) == ["error"]
-
-
-def test_a_whole_row_of_the_data_is_handed_over():
-    data = np.arange(6.0).reshape(3, 2)
-    columns = each_replicate(lambda row: {"total": row.sum()}, data, returns=["total"])
-    np.testing.assert_array_equal(columns["total"], data.sum(axis=1))
-
-
-def test_a_method_that_returns_no_number_is_told_so():
-    columns = each_replicate(lambda x: {"y": [x, x]}, X, returns=["y"])
-    assert columns["error"][0] == "StudyError: y has shape (2,), not one number per replicate"
-    assert np.isnan(columns["y"]).all()
 
 
 def test_a_vector_is_a_row_of_each_replicate():
@@ -134,16 +96,6 @@ def test_vectors_of_several_lengths_are_failures_of_the_later():
     assert columns["error"].tolist() == [None, said, said, said]
 
 
-def test_several_names_need_a_dict():
-    columns = each_replicate(lambda x: x, X, returns=("a", "b"))
-    assert columns["error"][0] == "StudyError: it returned float64, not a, b by name: return a dict"
-
-
-def test_a_column_that_is_missing_is_named():
-    columns = each_replicate(lambda x: {}, X, returns=["y"])
-    assert columns["error"].tolist() == ["KeyError: 'y'"] * 4
-
-
 def test_only_the_row_that_is_replayed_raises():
     with raising(1, len(X)), pytest.raises(ValueError, match="no root"):
         each_replicate(root, X, returns=["root"])
@@ -158,30 +110,6 @@ def test_interrupts_are_not_data():
 
     with pytest.raises(KeyboardInterrupt):
         each_replicate(stop, X, returns=["y"])
-
-
-def test_the_callers_warnings_stay_as_they_were():
-    before = list(warnings.filters)
-    each_replicate(root, X, returns=["root"])
-    assert warnings.filters == before
-
-
-def test_threads_do_not_hear_each_others_warnings():
-    def analyse(x):
-        warnings.warn(f"seen {x:g}", stacklevel=1)
-        return {"y": x}
-
-    heard = {}
-
-    def work(value):
-        heard[value] = each_replicate(analyse, np.full(50, value), returns=["y"])["warning"]
-
-    threads = [threading.Thread(target=work, args=(float(v),)) for v in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert all(set(texts) == {f"UserWarning: seen {v:g}"} for v, texts in heard.items())
 
 
 def test_garbage_of_others_is_no_warning_of_a_replicate():
@@ -256,13 +184,6 @@ def test_other_threads_keep_their_filters(action):
     assert said == MINE
     assert shown == []
     assert [str(one) for one in errors] == ["theirs"] * (action == "error")
-
-
-def test_what_another_thread_was_shown_is_heard_here_all_the_same():
-    """Python shows a warning once for each line, unless it is told to forget that."""
-    with warnings.catch_warnings(record=True):
-        warnings.simplefilter("default")
-        assert said_beside(lambda: warn("mine")) == (MINE, [])
 
 
 def test_a_method_may_keep_its_warnings_to_itself():
@@ -383,32 +304,9 @@ def test_what_a_method_raises_is_its_own(error):
     assert made["error"][:, 1].tolist() == [describe(error)] * 4
 
 
-def test_errors_that_refer_to_each_other_come_to_an_end():
-    one, other = ValueError("one"), ValueError("other")
-    assert not is_machine_trouble(caused(one, caused(other, one)))
-
-
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (ValueError("two\nlines"), "ValueError: two lines"),
-        (KeyError("x"), "KeyError: 'x'"),
-        (RuntimeError(), "RuntimeError"),
-    ],
-)
-def test_an_error_in_one_line(error, text):
-    assert describe(error) == text
-
-
 # ---------------------------------------------------------------- methods on a block
 def fails():
     raise np.linalg.LinAlgError("singular")
-
-
-def test_methods_are_stacked_along_their_axis():
-    made = by_method({"a": lambda: {"x": X}, "b": lambda: {"x": 2 * X}}, n_rep=4)
-    np.testing.assert_array_equal(made["x"], np.stack([X, 2 * X], axis=1))
-    assert set(made) == {"x"}
 
 
 def test_a_method_that_raises_costs_no_other_anything():
@@ -424,11 +322,6 @@ def test_further_axes_come_after_the_method():
     assert made["x"].shape == (4, 3, 2)
     np.testing.assert_array_equal(made["x"][:, 0], wide)
     np.testing.assert_array_equal(made["x"][:, 1], np.stack([X, X], axis=1))
-
-
-def test_all_methods_may_fail():
-    made = by_method({"a": fails, "b": fails}, n_rep=2)
-    assert made["error"].tolist() == [["LinAlgError: singular"] * 2] * 2
 
 
 def test_a_column_that_does_not_fit_is_that_methods_failure():
@@ -470,11 +363,6 @@ def test_methods_that_return_other_columns_are_refused(second, says):
         by_method({"a": lambda: {"x": X}, "b": second}, n_rep=4)
 
 
-def test_a_method_that_only_says_what_went_wrong_differs_from_none():
-    made = by_method({"a": lambda: {"x": X}, "b": lambda: {"error": ["lost"] * 4}}, n_rep=4)
-    assert made["error"].tolist() == [[None, "lost"]] * 4
-
-
 def test_methods_go_in_the_order_of_the_axis_that_has_their_names():
     methods = {"mean": lambda: {"x": X}, "median": lambda: {"x": 2 * X}}
     with naming_axes({"metric": ("mse", "mae"), "method": ("median", "mean")}):
@@ -499,25 +387,6 @@ def test_methods_of_which_no_axis_has_the_names_are_refused(axes, says):
 
 
 # ---------------------------------------------------------------- mistakes, numbers
-def names_what_failed(x):
-    raise TypeError(f"bad {object()} {x}")
-
-
-@pytest.mark.parametrize("analyse", [names_what_failed, lambda x: {}[x], lambda x: str(x)])
-def test_a_mistake_is_one_whatever_its_texts_name(analyse):
-    with refusing_hopeless(4), pytest.raises(AlwaysFailsError, match="all 4 replicates"):
-        each_replicate(analyse, X, returns="x")
-
-
-def test_failures_of_several_causes_are_recorded():
-    def analyse(x):
-        if x > 0:
-            raise ValueError("above")
-        raise ValueError("below")
-
-    with refusing_hopeless(4):
-        made = each_replicate(analyse, X, returns="x")
-    assert made["error"][1] == "ValueError: below"
 
 
 LARGE = 2**60 + 1

@@ -58,22 +58,6 @@ def test_one_at_a_time_and_drawing_does_not_wait_for_it(tmp_path, monkeypatch):
     assert len(calls) == 1
 
 
-def test_what_cannot_be_gathered_is_not_tried_again_with_every_file(tmp_path, monkeypatch):
-    """As when all files are large, or another run is at it."""
-    calls = []
-
-    def in_vain(store, *, wait):
-        calls.append(store)
-        return 100 + len(calls)
-
-    monkeypatch.setattr(gathering, "gather", in_vain)
-    with Gathering(open_store(tmp_path), 2, beside=True) as beside:
-        for name in range(200):
-            beside.note([str(name)])
-            beside.wait()
-    assert len(calls) < 5
-
-
 def test_what_goes_wrong_is_raised(tmp_path, monkeypatch):
     def full(_store, *, wait):
         raise OSError(28, "No space left on device")

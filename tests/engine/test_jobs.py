@@ -8,14 +8,12 @@ import pytest
 
 from simstudy.engine.jobs import (
     PART_OF_DONE,
-    TOGETHER,
     Job,
     Jobs,
     Waiting,
     all_jobs,
     in_shard,
     missing_jobs,
-    still_missing,
 )
 from simstudy.store.blocks import Store
 from tests import toy
@@ -57,14 +55,6 @@ def test_a_scenario_is_never_far_ahead_of_another():
         done[job.key] += 1
         ahead = max(done.values()) - min(done.values())
         assert ahead <= max(1, min(done.values()) / PART_OF_DONE)
-
-
-def test_far_on_blocks_of_a_scenario_come_together_and_aligned():
-    jobs = every(PLAN, 10 * TOGETHER * PART_OF_DONE)
-    runs = [list(same) for _, same in itertools.groupby(jobs, key=lambda job: job.key)]
-    late = [run for run in runs if run[0].block >= TOGETHER * PART_OF_DONE]
-    assert {len(run) for run in late} == {TOGETHER}
-    assert {run[0].block % TOGETHER for run in late} == {0}
 
 
 def test_methods_of_a_block_come_one_after_the_other():
@@ -124,15 +114,7 @@ def test_jobs_that_others_hand_out_are_passed_over_and_later_blocks_wait():
     assert waiting.left == 0
 
 
-def test_nothing_is_still_missing_of_nothing(tmp_path):
-    assert still_missing([], Store(tmp_path, PLAN.block_size)) == []
-
-
 # ---------------------------------------------------------------- shares
-def test_a_share_is_told_of_any_jobs():
-    jobs = list(every(PLAN, 5))
-    for shard in ((1, 2), (2, 2)):
-        assert list(in_shard(PLAN, jobs, shard)) == list(in_shard(PLAN, every(PLAN, 5), shard))
 
 
 def test_a_share_does_not_depend_on_what_is_stored():

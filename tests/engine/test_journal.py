@@ -50,12 +50,6 @@ def test_a_process_that_lives_is_left_to_draw_what_it_draws(task):
     assert not note.exists()
 
 
-def test_an_exception_takes_the_note_away(task):
-    with pytest.raises(KeyboardInterrupt), noted(task):
-        raise KeyboardInterrupt
-    assert list(task.files.path.iterdir()) == []
-
-
 def test_another_process_of_the_same_number_is_another_one(task):
     with noted(task):
         (note,) = task.files.path.iterdir()
@@ -75,8 +69,3 @@ def test_a_note_of_another_machine_counts_and_is_kept_for_a_day(task):
         os.utime(note, (long_ago, long_ago))
         forget(task.files)
         assert not note.exists()
-
-
-def test_a_note_that_was_cut_short_itself_says_nothing(task):
-    (task.files.path / f"{journal.NOTE}1-2-3").write_text('{"blocks": [')
-    assert cut_short(task.files, "") == set()

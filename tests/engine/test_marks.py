@@ -1,17 +1,17 @@
 """A mark says what its process is at, also when that says nothing any more; who hangs is ended."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 
-from simstudy.engine.marks import SIZE, Marks
+from simstudy.engine.marks import Marks
 from tests.guarantees.server import ROOT, wait_until
+
+pytestmark = pytest.mark.slow
 
 AT = """
 import sys, time
@@ -75,23 +75,3 @@ def test_a_block_whose_time_is_over_is_ended_and_no_process_that_has_its_number_
     assert some.end_overdue(60, 30) == [], "it may end itself first"
     assert wait_until(lambda: some.end_overdue(60, 0.0) == [("a key", 3)], 5)
     assert process.wait() == -signal.SIGKILL
-
-
-def test_a_folder_that_is_full_of_other_things_or_gone_costs_what_marks_would_say(begin):
-    some = Marks()
-    process = begin(some, "own_mark().set(time.monotonic() - 1)")
-    Path(some.folder, ".nfs0000002a").write_bytes(bytes(SIZE))
-    assert some.end_overdue(60, 0.0) == [("a key", 3)], "past what a file system left there"
-    process.wait()
-    shutil.rmtree(some.folder)
-    assert (some.spots(), some.end_overdue(60, 0.0)) == ((), [])
-    some.forget()
-    some.close()
-
-
-def test_where_no_folder_can_be_made_nothing_is_known(begin, monkeypatch, tmp_path):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    some = Marks()
-    process = begin(some)
-    assert some.spots() == ()
-    assert process.poll() is None

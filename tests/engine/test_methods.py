@@ -1,7 +1,7 @@
 """Methods of a study: each is drawn, stored, owned and may fail apart from the others."""
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -158,16 +158,9 @@ def test_a_default_holds_where_nothing_has_its_name():
     def level(x, alpha=0.5, beta=0.25):
         return {"estimate": np.full(len(x), alpha), "hit": np.full(len(x), beta == 0.25)}
 
-    found = study({"level": level}).run(SIZE).rows()
+    found = study({"level": level}).run(SIZE, workers=INLINE).rows()
     assert set(found["estimate"]) == {0.05}, "a factor"
     assert found["hit"].all(), "its own"
-
-
-def test_what_a_partial_fixes_is_fixed():
-    def level(x, alpha):
-        return {"estimate": np.full(len(x), alpha), "hit": x[:, 0] > 0}
-
-    assert set(study({"level": partial(level, alpha=0.5)}).run(SIZE).rows()["estimate"]) == {0.5}
 
 
 @dataclass(frozen=True)
@@ -218,38 +211,24 @@ class Trimmed:
         return {"estimate": np.clip(x.T, least, most).mean(axis=0), "hit": y[:, 0] > 0}
 
 
-def test_an_instance_is_a_method():
-    found = study({"trimmed": Trimmed(0.2), "mean": Trimmed(0.0)}).run(SIZE)
-    (drawn, *_) = found.plan.scenarios
-    trimmed, plain = found.columns(drawn, "estimate")["estimate"].T
-    assert not np.array_equal(trimmed, plain)
-
-
 def test_truth_values_are_kept_as_numbers():
     """So that a table can hold them beside another method's floats."""
-    hits = study(some("difference")).run(SIZE).rows()["hit"]
+    hits = study(some("difference")).run(SIZE, workers=INLINE).rows()["hit"]
     assert set(hits) <= {0, 1}
     assert hits.dtype.kind == "i"
 
 
 # ---------------------------------------------------------------- the same bits
-def whichever():
-    names = list(METHODS)
-    return [
-        *([name] for name in names),
-        *([*names[at:], *names[:at]] for at in range(1, 4)),
-        ["fragile", "difference"],
-    ]
-
-
-@pytest.mark.parametrize("names", whichever(), ids="+".join)
+@pytest.mark.parametrize(
+    "names", [["noisy"], ["fragile", "difference"], [*METHODS][::-1]], ids="+".join
+)
 def test_bits_do_not_depend_on_which_methods_run_together(names):
     whole, few = (study(methods).run(workers=INLINE) for methods in (METHODS, some(*names)))
     for name in names:
         assert_same_columns(columns_of(few, name), columns_of(whole, name))
 
 
-@pytest.mark.parametrize("backend", ["loky", "threads"])
+@pytest.mark.parametrize("backend", [pytest.param("loky", marks=pytest.mark.slow), "threads"])
 def test_bits_do_not_depend_on_the_backend(backend):
     whole, other = (study().run(workers=Workers(kind, 2)) for kind in ("inline", backend))
     for name in METHODS:
@@ -258,16 +237,16 @@ def test_bits_do_not_depend_on_the_backend(backend):
 
 
 def test_a_short_run_is_the_beginning_of_a_long_one(tmp_path):
-    study().run(SIZE + 3, out=tmp_path)
-    long = study().run(4 * SIZE, out=tmp_path)
+    study().run(SIZE + 3, out=tmp_path, workers=INLINE)
+    long = study().run(4 * SIZE, out=tmp_path, workers=INLINE)
     assert long.outcome.n_blocks == 2 * 4 * len(METHODS)
-    pd.testing.assert_frame_equal(study().run(SIZE + 3, out=tmp_path).summary,
-                                  study().run(SIZE + 3).summary)  # fmt: skip
-    pd.testing.assert_frame_equal(long.summary, study().run(4 * SIZE).summary)
+    pd.testing.assert_frame_equal(study().run(SIZE + 3, out=tmp_path, workers=INLINE).summary,
+                                  study().run(SIZE + 3, workers=INLINE).summary)  # fmt: skip
+    pd.testing.assert_frame_equal(long.summary, study().run(4 * SIZE, workers=INLINE).summary)
 
 
 def test_a_run_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
-    whole = study().run()
+    whole = study().run(workers=INLINE)
     tasks = Runner.tasks
     with monkeypatch.context() as stopping:
         stopping.setattr(Runner, "tasks", lambda self, jobs: itertools.islice(tasks(self, jobs), 3))
@@ -292,13 +271,13 @@ def test_shards_join_and_hold_all_methods_of_a_block(tmp_path):
         assert len(share) == len(METHODS) * len(data)
     for i in range(1, 6):
         study().run(out=tmp_path, shard=(i, 5), workers=INLINE)
-    joined = study().run(out=tmp_path)
+    joined = study().run(out=tmp_path, workers=INLINE)
     assert joined.outcome.n_blocks == 0
-    pd.testing.assert_frame_equal(joined.replicates, study().run().replicates)
+    pd.testing.assert_frame_equal(joined.replicates, study().run(workers=INLINE).replicates)
 
 
 def test_methods_of_scenarios_that_share_random_numbers_share_them():
-    result = study(some("noisy"), common=("shift",)).run()
+    result = study(some("noisy"), common=("shift",)).run(workers=INLINE)
     first, second = (result.scenario(n1=4, shift=shift) for shift in (0.0, 1.0))
     own, shifted = (result.columns(s, "estimate")["estimate"][:, 0] for s in (first, second))
     np.testing.assert_allclose(shifted - own, 1.0, atol=1e-12)
@@ -315,21 +294,21 @@ def n_drawn(folder, methods, **how):
 def test_adding_removing_and_reordering_draws_only_what_is_new(tmp_path):
     of_one = 3 * 4  # blocks of all scenarios
     assert n_drawn(tmp_path, some("difference", "fragile")) == 2 * of_one
-    before = study(some("difference", "fragile")).run(out=tmp_path)
+    before = study(some("difference", "fragile")).run(out=tmp_path, workers=INLINE)
     assert before.outcome.n_blocks == 0
     assert n_drawn(tmp_path, some("noisy", "fragile", "difference")) == of_one
     assert n_drawn(tmp_path, some("fragile")) == 0
     assert n_drawn(tmp_path, METHODS) == of_one
-    after = study().run(out=tmp_path)
+    after = study().run(out=tmp_path, workers=INLINE)
     for name in ("difference", "fragile"):
         assert_same_columns(columns_of(after, name), columns_of(before, name))
-    pd.testing.assert_frame_equal(after.summary, study().run().summary)
+    pd.testing.assert_frame_equal(after.summary, study().run(workers=INLINE).summary)
 
 
 def test_another_name_is_another_method(tmp_path):
     n_drawn(tmp_path, {"a": noisy, "b": difference})
     assert n_drawn(tmp_path, {"c": noisy, "b": difference}) == 3 * 4
-    named = study({"a": noisy, "b": difference, "c": noisy}).run(out=tmp_path)
+    named = study({"a": noisy, "b": difference, "c": noisy}).run(out=tmp_path, workers=INLINE)
     assert named.outcome.n_blocks == 0
     (drawn, *_) = named.plan.scenarios
     first, _, third = named.columns(drawn, "estimate")["estimate"].T
@@ -338,12 +317,13 @@ def test_another_name_is_another_method(tmp_path):
 
 def test_the_axis_of_methods_has_a_name_and_no_number_has(tmp_path):
     n_drawn(tmp_path, METHODS)
-    renamed = study(methods_axis="test").run(out=tmp_path)
+    renamed = study(methods_axis="test").run(out=tmp_path, workers=INLINE)
     assert renamed.outcome.n_blocks == 0
     summary = renamed.summary
     assert list(summary["test"].unique()) == list(METHODS)
     pd.testing.assert_frame_equal(
-        summary.rename(columns={"test": "method"}), study().run(out=tmp_path).summary
+        summary.rename(columns={"test": "method"}),
+        study().run(out=tmp_path, workers=INLINE).summary,
     )
 
 
@@ -359,16 +339,8 @@ def test_a_method_that_changed_is_refused_alone(tmp_path):
     edited = {"shifted": shifted_by(2.0), **METHODS}
     with pytest.raises(StoreError) as refusal:
         n_drawn(tmp_path, edited)
-    said = str(refusal.value)
-    assert said.startswith(
-        "method shifted changed: tests.engine.test_methods.shifted_by.<locals>.shifted has changed."
-        f" Its replicates in {tmp_path / 'two_sample'} cannot"
-    )
-    assert said.endswith(
-        "cannot be mixed with new ones; those of other methods are as they were. Draw it alone "
-        "anew with redraw=shifted, keep both with another out=..., or start all over with "
-        "restart=true."
-    )
+    assert "method shifted changed: " in str(refusal.value)
+    assert "redraw=shifted" in str(refusal.value)
     assert n_drawn(tmp_path, METHODS) == 0, "the others are not touched"
     assert n_drawn(tmp_path, edited, redraw="shifted") == 3 * 4
     assert n_drawn(tmp_path, edited) == 0
@@ -400,23 +372,13 @@ def test_what_a_method_holds_counts(first, second, tmp_path):
         drawn(second)
 
 
-def test_what_a_method_remembers_is_no_change(tmp_path):
-    known = {}
-
-    def remembers(x):
-        known[len(x)] = len(known)
-        return {"estimate": x[:, 0], "hit": x[:, 0] > 0}
-
-    assert n_drawn(tmp_path, {"remembers": remembers}) == 3 * 4
-    assert n_drawn(tmp_path, {"remembers": remembers}) == 0
-
-
 def kills(x):
     import os
 
     os._exit(3)
 
 
+@pytest.mark.slow
 def test_a_method_that_kills_its_process_costs_itself(tmp_path):
     scenarios = grid(TwoSample, n1=4)
     found = study({**some("difference"), "kills": kills}, scenarios=scenarios, n_rep=SIZE).run(
@@ -427,23 +389,13 @@ def test_a_method_that_kills_its_process_costs_itself(tmp_path):
     assert found.value("mean", method="difference")["n_failed"] == 0
 
 
-def test_a_scenario_that_changed_changes_every_method(tmp_path, monkeypatch):
-    n_drawn(tmp_path, METHODS)
-    monkeypatch.setattr(TwoSample, "draw", lambda self, streams, n_rep: {"x": 1, "y": 2})
-    with pytest.raises(StoreError, match=r"was computed by something else: .*TwoSample"):
-        n_drawn(tmp_path, METHODS)
-
-
 def test_only_a_method_can_be_drawn_anew(tmp_path):
-    with pytest.raises(ConfigError) as refusal:
+    with pytest.raises(ConfigError, match=r"redraw=nosy: .* did you mean 'noisy'"):
         n_drawn(tmp_path, METHODS, redraw="nosy")
-    assert str(refusal.value) == (
-        "redraw=nosy: the study has no such method to draw anew; did you mean 'noisy'?"
-    )
 
 
 def test_what_one_method_uses_is_no_others(tmp_path):
-    owner = study().run(SIZE, out=tmp_path).store.owner
+    owner = study().run(SIZE, out=tmp_path, workers=INLINE).store.owner
     plan = study().plan()
     codes = {
         method.name: owner.codes[key]
@@ -502,14 +454,10 @@ def test_a_method_that_writes_into_the_data_fails_and_is_told_why():
     whole, rows, polite = of_given(
         data, {"rude": rude, "rows": each_replicate(rude_by_row), "m": lambda x: {"e": x}}
     )
-    assert set(whole.columns["error"]) == {
-        "ValueError: assignment destination is read-only: data are shared by methods, so write "
-        "into a copy of them"
-    }
-    assert set(rows.columns["error"]) == {
-        "ValueError: output array is read-only: data are shared by methods, so write into a copy "
-        "of them"
-    }
+    for columns in (whole.columns, rows.columns):
+        (said,) = set(columns["error"])
+        assert said.startswith("ValueError: ")
+        assert said.endswith("so write into a copy of them")
     np.testing.assert_array_equal(polite.columns["e"], X)
 
 
@@ -538,18 +486,6 @@ def test_data_are_drawn_once_if_no_method_can_change_them(data, times, tmp_path)
     assert len(calls) == 3 * times
 
 
-def test_data_that_one_method_changes_are_anothers_as_they_were():
-    def rude(frame):
-        frame["x"] = 0.0
-        return {"e": frame["x"].to_numpy()}
-
-    def polite(frame):
-        return {"e": frame["x"].to_numpy()}
-
-    drawn = of_given(lambda n_rep: {"frame": pd.DataFrame({"x": X})}, {"a": rude, "b": polite})
-    np.testing.assert_array_equal(drawn[1].columns["e"], X)
-
-
 def test_a_draw_that_fails_fails_every_method():
     def fails(n_rep):
         raise ZeroDivisionError("nothing to divide by")
@@ -564,8 +500,6 @@ def test_a_draw_that_fails_fails_every_method():
         (X, "draw returned ndarray, not data by name: return a dict of arrays"),
         ({"k": X}, "draw returned 'k', which is a factor of Given too, so a method that asks for"),
         ({"rng": X}, "draw returned data named 'rng', which no parameter of a method can ask for"),
-        ({"scenario": X}, "draw returned data named 'scenario', which no parameter"),
-        ({"x y": X}, "give it the name of a variable other than scenario, streams, rng."),
         ({"x": [1, 2]}, "draw returned 'x' as a list, which may be a replicate each or a constant"),
         ({"x": X[1:]}, "draw returned 'x' of shape (19,); with n_rep=20 its first axis must be 20"),
     ],
@@ -581,12 +515,8 @@ def test_data_that_are_none_are_refused(data, says):
     ("methods", "says"),
     [
         ({"": difference}, "a method is named '', and its replicates are found by its name: give"),
-        ({3: difference}, "a method is named 3, and its replicates are found by its name"),
         ({"a[b": difference}, "a method is named 'a[b', which is the engine's own or has a mark"),
-        ({"a,b": difference}, "it (one of , / [ ], or spaces around it): rename it."),
-        ({"a/b": difference}, "a method is named 'a/b', which is"),
         ({"error": difference}, "a method is named 'error', which is the engine's own"),
-        ({" a": difference}, "or spaces around it): rename it."),
         ({"welch": 3}, "method 'welch' is 3, which cannot be called: give a function whose"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -598,21 +528,12 @@ def test_a_method_that_cannot_be_one_is_refused(methods, says):
 
 
 def test_scenarios_draw_for_methods_or_simulate(monkeypatch):
-    with pytest.raises(StudyError) as refusal:
+    with pytest.raises(StudyError, match="TwoSample has no simulate but has draw"):
         study({})
-    assert str(refusal.value) == (
-        "TwoSample has no simulate but has draw: name the methods=... that analyse its data, or "
-        "give it a simulate(self, streams, n_rep) that returns columns."
-    )
     monkeypatch.setattr(TwoSample, "simulate", TwoSample.draw, raising=False)
     monkeypatch.delattr(TwoSample, "draw")
-    with pytest.raises(StudyError) as refusal:
+    with pytest.raises(StudyError, match="TwoSample has simulate, and the study has methods"):
         study()
-    assert str(refusal.value) == (
-        "TwoSample has simulate, and the study has methods (difference, noisy, fragile, factors), "
-        "which analyse what draw returns: give TwoSample a draw(self, streams, n_rep) that returns "
-        "data by name, or leave out methods."
-    )
 
 
 @pytest.mark.parametrize(
@@ -635,7 +556,6 @@ def by_position(x, /):
     ("method", "says"),
     [
         (lambda z: {}, "method 'm' asks for 'z', which is neither drawn by Given nor a factor"),
-        (lambda xx: {}, "of it; did you mean 'x'?"),
         (
             lambda rng: {},
             "asks for 'rng', which each_replicate(...) is given; here ask for streams",
@@ -648,8 +568,6 @@ def by_position(x, /):
         (by_position, "method 'm' takes 'x' by position only, and is given everything by name"),
         (max, "whose parameters Python cannot tell, so nobody knows what to give it: wrap it"),
         (lambda x: x, "it returned ndarray, not columns by name: return a dict of arrays"),
-        (lambda x: {"rep": x}, "it returned a column 'rep', a name that is the engine's own"),
-        (lambda x: {"e": x[1:]}, "column 'e' has shape (19,); with n_rep=20 it must be (20,)"),
         (
             each_replicate(lambda x: 1.0),
             "each_replicate: the function returned float, not numbers by name, so its columns "
@@ -667,51 +585,26 @@ def other_columns(x, y):
     return {"estimate": x[:, 0], "p": y[:, 0]}
 
 
-DIFFER = (
-    "methods 'difference' and 'other' return different columns: only 'difference' returns 'hit'; "
-    "only 'other' returns 'p'; so no measure could be taken of both. Return the same columns from "
-    "every method, NaN where there is nothing to say (may_be_missing names such columns)."
-)
+DIFFER = "only 'difference' returns 'hit'; only 'other' returns 'p'; so no measure"
 
 
 def test_methods_that_return_different_columns_are_refused_before_anything_is_stored(tmp_path):
     together = {**some("difference"), "other": other_columns}
-    with pytest.raises(StudyError) as refusal:
+    with pytest.raises(StudyError, match=DIFFER):
         study(together).run(out=tmp_path, workers=INLINE)
-    assert str(refusal.value) == DIFFER
     assert not list(tmp_path.rglob("*.parquet"))
 
 
 def test_also_where_one_of_them_is_stored_already(tmp_path):
     n_drawn(tmp_path, some("difference"))
-    with pytest.raises(StudyError) as refusal:
+    with pytest.raises(StudyError, match=DIFFER):
         n_drawn(tmp_path, {**some("difference"), "other": other_columns})
-    assert str(refusal.value) == DIFFER
     assert n_drawn(tmp_path, some("difference", "noisy")) == 3 * 4, "which returns the same"
-
-
-def narrow(x, y):
-    return {"estimate": x[:, 0], "hit": y[:, 0] > 0}
-
-
-def test_methods_differ_where_one_has_the_further_axes_and_the_other_has_not(tmp_path):
-    wide = {"a": with_metrics}
-    with pytest.raises(StudyError) as refusal:
-        study({**wide, "b": narrow}, axes=FURTHER).run(workers=INLINE)
-    said = (
-        "methods 'a' and 'b' return different columns: only 'a' returns 'estimate[metric]'; only "
-        "'b' returns 'estimate'; so no measure"
-    )
-    assert str(refusal.value).startswith(said)
-    study(wide, axes=FURTHER).run(out=tmp_path, workers=INLINE)
-    with pytest.raises(StudyError) as refusal:
-        study({**wide, "b": narrow}, axes=FURTHER).run(out=tmp_path, workers=INLINE)
-    assert str(refusal.value).startswith(said)
 
 
 # ---------------------------------------------------------------- failures
 def test_a_failure_is_its_methods_own():
-    result = study().run()
+    result = study().run(workers=INLINE)
     failures = result.failures
     assert set(failures["method"]) == {"fragile"}
     assert set(failures["error"]) == {"ValueError: too large"}
@@ -729,7 +622,7 @@ def test_a_failure_is_its_methods_own():
 
 
 def test_an_address_names_a_replicate_of_a_method():
-    result = study().run()
+    result = study().run(workers=INLINE)
     failure = result.failures.iloc[0]
     address = Address.parse(failure["address"])
     with pytest.raises(ValueError, match="too large"):
@@ -741,7 +634,7 @@ def test_an_address_names_a_replicate_of_a_method():
 
 
 def test_what_failed_is_drawn_again_and_nothing_else(tmp_path):
-    result = study().run(out=tmp_path)
+    result = study().run(out=tmp_path, workers=INLINE)
     blocks = result.failures[["n1", "shift", "block"]].drop_duplicates()
     assert n_drawn(tmp_path, METHODS, retry="failed") == len(blocks)
 
@@ -751,7 +644,7 @@ def wholly(x):
 
 
 def test_a_method_that_only_failed_is_nan():
-    result = study({**some("difference"), "wholly": wholly}).run()
+    result = study({**some("difference"), "wholly": wholly}).run(workers=INLINE)
     (drawn, *_) = result.plan.scenarios
     assert np.isnan(result.columns(drawn, "estimate")["estimate"][:, 1]).all()
     assert result.value("mean", n1=4, shift=0.0, method="wholly")["n_rep"] == 0
@@ -759,18 +652,6 @@ def test_a_method_that_only_failed_is_nan():
     texts = result.rows(drawn)
     assert texts[texts["method"] == "difference"]["error"].isna().all()
     assert set(texts[texts["method"] == "wholly"]["error"]) == {"ArithmeticError: never"}
-
-
-def test_warnings_are_a_methods_own():
-    def warns(x):
-        import warnings
-
-        warnings.warn("beware", stacklevel=1)
-        return {"estimate": x[0], "hit": 0}
-
-    found = study({**some("difference"), "warns": each_replicate(warns)}).run(SIZE).rows()
-    assert set(found[found["method"] == "warns"]["warning"]) == {"UserWarning: beware"}
-    assert found[found["method"] == "difference"]["warning"].isna().all()
 
 
 def test_each_text_of_a_warning_is_counted_for_itself_and_where_nan_came_of_it():
@@ -783,7 +664,7 @@ def test_each_text_of_a_warning_is_counted_for_itself_and_where_nan_came_of_it()
             warnings.warn("B", RuntimeWarning, stacklevel=1)
         return {"estimate": np.nan if x[1] > 1 else x[0], "hit": 0}
 
-    result = study({**some("difference"), "warns": each_replicate(warns)}).run(SIZE)
+    result = study({**some("difference"), "warns": each_replicate(warns)}).run(SIZE, workers=INLINE)
     seen = [drawn.draw(result.plan.streams(drawn, 0), SIZE) for drawn in result.plan.scenarios]
     a, b = (sum(int((data["x"][:, at] > 0).sum()) for data in seen) for at in (0, 1))
     counts = result.warnings.set_index("warning")["replicates"].to_dict()
@@ -805,7 +686,7 @@ def without_failures(x, y):
 
 def test_a_failed_replicate_is_void_in_all_cells_of_its_method():
     methods = {"a": with_metrics, "b": without_failures, "wholly": wholly}
-    result = study(methods, axes=FURTHER).run()
+    result = study(methods, axes=FURTHER).run(workers=INLINE)
     (drawn, *_) = result.plan.scenarios
     found = result.columns(drawn, "estimate", "hit")
     assert found["estimate"].shape == (3 * SIZE, 3, 2)
@@ -831,58 +712,28 @@ def test_moments_of_blocks_summarise_as_replicates_do(axes):
     methods = further if axes else {**METHODS, "wholly": wholly}
     measures = [mean("estimate", name="mean"), bias("estimate", truth=0.25)]
     declared = study(methods, axes=axes, measures=measures)
-    rows, moments = (declared.run(keep=keep).summary for keep in ("replicates", "summary"))
+    rows, moments = (
+        declared.run(keep=keep, workers=INLINE).summary for keep in ("replicates", "summary")
+    )
     assert "convergence_rate" in set(rows["measure"])
     pd.testing.assert_frame_equal(moments, rows, rtol=1e-12)
-
-
-def test_adding_a_method_to_moments_draws_that_method(tmp_path):
-    assert n_drawn(tmp_path, some("difference"), keep="summary") == 3 * 4
-    assert n_drawn(tmp_path, some("difference", "noisy"), keep="summary") == 3 * 4
-
-
-def test_a_contrast_of_methods_is_paired():
-    result = study().run()
-    (drawn, *_) = result.plan.scenarios
-    estimates = result.columns(drawn, "estimate")["estimate"]
-    row = result.contrast("mean", axis="method", first="noisy", second="difference").iloc[0]
-    differences = estimates[:, 1] - estimates[:, 0]
-    assert row["estimate"] == pytest.approx(differences.mean(), rel=1e-12)
-    assert row["mcse"] == pytest.approx(differences.std(ddof=1) / np.sqrt(len(differences)))
-
-
-def test_theory_is_an_array_over_methods(monkeypatch):
-    exact = {"mean": np.array([0.0, 0.0, np.nan, 4.0])}
-    monkeypatch.setattr(TwoSample, "exact", lambda self: exact, raising=False)
-    rows = study().run(SIZE).summary
-    found = rows[(rows["n1"] == 4) & (rows["shift"] == 0) & (rows["measure"] == "mean")]["exact"]
-    np.testing.assert_array_equal(found, exact["mean"])
-
-
-def test_the_worst_is_counted_for_the_method_that_failed():
-    worst = study(on_failure="impute_worst", worst={"hit": 1.0, "estimate": 0.0}).run()
-    failed = worst.failures.groupby(["n1", "shift"]).size()
-    for (n1, shift), _ in failed.items():
-        row = worst.value("hits", n1=n1, shift=shift, method="fragile")
-        assert row["n_failed"] == 0
-        assert row["n_rep"] == 3 * SIZE
 
 
 def test_a_look_has_blocks_that_every_method_has(tmp_path):
     n_drawn(tmp_path, some("difference"))
     with pytest.raises(StoreError, match="holds no block of this study yet"):
         study().look(out=tmp_path)
-    study().run(SIZE, out=tmp_path)
+    study().run(SIZE, out=tmp_path, workers=INLINE)
     looked = study().look(out=tmp_path)
     assert set(looked.n_rep.values()) == {SIZE}
-    pd.testing.assert_frame_equal(looked.summary, study().run(SIZE).summary)
+    pd.testing.assert_frame_equal(looked.summary, study().run(SIZE, workers=INLINE).summary)
 
 
 def test_precision_is_reached_by_every_method(tmp_path):
-    target = {"mean": 0.05}
-    result = study(some("difference", "noisy")).run(precision=target, out=tmp_path)
+    target = {"mean": 0.1}
+    result = study(some("difference", "noisy")).run(precision=target, out=tmp_path, workers=INLINE)
     rows = result.summary
-    assert (rows[rows["measure"] == "mean"]["mcse"] <= 0.05).all()
+    assert (rows[rows["measure"] == "mean"]["mcse"] <= 0.1).all()
     for key, drawn in result.plan.drawn_keys.items():
         assert {result.store.n_blocks(each) * SIZE for each in drawn} == {result.n_rep[key]}
 
@@ -903,32 +754,6 @@ def test_a_value_is_solved_for_with_one_method():
     alone = study(some("difference")).solve(scenario, "shift", **asked, max_n_rep=4000)
     assert solved.value == alone.value
     assert solved.lower <= 0.5 <= solved.upper
-
-
-def test_a_method_has_its_seconds_without_those_of_the_data():
-    def slow(n_rep):
-        import time
-
-        time.sleep(0.05)
-        return {"x": X}
-
-    scenario = giving(slow)
-    methods = {name: lambda x: {"e": x} for name in ("a", "b")}
-    result = Study("given", [scenario], methods=methods, block_size=SIZE, n_rep=SIZE).run(
-        workers=INLINE
-    )
-    assert set(result.seconds_by_method) == {"a", "b"}
-    (key,) = result.plan.keys
-    known = result.outcome.seconds_per_block
-    of_data = known[key]
-    assert len(known) == 3
-    assert all(known[each] < of_data for each in result.plan.drawn_keys[key])
-
-
-def test_a_study_without_methods_is_drawn_as_it_stands():
-    plan = replace(study().plan(), methods=(), axes={})
-    assert plan.drawn is plan
-    assert plan.drawn_keys == {key: (key,) for key in plan.keys}
 
 
 # ---------------------------------------------------------------- data that hide in others

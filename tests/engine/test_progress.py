@@ -37,17 +37,6 @@ def test_a_line_now_and_then_where_there_is_no_terminal(clock, capsys):
     assert told.err == "toy: 2,200 of 10,000 replicates, 200 rep/s, 39 s left\n"
 
 
-def test_rounds_add_up_and_their_time_too(clock, capsys):
-    with Bar("toy") as bar:
-        bar.begin(100)
-        clock.now += 5
-        bar.advance(100)
-        bar.begin(300)
-        clock.now += 15
-        bar.advance(100)
-    assert capsys.readouterr().err == "toy: 200 of 400 replicates, 10 rep/s, 20 s left\n"
-
-
 def test_nothing_is_said_unasked(clock, capsys):
     with Bar("toy", shown=False) as bar:
         bar.begin(100)
@@ -85,12 +74,6 @@ def test_a_bar_where_there_is_a_terminal(terminal):
     assert "a worker died" in terminal.getvalue()
 
 
-def test_nothing_to_do_opens_no_bar(terminal):
-    with contextlib.redirect_stderr(terminal), Bar("toy") as bar:
-        bar.begin(0)
-    assert terminal.getvalue() == ""
-
-
 def test_an_interrupted_bar_is_closed(terminal):
     bar = Bar("toy")
 
@@ -102,8 +85,3 @@ def test_an_interrupted_bar_is_closed(terminal):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert not bar._rich.live.is_started
-
-
-def test_a_rate_before_any_time_has_passed(clock):
-    bar = Bar("toy")
-    assert bar.rate(clock.now) == "0 rep/s"

@@ -71,20 +71,6 @@ def test_by_number_one_share_would_have_had_all_the_dear_blocks():
     assert np.ptp(loads(weights)) == 0.0
 
 
-def test_a_longer_run_moves_no_block_to_another_share():
-    weights = dict(zip(KEYS, [5.0, 1.0, 2.0, 9.0], strict=True))
-    short, long = share_of_each(7, 10, weights), share_of_each(7, 50, weights)
-    for key in KEYS:
-        assert short[key].tolist() == long[key][:10].tolist()
-
-
-def test_who_is_not_named_costs_what_the_others_do():
-    some = dict(zip(KEYS[:2], [3.0, 1.0], strict=True))
-    whole = some | dict.fromkeys(KEYS[2:], 2.0)
-    for key, shares in share_of_each(5, 9, some).items():
-        assert shares.tolist() == share_of_each(5, 9, whole)[key].tolist()
-
-
 def test_methods_of_a_block_are_in_one_share_and_their_costs_add_up():
     drawn = list(ANALYSED.keys)
     data = ANALYSED.key_of(scenario_behind(ANALYSED.keys[drawn[0]]))

@@ -60,6 +60,7 @@ def in_a_new_process(library, backend, how="", n_threads="4"):
 # ---------------------------------------------------------------- whole runs
 @pytest.mark.parametrize("n_threads", ["4", ""])
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.slow
 def test_a_library_that_is_loaded_inside_a_block(obliging, backend, n_threads):
     bits, made_by, left = in_a_new_process(obliging, backend, n_threads=n_threads)
     assert made_by.startswith("[1] ")
@@ -68,6 +69,7 @@ def test_a_library_that_is_loaded_inside_a_block(obliging, backend, n_threads):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.slow
 def test_a_library_that_heeds_no_environment(stubborn, backend):
     bits, made_by, left = in_a_new_process(stubborn, backend)
     assert made_by.startswith("[1] ")
@@ -77,6 +79,7 @@ def test_a_library_that_heeds_no_environment(stubborn, backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.slow
 def test_a_library_that_was_loaded_before(obliging, backend):
     bits, made_by, left = in_a_new_process(obliging, backend, "loaded")
     assert made_by.startswith("[1] ")
@@ -92,16 +95,12 @@ def test_a_library_that_was_loaded_before(obliging, backend):
         ("obliging", "threads", "loaded unchecked"),
     ],
 )
+@pytest.mark.slow
 def test_those_tests_notice_more_threads(kind, backend, how, request):
     library = request.getfixturevalue(kind)
     bits, made_by, _ = in_a_new_process(library, backend, how)
     assert "4" in made_by.partition("]")[0]
     assert bits != in_a_new_process(library, "inline")[0]
-
-
-def test_workers_know_before_they_import_anything(obliging):
-    assert in_a_new_process(obliging, "loky")[1] == "[1] {'1'}"
-    assert in_a_new_process(obliging, "inline")[1] == "[1] {'4'}", "where it was imported before"
 
 
 @dataclass(frozen=True)
@@ -125,6 +124,7 @@ class Parallel:
         return {"total": np.array([total(row) for row in x]), "threads": made_by}
 
 
+@pytest.mark.slow
 def test_numbas_own_threads(monkeypatch):
     import numba
 
@@ -243,39 +243,12 @@ def test_blocks_that_load_nothing_pay_nothing(pool):
         assert pool.looks == looks + 1, "what was given back may have more threads again"
 
 
-def test_what_was_given_back_is_limited_again(pool):
-    pool.n_threads = 4
-    for _ in range(2):
-        with one_thread_each():
-            assert drawn_with_one_thread(loading(pool, 0)) == 1
-        assert pool.n_threads == 4
-
-
 def test_a_study_that_sets_its_threads_in_every_block_is_told(pool):
     says = rf"^simulate sets the number of threads itself: in each of {MOST_DRAWS} draws .* pool "
     with one_thread_each(), pytest.raises(StudyError, match=says) as told:
         drawn_with_one_thread(loading(pool, 1000))
     assert "a sum then depends on the machine" in str(told.value)
     assert "Leave out what sets the number" in str(told.value)
-
-
-def test_a_pool_that_another_thread_limited_meanwhile(pool):
-    """Both draw with a library that one of them loads; the other finds it limited already."""
-    seen = []
-
-    def draw():
-        if not seen:
-            pool.library += 1
-            pool.n_threads = 4
-            seen.append(pool.n_threads)
-            thread = threading.Thread(target=threads._limit_new_pools)
-            thread.start()
-            thread.join()
-            return 4
-        return pool.n_threads
-
-    with one_thread_each():
-        assert drawn_with_one_thread(draw) == 1
 
 
 def test_each_thread_limits_what_it_has_to_itself(pool):
@@ -328,12 +301,6 @@ def test_torch_is_asked_where_it_is_loaded(monkeypatch):
     assert torch.n_threads == 4
 
 
-@pytest.mark.parametrize("torch", [None, SimpleNamespace()], ids=["absent", "half imported"])
-def test_torch_that_is_not_there_is_not_asked(monkeypatch, torch):
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    assert threads._limit_torch() == []
-
-
 def test_numba_is_not_started_to_be_asked(monkeypatch):
     def not_yet():
         raise ValueError("Threading layer is not initialized.")
@@ -359,15 +326,6 @@ def test_a_library_that_was_loaded_is_noticed(told, monkeypatch, tmp_path):
     else:
         monkeypatch.setitem(sys.modules, "new", SimpleNamespace())
     assert libraries_loaded() != before
-
-
-def test_by_modules_a_thread_looks_once_more_after_its_first_block(monkeypatch):
-    monkeypatch.setattr(threads, "open", no_file, raising=False)
-    before = libraries_loaded()
-    with one_thread_each():
-        drawn_with_one_thread(lambda: None)
-        assert libraries_loaded() != before
-    assert libraries_loaded() == before
 
 
 def no_file(*_args):

@@ -32,7 +32,10 @@ class WarnsAfter(Silent):
             warning.warn()
 
 
-@pytest.mark.parametrize("backend", ["inline", "threads", "loky"])
+@pytest.mark.parametrize(
+    "backend",
+    ["inline", *(pytest.param(one, marks=pytest.mark.slow) for one in ("threads", "loky"))],
+)
 def test_it_ends_after_what_is_under_way_and_goes_on_later(backend, tmp_path):
     workers = Workers(backend, 2)
     with pytest.raises(OutOfTime) as stop:
@@ -65,8 +68,3 @@ def test_a_block_under_way_is_finished_and_stored(tmp_path):
     warning.forget_warning()
     again = study.run(10 * (10 - stop.value.n_left), out=tmp_path, workers=Workers("inline"))
     assert again.outcome.n_blocks == 0
-
-
-def test_a_warning_after_the_last_block_stops_nothing(tmp_path):
-    study = Study("warned", [Warned(bad=9)], measures=[mean("x")], block_size=10)
-    assert len(study.run(100, out=tmp_path, workers=Workers("inline")).summary) == 1

@@ -1,17 +1,27 @@
 """What a store holds, as bytes, so that two runs can be compared without any tolerance."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pytest
 
 from simstudy.analysis.result import Result
 from simstudy.store.blocks import Store
 
 Bytes = dict[str, dict[str, bytes]]
+
+
+def slow_but(*quick: str, of: Iterable[str]) -> list[Any]:
+    """Cases of a parametrised test; all but the named ones are of the slow tier."""
+    cases = list(of)
+    assert set(quick) <= set(cases)
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in cases]
 
 
 def as_bytes(column: pa.ChunkedArray) -> bytes:

@@ -29,7 +29,9 @@ SECRETS = {"s3": (S3_KEY, S3_SECRET), "gs": (), "abfs": (AZURE_KEY,)}
 
 def why_not(kind: str) -> str:
     """Why there is none of this kind; empty, where there can be."""
-    needs = {"s3": ["moto"], "gs": ["gcsfs", "gcp_storage_emulator"], "abfs": ["adlfs"]}[kind]
+    needs = {"s3": ["moto", "s3fs"], "gs": ["gcsfs", "gcp_storage_emulator"], "abfs": ["adlfs"]}[
+        kind
+    ]
     lacking = [name for name in needs if importlib.util.find_spec(name) is None]
     if kind == "abfs" and shutil.which("azurite-blob") is None:
         lacking.append("azurite-blob")

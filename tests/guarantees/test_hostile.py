@@ -10,6 +10,7 @@ from simstudy.engine import noticing
 from simstudy.engine.workers import Workers
 from simstudy.output.folder import publish
 from simstudy.output.terminal import print_closing
+from tests.guarantees.content import slow_but
 from tests.guarantees.hostile import CASES, N_REP
 
 INLINE = Workers("inline", 1)
@@ -36,7 +37,9 @@ def test_there_are_fifty():
     assert len(CASES) >= 50
 
 
-@pytest.mark.parametrize("name", named(refused=True))
+@pytest.mark.parametrize(
+    "name", slow_but("a key", "complex", "numbers, then text", of=named(refused=True))
+)
 def test_what_can_only_be_a_mistake_is_refused_in_words(name, tmp_path):
     case = CASES[name]
     with pytest.raises(case.kind, match=case.refused) as refusal:
@@ -47,8 +50,10 @@ def test_what_can_only_be_a_mistake_is_refused_in_words(name, tmp_path):
         assert not list(tmp_path.rglob("*.parquet")), "nothing is stored of it"
 
 
-@pytest.mark.parametrize("keep", ["replicates", "summary"])
-@pytest.mark.parametrize("name", named(refused=False))
+@pytest.mark.parametrize("keep", ["replicates", pytest.param("summary", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", slow_but("a mask", "a surrogate", "a later block", of=named(refused=False))
+)
 def test_what_may_happen_is_recorded_and_published(name, keep, tmp_path, capsys):
     case = CASES[name]
     result, said = run(name, tmp_path, keep=keep)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.guarantees.content import slow_but
 from tests.guarantees.projects import Projects
 
 Files = dict[str, str]
@@ -584,21 +585,23 @@ REACHED: dict[str, Case] = {
             .replace("[Trial()]", "[Trial(5), Trial(N(2))]")}),
 }  # fmt: skip
 
+GROUPS = {
+    "imports": IMPORTS,
+    "at import": AT_IMPORT,
+    "classes": CLASSES,
+    "elsewhere": ELSEWHERE,
+    "values": VALUES,
+    "reached": REACHED,
+}
 CHANGES = {
-    f"{group}: {name}": case
-    for group, cases in (
-        ("imports", IMPORTS),
-        ("at import", AT_IMPORT),
-        ("classes", CLASSES),
-        ("elsewhere", ELSEWHERE),
-        ("values", VALUES),
-        ("reached", REACHED),
-    )
-    for name, case in cases.items()
+    f"{group}: {name}": case for group, cases in GROUPS.items() for name, case in cases.items()
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    "change",
+    slow_but(*(f"{group}: {next(iter(cases))}" for group, cases in GROUPS.items()), of=CHANGES),
+)
 def test_what_moves_numbers_is_refused_or_moves_them(change, projects, tmp_path):
     files, edits = CHANGES[change]
     folder = write(tmp_path / "code", files)
@@ -665,7 +668,7 @@ HARMLESS: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("change", HARMLESS)
+@pytest.mark.parametrize("change", slow_but("a docstring", "another helper", of=HARMLESS))
 def test_what_moves_nothing_costs_nothing(change, projects, tmp_path):
     name, old, new = HARMLESS[change]
     files = {"trial.py": PLAIN, "helpers.py": PLAIN_HELPERS}
@@ -678,6 +681,7 @@ def test_what_moves_nothing_costs_nothing(change, projects, tmp_path):
     assert after.get("n_blocks") == 0, after
 
 
+@pytest.mark.slow
 def test_an_environment_variable_that_simulate_reads_counts(projects, tmp_path):
     files = {"trial.py": trial("import os", "x.mean(axis=1) * float(os.environ['MY_SCALE'])")}
     folder = write(tmp_path / "code", files)
@@ -688,6 +692,7 @@ def test_an_environment_variable_that_simulate_reads_counts(projects, tmp_path):
 
 
 @pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.slow
 def test_a_users_own_installed_package_counts_by_content(compiled, projects, tmp_path):
     """Its version stays; the file is edited in place, or another build is installed over it."""
     value = "lib.gen(x)" if not compiled else "x.mean(axis=1) * lib.table()"
@@ -727,6 +732,7 @@ def test_what_a_simulation_reads_without_declaring_it_stops_the_run(projects, tm
         ("1", "__import__('numpy').int64(1)"),
     ],
 )
+@pytest.mark.slow
 def test_the_type_of_a_factor_counts(was, now, projects, tmp_path):
     """Blocks drawn with 1 are not taken for those of 1.0, which arithmetic may tell apart."""
     files = {
@@ -769,7 +775,7 @@ REPEATED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REPEATED)
+@pytest.mark.parametrize("case", slow_but("a memory that the run fills", of=REPEATED))
 def test_nothing_that_lives_in_one_process_only_counts(case, projects, tmp_path):
     folder = write(tmp_path / "code", {"trial.py": trial(*REPEATED[case])})
     first = projects.run(folder, tmp_path / "out")
@@ -793,7 +799,7 @@ FORMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", slow_but(of=FORMS))
 def test_the_form_of_a_statement_does_not_count(form, projects, tmp_path):
     start = "import contextlib\nc = contextlib.nullcontext\n"
     before, after = (trial(start + text, "f(x.mean(axis=1))") for text in FORMS[form])

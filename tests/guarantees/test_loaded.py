@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.guarantees.content import slow_but
 from tests.guarantees.projects import Projects
 
 FIRST = """
@@ -64,7 +65,7 @@ CELLS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("change", CELLS)
+@pytest.mark.parametrize("change", slow_but("a function", "an array, in place", of=CELLS))
 def test_a_cell_that_changes_something_makes_stored_numbers_stale(change, projects, tmp_path):
     again = "study = Study('cells', [Trial()], [mean('x')], block_size=20)\nanswer(study)"
     first, same, after = projects.cells(tmp_path, FIRST, CELLS[change], again)
@@ -84,12 +85,13 @@ HARMLESS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("change", HARMLESS)
+@pytest.mark.parametrize("change", slow_but("the same function again", of=HARMLESS))
 def test_a_cell_that_changes_nothing_costs_nothing(change, projects, tmp_path):
     *_, after = projects.cells(tmp_path, FIRST, HARMLESS[change], "answer(study)")
     assert (after["n_blocks"], after["right"]) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_notebook_opened_again_goes_on(projects, tmp_path):
     projects.cells(tmp_path, FIRST)
     first, _ = projects.cells(tmp_path, FIRST)
@@ -147,6 +149,7 @@ def test_a_file_that_is_edited_and_not_loaded_again_is_named(projects, tmp_path)
     assert "helpers.gen has changed" in new["refused"]
 
 
+@pytest.mark.slow
 def test_workers_do_not_draw_with_a_file_that_was_edited_meanwhile(projects, tmp_path):
     (after,) = projects.cells(
         with_helpers(tmp_path), USES, "edit('mean', 'max')\nanswer(study(), backend='loky')"
@@ -156,6 +159,7 @@ def test_workers_do_not_draw_with_a_file_that_was_edited_meanwhile(projects, tmp
     assert not list(tmp_path.glob("out/cells/replicates/*.parquet"))
 
 
+@pytest.mark.slow
 def test_workers_do_not_draw_with_a_constant_that_only_this_process_changed(projects, tmp_path):
     (after,) = projects.cells(
         with_helpers(tmp_path), USES, "helpers.SCALE = 5.0\nanswer(study(), backend='loky')"
@@ -167,6 +171,7 @@ def test_workers_do_not_draw_with_a_constant_that_only_this_process_changed(proj
     assert (threads["n_blocks"], threads["right"]) == (2, True)
 
 
+@pytest.mark.slow
 def test_workers_of_an_earlier_run_are_not_used_for_other_code(projects, tmp_path):
     """joblib keeps its workers for minutes: those that imported the old helpers must go."""
     edit = "edit('mean', 'max')\nimportlib.reload(helpers)\n"
@@ -177,13 +182,6 @@ def test_workers_of_an_earlier_run_are_not_used_for_other_code(projects, tmp_pat
     assert (first["n_blocks"], first["right"]) == (2, True)
     assert (second["n_blocks"], second["right"]) == (2, True)
     assert second["estimate"] != first["estimate"]
-
-
-def test_a_file_that_is_loaded_again_makes_stored_numbers_stale(projects, tmp_path):
-    edit = "edit('mean', 'max')\nimportlib.reload(helpers)\nanswer(study())"
-    first, after = projects.cells(with_helpers(tmp_path), USES, "answer(study())", edit)
-    assert first["right"]
-    assert "helpers.gen has changed" in after["refused"]
 
 
 SLOW = (
@@ -201,6 +199,7 @@ def wait(block):
 
 
 @pytest.mark.parametrize("backend", ["inline", "threads", "loky"])
+@pytest.mark.slow
 def test_a_file_that_is_edited_under_a_run(backend, projects, tmp_path):
     """The run ends with the code that it began with, or says that it cannot; no mixture."""
     (tmp_path / "helpers.py").write_text(SLOW)
@@ -217,6 +216,7 @@ def test_a_file_that_is_edited_under_a_run(backend, projects, tmp_path):
 AGAIN = "study = Study('cells', [Trial()], [mean('x')], block_size=20)\n"
 
 
+@pytest.mark.slow
 def test_a_run_in_workers_leaves_this_process_as_it_was(projects, tmp_path):
     """What comes back from workers must not bring copies of this process's own classes."""
     redefined = (
@@ -233,6 +233,7 @@ CONFIGURED = "P = {'c': 1.0}\ndef configure(**k):\n    P.update(k)\n"
 
 
 @pytest.mark.parametrize("backend", ["inline", "loky"])
+@pytest.mark.slow
 def test_a_setting_that_only_this_process_has_is_not_lost_in_workers(backend, projects, tmp_path):
     (tmp_path / "conf.py").write_text(CONFIGURED)
     cell = "import conf\nconf.configure(c=3.0)\n" + FIRST.replace("SCALE *", "conf.P['c'] *")
@@ -252,7 +253,7 @@ REMEMBERED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REMEMBERED)
+@pytest.mark.parametrize("case", slow_but("a cache over a helper", of=REMEMBERED))
 def test_nothing_remembers_what_other_code_computed(case, projects, tmp_path):
     start, value, change = REMEMBERED[case]
     uses = FIRST.replace("SCALE *", f"{value} *")
@@ -274,30 +275,9 @@ MEMORIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("memory", slow_but("a table", of=MEMORIES))
 def test_what_a_run_itself_remembers_is_no_change(memory, projects, tmp_path):
     start, value = MEMORIES[memory]
     first, same = projects.cells(tmp_path, start + FIRST.replace("SCALE *", f"{value} *"))
     assert (first["n_blocks"], first["right"]) == (2, True)
     assert (same["n_blocks"], same["right"]) == (0, True)
-
-
-def test_a_table_filled_with_another_constant_is_not_taken_for_an_empty_one(projects, tmp_path):
-    """What it made is found by nobody who has that constant from the start."""
-    start = "M = {}\ndef t(n):\n    return M.setdefault(n, C)\n"
-    uses = start + FIRST.replace("SCALE *", "t(3) *")
-    projects.cells(tmp_path, "C = 2.0\n" + uses, "C = 3.0\nanswer(study, out='other')")
-    fresh = "C = 3.0\n" + uses.replace("answer(study)\n", "") + "answer(study, out='other')"
-    (said,) = projects.cells(tmp_path, fresh)
-    assert "M has changed" in said["refused"]
-
-
-def test_a_study_that_cannot_be_sent_to_workers_says_so(projects, tmp_path):
-    """And stores no failures for it."""
-    start = "import functools\n@functools.cache\ndef t():\n    return 2.0\n"
-    (said,) = projects.cells(
-        tmp_path,
-        start + FIRST.replace("SCALE *", "t() *").replace("answer(study)\nanswer(study)\n", ""),
-        "answer(study, backend='loky')",
-    )
-    assert "refused" in said or said["right"]

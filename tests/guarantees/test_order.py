@@ -9,14 +9,18 @@ import itertools
 import pytest
 
 from simstudy.engine import assignment, portions, tasks
-from simstudy.engine.jobs import in_shard, missing_jobs
+from simstudy.engine.jobs import missing_jobs
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.workers import Workers
 from simstudy.store.blocks import Store
 from tests import toy
 
 N_REP = 500
-WORKERS = [Workers("inline", 1), *(Workers("threads", n) for n in (1, 2, 4)), Workers("loky", 2)]
+WORKERS = [
+    Workers("inline", 1),
+    Workers("threads", 4),
+    pytest.param(Workers("loky", 2), marks=pytest.mark.slow),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +42,7 @@ def handed_out(monkeypatch):
     return order
 
 
-@pytest.mark.parametrize("workers", WORKERS, ids=lambda one: f"{one.backend}-{one.n_jobs}")
+@pytest.mark.parametrize("workers", WORKERS, ids=lambda one: one.backend)
 def test_breadth_first_whatever_the_workers(workers, handed_out):
     study = toy.study((3, 10, 30, 100))
     study.run(N_REP, workers=workers)
@@ -69,16 +73,3 @@ def test_what_is_missing_comes_breadth_first_too(tmp_path):
     assert [(job.block, job.scenario.n_obs) for job in jobs] == [
         (0, 100), (1, 100), (2, 100), (2, 3), (2, 10), (3, 100), (3, 3), (3, 10),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("n_shards", [1, 2, 3, 7])
-def test_shards_share_out_every_block_once_each_breadth_first(n_shards, tmp_path):
-    plan = toy.study((3, 10, 30)).plan()
-    store = Store(tmp_path, plan.block_size)
-    jobs = list(missing_jobs(plan, dict.fromkeys(plan.keys, 5), store))
-    shards = [in_shard(plan, jobs, (i + 1, n_shards)) for i in range(n_shards)]
-    assert sorted(itertools.chain(*shards), key=jobs.index) == jobs
-    for shard in shards:
-        assert [job.block for job in shard] == sorted(job.block for job in shard)
-    sizes = [len(shard) for shard in shards]
-    assert max(sizes) - min(sizes) <= 1

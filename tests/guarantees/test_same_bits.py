@@ -36,10 +36,13 @@ from tests.guarantees.content import assert_same_result, content, file_names
 
 ROOT = Path(__file__).parents[2]
 SIZES = {"toy": 220, "two_stage": 2500}  # neither is a whole number of blocks
-WORKERS = [
-    Workers("threads", 1), Workers("threads", 2), Workers("threads", 4),
-    Workers("loky", 1), Workers("loky", 2), Workers("loky", 4),
-    Workers("auto", 2), Workers("inline", 4),
+QUICK = [Workers("threads", 4), Workers("loky", 2)]
+WORKERS = QUICK + [
+    pytest.param(one, marks=pytest.mark.slow)
+    for one in (
+        Workers("threads", 1), Workers("threads", 2), Workers("loky", 1), Workers("loky", 4),
+        Workers("auto", 2), Workers("inline", 4),
+    )
 ]  # fmt: skip
 
 
@@ -54,7 +57,7 @@ def run(name: str, out: Path, **settings):
     return make_study(name).run(SIZES[name], seed=3, out=out, **settings)
 
 
-@pytest.fixture(scope="module", params=sorted(SIZES))
+@pytest.fixture(scope="module", params=["toy", pytest.param("two_stage", marks=pytest.mark.slow)])
 def name(request):
     return request.param
 
@@ -109,7 +112,9 @@ class Stop(Silent):
         self.left -= 1
 
 
-@pytest.mark.parametrize("after", range(5))
+@pytest.mark.parametrize(
+    "after", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1, 3, 4))]
+)
 def test_interrupted_anywhere_and_resumed(name, reference, after, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(name, tmp_path, progress=Stop(after))
@@ -121,6 +126,7 @@ def test_interrupted_anywhere_and_resumed(name, reference, after, tmp_path):
 
 @pytest.mark.parametrize("backend", ["threads", "loky"])
 @pytest.mark.filterwarnings("ignore:.*tasks which were still being processed:UserWarning")
+@pytest.mark.slow
 def test_interrupted_again_and_again_with_workers(backend, tmp_path):
     workers = Workers(backend, 2)
     for _ in range(2):
@@ -148,6 +154,7 @@ def test_shards_in_folders_of_their_own(name, reference, tmp_path):
     assert_same_result(joined, reference)
 
 
+@pytest.mark.slow
 def test_a_run_that_keeps_only_moments(name, tmp_path):
     study = make_study(name)
     n_rep = 3 * study.block_size
@@ -309,6 +316,7 @@ def bits_without_wide_registers(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names are of x86")
+@pytest.mark.slow
 def test_another_processor_moves_no_bit(tmp_path):
     here, there = bits_of_blocks(), bits_without_wide_registers(tmp_path)
     assert here.keys() == there.keys()

@@ -9,7 +9,6 @@ import re
 import threading
 import uuid
 
-import fsspec
 import pandas as pd
 import pytest
 
@@ -26,6 +25,9 @@ from tests.cli.test_command_line import SMALL
 from tests.guarantees import emulators, slow
 from tests.guarantees.server import Server, kill_group, wait_until
 from tests.output import standing
+
+pytestmark = pytest.mark.slow
+fsspec = pytest.importorskip("fsspec", reason="needs pip install -e '.[dev]'")
 
 INLINE = Workers("inline", 1)
 OUTPUTS_OF_TIME = ("manifest.json", "report.html")  # they say how long it took
@@ -209,22 +211,6 @@ def test_a_command_takes_a_url_where_it_takes_a_folder(out, capsys):
     assert re.search(r"two_stage +(\S+) of \1 +0 +0 ", capsys.readouterr().out)
     assert main(["plan", *asked, "restart=true"]) == 0
     assert f"results  {out}/two_stage:" in capsys.readouterr().out
-
-
-def test_a_command_looks_at_what_a_run_keeps(out, capsys):
-    asked = [*SMALL, "n_rep=1000", f"out={out}", "figures=false", "report=false"]
-    assert main([*asked, "keep=summary", "shard=1/1"]) == 0
-    assert main(["summarize", *asked]) == 2
-    assert "there is a run with keep=summary" in capsys.readouterr().err
-    assert main(["summarize", *asked, "keep=summary"]) == 0
-    assert f"{out}/two_stage" in capsys.readouterr().out.replace("\n", "")
-
-
-def test_a_url_with_a_password_is_refused_without_it(capsys):
-    assert main([*SMALL, "out=sftp://me:sesame@host/a"]) == 2
-    said = capsys.readouterr()
-    assert "without a password" in said.err
-    assert "sesame" not in said.err + said.out
 
 
 def test_a_folder_of_this_machine_may_be_given_as_a_url(tmp_path):

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
 from tests.support import ROOT
 
 OWNERS = """
@@ -39,6 +41,7 @@ def owners(folder):
     return json.loads(run.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_no_fingerprint_knows_where_the_code_lies(tmp_path):
     unmade = shutil.ignore_patterns("__pycache__", "results")
     for part in ("simstudy", "experiments", "conf"):

@@ -1,6 +1,5 @@
 """Any function of the columns as a measure: its error, its bits, its failures, its refusals."""
 
-import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +7,12 @@ import pytest
 
 from simstudy import Study
 from simstudy import measures as m
+from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError, StudyError
 from simstudy.identity.streams import generator
 from tests.measures import calibration as c
+
+INLINE = Workers("inline", 1)
 
 N_BOOT = 200
 
@@ -74,13 +76,6 @@ def test_each_cell_has_the_replicates_that_did_not_fail_in_it(x):
     np.testing.assert_array_equal(found.n_failed, [0, 7])
 
 
-def test_what_a_mask_hides_is_missing(x):
-    masked = np.ma.array(x, mask=x > 3)
-    found, missing = (made().estimate({"x": each}) for each in (masked, masked.filled(np.nan)))
-    np.testing.assert_array_equal(found.mcse, missing.mcse)
-    assert found.n_failed.sum() == (x > 3).sum()
-
-
 def test_a_function_may_combine_the_last_axes(x):
     holes = x.copy()
     holes[3, 0] = holes[5, 1] = np.nan
@@ -123,7 +118,7 @@ def skewness(x, truth):
 def test_a_study_seeds_it_and_says_the_same_bits_again():
     def summary(name, seed):
         study = Study(name, [Draws()], [made(skewness)], block_size=50)
-        return study.run(150, seed=seed).summary[["estimate", "mcse"]].to_numpy()
+        return study.run(150, seed=seed, workers=INLINE).summary[["estimate", "mcse"]].to_numpy()
 
     first = summary("a", 1)
     np.testing.assert_array_equal(first, summary("a", 1))
@@ -140,7 +135,7 @@ def test_a_study_seeds_it_and_says_the_same_bits_again():
 def test_a_summary_alone_cannot_keep_it():
     study = Study("a", [Draws()], [made(skewness)], block_size=50)
     with pytest.raises(StudyError, match="skewness cannot do without"):
-        study.run(100, keep="summary")
+        study.run(100, keep="summary", workers=INLINE)
 
 
 REFUSED = [
@@ -163,13 +158,3 @@ REFUSED = [
 def test_what_makes_no_sense_is_refused_with_what_to_do(call, text):
     with pytest.raises((DesignError, StudyError), match=text):
         call()
-
-
-def test_a_parameter_with_a_default_is_no_column(x):
-    upper = m.bootstrapped(functools.partial(quantile, at=0.9), name="upper", n_boot=20)
-    assert upper.reads == ("x",)
-    np.testing.assert_array_equal(upper.estimate({"x": x}).estimate, np.quantile(x, 0.9, axis=0))
-
-
-def quantile(x, at=0.5):
-    return np.quantile(x, at, axis=0)

@@ -247,15 +247,6 @@ def test_means_and_shares_are_those_of_a_loop():
         np.testing.assert_allclose(measure.estimate(columns).estimate[0], of_loop[measure.name])
 
 
-def test_a_share_within_a_condition_says_how_many_are_in_it():
-    columns = drawn()
-    found = m.power("reject", given="given").estimate(columns)
-    np.testing.assert_array_equal(found.n_given, columns["given"].sum(axis=0))
-    assert (found.n_given < found.n_rep).all()
-    plain = m.rejection_rate("reject").estimate(columns)
-    np.testing.assert_array_equal(plain.n_given, plain.n_rep)
-
-
 # ---------------------------------------------------------------- what is written of them
 PAGE = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
 

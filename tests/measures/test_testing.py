@@ -7,6 +7,9 @@ import pytest
 
 from simstudy import Study, grid
 from simstudy import measures as m
+from simstudy.engine.workers import Workers
+
+INLINE = Workers("inline", 1)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +69,9 @@ class Shifted:
 
 def test_likelihood_ratios_over_scenarios_are_ratios_of_two_rates():
     measures = [m.rejection_rate("reject"), m.non_rejection_rate("reject")]
-    result = Study("tests", grid(Shifted, mean=[0.0, 1.0]), measures, block_size=200).run(400)
+    result = Study("tests", grid(Shifted, mean=[0.0, 1.0]), measures, block_size=200).run(
+        400, workers=INLINE
+    )
     null, effect = result.plan.scenarios
     size, power = (float(result.value("rejection_rate", mean=at)["estimate"]) for at in (0.0, 1.0))
     for name, expected in (

@@ -6,10 +6,13 @@ Each is a protocol of its own, and lies in memory.
 from collections import Counter
 from typing import ClassVar
 
-import fsspec
-from fsspec.implementations.memory import MemoryFileSystem
-from upath.implementations.memory import MemoryPath
-from upath.registry import register_implementation
+import pytest
+
+pytest.importorskip("upath.registry", reason="needs pip install -e '.[dev]'")
+fsspec = pytest.importorskip("fsspec", reason="needs pip install -e '.[dev]'")
+MemoryFileSystem = pytest.importorskip("fsspec.implementations.memory").MemoryFileSystem
+MemoryPath = pytest.importorskip("upath.implementations.memory").MemoryPath
+register_implementation = pytest.importorskip("upath.registry").register_implementation
 
 REQUESTS = ("ls", "info", "cat_file", "put_file", "get_file", "rm_file", "cp_file")
 

@@ -3,7 +3,6 @@
 import uuid
 from pathlib import Path
 
-import fsspec.config
 import pytest
 
 from simstudy.atomic_files import read_json, write_bytes, write_json
@@ -16,7 +15,7 @@ from simstudy.remote.paths import (
     translated_errors,
     without_passwords,
 )
-from tests.remote.file_systems import Cut
+from tests.remote.file_systems import Cut, fsspec
 
 
 @pytest.fixture(params=["memory", "cut"])
@@ -100,13 +99,6 @@ def test_what_is_written_is_read_listed_found_and_deleted(folder):
     image.unlink(missing_ok=True)
     assert not image.exists()
     assert read_json(folder / "none.json") is None
-
-
-def test_what_is_written_again_is_the_new_one(folder):
-    for content in (b"old and long", b"new"):
-        write_bytes(folder / "a.txt", content)
-        assert (folder / "a.txt").read_text() == content.decode()
-    assert list_sizes(folder) == {"a.txt": 3}
 
 
 def test_an_upload_that_is_cut_leaves_nothing_under_its_name(monkeypatch):

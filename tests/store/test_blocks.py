@@ -1,6 +1,5 @@
 """Blocks are found again, whatever happened to their folder."""
 
-import pickle
 from functools import partial
 
 import numpy as np
@@ -14,7 +13,6 @@ from simstudy.store import batches
 from simstudy.store.batches import made_of_each, read_each
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
-from simstudy.store.files import Folder
 from simstudy.store.header import TENTATIVE
 from simstudy.store.owner import Owner
 from tests.store.samples import (
@@ -30,14 +28,7 @@ from tests.store.samples import (
     write_as,
 )
 
-
 # ---------------------------------------------------------------- reading
-def test_every_prefix_of_every_scenario(tmp_path):
-    write(tmp_path, ("a", 0, 1), ("b", 0, 2))
-    write(tmp_path, ("b", 2, 3), ("a", 1, 1))
-    store = open_store(tmp_path)
-    assert_holds(store, "a", 2)
-    assert_holds(store, "b", 5)
 
 
 def test_what_is_there_and_what_is_not(tmp_path):
@@ -73,13 +64,6 @@ def test_an_error_that_only_some_blocks_have_is_null_elsewhere(tmp_path):
 
 def _only_null(store):
     return store.read("b", 3 * ROWS)["error"].null_count == 3 * ROWS
-
-
-def test_only_the_columns_that_are_asked_for(tmp_path):
-    write(tmp_path, ("a", 0, 2))
-    table = open_store(tmp_path).read("a", 7, ["x", "not stored"])
-    assert table.column_names == ["x"]
-    assert table.num_rows == 7
 
 
 def test_whole_numbers_and_fractions_of_one_column_share_a_type(tmp_path):
@@ -212,36 +196,6 @@ def test_tentative_blocks_hold_until_they_are_drawn(tmp_path):
     assert_holds(store, "a", 2)
 
 
-def test_a_file_with_the_name_of_its_bytes_that_holds_no_blocks_is_set_aside(tmp_path):
-    import hashlib
-
-    path = tmp_path / "table"
-    pq.write_table(pa.table({"x": [1, 2]}), path)
-    path.rename(tmp_path / f"{hashlib.sha256(path.read_bytes()).hexdigest()[:32]}.parquet")
-    store = open_store(tmp_path)
-    assert len(store.damaged) == 1
-    assert files(tmp_path) == []
-
-
-def test_a_whole_folder_of_damage_is_an_empty_store(tmp_path):
-    for one in BLOCKS:
-        emptied(write(tmp_path, one))
-    store = open_store(tmp_path)
-    assert len(store.damaged) == len(BLOCKS)
-    assert store.n_files == 0
-    compact(store)
-    assert files(tmp_path) == []
-
-
-def test_what_is_no_parquet_is_left_alone(tmp_path):
-    note = tmp_path / "README.txt"
-    note.write_text("mine")
-    write(tmp_path, ("a", 0, 1))
-    store = open_store(tmp_path)
-    assert store.damaged == []
-    assert note.read_text() == "mine"
-
-
 # ---------------------------------------------------------------- many scenarios at once
 @pytest.mark.parametrize("gathered", [False, True])
 @pytest.mark.parametrize("at_once", [1, 2 * ROWS, 1 << 20])
@@ -289,27 +243,6 @@ def test_an_error_of_the_work_is_no_file_that_has_gone(tmp_path):
 
     with pytest.raises(FileNotFoundError, match="of its own"):
         list(made_of_each(work, open_store(tmp_path), {"a": 1}))
-
-
-def test_scenarios_whose_files_never_stay_are_given_up(monkeypatch, tmp_path):
-    write(tmp_path, ("a", 0, 1))
-    store = open_store(tmp_path)
-    monkeypatch.setattr(batches, "PAUSE_SECONDS", 0.0)
-
-    def gone(name):
-        raise FileNotFoundError(name)
-
-    monkeypatch.setattr(Folder, "open", lambda self, name: gone(name))
-    with pytest.raises(StoreError, match="keep changing under this run"):
-        list(read_each(store, {"a": 1}))
-
-
-def test_a_store_that_has_read_can_be_sent(tmp_path):
-    write(tmp_path, ("a", 0, 1))
-    store = open_store(tmp_path)
-    assert len(store.read("a", 1)) == 1
-    sent = pickle.loads(pickle.dumps(store))
-    assert sent.read("a", ROWS).equals(store.read("a", ROWS))
 
 
 def test_no_file_stays_open_beyond_a_look(tmp_path):

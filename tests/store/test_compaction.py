@@ -82,18 +82,6 @@ def test_a_compacted_store_does_not_know_how_it_was_written(seed, tmp_path):
         assert_holds(store, key, n)
 
 
-def test_compaction_leaves_one_file_and_every_row(tmp_path):
-    for one in BLOCKS:
-        write(tmp_path, one)
-    store = open_store(tmp_path)
-    assert store.n_files == len(BLOCKS)
-    compact(store)
-    assert store.n_files == len(files(tmp_path)) == 1
-    assert store.n_bytes == sum(path.stat().st_size for path in tmp_path.glob("*.parquet"))
-    for key, n in {"a": 4, "b": 6, "c": 1}.items():
-        assert_holds(store, key, n)
-
-
 def test_a_gap_stays_a_gap(tmp_path):
     write(tmp_path, ("a", 0, 2))
     write(tmp_path, ("a", 5, 1))
@@ -101,21 +89,6 @@ def test_a_gap_stays_a_gap(tmp_path):
     compact(store)
     assert store.have("a", 6).tolist() == [True, True, False, False, False, True]
     assert_holds(store, "a", 2)
-
-
-def test_row_groups_are_cut_where_the_blocks_say_and_not_where_the_files_did(tmp_path, monkeypatch):
-    monkeypatch.setattr(volumes, "VALUES_PER_CHUNK", 3 * ROWS)
-    names = []
-    for cut in (1, 2, 7):
-        folder = tmp_path / str(cut)
-        folder.mkdir()
-        write(folder, ("a", 0, cut))
-        write(folder, *[("a", block, 1) for block in range(cut, 8)])
-        store = open_store(folder)
-        compact(store)
-        names.append(files(folder))
-        assert_holds(store, "a", 8)
-    assert names[0] == names[1] == names[2]
 
 
 def test_a_run_of_many_files_rewrites_the_small_ones_only(tmp_path):
@@ -228,17 +201,6 @@ def test_a_longer_run_leaves_the_files_that_are_full_as_they_are(tmp_path, monke
     assert len(after) == 3
     assert len(stamps.items() & after.items()) == 1
     assert_holds(store, "a", 8)
-
-
-def test_two_copies_of_a_full_file_become_one(tmp_path, monkeypatch):
-    of_small_files(monkeypatch)
-    write(tmp_path, ("a", 0, 3))
-    compact(open_store(tmp_path))
-    (name,) = files(tmp_path)
-    write(tmp_path, ("a", 0, 1), ("a", 1, 2))
-    assert len(files(tmp_path)) == 2
-    compact(open_store(tmp_path))
-    assert files(tmp_path) == [name]
 
 
 def test_nothing_is_deleted_before_all_files_of_a_compaction_stand(tmp_path, monkeypatch):

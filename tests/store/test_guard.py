@@ -1,6 +1,5 @@
 """Whose results a folder holds: nothing foreign or stale is mixed in, and the refusal says why."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -10,10 +9,8 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
 from simstudy.store.guard import refuse_foreign
 from tests import toy
-from tests.guarantees.content import assert_same_result
 
 STUDY = toy.study((3, 10))
-PLAN = STUDY.plan()
 INLINE = Workers("inline", 1)
 
 
@@ -27,36 +24,6 @@ def refused(out, study=STUDY, seed=1):
     with pytest.raises(StoreError) as refusal:
         study.run(60, seed, out=out, workers=INLINE)
     return str(refusal.value)
-
-
-def test_looking_is_not_claiming(tmp_path):
-    refuse_foreign("toy", tmp_path / "toy")
-    assert not (tmp_path / "toy").exists()
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"block_size": 49}, "block_size was 50 and is 49"),
-        ({"common": ("truth",)}, "common was [] and is ['truth']"),
-        ({"axes": {"way": ("t", "z")}}, "is {'way': ['t', 'z']}"),
-        ({"may_be_missing": ("lower",)}, "may_be_missing was [] and is ['lower']"),
-    ],
-    ids=str,
-)
-def test_what_was_computed_otherwise_is_refused(changes, says, tmp_path):
-    folder = a_run(tmp_path)
-    text = refused(tmp_path, replace(STUDY, **changes))
-    assert says in text
-    assert text.startswith(f"{folder} was computed by something else: ")
-    assert "cannot be mixed with new ones. Keep both with another out=..." in text
-    assert "start over with restart=true" in text
-
-
-def test_the_type_of_a_factor_counts(tmp_path):
-    a_run(tmp_path)
-    text = refused(tmp_path, replace(STUDY, scenarios=[toy.Mean(3.0)]))
-    assert re.search(r"Mean\(n_obs=3, truth=0.0\) #\w+ and is Mean\(n_obs=3.0, truth=0.0\)", text)
 
 
 def test_only_a_few_changes_are_listed(tmp_path):
@@ -75,18 +42,6 @@ def test_blocks_of_other_owners_are_told_by_the_nearest(tmp_path):
         path.rename(folder / "replicates" / path.name)
     text = refused(tmp_path, replace(STUDY, block_size=49), 7)
     assert "block_size was 50 and is 49. Its" in text
-
-
-def test_company_that_did_not_harm_is_no_reason_to_refuse(tmp_path):
-    """Two seeds ran at once: each finds its own, and neither touches the other's."""
-    folder = a_run(tmp_path)
-    for path in a_run(tmp_path / "other", seed=7).glob("replicates/*.parquet"):
-        path.rename(folder / "replicates" / path.name)
-    for seed in (1, 7):
-        again = STUDY.run(60, seed, out=tmp_path, workers=INLINE)
-        assert again.outcome.n_blocks == 0
-        assert not again.store.damaged
-        assert_same_result(again, STUDY.run(60, seed, out=tmp_path / f"alone{seed}"), files=False)
 
 
 def test_the_folder_of_another_study_is_refused(tmp_path):

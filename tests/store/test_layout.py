@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstudy.design import scenario_key
 from simstudy.engine.block import failed_block
 from simstudy.errors import StudyError
-from simstudy.store.columns import columns_of, simulated_columns, with_failures_missing
+from simstudy.store.columns import columns_of, with_failures_missing
 from simstudy.store.layout import KeepReplicates
 from tests.engine.giving import SIZE, WIDE, Named, X, plan_of, read_back, stored
 
@@ -108,13 +107,6 @@ def test_measures_see_nan_where_a_cell_failed():
         np.testing.assert_array_equal(column, back[name])
 
 
-def test_measures_see_columns_as_they_are_where_nothing_failed():
-    block, _ = stored({"x": WIDE, "truth": 2, "name": np.array(list("abcdef"))})
-    seen = with_failures_missing(block)
-    assert seen["truth"].ndim == 0
-    np.testing.assert_array_equal(seen["x"], WIDE)
-
-
 COLUMN = st.sampled_from(["float", "int", "bool", "wide", "wide bool", "scalar"])
 
 
@@ -155,12 +147,6 @@ def _lost(error, whole):
     return lost.reshape(lost.shape + (1,) * (whole.ndim - lost.ndim))
 
 
-def test_rows_know_their_scenario_and_replicate():
-    _, table = stored({"x": X}, number=3)
-    assert table["rep"].to_pylist() == list(range(18, 24))
-    assert set(table["scenario"].to_pylist()) == {scenario_key(Named(1))}
-
-
 def test_blocks_with_and_without_errors_share_a_table():
     plan = plan_of(axes={})
     fine, _ = stored({"x": X}, axes={})
@@ -175,10 +161,3 @@ def test_a_column_that_nobody_returned_is_named_with_the_nearest():
     _, table = stored({"estimate": X, "wide": WIDE})
     with pytest.raises(StudyError, match=r"reads column 'estimat'.*did you mean 'estimate'"):
         columns_of(plan_of(), table, ("estimat",))
-
-
-def test_names_in_the_store_and_back():
-    _, table = stored({"x": X, "wide": WIDE})
-    assert table.column_names == ["scenario", "rep", "x", "wide"]
-    assert table["wide"].to_pylist() == WIDE.reshape(SIZE, -1).tolist()
-    assert list(simulated_columns(table.column_names)) == ["x", "wide"]

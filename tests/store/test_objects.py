@@ -4,7 +4,6 @@ import io
 import os
 import pickle
 import uuid
-from pathlib import Path
 
 import pytest
 
@@ -68,15 +67,6 @@ def test_a_store_lists_once_and_asks_for_each_file_once(filled, asked):
     assert asked == {"ls": 1}, "and what was seen is not asked for again"
 
 
-def test_what_this_process_wrote_is_not_fetched(filled, asked):
-    store = Store(filled, ROWS, OWNER)
-    assert_holds(store, "a", 4)
-    compact(store)
-    assert asked == {"ls": 3, "put_file": 1, "rm_file": N}
-    assert_holds(store, "b", 6)
-    assert "cat_file" not in asked
-
-
 def test_of_a_large_file_only_the_end_is_asked_for_until_its_rows_are(filled, asked, monkeypatch):
     monkeypatch.setattr(fetched, "WHOLE_AT_MOST", 100)
     monkeypatch.setattr(fetched, "END_BYTES", 500)
@@ -87,18 +77,6 @@ def test_of_a_large_file_only_the_end_is_asked_for_until_its_rows_are(filled, as
     asked.clear()
     assert_holds(store, "c", 1)
     assert (asked["get_file"], asked["cat_file"], asked["ls"]) == (1, 0, 0)
-
-
-def test_many_files_are_asked_for_in_turns(filled, monkeypatch):
-    monkeypatch.setattr(fetched, "FILES_AHEAD", 3)
-    sizes = []
-    plain = fetched._read_ranges
-    monkeypatch.setattr(
-        fetched, "_read_ranges", lambda at, some: sizes.append(len(some)) or plain(at, some)
-    )
-    Store(again(filled), ROWS, OWNER)
-    assert sizes == [3, 3, 3, 2]
-    assert sum(sizes) == N
 
 
 def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monkeypatch):
@@ -163,15 +141,6 @@ def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monk
     assert name not in os.listdir(store.files.copies.name)
 
 
-def test_no_file_is_too_short_to_be_found_damaged(filled):
-    for size in (0, 3, 100):
-        write_bytes(filled.place / f"{size:032x}.parquet", b"x" * size)
-    for at_once in (False, True):
-        files = again(filled, at_once=at_once)
-        assert len(Store(files, ROWS, OWNER).damaged) == (0 if at_once else 3)
-        assert len(files.names()) == N
-
-
 # ---------------------------------------------------------------- lists that come late
 def test_a_list_that_lacks_what_this_process_wrote_is_believed_less(asked):
     files = objects("late")
@@ -211,13 +180,6 @@ def test_a_worker_gets_a_place_and_keeps_no_copy():
 def test_what_lies_in_memory_is_not_sent_to_a_worker():
     with pytest.raises(StoreError, match=r"lies in the memory of this process.*backend=threads"):
         pickle.dumps(objects("memory"))
-
-
-def test_copies_go_with_who_asked_for_them(filled):
-    folder = Path(filled.copies.name)
-    assert len(list(folder.iterdir())) == N
-    filled.copies.cleanup()
-    assert not folder.exists()
 
 
 def test_an_end_reads_as_the_whole_file_does():

@@ -3,7 +3,6 @@
 import itertools
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,22 +38,6 @@ def test_of_every_block_the_highest_rank_holds(given_places):
     assert [here.group.first for here in found] == sorted(here.group.first for here in found)
 
 
-def test_part_of_a_place_begins_at_its_row():
-    here = place(3, 4, row=10)
-    part = here.part(5, 6, ROWS)
-    assert part.group == Group("a", 5, 1)
-    assert part.row == 10 + 2 * ROWS
-
-
-@given(PLACES, st.integers(0, 12))
-def test_pieces_are_the_blocks_up_to_the_first_gap_each_once(given_places, n_blocks):
-    places = highest([place(first, n) for first, n, _ in given_places], ROWS)
-    held = {b for here in places for b in range(here.group.first, here.group.end)}
-    without_a_gap = list(itertools.takewhile(held.__contains__, range(n_blocks)))
-    pieces = pieces_until(places, n_blocks)
-    assert [block for piece in pieces for block in blocks_of(piece)] == without_a_gap
-
-
 @given(PLACES, st.integers(0, 8), st.integers(0, 12))
 def test_pieces_go_on_from_any_block(given_places, first, n_blocks):
     places = highest([place(start, n) for start, n, _ in given_places], ROWS)
@@ -62,8 +45,3 @@ def test_pieces_go_on_from_any_block(given_places, first, n_blocks):
     without_a_gap = list(itertools.takewhile(held.__contains__, range(first, n_blocks)))
     pieces = pieces_until(places, n_blocks, first)
     assert [block for piece in pieces for block in blocks_of(piece)] == without_a_gap
-
-
-@pytest.mark.parametrize("n_blocks", [0, 3])
-def test_of_nothing_there_is_nothing(n_blocks):
-    assert list(pieces_until([], n_blocks)) == []

@@ -16,7 +16,6 @@ from simstudy.store.write import write_blocks
 from tests import toy
 
 STUDY = toy.study((3, 10))
-PLAN = STUDY.plan()
 INLINE = Workers("inline", 1)
 
 

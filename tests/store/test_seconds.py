@@ -30,11 +30,3 @@ def test_what_is_no_time_says_nothing(drawn, drawn_at):
     result, path, said = drawn
     path.write_text(json.dumps(said | {"drawn": drawn_at}))
     assert result.times is None
-
-
-@pytest.mark.parametrize("n_blocks", [0, 0.5, True, -1, "1"])
-def test_a_number_of_blocks_that_none_is_says_nothing(drawn, n_blocks, tmp_path):
-    _, path, said = drawn
-    spent = {key: [mark, n_blocks, *rest] for key, (mark, _, *rest) in said["spent"].items()}
-    path.write_text(json.dumps(said | {"spent": spent}))
-    assert study().run(60, out=tmp_path).seconds.empty

@@ -1,11 +1,8 @@
 """Files of blocks: whole or absent, named by their bytes."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 from tests.store.samples import (
     files,
@@ -21,24 +18,6 @@ def test_a_file_is_named_by_its_bytes(tmp_path):
     assert path.stem == hashlib.sha256(path.read_bytes()).hexdigest()[:32]
     assert files(tmp_path) == [path.name]
     assert not list(tmp_path.glob(".writing-*"))
-
-
-def test_the_same_blocks_are_the_same_file(tmp_path):
-    first = write(tmp_path, ("a", 0, 1))
-    stamp = first.read_bytes()
-    assert write(tmp_path, ("a", 0, 1)) == first
-    assert files(tmp_path) == [first.name]
-    assert first.read_bytes() == stamp
-
-
-def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch):
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        write(tmp_path, ("a", 0, 1))
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_write_that_is_killed_leaves_no_file_of_blocks(tmp_path):

@@ -7,7 +7,6 @@ import pytest
 from simstudy.engine.backends.choice import backend_of
 from simstudy.engine.backends.inline import Inline
 from simstudy.engine.backends.processes import Processes
-from simstudy.engine.backends.protocol import WorkerDiedError
 from simstudy.engine.backends.threads import Threads
 from simstudy.engine.tasks import compute
 from simstudy.engine.workers import Workers
@@ -32,19 +31,6 @@ class Counting:
             yield compute(task)
 
 
-class Dying:
-    """Loses its first worker under the second task."""
-
-    lost = False
-
-    def receipts(self, tasks):
-        for n, task in enumerate(tasks):
-            if n == 1 and not Dying.lost:
-                Dying.lost = True
-                raise WorkerDiedError("out of memory, say")
-            yield compute(task)
-
-
 class Picky:
     def __init__(self, address):
         raise ConnectionError(f"nobody at {address}")
@@ -61,13 +47,6 @@ def test_a_backend_of_ones_own_computes_the_same(tmp_path):
     seen.clear()
     own = run(tmp_path / "a", backend=f"{HERE}:Counting", n_jobs=3, options={"address": "x:1"})
     assert set(seen) == {("x:1", 3)}
-    assert_same_result(own, run(tmp_path / "b", backend="inline"))
-
-
-def test_a_worker_that_dies_in_it_is_dealt_with_by_the_engine(tmp_path):
-    Dying.lost = False
-    own = run(tmp_path / "a", backend=f"{HERE}:Dying", n_jobs=1)
-    assert Dying.lost
     assert_same_result(own, run(tmp_path / "b", backend="inline"))
 
 

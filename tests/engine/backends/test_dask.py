@@ -10,7 +10,6 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -27,7 +26,9 @@ from tests import toy
 from tests.guarantees.content import assert_same_result, content
 from tests.support import ROOT
 
-pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
+
+pytest.importorskip("distributed", reason="needs pip install -e '.[dev]'")
 
 OWN = Workers("dask", 2)
 
@@ -232,20 +233,6 @@ def test_workers_with_other_versions_that_join_late_are_refused(monkeypatch, tmp
     monkeypatch.setattr(dask_clusters, "own_versions", lambda: ours | {"numpy": "1.0"})
     with pytest.raises(ConfigError, match=r"other versions: numpy 2.* on worker .*, 1\.0 here"):
         run(toy.study(), tmp_path, Workers("dask", 1, {"address": address}))
-
-
-def test_workers_that_join_late_get_tasks_and_those_asked_for_are_reckoned_with(monkeypatch):
-    there = {"first": 1}
-    backend = object.__new__(dask.Dask)
-    backend._client = SimpleNamespace(nthreads=lambda: there)
-    backend._asked, backend.n_workers, backend._looked = 2, 2, 0.0
-    monkeypatch.setattr(dask, "LOOK_SECONDS", -1.0)
-    assert backend._room() == 2 * 2, "the second may begin any time"
-    there |= {"second": 1, "third": 4}
-    assert backend._room() == 2 * 6
-    monkeypatch.setattr(dask, "LOOK_SECONDS", 3600.0)
-    there.clear()
-    assert backend._room() == 2 * 6, "a scheduler is not asked for each task"
 
 
 def test_workers_that_write_elsewhere_are_noticed(monkeypatch, tmp_path, address):

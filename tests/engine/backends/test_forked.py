@@ -6,13 +6,11 @@ import itertools
 import os
 import signal
 import sys
-import tempfile
 import threading
 import time
 
 import pytest
 
-from simstudy.data.read_audit import note_written, written_here
 from simstudy.engine import time_limits
 from simstudy.engine.backends import forked as module
 from simstudy.engine.backends.forked import can_fork, forked, forks_safely
@@ -51,6 +49,7 @@ def test_an_end_before_the_last_is_a_death(end, said, by_signal):
     assert died.value.by_signal == by_signal
 
 
+@pytest.mark.slow
 def test_a_death_is_seen_where_a_process_of_the_copys_lives_on():
     def leave_one_behind():
         if os.fork():
@@ -64,6 +63,7 @@ def test_a_death_is_seen_where_a_process_of_the_copys_lives_on():
     assert time.monotonic() - start < 5, "before the other one ends"
 
 
+@pytest.mark.slow
 def test_a_copy_that_is_stopped_ends_with_the_time_of_its_block(monkeypatch):
     monkeypatch.setattr(time_limits, "GRACE_SECONDS", 0.1)
 
@@ -86,6 +86,7 @@ def send_half(writer, kind, content):
 
 
 @pytest.mark.parametrize("sends_half", [False, True])
+@pytest.mark.slow
 def test_a_copy_that_is_stopped_between_blocks_ends_with_their_time(monkeypatch, sends_half):
     """It may be writing a file, or in the middle of a receipt; no block is being drawn."""
     monkeypatch.setattr(time_limits, "GRACE_SECONDS", 0.1)
@@ -96,17 +97,6 @@ def test_a_copy_that_is_stopped_between_blocks_ends_with_their_time(monkeypatch,
     with pytest.raises(WorkerDiedError, match="it was stopped"):
         list(given)
     assert 0.2 < time.monotonic() - start < 5
-
-
-def test_a_death_is_seen_in_a_program_that_hears_of_no_childs_end():
-    """Where SIGCHLD is ignored the system waits for children, and gives their numbers away."""
-    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    try:
-        assert list(forked(iter([1, 2]))) == [1, 2]
-        with pytest.raises(WorkerDiedError, match="the process died"):
-            list(forked(numbers(lambda: os._exit(7))))
-    finally:
-        signal.signal(signal.SIGCHLD, before)
 
 
 def fail():
@@ -132,20 +122,6 @@ def test_an_exception_arrives_with_the_place_where_it_was_raised():
         list(forked(numbers(own)))
 
 
-def test_an_exception_arrives_with_its_cause():
-    def fails():
-        yield 1
-        try:
-            {}["a name"]
-        except KeyError as error:
-            raise StudyError("it failed") from error
-
-    with pytest.raises(StudyError, match="it failed") as raised:
-        list(forked(fails()))
-    assert isinstance(raised.value.__cause__, KeyError)
-    assert raised.value.__cause__.args == ("a name",)
-
-
 def test_a_copy_ends_when_nobody_listens_any_more():
     given = forked(numbers(lambda: time.sleep(60)))
     process = next(given)
@@ -163,17 +139,7 @@ def test_a_copy_leaves_ctrl_c_to_its_parent_and_ends_where_it_is_told_to():
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def test_what_a_copy_wrote_in_the_temporary_folder_is_this_programs_own():
-    path = os.path.join(tempfile.gettempdir(), "simstudy-of-a-copy")
-
-    def write():
-        note_written(path)
-        yield 1
-
-    assert list(forked(write())) == [1]
-    assert os.path.realpath(path) in written_here()
-
-
+@pytest.mark.slow
 def test_a_copy_does_not_wait_for_a_watchdog_that_the_program_had_begun():
     """That of `faulthandler` is a thread, which a copy has not; C's own wait ends with its time."""
 

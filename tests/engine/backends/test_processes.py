@@ -10,7 +10,6 @@ import pytest
 from simstudy.engine.assignment import Assignment
 from simstudy.engine.backends.inline import Inline
 from simstudy.engine.backends.processes import compute_packed, packed
-from simstudy.engine.backends.threads import Threads
 from simstudy.engine.jobs import missing_jobs
 from simstudy.engine.ownership import ownership_of
 from simstudy.engine.workers import Workers
@@ -79,12 +78,6 @@ def test_inline_takes_a_task_when_the_last_one_is_done(assignment):
     for n in (1, 2, 3):
         next(receipts)
         assert len(taken) == n
-
-
-def test_threads_give_a_receipt_for_every_task(assignment):
-    tasks = tasks_of(assignment, 4)
-    done = [receipt.done for receipt in Threads(2).receipts(tasks)]
-    assert sorted(done) == sorted(tuple((job.key, job.block) for job in t.jobs) for t in tasks)
 
 
 # ---------------------------------------------------------------- Ctrl-C

@@ -9,7 +9,6 @@ import pytest
 from simstudy.identity.fingerprint.modules import loaded
 from simstudy.identity.fingerprint.modules.bare import whole_digest
 from simstudy.identity.fingerprint.modules.imports import (
-    absolute,
     imported_modules,
     libraries_of,
     modules_behind,
@@ -77,19 +76,6 @@ def test_kernels_are_known_by_what_they_import(project):
     assert not is_kernel("placed.model")
     assert is_below("placed", "deep")
     assert not is_below("placed", "json")
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "level", "means"),
-    [
-        ("placed.model", "json", 0, "json"),
-        ("placed.model", "", 1, "placed"),
-        ("placed.model", "deep", 1, "placed.deep"),
-        ("placed.deep", "model", 2, "placed.model"),
-    ],
-)
-def test_the_full_name_of_what_is_imported(module, name, level, means, project):
-    assert absolute(module, name, level) == means
 
 
 def test_what_a_source_imports(project):

@@ -23,13 +23,6 @@ def test_modules_of_ours_in_the_lists_exist(module):
     assert is_passed_over(module)
 
 
-def test_what_is_below_a_module_that_runs_studies_is_passed_over_with_it():
-    assert is_passed_over("simstudy.lazy")
-    assert is_passed_over("simstudy.identity.fingerprint.walk.notes")
-    assert not is_passed_over("simstudy.design")
-    assert not is_passed_over("simstudy.identity.names")
-
-
 def test_distributions_and_states_are_those_of_well_known_libraries():
     assert set(DISTRIBUTIONS) <= WELL_KNOWN
     assert set(STATES) - {"decimal"} <= WELL_KNOWN
