@@ -99,10 +99,6 @@ def test_chunks_and_sums_change_nothing():
     np.testing.assert_allclose(standard_normal_means(rng(2), 300, 500), x.mean(axis=1), atol=1e-15)
 
 
-def test_more_draws_move_none_of_the_first():
-    assert (standard_normals(rng(), 7, 11) == standard_normals(rng(), 70, 11)[:7]).all()
-
-
 @pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937, np.random.Philox])
 def test_words_of_any_generator_are_whole(kind):
     """MT19937 makes 32 bits at a time, which alone would have no sign."""

@@ -9,14 +9,13 @@ import pytest
 from scipy import special, stats
 
 from simstudy.array_types import Float
-from simstudy.dgps.scores import NormalScores
 from simstudy.errors import DesignError
 from simstudy.stats.accuracy import design, paired, t_tests
 from simstudy.stats.accuracy import two_binomials as tb
 from simstudy.stats.accuracy.noncentral import noncentral_t_cdf
 from simstudy.stats.accuracy.tails import difference_of_products
 from simstudy.stats.bootstrap.losses import bootstrap_indices
-from simstudy.stats.bootstrap.resamples import Resamples, in_order, likely_pairs
+from simstudy.stats.bootstrap.resamples import Resamples, in_order
 from simstudy.stats.classifier import trial as T
 from simstudy.stats.classifier.bootstrap_bounds import (
     bounds_from_resamples,
@@ -28,7 +27,6 @@ from simstudy.stats.classifier.direct_bounds import (
     normal_tolerance_factor,
     order_statistic_bound,
 )
-from simstudy.stats.classifier.theory import expected_shift
 from simstudy.stats.classifier.thresholds import Target, thresholds
 from simstudy.stats.classifier.umbrella import interpolated_violation
 from simstudy.stats.compatible.false_discovery import harmonic_numbers
@@ -208,16 +206,6 @@ def test_of_very_many_normal_scores_the_tolerance_factor_is_its_limit():
     # off by 1/sqrt(n) times a constant: so many times closer
     assert (limit - few) / (limit - many) == pytest.approx(2**5, rel=2**-14)
     assert most == pytest.approx(limit, rel=1e-7)
-
-
-def test_one_score_is_where_its_bootstrap_is():
-    assert expected_shift(NormalScores(), 1, 0.25) == 0
-
-
-def test_pairs_that_are_kept_cannot_be_written_to():
-    for part in likely_pairs(12, 0.2):
-        with pytest.raises(ValueError, match="read-only"):
-            part[0] = 0
 
 
 def test_refusals_are_one_line_of_bounded_length_whatever_came():

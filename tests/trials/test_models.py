@@ -106,15 +106,6 @@ def test_metrics_are_named_as_parts():
     )
 
 
-def test_an_estimator_is_as_good_as_a_function_that_makes_one():
-    made, given = (
-        tried(TRIAL, Model("line", estimator), 3)
-        for estimator in (LinearRegression, LinearRegression())
-    )
-    for name in made:
-        np.testing.assert_array_equal(made[name], given[name])
-
-
 def test_models_and_metrics_reach_a_worker_process():
     whole = replace(TRIAL, metrics=(MSE, R2, TWEEDIE)), RIDGE
     trial, model = pickle.loads(pickle.dumps(whole))

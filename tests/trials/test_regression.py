@@ -78,11 +78,6 @@ def test_a_block_is_the_plain_loop(n_inner):
                 np.testing.assert_allclose(found[name][(rep, *cell)], value, 1e-8, err_msg=name)
 
 
-def test_the_design_is_the_documents():
-    design = RegressionTrial().design
-    assert design.n2 == 399
-
-
 def test_states_of_the_null_exclude_each_other():
     block = SMALL.simulate(streams(), 50)
     for suffix in ("", "_printed"):

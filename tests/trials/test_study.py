@@ -86,10 +86,6 @@ def test_an_edited_estimator_is_refused_and_drawn_anew_alone(tmp_path):
     assert run(tmp_path, LINE, WEAK, redraw="ridge").outcome.n_blocks == BLOCKS
 
 
-def test_models_are_no_part_of_the_scenario():
-    assert {"models", "model"}.isdisjoint(run(None, LINE).plan.scenarios[0].__dict__)
-
-
 def test_two_models_of_one_name_are_refused():
     with pytest.raises(ConfigError) as refusal:
         study(LINE, RIDGE, WEAK)
@@ -147,13 +143,3 @@ def test_few_replicates_neither_keep_nor_break_it(moved):
     """None of a few true nulls rejected is no type-I error of 0, nor are none of them."""
     with pytest.raises(TooFewReplicatesError):
         keeps(found(100, **moved))
-
-
-def test_trials_that_all_failed_are_no_data():
-    with pytest.raises(LookupError, match="a trial that did not fail"):
-        keeps(found(0, null_is_false=np.nan))
-
-
-def test_data_that_were_left_out_are_named():
-    with pytest.raises(LookupError, match=r"data from LinearModel\(n_feature=7"):
-        keeps(found(100), dgps=(LinearModel(n_feature=7),))

@@ -6,7 +6,7 @@ from scipy import stats
 
 from simstudy.errors import DesignError
 from simstudy.stats.accuracy import counts as module
-from simstudy.stats.accuracy.counts import BITS, TOGETHER, Counts, decide, draw_counts
+from simstudy.stats.accuracy.counts import BITS, TOGETHER, decide, draw_counts
 from simstudy.stats.accuracy.prompts import CriticalCounts, chances
 from simstudy.stats.compiled.splitmix64 import GOLDEN
 from tests.support import assert_within_mcse, replicates_to_catch
@@ -195,11 +195,6 @@ def test_more_prompts_than_a_word_counts_are_refused():
         draw_counts(rng_at(), 1, 2**BITS, CHANCE)
 
 
-def test_a_reference_beyond_its_prompts_is_refused():
-    with pytest.raises(DesignError, match="n - kept=-1 is not a whole number of at least 0"):
-        draw_counts(rng_at(), 1, 8, CHANCE, kept=9)
-
-
 # Decisions ---------------------------------------------------------------------------------------
 
 
@@ -212,9 +207,3 @@ def test_decisions_are_those_of_a_loop():
         by_right = [reference - lost + gained <= limit for limit in critical.right[reference]]
         by_lost = [lost >= limit for limit in critical.lost[gained]]
         assert row.tolist() == by_right + by_lost
-
-
-def test_without_checks_there_are_no_decisions():
-    nothing = np.zeros(0, int)
-    tables = CriticalCounts(np.zeros((3, 2), int), np.zeros((3, 1), int))
-    assert decide(tables, Counts(nothing, nothing, nothing)).shape == (0, 3)

@@ -8,7 +8,6 @@ import pytest
 from arch.bootstrap import IIDBootstrap
 from scipy import special
 
-from simstudy.errors import DesignError
 from simstudy.stats.bootstrap import losses as loss_bootstrap
 from simstudy.stats.bootstrap.losses import (
     adjusted_std_error,
@@ -144,14 +143,6 @@ def test_studentized_bootstrap_is_a_loop_over_resamples(n_obs, n_metric, n_inner
             assert found.mean[rep, m] == pytest.approx(losses[rep, :, m].mean(), rel=rounding)
 
 
-def test_more_resamples_than_a_chunk_in_the_inner_monte_carlo():
-    losses, seeds = make_losses(1, 12, 1), replicate_seeds(rng_at(), 1)[0]
-    for n_boot in (75, 96, 97):
-        found = studentized_bootstrap(losses, rng_at(), k=K, n_boot=n_boot, n_inner=9)
-        _, quantile = slow_bootstrap(losses[0, :, 0], seeds, n_boot=n_boot, n_inner=9)
-        assert found.quantile[0, 0] == pytest.approx(quantile, rel=1000 * n_boot * EPS)
-
-
 @pytest.mark.parametrize("k", [-1.5, 0.0, 0.5, 1.2, 2.0])
 def test_quantile_interpolates_as_numpy_does(k):
     from simstudy.stats.bootstrap._loss_kernels import linear_quantile
@@ -279,12 +270,6 @@ def test_threads_move_nothing():
             assert (found == quantiles(losses, n_inner=20)).all()
 
 
-def test_global_randomness_is_neither_used_nor_moved():
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
-    quantiles(make_losses())
-    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
-
-
 def test_the_unit_of_the_losses_scales_the_variance_and_not_the_quantile():
     losses = make_losses()
     plain = studentized_bootstrap(losses, rng_at(), k=K)
@@ -309,13 +294,6 @@ def test_a_loss_that_is_not_finite_fails_its_replicate_and_metric_alone(bad, n_i
     assert found.failed.sum() == 1
     rest = ~found.failed
     assert (found.quantile[rest] == clean.quantile[rest]).all()
-
-
-def test_a_loss_that_is_not_finite_has_no_bootstrap_variance():
-    losses = make_losses(3, 20, 2)
-    losses[1, 4, 0] = np.inf
-    for variance in (bootstrap_variance(losses, rng_at(), n_boot=9), ideal_variance(losses)):
-        assert np.isnan(variance).tolist() == [[False, False], [True, False], [False, False]]
 
 
 @pytest.mark.parametrize("n_inner", [None, 10])
@@ -366,48 +344,7 @@ def test_adjusted_std_error_reaches_the_upper_bound_in_k_steps():
     )
 
 
-def test_at_k_zero_the_standard_error_is_left_alone():
-    losses = make_losses()
-    found = studentized_bootstrap(losses, rng_at(), k=0)
-    assert (found.adjusted_std_error == found.std_error).all()
-    assert (found.upper_bound != found.mean).all()  # the median still corrects the location
-    assert np.isnan(adjusted_std_error(np.ones(1), np.array([np.nan]), k=0)).all()
-
-
 def test_a_quantile_on_the_wrong_side_is_no_scale():
     found = adjusted_std_error(np.ones(4), np.array([-0.1, 0.1, 0.0, np.nan]), k=0.05)
     np.testing.assert_array_equal(found, [2.0, np.nan, np.nan, np.nan])
     assert adjusted_std_error(np.ones(1), np.array([1.8]), k=-1.5)[0] == pytest.approx(1.2)
-
-
-# What is refused -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("knobs", "message"),
-    [
-        ({"n_boot": 1}, "n_boot=1 resamples have no variance.*`ideal_variance`"),
-        ({"k": 3.0}, "leaves 1.3 resamples beyond the quantile at k=3.*Use n_boot >= 3704"),
-        ({"k": -3.0}, "leaves 1.3 resamples beyond"),
-        ({"k": 50.0}, "Use n_boot >= inf"),
-        ({"k": np.nan}, "k=nan names no quantile.*Use a finite k"),
-        ({"n_inner": 1}, "n_inner=1 inner resamples have no variance.*None for infinitely many"),
-        ({"ddof": 2}, "ddof=2 is no divisor.*Use 1"),
-    ],
-)
-def test_knobs_without_an_answer_are_refused(knobs, message):
-    with pytest.raises(DesignError, match=message):
-        studentized_bootstrap(make_losses(), rng_at(), **{"k": K, **knobs})
-
-
-@pytest.mark.parametrize("shape", [(3, 20), (3, 1, 2), (3, 20, 0)])
-def test_shapes_without_observations_or_metrics_are_refused(shape):
-    with pytest.raises(DesignError, match=r"middle axis.*at least 2 observations"):
-        loss_bootstrap._check_sizes(np.zeros(shape), 10)
-
-
-def test_a_single_observation_is_refused():
-    with pytest.raises(DesignError, match="at least 2 observations"):
-        studentized_bootstrap(np.zeros((3, 1, 2)), rng_at(), k=K)
-    with pytest.raises(DesignError, match="at least 2 observations"):
-        resampled_means(np.zeros((3, 1, 2)), rng_at(), n_boot=10)

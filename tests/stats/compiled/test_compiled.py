@@ -14,14 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numba import cfunc, njit
-from numba.core.dispatcher import Dispatcher
 
-from simstudy.dgps import _normal_kernels
 from simstudy.errors import SimstudyError
 from simstudy.stats.compiled import kernel as kernel_module
 from simstudy.stats.compiled import machine_code
 from simstudy.stats.compiled.renew import rekey
-from simstudy.stats.two_stage import _kernels as two_stage_kernels
 
 ROOT = Path(__file__).parents[3]
 IMPORT_KERNEL = "simstudy.stats.compiled.kernel import kernel"
@@ -252,14 +249,6 @@ def test_unused_folders_are_deleted(tree):
     os.utime(recent, times=(now, now - month + 3600))
     run(tree)
     assert [path.exists() for path in (old, recent, other)] == [False, True, True]
-
-
-def test_kernels_are_dispatchers():
-    for one in (_normal_kernels.normals, two_stage_kernels.tails):
-        assert isinstance(one, Dispatcher)
-    out = np.empty(3)
-    _normal_kernels.normals.py_func(np.arange(3, dtype=np.uint64), out)
-    assert np.isfinite(out).all()
 
 
 # ---------------------------------------------------------------- contracts
@@ -543,12 +532,6 @@ def test_functions_that_are_kept_nowhere_are_left_alone():
     before = list(one.overloads.values())
     rekey([one], "new")
     assert list(one.overloads.values()) == before
-
-
-def test_kernels_of_ours_are_passed_over():
-    before = two_stage_kernels.tails._cache
-    rekey([two_stage_kernels.tails], "new")
-    assert two_stage_kernels.tails._cache is before
 
 
 def test_what_cannot_be_renewed_is_refused():

@@ -12,7 +12,6 @@ from simstudy.stats.leave_one_out.utilities import (
     R2_FORMS,
     UTILITIES,
     Pointwise,
-    check_pointwise,
     influence,
     taylor,
     taylor_difference,
@@ -129,70 +128,6 @@ UNCLIPPED = [name for name in UTILITIES if name not in ("r2_clipped", "r2_publis
 
 
 # ---------------------------------------------------------------- the table, in fractions
-def variance(first: list[Fraction], second: list[Fraction] | None = None) -> Fraction:
-    """Of a mean, or the covariance of two, with the divisor n (n - 1)."""
-    second, n = second or first, len(first)
-    around = [sum(part) / n for part in (first, second)]
-    products = [(u - around[0]) * (v - around[1]) for u, v in zip(first, second, strict=True)]
-    return sum(products) / (n * (n - 1))
-
-
-def table(name: str, a: Data, b: Data | None = None) -> Fraction:
-    """The closed formulas of the documentation's table, cell by cell."""
-    n, center = len(a.y), sum(a.y) / len(a.y)
-    baseline = [(y - center) ** 2 for y in a.y]
-    v_y, mse_y = variance(baseline), sum(baseline) / n
-    sq_a, abs_a = [e**2 for e in a.error], [abs(e) for e in a.error]
-    mse_a = sum(sq_a) / n
-    if b is None:
-        return {
-            "mae": lambda: variance(abs_a),
-            "mse": lambda: variance(sq_a),
-            "rmse": lambda: variance(sq_a) / (4 * mse_a),
-            "r2_mean_square": lambda: (
-                (
-                    variance(sq_a)
-                    - 2 * mse_a / mse_y * variance(sq_a, baseline)
-                    + (mse_a / mse_y) ** 2 * v_y
-                )
-                / mse_y**2
-            ),
-            "elpd": lambda: n**2 * variance(a.density),
-        }[name]()
-    sq_b, abs_b = [e**2 for e in b.error], [abs(e) for e in b.error]
-    mse_b = sum(sq_b) / n
-    gap, gap_mse = [u - v for u, v in zip(sq_a, sq_b, strict=True)], mse_a - mse_b
-    return {
-        "mae": lambda: variance(abs_a) + variance(abs_b) - 2 * variance(abs_a, abs_b),
-        "mse": lambda: variance(gap),
-        "rmse": lambda: (
-            (
-                variance(sq_a) / mse_a
-                + variance(sq_b) / mse_b
-                - 2 * variance(sq_a, sq_b) / rational_root(mse_a * mse_b)
-            )
-            / 4
-        ),
-        "r2_mean_square": lambda: (
-            (
-                variance(gap)
-                - 2 * gap_mse / mse_y * variance(gap, baseline)
-                + (gap_mse / mse_y) ** 2 * v_y
-            )
-            / mse_y**2
-        ),
-        "elpd": lambda: n**2 * variance([u - v for u, v in zip(a.density, b.density, strict=True)]),
-    }[name]()
-
-
-IN_TABLE = ("mae", "mse", "rmse", "r2_mean_square", "elpd")
-
-
-@pytest.mark.parametrize("name", IN_TABLE)
-def test_the_table_is_the_sum_of_squared_derivatives(name):
-    assert table(name, A) == slow_variance(slow_influence(name, A))
-    gaps = [a - b for a, b in zip(slow_influence(name, A), slow_influence(name, B), strict=True)]
-    assert table(name, A, B) == slow_variance(gaps)
 
 
 @pytest.mark.parametrize("name", UNCLIPPED)
@@ -218,15 +153,6 @@ def test_values_and_standard_errors_are_those_of_the_fractions(name):
         float(value - utility(name, B, equal).value), rel=50 * EPS
     )
     assert gap.std_error[0, at] ** 2 == pytest.approx(float(slow_variance(gaps)), rel=50 * EPS)
-
-
-def test_that_test_catches_the_printed_centre():
-    """With predictions for the mean of y, as printed, the baseline's variance is another."""
-    predicted = [y - e for y, e in zip(A.y, A.error, strict=True)]
-    center = sum(A.y) / len(A.y)
-    right = variance([(y - center) ** 2 for y in A.y])
-    printed = variance([(y - p) ** 2 for y, p in zip(A.y, predicted, strict=True)])
-    assert right != printed
 
 
 # ---------------------------------------------------------------- what the forms of R² are
@@ -266,14 +192,6 @@ def test_clipping_holds_the_value_and_takes_its_error():
     assert values["r2_variance"] < -1 > values["r2_misplaced"]
     assert values["r2_clipped"] == values["r2_published"] == -1
     assert errors["r2_clipped"] == errors["r2_published"] == 0 < errors["r2_variance"]
-
-
-def test_within_the_limits_clipping_changes_nothing():
-    found = taylor(as_pointwise(B))
-    for part in found:
-        at = {name: part[0, UTILITIES.index(name)] for name in R2_FORMS}
-        assert at["r2_clipped"] == at["r2_variance"]
-        assert at["r2_published"] == at["r2_misplaced"]
 
 
 # ---------------------------------------------------------------- differences
@@ -392,25 +310,7 @@ def test_a_model_without_error_is_certain():
     assert np.isnan(by_name["elpd"]).all()
 
 
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        (((3, 4), (3, 5)), r"shapes \(3, 4\), \(3, 5\).*as \(replicate, observation\)"),
-        (((4,), (4,)), r"cannot be matched"),
-        (((3, 1), (3, 1)), "n_obs=1 observations leave nothing.*at least 2"),
-    ],
-)
-def test_shapes_that_do_not_match_are_refused(parts, message):
-    with pytest.raises(DesignError, match=message):
-        check_pointwise(Pointwise(*map(np.zeros, parts)))
-
-
 def test_models_of_different_responses_are_refused():
     other = as_pointwise(B)._replace(y=as_pointwise(B).y + 1)
     with pytest.raises(DesignError, match=r"different responses y.*Predict the same y"):
         taylor_difference(as_pointwise(A), other)
-
-
-def test_an_unknown_utility_is_refused():
-    with pytest.raises(DesignError, match="utility='r2' is unknown"):
-        influence(as_pointwise(A), "r2")
