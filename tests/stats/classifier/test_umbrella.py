@@ -187,11 +187,3 @@ def test_interpolation_weight_ends():
     assert um.interpolation_weight(1, 0.1, 0.2) == (1, 0.0)
     with pytest.raises(DesignError, match="Collect at least 32"):
         um.interpolation_weight(31, 0.95, 0.8)
-
-
-@pytest.mark.parametrize(
-    ("sensitivity", "confidence"), [(1 - 1e-16, 0.9), (0.5, float(np.nextafter(1, 0)))]
-)
-def test_more_positives_than_can_be_counted_are_refused(sensitivity, confidence):
-    with pytest.raises(DesignError, match=r"takes more than 9e\+15 positives"):
-        um.least_feasible_n(sensitivity, confidence)

@@ -65,8 +65,8 @@ PROPORTIONS = (-0.5, 1.5, 80.0)
 COUNTS = (-3, 2.5)
 BELOW_ZERO = (-3,)
 OUTSIDE = {
-    PROPORTIONS: "accuracy alpha beta check_accuracy confidence lam level miss null p p_check p_gain "
-    "p_loss p_reference power probability q sensitivity specificity weight",
+    PROPORTIONS: "accuracy alpha beta check_accuracy confidence lam level miss null p p_check "
+    "p_gain p_loss p_reference power probability q sensitivity specificity weight",
     COUNTS: "count count_reference gains kept n n_bins n_boot n_check n_draw n_drawn n_inner n_obs "
     "n_test rank rows seed start successes_check successes_reference",
     BELOW_ZERO: "bandwidth coefficient_sd margin n1 n2 ratio refine residual_sd sd sd_check "
