@@ -169,8 +169,8 @@ def test_the_search_between_regions_ends_at_the_last_that_holds_the_level(test, 
     assert tb.size(tb._counts_up_to(base, float(least), n, m), n, m) > alpha
 
 
-@settings(deadline=None, max_examples=30)
-@given(st.integers(1, 60), st.integers(1, 60), st.floats(0.001, 0.5), st.sampled_from(EXACT))
+@settings(deadline=None, max_examples=15)
+@given(st.integers(1, 40), st.integers(1, 40), st.floats(0.001, 0.5), st.sampled_from(EXACT))
 def test_exact_tests_hold_their_level_at_every_probability(n, m, alpha, test):
     critical = tb.critical_counts(test, n, m, alpha)
     p = np.linspace(0, 1, 501)
@@ -199,7 +199,7 @@ def test_no_probability_has_a_rate_above_the_size(test, n, m):
     assert found == pytest.approx(largest, rel=1e-6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(1, 30), st.integers(1, 30), st.randoms(use_true_random=False))
 def test_the_largest_rate_of_any_region_is_found(n, m, random):
     critical = np.sort([random.randint(-1, m) for _ in range(n + 1)])

@@ -107,29 +107,32 @@ def edit_helper(tree: Path, *, unseen: bool = False) -> None:
 
 
 # ---------------------------------------------------------------- kernels of this package
-@pytest.mark.parametrize("unseen", [True])
-def test_a_change_in_a_helper_reaches_its_callers(tree, unseen):
+def test_a_change_in_a_helper_reaches_its_callers(tree):
     assert run(tree)[0] == OLD
-    edit_helper(tree, unseen=unseen)
+    edit_helper(tree, unseen=True)
     assert run(tree)[:2] == [NEW, 0]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unseen", [True])
-def test_with_numbas_own_cache_it_does_not(tree, unseen):
+def test_with_numbas_own_cache_it_does_not(tree):
     for name in ("_probe_helper.py", "_probe_kernels.py"):
         edit(stats(tree) / name, IMPORT_KERNEL, "numba import njit")
         edit(stats(tree) / name, "@kernel", "@njit(nogil=True, cache=True)")
     assert run(tree)[0] == OLD
-    edit_helper(tree, unseen=unseen)
+    edit_helper(tree, unseen=True)
     assert run(tree)[:2] == [OLD, 1], "numba has learnt to look at helpers"
 
 
-def test_an_unchanged_tree_compiles_nothing(tree):
+@pytest.mark.slow
+def test_a_kernel_is_compiled_anew_where_its_file_or_a_helper_s_changes_and_else_never(tree):
+    kernels = stats(tree) / "_probe_kernels.py"
     assert run(tree)[:2] == [OLD, 0]
     assert run(tree)[:2] == [OLD, 1]
+    edit(kernels, "+ 1.0", "+ 2.0", unseen=True)
+    assert run(tree)[:2] == [OLD + 1, 0], "a change in its own file"
     edit_helper(tree)
-    run(tree)
+    assert run(tree)[:2] == [NEW + 1, 0]
+    edit(kernels, "+ 2.0", "+ 1.0")
     edit(stats(tree) / "_probe_helper.py", "FACTOR = 3.0", "FACTOR = 2.0")
     assert run(tree)[:2] == [OLD, 1], "the code of the old source is still there"
 
@@ -224,6 +227,7 @@ def test_where_nothing_can_be_written(tree):
     assert run(tree) == [OLD, 0, None]
 
 
+@pytest.mark.slow
 def test_a_folder_that_numba_was_given_comes_first(tree):
     used = run(tree, NUMBA_CACHE_DIR=str(tree / "given"))[2]
     assert Path(used).is_relative_to(tree / "given")
@@ -237,6 +241,7 @@ def test_a_temporary_folder_open_to_others_is_not_used(tmp_path, monkeypatch):
         machine_code._temporary()
 
 
+@pytest.mark.slow
 def test_unused_folders_are_deleted(tree):
     parent = tree / "simstudy" / "__pycache__"
     old, recent, other = (parent / name for name in ("machine-code-0", "machine-code-1", "other"))
@@ -407,7 +412,7 @@ def users(kept, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("order", ["EVERY", "EVERY[::-1]", "EVERY[3:] + EVERY[:3]"])
+@pytest.mark.parametrize("order", ["EVERY", pytest.param("EVERY[::-1]", marks=pytest.mark.slow)])
 def test_a_users_functions_are_renewed(users, order):
     """Also where the stale ones were called, and so compiled into others, before."""
     first = "values()" if order == "EVERY[::-1]" else ""
@@ -415,27 +420,17 @@ def test_a_users_functions_are_renewed(users, order):
 
 
 @pytest.mark.slow
-def test_renewed_functions_are_kept_by_digest(users):
+def test_renewed_functions_are_kept_by_digest_for_the_next_process(users):
     run(users, rekeyed(""))
-    edit(users / "helper.py", "FACTOR = 3.0", "FACTOR = 4.0")
-    assert run(users, rekeyed(""))[0] == NEW, "the digest is said to be of the contents"
-    assert run(users, rekeyed("", "newer")) == expected(4.0)
-
-
-@pytest.mark.slow
-def test_what_was_renewed_is_loaded_by_the_next_process(users):
-    run(users, rekeyed(""))
-    code = (
-        USE
-        + """
+    loaded = """
 user.called._cache_hits.clear()
 rekey(EVERY, "new")
 print(json.dumps([values(), sum(user.called.stats.cache_hits.values())]))
 """
-    )
-    found, hits = run(users, code)
-    assert found == expected(3.0)
-    assert hits == 1
+    assert run(users, USE + loaded) == [expected(3.0), 1]
+    edit(users / "helper.py", "FACTOR = 3.0", "FACTOR = 4.0")
+    assert run(users, rekeyed(""))[0] == NEW, "the digest is said to be of the contents"
+    assert run(users, rekeyed("", "newer")) == expected(4.0)
 
 
 @pytest.mark.slow

@@ -264,8 +264,11 @@ def draw_errors(n_rep: int) -> tuple[Pointwise, Pointwise]:
 
 @pytest.fixture(scope="module")
 def many():
+    """Of one model, of the difference, and of a difference that takes the two for independent."""
     first, second = draw_errors(N_REP)
-    return taylor(first), taylor_difference(first, second)
+    one, gap = taylor(first), taylor_difference(first, second)
+    unpaired = np.hypot(one.std_error, taylor(second).std_error)
+    return one, gap, gap._replace(std_error=unpaired)
 
 
 def relative_error(estimate, at: int) -> float:
@@ -280,12 +283,8 @@ def test_standard_errors_are_the_spread_over_replicates(many, name, which):
     assert_within_mcse(found, 0, 1 / np.sqrt(2 * N_REP), comparisons=2 * len(UTILITIES))
 
 
-def test_that_test_catches_an_unpaired_difference():
-    first, second = draw_errors(N_REP)
-    gap = taylor_difference(first, second)
-    unpaired = np.hypot(taylor(first).std_error, taylor(second).std_error)
-    wrong = gap._replace(std_error=unpaired)
-    found = relative_error(wrong, UTILITIES.index("mse"))
+def test_that_test_catches_an_unpaired_difference(many):
+    found = relative_error(many[2], UTILITIES.index("mse"))
     with pytest.raises(AssertionError, match="suspect the code"):
         assert_within_mcse(found, 0, 1 / np.sqrt(2 * N_REP), comparisons=2 * len(UTILITIES))
 

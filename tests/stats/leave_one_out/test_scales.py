@@ -1,4 +1,4 @@
-"""Leave-one-out by a third way, and at the edges of what doubles hold."""
+"""Leave-one-out at the edges of what doubles hold: units, offsets, and what has no square."""
 
 import numpy as np
 import pytest
