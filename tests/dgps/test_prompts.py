@@ -16,6 +16,7 @@ from simstudy.dgps.prompts import (
     own_population,
     paired_population,
 )
+from tests.stats.words import GOLDEN, WORD, mixed
 from tests.support import assert_within_mcse, replicates_to_catch
 
 CONTINUOUS = {
@@ -24,15 +25,9 @@ CONTINUOUS = {
     PerplexityScores(mean=20.0, spread=1.0): stats.lognorm(1.0, scale=20 * np.exp(-0.5)),
 }
 KINDS = [BinaryScores(mean=0.75), *CONTINUOUS]
-WORD = 2**64
-GOLDEN = 0x9E3779B97F4A7C15
 
 
 # ---------------------------------------------------------------- what is drawn
-def mixed(state: int) -> int:
-    word = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % WORD
-    word = (word ^ word >> 27) * 0x94D049BB133111EB % WORD
-    return word ^ word >> 31
 
 
 def index(word: int, quarter: int, n_prompts: int) -> int:

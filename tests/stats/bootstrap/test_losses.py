@@ -18,7 +18,8 @@ from simstudy.stats.bootstrap.losses import (
     resampled_means,
     studentized_bootstrap,
 )
-from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed_by_numpy
+from simstudy.stats.compiled.splitmix64 import mixed_by_numpy
+from tests.stats.words import GOLDEN, mixed
 from tests.support import assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)
@@ -53,18 +54,12 @@ def slow_bootstrap(loss, seeds, *, n_boot, n_inner=0, ddof=1, k=K):
 # The indices ---------------------------------------------------------------------------------
 
 
-def mix_whole_number(z: int) -> int:
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % 2**64
-    return z ^ (z >> 31)
-
-
 @pytest.mark.parametrize(("n_obs", "n_word", "bits"), [(7, 8, 16), (70_001, 35_001, 32)])
 def test_indices_are_those_of_a_loop_in_whole_numbers(n_obs, n_word, bits):
     seed, n_boot = 2**63 + 11, 2
     for b, row in enumerate(bootstrap_indices(seed, n_obs, n_boot)):
-        states = [seed + (b * n_word + w + 1) * int(GOLDEN) for w in range(n_word)]
-        words = [mix_whole_number(state % 2**64) for state in states]
+        states = [seed + (b * n_word + w + 1) * GOLDEN for w in range(n_word)]
+        words = [mixed(state % 2**64) for state in states]
         parts = [word >> shift for word in words for shift in range(0, 64, bits)]
         slow = [part % 2**bits * n_obs >> bits for part in parts]
         assert np.mean(row == slow[:n_obs]) > 1 - 5 * n_obs / 2**bits  # but for those refused

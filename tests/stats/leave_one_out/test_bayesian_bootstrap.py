@@ -22,10 +22,10 @@ from simstudy.stats.leave_one_out.utilities import (
     taylor,
     taylor_ratio,
 )
+from tests.stats.words import GOLDEN, WORD, mixed
 from tests.support import assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)
-GOLDEN, WORD = 0x9E3779B97F4A7C15, 2**64
 
 
 def rng_at(seed: int = 9) -> np.random.Generator:
@@ -44,10 +44,6 @@ def with_same_response(pointwise: Pointwise, seed: int = 6) -> Pointwise:
 
 
 # ---------------------------------------------------------------- the weights
-def mix(z: int) -> int:
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % WORD
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % WORD
-    return z ^ (z >> 31)
 
 
 def slow_exponential(word: int) -> float:
@@ -61,17 +57,17 @@ def slow_exponential(word: int) -> float:
         if x < EDGES[layer + 1]:
             return x
         state = (state + GOLDEN) % WORD
-        share = (mix(state) >> 11) * 2.0**-53 + 2.0**-54
+        share = (mixed(state) >> 11) * 2.0**-53 + 2.0**-54
         if layer == 0:
             return EDGE - math.log(share)
         if HEIGHT[layer] + share * (HEIGHT[layer + 1] - HEIGHT[layer]) < math.exp(-x):
             return x
         state = (state + GOLDEN) % WORD
-        word = mix(state)
+        word = mixed(state)
 
 
 def slow_weights(seed: int, n_obs: int, n_draw: int) -> np.ndarray:
-    words = [mix((seed + (at + 1) * GOLDEN) % WORD) for at in range(n_draw * n_obs)]
+    words = [mixed((seed + (at + 1) * GOLDEN) % WORD) for at in range(n_draw * n_obs)]
     return np.array([slow_exponential(word) for word in words]).reshape(n_draw, n_obs)
 
 

@@ -8,13 +8,12 @@ import pytest
 from scipy import stats
 
 from simstudy.stats.bootstrap.losses import replicate_seeds
-from simstudy.stats.compiled.splitmix64 import GOLDEN
 from simstudy.stats.two_sample.permutation import partitions, permutation
 from simstudy.stats.two_sample.theory import permutation_size
+from tests.stats.words import GOLDEN, WORD, mixed
 from tests.support import assert_within_mcse, replicates_to_catch
 
 SIZES = [(2, 2), (3, 9), (12, 5), (8, 8), (2, 7)]
-WORD = 2**64
 
 
 def rng_at(seed: int = 4) -> np.random.Generator:
@@ -29,16 +28,10 @@ def samples(n1: int, n2: int, n_rep: int = 3) -> tuple[np.ndarray, np.ndarray]:
 # Partitions --------------------------------------------------------------------------------------
 
 
-def mix_whole_number(z: int) -> int:
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % WORD
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % WORD
-    return z ^ (z >> 31)
-
-
 def slow_place(state: int, n: int) -> int:
-    word = mix_whole_number(state % WORD)
+    word = mixed(state % WORD)
     while (word >> 32) * n % 2**32 < 2**32 % n:
-        word = mix_whole_number((word + int(GOLDEN)) % WORD)
+        word = mixed((word + GOLDEN) % WORD)
     return (word >> 32) * n >> 32
 
 
@@ -47,7 +40,7 @@ def test_partitions_are_those_of_a_loop_in_whole_numbers(n1, n2):
     seed, order, state = WORD - 99, list(range(n1 + n2)), WORD - 99
     for row in partitions(seed, n1, n2, 20):
         for i in range(min(n1, n2)):
-            state += int(GOLDEN)
+            state += GOLDEN
             j = i + slow_place(state, n1 + n2 - i)
             order[i], order[j] = order[j], order[i]
         assert row.tolist() == order[: min(n1, n2)]
@@ -57,7 +50,7 @@ def test_partitions_are_those_of_a_loop_in_whole_numbers(n1, n2):
 def test_a_word_that_would_favour_a_place_is_mixed_again(n):
     from simstudy.stats.two_sample._permutation_kernels import _place
 
-    states = range(5, 5 + 200 * int(GOLDEN), int(GOLDEN))
+    states = range(5, 5 + 200 * GOLDEN, GOLDEN)
     fast = [int(_place(np.uint64(state % WORD), n)) for state in states]
     assert fast == [slow_place(state, n) for state in states]
 
