@@ -4,7 +4,7 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
-from sklearn.linear_model import LinearRegression, Ridge
+import pytest
 
 from simstudy.dgps.linear import LinearModel
 from simstudy.identity.names import identity
@@ -15,6 +15,9 @@ from simstudy.stats.models.metrics import MAE, MSE, R2, estimate, tweedie_devian
 from simstudy.trials import models
 from simstudy.trials.models import Model, ModelTrial, try_model
 from tests.support import assert_within_mcse
+
+linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
+LinearRegression, Ridge = linear_model.LinearRegression, linear_model.Ridge
 
 LEAST_SQUARES = Model("least_squares", LinearRegression)
 RIDGE = Model("ridge", Ridge)

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.linear_model import LinearRegression
 
 from simstudy import Data, Study, grid
 from simstudy.dgps.friedman import Friedman
@@ -30,6 +29,9 @@ from simstudy.trials.predictions import (
     residual_sd,
 )
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
+
+linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
+LinearRegression = linear_model.LinearRegression
 
 EPOCHS = (2, 3)
 TRIAL = Predictions(Friedman(n_feature=5), n_train=30, n_test=12, n_boot=(4, 6))

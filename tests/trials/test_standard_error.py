@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
 
 from simstudy.identity.streams import Streams
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
 from simstudy.trials.standard_error import BootstrapSe
 from tests.support import assert_within_mcse, replicates_to_catch
+
+linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
+LinearRegression = linear_model.LinearRegression
 
 
 def streams() -> Streams:

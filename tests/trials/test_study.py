@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LinearRegression, Ridge
 
 from simstudy.design.plan import factors_of
 from simstudy.dgps.linear import LinearModel
@@ -15,6 +14,9 @@ from simstudy.errors import ConfigError, StoreError, TooFewReplicatesError
 from simstudy.stats.models.metrics import MSE, R2
 from simstudy.trials.models import Model, try_model
 from simstudy.trials.study import design_levels, keeps_the_design, model_trial_study
+
+linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
+LinearRegression, Ridge = linear_model.LinearRegression, linear_model.Ridge
 
 INLINE = Workers("inline", 1)
 LINE, RIDGE, WEAK = (

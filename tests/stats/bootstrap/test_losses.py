@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from arch.bootstrap import IIDBootstrap
 from scipy import special
 
 from simstudy.stats.bootstrap import losses as loss_bootstrap
@@ -19,6 +18,7 @@ from simstudy.stats.bootstrap.losses import (
     studentized_bootstrap,
 )
 from simstudy.stats.compiled.splitmix64 import mixed_by_numpy
+from tests.stats.replayed import replayed
 from tests.stats.words import GOLDEN, mixed
 from tests.support import assert_within_mcse, replicates_to_catch
 
@@ -155,22 +155,11 @@ def test_single_bootstrap_is_the_variance_of_the_double_one(ddof):
     np.testing.assert_allclose(single, double.variance, rtol=40 * 200 * EPS)
 
 
-class ReplayedBootstrap(IIDBootstrap):
-    """`arch`, on our indices."""
-
-    def replay(self, indices):
-        self._replayed = iter(indices)
-        return self
-
-    def update_indices(self):
-        return next(self._replayed)
-
-
 def test_upper_bound_is_that_of_arch_on_the_same_resamples():
     losses = make_losses(2, 50, 2)
     found = studentized_bootstrap(losses, rng_at(), k=K, n_boot=300, ddof=0)
     for rep, seeds in enumerate(replicate_seeds(rng_at(), 2)):
-        bootstrap = ReplayedBootstrap(losses[rep]).replay(bootstrap_indices(seeds[0], 50, 300))
+        bootstrap = replayed(losses[rep], bootstrap_indices(seeds[0], 50, 300))
         interval = bootstrap.conf_int(
             lambda x: x.mean(axis=0),
             reps=300,

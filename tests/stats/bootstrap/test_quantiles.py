@@ -5,10 +5,10 @@ import itertools
 import mpmath
 import numpy as np
 import pytest
-from arch.bootstrap.base import _get_acceleration
 
 from simstudy.stats.bootstrap import quantiles as qb
 from simstudy.stats.bootstrap.resamples import draw_resamples, likely_pairs
+from tests.stats.replayed import NEEDS_DEV
 from tests.support import assert_within_mcse, replicates_to_catch
 
 Q_DOCUMENT = 1 - 0.95
@@ -141,13 +141,14 @@ def test_that_test_catches_ranks_drawn_independently():
 
 @pytest.mark.parametrize("method", qb.QUANTILE_METHODS)
 def test_acceleration_is_archs(method):
+    base = pytest.importorskip("arch.bootstrap.base", reason=NEEDS_DEV)
     for n_obs, q in itertools.product((2, 3, 20, 50), (Q_DOCUMENT, 0.5, 0.9)):
         block = np.sort(samples("continuous", 6, n_obs), axis=1)
         ours = qb.jackknife_acceleration(block, q=q, quantile_method=method)
         for sample, found in zip(block, ours, strict=True):
             left_out = np.array([np.delete(sample, i) for i in range(n_obs)])
             values = np.quantile(left_out, q, axis=1, method=method)[:, None]
-            expected = _get_acceleration(values)[0, 0] if np.ptp(values) > 0 else 0.0
+            expected = base._get_acceleration(values)[0, 0] if np.ptp(values) > 0 else 0.0
             assert found == pytest.approx(expected, abs=1e-9)
 
 

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from arch.bootstrap import IIDBootstrap
 from scipy import integrate, special
 from scipy import stats as scipy_stats
 
@@ -13,6 +12,7 @@ from simstudy.stats.bootstrap.resamples import draw_resamples, in_order
 from simstudy.stats.classifier import bootstrap_bounds as boot
 from simstudy.stats.classifier import bounds as tb
 from simstudy.stats.classifier import direct_bounds as direct
+from tests.stats.replayed import bootstrapped
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 
 Q = 1 - 0.95
@@ -38,7 +38,7 @@ ARCH_NAMES = {
 
 
 def arch_bound(sample, method, side, **more):
-    bootstrap = IIDBootstrap(sample, seed=5)
+    bootstrap = bootstrapped(sample, seed=5)
     interval = bootstrap.conf_int(
         np.quantile, reps=400, method=method, size=0.8, tail=side, extra_kwargs={"q": Q}, **more
     )
@@ -46,7 +46,7 @@ def arch_bound(sample, method, side, **more):
 
 
 def arch_draws(sample):
-    return IIDBootstrap(sample, seed=5).apply(np.quantile, 400, extra_kwargs={"q": Q}).T
+    return bootstrapped(sample, seed=5).apply(np.quantile, 400, extra_kwargs={"q": Q}).T
 
 
 @pytest.mark.parametrize("side", direct.SIDES)
@@ -65,7 +65,7 @@ def test_bounds_from_resamples_are_archs_on_the_same_resamples(side):
 def test_studentized_bound_is_archs_on_the_same_resamples(side):
     sample = block(1)[0]
     theirs = arch_bound(sample, "studentized", side, std_err_func=own_std_error)
-    whole = IIDBootstrap(sample, seed=5)
+    whole = bootstrapped(sample, seed=5)
     resamples = np.array([data[0][0] for data in whole.bootstrap(400)])
     values, std = boot.estimate_and_std_error(resamples, q=Q)
     estimate = np.array([np.quantile(sample, Q)])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from arch.bootstrap import IIDBootstrap
 from scipy import integrate, special
 
 from simstudy.dgps.scores import (
@@ -21,22 +20,12 @@ from simstudy.stats.bootstrap.resamples import (
 )
 from simstudy.stats.classifier import theory
 from simstudy.stats.classifier import thresholds as th
+from tests.stats.replayed import replayed
 from tests.support import assert_within_mcse, replicates_to_catch
 
 TARGET = th.Target(0.95, 0.8)
 N_OBS = 50
 ARCH = {"percentile": "percentile", "basic": "basic", "normal": "norm", "bca strict": "bca"}
-
-
-class Prescribed(IIDBootstrap):
-    """`arch`, made to use resamples that are given."""
-
-    def given(self, resamples):
-        self.resamples = iter(resamples)
-        return self
-
-    def update_indices(self):
-        return next(self.resamples)
 
 
 def prescribed_indices(x, counts, q):
@@ -48,7 +37,7 @@ def prescribed_indices(x, counts, q):
 
 
 def arch_bound(x, counts, method, target):
-    made = Prescribed(x).given(prescribed_indices(x, counts, target.q))
+    made = replayed(x, prescribed_indices(x, counts, target.q))
     return made.conf_int(
         np.quantile,
         reps=int(counts.sum()),

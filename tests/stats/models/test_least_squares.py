@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeRegressor
 
 from simstudy.stats.models.least_squares import fit_each, fit_least_squares
+
+linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
+LinearRegression, Ridge = linear_model.LinearRegression, linear_model.Ridge
 
 EPS = float(np.finfo(float).eps)
 
@@ -123,7 +122,10 @@ def test_each_replicate_has_its_own_fit():
 def test_random_states_come_from_the_generator_alone():
     features, y = make_training()
     new = rng_at(3).standard_normal((4, 50, 5))
-    tree = make_pipeline(StandardScaler(), DecisionTreeRegressor(max_features=1))
+    tree_module = pytest.importorskip("sklearn.tree")
+    pipeline = pytest.importorskip("sklearn.pipeline").make_pipeline
+    scaler = pytest.importorskip("sklearn.preprocessing").StandardScaler()
+    tree = pipeline(scaler, tree_module.DecisionTreeRegressor(max_features=1))
     first, again, other = (
         fit_each(tree, features, y, new, rng_at(seed)).prediction for seed in (1, 1, 2)
     )
