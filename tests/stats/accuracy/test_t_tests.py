@@ -48,7 +48,7 @@ def test_power_is_that_of_statsmodels(sizes, alpha):
     assert t_tests.type_2_error(3 * theta, alpha, 3.0, n, m) == pytest.approx(1 - found)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(st.floats(0.3, 5), st.floats(0.001, 0.3), st.floats(0.01, 0.5))
 def test_the_least_n_is_that_of_a_scan(theta, alpha, beta):
     found = t_tests.sample_size(theta, alpha, beta, 1.0)

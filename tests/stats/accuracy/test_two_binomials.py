@@ -187,7 +187,9 @@ def test_unconditional_tests_fail_wherever_fisher_does_and_more(n):
 
 
 # ---------------------------------------------------------------- the largest rate
-@pytest.mark.parametrize(("n", "m"), [(8, 8), (40, 25), (200, 200)])
+@pytest.mark.parametrize(
+    ("n", "m"), [(8, 8), (40, 25), pytest.param(200, 200, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("test", tb.TESTS)
 def test_no_probability_has_a_rate_above_the_size(test, n, m):
     critical = tb.critical_counts(test, n, m, 0.05)

@@ -128,7 +128,7 @@ def test_ranges_say_what_every_sample_size_says(rule, k, margin):
 
 # ---------------------------------------------------------------- ties
 def test_a_p_value_that_is_alpha_rejects_whatever_its_rounding():
-    cases = [(n, hundredths) for n in range(1, 7) for hundredths in range(1, 100)]
+    cases = [(n, hundredths) for n in range(1, 7) for hundredths in range(1, 100, 3)]
     missed = [
         (n, hundredths)
         for n, hundredths in cases
@@ -138,7 +138,7 @@ def test_a_p_value_that_is_alpha_rejects_whatever_its_rounding():
 
 
 def test_a_power_that_is_the_one_asked_for_is_reached_whatever_its_rounding():
-    for hundredths in range(1, 100):
+    for hundredths in range(1, 100, 3):
         for n in range(1, 7):
             power = float(Fraction(hundredths, 100) ** n)
             assert bt.reached_count(n, hundredths / 100, power) == n

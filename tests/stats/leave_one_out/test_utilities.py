@@ -245,7 +245,7 @@ def test_the_jackknife_agrees_to_first_order(name):
     assert abs(gaps[2]) < abs(gaps[1]) < abs(gaps[0])
 
 
-N_OBS, CORRELATION = 400, 0.6
+N_OBS, CORRELATION = 150, 0.6
 ERROR_WORTH_CATCHING = 0.05  # relative, of a standard error
 N_REP = replicates_to_catch(ERROR_WORTH_CATCHING, sd=1 / np.sqrt(2))  # of a standard deviation
 

@@ -97,7 +97,7 @@ def test_rejects_more_often_at_the_boundary_than_on_average():
     assert rejects[0] > 2 * alpha
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     goal=st.floats(0.3, 0.95), alpha=st.floats(1e-4, 0.2), k=st.floats(0, 4), n1=st.integers(1, 999)
 )
@@ -159,7 +159,7 @@ def test_published_design():
     assert design.critical_value == critical_value(0.05, 1.5, 150, 399)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     k=st.floats(0, 4), alpha=st.floats(0.001, 0.3), n1=st.integers(1, 500), n2=st.integers(1, 2000)
 )
@@ -175,7 +175,7 @@ def test_each_follows_from_the_other_three(k, alpha, n1, n2):
         assert design.achieved_power == pytest.approx(whole["power"], rel=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     k=st.floats(-2, 8),
     alpha=st.floats(1e-4, 0.3),
