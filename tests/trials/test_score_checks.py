@@ -196,6 +196,20 @@ def _excess(made, same_prompts: bool) -> float:
     return float(fourth / (made.sd**2 + made.sd_check**2) ** 2)
 
 
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8, 0.95])
+def test_quantiles_are_normal_enough_for_that(correlation):
+    """The first terms of Edgeworth's expansions, of a z and of a t statistic, at their largest."""
+    made = paired_population(GaussianScores(), correlation=correlation, n_prompts=2**14)
+    n, z = 26, np.linspace(-6, 6, 10_001)
+    density = stats.norm.pdf(z)
+    for values in (made.reference, made.worse):
+        skewness, kurtosis = abs(stats.skew(values)), abs(stats.kurtosis(values))
+        of_z = skewness / 6 * np.abs(z**2 - 1) * density / np.sqrt(n)
+        of_t = skewness / 6 * (2 * z**2 + 1) * density / np.sqrt(n)
+        tails = kurtosis / 24 * np.abs(z**3 - 3 * z) * density / n
+        assert (np.maximum(of_z, of_t) + tails).max() < 1e-4
+
+
 # ---------------------------------------------------------------- draws without a population
 ERROR = 0.004  # of a rate of a few per cent: what a population too coarse would be off by
 SD = np.sqrt(2 * 0.05 * 0.95)  # of a difference of two rejections, at the level

@@ -217,6 +217,25 @@ def test_a_question_of_enough_is_answered_like_the_size():
     assert largest_rate(critical, 60, enough=size * 1.001) <= size * 1.001
 
 
+@pytest.mark.parametrize("n_trials", [1, 2, 9, 60])
+def test_no_binomial_mass_curves_down_by_more_than_five_n_of_itself(n_trials):
+    """What the bound between two angles rests on; derivatives by p are differences of masses."""
+    theta = np.linspace(0.001, np.pi / 2 - 0.001, 4001)
+    s, p = np.arange(n_trials + 1)[:, np.newaxis], np.sin(theta) ** 2
+
+    def mass(successes, trials):
+        return stats.binom.pmf(successes, trials, p) if trials >= 0 else 0 * p
+
+    n = n_trials
+    slope = n * (mass(s - 1, n - 1) - mass(s, n - 1))
+    bend = n * (n - 1) * (mass(s - 2, n - 2) - 2 * mass(s - 1, n - 2) + mass(s, n - 2))
+    by_angle = bend * np.sin(2 * theta) ** 2 + slope * 2 * np.cos(2 * theta)
+    off, pq = s - n * p, p * (1 - p)
+    down = 4 * n - 4 * off**2 / pq + 2 * off * (1 - 2 * p) / pq
+    np.testing.assert_allclose(-down * mass(s, n), by_angle, rtol=1e-9, atol=1e-9)
+    assert 2 * n - 1e-5 < down.max() <= 5 * n
+
+
 def test_a_narrow_peak_is_not_missed():
     """Failing at one result alone: its rate is p^2 (1 − p)^400 at its largest."""
     critical = np.array([-1, -1, 0])

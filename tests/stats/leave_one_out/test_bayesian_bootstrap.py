@@ -211,6 +211,19 @@ def closed_variance(losses) -> Any:
     return sum((v - sum(losses) / n) ** 2 for v in losses) / (n * (n + 1))
 
 
+def dirichlet_variance(losses: list[Fraction]) -> Fraction:
+    """Of sum w l, from the covariance of flat Dirichlet weights, entry by entry."""
+    n = len(losses)
+    covariance = lambda i, j: Fraction((n if i == j else 0) - 1, n**2 * (n + 1))  # noqa: E731
+    return sum(losses[i] * losses[j] * covariance(i, j) for i in range(n) for j in range(n))
+
+
+@pytest.mark.parametrize("losses", [(0, 1), (3, -1, 4, 1, -5), (2, 7, 1, 8, 2, 8, 1, 8)])
+def test_the_variance_of_a_mean_has_a_closed_form(losses):
+    fractions = [Fraction(v) for v in losses]
+    assert closed_variance(fractions) == dirichlet_variance(fractions)
+
+
 def test_taylor_over_bootstrap_is_the_stated_ratio_for_means():
     pointwise = make_pointwise(3, 7)
     found, error = taylor(pointwise).std_error, pointwise.error

@@ -14,7 +14,7 @@ from simstudy.stats.leave_one_out.regression import (
     leverages,
 )
 from simstudy.stats.leave_one_out.utilities import UTILITIES, taylor
-from tests.stats.leave_one_out.plain import draw_data, refit, standard_design
+from tests.stats.leave_one_out.plain import draw_data, refit, refit_coefficients, standard_design
 from tests.support import assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)
@@ -150,6 +150,15 @@ def test_that_test_catches_a_step_too_long():
     usual, coarse = (exact_leave_one_out(features, y, prior, refine=r) for r in (1, 1 / 8))
     with pytest.raises(AssertionError):
         np.testing.assert_allclose(usual.error, coarse.error, rtol=1e3 * EPS, atol=1e3 * EPS)
+
+
+def test_both_plain_refits_agree():
+    features, y = draw_data(1, 8, 2)
+    prior = default_prior(features, y)
+    nodes = nodes_for(features, y, prior, 0)
+    one, other = (f(features, y, prior, 0, 3, nodes) for f in (refit, refit_coefficients))
+    condition = np.exp(-2 * nodes[0]) * np.linalg.norm(standard_design(features, prior, 0)) ** 2
+    np.testing.assert_allclose(one, other, rtol=10 * EPS * condition)
 
 
 # ---------------------------------------------------------------- the full posterior
