@@ -5,7 +5,6 @@ import pytest
 from scipy import special
 
 from simstudy.dgps.friedman import Friedman
-from simstudy.errors import DesignError
 from tests.support import assert_within_mcse, replicates_to_catch
 
 
@@ -45,16 +44,3 @@ def test_noise_is_about_the_mean_of_the_features():
     drawn = process.sample(np.random.default_rng(4), 400, 50)
     noise = (drawn.y - process.mean_of(drawn.features)) / 3.0
     assert_within_mcse((noise**2).mean(), 1.0, np.sqrt(2 / noise.size))
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"n_feature": 4}, r"Friedman\(n_feature=4\): the function takes 5 features"),
-        ({"noise_sd": 0}, r"Friedman\(noise_sd=0\): without normal noise of a finite spread"),
-        ({"noise_sd": np.inf}, r"Friedman\(noise_sd=inf\)"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(options, why):
-    with pytest.raises(DesignError, match=why):
-        Friedman(**options)

@@ -10,7 +10,6 @@ from simstudy.dgps.in_groups import (
     stratified_normals,
     stratified_uniforms,
 )
-from simstudy.errors import DesignError
 from tests.support import FALSE_ALARM
 
 N, N_OBS, N_STRATA = 20_000, 3, 5
@@ -67,21 +66,3 @@ def test_a_draw_of_0_has_a_finite_normal():
             return np.zeros(size)
 
     assert np.isfinite(stratified_normals(Zeros(), 4, 1, n_strata=2)).all()
-
-
-@pytest.mark.parametrize(
-    ("draw", "words"),
-    [
-        (
-            lambda: antithetic_normals(rng(), 5, 1),
-            "5 replicates are no whole number of groups of 2",
-        ),
-        (lambda: antithetic_uniforms(rng(), 7, 1), "group_size=2"),
-        (lambda: stratified_uniforms(rng(), 9, 1, n_strata=4), "Draw 8, or give the Study"),
-        (lambda: stratified_uniforms(rng(), 9, 1, n_strata=0), "n_strata=0 is no number of strata"),
-        (lambda: stratified_normals(rng(), 9, 1, n_strata=1.5), "n_strata=1.5 is no number of"),
-    ],
-)
-def test_what_is_no_group_is_refused(draw, words):
-    with pytest.raises(DesignError, match=words):
-        draw()

@@ -15,7 +15,6 @@ from simstudy.dgps.location import (
     sample_means,
     sample_moments,
 )
-from simstudy.errors import DesignError
 from tests.support import assert_within_mcse, replicates_to_catch
 
 ALL = [Gaussian(), StudentT(), Lognormal(), Gamma(), ContaminatedNormal(), Bernoulli()]
@@ -108,24 +107,3 @@ def test_that_test_catches_the_wrong_degrees_of_freedom():
     mcse = np.sqrt(2 * share * (1 - share) / n_rep)
     with pytest.raises(AssertionError, match="suspect the code"):
         assert_within_mcse((wrong < Gaussian().variance).mean(), share, mcse, comparisons=2)
-
-
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda: Gaussian(variance=0.0), "use a finite mean and a variance above 0"),
-        (lambda: Gaussian(mean=float("nan")), "is no distribution"),
-        (lambda: StudentT(df=2.0), "StudentT(df=2) has no variance"),
-        (lambda: Lognormal(sigma=0.0), "use a finite sigma above 0"),
-        (lambda: Gamma(shape=-1.0), "use a finite shape above 0"),
-        (lambda: ContaminatedNormal(share=1.5), "Write 0.1 for 10%"),
-        (lambda: ContaminatedNormal(scale=0.0), "use a finite scale above 0"),
-        (lambda: Bernoulli(p=1.0), "its mean has no sampling error"),
-        (lambda: sample_moments(Gaussian(), rng(), 3, 1), "a single observation has no sample"),
-        (lambda: Gaussian().draw_moments(rng(), 3, 1), "Use at least 2"),
-    ],
-)
-def test_refuses(make, says):
-    with pytest.raises(DesignError) as refusal:
-        make()
-    assert says in str(refusal.value)

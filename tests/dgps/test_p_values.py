@@ -6,7 +6,6 @@ from scipy import stats
 
 from simstudy.dgps.normals import standard_normals
 from simstudy.dgps.p_values import ScoredPredictions
-from simstudy.errors import DesignError
 from tests.support import assert_within_mcse, replicates_to_catch
 
 SHIFTED = ScoredPredictions(10, null_share=0.3, shift=2.0, spread=1.5)
@@ -39,10 +38,6 @@ def test_p_is_two_sided_of_a_normal_score():
     np.testing.assert_allclose(np.exp(log_p), known, rtol=1e-12)
 
 
-def test_p_does_not_underflow():
-    assert np.isfinite(ScoredPredictions(3, 0.0, shift=1e3).draw(np.random.default_rng(1), 2)).all()
-
-
 def test_law_of_those_that_are_not_compatible():
     p = np.array([1e-12, 0.01, 0.5, 0.999])
     reach = stats.norm.isf(p / 2)
@@ -73,26 +68,3 @@ def test_scores_of_a_group_share_their_correlation_and_no_others(size, apart):
     assert_within_mcse(products(lists, n_rep), known, sd / np.sqrt(n_rep))
     with pytest.raises(AssertionError, match="suspect the code"):
         assert_within_mcse(products(lists, n_rep), known - 2 * ERROR, sd / np.sqrt(n_rep))
-
-
-def test_a_correlation_of_0_is_independence():
-    alone = ScoredPredictions(5).draw(np.random.default_rng(1), 4)
-    grouped = ScoredPredictions(5, n_together=2).draw(np.random.default_rng(1), 4)
-    np.testing.assert_array_equal(alone, grouped)
-
-
-# ---------------------------------------------------------------- refusals
-@pytest.mark.parametrize(
-    ("settings", "says"),
-    [
-        ({"n_prediction": 0}, "n_prediction=0, n_together=0: there is no such number"),
-        ({"n_together": -1}, "n_together=-1.*0 for one group of all"),
-        ({"null_share": 95}, "null_share=95.*Give proportions"),
-        ({"correlation": 1.0}, "correlation=1: shares lie in"),
-        ({"spread": 0.0}, "spread=0: scores with these have no distribution"),
-        ({"shift": np.nan}, "shift=nan"),
-    ],
-)
-def test_what_has_no_law_is_refused(settings, says):
-    with pytest.raises(DesignError, match=says):
-        ScoredPredictions(**settings)

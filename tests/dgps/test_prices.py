@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from simstudy.dgps.prices import Prices
-from simstudy.errors import DesignError
 from tests.support import assert_within_mcse
 
 
@@ -12,8 +11,3 @@ def test_prices_have_the_spread_and_signal_they_declare():
     # A replicate's variance has a relative spread of the root of 2 over n.
     assert_within_mcse(log.var(axis=1).mean(), 0.25, 0.25 * np.sqrt(2 / 200000))
     assert drawn.coefficients[0] @ drawn.coefficients[0] == pytest.approx(0.75 * 0.25)
-
-
-def test_prices_without_noise_are_refused():
-    with pytest.raises(DesignError, match=r"Prices\(spread=0, signal=0\.5\) has no prices"):
-        Prices(0.0, signal=0.5)

@@ -16,7 +16,7 @@ from simstudy.dgps.prompts import (
     own_population,
     paired_population,
 )
-from simstudy.errors import DesignError
+from tests.stats.words import GOLDEN, WORD, mixed
 from tests.support import assert_within_mcse, replicates_to_catch
 
 CONTINUOUS = {
@@ -25,15 +25,9 @@ CONTINUOUS = {
     PerplexityScores(mean=20.0, spread=1.0): stats.lognorm(1.0, scale=20 * np.exp(-0.5)),
 }
 KINDS = [BinaryScores(mean=0.75), *CONTINUOUS]
-WORD = 2**64
-GOLDEN = 0x9E3779B97F4A7C15
 
 
 # ---------------------------------------------------------------- what is drawn
-def mixed(state: int) -> int:
-    word = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % WORD
-    word = (word ^ word >> 27) * 0x94D049BB133111EB % WORD
-    return word ^ word >> 31
 
 
 def index(word: int, quarter: int, n_prompts: int) -> int:
@@ -165,13 +159,6 @@ def test_moments_of_a_population_are_those_of_its_distribution(scores, power, n_
     assert low < (made.reference**power).mean() < high
 
 
-def test_a_normal_population_has_its_mean_and_nearly_its_variance():
-    made = paired_population(GaussianScores(mean=3.0, sd=2.0), n_prompts=4096)
-    assert made.reference.mean() == pytest.approx(3.0, rel=1e-12)  # by symmetry
-    low, high = quantile_bounds(stats.norm(), 2, 4096, start=2048)  # where squares increase
-    assert 2 * np.sqrt(2 * low) < made.sd < 2 * np.sqrt(2 * high)
-
-
 def test_a_binary_population_has_the_nearest_share():
     made = paired_population(BinaryScores(mean=0.8), n_prompts=4096)
     assert made.reference.mean() == round(0.8 * 4096) / 4096
@@ -254,37 +241,3 @@ def test_own_scores_of_right_and_wrong_become_worse_as_binary_ones_do():
 def test_own_scores_have_the_step_of_their_lattice(scores, step):
     mine = EmpiricalScores(Data.array(np.array(scores, float), name="scores"))
     assert mine.step == pytest.approx(step, rel=1e-12)
-
-
-def test_two_runs_of_ones_own_are_their_population():
-    x, y = np.array([1.0, 0.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0, 1.0])
-    made = own_population(x, y)
-    assert made.effect == 0.25
-    assert made.worse.tolist() == [0.0, 0.0, 1.0, 0.0]
-    assert made.correlation == pytest.approx(np.corrcoef(x, y)[0, 1])
-
-
-# ---------------------------------------------------------------- refusals
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        (lambda: BinaryScores(mean=1.0), r"mean=1 is not a proportion between 0 and 1, so a popul"),
-        (lambda: BoundedScores(precision=0), r"BoundedScores\(precision=0\) is no distribution"),
-        (lambda: PerplexityScores(spread=np.inf), r"PerplexityScores\(spread=inf\) is no distri"),
-        (lambda: GaussianScores(sd=-1.0), r"GaussianScores\(sd=-1\) is no distribution of scores"),
-        (lambda: BinaryScores(mean=0.2).worse_by(0.3), r"mean=-0.1 is not a proportion"),
-        (lambda: paired_population(GaussianScores(), n_prompts=2**16), r"n_prompts=65536 is more"),
-        (lambda: paired_population(GaussianScores(), n_prompts=1), r"n_prompts=1 is not a whole"),
-        (lambda: paired_population(GaussianScores(), correlation=1.0), r"correlation=1 leaves no"),
-        (lambda: paired_population(own(), effect=100.0), r"worsened=100 is not to be had: the wor"),
-        (lambda: own_population(np.zeros(3), np.zeros(4)), r"scores of shape \(3,\) and \(4,\)"),
-        (lambda: own_population(np.zeros(2), np.array([0, np.nan])), r"some scores are no finite"),
-        (
-            lambda: paired_population(EmpiricalScores(Data.array(np.array([1, np.inf]), name="a"))),
-            r"the scores have shape \(2,\) and 1 values that are no finite number",
-        ),
-    ],
-)
-def test_what_is_no_population_is_refused(wrong, said):
-    with pytest.raises(DesignError, match=said):
-        wrong()

@@ -113,23 +113,6 @@ def test_that_test_catches_strictly_above(scores):
         assert_within_mcse(*shares(scores, np.greater))
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: NormalScores(sd=0.0), "NormalScores with a spread or step of 0 has no quantiles"),
-        (lambda: DiscretisedScores(step=-1.0), "DiscretisedScores .* -1 .* Give a positive"),
-        (lambda: SkewedScores(skewness=0.0), "no gamma shape.*use NormalScores"),
-        (lambda: HeavyTailedScores(df=0.0), r"HeavyTailedScores\(df=0\) is no distribution"),
-        (lambda: NormalScores().threshold(95.0), "sensitivity=95 is not a proportion"),
-        (lambda: NormalScores().quantile(0.0), "q=0 is not a proportion"),
-        (lambda: NormalScores().draw(np.random.default_rng(1), 2, 0), "n_obs=0 is not a whole"),
-    ],
-)
-def test_refusals_say_what_why_and_what_instead(call, message):
-    with pytest.raises(DesignError, match=message):
-        call()
-
-
 def test_scores_that_rounding_would_tie_are_refused():
     with pytest.raises(DesignError, match=r"skewness=6\) rounds a share of 0\.016 of its scores"):
         SkewedScores(skewness=6.0)

@@ -9,38 +9,19 @@ import pytest
 from scipy import special, stats
 
 from simstudy.array_types import Float
-from simstudy.dgps.scores import NormalScores
 from simstudy.errors import DesignError
 from simstudy.stats.accuracy import design, paired, t_tests
 from simstudy.stats.accuracy import two_binomials as tb
 from simstudy.stats.accuracy.noncentral import noncentral_t_cdf
 from simstudy.stats.accuracy.tails import difference_of_products
-from simstudy.stats.bootstrap.losses import bootstrap_indices
-from simstudy.stats.bootstrap.resamples import Resamples, in_order, likely_pairs
 from simstudy.stats.classifier import trial as T
-from simstudy.stats.classifier.bootstrap_bounds import (
-    bounds_from_resamples,
-    studentized_bound,
-)
-from simstudy.stats.classifier.bounds import sensitivity_threshold
 from simstudy.stats.classifier.direct_bounds import (
-    normal_tolerance_bound,
     normal_tolerance_factor,
-    order_statistic_bound,
 )
-from simstudy.stats.classifier.theory import expected_shift
-from simstudy.stats.classifier.thresholds import Target, thresholds
-from simstudy.stats.classifier.umbrella import interpolated_violation
-from simstudy.stats.compatible.false_discovery import harmonic_numbers
-from simstudy.stats.leave_one_out.utilities import taylor_ratio
-from simstudy.stats.models import metrics
 from simstudy.stats.reading import reading
-from simstudy.stats.two_sample import rank_sum
-from simstudy.stats.two_sample.permutation import partitions
 from simstudy.stats.two_stage.law import TwoStageStatistic
 
 X = np.random.default_rng(1).normal(size=(2, 20))
-STATISTIC = TwoStageStatistic(1.0, 10, 20)
 CALLS = {
     "p_value": lambda as_type: design.p_value(as_type(70), as_type(72), 50, as_type(100)),
     "t": lambda as_type: t_tests.p_value(as_type(70), as_type(72), 9, 9, as_type(100), pooled=True),
@@ -114,90 +95,23 @@ def test_where_the_noncentral_series_cancels_it_is_a_plain_integral(df, delta, t
 
 # ---------------------------------------------------------------- refusals
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "about"),
     [
-        (lambda: design.threshold(70, "0.05", 50, 100), "alpha='0.05' is not a number or an array"),
-        (
-            lambda: design.threshold(70, 10**400, 50, 100),
-            r"alpha=10+\.\.\. is not a number .* doubles",
-        ),
-        (
-            lambda: design.threshold(70, np.array(["0.5"], object), 50, 100),
-            r"alpha=array\(\['0.5'\], dtype=object\) is not a number",
-        ),
-        (
-            lambda: bounds_from_resamples(in_order(X), X[0, :1], X[0, :1], confidence=0.9),
-            "estimate has 1 along 'rep' and resamples.values has 2.*Give both as many",
-        ),
-        (
-            lambda: thresholds(X, Target(0.9, 0.9), resamples=in_order(X[:1])),
-            "resamples.values has 1 along 'rep' and scores has 2",
-        ),
-        (lambda: T.normal_power(-10, 0.9, 0.1, 0.05), "n_obs=-10 is not positive"),
-        (lambda: T.normal_alpha(-10, 0.9, 0.1, 0.8), "n_obs=-10 is not positive"),
-        (lambda: T.normal_margin(0, 0.9, 0.8, 0.05), "n_obs=0 is not positive"),
-        (
-            lambda: T.solve_trial(0.9, n_obs=-10, margin=0.1, alpha=0.05),
-            "n_obs=-10 is not positive",
-        ),
-        (lambda: T.sample_sizes(0.9, 1e-300, 0.8, 0.05), "margin=1e-300 may take inf cases"),
-        (lambda: T.proven_sample_size(0.9, 1e-300, 0.8, 0.05), "margin=1e-300 may take inf cases"),
-        (lambda: interpolated_violation(2, 2.0, 10, 0.1), "weight=2 is not between"),
-        (lambda: rank_sum.rank_sum_law(-3, 5), "n1=-3 is not a whole number of at least 0"),
-        (lambda: rank_sum.least_kept(-1, 5, 0.05), "n1=-1 is not a whole number of at least 1"),
-        (lambda: harmonic_numbers(-3), "n=-3 is not a whole number of at least 0"),
-        (lambda: taylor_ratio(1), "n_obs=1 is not a whole number of at least 2"),
-        (lambda: taylor_ratio(-4), "n_obs=-4 is not a whole number"),
-        (lambda: partitions(1, -3, 5, 10), "n1=-3 is not a whole number of at least 1"),
-        (lambda: partitions(2**64, 3, 5, 10), "seed is below 0 or takes more than 64 bits"),
-        (lambda: bootstrap_indices(-1, 5, 3), "seed is below 0 or takes more than 64 bits"),
-        (lambda: metrics.estimate(metrics.MSE, X, X, ddof=-5), "ddof=-5 is no divisor"),
-        (lambda: metrics.estimate(metrics.MSE, X, X, ddof=20), "ddof=20 is no divisor"),
-        (lambda: in_order(X, np.full(X.shape, -1)), "counts=-1 of a resampled value is below 0"),
-        (lambda: in_order(X, np.zeros(X.shape, int)), "counts of row 0 are all 0"),
-        (
-            lambda: bounds_from_resamples(
-                Resamples(X, np.ones(X.shape, int)), X[:, 0], X[:, 0], confidence=0.9
-            ),
-            r"resamples.values of row 0 are not in ascending order.*in_order\(values, counts\)",
-        ),
-        (
-            lambda: studentized_bound(X, X[:, 0], -np.ones(2), confidence=0.9),
-            "std_error=-1 is below 0",
-        ),
-        (
-            lambda: sensitivity_threshold(X, sensitivity=1e-300, confidence=0.9),
-            "^sensitivity=1e-300 is within 1e-15",
-        ),
-        (
-            lambda: normal_tolerance_bound(X, q=0.5, confidence=1e-300),
-            "^confidence=1e-300 is within 1e-15",
-        ),
-        (lambda: order_statistic_bound(X, q=1e-300, confidence=0.5), "^q=1e-300 is within 1e-15"),
-        (lambda: STATISTIC.cdf("0.5"), "x='0.5' is not a number"),
-        (lambda: STATISTIC.sf(10**400), "x=10.* is not a number"),
-        (lambda: STATISTIC.logpdf(np.ma.array([1.0, 2], mask=[0, 1])), "1 of x are masked"),
-        (lambda: STATISTIC.interval("0.9"), "confidence='0.9' is not a number"),
-        (lambda: STATISTIC.rvs("3", rng=np.random.default_rng(1)), "size='3' is no shape"),
-        (lambda: STATISTIC.rvs(-3, rng=np.random.default_rng(1)), "size=-3 is no shape"),
-        (lambda: STATISTIC.rvs(2.5, rng=np.random.default_rng(1)), "size=2.5 is no shape"),
+        (lambda: design.threshold(70, 10**400, 50, 100), r"alpha=10+\.\.\. .* doubles"),
+        (lambda: design.threshold(70, np.array(["0.5"], object), 50, 100), r"alpha=array\(\['0.5"),
         (lambda: design.threshold(70, [0.1, [1]], 50, 100), "is not a number or an array of them"),
-        (
-            lambda: design.threshold(70, 0.05, 50, 1.5),
-            "n=1.5 is not a whole number, or .* it counts",
-        ),
-        (
-            lambda: design.p_value(np.ma.masked_array([70, 71], [0, 1]), 72, 50, 100),
-            "1 of check are masked",
-        ),
-        (lambda: tb.p_values("fisher", 1, 1, np.inf, 10), r"n=inf is not .* or is beyond 9e\+15"),
-        (lambda: tb.p_values("fisher", 1, 1, 2**60, 10), r"n=1.* or is beyond 9e\+15"),
+        (lambda: tb.p_values("fisher", 1, 1, np.inf, 10), r"n=inf .* beyond 9e\+15"),
+        (lambda: tb.p_values("fisher", 1, 1, 2**60, 10), r"n=1.* beyond 9e\+15"),
         (lambda: tb.critical_counts("fisher", [9, 8], 9, 0.05), r"n has shape \(2,\)"),
-        (lambda: paired.critical_losses("mcnemar", 9, [0.1, 0.2]), r"alpha has shape \(2,\)"),
+        (lambda: TwoStageStatistic(1.0, 9, 9).sf(10**400), "x=10.* is not a number"),
+        (
+            lambda: TwoStageStatistic(1.0, 9, 9).logpdf(np.ma.array([1.0, 2], mask=[0, 1])),
+            "1 of x are masked",
+        ),
     ],
 )
-def test_what_makes_no_sense_is_refused(call, message):
-    with pytest.raises(DesignError, match=message):
+def test_what_is_no_number_is_refused(call, about):
+    with pytest.raises(DesignError, match=about):
         call()
 
 
@@ -208,16 +122,6 @@ def test_of_very_many_normal_scores_the_tolerance_factor_is_its_limit():
     # off by 1/sqrt(n) times a constant: so many times closer
     assert (limit - few) / (limit - many) == pytest.approx(2**5, rel=2**-14)
     assert most == pytest.approx(limit, rel=1e-7)
-
-
-def test_one_score_is_where_its_bootstrap_is():
-    assert expected_shift(NormalScores(), 1, 0.25) == 0
-
-
-def test_pairs_that_are_kept_cannot_be_written_to():
-    for part in likely_pairs(12, 0.2):
-        with pytest.raises(ValueError, match="read-only"):
-            part[0] = 0
 
 
 def test_refusals_are_one_line_of_bounded_length_whatever_came():

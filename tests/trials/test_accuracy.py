@@ -6,7 +6,6 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportions_ztest
 
-from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.stats.accuracy.counts import draw_counts
 from simstudy.trials.accuracy import BY_RIGHT, METHODS, AccuracyCheck, document_counts, exact_shares
@@ -113,12 +112,6 @@ def test_boschloo_fails_what_scipy_fails():
         assert (check <= critical[reference]) == (p <= ALPHA), (reference, check, p)
 
 
-@pytest.mark.parametrize("n", [1, 7, 32, 500])
-def test_as_computed_a_threshold_is_never_on_the_lattice(n):
-    below = document_counts(n, ALPHA, strictly=True)
-    np.testing.assert_array_equal(document_counts(n, ALPHA), below)
-
-
 def test_a_rounded_threshold_is_the_nearest_count():
     gamma = np.arange(33) + Z * 0.5 * np.sqrt(64)  # -6.58 from the reference: to -7
     at, strictly = (document_counts(32, ALPHA, rounded=True, strictly=s) for s in (False, True))
@@ -202,11 +195,6 @@ def test_a_reference_lies_at_its_quantile(n, quantile):
     assert AccuracyCheck(n, quantile=quantile).kept == stats.binom.ppf(quantile, n, 0.5)
 
 
-def test_a_reference_that_is_drawn_has_no_luck_of_its_own():
-    assert AccuracyCheck(8).kept is None
-    assert np.isnan(AccuracyCheck(8).luck)
-
-
 # Effects and refusals ----------------------------------------------------------------------------
 
 
@@ -216,28 +204,3 @@ def test_the_effect_is_in_units_of_the_documents():
     assert trial.theta == pytest.approx(theta)
     chance = trial.chance
     assert chance.right + chance.gained == pytest.approx(0.8 - 2 * theta)
-
-
-def test_more_effect_than_there_is_accuracy_is_refused():
-    with pytest.raises(DesignError, match=r"n=\d+ prompts have a θ of .* no accuracy between"):
-        AccuracyCheck(n=32, accuracy=0.3, effect=1)
-
-
-def test_answers_that_cannot_agree_so_much_are_refused():
-    with pytest.raises(DesignError, match=r"correlation=0\.9 is none that"):
-        AccuracyCheck(n=32, accuracy=0.9, effect=1, correlation=0.9)
-
-
-def test_what_leaves_nothing_to_test_is_refused_when_it_is_built():
-    with pytest.raises(DesignError, match=r"n=8 prompts have a θ of 0\.622, and effect=1 of it le"):
-        AccuracyCheck(n=8, effect=1)
-    with pytest.raises(DesignError, match=r"n=0 is not a whole number of at least 1, so an accur"):
-        AccuracyCheck(n=0)
-    with pytest.raises(DesignError, match=r"correlation=1 leaves no difference between two answ"):
-        AccuracyCheck(n=32, correlation=1.0)
-
-
-@pytest.mark.parametrize("quantile", [-0.1, 1.0])
-def test_a_quantile_outside_is_refused(quantile):
-    with pytest.raises(DesignError, match=r"is not in \[0, 1\), so no reference lies there"):
-        AccuracyCheck(n=32, quantile=quantile)

@@ -15,7 +15,3 @@ def test_every_name_is_there_and_no_module_stands_in_for_it(name):
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match=r"'simstudy\.trials' has no attribute 'ThreeStage'"):
         _ = trials.ThreeStage
-
-
-def test_dir_lists_what_can_be_had():
-    assert dir(trials) == sorted(trials.__all__)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from simstudy import Study, Workers
-from simstudy.errors import DesignError
 from simstudy.stats.compatible.combining import fisher
 from simstudy.stats.compatible.intervals import percentile_interval
 from simstudy.stats.compatible.null_proportion import ESTIMATORS
@@ -61,15 +60,6 @@ def test_theory_speaks_of_independent_lists_and_of_the_order_of_p():
     said = {name for name, value in known.items() if np.isfinite(value)}
     assert said == {"cfdr_by_p", "cfdr_by_p_clipped", "rfdr_by_p", "storey"}
     assert EstimatedProportion(20, correlation=0.3).exact() == {}
-
-
-def test_what_has_no_interval_or_no_law_is_refused():
-    with pytest.raises(DesignError, match="n_boot=1 is not a whole number of at least 2"):
-        ProportionInterval(n_boot=1)
-    with pytest.raises(DesignError, match="level=95 is not a proportion"):
-        ProportionInterval(level=95)
-    with pytest.raises(DesignError, match="null_share=2"):
-        Proportion(null_share=2)
 
 
 def mean_p(p):

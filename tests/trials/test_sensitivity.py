@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.trials.sensitivity import Trial
 
@@ -24,8 +23,3 @@ def test_a_block_of_trials_is_the_documents_loop(k, b):
     counts = streams()("data").binomial(trial.n_trial, k, size=(200, 1))[:, 0]
     plain = [document_p_value(x / trial.n_trial, trial.n_trial, k - b) < 0.05 for x in counts]
     np.testing.assert_array_equal(found, plain)
-
-
-def test_a_margin_without_a_null_is_refused():
-    with pytest.raises(DesignError, match=r"sensitivity 0\.85 puts the null outside"):
-        Trial(sensitivity=0.85, margin=0.95)

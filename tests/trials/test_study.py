@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LinearRegression, Ridge
 
 from simstudy.design.plan import factors_of
 from simstudy.dgps.linear import LinearModel
@@ -15,6 +14,9 @@ from simstudy.errors import ConfigError, StoreError, TooFewReplicatesError
 from simstudy.stats.models.metrics import MSE, R2
 from simstudy.trials.models import Model, try_model
 from simstudy.trials.study import design_levels, keeps_the_design, model_trial_study
+
+linear_model = pytest.importorskip("sklearn.linear_model", reason="needs pip install -e '.[dev]'")
+LinearRegression, Ridge = linear_model.LinearRegression, linear_model.Ridge
 
 INLINE = Workers("inline", 1)
 LINE, RIDGE, WEAK = (
@@ -86,10 +88,6 @@ def test_an_edited_estimator_is_refused_and_drawn_anew_alone(tmp_path):
     assert run(tmp_path, LINE, WEAK, redraw="ridge").outcome.n_blocks == BLOCKS
 
 
-def test_models_are_no_part_of_the_scenario():
-    assert {"models", "model"}.isdisjoint(run(None, LINE).plan.scenarios[0].__dict__)
-
-
 def test_two_models_of_one_name_are_refused():
     with pytest.raises(ConfigError) as refusal:
         study(LINE, RIDGE, WEAK)
@@ -147,13 +145,3 @@ def test_few_replicates_neither_keep_nor_break_it(moved):
     """None of a few true nulls rejected is no type-I error of 0, nor are none of them."""
     with pytest.raises(TooFewReplicatesError):
         keeps(found(100, **moved))
-
-
-def test_trials_that_all_failed_are_no_data():
-    with pytest.raises(LookupError, match="a trial that did not fail"):
-        keeps(found(0, null_is_false=np.nan))
-
-
-def test_data_that_were_left_out_are_named():
-    with pytest.raises(LookupError, match=r"data from LinearModel\(n_feature=7"):
-        keeps(found(100), dgps=(LinearModel(n_feature=7),))

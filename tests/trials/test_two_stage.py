@@ -7,7 +7,6 @@ import pytest
 from scipy import special
 
 from simstudy.dgps.location import Bernoulli, Gaussian, StudentT, sample_moments
-from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.stats.two_stage.design import critical_value, power
 from simstudy.trials.two_stage import TwoStage
@@ -110,8 +109,3 @@ def test_raw_and_sufficient_draws_have_one_law():
         p = law[name].mean()
         mcse = np.sqrt(2 * p * (1 - p) / n_rep)
         assert_within_mcse(raw[name].mean(), p, mcse, comparisons=2)
-
-
-def test_sufficient_draws_need_a_law():
-    with pytest.raises(DesignError, match="the sample means of StudentT"):
-        TwoStage(k=1, n1=10, n2=10, dgp=StudentT(), draws="sufficient")

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from simstudy.errors import DesignError
 from simstudy.identity.streams import Streams
 from simstudy.measures import mean, power, rejection_rate, type_1_error, weighted_mean
 from simstudy.trials.two_stage import TwoStage
@@ -51,12 +50,3 @@ def test_weights_are_likelihood_ratios_of_a_true_null(shifted):
     assert abs(found.estimate - 1) < critical_z() * found.mcse
     if not shifted:
         assert np.ptp(np.asarray(columns["weight"])[is_true]) == 0
-
-
-def test_groups_that_are_none_are_refused():
-    with pytest.raises(DesignError, match="draws='antithetic' with group_size=3: there are"):
-        TwoStageInGroups(0.5, 100, 200, draws="antithetic", group_size=3)
-    with pytest.raises(DesignError, match="draws='mirrored' with group_size=1"):
-        TwoStageInGroups(0.5, 100, 200, draws="mirrored")
-    with pytest.raises(DesignError, match=r"shifted=1\.5 is no share"):
-        TwoStageWhereItRejects(0.5, 100, 200, shifted=1.5)

@@ -47,20 +47,6 @@ def test_chances_have_the_accuracies_and_the_correlation(accuracy, check, correl
     assert covariance / spread == pytest.approx(correlation, abs=1e-14)
 
 
-def test_conditional_chances_are_ratios():
-    assert CORRELATED.lost_if_right == pytest.approx(CORRELATED.lost / 0.8)
-    assert CORRELATED.gained_if_wrong == pytest.approx(CORRELATED.gained / 0.2)
-    never = Chances(1.0, 0.0, 0.0, 0.0)
-    assert (never.lost_if_right, never.gained_if_wrong) == (0, 0)
-
-
-def test_an_accuracy_outside_is_refused():
-    with pytest.raises(DesignError, match=r"check_accuracy=-0\.1 is not inside \(0, 1\), so its"):
-        chances(0.2, -0.1)
-    with pytest.raises(DesignError, match=r"^accuracy=1 is not inside"):
-        chances(1.0, 0.5)
-
-
 def test_a_correlation_beyond_what_scores_can_have_is_refused():
     said = r"correlation=0\.9 is none .* 0\.8 and 0\.6 can have.* Give one from -0\.408 to 0\.612"
     with pytest.raises(DesignError, match=said):
@@ -126,8 +112,3 @@ def test_rejection_is_that_of_two_binomials_and_of_pairs(n):
     np.testing.assert_allclose(rejection_of_different(critical, 0.8, 0.72), both, rtol=1e-11)
     given = [two_binomials.rejection_probability_given(c, 25, n, 0.72) for c in right.T]
     np.testing.assert_allclose(rejection_given(critical, 25, chance)[:2], given, rtol=1e-9)
-
-
-def test_a_reference_with_more_right_answers_than_prompts_is_refused():
-    with pytest.raises(DesignError, match="n - count=-1 is not a whole number"):
-        rejection_given(critical_at(), N + 1, CORRELATED)

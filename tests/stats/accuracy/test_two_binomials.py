@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportions_ztest
 
-from simstudy.errors import DesignError
 from simstudy.stats.accuracy import design
 from simstudy.stats.accuracy import two_binomials as tb
 from simstudy.stats.accuracy.supremum import ABOVE_HALF, PRECISION, largest_rate
@@ -170,8 +169,8 @@ def test_the_search_between_regions_ends_at_the_last_that_holds_the_level(test, 
     assert tb.size(tb._counts_up_to(base, float(least), n, m), n, m) > alpha
 
 
-@settings(deadline=None, max_examples=30)
-@given(st.integers(1, 60), st.integers(1, 60), st.floats(0.001, 0.5), st.sampled_from(EXACT))
+@settings(deadline=None, max_examples=15)
+@given(st.integers(1, 40), st.integers(1, 40), st.floats(0.001, 0.5), st.sampled_from(EXACT))
 def test_exact_tests_hold_their_level_at_every_probability(n, m, alpha, test):
     critical = tb.critical_counts(test, n, m, alpha)
     p = np.linspace(0, 1, 501)
@@ -188,7 +187,9 @@ def test_unconditional_tests_fail_wherever_fisher_does_and_more(n):
 
 
 # ---------------------------------------------------------------- the largest rate
-@pytest.mark.parametrize(("n", "m"), [(8, 8), (40, 25), (200, 200)])
+@pytest.mark.parametrize(
+    ("n", "m"), [(8, 8), (40, 25), pytest.param(200, 200, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("test", tb.TESTS)
 def test_no_probability_has_a_rate_above_the_size(test, n, m):
     critical = tb.critical_counts(test, n, m, 0.05)
@@ -200,7 +201,7 @@ def test_no_probability_has_a_rate_above_the_size(test, n, m):
     assert found == pytest.approx(largest, rel=1e-6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(1, 30), st.integers(1, 30), st.randoms(use_true_random=False))
 def test_the_largest_rate_of_any_region_is_found(n, m, random):
     critical = np.sort([random.randint(-1, m) for _ in range(n + 1)])
@@ -315,13 +316,6 @@ def test_counts_of_a_known_sigma_are_those_that_the_design_fails(n, m, alpha, st
         assert critical[x] == max(failing, default=-1)
 
 
-def test_a_threshold_on_the_lattice_is_where_strictly_matters():
-    """At α = 1/2 the threshold is the reference itself."""
-    assert tb.known_sigma_critical_counts(7, 7, 0.5, 0.5).tolist() == list(range(8))
-    strict = tb.known_sigma_critical_counts(7, 7, 0.5, 0.5, strictly=True)
-    assert strict.tolist() == list(range(-1, 7))
-
-
 @pytest.mark.filterwarnings("ignore:Precision loss")  # one constant sample, which is meant
 @pytest.mark.parametrize("pooled", [False, True])
 @pytest.mark.parametrize(("n", "m", "alpha"), [(2, 2, 0.05), (12, 12, 0.05), (5, 17, 0.2)])
@@ -342,54 +336,3 @@ def t_p_value(check, reference, pooled):
     if check.std() == reference.std() == 0:
         return {-1: 0.0, 0: 0.5, 1: 1.0}[np.sign(check[0] - reference[0])]
     return stats.ttest_ind(check, reference, equal_var=pooled, alternative="less").pvalue
-
-
-@pytest.mark.parametrize("pooled", [False, True])
-def test_t_fails_at_a_count_and_all_below_it(pooled):
-    for n, m, alpha in itertools.product((2, 5, 20), (2, 7, 20), (0.01, 0.05, 0.4)):
-        x, y = table(n, m)
-        fails = tb._t_p_value(x, y, n, m, pooled) <= alpha
-        critical = tb.t_critical_counts(n, m, alpha, pooled=pooled)
-        np.testing.assert_array_equal(fails, y <= critical[x])
-
-
-def test_constant_samples_say_something():
-    critical = tb.t_critical_counts(10, 10, 0.001)
-    assert critical[10] >= 0  # all right against all wrong
-    assert tb.t_critical_counts(10, 10, 0.49)[0] == -1  # all wrong both times
-
-
-# ---------------------------------------------------------------- refusals
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: tb.p_values("fisher", 3, 1, 2, 2), "successes_reference=3 is more than the 2"),
-        (lambda: tb.p_values("fisher", -1, 1, 2, 2), "successes_reference=-1 is not a whole"),
-        (lambda: tb.critical_counts("fisher", 0, 5, 0.05), "n=0 is not a whole number"),
-        (
-            lambda: tb.critical_counts("boschloo", 9000, 9000, 0.05),
-            "9000 and 9000 trials are too many for 'boschloo'.*Use 'fisher_mid_p' or 'z_pooled'",
-        ),
-        (lambda: tb.t_critical_counts(1, 5, 0.05), "n=1 is not a whole number of at least 2"),
-        (lambda: tb.known_sigma_critical_counts(5, 5, 0.05, 0.0), "sigma=0 is not positive"),
-        (
-            lambda: tb.rejection_probability(np.array([0, 1]), 5, 5, 0.5, 0.5),
-            r"critical counts of shape \(2,\) do not fit a design with 6 results",
-        ),
-        (
-            lambda: tb.rejection_probability(np.array([0, 6]), 1, 5, 0.5, 0.5),
-            "a critical count of 6 is not within -1 to 5",
-        ),
-        (
-            lambda: tb.rejection_probability(np.array([0, 1]), 1, 5, 95, 0.5),
-            r"p_reference=95 is not a probability.*\(0.95, not 95\)",
-        ),
-        (
-            lambda: tb.rejection_probability_given(np.array([0, 1]), 2, 5, 0.5),
-            "count_reference=2 is more than the 1 there are",
-        ),
-    ],
-)
-def test_what_makes_no_sense_is_refused(call, message):
-    with pytest.raises(DesignError, match=message):
-        call()

@@ -5,10 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from arch.bootstrap import IIDBootstrap
 from scipy import special
 
-from simstudy.errors import DesignError
 from simstudy.stats.bootstrap import losses as loss_bootstrap
 from simstudy.stats.bootstrap.losses import (
     adjusted_std_error,
@@ -19,7 +17,9 @@ from simstudy.stats.bootstrap.losses import (
     resampled_means,
     studentized_bootstrap,
 )
-from simstudy.stats.compiled.splitmix64 import GOLDEN, mixed_by_numpy
+from simstudy.stats.compiled.splitmix64 import mixed_by_numpy
+from tests.stats.replayed import replayed
+from tests.stats.words import GOLDEN, mixed
 from tests.support import assert_within_mcse, replicates_to_catch
 
 EPS = float(np.finfo(float).eps)
@@ -54,18 +54,12 @@ def slow_bootstrap(loss, seeds, *, n_boot, n_inner=0, ddof=1, k=K):
 # The indices ---------------------------------------------------------------------------------
 
 
-def mix_whole_number(z: int) -> int:
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % 2**64
-    return z ^ (z >> 31)
-
-
 @pytest.mark.parametrize(("n_obs", "n_word", "bits"), [(7, 8, 16), (70_001, 35_001, 32)])
 def test_indices_are_those_of_a_loop_in_whole_numbers(n_obs, n_word, bits):
     seed, n_boot = 2**63 + 11, 2
     for b, row in enumerate(bootstrap_indices(seed, n_obs, n_boot)):
-        states = [seed + (b * n_word + w + 1) * int(GOLDEN) for w in range(n_word)]
-        words = [mix_whole_number(state % 2**64) for state in states]
+        states = [seed + (b * n_word + w + 1) * GOLDEN for w in range(n_word)]
+        words = [mixed(state % 2**64) for state in states]
         parts = [word >> shift for word in words for shift in range(0, 64, bits)]
         slow = [part % 2**bits * n_obs >> bits for part in parts]
         assert np.mean(row == slow[:n_obs]) > 1 - 5 * n_obs / 2**bits  # but for those refused
@@ -144,14 +138,6 @@ def test_studentized_bootstrap_is_a_loop_over_resamples(n_obs, n_metric, n_inner
             assert found.mean[rep, m] == pytest.approx(losses[rep, :, m].mean(), rel=rounding)
 
 
-def test_more_resamples_than_a_chunk_in_the_inner_monte_carlo():
-    losses, seeds = make_losses(1, 12, 1), replicate_seeds(rng_at(), 1)[0]
-    for n_boot in (75, 96, 97):
-        found = studentized_bootstrap(losses, rng_at(), k=K, n_boot=n_boot, n_inner=9)
-        _, quantile = slow_bootstrap(losses[0, :, 0], seeds, n_boot=n_boot, n_inner=9)
-        assert found.quantile[0, 0] == pytest.approx(quantile, rel=1000 * n_boot * EPS)
-
-
 @pytest.mark.parametrize("k", [-1.5, 0.0, 0.5, 1.2, 2.0])
 def test_quantile_interpolates_as_numpy_does(k):
     from simstudy.stats.bootstrap._loss_kernels import linear_quantile
@@ -169,22 +155,11 @@ def test_single_bootstrap_is_the_variance_of_the_double_one(ddof):
     np.testing.assert_allclose(single, double.variance, rtol=40 * 200 * EPS)
 
 
-class ReplayedBootstrap(IIDBootstrap):
-    """`arch`, on our indices."""
-
-    def replay(self, indices):
-        self._replayed = iter(indices)
-        return self
-
-    def update_indices(self):
-        return next(self._replayed)
-
-
 def test_upper_bound_is_that_of_arch_on_the_same_resamples():
     losses = make_losses(2, 50, 2)
     found = studentized_bootstrap(losses, rng_at(), k=K, n_boot=300, ddof=0)
     for rep, seeds in enumerate(replicate_seeds(rng_at(), 2)):
-        bootstrap = ReplayedBootstrap(losses[rep]).replay(bootstrap_indices(seeds[0], 50, 300))
+        bootstrap = replayed(losses[rep], bootstrap_indices(seeds[0], 50, 300))
         interval = bootstrap.conf_int(
             lambda x: x.mean(axis=0),
             reps=300,
@@ -279,12 +254,6 @@ def test_threads_move_nothing():
             assert (found == quantiles(losses, n_inner=20)).all()
 
 
-def test_global_randomness_is_neither_used_nor_moved():
-    before = np.random.get_state()[1].copy()  # noqa: NPY002
-    quantiles(make_losses())
-    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
-
-
 def test_the_unit_of_the_losses_scales_the_variance_and_not_the_quantile():
     losses = make_losses()
     plain = studentized_bootstrap(losses, rng_at(), k=K)
@@ -309,13 +278,6 @@ def test_a_loss_that_is_not_finite_fails_its_replicate_and_metric_alone(bad, n_i
     assert found.failed.sum() == 1
     rest = ~found.failed
     assert (found.quantile[rest] == clean.quantile[rest]).all()
-
-
-def test_a_loss_that_is_not_finite_has_no_bootstrap_variance():
-    losses = make_losses(3, 20, 2)
-    losses[1, 4, 0] = np.inf
-    for variance in (bootstrap_variance(losses, rng_at(), n_boot=9), ideal_variance(losses)):
-        assert np.isnan(variance).tolist() == [[False, False], [True, False], [False, False]]
 
 
 @pytest.mark.parametrize("n_inner", [None, 10])
@@ -366,48 +328,7 @@ def test_adjusted_std_error_reaches_the_upper_bound_in_k_steps():
     )
 
 
-def test_at_k_zero_the_standard_error_is_left_alone():
-    losses = make_losses()
-    found = studentized_bootstrap(losses, rng_at(), k=0)
-    assert (found.adjusted_std_error == found.std_error).all()
-    assert (found.upper_bound != found.mean).all()  # the median still corrects the location
-    assert np.isnan(adjusted_std_error(np.ones(1), np.array([np.nan]), k=0)).all()
-
-
 def test_a_quantile_on_the_wrong_side_is_no_scale():
     found = adjusted_std_error(np.ones(4), np.array([-0.1, 0.1, 0.0, np.nan]), k=0.05)
     np.testing.assert_array_equal(found, [2.0, np.nan, np.nan, np.nan])
     assert adjusted_std_error(np.ones(1), np.array([1.8]), k=-1.5)[0] == pytest.approx(1.2)
-
-
-# What is refused -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("knobs", "message"),
-    [
-        ({"n_boot": 1}, "n_boot=1 resamples have no variance.*`ideal_variance`"),
-        ({"k": 3.0}, "leaves 1.3 resamples beyond the quantile at k=3.*Use n_boot >= 3704"),
-        ({"k": -3.0}, "leaves 1.3 resamples beyond"),
-        ({"k": 50.0}, "Use n_boot >= inf"),
-        ({"k": np.nan}, "k=nan names no quantile.*Use a finite k"),
-        ({"n_inner": 1}, "n_inner=1 inner resamples have no variance.*None for infinitely many"),
-        ({"ddof": 2}, "ddof=2 is no divisor.*Use 1"),
-    ],
-)
-def test_knobs_without_an_answer_are_refused(knobs, message):
-    with pytest.raises(DesignError, match=message):
-        studentized_bootstrap(make_losses(), rng_at(), **{"k": K, **knobs})
-
-
-@pytest.mark.parametrize("shape", [(3, 20), (3, 1, 2), (3, 20, 0)])
-def test_shapes_without_observations_or_metrics_are_refused(shape):
-    with pytest.raises(DesignError, match=r"middle axis.*at least 2 observations"):
-        loss_bootstrap._check_sizes(np.zeros(shape), 10)
-
-
-def test_a_single_observation_is_refused():
-    with pytest.raises(DesignError, match="at least 2 observations"):
-        studentized_bootstrap(np.zeros((3, 1, 2)), rng_at(), k=K)
-    with pytest.raises(DesignError, match="at least 2 observations"):
-        resampled_means(np.zeros((3, 1, 2)), rng_at(), n_boot=10)

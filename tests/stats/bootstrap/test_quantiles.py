@@ -5,12 +5,10 @@ import itertools
 import mpmath
 import numpy as np
 import pytest
-from arch.bootstrap.base import _get_acceleration
 
-from simstudy.errors import DesignError
-from simstudy.stats.arguments import as_scores
 from simstudy.stats.bootstrap import quantiles as qb
 from simstudy.stats.bootstrap.resamples import draw_resamples, likely_pairs
+from tests.stats.replayed import NEEDS_DEV
 from tests.support import assert_within_mcse, replicates_to_catch
 
 Q_DOCUMENT = 1 - 0.95
@@ -51,14 +49,6 @@ def test_pair_law_is_that_of_all_resamples(n_obs, method):
         where = qb.interpolation(n_obs, q, method)
         joint = qb.pair_probabilities(qb.quantile_law(n_obs, q, method))
         np.testing.assert_allclose(joint, enumerated_pairs(n_obs, where), rtol=1e-12, atol=1e-16)
-
-
-def test_marginals_are_those_of_single_order_statistics():
-    law = qb.quantile_law(50, Q_DOCUMENT)
-    joint, rank = qb.pair_probabilities(law), qb.interpolation(50, Q_DOCUMENT).rank
-    np.testing.assert_allclose(joint.sum(1), qb.rank_probabilities(50, rank), rtol=1e-12)
-    np.testing.assert_allclose(joint.sum(0), qb.rank_probabilities(50, rank + 1), rtol=1e-9)
-    np.testing.assert_allclose(np.cumsum(joint.sum(0)), law.cdf_upper, rtol=1e-12)
 
 
 @pytest.mark.parametrize("rank", [50, 500, 950])
@@ -118,19 +108,6 @@ def test_moments_and_masses_are_those_of_all_pairs(kind, q):
         assert weak[i] == pytest.approx(weights[values <= estimate[i]].sum(), abs=1e-13)
 
 
-def test_moments_keep_their_digits_far_from_zero():
-    block = np.round(samples("continuous", 5, 50) * 2**20) / 2**20
-    shifted = qb.bootstrap_moments(block + 2.0**20, q=0.05).std
-    np.testing.assert_allclose(shifted, qb.bootstrap_moments(block, q=0.05).std, rtol=1e-9)
-
-
-def test_each_row_may_have_its_own_level():
-    block = samples("continuous", 3, 50)
-    own = qb.bootstrap_quantile(block, np.array([[0.1], [0.5], [0.9]]), q=0.05)[:, 0]
-    for i, level in enumerate((0.1, 0.5, 0.9)):
-        assert own[i] == qb.bootstrap_quantile(block[i : i + 1], level, q=0.05)[0, 0]
-
-
 N_DRAWS = replicates_to_catch(0.02, sd=0.5, comparisons=4)
 
 
@@ -164,13 +141,14 @@ def test_that_test_catches_ranks_drawn_independently():
 
 @pytest.mark.parametrize("method", qb.QUANTILE_METHODS)
 def test_acceleration_is_archs(method):
+    base = pytest.importorskip("arch.bootstrap.base", reason=NEEDS_DEV)
     for n_obs, q in itertools.product((2, 3, 20, 50), (Q_DOCUMENT, 0.5, 0.9)):
         block = np.sort(samples("continuous", 6, n_obs), axis=1)
         ours = qb.jackknife_acceleration(block, q=q, quantile_method=method)
         for sample, found in zip(block, ours, strict=True):
             left_out = np.array([np.delete(sample, i) for i in range(n_obs)])
             values = np.quantile(left_out, q, axis=1, method=method)[:, None]
-            expected = _get_acceleration(values)[0, 0] if np.ptp(values) > 0 else 0.0
+            expected = base._get_acceleration(values)[0, 0] if np.ptp(values) > 0 else 0.0
             assert found == pytest.approx(expected, abs=1e-9)
 
 
@@ -184,39 +162,6 @@ def test_all_scores_equal_is_a_point_mass():
     strict, weak = qb.bootstrap_masses(block, np.array([0.7, 0.7]), q=0.05)
     np.testing.assert_array_equal(strict, 0.0)
     np.testing.assert_allclose(weak, 1.0, rtol=1e-14)
-
-
-def test_single_score_is_its_own_bootstrap():
-    assert qb.bootstrap_quantile(np.array([[3.0]]), 0.2, q=0.05) == 3.0
-
-
-def test_the_cached_law_cannot_be_spoiled():
-    with pytest.raises(ValueError, match="read-only"):
-        qb.quantile_law(50, 0.05).diag[0] = 1.0
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda x: qb.sample_quantile(x, float("nan")), "q=nan is not a proportion"),
-        (lambda x: as_scores(x[0], least=1), r"shape \(5,\).* one replicate per row"),
-        (lambda x: qb.sample_quantile(x[:, :0], 0.5), "scores has nothing along 'obs'"),
-        (lambda x: qb.sample_quantile(x * np.nan, 0.5), "10 scores are not finite.*Drop them"),
-        (lambda x: qb.bootstrap_quantile(x, 20.0, q=0.5), "level=20 is not a probability"),
-        (
-            lambda x: qb.quantile_law(100_001, 0.50001),
-            "n_obs=100001 .* Use a quantile method",
-        ),
-        (lambda x: qb.rank_probabilities(5, 6), "n_obs=5 is not a whole number of at least 6"),
-        (
-            lambda x: draw_resamples(np.random.default_rng(1), x, n_boot=0, q=0.5),
-            "n_boot=0 is not a whole number of at least 1",
-        ),
-    ],
-)
-def test_refusals_say_what_why_and_what_instead(call, message):
-    with pytest.raises(DesignError, match=message):
-        call(np.arange(10.0).reshape(2, 5))
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from arch.bootstrap import IIDBootstrap
 from scipy import integrate, special
 from scipy import stats as scipy_stats
 
-from simstudy.errors import DesignError
 from simstudy.stats.bootstrap import quantiles as qb
 from simstudy.stats.bootstrap.resamples import draw_resamples, in_order
 from simstudy.stats.classifier import bootstrap_bounds as boot
 from simstudy.stats.classifier import bounds as tb
 from simstudy.stats.classifier import direct_bounds as direct
+from tests.stats.replayed import bootstrapped
 from tests.support import assert_within_mcse, critical_z, replicates_to_catch
 
 Q = 1 - 0.95
@@ -39,7 +38,7 @@ ARCH_NAMES = {
 
 
 def arch_bound(sample, method, side, **more):
-    bootstrap = IIDBootstrap(sample, seed=5)
+    bootstrap = bootstrapped(sample, seed=5)
     interval = bootstrap.conf_int(
         np.quantile, reps=400, method=method, size=0.8, tail=side, extra_kwargs={"q": Q}, **more
     )
@@ -47,7 +46,7 @@ def arch_bound(sample, method, side, **more):
 
 
 def arch_draws(sample):
-    return IIDBootstrap(sample, seed=5).apply(np.quantile, 400, extra_kwargs={"q": Q}).T
+    return bootstrapped(sample, seed=5).apply(np.quantile, 400, extra_kwargs={"q": Q}).T
 
 
 @pytest.mark.parametrize("side", direct.SIDES)
@@ -66,7 +65,7 @@ def test_bounds_from_resamples_are_archs_on_the_same_resamples(side):
 def test_studentized_bound_is_archs_on_the_same_resamples(side):
     sample = block(1)[0]
     theirs = arch_bound(sample, "studentized", side, std_err_func=own_std_error)
-    whole = IIDBootstrap(sample, seed=5)
+    whole = bootstrapped(sample, seed=5)
     resamples = np.array([data[0][0] for data in whole.bootstrap(400)])
     values, std = boot.estimate_and_std_error(resamples, q=Q)
     estimate = np.array([np.quantile(sample, Q)])
@@ -146,16 +145,6 @@ def test_exact_bounds_lie_where_many_resamples_put_them(ties, side):
     assert exact["normal"][0] == pytest.approx(
         estimate[0] + special.ndtri(alpha) * qb.bootstrap_moments(sample[None], q=Q).std[0]
     )
-
-
-def test_exact_standard_error_is_that_of_many_resamples():
-    sample = block(1)[0]
-    made = draw_resamples(np.random.default_rng(2), sample[None], n_boot=N_BOOT, q=Q)
-    draws = np.repeat(made.values[0], made.counts[0])
-    mean, std = (m[0] for m in qb.bootstrap_moments(sample[None], q=Q))
-    fourth = np.mean((draws - mean) ** 4)
-    assert_within_mcse(draws.mean(), mean, std / math.sqrt(N_BOOT))
-    assert_within_mcse(draws.var(), std**2, math.sqrt((fourth - std**4) / N_BOOT))
 
 
 # What is published, with the published number of replicates.
@@ -315,10 +304,6 @@ def test_that_test_catches_another_prior():
         compare_posterior(0.9)
 
 
-def test_bayesian_bound_of_one_score_is_that_score():
-    assert direct.bayesian_bootstrap_bound(np.array([[4.0]]), q=0.05, confidence=0.8)[0] == 4.0
-
-
 # The studentized bootstrap in a plain loop.
 
 
@@ -357,16 +342,6 @@ def test_asking_for_the_studentized_bound_moves_no_other():
     assert tuple(many) == boot.BOOTSTRAP_METHODS
     for name in few:
         np.testing.assert_array_equal(few[name], many[name])
-
-
-@pytest.mark.parametrize("side", direct.SIDES)
-def test_monte_carlo_bounds_of_tied_scores_are_finite_or_one_sided(side):
-    tied = np.round(block(20, 8))
-    bounds = boot.monte_carlo_bootstrap_bounds(
-        np.random.default_rng(1), tied, q=Q, confidence=0.8, n_boot=50, side=side
-    )
-    for bound in bounds.values():
-        assert not np.isnan(bound).any()
 
 
 # What holds for every method.
@@ -413,63 +388,3 @@ def test_thresholds_are_bounds_of_the_right_quantile(method):
     keep = tb.specificity_threshold(sample, specificity=0.9, confidence=0.8, method=method)
     upper = tb.quantile_bound(sample, method=method, q=0.9, confidence=0.8, side="upper")
     np.testing.assert_array_equal(keep, upper)
-
-
-def test_corrected_level_at_its_extremes():
-    z0 = np.array([-np.inf, np.inf, 0.0, 3.0, -3.0, 0.0])
-    acceleration = np.array([0.0, 0.1, 0.0, 0.5, -0.5, 0.1])
-    levels = boot.corrected_level(z0, acceleration, 0.2)
-    w = special.ndtri(0.2)
-    expected = [0.0, 1.0, 0.2, 1.0, 0.0, special.ndtr(w / (1 - 0.1 * w))]
-    np.testing.assert_allclose(levels, expected, rtol=1e-12)
-
-
-def test_infinite_roots_give_infinite_bounds_and_never_nan():
-    roots = np.array([[-np.inf, -1.0, 0.0, 1.0, np.inf, np.inf]])
-    unit = np.ones(1)
-    assert boot.studentized_bound(roots, unit, unit, confidence=0.99)[0] == -np.inf
-    assert boot.studentized_bound(roots, unit, unit, confidence=0.4)[0] == 1.0
-    assert boot.studentized_bound(roots, unit, 0 * unit, confidence=0.99)[0] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda x: tb.quantile_bound(x, method="bca", q=0, confidence=0.8), "q=0 is not a prop"),
-        (
-            lambda x: tb.quantile_bound(x, method="studentized", q=0.1, confidence=0.8),
-            r"no exact bootstrap.*Use monte_carlo_bootstrap_bounds",
-        ),
-        (
-            lambda x: tb.quantile_bound(x[:, :1], method="bca", q=0.1, confidence=0.8),
-            "n_obs=1 scores .* Give at least 2",
-        ),
-        (lambda x: direct.smoothed_bound(x, q=0.1, confidence=0.8, bandwidth=0), "smooths nothing"),
-        (lambda x: tb.specificity_threshold(x, specificity=1, confidence=0.8), "specificity=1 is"),
-        (
-            lambda x: boot.studentized_draws(np.random.default_rng(1), x, n_boot=0, q=0.1),
-            "n_boot=0 is not a whole number",
-        ),
-    ],
-)
-def test_refusals_say_what_why_and_what_instead(call, message):
-    with pytest.raises(DesignError, match=message):
-        call(block())
-
-
-# ---------------------------------------------------------------- what is missing
-def test_a_missing_root_estimate_or_error_leaves_no_bound_in_its_row_alone():
-    roots, ones = np.tile(np.arange(5.0), (4, 1)), np.ones(4)
-    plain = boot.studentized_bound(roots, ones, ones, confidence=0.8)
-    for place in range(3):
-        given = [roots.copy(), ones.copy(), ones.copy()]
-        given[place][2, ...] = np.nan
-        bound = boot.studentized_bound(*given, confidence=0.8)
-        np.testing.assert_array_equal(bound, np.where(np.arange(4) == 2, np.nan, plain))
-
-
-def test_a_missing_resample_leaves_no_bound_in_its_row():
-    draws = np.tile(np.arange(9.0), (2, 1))
-    draws[1, 3] = np.nan
-    found = boot.bounds_from_resamples(in_order(draws), np.ones(2), np.zeros(2), confidence=0.8)
-    assert all(np.isnan(bound).tolist() == [False, True] for bound in found.values())

@@ -3,7 +3,7 @@
 import numpy as np
 
 from simstudy.stats.bootstrap.resamples import draw_resamples, exact_shape
-from simstudy.stats.classifier.description import described, n_low
+from simstudy.stats.classifier.description import described
 from simstudy.stats.classifier.thresholds import Target, thresholds
 
 TARGET = Target(0.95, 0.8)
@@ -28,10 +28,3 @@ def test_a_block_is_described_by_its_own_test_sets():
     for i in range(4):
         plain = np.repeat(made.values[i], made.counts[i])
         np.testing.assert_array_equal(found[f"resample_{i + 1}"], plain)
-
-
-def test_a_bootstrapped_quantile_is_made_of_the_stored_scores():
-    rng, q = np.random.default_rng(1), TARGET.q
-    largest = np.sort(rng.integers(50, size=(20_000, 50)), axis=1)[:, 3].max()
-    assert largest < n_low(50, q) < 50
-    assert n_low(3, 0.5) == 3

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from arch.bootstrap import IIDBootstrap
 from scipy import integrate, special
 
 from simstudy.dgps.scores import (
@@ -21,24 +20,12 @@ from simstudy.stats.bootstrap.resamples import (
 )
 from simstudy.stats.classifier import theory
 from simstudy.stats.classifier import thresholds as th
-from simstudy.stats.classifier.trial import power_with_order_statistic, upper_tail
-from simstudy.stats.classifier.umbrella import interpolated_threshold, interpolated_violation
+from tests.stats.replayed import replayed
 from tests.support import assert_within_mcse, replicates_to_catch
 
 TARGET = th.Target(0.95, 0.8)
 N_OBS = 50
 ARCH = {"percentile": "percentile", "basic": "basic", "normal": "norm", "bca strict": "bca"}
-
-
-class Prescribed(IIDBootstrap):
-    """`arch`, made to use resamples that are given."""
-
-    def given(self, resamples):
-        self.resamples = iter(resamples)
-        return self
-
-    def update_indices(self):
-        return next(self.resamples)
 
 
 def prescribed_indices(x, counts, q):
@@ -50,7 +37,7 @@ def prescribed_indices(x, counts, q):
 
 
 def arch_bound(x, counts, method, target):
-    made = Prescribed(x).given(prescribed_indices(x, counts, target.q))
+    made = replayed(x, prescribed_indices(x, counts, target.q))
     return made.conf_int(
         np.quantile,
         reps=int(counts.sum()),
@@ -117,23 +104,6 @@ def test_resamples_have_the_law_of_the_exact_bootstrap():
         assert_within_mcse(resampled_shape(made).mean, lower_alone, mcse)
 
 
-def test_constant_scores_are_their_own_threshold():
-    x = np.full((2, N_OBS), 3.0)
-    made = draw_resamples(np.random.default_rng(1), x, n_boot=10, q=TARGET.q)
-    for found in (th.thresholds(x, TARGET), th.thresholds(x, TARGET, resamples=made)):
-        np.testing.assert_allclose(np.array(list(found.values())), 3.0)
-    assert (resampled_shape(made).skewness == 0).all()
-
-
-@pytest.mark.parametrize(("n_obs", "sensitivity"), [(50, 0.95), (33, 0.95), (100, 0.9)])
-def test_the_interpolated_umbrella_is_that_of_the_statistics(n_obs, sensitivity):
-    target = th.Target(sensitivity, 0.8)
-    x = NormalScores().draw(np.random.default_rng(1), 5, n_obs)
-    found = th.thresholds(x, target, ("umbrella interpolated",))["umbrella interpolated"]
-    plain = interpolated_threshold(x, sensitivity=sensitivity, confidence=0.8)
-    np.testing.assert_allclose(found, plain, rtol=1e-12)
-
-
 def test_infeasible_umbrellas_call_everybody_positive():
     x = NormalScores().draw(np.random.default_rng(1), 3, 31)
     found = th.thresholds(x, TARGET, ("umbrella", "umbrella interpolated"))
@@ -144,30 +114,6 @@ def test_infeasible_umbrellas_call_everybody_positive():
 
 
 # ---------------------------------------------------------------- theory
-class UniformScores:
-    """Scores for which the coverage of an interpolated order statistic is a known polynomial."""
-
-    continuous, normal = True, False
-
-    def quantile(self, q):
-        return np.asarray(q)
-
-    def cdf(self, threshold):
-        return np.clip(threshold, 0, 1)
-
-    def sensitivity(self, threshold):
-        return 1 - np.clip(threshold, 0, 1)
-
-    def threshold(self, sensitivity):
-        return 1 - np.asarray(sensitivity)
-
-
-@pytest.mark.parametrize("n_obs", [10, 50, 90])
-def test_coverage_for_uniform_scores_is_that_of_the_umbrella(n_obs):
-    where = bootstrap.interpolation(n_obs, TARGET.q)
-    plain = 1 - interpolated_violation(where.rank, where.g, n_obs, 0.05)
-    ours = theory.exact_coverage(UniformScores(), "empirical", n_obs, TARGET)
-    assert ours == pytest.approx(plain, abs=1e-12)
 
 
 def plain_coverage(scores, n_obs, target):
@@ -203,14 +149,6 @@ def test_mean_sensitivity_is_the_integral_of_coverage():
     assert theory.exact_mean_sensitivity(scores, "umbrella", N_OBS, TARGET) == pytest.approx(
         50 / 51, abs=1e-12
     )
-
-
-def test_power_with_the_umbrella_is_beta_binomial():
-    ours = theory.expected_over_sensitivity(
-        NormalScores(), "umbrella", N_OBS, TARGET, lambda s: upper_tail(173, 184, s)
-    )
-    plain = power_with_order_statistic(1, N_OBS, 184, 0.9, 0.05, rule="score")
-    assert ours == pytest.approx(float(plain), abs=1e-10)
 
 
 def test_coverage_and_shift_are_those_of_simulated_test_sets():
@@ -252,16 +190,6 @@ def test_densities_are_slopes_of_the_cdf_and_hold_nearly_all():
     np.testing.assert_allclose(density[20:-20], slope[20:-20], rtol=2e-3)
     for x, y in ((place, density), (kept[::-1], density_kept[::-1])):
         assert np.trapezoid(y, x) == pytest.approx(0.999, abs=2e-3)
-
-
-def test_atoms_are_all_values_of_a_bootstrapped_quantile():
-    x, law = np.sort(np.random.default_rng(1).normal(size=7)), bootstrap.quantile_law(7, 0.5)
-    atoms, chance = bootstrap.atoms_of_sorted(x, law)
-    assert chance.sum() == pytest.approx(1, abs=1e-14)
-    mean = bootstrap.bootstrap_moments(x[None], q=0.5).mean[0]
-    assert (atoms * chance).sum() == pytest.approx(mean, rel=1e-12)
-    few, _ = bootstrap.atoms_of_sorted(x[:3], law)
-    assert set(few) <= set(atoms)
 
 
 def test_theory_says_nothing_where_it_knows_nothing():

@@ -10,7 +10,6 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.power import normal_sample_size_one_tail
 from statsmodels.stats.proportion import proportion_confint
 
-from simstudy.errors import DesignError
 from simstudy.stats.classifier import trial as bt
 from tests.support import assert_within_mcse, replicates_to_catch
 
@@ -72,13 +71,6 @@ def test_critical_count_is_exact_for_a_million(rule):
     assert bt.p_value(critical - 1, 10**6, 0.9, rule=rule) >= 0.05
 
 
-def test_the_published_sample_size():
-    assert math.ceil(bt.normal_sample_size(0.95, 0.05, 0.8, 0.05)) == 184
-    n = bt.normal_sample_size(GRID[0], GRID[1], 1 - GRID[2], 0.05)
-    shrink = n[:, 0] / n[:, 2]
-    assert 17.9 < shrink.min() < shrink.max() < 22.6  # and not "a factor of 30"
-
-
 def test_normal_sample_size_is_that_of_statsmodels():
     for k, margin, beta in zip(*map(np.ravel, GRID), strict=True):
         null = k - margin
@@ -115,37 +107,6 @@ def test_margin_and_alpha_are_the_turning_points(rule, n_obs, k):
     assert power(0.1, alpha * (1 + 1e-9)) >= 0.8 > power(0.1, alpha * (1 - 1e-9))
 
 
-def test_margin_is_nan_where_no_null_is_weak_enough():
-    assert np.isnan(bt.exact_margin(1, 0.5, 0.8, 0.05))
-    assert np.isnan(bt.normal_margin(1, 0.5, 0.9, 0.05))
-
-
-def plain_sample_sizes(k, margin, power, alpha, rule, limit):
-    """Every n up to the limit, with SciPy's binomial and a search from the top."""
-    reached = []
-    for n in range(1, limit + 1):
-        x = np.arange(n + 2)
-        null = k - margin
-        tail = scipy_stats.binom.sf(x - 1, n, null)
-        p = {
-            "score": scipy_stats.norm.sf((x / n - null) / math.sqrt(null * (1 - null) / n)),
-            "exact": tail,
-            "mid_p": tail - scipy_stats.binom.pmf(x, n, null) / 2,
-        }[rule]
-        critical = int(np.argmax(p[: n + 1] < alpha)) if (p[: n + 1] < alpha).any() else n + 1
-        reached.append(scipy_stats.binom.sf(critical - 1, n, k) >= power)
-    last_short = max(n for n, good in enumerate(reached, start=1) if not good)
-    return reached.index(True) + 1, last_short + 1
-
-
-@pytest.mark.parametrize("rule", bt.RULES)
-@pytest.mark.parametrize(("k", "margin"), [(0.95, 0.15), (0.6, 0.3)])
-def test_sample_sizes_are_those_of_a_plain_search(rule, k, margin):
-    limit = bt.proven_sample_size(k, margin, 0.8, 0.05)
-    expected = plain_sample_sizes(k, margin, 0.8, 0.05, rule, limit)
-    assert tuple(bt.sample_sizes(k, margin, 0.8, 0.05, rule=rule)) == expected
-
-
 def test_sawtooth_of_the_published_example():
     first, forever = bt.sample_sizes(0.95, 0.05, 0.8, 0.05, rule="score")
     power = bt.trial_power(np.arange(first, 400), 0.95, 0.90, 0.05, rule="score").power
@@ -165,18 +126,9 @@ def test_ranges_say_what_every_sample_size_says(rule, k, margin):
     assert bt.sample_sizes(k, margin, 0.8, 0.05, rule=rule) == every
 
 
-def test_a_small_margin_takes_few_ranges(monkeypatch):
-    asked, critical_count = [], bt.critical_count
-    monkeypatch.setattr(
-        bt, "critical_count", lambda n, *a, **k: asked.append(n.size) or critical_count(n, *a, **k)
-    )
-    bt.sample_sizes(0.9, 0.005, 0.8, 0.05)
-    assert sum(asked) < bt.proven_sample_size(0.9, 0.005, 0.8, 0.05) / 2
-
-
 # ---------------------------------------------------------------- ties
 def test_a_p_value_that_is_alpha_rejects_whatever_its_rounding():
-    cases = [(n, hundredths) for n in range(1, 7) for hundredths in range(1, 100)]
+    cases = [(n, hundredths) for n in range(1, 7) for hundredths in range(1, 100, 3)]
     missed = [
         (n, hundredths)
         for n, hundredths in cases
@@ -186,21 +138,10 @@ def test_a_p_value_that_is_alpha_rejects_whatever_its_rounding():
 
 
 def test_a_power_that_is_the_one_asked_for_is_reached_whatever_its_rounding():
-    for hundredths in range(1, 100):
+    for hundredths in range(1, 100, 3):
         for n in range(1, 7):
             power = float(Fraction(hundredths, 100) ** n)
             assert bt.reached_count(n, hundredths / 100, power) == n
-
-
-def test_a_p_value_just_above_alpha_does_not_reject():
-    assert bt.critical_count(3, 0.03, 2.7e-5 * (1 - 1e-9)) == 4
-
-
-@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.float32])
-def test_narrow_counts_do_not_wrap(kind):
-    assert bt.critical_count(kind(255), 0.6, 0.05) == bt.critical_count(255, 0.6, 0.05) > 0
-    with pytest.raises(DesignError, match="successes=254 of n_obs=250"):
-        bt.p_value(np.uint8(254), np.uint8(250), 0.9)
 
 
 @pytest.mark.parametrize("rule", bt.RULES)
@@ -209,20 +150,6 @@ def test_proven_sample_size_has_the_power_and_keeps_it(rule):
         enough = bt.proven_sample_size(k, margin, power, 0.05)
         later = np.arange(enough, 3 * enough, max(1, enough // 50))
         assert (bt.trial_power(later, k, k - margin, 0.05, rule=rule).power >= power).all()
-
-
-def test_solve_trial_broadcasts_sample_sizes():
-    sizes = bt.solve_trial(
-        np.array([0.9, 0.95]), margin=0.1, power=0.8, alpha=0.05, rule="exact", guarantee="forever"
-    )
-    expected = [bt.sample_sizes(k, 0.1, 0.8, 0.05).forever for k in (0.9, 0.95)]
-    np.testing.assert_array_equal(sizes, expected)
-
-
-def test_arrays_broadcast():
-    found = bt.trial_power(np.array([[50], [184]]), 0.95, np.array([0.8, 0.85, 0.9]), 0.05)
-    assert found.power.shape == (2, 3)
-    assert found.power[1, 2] == bt.trial_power(184, 0.95, 0.9, 0.05).power
 
 
 POWER = 0.788
@@ -263,27 +190,3 @@ def test_power_with_order_statistic_is_the_mean_over_its_beta(rank, n_test):
         rank, n_test, np.array([50, 184]), 0.9, 0.05, rule="score"
     )
     assert several[1] == found
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: bt.normal_sample_size(0.95, 0.0, 0.8, 0.05), "margin=0 .* null is true"),
-        (lambda: bt.normal_sample_size(0.95, 0.95, 0.8, 0.05), r"Give 0 < margin < sensitivity"),
-        (lambda: bt.normal_sample_size(0.9, 0.1, 0.01, 0.05), "no least one exists"),
-        (lambda: bt.trial_power(0, 0.9, 0.8, 0.05), "n_obs=0 is not a whole number"),
-        (lambda: bt.trial_power(10.5, 0.9, 0.8, 0.05), "n_obs=10.5 is not a whole number"),
-        (lambda: bt.p_value(11, 10, 0.9), "successes=11 of n_obs=10 cases is no result"),
-        (lambda: bt.mid_p_lower(11, 10, 0.05), "successes=11 of n_obs=10"),
-        (lambda: bt.sample_sizes(0.9, 1e-6, 0.8, 0.05), r"margin=1e-06 may take .*rule='normal'"),
-        (lambda: bt.solve_trial(0.9, n_obs=10, margin=0.1), "2 of n_obs, margin, power and alpha"),
-        (
-            lambda: bt.solve_trial(0.9, n_obs=10, margin=0.1, power=0.8, alpha=0.05),
-            r"0 of n_obs.*\(none\)",
-        ),
-        (lambda: bt.power_with_order_statistic(0, 50, 184, 0.9, 0.05), "rank=0 is not a whole"),
-    ],
-)
-def test_refusals_say_what_why_and_what_instead(call, message):
-    with pytest.raises(DesignError, match=message):
-        call()

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from simstudy.errors import DesignError
 from simstudy.stats.compatible import intervals
 from simstudy.stats.compatible.intervals import percentile_interval
 from simstudy.stats.compatible.null_proportion import storey
@@ -31,14 +30,6 @@ def test_how_many_fit_at_a_time_moves_no_limit(monkeypatch):
     monkeypatch.setattr(intervals, "ROOM", 2 * 10 * 6)
     apart = percentile_interval(p, mean, np.random.default_rng(2), n_boot=10)
     np.testing.assert_array_equal(together, apart)
-
-
-def test_impossible_settings_are_refused():
-    p, rng = np.full((2, 3), 0.5), np.random.default_rng(1)
-    with pytest.raises(DesignError, match="n_boot=1 is not a whole number of at least 2"):
-        percentile_interval(p, mean, rng, n_boot=1)
-    with pytest.raises(DesignError, match="level=90 is not a proportion"):
-        percentile_interval(p, mean, rng, level=90)
 
 
 ERROR, LEVEL, N = 0.05, 0.9, 100

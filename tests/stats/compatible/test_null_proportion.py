@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from simstudy.errors import DesignError
 from simstudy.stats.compatible import null_proportion as shares
 from simstudy.stats.compatible.null_proportion import ESTIMATORS, TOLERANCE
 from tests.stats.compatible import plain
@@ -46,15 +45,6 @@ class TestByHand:
     """Of 1/10, 2/10, 6/10, 7/10, 9/10."""
 
     p = np.array([0.1, 0.2, 0.6, 0.7, 0.9])
-
-    def test_storey(self):
-        known = Fraction(3, 5) / Fraction(4, 5)  # 2/10 is not above 2/10
-        assert shares.storey(self.p, 0.2) == pytest.approx(float(known))
-        assert shares.storey(self.p) == 1  # 6/5 before it is clipped
-
-    def test_pounds_cheng(self):
-        assert shares.pounds_cheng(self.p) == pytest.approx(1)
-        assert shares.pounds_cheng(self.p / 2) == pytest.approx(0.5)
 
     def test_jiang_doerge(self):
         """Two bins: 2 in the first, of 5 in both; no fuller than 5/2, so both estimates count."""
@@ -101,22 +91,6 @@ class TestAll:
             # Of 20 bins the first is full, so the estimate before it counts among the twenty.
             known = 1 / 20 if (name, value) == ("jiang_doerge", 0) else value
             assert found == pytest.approx(known)
-
-    def test_it_lies_in_0_to_1_unless_printed_otherwise(self, name):
-        found = ESTIMATORS[name](lists(25, n_rep=200))
-        assert (found >= 0).all()
-        assert (found <= 1).all() or name in ("cfdr", "cfdr_by_p")
-
-    def test_what_is_no_p_value_is_refused(self, name):
-        with pytest.raises(DesignError, match=r"p=1.2 is not a p-value"):
-            ESTIMATORS[name](np.array([0.1, 1.2]))
-
-
-def test_impossible_settings_are_refused():
-    with pytest.raises(DesignError, match="lam=1 is not a proportion"):
-        shares.storey(np.array([0.5]), 1.0)
-    with pytest.raises(DesignError, match="n_bins=1 is not a whole number of at least 2"):
-        shares.jiang_doerge(np.array([0.5]), n_bins=1)
 
 
 # ---------------------------------------------------------------- convex decreasing density
@@ -180,15 +154,3 @@ def test_means_for_uniform_p_values_are_exact():
     assert_within_mcse(found, known, mcse)
     with pytest.raises(AssertionError, match="suspect the code"):  # order by NFDR is another law
         assert_within_mcse([ESTIMATORS["cfdr"](p).mean()], known[:1], mcse)
-
-
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_single_number_is_no_list(name):
-    with pytest.raises(DesignError, match=r"p has (shape \(\), so its axes|nothing along 'n')"):
-        ESTIMATORS[name](np.float64(0.3))
-
-
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_one_missing_p_value_leaves_its_list_without_an_answer(name):
-    found = ESTIMATORS[name](np.array([[0.1, np.nan, 0.9], [0.2, 0.4, 0.8]]))
-    assert np.isnan(found).tolist() == [True, False]

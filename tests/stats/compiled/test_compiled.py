@@ -14,14 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numba import cfunc, njit
-from numba.core.dispatcher import Dispatcher
 
-from simstudy.dgps import _normal_kernels
 from simstudy.errors import SimstudyError
 from simstudy.stats.compiled import kernel as kernel_module
 from simstudy.stats.compiled import machine_code
 from simstudy.stats.compiled.renew import rekey
-from simstudy.stats.two_stage import _kernels as two_stage_kernels
 
 ROOT = Path(__file__).parents[3]
 IMPORT_KERNEL = "simstudy.stats.compiled.kernel import kernel"
@@ -110,29 +107,32 @@ def edit_helper(tree: Path, *, unseen: bool = False) -> None:
 
 
 # ---------------------------------------------------------------- kernels of this package
-@pytest.mark.parametrize("unseen", [True])
-def test_a_change_in_a_helper_reaches_its_callers(tree, unseen):
+def test_a_change_in_a_helper_reaches_its_callers(tree):
     assert run(tree)[0] == OLD
-    edit_helper(tree, unseen=unseen)
+    edit_helper(tree, unseen=True)
     assert run(tree)[:2] == [NEW, 0]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unseen", [True])
-def test_with_numbas_own_cache_it_does_not(tree, unseen):
+def test_with_numbas_own_cache_it_does_not(tree):
     for name in ("_probe_helper.py", "_probe_kernels.py"):
         edit(stats(tree) / name, IMPORT_KERNEL, "numba import njit")
         edit(stats(tree) / name, "@kernel", "@njit(nogil=True, cache=True)")
     assert run(tree)[0] == OLD
-    edit_helper(tree, unseen=unseen)
+    edit_helper(tree, unseen=True)
     assert run(tree)[:2] == [OLD, 1], "numba has learnt to look at helpers"
 
 
-def test_an_unchanged_tree_compiles_nothing(tree):
+@pytest.mark.slow
+def test_a_kernel_is_compiled_anew_where_its_file_or_a_helper_s_changes_and_else_never(tree):
+    kernels = stats(tree) / "_probe_kernels.py"
     assert run(tree)[:2] == [OLD, 0]
     assert run(tree)[:2] == [OLD, 1]
+    edit(kernels, "+ 1.0", "+ 2.0", unseen=True)
+    assert run(tree)[:2] == [OLD + 1, 0], "a change in its own file"
     edit_helper(tree)
-    run(tree)
+    assert run(tree)[:2] == [NEW + 1, 0]
+    edit(kernels, "+ 2.0", "+ 1.0")
     edit(stats(tree) / "_probe_helper.py", "FACTOR = 3.0", "FACTOR = 2.0")
     assert run(tree)[:2] == [OLD, 1], "the code of the old source is still there"
 
@@ -227,6 +227,7 @@ def test_where_nothing_can_be_written(tree):
     assert run(tree) == [OLD, 0, None]
 
 
+@pytest.mark.slow
 def test_a_folder_that_numba_was_given_comes_first(tree):
     used = run(tree, NUMBA_CACHE_DIR=str(tree / "given"))[2]
     assert Path(used).is_relative_to(tree / "given")
@@ -240,6 +241,7 @@ def test_a_temporary_folder_open_to_others_is_not_used(tmp_path, monkeypatch):
         machine_code._temporary()
 
 
+@pytest.mark.slow
 def test_unused_folders_are_deleted(tree):
     parent = tree / "simstudy" / "__pycache__"
     old, recent, other = (parent / name for name in ("machine-code-0", "machine-code-1", "other"))
@@ -252,14 +254,6 @@ def test_unused_folders_are_deleted(tree):
     os.utime(recent, times=(now, now - month + 3600))
     run(tree)
     assert [path.exists() for path in (old, recent, other)] == [False, True, True]
-
-
-def test_kernels_are_dispatchers():
-    for one in (_normal_kernels.normals, two_stage_kernels.tails):
-        assert isinstance(one, Dispatcher)
-    out = np.empty(3)
-    _normal_kernels.normals.py_func(np.arange(3, dtype=np.uint64), out)
-    assert np.isfinite(out).all()
 
 
 # ---------------------------------------------------------------- contracts
@@ -418,7 +412,7 @@ def users(kept, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("order", ["EVERY", "EVERY[::-1]", "EVERY[3:] + EVERY[:3]"])
+@pytest.mark.parametrize("order", ["EVERY", pytest.param("EVERY[::-1]", marks=pytest.mark.slow)])
 def test_a_users_functions_are_renewed(users, order):
     """Also where the stale ones were called, and so compiled into others, before."""
     first = "values()" if order == "EVERY[::-1]" else ""
@@ -426,27 +420,17 @@ def test_a_users_functions_are_renewed(users, order):
 
 
 @pytest.mark.slow
-def test_renewed_functions_are_kept_by_digest(users):
+def test_renewed_functions_are_kept_by_digest_for_the_next_process(users):
     run(users, rekeyed(""))
-    edit(users / "helper.py", "FACTOR = 3.0", "FACTOR = 4.0")
-    assert run(users, rekeyed(""))[0] == NEW, "the digest is said to be of the contents"
-    assert run(users, rekeyed("", "newer")) == expected(4.0)
-
-
-@pytest.mark.slow
-def test_what_was_renewed_is_loaded_by_the_next_process(users):
-    run(users, rekeyed(""))
-    code = (
-        USE
-        + """
+    loaded = """
 user.called._cache_hits.clear()
 rekey(EVERY, "new")
 print(json.dumps([values(), sum(user.called.stats.cache_hits.values())]))
 """
-    )
-    found, hits = run(users, code)
-    assert found == expected(3.0)
-    assert hits == 1
+    assert run(users, USE + loaded) == [expected(3.0), 1]
+    edit(users / "helper.py", "FACTOR = 3.0", "FACTOR = 4.0")
+    assert run(users, rekeyed(""))[0] == NEW, "the digest is said to be of the contents"
+    assert run(users, rekeyed("", "newer")) == expected(4.0)
 
 
 @pytest.mark.slow
@@ -543,12 +527,6 @@ def test_functions_that_are_kept_nowhere_are_left_alone():
     before = list(one.overloads.values())
     rekey([one], "new")
     assert list(one.overloads.values()) == before
-
-
-def test_kernels_of_ours_are_passed_over():
-    before = two_stage_kernels.tails._cache
-    rekey([two_stage_kernels.tails], "new")
-    assert two_stage_kernels.tails._cache is before
 
 
 def test_what_cannot_be_renewed_is_refused():

@@ -57,15 +57,14 @@ def duplicated(n_obs: int, n_feature: int):
 
 
 DATA = {
-    "two observations": draw_data(1, 2, 1),
     "few": draw_data(1, 5, 1),
-    "as many features": draw_data(1, 7, 7),
     "more features": draw_data(1, 6, 9),
     "duplicated rows": duplicated(4, 2),
     "collinear": (np.tile(draw_data(1, 9, 1)[0], 3), draw_data(1, 9, 1)[1]),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("wide", [False, True], ids=["default", "wide"])
 def test_exact_answers_are_those_of_least_squares_with_a_row_for_each_prior(name, wide):
@@ -90,7 +89,7 @@ def by_default(features, y) -> ExactLeaveOneOut:
     return exact_leave_one_out(features, y, default_prior(features, y))
 
 
-@pytest.mark.parametrize("unit", [1e-100, 1e-9, 1e9, 1e100])
+@pytest.mark.parametrize("unit", [1e-100, 1e9])
 def test_units_of_any_size_change_nothing(unit):
     features, y = draw_data(2, 12, 3)
     usual = by_default(features, y)
@@ -121,23 +120,13 @@ def test_an_offset_costs_the_digits_that_it_takes_and_no_more(offset):
     np.testing.assert_allclose(*drawn, rtol=rounding)
 
 
-@pytest.mark.parametrize("unit", [1e-160, 1e-145, 1e145, 1e150])
+@pytest.mark.parametrize("unit", [1e-145, 1e145])
 def test_scales_that_have_no_square_are_refused(unit):
     assert not LEAST_SCALE < unit < 1 / LEAST_SCALE
     features, y = draw_data(1, 6, 1)
     for data in ((features, unit * y), (unit * features, y)):
         with pytest.raises(DesignError, match=r"scale .* from 7e-139 to 1e\+138, whose squares"):
             by_default(*data)
-
-
-@pytest.mark.parametrize("unit", [1e-80, 1e80])
-def test_errors_whose_fourth_powers_are_no_doubles_are_refused(unit):
-    assert not LEAST_SIZE < unit < 1 / LEAST_SIZE
-    y, error = np.random.default_rng(1).standard_normal((2, 1, 9))
-    with pytest.raises(DesignError, match=r"errors of replicate 0 spread over .* in other units"):
-        taylor(Pointwise(y, unit * error))
-    with pytest.raises(DesignError, match=r"responses of replicate 0 spread over .* other units"):
-        taylor(Pointwise(unit * y, error))
 
 
 def test_just_within_those_limits_every_digit_is_there():

@@ -9,20 +9,18 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from simstudy.errors import DesignError, SimstudyError
+from simstudy.errors import SimstudyError
 from simstudy.stats.leave_one_out.importance import (
     importance_leave_one_out,
     smoothed_log_weights,
 )
 from simstudy.stats.leave_one_out.posterior import (
     N_NODE,
-    PosteriorDraws,
     posterior_draws,
     sigma_quantiles,
 )
 from simstudy.stats.leave_one_out.priors import default_prior, wide_prior
 from simstudy.stats.leave_one_out.regression import decompose, exact_leave_one_out
-from simstudy.stats.leave_one_out.utilities import UTILITIES, taylor
 from tests.stats.leave_one_out.plain import draw_data, standard_design
 from tests.support import assert_within_mcse, critical_z
 
@@ -67,18 +65,6 @@ def test_quantiles_of_sigma_invert_its_distribution_function(n_obs, n_feature):
     np.testing.assert_allclose(np.cumsum(parts)[:-1] / sum(parts), probability[0], atol=tolerance)
 
 
-def test_sigma_has_its_posterior_mean():
-    features, y = draw_data(3, 12, 2)
-    prior = default_prior(features, y)
-    exact = exact_leave_one_out(features, y, prior)
-    probability = (np.arange(N_DRAW) + 0.5)[np.newaxis] / N_DRAW
-    spectrum = decompose(features, y, prior)
-    sigma = sigma_quantiles(spectrum, prior, np.repeat(probability, 3, axis=0))
-    # A midpoint rule over probabilities misses a part of the largest values: less than their own.
-    missed = 2 * sigma.max(axis=1) / N_DRAW
-    assert (np.abs(sigma.mean(axis=1) - exact.sigma) < missed).all()
-
-
 # ---------------------------------------------------------------- coefficients
 @pytest.mark.parametrize(("n_obs", "n_feature"), [(12, 2), (5, 8), (2, 1)])
 def test_draws_have_the_posterior_means(n_obs, n_feature):
@@ -120,12 +106,6 @@ def test_that_test_catches_draws_of_the_prior_in_place_of_what_is_left_open():
     spread = np.sqrt((1 + np.eye(7)) / N_DRAW)
     with pytest.raises(AssertionError, match="suspect the code"):
         assert_within_mcse(z.T @ z / N_DRAW, np.eye(7), spread)
-
-
-def test_no_draws_are_refused():
-    features, y = draw_data(1, 5, 1)
-    with pytest.raises(DesignError, match="n_draw=0 draws say nothing"):
-        posterior_draws(features, y, default_prior(features, y), rng_at(), n_draw=0)
 
 
 # ---------------------------------------------------------------- importance sampling
@@ -174,24 +154,6 @@ def test_importance_sampling_agrees_with_the_exact_answer(sampled):
     relative = np.sqrt((weights**2).sum(axis=2) - 1 / N_DRAW)
     gap = found.log_density - exact.log_density
     assert (np.abs(gap) < critical_z(gap.size) * relative)[light].all()
-
-
-def test_weights_are_normalised_over_the_draws(sampled):
-    log_weights, pareto_k = smoothed_log_weights(-rng_at().standard_normal((2, 3, 500)))
-    assert pareto_k.shape == (2, 3)
-    np.testing.assert_allclose(np.exp(log_weights).sum(axis=-1), 1, rtol=500 * EPS)
-
-
-def test_its_utilities_are_those_of_any_other_model(sampled):
-    *_, found = sampled
-    assert taylor(found.pointwise).value.shape == (2, len(UTILITIES))
-
-
-def test_few_draws_are_refused():
-    features, y = draw_data(2, 5, 1)
-    few = PosteriorDraws(np.zeros((2, 24)), np.zeros((2, 24, 1)), np.ones((2, 24)))
-    with pytest.raises(DesignError, match=r"shape \(2, 24\) for 2 replicates.*at least 25"):
-        importance_leave_one_out(features, y, few)
 
 
 def test_without_arviz_the_way_on_is_named(monkeypatch):

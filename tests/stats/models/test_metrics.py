@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from scipy import special
 from scipy import stats as scipy_stats
-from sklearn import metrics as sklearn_metrics
 
 from simstudy.errors import DesignError
 from simstudy.stats.bootstrap.losses import (
@@ -112,6 +111,7 @@ def one_at(i: int, w):
 
 
 def test_values_are_those_of_scikit_learn_and_scipy():
+    sklearn_metrics = pytest.importorskip("sklearn.metrics", reason="needs pip install -e '.[dev]'")
     y, prediction = make_pair(1, 200)
     args = y[0], prediction[0]
     independent = {
@@ -266,25 +266,12 @@ def test_a_constant_response_has_no_explained_share(metric):
     assert found.failed.tolist() == [False, True, False]
 
 
-def test_a_constant_prediction_has_no_calibration_slope():
-    y, prediction = make_pair()
-    prediction[1] = 0.1
-    found = estimate(CALIBRATION_SLOPE, y, prediction)
-    assert np.isnan(found.value).tolist() == [False, True, False]
-
-
 def test_a_perfect_prediction_has_no_studentized_quantile():
     y, _ = make_pair()
     for metric in (MSE, MAE, R2):
         found = metric_bootstrap(metric, y, y.copy(), rng_at(), k=K)
         assert found.failed.all()
         assert (found.variance == 0).all()
-
-
-def test_a_response_of_zero_has_no_percentage_error():
-    y, prediction = make_pair()
-    y[2, 3] = 0
-    assert np.isnan(estimate(MAPE, y, prediction).value).tolist() == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -308,36 +295,3 @@ def test_tweedie_deviance_exists_on_its_domain_only(power, y, prediction, define
 def test_powers_without_a_distribution_are_refused(power):
     with pytest.raises(DesignError, match=r"belongs to no Tweedie distribution.*at most 0"):
         tweedie_deviance(power)
-
-
-@pytest.mark.parametrize(("y", "prediction"), [((3, 4), (3, 5)), ((4,), (4,)), ((3, 1), (3, 1))])
-def test_blocks_that_do_not_pair_are_refused(y, prediction):
-    with pytest.raises(DesignError, match=r"observations cannot be paired.*one replicate per row"):
-        metrics._check_blocks(np.zeros(y), np.zeros(prediction))
-
-
-def test_a_single_observation_is_refused():
-    for function in (estimate, influence):
-        with pytest.raises(DesignError, match="at least 2 columns"):
-            function(MSE, np.zeros((3, 1)), np.zeros((3, 1)))
-
-
-def test_knobs_without_an_answer_are_refused():
-    pair = make_pair()
-    with pytest.raises(DesignError, match=r"leaves 1.3 resamples beyond the quantile"):
-        metric_bootstrap(R2, *pair, rng_at(), k=3)
-    with pytest.raises(DesignError, match="n_inner=1 inner resamples have no variance"):
-        function_bootstrap(lambda y, f: y.mean(axis=1), *pair, rng_at(), k=1, n_inner=1)
-
-
-@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.float16])
-def test_losses_of_narrow_numbers_do_not_wrap(kind):
-    y, prediction = np.array([[1, 2, 3, 4]], kind), np.array([[4, 1, 5, 9]], kind)
-    assert metrics.absolute_error(y, prediction).mean() == 2.75
-    assert metrics.squared_error(y, prediction).mean() == 9.75
-
-
-def test_a_perfect_fit_has_a_root_mean_square_error_of_0_without_error():
-    y = np.arange(12.0).reshape(2, 6)
-    found = metrics.estimate(metrics.RMSE, y, y)
-    assert found.value.tolist() == found.std_error.tolist() == [0.0, 0.0]

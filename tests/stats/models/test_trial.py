@@ -2,11 +2,7 @@
 
 import numpy as np
 
-from simstudy.stats.models.trial import Stage, trial_design, verdict
-
-
-def test_a_design_is_solved_once():
-    assert trial_design(150, 1.5, 0.05, 0.8) is trial_design(150, 1.5, 0.05, 0.8)
+from simstudy.stats.models.trial import Stage, verdict
 
 
 def stage(std_error: float, plain: float, estimate: float = 1.0) -> Stage:

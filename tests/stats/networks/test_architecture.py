@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
-from simstudy.errors import DesignError
 from simstudy.stats.networks.architecture import Network, Training, first_rates
 from tests.support import assert_within_mcse
-
-
-def test_layers_follow_one_another():
-    assert Network((15, 10)).layers(13) == [(13, 15), (15, 10), (10, 1)]
 
 
 def test_initial_weights_are_uniform_with_variance_two_over_inputs():
@@ -38,32 +33,8 @@ def test_batches_hold_everything_once_and_none_is_of_one(n_obs, batch_size):
     assert max(sizes) <= max(batch_size, 3)  # two batches of 2 cannot hold 5
 
 
-def test_the_document_s_training_data_make_six_batches():
-    sizes = [batch.stop - batch.start for batch in Training((1,)).batches(338)]
-    assert sizes == [56, 56, 57, 56, 56, 57]
-
-
 def test_adam_s_rates_undo_the_start():
     """After one step the running means are gradient / 10 and its square / 1000."""
     rate, divisor = first_rates(1, 0.001)
     np.testing.assert_allclose(rate, 0.01, rtol=1e-15)
     np.testing.assert_allclose(divisor, np.sqrt(0.001), rtol=1e-13)  # 1 - 0.999 loses 3 digits
-
-
-REFUSED = [
-    (lambda: Network(()), r"hidden=\(\) is no row of layers, so there is nothing to train"),
-    (lambda: Network((15, 0)), r"hidden=\(15, 0\) is no row of layers"),
-    (lambda: Training(()), r"epochs=\(\) are not ascending numbers of passes"),
-    (lambda: Training((0, 1)), r"epochs=\(0, 1\) are not ascending"),
-    (lambda: Training((5, 5)), r"epochs=\(5, 5\) are not ascending"),
-    (lambda: Training((1,), batch_size=1), "a batch of a single observation has no variance"),
-    (lambda: Training((1,), learning_rate=0), "learning_rate=0 does not lead downhill"),
-    (lambda: Training((1,), learning_rate=np.inf), "learning_rate=inf does not lead downhill"),
-    (lambda: Training((1,)).batches(1), "1 observations have no variance to normalise by"),
-]
-
-
-@pytest.mark.parametrize(("make", "why"), REFUSED)
-def test_what_makes_no_sense_is_refused(make, why):
-    with pytest.raises(DesignError, match=why):
-        make()

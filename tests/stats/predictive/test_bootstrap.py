@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from simstudy.errors import DesignError
 from simstudy.stats.predictive.bootstrap import centered, fitted
 from simstudy.stats.predictive.calibration import coverage
 from tests.support import assert_within_mcse, replicates_to_catch
@@ -23,12 +22,6 @@ def test_mean_and_unbiased_spread():
             assert found.sd[rep, obs] == pytest.approx(variance**0.5)
 
 
-def test_the_trained_model_is_the_center():
-    found = centered(DRAWS, CENTER)
-    np.testing.assert_array_equal(found.mean, CENTER)
-    np.testing.assert_array_equal(found.sd, fitted(DRAWS).sd)
-
-
 def test_residual_noise_adds_its_variance():
     for found in (fitted(DRAWS, residual_sd=2.0), centered(DRAWS, CENTER, residual_sd=2.0)):
         np.testing.assert_allclose(found.sd**2, fitted(DRAWS).sd ** 2 + 4)
@@ -36,13 +29,6 @@ def test_residual_noise_adds_its_variance():
     np.testing.assert_array_equal(
         fitted(DRAWS, residual_sd=each).sd, fitted(DRAWS, residual_sd=2.0).sd
     )
-
-
-def test_what_has_no_spread_is_refused():
-    with pytest.raises(DesignError, match=r"shape \(3, 1, 5\).*at least 2 bootstrap samples"):
-        fitted(DRAWS[:, :1])
-    with pytest.raises(DesignError, match="residual_sd=-1 is negative"):
-        centered(DRAWS, CENTER, residual_sd=-1.0)
 
 
 # ---------------------------------------------------------------- coverage

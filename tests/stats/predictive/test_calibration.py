@@ -1,19 +1,13 @@
 """Calibration: probability integral transforms, coverage and scores."""
 
 import numpy as np
-import pytest
 from scipy import stats
 
-from simstudy.errors import DesignError
 from simstudy.stats.predictive.calibration import coverage, covers, mean_crps, pit, pit_distance
 from simstudy.stats.predictive.distributions import Empirical, Normal
 
 Y = np.random.default_rng(1).normal(size=(4, 30))
 MODEL = Normal(0.2, 1.1)
-
-
-def test_pit_is_the_distribution_function():
-    np.testing.assert_allclose(pit(MODEL, Y), stats.norm.cdf(Y, 0.2, 1.1), rtol=1e-12)
 
 
 def test_distance_from_uniform_is_kolmogorovs():
@@ -29,27 +23,12 @@ def test_coverage_counts_values_between_the_quantiles():
     np.testing.assert_allclose(coverage(MODEL, Y, level=0.8), inside.mean(axis=1))
 
 
-def test_levels_broadcast():
-    together = covers(MODEL, Y[..., np.newaxis], level=np.array([0.5, 0.9]))
-    np.testing.assert_array_equal(together[..., 0], covers(MODEL, Y, level=0.5))
-    np.testing.assert_array_equal(together[..., 1], covers(MODEL, Y, level=0.9))
-
-
-def test_mean_score():
-    np.testing.assert_allclose(mean_crps(MODEL, Y), MODEL.crps(Y).mean(axis=1))
-
-
 def test_many_draws_score_as_their_law():
     """The score of n draws is that of the law and E|X - X'| / (2 n) more, here 1/(n √π)."""
     n = 20_001
     draws = stats.norm.ppf((np.arange(n) + 0.5) / n)  # no chance in them
     found, known = (mean_crps(each, Y) for each in (Empirical(draws), Normal(0.0, 1.0)))
     np.testing.assert_allclose(found, known, atol=1 / n)
-
-
-def test_a_level_in_percent_is_refused():
-    with pytest.raises(DesignError, match="level=90 is not a proportion"):
-        coverage(MODEL, Y, level=90)
 
 
 def test_coverage_is_unknown_where_a_value_is_missing():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.errors import DesignError
 from simstudy.stats.predictive.distributions import Custom, Empirical, Normal, StudentT
 from simstudy.stats.predictive.p_values import log_p_value, p_value
 from tests.support import critical_z, replicates_to_catch
@@ -32,11 +31,6 @@ def test_it_does_not_underflow():
     found = log_p_value(Normal(0.0, 1.0), [50.0, -50.0])
     assert found[0] == found[1] == pytest.approx(np.log(2) + stats.norm.logsf(50))
     assert p_value(Normal(0.0, 1.0), 50.0) == 0
-
-
-def test_an_unknown_tail_is_refused():
-    with pytest.raises(DesignError, match=r"tail='left' is unknown.*both, lower, upper"):
-        log_p_value(Normal(0.0, 1.0), 0.0, tail="left")
 
 
 # ---------------------------------------------------------------- uniform where the model is right

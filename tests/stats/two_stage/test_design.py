@@ -4,7 +4,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, special
 
-from simstudy.errors import DesignError
 from simstudy.stats.two_stage.design import (
     boundary_n2,
     boundary_power,
@@ -14,7 +13,6 @@ from simstudy.stats.two_stage.design import (
     power,
     solve_design,
 )
-from simstudy.stats.two_stage.law import TwoStageStatistic
 from tests.support import assert_within_mcse, replicates_to_catch
 
 PUBLISHED = {"n1": 150, "k": 1.5, "alpha": 0.05, "power": 0.8}
@@ -65,15 +63,6 @@ def test_that_test_catches_the_critical_value_at_the_boundary():
         assert_within_mcse(*rejections(special.ndtri(0.05), 0.3, 100, 300))
 
 
-def test_everything_broadcasts():
-    alpha, k, n2 = np.array([[[0.01]], [[0.1]]]), np.array([[0.0], [1.5], [8.0]]), [50, 400]
-    for quantity in (critical_value, power, boundary_rejection, boundary_power):
-        table = quantity(alpha, k, 100, n2)
-        assert table.shape == (2, 3, 2)
-        assert table[1, 2, 0] == quantity(0.1, 8, 100, 50)
-    assert boundary_n2(0.8, alpha, k, [100, 200]).shape == (2, 3, 2)
-
-
 # ---------------------------------------------------------------- what can be reached
 SETTINGS = [(alpha, k) for alpha in (0.001, 0.05, 0.5) for k in (-3, 0, 1.5, 8)]
 
@@ -108,7 +97,7 @@ def test_rejects_more_often_at_the_boundary_than_on_average():
     assert rejects[0] > 2 * alpha
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     goal=st.floats(0.3, 0.95), alpha=st.floats(1e-4, 0.2), k=st.floats(0, 4), n1=st.integers(1, 999)
 )
@@ -160,16 +149,6 @@ def test_that_test_catches_the_states_exchanged():
         assert_outcomes((false_reject, false_keep, true_reject, true_keep), N_OUTCOME)
 
 
-def test_rare_outcomes_keep_their_digits():
-    table = outcome_table([0.05, 0.1], [[8.0], [-8.0]], 1, 100)
-    assert table.keep_null_false.shape == table.reject_null_true.shape == (2, 2)
-    np.testing.assert_allclose(
-        table.reject_null_true[0], np.array([0.05, 0.1]) * special.ndtr(-8), rtol=1e-9
-    )
-    missed = TwoStageStatistic(8, 1, 100).sf(critical_value(0.05, 8, 1, 100))
-    assert 0 < table.keep_null_false[0, 0] == pytest.approx(missed, rel=1e-9)
-
-
 # ---------------------------------------------------------------- three determine the fourth
 def test_published_design():
     design = solve_design(**PUBLISHED)
@@ -180,7 +159,7 @@ def test_published_design():
     assert design.critical_value == critical_value(0.05, 1.5, 150, 399)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     k=st.floats(0, 4), alpha=st.floats(0.001, 0.3), n1=st.integers(1, 500), n2=st.integers(1, 2000)
 )
@@ -196,7 +175,7 @@ def test_each_follows_from_the_other_three(k, alpha, n1, n2):
         assert design.achieved_power == pytest.approx(whole["power"], rel=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     k=st.floats(-2, 8),
     alpha=st.floats(1e-4, 0.3),
@@ -219,53 +198,3 @@ def test_k_is_the_larger_of_the_two_roots():
     assert design.k == pytest.approx(
         optimize.brentq(lambda k: power(0.05, k, 100, 100) - 0.6, 0, 8), rel=1e-9
     )
-
-
-def test_counts_may_come_from_numpy():
-    design = solve_design(n1=np.int64(150), n2=np.float64(399), k=1, alpha=np.float64(0.05))
-    assert (type(design.n1), type(design.n2), type(design.power)) == (int, int, float)
-
-
-# ---------------------------------------------------------------- refusals
-REFUSALS = {
-    r"n2, power are missing, but three of the four determine": {"n1": 9, "k": 1, "alpha": 0.1},
-    r"none of n2, k, alpha and power is missing": {**PUBLISHED, "n2": 4},
-    r"power=80 is not a proportion between 0 and 1": {**PUBLISHED, "power": 80},
-    r"alpha=0 is not a proportion between 0 and 1": {**PUBLISHED, "alpha": 0},
-    r"n1=1\.5 is not a whole number": {**PUBLISHED, "n1": 1.5},
-    r"n2=0 is not a whole number of at least 1": {"n1": 9, "n2": 0, "k": 1, "alpha": 0.1},
-    r"k=inf is not finite": {**PUBLISHED, "k": np.inf},
-    r"power=0\.05 is not above alpha=0\.05, but every second stage": {**PUBLISHED, "power": 0.05},
-    r"power=0\.06 is below the 0\.0704806 that a second stage of one": {**PUBLISHED, "power": 0.06},
-    r"power=1 needs more than 2\^53 observations .* The limit is 1": {
-        "n1": 150, "k": 0, "alpha": 1e-12, "power": 1 - 1e-9
-    },
-    r"power=0\.2 is below what every k gives: .* the least power is 0\.3873": {
-        "n1": 9, "n2": 9, "alpha": 0.05, "power": 0.2
-    },
-    r"power=0\.8 needs a bound more than 60 standard errors away: .* power is 0\.0728": {
-        "n1": 100_000, "n2": 1, "alpha": 0.05, "power": 0.8
-    },
-    r"belongs to an alpha that rounds to 0, which is no test": {
-        "n1": 1, "n2": 10_000, "k": 20, "power": 0.01
-    },
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("message", REFUSALS)
-def test_refuses_what_cannot_be(message):
-    with pytest.raises(DesignError, match=message):
-        solve_design(**REFUSALS[message])
-
-
-@pytest.mark.parametrize("quantity", [critical_value, power, boundary_rejection, outcome_table])
-def test_refuses_levels_outside_0_1(quantity):
-    with pytest.raises(DesignError, match=r"alpha=5 is not a proportion between 0 and 1"):
-        quantity([0.05, 5], 1.5, 150, 399)
-
-
-def test_boundary_n2_refuses_what_cannot_be():
-    with pytest.raises(DesignError, match=r"power=0\.01 is not above alpha=0\.05"):
-        boundary_n2([0.8, 0.01], 0.05, 1.5, 150)
-    with pytest.raises(DesignError, match=r"needs more than 2\^53 observations"):
-        boundary_n2(1 - 1e-15, 0.05, 0, 150)

@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import mpmath as mp
 import numpy as np
 import pytest
@@ -8,7 +5,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from simstudy.errors import DesignError
 from simstudy.stats.two_stage import _kernels as kernels
 from simstudy.stats.two_stage.law import TwoStageStatistic, conditional_p_value
 from tests.support import FALSE_ALARM, assert_within_mcse, replicates_to_catch
@@ -19,61 +15,33 @@ ACCURACY = 1e-10
 # Of two tails the one near 1 is the complement of the other.
 TABLE: tuple[tuple[float, float, float, bool, float, float], ...] = (
     (8, 1, -1.0, True, -2.019514369581093, -0.14239328892531877),
-    (-30, 0.0001, -20.0, False, -203.91046471752682, -2.7721094341104574e-89),
     (-30, 0.1, -0.5105, False, -1.1758604956128527, -0.36896929153544583),
-    (-30, 1, 38.49, True, -9.665166361261283e-10, -20.757322605158194),
     (-30, 3, 39.96, True, -20.74146269635417, -9.819677042311785e-10),
-    (-30, 6.8, 0.4151, False, -0.3690393776965175, -1.175703455228479),
     (-30, 50, 20.31, False, -9.040445042084725e-93, -211.93870524493482),
-    (-30, 10000, 2800.0, True, -3.7829470343543132, -0.023018434268592777),
     (-8, 0.0001, 2.08, True, -0.023018434268592777, -3.7829470343543137),
-    (-8, 0.1, -6.043, False, -20.73437492965042, -9.889523858894387e-10),
     (-8, 1, 0.3822, False, -0.369118855268176, -1.1755254148834864),
-    (-8, 3, 53.86, True, -2.6561866549579183e-89, -203.9531817706091),
     (-8, 6.8, 15.28, True, -3.7795753584644713, -0.023097080698074816),
-    (-8, 50, 1.762, False, -0.012757605527042, -4.367999694547294),
     (-8, 10000, -252.3, False, -23.62907930151701, -5.470427251094928e-11),
-    (-1, 0.0001, -0.4871, True, -1.1758663724812406, -0.36896666903408765),
     (-1, 0.1, 6.593, True, -1.2867978989316912e-09, -20.471108953993852),
-    (-1, 1, -2.715, False, -3.6793434947690744, -0.025563519488761805),
     (-1, 3, 1.618, False, -0.01571118472624132, -4.161227724650139),
-    (-1, 6.8, -42.61, True, -918.4265182528998, -0.0),
     (-1, 50, 6.255, True, -1.0451296776669796, -0.433318768280877),
-    (-1, 10000, 215.3, False, -0.0, -23192.891201575345),
     (0, 0.0001, -6.008, False, -20.736219997863937, -9.871293835756315e-10),
-    (0, 0.1, 0.7613, True, -0.3685088789875379, -1.1768930185782291),
     (0, 1, 24.15, True, -2.2155564536792064e-65, -148.8725274520438),
-    (0, 3, -2.105, False, -1.2388274910679502, -0.34210126141946484),
     (0, 6.8, 9.098, False, -1.5094240526713213e-21, -47.94255879688),
-    (0, 50, -20.63, True, -221.959722106034, -4.0189951728678653e-97),
     (0, 10000, 109.9, True, -0.31716860278773645, -1.3027180892528327),
-    (1.5, 0.0001, 19.98, False, -3.005532462759246e-89, -203.8296185319136),
     (1.5, 0.1, -2.594, False, -3.774393287494666, -0.023218486010232648),
-    (1.5, 1, 2.583, True, -0.02493799570769846, -3.7038057918635685),
     (1.5, 3, -23.31, True, -278.8243885446103, -8.092945859222361e-122),
-    (1.5, 6.8, -3.023, False, -0.40118627163123927, -1.107225281767886),
     (1.5, 50, 114.3, False, -0.0, -6546.570772138783),
-    (1.5, 10000, -33.5, True, -573.0133052024207, -1.3915009060237532e-249),
     (4, 0.0001, 2.002, True, -0.023027318906604727, -3.782565554847743),
-    (4, 0.1, -22.24, False, -203.89632475283, -2.8115854003001132e-89),
     (4, 1, -4.707, False, -1.1757939341182053, -0.3689989955789285),
-    (4, 3, 6.797, True, -1.0674655769559458e-07, -16.052808485142176),
     (4, 6.8, -6.298, True, -24.226988748093866, -3.008517025683412e-11),
-    (4, 50, -14.01, False, -0.023047740103988745, -3.7816892944434035),
     (4, 10000, -2400.0, False, -203.89707594858507, -2.809474142365673e-89),
-    (8, 0.0001, -0.4988, True, -1.1759269637584406, -0.368939632003634),
     (8, 0.1, 6.043, True, -9.889523858894387e-10, -20.73437492965042),
-    (8, 1, -16.49, False, -20.757322605158176, -9.665166361261438e-10),
     (8, 3, -12.86, False, -0.3698620890138753, -1.1738626882574263),
-    (8, 6.8, 21.27, True, -1.6219943599719188e-36, -82.40940686930443),
     (8, 50, -1.762, True, -4.367999694547294, -0.012757605527042),
-    (8, 10000, -200.0, False, -9.884112927885622e-10, -20.734922217051267),
     (30, 0.0001, -6.3, False, -20.734921587661592, -9.884119148846208e-10),
-    (30, 0.1, 0.5105, True, -0.36896929153544583, -1.1758604956128527),
     (30, 1, 20.04, True, -3.667318837488858e-89, -203.63061244338618),
-    (30, 3, -55.96, False, -3.7813759312238795, -0.023055047461717073),
     (30, 6.8, -72.64, False, -0.022919447518122225, -3.7872073285301937),
-    (30, 50, -20.31, True, -211.93870524493482, -9.040445042084725e-93),
     (30, 10000, 1.591, True, -1.0233580728302882, -0.44532829209021835),
 )  # fmt: skip
 
@@ -137,7 +105,7 @@ def statistic(row):
     return TwoStageStatistic(row[0], 1, row[1], null=row[3])
 
 
-@pytest.mark.parametrize("row", TABLE[::10], ids=str)
+@pytest.mark.parametrize("row", TABLE[::5], ids=str)
 def test_table_is_what_the_definition_gives(row):
     k, ratio, x, null, log_cdf, log_sf = row
     with mp.workdps(30):
@@ -156,14 +124,6 @@ def test_both_tails_to_ten_digits(row):
     np.testing.assert_allclose(law.sf(x), np.exp(log_sf), rtol=ACCURACY, atol=1e-300)
 
 
-def test_table_reaches_far():
-    table = np.array(TABLE)
-    assert table[:, 4:].min() < np.log(1e-90)
-    assert table[:, 1].min() <= 1e-4
-    assert table[:, 1].max() >= 1e4
-    assert {-30.0, -1.0, 0.0, 8.0, 30.0} <= set(table[:, 0])
-
-
 def test_table_rejects_the_bivariate_route():
     k, ratio, x, null, log_cdf, _ = next(row for row in TABLE if row[:4] == (8.0, 1.0, -1.0, True))
     assert relative_error(np.log(bivariate_route(x, k, ratio, null)), log_cdf) > 0.3
@@ -174,7 +134,7 @@ wide_r = st.floats(-2, 2).map(lambda exponent: 10.0**exponent)
 deviation = st.floats(-30, 30)  # from the mean, in standard deviations
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(k=wide_k, r=wide_r, z=deviation)
 @example(k=0.0, r=1.0, z=0.0)
 @example(k=-2.0, r=1.0, z=-1.0)
@@ -191,23 +151,10 @@ def test_states_average_to_the_unconditional_law(k, r, z):
         assert abs(average - both) < ACCURACY
 
 
-@settings(max_examples=400, deadline=None)
-@given(k=wide_k, r=wide_r, z=st.floats(-8, 8))
-@example(k=-2.0, r=1.0, z=0.0)
-@example(k=-30.0, r=15.0, z=0.5)
-@example(k=30.0, r=15.1, z=-6.0)
-def test_two_wedges_fill_the_half_plane(k, r, z):
-    """Each tail comes from an integral of its own; together they are the probability of Y > 0."""
-    law = TwoStageStatistic(k, 1, r * r, null=False)
-    x = float(law.mean() + law.std() * z)
-    lower, upper = kernels._log_lower(x, k, r), kernels._log_upper(x, k, r)
-    assert abs(np.logaddexp(lower, upper) - special.log_ndtr(k)) < ACCURACY
-
-
 REACH = kernels.MAX_DISTANCE
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(k=st.floats(-REACH, REACH), r=st.floats(0.01, kernels.MAX_RATIO), z=st.floats(-REACH, REACH))
 @example(k=-REACH, r=kernels.MAX_RATIO, z=-2.5)
 @example(k=-REACH, r=kernels.MAX_RATIO, z=0.5)
@@ -218,18 +165,6 @@ def test_quick_and_careful_integrals_agree(k, r, z):
     careful = kernels._log_tail(x, k, float(law.r), False), kernels._log_tail(x, k, law.r, True)
     assert abs(law.logcdf(x) - careful[0]) < ACCURACY
     assert abs(law.logsf(x) - careful[1]) < ACCURACY
-
-
-def test_quick_integral_holds_to_its_limits():
-    """On a grid at the largest ratio, where its integrand is steepest."""
-    k = np.linspace(-REACH, REACH, 49)
-    w, r = np.linspace(-REACH, REACH, 49)[:, np.newaxis], kernels.MAX_RATIO
-    law = TwoStageStatistic(k, 1, r * r)
-    x = w * np.hypot(1, r) - r * k
-    careful = np.vectorize(kernels._log_tail)
-    lower = x <= law.mean()
-    found = np.where(lower, law.logcdf(x), law.logsf(x))
-    assert abs(found - careful(x, k, law.r, ~lower)).max() < ACCURACY
 
 
 @pytest.mark.parametrize("k", [-24.0, -3.0, 0.0, 0.7, 5.0, 24.0])
@@ -285,17 +220,6 @@ def test_mirror_image():
     np.testing.assert_allclose(true.ppf(0.05), -false.isf(0.05), rtol=1e-13)
 
 
-@pytest.mark.parametrize("null", [False, True, None])
-def test_tails_are_monotone_and_end_at_0_and_1(null):
-    law = TwoStageStatistic(np.array([[-8.0], [-1.0], [1.5], [8.0]]), 1, 3, null=null)
-    x = np.r_[-np.inf, np.linspace(-60, 60, 2001), np.inf]
-    assert (np.diff(law.cdf(x)) >= 0).all()
-    assert (np.diff(law.sf(x)) <= 0).all()
-    assert (law.cdf(x)[:, [0, -1]] == [0, 1]).all()
-    assert (law.logsf(x)[:, [0, -1]] == [0, -np.inf]).all()
-    assert np.isnan(law.cdf(np.nan)).all()
-
-
 # ---------------------------------------------------------------- density and moments
 @pytest.mark.parametrize("null", [False, True])
 @pytest.mark.parametrize(("k", "ratio", "x"), [(0, 1, 0.3), (8, 1, -1), (-5, 9, 4), (1.5, 0.1, -2)])
@@ -333,22 +257,13 @@ def exact_moments(k, ratio, null):
 
 
 @pytest.mark.parametrize("null", [False, True])
-@pytest.mark.parametrize("k", [-1000, -30, -8, -3.001, -2.999, -1, 0, 1.5, 2.999, 3.001, 8, 30])
+@pytest.mark.parametrize("k", [-1000, -8, -3.001, -2.999, 0, 2.999, 3.001, 30])
 def test_moments_of_a_truncated_normal(k, null):
     law = TwoStageStatistic(k, 1, 10_000, null=null)
     mean, variance = exact_moments(k, 10_000, null)
     assert float(law.mean()) == pytest.approx(float(mean), rel=1e-13)
     assert float(law.var()) == pytest.approx(float(variance), rel=1e-12)
     assert law.std() == np.sqrt(law.var())
-
-
-def test_moments_are_those_of_the_density():
-    law = TwoStageStatistic(1.5, 150, 399, null=True)
-    x = np.linspace(-12, 20, 4001)
-    weight = law.pdf(x) * (x[1] - x[0])
-    assert weight.sum() == pytest.approx(1, rel=1e-12)
-    assert (weight * x).sum() == pytest.approx(law.mean(), rel=1e-12)
-    assert (weight * (x - law.mean()) ** 2).sum() == pytest.approx(law.var(), rel=1e-12)
 
 
 # ---------------------------------------------------------------- quantiles
@@ -424,13 +339,6 @@ def test_that_test_catches_the_unconditional_law():
         assert_within_mcse(shares, LEVELS, np.sqrt(LEVELS * (1 - LEVELS) / N_REP))
 
 
-def test_draws_take_the_shape_of_the_parameters():
-    law = TwoStageStatistic([[0.0], [1.0]], 10, [10, 20, 30], null=True)
-    assert law.rvs(rng=np.random.default_rng(0)).shape == law.shape == (2, 3)
-    assert law.rvs((4, 2, 3), rng=np.random.default_rng(0)).shape == (4, 2, 3)
-    assert np.ndim(TwoStageStatistic(0, 1, 1).rvs(rng=np.random.default_rng(0))) == 0
-
-
 # ---------------------------------------------------------------- a trial
 P_SD = np.sqrt(1 / 12)  # of a uniform p-value
 N_TRIAL = replicates_to_catch(0.02, sd=P_SD)
@@ -468,73 +376,3 @@ def test_p_values_are_the_cdf_of_each_state():
         TwoStageStatistic(k[i], 100, 300, null=not false[i]).cdf(s2[i]) for i in range(40)
     ]
     np.testing.assert_array_equal(conditional_p_value(s2, false, k, 100, 300), one_by_one)
-
-
-# ---------------------------------------------------------------- the interface
-def test_broadcasts_like_a_loop_over_scalars():
-    k, n1, n2, x = [-1, 1.5, 8], 100, [[50], [300]], np.linspace(-5, 2, 3)
-    for method in ("cdf", "sf", "logcdf", "logsf", "pdf"):
-        table = getattr(TwoStageStatistic(k, n1, n2, null=True), method)(x)
-        for i, j in np.ndindex(2, 3):
-            one = TwoStageStatistic(k[j], n1, n2[i][0], null=True)
-            np.testing.assert_allclose(table[i, j], getattr(one, method)(x[j]), rtol=1e-14)
-
-
-def test_does_not_load_the_compiler_before_it_is_needed():
-    code = "import sys, simstudy.stats.two_stage.law; print('numba' in sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert loaded.stdout.strip() == "False", loaded.stderr
-
-
-REFUSALS = {
-    "k=nan is not finite, so the statistic has no distribution": ([0, np.nan], 1, 1),
-    "n1=inf is not finite": (0, np.inf, 1),
-    "n1=0 is not a sample size: the standard error of that stage's mean": (0, 0, 1),
-    "n2=-3 is not a sample size": (0, 1, [4, -3]),
-    r"shapes \(2,\), \(3,\), \(\), which do not broadcast, so": ([0, 1], [1, 2, 3], 1),
-    "k=2000 puts the bound more than 1000 standard errors away, where": ([1, 2000], 1, 1),
-    "one sample is e.46.1 times as large as the other, where rounding swamps": (0, 1, 1e20),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("message", REFUSALS)
-def test_refuses_parameters(message):
-    with pytest.raises(DesignError, match=message):
-        TwoStageStatistic(*REFUSALS[message])
-
-
-@pytest.mark.parametrize("null", [1, "true", [True, False]])
-def test_refuses_what_is_no_state(null):
-    with pytest.raises(
-        DesignError, match=r"does not say whether the null is true\. Use True, False"
-    ):
-        TwoStageStatistic(0, 1, 1, null=null)
-
-
-def test_refuses_probabilities_outside_0_1():
-    law = TwoStageStatistic(0, 1, 1)
-    with pytest.raises(DesignError, match=r"p=1\.5 is not a probability, .* Give p in \[0, 1\]"):
-        law.ppf([0.5, 1.5])
-    with pytest.raises(DesignError, match=r"p=-0\.1 is not a probability"):
-        law.isf(-0.1)
-    with pytest.raises(DesignError, match=r"log_p=0\.1 is the logarithm of more than 1, or too"):
-        law.ilogcdf(0.1)
-    with pytest.raises(DesignError, match=r"log_p=-1e\+11 .* Give log_p between -1e\+10 and 0"):
-        law.ilogsf([-1.0, -1e11])
-
-
-def test_refuses_a_size_that_does_not_hold_the_parameters():
-    law = TwoStageStatistic([0, 1, 2], 1, 1)
-    with pytest.raises(DesignError, match=r"size=5 does not hold the parameters, whose shape is"):
-        law.rvs(5, rng=np.random.default_rng(0))
-
-
-def test_refuses_states_that_are_not_booleans():
-    with pytest.raises(DesignError, match="null_is_false has dtype int64, which does not say"):
-        conditional_p_value([0.0, 1.0], [0, 1], 1, 1, 1)
-
-
-@pytest.mark.parametrize("confidence", [-1, 80, float("nan")])
-def test_intervals_of_no_probability_are_refused(confidence):
-    with pytest.raises(DesignError, match=r"confidence=.* is not a probability"):
-        TwoStageStatistic(1.0, 50, 40).interval(confidence)
