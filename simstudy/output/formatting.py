@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from simstudy.analysis.frames import DATA, IN_ALL, TIMED
 from simstudy.analysis.precision import shortfalls, spent
 from simstudy.analysis.result import Result
-from simstudy.analysis.summary import MEASURE, factor_names
+from simstudy.analysis.summary import MEASURE
 from simstudy.claims.verdict import (
     AS_EXPECTED,
     IN_PRINT_ONLY,
@@ -27,10 +27,6 @@ from simstudy.design.reprs import from_to, names_in_short
 from simstudy.lazy import pd
 from simstudy.measures import OutlierRate
 from simstudy.remote.paths import Place
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 UNITS = {"d": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "μs": 1e-6}
 LEAST_OF_A_UNIT = {"d": 2.0, "h": 2.0, "min": 2.0}  # others: 1, or what three digits make of it
@@ -82,11 +78,11 @@ def time_in_words(seconds: float) -> str:
 
 
 def run_time_in_words(result: Result) -> str:
-    """What drawing took in all, and which method and scenario took most; empty if not timed."""
+    """What drawing took in all, and a replicate of each method; empty if not timed."""
     in_all = 0.0 if result.seconds.empty else result.seconds[IN_ALL].sum()
     if not in_all > 0:  # blocks that killed their processes are not timed
         return ""
-    said = [f"{time_in_words(in_all)} on one core in all", _of_methods(result), _dearest(result)]
+    said = [f"{time_in_words(in_all)} on one core in all", _of_methods(result)]
     return "; ".join(filter(None, said))
 
 
@@ -101,17 +97,6 @@ def _of_methods(result: Result) -> str:
         f"{'its data' if name == DATA else name} {time_in_words(c)}" for name, c in costs.items()
     ]
     return "a replicate takes " + names_in_short(named)
-
-
-def _dearest(result: Result) -> str:
-    """Where most of the time went, if there are several places."""
-    seconds, axis = result.seconds, result.plan.methods_axis
-    if len(seconds) < 2:
-        return ""
-    most = seconds.astype(object).iloc[int(seconds[IN_ALL].to_numpy().argmax())]
-    names = [*factor_names(result.plan), *filter(None, [axis])]
-    where = ", ".join(f"{name} {most[name]}" for name in names if seconds[name].nunique() > 1)
-    return f"most ({most[IN_ALL] / seconds[IN_ALL].sum():.0%}) at {where}"
 
 
 def precision_in_words(result: Result) -> str:
@@ -131,33 +116,18 @@ def precision_in_words(result: Result) -> str:
 
 def outliers_in_words(result: Result) -> list[str]:
     """What lies far out, by each measure that looks for it; empty where nothing does."""
-    looking = [measure for measure in result.measures if isinstance(measure, OutlierRate)]
-    return [said for measure in looking for said in _of_one_column(result, measure)]
-
-
-def _of_one_column(result: Result, measure: OutlierRate) -> list[str]:
-    rows = result.summary[result.summary[MEASURE] == measure.name]
-    counts = (rows["estimate"] * rows["n_rep"]).fillna(0).round().astype(int)
-    unknown = int((rows["estimate"].isna() & (rows["n_rep"] > 0)).sum())
-    said = [_counted(result, measure, rows, counts)] * bool(counts.any())
-    if unknown:
-        said.append(
-            f"whether values of {measure.reads[0]} lie far out is not known in {unknown:,} of "
-            f"{len(rows):,} cells, where half of them or more are equal."
-        )
+    said = []
+    for measure in result.measures:
+        if isinstance(measure, OutlierRate):
+            rows = result.summary[result.summary[MEASURE] == measure.name]
+            n_outliers = int((rows["estimate"] * rows["n_rep"]).fillna(0).round().sum())
+            if n_outliers:
+                said.append(
+                    f"{n_outliers:,} of {rows['n_rep'].sum():,} values of {measure.reads[0]} lie "
+                    f"more than {measure.beyond:g} robust standard deviations from their median. "
+                    "They are in every measure."
+                )
     return said
-
-
-def _counted(result: Result, measure: OutlierRate, rows: pd.DataFrame, counts: pd.Series) -> str:
-    known = [*factor_names(result.plan), *result.plan.axes]
-    most = rows.iloc[int(counts.to_numpy().argmax())]
-    where = ", ".join(f"{name} {most[name]}" for name in known if most.notna()[name])
-    return (
-        f"{counts.sum():,} of {rows['n_rep'].sum():,} values of {measure.reads[0]} lie more than "
-        f"{measure.beyond:g} robust standard deviations from their median, in "
-        f"{(counts > 0).sum():,} of {len(rows):,} cells; most of them ({counts.max():,}) at "
-        f"{where}. They are in every measure."
-    )
 
 
 # ---------------------------------------------------------------- claims

@@ -16,10 +16,10 @@ from simstudy.lazy import pd
 from simstudy.output.environment import program
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
-from simstudy.output.up_to_date import design_of, fewer, file_hash, hashes_of, is_unpublished
+from simstudy.output.up_to_date import design_of, hashes_of, is_unpublished
 from simstudy.remote.paths import Place
 from simstudy.store.disk import alone_in, trouble_in_words
-from simstudy.store.manifest import MANIFEST, listed_files
+from simstudy.store.manifest import MANIFEST
 
 DRAWN = "drawn"  # in a manifest, when the first block was begun and the last was there
 COSTS = ("wall_seconds", "blocks_computed", "seconds_per_replicate")  # in a manifest, of drawing
@@ -128,8 +128,8 @@ def digest(result: Result) -> str:
 def explain_folder(result: Result) -> None:
     """Write scenarios, cells, summary, failures and a manifest beside a result's blocks.
 
-    Nothing is written where results were published, or a longer run of the same says more, nor
-    where the summary cannot be had: its error comes when somebody asks for it.
+    Nothing is written where results were published, nor where the summary cannot be had: its error
+    comes when somebody asks for it.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def explain_folder(result: Result) -> None:
         return
     with trouble_in_words(folder), alone_in(folder):
         previous = read_json(folder / MANIFEST)
-        if previous is None or not _says_enough(folder, previous, result):
+        if previous is None or is_unpublished(previous):
             _write(folder, previous or {}, result)
 
 
@@ -152,26 +152,13 @@ def _has_summary(result: Result) -> bool:
         return False
 
 
-def _says_enough(folder: Place, manifest: Mapping[str, Any], result: Result) -> bool:
-    if not is_unpublished(manifest):
-        return True
-    if manifest.get("made_from", {}).get("blocks") == _blocks(result):
-        listed = listed_files(manifest)
-        return all(file_hash(folder / name) == digest for name, digest in listed.items())
-    is_alike = manifest.get("seed") == result.plan.seed
-    return is_alike and bool(fewer(manifest, result.n_rep))
-
-
-def _blocks(result: Result) -> str:
-    return result.store.owner.digest(result.drawn_sizes)
-
-
 def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
     """All of it, between the manifest that goes and the one that comes."""
     (folder / MANIFEST).unlink(missing_ok=True)
     files = write_frames(result, folder, frames_of(result))
-    libraries = result.store.owner.only(result.drawn_sizes).libraries
-    content = facts_of(result, _blocks(result)) | program(libraries)
+    owner = result.store.owner
+    libraries = owner.only(result.drawn_sizes).libraries
+    content = facts_of(result, owner.digest(result.drawn_sizes)) | program(libraries)
     content |= cost_of_blocks(result, previous) | noticed(result, previous)
     content |= {"published": False, "files": hashes_of(folder, files)}
     write_json(folder / MANIFEST, content)
