@@ -19,7 +19,7 @@ from simstudy.output.protocol import read_protocol
 from simstudy.output.up_to_date import design_of, hashes_of, is_unpublished
 from simstudy.remote.paths import Place
 from simstudy.store.disk import alone_in, trouble_in_words
-from simstudy.store.manifest import MANIFEST
+from simstudy.store.manifest import MANIFEST, listed_files
 
 DRAWN = "drawn"  # in a manifest, when the first block was begun and the last was there
 COSTS = ("wall_seconds", "blocks_computed", "seconds_per_replicate")  # in a manifest, of drawing
@@ -105,6 +105,14 @@ def protocol_facts(result: Result) -> dict[str, Any]:
     return {"protocol": {**said, "deviations": planned.deviations(result), "compared": rows}}
 
 
+def clear_outputs(folder: Place) -> dict[str, Any]:
+    """Take away the manifest and the files that it lists; gives what it said."""
+    previous = read_json(folder / MANIFEST) or {}
+    for name in (MANIFEST, *listed_files(previous)):
+        (folder / name).unlink(missing_ok=True)
+    return previous
+
+
 def replicates_asked(result: Result) -> int | dict[str, int]:
     """One number where every scenario has the same, else by scenario."""
     numbers = set(result.n_rep.values())
@@ -154,7 +162,7 @@ def _has_summary(result: Result) -> bool:
 
 def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
     """All of it, between the manifest that goes and the one that comes."""
-    (folder / MANIFEST).unlink(missing_ok=True)
+    clear_outputs(folder)
     files = write_frames(result, folder, frames_of(result))
     owner = result.store.owner
     libraries = owner.only(result.drawn_sizes).libraries

@@ -132,7 +132,7 @@ def test_a_figure_that_raises_or_kills_its_worker_is_recorded_and_the_others_are
 
 
 def test_workers_get_a_result_without_its_large_frames():
-    from simstudy.output.artefacts import _Draw
+    from simstudy.output.folder import _Draw
 
     result = study(figures={"1": plain}).run(60)
     _ = result.summary, result.failures, result.claims
