@@ -16,13 +16,7 @@ from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.identity.source_files import source_files
 from simstudy.output.environment import environment
 from simstudy.output.frames import frames_of, write_frames
-from simstudy.output.manifest import (
-    clear_outputs,
-    cost_of_blocks,
-    facts_of,
-    noticed,
-    protocol_facts,
-)
+from simstudy.output.manifest import clear_outputs, facts_of, facts_of_drawing, protocol_facts
 from simstudy.output.parallel_figures import FigureWorkers
 from simstudy.output.report import write_report
 from simstudy.output.up_to_date import FIGURES, TABLES, hashes_of, origin_of, refuse_replacing
@@ -180,8 +174,7 @@ def _manifest(
         "figures_failed": made.figures.failed,
         "tables_failed": made.tables.failed,
         **environment(source_files(module_file), made_from["versions"]),
-        **cost_of_blocks(result, previous),
-        **noticed(result, previous),
+        **facts_of_drawing(result, previous),
         **planned,
         "figures_not_drawn": made.not_drawn,
         "captions": made.figures.captions,

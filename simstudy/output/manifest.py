@@ -22,7 +22,6 @@ from simstudy.store.disk import alone_in, trouble_in_words
 from simstudy.store.manifest import MANIFEST, listed_files
 
 DRAWN = "drawn"  # in a manifest, when the first block was begun and the last was there
-COSTS = ("wall_seconds", "blocks_computed", "seconds_per_replicate")  # in a manifest, of drawing
 
 
 def facts_of(result: Result, blocks: str) -> dict[str, Any]:
@@ -57,42 +56,29 @@ def _data_of(plan: Plan) -> dict[str, Any]:
     return {"data": dict(sorted(parts.items()))} if parts else {}
 
 
-def cost_of_blocks(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
-    """What drawing took: in all runs on one core, and the run that last drew anything."""
-    in_all = sum(each.own + each.data for each in result.spent.values())
-    known = {"core_seconds": round(in_all, 3)} if in_all else {}
-    return _cost_of_last_run(result, previous) | known | _times(result, previous)
+def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
+    """What drawing took, when that was, and what was odd about it or warned.
 
-
-def _times(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
-    """When the blocks were drawn, in all runs; without their files, as it was said of these."""
-    times = result.times
-    if times is not None:
-        return {DRAWN: list(times)}
-    blocks = result.store.owner.digest(result.drawn_sizes)
-    is_same = (previous.get("made_from") or {}).get("blocks") == blocks
-    return {DRAWN: previous[DRAWN]} if is_same and DRAWN in previous else {}
-
-
-def _cost_of_last_run(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
-    """Its seconds and blocks, and what a replicate took each method."""
-    outcome = result.outcome
-    if not outcome.n_blocks and "blocks_computed" in previous:
-        return {name: previous[name] for name in COSTS if name in previous}
-    costs = {"wall_seconds": round(outcome.seconds, 3), "blocks_computed": outcome.n_blocks}
+    A run that drew nothing keeps what the previous manifest says of the run that did.
+    """
+    outcome, in_all = result.outcome, sum(each.own + each.data for each in result.spent.values())
     known = {**previous.get("seconds_per_replicate", {}), **result.seconds_by_method}
     names = [method.name for method in result.plan.methods if method.name in known]
-    by_method = {name: known[name] for name in names}
-    return costs | ({"seconds_per_replicate": by_method} if by_method else {})
-
-
-def noticed(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
-    """What is odd about the random numbers, of the run that last drew any, and what warned."""
-    known = [] if result.outcome.n_blocks else previous.get("noticed", [])
-    found = result.outcome.noticed or known
-    n_warned = int(result.warnings["replicates"].sum())
-    said = {"noticed": found} if found else {}
-    return said | ({"warnings": n_warned} if n_warned else {})
+    last_run = {
+        "wall_seconds": round(outcome.seconds, 3),
+        "blocks_computed": outcome.n_blocks,
+        "seconds_per_replicate": {name: known[name] for name in names},
+        "noticed": outcome.noticed,
+    }
+    if not outcome.n_blocks and "blocks_computed" in previous:
+        last_run = {name: previous[name] for name in last_run if name in previous}
+    facts = last_run | {
+        "core_seconds": round(in_all, 3),
+        DRAWN: list(result.times or ()),
+        "warnings": int(result.warnings["replicates"].sum()),
+    }
+    optional = ("seconds_per_replicate", "noticed", "core_seconds", DRAWN, "warnings")
+    return {name: said for name, said in facts.items() if said or name not in optional}
 
 
 def protocol_facts(result: Result) -> dict[str, Any]:
@@ -167,6 +153,6 @@ def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
     owner = result.store.owner
     libraries = owner.only(result.drawn_sizes).libraries
     content = facts_of(result, owner.digest(result.drawn_sizes)) | program(libraries)
-    content |= cost_of_blocks(result, previous) | noticed(result, previous)
+    content |= facts_of_drawing(result, previous)
     content |= {"published": False, "files": hashes_of(folder, files)}
     write_json(folder / MANIFEST, content)

@@ -80,11 +80,11 @@ class FigureWorkers:
         names: Sequence[str],
         lost: Callable[[str, str], Drawn],
     ) -> list[Drawn]:
-        """Draw side by side; after a worker has died, one by one what it took with it."""
-        drawn = self._received(draw, packed, names)
-        for name in names:
-            if name not in drawn:
-                drawn |= self._received(draw, packed, [name])
+        """Draw side by side; once a worker has died, what is left is drawn in one of its own."""
+        drawn: dict[str, Drawn] = {}
+        for group in (names, *([name] for name in names)):
+            left = [name for name in group if name not in drawn]
+            drawn |= self._received(draw, packed, left) if left else {}
         return [drawn[name] if name in drawn else lost(name, ENDED) for name in names]
 
     def _received(
@@ -110,8 +110,7 @@ class FigureWorkers:
                     raise error
                 drawn[name] = draw(name) if error else future.result()  # it could not be loaded
         except BrokenProcessPool:
-            self._pool.shutdown(kill_workers=True)
-            self._pool = None
+            self.__exit__()
         return drawn
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from simstudy.claims import (
 from simstudy.lazy import pd
 from simstudy.output.folder import Published
 from simstudy.output.formatting import (
+    counted,
     in_a_word,
     number,
     outliers_in_words,
@@ -81,10 +83,6 @@ def print_closing(
         _print_warnings(console, result.warnings, result.plan.axes)
     if len(result.failures):
         _print_failures(console, result, replay or _in_python(result))
-    elif result.n_failed:
-        console.print(
-            f"[red]{result.n_failed:,} replicates failed[/]; an earlier version drew them"
-        )
     took = run_time_in_words(result) if result.outcome.n_blocks and not result.given else ""
     if took:
         console.print(f"drawing took {took}", markup=False, soft_wrap=True)
@@ -188,12 +186,11 @@ def _print_warnings(console: Console, counts: pd.DataFrame, axes: Collection[str
 
 
 def _files_in_words(made: Published) -> str:
-    n_figures = sum(path.suffix == ".png" for path in made.files)
-    figures = f"{n_figures} figure{'s' * (n_figures > 1)}"
-    n_tables = sum(path.suffix == ".csv" for path in made.files)
-    tables = f"{n_tables} table{'s' * (n_tables > 1)}"
-    said = ["summary", "claims"] + [tables] * bool(n_tables) + [figures] * bool(n_figures)
-    said += ["report"] * any(path.name == "report.html" for path in made.files)
+    endings = Counter(path.suffix for path in made.files)
+    said = ["summary", "claims"]
+    said += [counted(endings[".csv"], "table")] * (".csv" in endings)
+    said += [counted(endings[".png"], "figure")] * (".png" in endings)
+    said += ["report"] * (".html" in endings)
     return ", ".join(said[:-1]) + f" and {said[-1]}"
 
 

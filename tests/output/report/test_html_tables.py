@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from simstudy.output.report.html_tables import (
+from simstudy.output.report.study_page import (
     SHOWN_ROWS,
     WIDE,
     cell_text,
