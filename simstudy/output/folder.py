@@ -17,7 +17,7 @@ from simstudy.identity.source_files import source_files
 from simstudy.output.environment import environment
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.manifest import clear_outputs, facts_of, facts_of_drawing, protocol_facts
-from simstudy.output.parallel_figures import FigureWorkers
+from simstudy.output.parallel_figures import ENDED, FigureWorkers
 from simstudy.output.report import write_report
 from simstudy.output.up_to_date import FIGURES, TABLES, hashes_of, origin_of, refuse_replacing
 from simstudy.remote.paths import Place
@@ -211,11 +211,9 @@ def draw_figures(
     draw, names = _Draw(result, folder, columns), list(result.figures)
     if workers is None or not isinstance(folder, Path):
         return _together(map(draw, names))
-
-    def lost(name: str, why: str) -> Artefacts:
-        return Artefacts(not_made={name: why}, failed=[name])
-
-    return _together(workers.map(draw, names, lost))
+    parts = workers.map(draw, names)
+    lost = {name: ENDED for name, part in zip(names, parts, strict=True) if part is None}
+    return _together([*filter(None, parts), Artefacts(not_made=lost, failed=[*lost])])
 
 
 @dataclass

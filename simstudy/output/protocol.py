@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from simstudy.analysis.precision import MARGIN, Target, read_targets, shortfalls
 from simstudy.analysis.result import Result
@@ -28,7 +28,6 @@ from simstudy.errors import StoreError, first_few
 from simstudy.identity.names import parts_of
 from simstudy.measures import Measure
 from simstudy.measures.formulas import formula_of
-from simstudy.output.docstring_sections import headings_of
 from simstudy.output.formatting import counted, number
 from simstudy.output.plan_snapshot import (
     Row,
@@ -43,6 +42,7 @@ from simstudy.output.replicates_needed import PILOT, Need, spread_of
 from simstudy.remote.paths import Place
 from simstudy.tables.grid import escaped
 
+HEADING = re.compile(r"^(Aims|Data|Estimands|Methods|Performance)\s+", re.MULTILINE)
 RECORD, TEXT = "protocol.json", "protocol.md"
 TEMPLATE = Path(__file__).with_name("protocol.md.jinja")
 PLACE = "[to fill in: "  # begins what only a person knows
@@ -200,6 +200,21 @@ def _precision_row(name: str, asked: Any, result: Result) -> Row:
 
 
 # ---------------------------------------------------------------- its text
+class Headings(NamedTuple):
+    """An experiment's docstring: its question, what else is said of it, and the five headings."""
+
+    question: str
+    paragraphs: list[str]
+    parts: list[tuple[str, str]]
+
+
+def headings_of(about: str) -> Headings:
+    """Take an experiment's docstring apart."""
+    lead, *parts = HEADING.split(about.strip())
+    texts = [text for text in lead.split("\n\n") if text.strip()]
+    return Headings("".join(texts[:1]), texts[1:], list(zip(parts[::2], parts[1::2], strict=True)))
+
+
 @dataclass(frozen=True)
 class Intent:
     """What a study knows of itself before it is drawn.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from mimetypes import MimeTypes
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -25,7 +24,13 @@ from simstudy.store.manifest import MANIFEST, listed_files
 METADATA, CITATION = "ro-crate-metadata.json", "CITATION.cff"
 CODE = "code"  # folder of the study's sources within a crate
 MADE = "%Y-%m-%d %H:%M UTC"  # how a manifest says when results were made
-TYPES = {".parquet": "application/vnd.apache.parquet", ".cff": "application/yaml"}
+TYPES = {
+    ".parquet": "application/vnd.apache.parquet", ".json": "application/json",
+    ".csv": "text/csv", ".md": "text/markdown", ".tex": "application/x-tex",
+    ".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf",
+    ".html": "text/html", ".py": "text/x-python", ".yaml": "application/yaml",
+    ".cff": "application/yaml",
+}  # fmt: skip
 DESCRIPTIONS = {
     FOLDERS["replicates"]: "stored replicates",
     FOLDERS["summary"]: "sums over stored replicates",
@@ -178,16 +183,8 @@ def _add_file(crate: Any, folder: Place, name: str, manifest: Mapping[str, Any])
     shown = {FIGURES: manifest.get("captions", {}).get(path.stem), TABLES: f"table {path.stem}"}
     return _set(
         crate.add_file(path, name), name=name, description=(DESCRIPTIONS | shown).get(kind),
-        contentSize=str(size), sha256=digest, encodingFormat=_media_type(path.name),
+        contentSize=str(size), sha256=digest, encodingFormat=TYPES.get(path.suffix),
     )  # fmt: skip
-
-
-def _media_type(name: str) -> str | None:
-    """The type of a file, whatever the machine's own list says."""
-    known = MimeTypes()
-    for suffix, said in TYPES.items():
-        known.add_type(said, suffix)
-    return known.guess_type(name)[0]
 
 
 # ---------------------------------------------------------------- the run, and whose it is

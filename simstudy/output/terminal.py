@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simstudy.analysis.result import Result
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-WARNINGS_SHOWN = 5  # texts: the table has them all
 MARKS = {
     REPRODUCED: "green",
     DIFFERS: "red",
@@ -80,9 +79,9 @@ def print_closing(
     for text in (*result.remarks, *result.outcome.noticed):
         console.print("[yellow]warning[/]:", Text(text), soft_wrap=True)
     if len(result.warnings):
-        _print_warnings(console, result.warnings, result.plan.axes)
+        _print_warnings(console, result.warnings)
     if len(result.failures):
-        _print_failures(console, result, replay or _in_python(result))
+        _print_failures(console, result, replay)
     took = run_time_in_words(result) if result.outcome.n_blocks and not result.given else ""
     if took:
         console.print(f"drawing took {took}", markup=False, soft_wrap=True)
@@ -152,12 +151,7 @@ def _claim_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
     return escape(row["claim"]), published, reproduced, error, verdict
 
 
-def _in_python(result: Result) -> Callable[[str], str]:
-    """What a notebook says to draw a replicate again."""
-    return lambda address: f'study.replay(Address.parse("{address}"), seed={result.plan.seed})'
-
-
-def _print_failures(console: Console, result: Result, replay: Callable[[str], str]) -> None:
+def _print_failures(console: Console, result: Result, replay: Callable[[str], str] | None) -> None:
     from rich.text import Text
 
     failures = result.failures
@@ -167,22 +161,20 @@ def _print_failures(console: Console, result: Result, replay: Callable[[str], st
     console.print(said, Text(str(first["error"])))
     if result.given:  # nobody here knows how to draw it
         return
-    again = f"see it happen: {replay(first['address'])}"
-    console.print(again, markup=False, soft_wrap=True)  # to be copied whole, brackets and all
+    address, seed = first["address"], result.plan.seed
+    again = replay(address) if replay else f'study.replay(Address.parse("{address}"), seed={seed})'
+    console.print(
+        f"see it happen: {again}", markup=False, soft_wrap=True
+    )  # to be copied whole, brackets and all
 
 
-def _print_warnings(console: Console, counts: pd.DataFrame, axes: Collection[str]) -> None:
-    """How many replicates warned of what, the most frequent first."""
+def _print_warnings(console: Console, counts: pd.DataFrame) -> None:
+    """How many replicates warned, and of what most did."""
     from rich.text import Text
 
-    n_warned = int(counts["replicates"].sum())
-    console.print(f"[yellow]{n_warned:,} warnings[/] of replicates (warnings.parquet):")
-    for row in counts.head(WARNINGS_SHOWN).to_dict("records"):
-        where = ", ".join(f"{axis} {row[axis]}" for axis in axes if row[axis])
-        line = f"  {row['replicates']:,} in {row['scenarios']:,} scenarios: {row['warning']}"
-        console.print(Text(f"{line} ({where})" if where else line))
-    if len(counts) > WARNINGS_SHOWN:
-        console.print(f"  and {len(counts) - WARNINGS_SHOWN:,} other texts")
+    first, n_warned = counts.iloc[0], int(counts["replicates"].sum())
+    said = f"[yellow]{n_warned:,} warnings[/] of replicates (warnings.parquet); the most frequent:"
+    console.print(said, Text(str(first["warning"])))
 
 
 def _files_in_words(made: Published) -> str:

@@ -14,8 +14,8 @@ from simstudy.analysis.summary import MEASURE
 from simstudy.atomic_files import write_bytes
 from simstudy.identity.source_files import PACKAGE, experiment_files
 from simstudy.lazy import pd
-from simstudy.output.docstring_sections import headings_of
 from simstudy.output.formatting import claims_in_words, number, run_time_in_words, size_in_words
+from simstudy.output.protocol import headings_of
 from simstudy.output.report.claims import claim_rows
 from simstudy.output.report.command import command_of, project_of
 from simstudy.output.report.figures import shown_figures, title_of
@@ -72,14 +72,14 @@ def write_report(
     """
     assert result.folder is not None
     name, target = result.plan.name, result.folder / REPORT
-    root = project_of(module_file)
+    root, warned = project_of(module_file), result.warnings
     content = {
         "planned": manifest.get("protocol"),
         "claims": claim_rows(result.claims, name),
         "figures": shown_figures(files, manifest),
         "tables": _tables(tables, files),
         "summary": summary_of(result.summary, result.readings),
-        "warnings": _warnings(result.warnings),
+        "warnings": None if warned.empty else html_table(warned, "Warnings", heading="warning"),
         "failures": _failures(result.failures),
         "times": _run_times(result),
         "again": result.given or command_of(manifest, root, result.folder),
@@ -168,12 +168,6 @@ def with_n(summary: pd.DataFrame) -> pd.DataFrame:
         return rest
     rest.insert(list(rest.columns).index("n_rep"), "n", given)
     return rest
-
-
-def _warnings(warnings: pd.DataFrame) -> HtmlTable | None:
-    if warnings.empty:
-        return None
-    return html_table(warnings, "Warnings of replicates", heading="warning")
 
 
 def _failures(failures: pd.DataFrame) -> HtmlTable | None:
