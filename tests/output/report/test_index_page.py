@@ -2,7 +2,7 @@
 
 import json
 import os
-import shutil
+from hashlib import sha256
 from urllib.parse import unquote, urljoin, urlsplit
 
 import numpy as np
@@ -224,6 +224,9 @@ def test_figures_are_made_small_once(tmp_path, monkeypatch):
     png(tmp_path / "study" / "figures" / "small.png", side=300)
     (tmp_path / "study" / "figures" / "1.svg").write_text("<svg/>")
     manifest = FINE | {"captions": {"small": "A <caption>.", "1": ""}}
+    paths = (tmp_path / "study" / "figures").glob("*.png")
+    digests = {path.name: sha256(path.read_bytes()).hexdigest()[:32] for path in paths}
+    manifest["files"] = {f"figures/{name}": digest for name, digest in digests.items()}
     page, _ = index(tmp_path, {"study": manifest})
     small, first = page.named("img")
     assert (first["width"], first["height"], small["width"]) == ("320", "213", "300")
@@ -236,8 +239,7 @@ def test_figures_are_made_small_once(tmp_path, monkeypatch):
     before = (tmp_path / "index.html").read_bytes()
     index(tmp_path, {"study": manifest})
     assert (tmp_path / "index.html").read_bytes() == before
-    shown = tmp_path / "study" / "figures"
-    shutil.copy(shown / "small.png", shown / "1.png")
+    manifest["files"]["figures/1.png"] = digests["small.png"]
     page, _ = index(tmp_path, {"study": manifest})
     assert {each["src"] for each in page.named("img")} == {small["src"]}, "by its content"
 
