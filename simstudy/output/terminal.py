@@ -162,10 +162,9 @@ def _print_failures(console: Console, result: Result, replay: Callable[[str], st
     if result.given:  # nobody here knows how to draw it
         return
     address, seed = first["address"], result.plan.seed
-    again = replay(address) if replay else f'study.replay(Address.parse("{address}"), seed={seed})'
-    console.print(
-        f"see it happen: {again}", markup=False, soft_wrap=True
-    )  # to be copied whole, brackets and all
+    in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
+    again = f"see it happen: {replay(address) if replay else in_python}"
+    console.print(again, markup=False, soft_wrap=True)  # to be copied whole, brackets and all
 
 
 def _print_warnings(console: Console, counts: pd.DataFrame) -> None:
