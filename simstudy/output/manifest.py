@@ -68,13 +68,15 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
         "wall_seconds": round(outcome.seconds, 3),
         "blocks_computed": outcome.n_blocks,
         "seconds_per_replicate": {name: known[name] for name in names},
-        "noticed": outcome.noticed,
     }
+    noticed = outcome.noticed
     if not outcome.n_blocks and "blocks_computed" in previous:
         last_run = {name: previous[name] for name in last_run if name in previous}
+        noticed = noticed or previous.get("noticed", [])
     facts = last_run | {
         "core_seconds": round(in_all, 3),
         DRAWN: list(result.times or ()),
+        "noticed": noticed,
         "warnings": int(result.warnings["replicates"].sum()),
     }
     optional = ("seconds_per_replicate", "noticed", "core_seconds", DRAWN, "warnings")
