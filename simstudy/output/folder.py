@@ -3,37 +3,57 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from simstudy.analysis.result import SUMMARY, Result
-from simstudy.atomic_files import forget_unfinished, read_json, write_json
-from simstudy.errors import SimstudyError
+from simstudy.atomic_files import forget_unfinished, write_json
+from simstudy.errors import FigureError, SimstudyError, StudyError, describe
 from simstudy.identity.source_files import source_files
-from simstudy.output.artefacts import NO_COLUMNS, Artefacts, draw_figures, write_tables
 from simstudy.output.environment import environment
 from simstudy.output.frames import frames_of, write_frames
-from simstudy.output.manifest import cost_of_blocks, facts_of, noticed, protocol_facts
-from simstudy.output.parallel_figures import FigureWorkers
+from simstudy.output.manifest import clear_outputs, facts_of, facts_of_drawing, protocol_facts
+from simstudy.output.parallel_figures import ENDED, FigureWorkers
 from simstudy.output.report import write_report
-from simstudy.output.up_to_date import (
-    FIGURES,
-    REPORT,
-    TABLES,
-    as_json,
-    file_hash,
-    hashes_of,
-    origin_of,
-    refuse_replacing,
-    said_origin,
-)
+from simstudy.output.up_to_date import FIGURES, TABLES, hashes_of, origin_of, refuse_replacing
 from simstudy.remote.paths import Place
 from simstudy.store.disk import alone_in, trouble_in_words
-from simstudy.store.manifest import MANIFEST, listed_files
-from simstudy.tables.table import ENDINGS
+from simstudy.store.manifest import MANIFEST
+from simstudy.tables.summary import is_short
+from simstudy.tables.table import Table
 
+NO_COLUMNS: Mapping[str, Any] = MappingProxyType({})
 NAMED_APART = ("blocks", "sources", "protocol")  # of what outputs are made from
+NOT_IN_THE_DATA = (FigureError, StudyError, LookupError)  # what a run has no data for, it says
+
+
+@dataclass
+class Artefacts:
+    """What was made.
+
+    Parameters
+    ----------
+    files
+        Those that were written.
+    not_made
+        By name, why something is not there.
+    failed
+        Names of those whose own code raised, which another try may make.
+    captions
+        What figures say of themselves, by name.
+    tables
+        Those that were written, by name.
+    """
+
+    files: list[Place] = field(default_factory=list)
+    not_made: dict[str, str] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+    captions: dict[str, str] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
 
 
 @dataclass
@@ -101,109 +121,147 @@ def publish(
     StoreError
         Where it may not be, or the disk cannot be written.
     """
-    if result.folder is None:
+    folder = result.folder
+    if folder is None:
         raise SimstudyError(
             "this result lives in memory only: give run(...) a folder, out='results'."
         )
-    with trouble_in_words(result.folder), alone_in(result.folder):
+    with trouble_in_words(folder), alone_in(folder):
+        settings = config or {}
         if not replace:
-            refuse_replacing(
-                result.folder, config or {}, result.plan, result.n_rep, design=result.design
-            )
-        made_from = origin_of(result, config or {}, module_file, sources)
-        made = Published(result.folder)
-        writing = _Writing(result, made, made_from, module_file, about, columns, workers, part)
-        return writing.write(figures=figures, report=report)
+            refuse_replacing(folder, settings, result.plan, result.n_rep, design=result.design)
+        made_from = origin_of(result, settings, module_file, sources)
+        start = time.perf_counter()
+        for place in (folder, folder / FIGURES, folder / TABLES):
+            forget_unfinished(place)
+        previous = clear_outputs(folder)
+        made = Published(folder)
+        frames = frames_of(result) | {"claims": result.claims}
+        made.files += write_frames(result, folder, frames)
+        made.tables = write_tables(result, folder)
+        if figures:
+            made.figures = draw_figures(result, folder, columns, workers)
+        made.files += [*made.tables.files, *made.figures.files]
+        content = _manifest(result, made, made_from, module_file, previous)
+        content["question"] = about.strip().partition("\n")[0]
+        content |= {"part": dict(part)} if part else {}
+        content |= {"column_widths": dict(columns)} if columns and figures else {}
+        content["publish_seconds"] = round(time.perf_counter() - start, 3)
+        if report:
+            tables = made.tables.tables
+            page = write_report(result, made.files, content, about, module_file, tables=tables)
+            made.files.append(page)
+        content["files"] = hashes_of(folder, made.files)
+        write_json(folder / MANIFEST, content)
+        made.files.append(folder / MANIFEST)
+    return made
+
+
+def _manifest(
+    result: Result,
+    made: Published,
+    made_from: Mapping[str, Any],
+    module_file: str | None,
+    previous: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What the manifest says of the result and of figures and tables."""
+    planned = protocol_facts(result)
+    made.protocol = planned.get("protocol", {})
+    return {
+        **facts_of(result, made_from["blocks"]),
+        "config": made_from["config"],
+        "made_from": {name: said for name, said in made_from.items() if name in NAMED_APART},
+        "figures_failed": made.figures.failed,
+        "tables_failed": made.tables.failed,
+        **environment(source_files(module_file), made_from["versions"]),
+        **facts_of_drawing(result, previous),
+        **planned,
+        "figures_not_drawn": made.not_drawn,
+        "captions": made.figures.captions,
+        "tables_not_made": made.tables.not_made,
+    }
+
+
+# ---------------------------------------------------------------- figures and tables
+def draw_figures(
+    result: Result,
+    folder: Place,
+    columns: Mapping[str, float] = NO_COLUMNS,
+    workers: FigureWorkers | None = None,
+) -> Artefacts:
+    """Every figure that this run has the data for, also as PDFs for a journal's columns.
+
+    Parameters
+    ----------
+    columns
+        Widths in inches, by name, at which figures are drawn as PDFs too.
+    workers
+        Processes that may draw figures side by side, in a folder of this machine.
+    """
+    draw, names = _Draw(result, folder, columns), list(result.figures)
+    if workers is None or not isinstance(folder, Path):
+        return _together(map(draw, names))
+    parts = workers.map(draw, names)
+    lost = {name: ENDED for name, part in zip(names, parts, strict=True) if part is None}
+    return _together([*filter(None, parts), Artefacts(not_made=lost, failed=[*lost])])
 
 
 @dataclass
-class _Writing:
-    """Outputs under way."""
+class _Draw:
+    """Draws a figure by its name. Workers get it with the summary, and read replicates anew."""
 
     result: Result
-    made: Published
-    made_from: Mapping[str, Any]
-    module_file: str | None
-    about: str
+    folder: Place
     columns: Mapping[str, float]
-    workers: FigureWorkers | None
-    part: Mapping[str, Any] | None
 
-    def write(self, *, figures: bool, report: bool) -> Published:
-        """All of them, between the manifest that goes and the one that comes."""
-        start = time.perf_counter()
-        made, manifest = self.made, self.made.folder / MANIFEST
-        for folder in (made.folder, made.folder / FIGURES, made.folder / TABLES):
-            forget_unfinished(folder)
-        previous = read_json(manifest) or {}
-        kept = self._clear(previous, figures=figures, report=report)
-        frames = frames_of(self.result) | {"claims": self.result.claims}
-        made.files += write_frames(self.result, made.folder, frames)
-        columns = self.columns if figures else previous.get("column_widths", {}) if kept else {}
-        made.tables = write_tables(self.result, made.folder)
-        if figures:
-            made.figures = draw_figures(self.result, made.folder, self.columns, self.workers)
-        elif kept:  # what was said of the figures that stay
-            not_drawn = dict(previous.get("figures_not_drawn", {}))
-            failed, captions = previous.get("figures_failed", []), previous.get("captions", {})
-            made.figures = Artefacts([], not_drawn, [*failed], dict(captions))
-        made.files += [*made.tables.files, *made.figures.files]
-        content = self._manifest() | cost_of_blocks(self.result, previous)
-        content |= noticed(self.result, previous) | protocol_facts(self.result)
-        made.protocol = content.get("protocol", {})
-        content |= {"figures_not_drawn": made.not_drawn, "captions": made.figures.captions}
-        content |= {"column_widths": dict(columns)} if columns else {}
-        content["tables_not_made"] = made.tables.not_made
-        content["publish_seconds"] = round(time.perf_counter() - start, 3)
-        if report:
-            shown = [*made.files, *(made.folder / name for name in kept)]
-            made.files.append(self._report(shown, content))
-        content["files"] = kept | hashes_of(made.folder, made.files)
-        write_json(manifest, content)
-        made.files.append(manifest)
-        return made
+    def __call__(self, name: str) -> Artefacts:
+        return _one(name, self._drawn)
 
-    def _report(self, shown: Sequence[Place], content: Mapping[str, Any]) -> Place:
-        made = self.made.tables.tables
-        return write_report(self.result, shown, content, self.about, self.module_file, tables=made)
+    def __reduce__(self) -> tuple[Any, ...]:
+        light = replace(self.result)  # without frames that may be large
+        light.summary = self.result.summary
+        return _Draw, (light, self.folder, dict(self.columns))
 
-    def _clear(self, previous: Mapping[str, Any], *, figures: bool, report: bool) -> dict[str, str]:
-        """Take away the manifest, and outputs of earlier runs that this one will not write.
+    def _drawn(self, name: str) -> Artefacts:
+        from simstudy.figures import save_figure, save_pdfs
+        from simstudy.figures.captions import caption_of
 
-        Figures and report are left where they are of the same origin; gives these, with their
-        hashes.
-        """
-        folder = self.made.folder
-        (folder / MANIFEST).unlink(missing_ok=True)
-        files = listed_files(previous) or dict.fromkeys(_usual_files(self.result), "")
-        is_same = said_origin(previous) == as_json(self.made_from)
-        rewritten = {REPORT: report or figures}
-        rewritten |= {name: figures for name in files if name.startswith("figures/")}
-        kept = {}
-        for name, digest in files.items():
-            may_stay = is_same and not rewritten.get(name, True)
-            if may_stay and file_hash(folder / name) == digest:
-                kept[name] = digest
-            else:
-                (folder / name).unlink(missing_ok=True)
-        return kept
-
-    def _manifest(self) -> dict[str, Any]:
-        result = self.result
-        return {
-            **facts_of(result, self.made_from["blocks"]),
-            "question": self.about.strip().partition("\n")[0],
-            "config": self.made_from["config"],
-            **({"part": dict(self.part)} if self.part else {}),
-            "made_from": {n: said for n, said in self.made_from.items() if n in NAMED_APART},
-            "figures_failed": self.made.figures.failed,
-            "tables_failed": self.made.tables.failed,
-            **environment(source_files(self.module_file), self.made_from["versions"]),
-        }
+        figure, folder = self.result.figure(name), self.folder / FIGURES
+        saved = save_figure(figure, folder, name)
+        again = partial(self.result.figure, name)
+        pdfs = save_pdfs(again, folder, name, columns=self.columns) if self.columns else {}
+        return Artefacts([*saved, *pdfs.values()], captions={name: caption_of(figure)})
 
 
-def _usual_files(result: Result) -> list[str]:
-    """What a run that left no manifest, since it was killed, may have written."""
-    figures = [f"{FIGURES}/{name}.{kind}" for name in result.figures for kind in ("png", "svg")]
-    named = (SUMMARY, *result.tables)
-    return [*figures, *(f"{TABLES}/{name}.{kind}" for name in named for kind in ENDINGS), REPORT]
+def write_tables(result: Result, folder: Place) -> Artefacts:
+    """Every table that this run has the data for; that of the summary only where it is short."""
+    from simstudy.tables import save_table
+
+    def write(name: str) -> Artefacts:
+        table, label = result.table(name), f"{result.plan.name}:{name}"
+        saved = save_table(table, folder / TABLES, name, label=label)
+        return Artefacts([*saved], tables={name: table})
+
+    own = [SUMMARY] if SUMMARY not in result.tables and is_short(result.summary) else []
+    return _together(_one(name, write) for name in (*result.tables, *own))
+
+
+def _one(name: str, make: Callable[[str], Artefacts]) -> Artefacts:
+    """What came of it: one must not cost the others, nor the manifest."""
+    try:
+        return make(name)
+    except (Exception, SystemExit) as error:
+        is_about_data = type(error) in NOT_IN_THE_DATA
+        said = " ".join(str(error).split()) if is_about_data else describe(error)
+        return Artefacts(not_made={name: said}, failed=[] if is_about_data else [name])
+
+
+def _together(parts: Iterable[Artefacts]) -> Artefacts:
+    whole = Artefacts()
+    for part in parts:
+        whole.files += part.files
+        whole.not_made |= part.not_made
+        whole.failed += part.failed
+        whole.captions |= part.captions
+        whole.tables |= part.tables
+    return whole

@@ -18,8 +18,6 @@ from simstudy.lazy import pd
 from simstudy.output.up_to_date import CELLS, SCENARIOS
 from simstudy.remote.paths import Place
 
-SOMETIMES = ("failures", "summary_all_methods", "warnings")  # frames that a result may not have
-
 
 def frames_of(result: Result) -> dict[str, pd.DataFrame]:
     """By name, the summary, and what there is of failures and warnings."""
@@ -34,15 +32,13 @@ def frames_of(result: Result) -> dict[str, pd.DataFrame]:
 
 
 def write_frames(result: Result, folder: Place, frames: Mapping[str, pd.DataFrame]) -> list[Place]:
-    """Write frames, scenarios and cells; what an earlier run had and this one has not is deleted.
+    """Write frames, scenarios and cells.
 
     Returns
     -------
     list
         The files.
     """
-    for name in set(SOMETIMES) - set(frames):
-        (folder / f"{name}.parquet").unlink(missing_ok=True)
     files = {f"{name}.parquet": _bytes_of_frame(frame) for name, frame in frames.items()}
     drawn = result.plan.drawn
     files[SCENARIOS] = _bytes_of_table(scenario_table(drawn))

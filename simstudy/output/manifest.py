@@ -16,13 +16,12 @@ from simstudy.lazy import pd
 from simstudy.output.environment import program
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
-from simstudy.output.up_to_date import design_of, fewer, file_hash, hashes_of, is_unpublished
+from simstudy.output.up_to_date import design_of, hashes_of, is_unpublished
 from simstudy.remote.paths import Place
 from simstudy.store.disk import alone_in, trouble_in_words
 from simstudy.store.manifest import MANIFEST, listed_files
 
 DRAWN = "drawn"  # in a manifest, when the first block was begun and the last was there
-COSTS = ("wall_seconds", "blocks_computed", "seconds_per_replicate")  # in a manifest, of drawing
 
 
 def facts_of(result: Result, blocks: str) -> dict[str, Any]:
@@ -57,42 +56,31 @@ def _data_of(plan: Plan) -> dict[str, Any]:
     return {"data": dict(sorted(parts.items()))} if parts else {}
 
 
-def cost_of_blocks(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
-    """What drawing took: in all runs on one core, and the run that last drew anything."""
-    in_all = sum(each.own + each.data for each in result.spent.values())
-    known = {"core_seconds": round(in_all, 3)} if in_all else {}
-    return _cost_of_last_run(result, previous) | known | _times(result, previous)
+def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
+    """What drawing took, when that was, and what was odd about it or warned.
 
-
-def _times(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
-    """When the blocks were drawn, in all runs; without their files, as it was said of these."""
-    times = result.times
-    if times is not None:
-        return {DRAWN: list(times)}
-    blocks = result.store.owner.digest(result.drawn_sizes)
-    is_same = (previous.get("made_from") or {}).get("blocks") == blocks
-    return {DRAWN: previous[DRAWN]} if is_same and DRAWN in previous else {}
-
-
-def _cost_of_last_run(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
-    """Its seconds and blocks, and what a replicate took each method."""
-    outcome = result.outcome
-    if not outcome.n_blocks and "blocks_computed" in previous:
-        return {name: previous[name] for name in COSTS if name in previous}
-    costs = {"wall_seconds": round(outcome.seconds, 3), "blocks_computed": outcome.n_blocks}
+    A run that drew nothing keeps what the previous manifest says of the run that did.
+    """
+    outcome, in_all = result.outcome, sum(each.own + each.data for each in result.spent.values())
     known = {**previous.get("seconds_per_replicate", {}), **result.seconds_by_method}
     names = [method.name for method in result.plan.methods if method.name in known]
-    by_method = {name: known[name] for name in names}
-    return costs | ({"seconds_per_replicate": by_method} if by_method else {})
-
-
-def noticed(result: Result, previous: Mapping[str, Any]) -> dict[str, Any]:
-    """What is odd about the random numbers, of the run that last drew any, and what warned."""
-    known = [] if result.outcome.n_blocks else previous.get("noticed", [])
-    found = result.outcome.noticed or known
-    n_warned = int(result.warnings["replicates"].sum())
-    said = {"noticed": found} if found else {}
-    return said | ({"warnings": n_warned} if n_warned else {})
+    last_run = {
+        "wall_seconds": round(outcome.seconds, 3),
+        "blocks_computed": outcome.n_blocks,
+        "seconds_per_replicate": {name: known[name] for name in names},
+    }
+    noticed = outcome.noticed
+    if not outcome.n_blocks and "blocks_computed" in previous:
+        last_run = {name: previous[name] for name in last_run if name in previous}
+        noticed = noticed or previous.get("noticed", [])
+    facts = last_run | {
+        "core_seconds": round(in_all, 3),
+        DRAWN: list(result.times or ()),
+        "noticed": noticed,
+        "warnings": int(result.warnings["replicates"].sum()),
+    }
+    optional = ("seconds_per_replicate", "noticed", "core_seconds", DRAWN, "warnings")
+    return {name: said for name, said in facts.items() if said or name not in optional}
 
 
 def protocol_facts(result: Result) -> dict[str, Any]:
@@ -103,6 +91,14 @@ def protocol_facts(result: Result) -> dict[str, Any]:
     rows = [row._asdict() for row in planned.compared(result)]
     said = {"hash": planned.hash, "written": planned.written, "places_left": planned.n_places}
     return {"protocol": {**said, "deviations": planned.deviations(result), "compared": rows}}
+
+
+def clear_outputs(folder: Place) -> dict[str, Any]:
+    """Take away the manifest and the files that it lists; gives what it said."""
+    previous = read_json(folder / MANIFEST) or {}
+    for name in (MANIFEST, *listed_files(previous)):
+        (folder / name).unlink(missing_ok=True)
+    return previous
 
 
 def replicates_asked(result: Result) -> int | dict[str, int]:
@@ -128,8 +124,8 @@ def digest(result: Result) -> str:
 def explain_folder(result: Result) -> None:
     """Write scenarios, cells, summary, failures and a manifest beside a result's blocks.
 
-    Nothing is written where results were published, or a longer run of the same says more, nor
-    where the summary cannot be had: its error comes when somebody asks for it.
+    Nothing is written where results were published, nor where the summary cannot be had: its error
+    comes when somebody asks for it.
 
     Raises
     ------
@@ -141,7 +137,7 @@ def explain_folder(result: Result) -> None:
         return
     with trouble_in_words(folder), alone_in(folder):
         previous = read_json(folder / MANIFEST)
-        if previous is None or not _says_enough(folder, previous, result):
+        if previous is None or is_unpublished(previous):
             _write(folder, previous or {}, result)
 
 
@@ -152,26 +148,13 @@ def _has_summary(result: Result) -> bool:
         return False
 
 
-def _says_enough(folder: Place, manifest: Mapping[str, Any], result: Result) -> bool:
-    if not is_unpublished(manifest):
-        return True
-    if manifest.get("made_from", {}).get("blocks") == _blocks(result):
-        listed = listed_files(manifest)
-        return all(file_hash(folder / name) == digest for name, digest in listed.items())
-    is_alike = manifest.get("seed") == result.plan.seed
-    return is_alike and bool(fewer(manifest, result.n_rep))
-
-
-def _blocks(result: Result) -> str:
-    return result.store.owner.digest(result.drawn_sizes)
-
-
 def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
     """All of it, between the manifest that goes and the one that comes."""
-    (folder / MANIFEST).unlink(missing_ok=True)
+    clear_outputs(folder)
     files = write_frames(result, folder, frames_of(result))
-    libraries = result.store.owner.only(result.drawn_sizes).libraries
-    content = facts_of(result, _blocks(result)) | program(libraries)
-    content |= cost_of_blocks(result, previous) | noticed(result, previous)
+    owner = result.store.owner
+    libraries = owner.only(result.drawn_sizes).libraries
+    content = facts_of(result, owner.digest(result.drawn_sizes)) | program(libraries)
+    content |= facts_of_drawing(result, previous)
     content |= {"published": False, "files": hashes_of(folder, files)}
     write_json(folder / MANIFEST, content)

@@ -38,13 +38,8 @@ class FigureWorkers:
             self._pool.shutdown(kill_workers=True)
             self._pool = None
 
-    def map(
-        self,
-        draw: Callable[[str], Drawn],
-        names: Sequence[str],
-        lost: Callable[[str, str], Drawn],
-    ) -> list[Drawn]:
-        """Draw each figure; what comes of it, in the order of the names.
+    def map(self, draw: Callable[[str], Drawn], names: Sequence[str]) -> list[Drawn | None]:
+        """Draw each figure, in the order of the names; None where the process that drew it ended.
 
         This process draws the first ones, until their times say that workers are worth their start.
 
@@ -52,17 +47,15 @@ class FigureWorkers:
         ----------
         draw
             Draws a figure and raises nothing. One that cannot be pickled is called in this process.
-        lost
-            Makes the result of a name whose process has ended, from the name and the reason.
         """
-        drawn: list[Drawn] = []
+        drawn: list[Drawn | None] = []
         start = time.perf_counter()
         while len(drawn) < len(names):
             rest = names[len(drawn) :]
             seconds = (time.perf_counter() - start) / len(drawn) if drawn else 0.0
             packed = _packed(draw) if self._saves_time(len(rest), seconds) else None
             if packed is not None:
-                return drawn + self._in_workers(draw, packed, rest, lost)
+                return drawn + self._in_workers(draw, packed, rest)
             drawn.append(draw(rest[0]))
         return drawn
 
@@ -74,18 +67,14 @@ class FigureWorkers:
         return self._pool is not None or seconds * (n_left - n_left / n_workers) > START_SECONDS
 
     def _in_workers(
-        self,
-        draw: Callable[[str], Drawn],
-        packed: bytes,
-        names: Sequence[str],
-        lost: Callable[[str, str], Drawn],
-    ) -> list[Drawn]:
-        """Draw side by side; after a worker has died, one by one what it took with it."""
-        drawn = self._received(draw, packed, names)
-        for name in names:
-            if name not in drawn:
-                drawn |= self._received(draw, packed, [name])
-        return [drawn[name] if name in drawn else lost(name, ENDED) for name in names]
+        self, draw: Callable[[str], Drawn], packed: bytes, names: Sequence[str]
+    ) -> list[Drawn | None]:
+        """Draw side by side; once a worker has died, what is left is drawn in one of its own."""
+        drawn: dict[str, Drawn] = {}
+        for group in (names, *([name] for name in names)):
+            left = [name for name in group if name not in drawn]
+            drawn |= self._received(draw, packed, left) if left else {}
+        return [drawn.get(name) for name in names]
 
     def _received(
         self, draw: Callable[[str], Drawn], packed: bytes, names: Sequence[str]
@@ -110,8 +99,7 @@ class FigureWorkers:
                     raise error
                 drawn[name] = draw(name) if error else future.result()  # it could not be loaded
         except BrokenProcessPool:
-            self._pool.shutdown(kill_workers=True)
-            self._pool = None
+            self.__exit__()
         return drawn
 
 

@@ -25,7 +25,6 @@ that numbers depend on, as a file of blocks says them.
 """
 
 OF_CODE = ("study", "block_size", "common", "may_be_missing")  # settings that numbers depend on
-MOST_COMPARED = 100  # scenarios whose code is compared: it is most often the same in all
 
 
 def snapshot_of_plan(
@@ -148,7 +147,7 @@ def _row_of_code(planned: Snapshot, done: Snapshot) -> Row:
     """Code, settings and values of the scenarios that both have."""
     old, new = _owner_of_code(planned), _owner_of_code(done)
     changed = [key for key in old.values if key in new.values and not old.serves(new, key)]
-    said = [text for key in changed[:MOST_COMPARED] for text in old.differences(new, key)]
+    said = [text for key in changed for text in old.differences(new, key)]
     what = first_few(list(dict.fromkeys(said)))
     return Row(
         "code", code_hash(planned), code_hash(done) if said else "the same", bool(said), what

@@ -7,18 +7,16 @@ Psychological Methods; the words are ours.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import json
 import math
 import os
 import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from simstudy.analysis.precision import MARGIN, Target, read_targets, shortfalls
 from simstudy.analysis.result import Result
@@ -27,12 +25,10 @@ from simstudy.claims import Claim
 from simstudy.design.plan import Plan, factors_of
 from simstudy.engine.replicates import EachReplicate
 from simstudy.errors import StoreError, first_few
-from simstudy.identity.fingerprint import library_version
 from simstudy.identity.names import parts_of
 from simstudy.measures import Measure
 from simstudy.measures.formulas import formula_of
-from simstudy.output.docstring_sections import headings_of
-from simstudy.output.formatting import number
+from simstudy.output.formatting import counted, number
 from simstudy.output.plan_snapshot import (
     Row,
     Snapshot,
@@ -47,11 +43,11 @@ from simstudy.output.up_to_date import PROTOCOL
 from simstudy.remote.paths import Place
 from simstudy.tables.grid import escaped
 
+HEADING = re.compile(r"^(Aims|Data|Estimands|Methods|Performance)\s+", re.MULTILINE)
 RECORD, TEXT = PROTOCOL, "protocol.md"
 TEMPLATE = Path(__file__).with_name("protocol.md.jinja")
 PLACE = "[to fill in: "  # begins what only a person knows
 SIZE = "{n_rep}"  # in a command, the replicates that are planned
-SEALED = ("written", "hash", "blocks_drawn_before", "replaces")  # of a record, beside the plan
 
 
 @dataclass(frozen=True)
@@ -80,11 +76,10 @@ class Protocol:
         return self.markdown
 
     def __repr__(self) -> str:
-        n = len(self.planned["scenarios"])
         return (
-            f"Protocol of {self.planned['study']} ({self.hash}), written {self.written}: {n:,} "
-            f"scenario{'s' * (n != 1)}, {self.n_rep:,} replicates in each, {self.n_places} places "
-            "to fill in"
+            f"Protocol of {self.planned['study']} ({self.hash}), written {self.written}: "
+            f"{counted(len(self.planned['scenarios']), 'scenario')}, {self.n_rep:,} replicates in "
+            f"each, {self.n_places} places to fill in"
         )
 
     def _repr_markdown_(self) -> str:
@@ -130,46 +125,33 @@ class Protocol:
         StoreError
             Where another plan is there, or a text without its record.
         """
-        before = read_protocol(folder)
-        if before is None:
-            if (folder / TEXT).exists():
-                raise StoreError(
-                    f"{folder / TEXT} is there without the {RECORD} that says what it planned, and "
-                    f"what a person filled in would be lost. Put {RECORD} back, or move {TEXT} "
-                    "away."
-                )
-            return self._written_to(folder)
-        if before.hash == self.hash:
-            return before
-        if not replace:
-            raise _another_plan(folder, before, self)
-        for name in (RECORD, TEXT):
-            stem, _, ending = name.partition(".")
-            if (folder / name).exists():
-                kept = folder / f"{stem}-{before.hash[:8]}.{ending}"
-                write_bytes(kept, (folder / name).read_bytes())
-        return _after(self, before)._written_to(folder)
-
-    def _written_to(self, folder: Place) -> Protocol:
+        before, made = read_protocol(folder), self
+        if before is None and (folder / TEXT).exists():
+            raise StoreError(
+                f"{folder / TEXT} is there without the {RECORD} that says what it planned, and "
+                f"what a person filled in would be lost. Put {RECORD} back, or move {TEXT} away."
+            )
+        if before is not None:
+            if before.hash == self.hash:
+                return before
+            if not replace:
+                raise _another_plan(folder, before, self)
+            for path in (folder / RECORD, folder / TEXT):
+                if path.exists():
+                    kept = folder / f"{path.stem}-{before.hash[:8]}{path.suffix}"
+                    write_bytes(kept, path.read_bytes())
+            earlier = (*before.replaces, before.hash)
+            made = Protocol(self.planned, self.written, self.n_drawn, earlier, self.markdown)
         record = {
-            "written": self.written,
-            "hash": self.hash,
-            "blocks_drawn_before": self.n_drawn,
-            "replaces": list(self.replaces),
+            "written": made.written,
+            "hash": made.hash,
+            "blocks_drawn_before": made.n_drawn,
+            "replaces": list(made.replaces),
+            "planned": made.planned,
         }
-        write_bytes(folder / TEXT, self.markdown.encode())
-        write_json(folder / RECORD, {**record, "seal": _seal(record), "planned": self.planned})
-        return self
-
-
-def _after(protocol: Protocol, before: Protocol) -> Protocol:
-    return replace(protocol, replaces=(*before.replaces, before.hash))
-
-
-def _seal(record: Mapping[str, Any]) -> str:
-    """A hash of what a record says beside the plan."""
-    said = json.dumps({name: record.get(name) for name in SEALED})
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+        write_bytes(folder / TEXT, made.markdown.encode())
+        write_json(folder / RECORD, record)
+        return made
 
 
 def _another_plan(folder: Place, before: Protocol, now: Protocol) -> StoreError:
@@ -188,14 +170,14 @@ def read_protocol(folder: Place) -> Protocol | None:
     Raises
     ------
     StoreError
-        Where its record has been edited or damaged, so that nobody knows what was planned.
+        Where what it planned has been edited or damaged, so that nobody knows what was planned.
     """
     path, text = folder / RECORD, folder / TEXT
     if not path.exists():
         return None
     said = read_json(path) or {}
     planned = said.get("planned", {})
-    if (said.get("hash"), said.get("seal")) != (hash_of(planned), _seal(said)):
+    if said.get("hash") != hash_of(planned):
         raise StoreError(
             f"{path} is no longer what was written, so results cannot be held against it. Put the "
             "file of then in its place, or move it away."
@@ -219,6 +201,21 @@ def _precision_row(name: str, asked: Any, result: Result) -> Row:
 
 
 # ---------------------------------------------------------------- its text
+class Headings(NamedTuple):
+    """An experiment's docstring: its question, what else is said of it, and the five headings."""
+
+    question: str
+    paragraphs: list[str]
+    parts: list[tuple[str, str]]
+
+
+def headings_of(about: str) -> Headings:
+    """Take an experiment's docstring apart."""
+    lead, *parts = HEADING.split(about.strip())
+    texts = [text for text in lead.split("\n\n") if text.strip()]
+    return Headings("".join(texts[:1]), texts[1:], list(zip(parts[::2], parts[1::2], strict=True)))
+
+
 @dataclass(frozen=True)
 class Intent:
     """What a study knows of itself before it is drawn.
@@ -352,13 +349,11 @@ def _about(thing: Any) -> str:
 
 
 def _method(name: str, method: Any) -> dict[str, Any]:
-    """A method with what it does, its function, and the package that this comes from."""
+    """A method with what it does, and its function."""
     function = method.analyse if isinstance(method, EachReplicate) else method
     inner = getattr(function, "func", function)  # of a partial
     module = str(getattr(inner, "__module__", "") or "").removeprefix("__main__")
     called = getattr(inner, "__qualname__", type(inner).__name__)
-    package = module.partition(".")[0]
-    version = library_version(package) if package else "unknown"
     given = getattr(function, "keywords", {}).items()
     return {
         "name": name,
@@ -366,7 +361,6 @@ def _method(name: str, method: Any) -> dict[str, Any]:
         "given": ", ".join(f"{key}={value!r}" for key, value in given),
         "one_by_one": isinstance(method, EachReplicate),
         "function": f"{module}.{called}" if module else called,
-        "package": "" if version == "unknown" else f"{package} {version}",
     }
 
 

@@ -24,7 +24,6 @@ from simstudy.store.manifest import MANIFEST, listed_files
 METADATA, CITATION = "ro-crate-metadata.json", "CITATION.cff"
 CODE = "code"  # folder of the study's sources within a crate
 MADE = "%Y-%m-%d %H:%M UTC"  # how a manifest says when results were made
-NOT_STATED = "author not stated"  # where the format asks for authors and nobody knows them
 TYPES = {
     ".parquet": "application/vnd.apache.parquet", ".json": "application/json",
     ".csv": "text/csv", ".md": "text/markdown", ".tex": "application/x-tex",
@@ -96,8 +95,11 @@ def write_crate(
         raise ConfigError(f"zip=true writes its archive beside local results; copy {folder} first")
     crate = _new_crate()
     outputs = [_add_file(crate, folder, name, manifest) for name in names]
-    copied = [_copy_code(folder, path, root) for path in code if root]
-    sources = [_add_file(crate, folder, name, manifest) for name in copied]
+    sources = []
+    for path in code:
+        name = f"{CODE}/{path.relative_to(root or path.parent).as_posix()}"
+        write_bytes(folder / name, path.read_bytes())
+        sources.append(_add_file(crate, folder, name, manifest))
     authors = [_add_author(crate, each) for each in citation.get("authors") or ()]
     references = [each for each in citation.get("references") or () if _is_about(each, manifest)]
     documents = [_add_document(crate, each) for each in references]
@@ -174,12 +176,6 @@ def _block_files(folder: Place, manifest: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{kind}/{name}"
 
 
-def _copy_code(folder: Place, path: Path, root: Path) -> str:
-    name = f"{CODE}/{path.relative_to(root).as_posix()}"
-    write_bytes(folder / name, path.read_bytes())
-    return name
-
-
 def _add_file(crate: Any, folder: Place, name: str, manifest: Mapping[str, Any]) -> Any:
     path, kind = folder / name, name.partition("/")[0]
     with path.open("rb") as file:
@@ -224,17 +220,11 @@ def _read_citation(path: Path) -> Mapping[str, Any]:
     if not path.exists():
         return {}
     try:
-        said = dict(yaml.safe_load(path.read_text(encoding="utf-8")))
-        documents = said.get("references") or []
-        credited = [author for each in [said, *documents] for author in each.get("authors") or []]
-        if not all(isinstance(each, dict) for each in [*documents, *credited]):
-            raise TypeError("an entry of authors or references has no names")
-    except (yaml.YAMLError, ValueError, AttributeError, TypeError) as error:
+        return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (yaml.YAMLError, ValueError, TypeError) as error:
         raise ConfigError(
-            f"{path} cannot be read as a citation file ({in_one_line(str(error))}); authors and "
-            "references are lists, such as authors: [{given-names: Jane, family-names: Doe}]"
+            f"{path} cannot be read as a citation file ({in_one_line(str(error))})"
         ) from error
-    return said
 
 
 def _add_author(crate: Any, author: Mapping[str, Any]) -> Any:
@@ -258,8 +248,7 @@ def _add_licence(crate: Any, citation: Mapping[str, Any]) -> Any:
 
 def _is_about(reference: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
     """Whether a document is one that the study reproduces: its `scope` names it, or no study."""
-    scope = reference.get("scope") or ()
-    names = scope.replace(",", " ").split() if isinstance(scope, str) else scope
+    names = (reference.get("scope") or "").replace(",", " ").split()
     return not names or manifest["study"] in names
 
 
@@ -269,9 +258,7 @@ def _add_document(crate: Any, reference: Mapping[str, Any]) -> Any:
     names = [_name_of(author) for author in reference.get("authors") or ()]
     return _add(
         crate, doi or reference.get("url") or f"#{quote(title)}", "ScholarlyArticle", name=title,
-        author="; ".join(name for name in names if name != NOT_STATED),
-        datePublished=_line(reference.get("year")),
-        identifier=[_line(each.get("value")) for each in reference.get("identifiers") or ()],
+        author="; ".join(names), datePublished=_line(reference.get("year")),
     )  # fmt: skip
 
 

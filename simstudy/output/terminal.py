@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simstudy.analysis.result import Result
@@ -21,6 +22,7 @@ from simstudy.claims import (
 from simstudy.lazy import pd
 from simstudy.output.folder import Published
 from simstudy.output.formatting import (
+    counted,
     in_a_word,
     number,
     outliers_in_words,
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-WARNINGS_SHOWN = 5  # texts: the table has them all
 MARKS = {
     REPRODUCED: "green",
     DIFFERS: "red",
@@ -78,13 +79,9 @@ def print_closing(
     for text in (*result.remarks, *result.outcome.noticed):
         console.print("[yellow]warning[/]:", Text(text), soft_wrap=True)
     if len(result.warnings):
-        _print_warnings(console, result.warnings, result.plan.axes)
+        _print_warnings(console, result.warnings)
     if len(result.failures):
-        _print_failures(console, result, replay or _in_python(result))
-    elif result.n_failed:
-        console.print(
-            f"[red]{result.n_failed:,} replicates failed[/]; an earlier version drew them"
-        )
+        _print_failures(console, result, replay)
     took = run_time_in_words(result) if result.outcome.n_blocks and not result.given else ""
     if took:
         console.print(f"drawing took {took}", markup=False, soft_wrap=True)
@@ -154,12 +151,7 @@ def _claim_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
     return escape(row["claim"]), published, reproduced, error, verdict
 
 
-def _in_python(result: Result) -> Callable[[str], str]:
-    """What a notebook says to draw a replicate again."""
-    return lambda address: f'study.replay(Address.parse("{address}"), seed={result.plan.seed})'
-
-
-def _print_failures(console: Console, result: Result, replay: Callable[[str], str]) -> None:
+def _print_failures(console: Console, result: Result, replay: Callable[[str], str] | None) -> None:
     from rich.text import Text
 
     failures = result.failures
@@ -169,31 +161,27 @@ def _print_failures(console: Console, result: Result, replay: Callable[[str], st
     console.print(said, Text(str(first["error"])))
     if result.given:  # nobody here knows how to draw it
         return
-    again = f"see it happen: {replay(first['address'])}"
+    address, seed = first["address"], result.plan.seed
+    in_python = f'study.replay(Address.parse("{address}"), seed={seed})'
+    again = f"see it happen: {replay(address) if replay else in_python}"
     console.print(again, markup=False, soft_wrap=True)  # to be copied whole, brackets and all
 
 
-def _print_warnings(console: Console, counts: pd.DataFrame, axes: Collection[str]) -> None:
-    """How many replicates warned of what, the most frequent first."""
+def _print_warnings(console: Console, counts: pd.DataFrame) -> None:
+    """How many replicates warned, and of what most did."""
     from rich.text import Text
 
-    n_warned = int(counts["replicates"].sum())
-    console.print(f"[yellow]{n_warned:,} warnings[/] of replicates (warnings.parquet):")
-    for row in counts.head(WARNINGS_SHOWN).to_dict("records"):
-        where = ", ".join(f"{axis} {row[axis]}" for axis in axes if row[axis])
-        line = f"  {row['replicates']:,} in {row['scenarios']:,} scenarios: {row['warning']}"
-        console.print(Text(f"{line} ({where})" if where else line))
-    if len(counts) > WARNINGS_SHOWN:
-        console.print(f"  and {len(counts) - WARNINGS_SHOWN:,} other texts")
+    first, n_warned = counts.iloc[0], int(counts["replicates"].sum())
+    said = f"[yellow]{n_warned:,} warnings[/] of replicates (warnings.parquet); the most frequent:"
+    console.print(said, Text(str(first["warning"])))
 
 
 def _files_in_words(made: Published) -> str:
-    n_figures = sum(path.suffix == ".png" for path in made.files)
-    figures = f"{n_figures} figure{'s' * (n_figures > 1)}"
-    n_tables = sum(path.suffix == ".csv" for path in made.files)
-    tables = f"{n_tables} table{'s' * (n_tables > 1)}"
-    said = ["summary", "claims"] + [tables] * bool(n_tables) + [figures] * bool(n_figures)
-    said += ["report"] * any(path.name == "report.html" for path in made.files)
+    endings = Counter(path.suffix for path in made.files)
+    said = ["summary", "claims"]
+    said += [counted(endings[".csv"], "table")] * (".csv" in endings)
+    said += [counted(endings[".png"], "figure")] * (".png" in endings)
+    said += ["report"] * (".html" in endings)
     return ", ".join(said[:-1]) + f" and {said[-1]}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -104,9 +103,8 @@ def is_current(
 
 def said_origin(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The origin that a manifest states."""
-    made_from = manifest.get("made_from")
-    named = made_from if isinstance(made_from, dict) else {}
-    return {name: manifest.get(name) for name in ("config", "versions")} | named
+    named = {name: manifest.get(name) for name in ("config", "versions")}
+    return named | (manifest.get("made_from") or {})
 
 
 def as_json(content: Mapping[str, Any]) -> Any:
@@ -130,7 +128,7 @@ def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:
 
 # ---------------------------------------------------------------- what may be replaced
 SIZES = ("precision", "stop_by", "at_least")  # of what is drawn, and no part of its numbers
-LONGEST_VALUE = 60  # characters of a setting that a refusal shows, and of a folder's name
+LONGEST_VALUE = 60  # characters of a setting that a refusal shows
 
 
 class _Change(NamedTuple):
@@ -166,7 +164,7 @@ def refuse_replacing(
     Raises
     ------
     StoreError
-        Naming what is other, and an `out=` that would do.
+        Naming what is other.
     """
     refuse_foreign(plan.name, folder)
     manifest = read_json(folder / MANIFEST)
@@ -184,8 +182,8 @@ def refuse_replacing(
         )
         raise StoreError(
             f"{folder} holds the results of other settings, which these would replace: {said}. "
-            f"out={folder.parent.parent / _label(changes)} would do; replace=true puts the new "
-            f"results in their place and keeps all that was drawn. {WAYS_ON}"
+            "replace=true puts the new results in their place and keeps all that was drawn. "
+            f"{WAYS_ON}"
         )
 
 
@@ -195,8 +193,7 @@ def is_unpublished(manifest: Mapping[str, Any]) -> bool:
 
 
 def _other_settings(manifest: Mapping[str, Any], now: Mapping[str, Any]) -> list[_Change]:
-    config = manifest.get("config")
-    then = {**(config if isinstance(config, dict) else {}), "seed": manifest.get("seed")}
+    then = {**(manifest.get("config") or {}), "seed": manifest.get("seed")}
     wanted = as_json(now)
     names = [name for name in {**then, **wanted} if name not in SIZES]
     changes = (_Change(name, then.get(name), wanted.get(name)) for name in names)
@@ -218,9 +215,3 @@ def fewer(manifest: Mapping[str, Any], n_rep: int | Mapping[str, int] | None) ->
 
 def _short(value: Any) -> str:
     return shorten(str(value), LONGEST_VALUE, placeholder="...")
-
-
-def _label(changes: Sequence[_Change]) -> str:
-    """A folder's name that says what differs."""
-    parts = (f"{change.name}_{json.dumps(change.now)}" for change in changes)
-    return re.sub(r"[^\w.-]+", "_", "-".join(parts))[:LONGEST_VALUE].strip("_")

@@ -133,7 +133,7 @@ def _count_drawn_blocks(study: Declared, plan: Plan, folder: Place) -> int:
 
 def docstring_behind(scenarios: Sequence[Scenario]) -> str:
     """The docstring of the module of some scenarios, if it has one of the five headings."""
-    from simstudy.output.docstring_sections import headings_of
+    from simstudy.output.protocol import headings_of
 
     text = getattr(sys.modules.get(type(scenarios[0]).__module__), "__doc__", None) or ""
     return text if headings_of(text).parts else ""

@@ -81,20 +81,19 @@ def test_a_figure_that_cannot_be_drawn_is_told_and_the_others_are(published):
     assert manifest_of(result.folder)["figures_not_drawn"] == made.not_drawn
 
 
-def test_the_manifest_keeps_what_figures_say_also_of_those_that_stay(tmp_path):
+def test_the_manifest_keeps_what_figures_say(tmp_path):
     def titled(result):
         figure = plain_figure(result)
         figure.suptitle("All of it")
         return figure
 
-    for figures in (True, False):
-        result = study(figures={"1": titled}).run(60, out=tmp_path)
-        publish(result, about="Why?\nSo.", config=CONFIG, module_file=FILE, figures=figures)
-        manifest = manifest_of(tmp_path / "toy")
-        assert manifest["captions"] == {"1": "All of it."}
-        assert manifest["question"] == "Why?"
-        page = (tmp_path / "toy" / "report.html").read_text()
-        assert 'alt="Figure 1: All of it."' in page
+    result = study(figures={"1": titled}).run(60, out=tmp_path)
+    publish(result, about="Why?\nSo.", config=CONFIG, module_file=FILE)
+    manifest = manifest_of(tmp_path / "toy")
+    assert manifest["captions"] == {"1": "All of it."}
+    assert manifest["question"] == "Why?"
+    page = (tmp_path / "toy" / "report.html").read_text()
+    assert 'alt="Figure 1: All of it."' in page
 
 
 def test_the_manifest_says_how_it_was_made(published):
@@ -149,12 +148,6 @@ def test_figures_and_report_of_a_shorter_run_do_not_stay_beside_a_longer_ones(st
     assert not (tmp_path / "toy" / "report.html").exists()
     result, _ = longer(tmp_path)
     assert is_current(result, CONFIG, FILE, figures=True, report=True)
-
-
-def test_figures_of_the_same_run_stay(standing, tmp_path):
-    result = study(figures=SOUND).run(60, out=tmp_path)
-    publish(result, config=CONFIG, module_file=FILE, figures=False, report=False)
-    assert current(tmp_path)
 
 
 def test_what_is_not_ours_stays(standing, tmp_path):

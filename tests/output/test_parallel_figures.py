@@ -28,14 +28,10 @@ def where(name):
     return name, os.getpid()
 
 
-def lost(name, why):
-    return name, why
-
-
 def test_the_first_is_drawn_here_and_workers_draw_the_others_in_order():
     with FigureWorkers(2) as workers:
-        names, processes = zip(*workers.map(where, "abcdef", lost), strict=True)
-        (_, again), *_ = workers.map(where, "ab", lost)
+        names, processes = zip(*workers.map(where, "abcdef"), strict=True)
+        (_, again), *_ = workers.map(where, "ab")
     assert "".join(names) == "abcdef"
     assert processes[0] == os.getpid()
     assert len(set(processes[1:])) == 2
@@ -59,7 +55,7 @@ def test_a_stop_ends_workers_in_the_middle_of_a_figure(tmp_path):
 
     threading.Thread(target=stop, daemon=True).start()
     with pytest.raises(KeyboardInterrupt), FigureWorkers(2) as workers:
-        workers.map(partial(wait, tmp_path), "abc", lost)
+        workers.map(partial(wait, tmp_path), "abc")
     for process in {int(path.name) for path in tmp_path.iterdir()} - {os.getpid()}:
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
@@ -71,13 +67,13 @@ def test_a_stop_ends_workers_in_the_middle_of_a_figure(tmp_path):
 def test_without_workers_all_are_drawn_here(n_jobs, seconds, monkeypatch):
     monkeypatch.setattr(parallel_figures, "START_SECONDS", seconds)
     with FigureWorkers(n_jobs) as workers:
-        assert {process for _, process in workers.map(where, "abc", lost)} == {os.getpid()}
+        assert {process for _, process in workers.map(where, "abc")} == {os.getpid()}
 
 
 def test_what_cannot_be_pickled_is_drawn_here():
     unsendable = partial(lambda _, name: where(name), (each for each in ()))
     with FigureWorkers(2) as workers:
-        assert {process for _, process in workers.map(unsendable, "abc", lost)} == {os.getpid()}
+        assert {process for _, process in workers.map(unsendable, "abc")} == {os.getpid()}
 
 
 def is_worker():
@@ -132,7 +128,7 @@ def test_a_figure_that_raises_or_kills_its_worker_is_recorded_and_the_others_are
 
 
 def test_workers_get_a_result_without_its_large_frames():
-    from simstudy.output.artefacts import _Draw
+    from simstudy.output.folder import _Draw
 
     result = study(figures={"1": plain}).run(60)
     _ = result.summary, result.failures, result.claims

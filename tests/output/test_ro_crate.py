@@ -28,7 +28,7 @@ license: MIT
 references:
   - {title: A trial, year: 2020, doi: 10.1/(x)1, authors: [{name: N. N.}], scope: toy}
   - {title: Of all, url: 'https://a.b/c'}
-  - {title: Another, scope: [other, another]}
+  - {title: Another, scope: "other, another"}
 """
 
 
@@ -143,9 +143,7 @@ def say(folder, **what):
     path.write_text(json.dumps(json.loads(path.read_text()) | what))
 
 
-@pytest.mark.parametrize(
-    "said", ["authors: Jane Doe", "references: [Jane]", "authors: {name: J}", "- a", "a: [", ""]
-)
+@pytest.mark.parametrize("said", ["- a", "a: [", ""])
 def test_a_file_that_is_no_citation_file_is_refused_in_one_line(folder, project, said):
     Path(project["root"], "CITATION.cff").write_text(said)
     with pytest.raises(ConfigError, match="cannot be read as a citation file") as refused:

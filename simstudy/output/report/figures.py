@@ -7,7 +7,6 @@ import hashlib
 import io
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from simstudy.remote.paths import Place
@@ -80,34 +79,25 @@ def thumbnails_in(page: Place) -> dict[str, Thumbnail]:
     }
 
 
-def thumbnail(
-    path: Place, listed: str, kept: Mapping[str, Thumbnail]
-) -> tuple[Thumbnail | None, str]:
-    """A figure made small, and what is wrong with its file.
+def thumbnail(path: Place, listed: str, kept: Mapping[str, Thumbnail]) -> Thumbnail | None:
+    """A figure made small; None where its file cannot be read.
 
     Parameters
     ----------
     listed
-        Digest of the file as its manifest says it; empty where it says none. Beyond this machine
-        it is believed, so that nothing is fetched twice.
+        Digest of the file as its manifest says it.
     kept
-        Those that were made before, by digest.
+        Those that were made before, by digest: nothing is read for them.
     """
-    if listed in kept and not isinstance(path, Path):
-        return kept[listed], ""
-    file = f"{path.parent.name}/{path.name}"
-    if not path.exists():
-        return None, f"{file} is missing"
-    content = path.read_bytes()
-    digest = hashlib.sha256(content).hexdigest()[:32]
+    if listed in kept:
+        return kept[listed]
     try:
-        small = kept.get(digest) or _make_thumbnail(content, digest)
+        return _make_thumbnail(path.read_bytes())
     except Exception:  # whatever a decoder raises
-        return None, f"{file} is damaged"
-    return small, "" if listed in ("", digest) else f"{file} was changed after it was drawn"
+        return None
 
 
-def _make_thumbnail(png: bytes, digest: str) -> Thumbnail:
+def _make_thumbnail(png: bytes) -> Thumbnail:
     from PIL import Image
 
     with Image.open(io.BytesIO(png), formats=["PNG"]) as figure:
@@ -119,4 +109,5 @@ def _make_thumbnail(png: bytes, digest: str) -> Thumbnail:
     small.save(written, "WEBP", quality=QUALITY, method=2)
     scale = min(1, WIDTH / wide, HIGHEST / high)
     source = f"data:image/webp;base64,{base64.b64encode(written.getvalue()).decode()}"
+    digest = hashlib.sha256(png).hexdigest()[:32]
     return Thumbnail(digest, source, *(max(1, round(side * scale)) for side in (wide, high)))

@@ -70,10 +70,13 @@ def write_index(
     reader = _Reader(
         folder, project_around(folder), thumbnails_in(folder / PAGE), sources, any_reports
     )
-    entries = [reader.read(name, files[name], newest.get(name)) for name in sorted(files)]
+    entries = [
+        reader.read(name, files[name], newest.get(name))
+        for name in sorted(files)
+        if PAGE not in files[name]  # a folder of results with an index of its own
+    ]
     studies = [entry for entry in entries if isinstance(entry, Study)]
     others = [entry for entry in entries if isinstance(entry, Other)]
-    others.sort(key=lambda other: other.has_index)  # those first of which somebody has to know
     documents = _documents(studies, folder, reader.root)
     total, version = _document("all", "", studies), library_version("simstudy")
     shown = page(
@@ -103,7 +106,6 @@ class Other(NamedTuple):
     name: str
     why: str
     run: str = ""
-    has_index: bool = False
 
 
 class Study(NamedTuple):
@@ -154,19 +156,17 @@ class _Reader:
                 content = newest or json.loads((self.results / name / MANIFEST).read_bytes())
                 return self._study(name, files, content)
         except Exception as error:  # a folder of another program costs no study its line
-            return Other(name, f"{MANIFEST} cannot be read: {describe(error)}", run)
+            return Other(name, f"cannot be read: {describe(error)}", run)
         if files & {*FOLDERS.values()}:
             return Other(name, f"unfinished: blocks are there, and no {MANIFEST}", run)
-        if PAGE in files:
-            return Other(name, "results of their own", has_index=True)
         return Other(name, f"no {MANIFEST}, so no results", run)
 
     def _study(self, name: str, files: set[str], manifest: Mapping[str, Any]) -> Study:
         folder, config, part = self.results / name, manifest["config"], manifest.get("part") or {}
-        claims, damaged = _claims(folder, files, manifest)
+        claims = _claims(folder, files)
         figures, small = self._figures(folder, files, manifest)
         troubles = [figure["trouble"] for figure in figures if figure["trouble"]]
-        wrong = [*_wrong(manifest, claims), *filter(None, [damaged, first_few(troubles)])]
+        wrong = [*_wrong(manifest, claims), *filter(None, [first_few(troubles)])]
         sources = manifest.get("made_from", {}).get("sources")
         is_stale = bool(sources) and self.sources.get(name, sources) != sources
         has_report = REPORT in files or not self.any_reports or is_unpublished(manifest)
@@ -208,26 +208,20 @@ class _Reader:
         entries, thumbnails = [], {}
         for name in dict.fromkeys([*manifest.get("captions", {}), *drawn]):
             svg, png = (f"{FIGURES}/{name}.{form}" for form in ("svg", "png"))
-            thumbnails[name], trouble = thumbnail(
-                folder / png, listed.get(png, ""), self.thumbnails
-            )
+            thumbnails[name] = thumbnail(folder / png, listed.get(png, ""), self.thumbnails)
+            trouble = None if thumbnails[name] else f"{png} cannot be read"
             there = [_path(folder.name, file) for file in (svg, png) if file in files]
-            entry = {"name": name, "title": title_of(name), "files": there}
-            entries.append(entry | {"trouble": trouble or None})
+            entry = {"name": name, "title": title_of(name), "files": there, "trouble": trouble}
+            entries.append(entry)
         return entries, thumbnails
 
 
-def _claims(
-    folder: Place, files: set[str], manifest: Mapping[str, Any]
-) -> tuple[list[ClaimRow], str]:
-    """Those of its file, and what is wrong with that."""
+def _claims(folder: Place, files: set[str]) -> list[ClaimRow]:
+    """Those of its file, if there is one."""
     if CLAIMS not in files:
-        return [], f"{CLAIMS} is missing" * (CLAIMS in listed_files(manifest))
-    try:
-        claims = pd.read_parquet(BytesIO((folder / CLAIMS).read_bytes()))
-        return claim_rows(claims, folder.name), ""
-    except Exception as error:  # whatever a damaged file makes of its reader
-        return [], f"{CLAIMS} cannot be read: {describe(error)}"
+        return []
+    content = BytesIO((folder / CLAIMS).read_bytes())
+    return claim_rows(pd.read_parquet(content), folder.name)
 
 
 def _wrong(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -12,28 +12,26 @@ from simstudy.analysis.frames import IN_ALL
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import MEASURE
 from simstudy.atomic_files import write_bytes
-from simstudy.identity.fingerprint.modules.places import is_project, source_file
 from simstudy.identity.source_files import PACKAGE, experiment_files
 from simstudy.lazy import pd
-from simstudy.output.docstring_sections import headings_of
-from simstudy.output.formatting import claims_in_words, run_time_in_words, size_in_words
+from simstudy.output.formatting import claims_in_words, number, run_time_in_words, size_in_words
+from simstudy.output.protocol import headings_of
 from simstudy.output.report.claims import claim_rows
 from simstudy.output.report.command import command_of, project_of
 from simstudy.output.report.figures import shown_figures, title_of
-from simstudy.output.report.html_tables import (
-    HtmlTable,
-    cell_text,
-    html_table,
-    read_as,
-    table_of_grid,
-)
 from simstudy.output.report.index_page import write_index
 from simstudy.output.report.pages import page
 from simstudy.output.up_to_date import REPORT, TABLES
 from simstudy.remote.paths import Place
+from simstudy.tables.grid import Grid, in_words
 from simstudy.tables.summary import Readings
 from simstudy.tables.table import Table
 
+SHOWN_ROWS = 2000  # of one table; all of them are in a file beside the page
+WIDE = 10  # columns from which on a table takes a page of paper lengthwise
+CHOSEN_FROM = range(2, 16)  # values of a column of which a reader may choose one
+COUNTS = {"n", "n_rep", "n_failed", "replicates", "replicates_timed", "scenarios"}
+"""Columns that are read with their thousands apart."""
 SECTIONS = {
     "planned": "Planned and done",
     "claims": "Claims of the document",
@@ -74,14 +72,14 @@ def write_report(
     """
     assert result.folder is not None
     name, target = result.plan.name, result.folder / REPORT
-    root = project_of(module_file)
+    root, warned = project_of(module_file), result.warnings
     content = {
         "planned": manifest.get("protocol"),
         "claims": claim_rows(result.claims, name),
         "figures": shown_figures(files, manifest),
         "tables": _tables(tables, files),
         "summary": summary_of(result.summary, result.readings),
-        "warnings": _warnings(result.warnings),
+        "warnings": None if warned.empty else html_table(warned, "Warnings", heading="warning"),
         "failures": _failures(result.failures),
         "times": _run_times(result),
         "again": result.given or command_of(manifest, root, result.folder),
@@ -96,7 +94,7 @@ def write_report(
         "study.html", name=name, headings=headings_of(about), size=size_in_words(result),
         n_failed=result.n_failed, claims_in_words=claims_in_words(result.claims),
         level=f"{100 * result.level:g}%", run_time=run_time_in_words(result),
-        given=bool(result.given), sources=sources_of(result, module_file, root),
+        given=bool(result.given), sources=sources_of(module_file, root) if module_file else {},
         sections={part: SECTIONS[part] for part in there}, not_made=not_made, **content,
     )  # fmt: skip
     write_bytes(target, written)
@@ -172,12 +170,6 @@ def with_n(summary: pd.DataFrame) -> pd.DataFrame:
     return rest
 
 
-def _warnings(warnings: pd.DataFrame) -> HtmlTable | None:
-    if warnings.empty:
-        return None
-    return html_table(warnings, "Warnings of replicates", heading="warning")
-
-
 def _failures(failures: pd.DataFrame) -> HtmlTable | None:
     if failures.empty:
         return None
@@ -195,37 +187,134 @@ def _run_times(result: Result) -> HtmlTable | None:
     return html_table(ordered, "Run time", choices=axis, readings=result.readings)
 
 
+# ---------------------------------------------------------------- tables of the page
+class Column(NamedTuple):
+    """A column of a table.
+
+    Parameters
+    ----------
+    is_number
+        Whether it is read by its digits, from the right.
+    is_choice
+        Whether it has so few values that one of them may be chosen.
+    """
+
+    name: str
+    is_number: bool
+    is_choice: bool
+
+
+class HtmlTable(NamedTuple):
+    """A table of texts.
+
+    Parameters
+    ----------
+    caption
+        What it is, for who does not see where it stands.
+    heading
+        Position of the column that names a row.
+    n_left_out
+        Rows that are not shown.
+    """
+
+    caption: str
+    columns: list[Column]
+    rows: list[tuple[str, ...]]
+    heading: int = 0
+    n_left_out: int = 0
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it takes a page lengthwise."""
+        return len(self.columns) >= WIDE
+
+
+def html_table(
+    frame: pd.DataFrame,
+    caption: str,
+    *,
+    heading: str | None = None,
+    choices: Collection[str] = (),
+    readings: Readings = MappingProxyType({}),
+) -> HtmlTable:
+    """A data frame's first rows as a table.
+
+    Parameters
+    ----------
+    heading
+        Name of the column that names a row; the first, if None.
+    choices
+        Columns of numbers that a reader may choose by, as by any of texts.
+    readings
+        By column, what values mean that are not what they say.
+    """
+    shown = frame.head(SHOWN_ROWS)
+    columns, texts = [], []
+    for at, name in enumerate(shown.columns):  # by position: two may share a name
+        values, words = shown.iloc[:, at], readings.get(name, {})
+        is_number = _is_number(values)
+        as_count = is_number and name in COUNTS
+        texts.append([_count(v) if as_count else read_as(v, words) for v in values.tolist()])
+        may_choose = name in choices or not is_number
+        columns.append(Column(str(name), is_number, may_choose and _has_few(texts[-1])))
+    at = list(frame.columns).index(heading) if heading else 0
+    return HtmlTable(caption, columns, list(zip(*texts, strict=True)), at, len(frame) - len(shown))
+
+
+def table_of_grid(grid: Grid, caption: str) -> HtmlTable:
+    """A table that is to be published, its numbers rounded as in its other forms."""
+    rows = [tuple(map(in_words, row)) for row in grid.rows]
+    columns = []
+    for at, heading in enumerate(grid.headings):
+        is_choice = not heading.is_number and _has_few(row[at] for row in rows)
+        columns.append(Column(heading.text, heading.is_number, is_choice))
+    return HtmlTable(caption, columns, rows[:SHOWN_ROWS], n_left_out=len(rows[SHOWN_ROWS:]))
+
+
+def _has_few(texts: Iterable[str]) -> bool:
+    """Whether a reader may choose one of them."""
+    return len(set(texts)) in CHOSEN_FROM
+
+
+def _is_number(values: pd.Series) -> bool:
+    types = pd.api.types
+    return types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
+
+
+def _count(value: Any) -> str:
+    return "–" if pd.isna(value) else f"{int(value):,}"
+
+
+def read_as(value: Any, words: Mapping[Any, str]) -> str:
+    """The words for a value, or its text, where it means what it says."""
+    is_named = isinstance(value, str | Real) and value in words
+    return str(words[value]) if is_named else cell_text(value)
+
+
+def cell_text(value: Any) -> str:
+    """Four digits of a number, a dash for what is missing, and anything else as it is written."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        return "–"
+    return number(value) if isinstance(value, float) else str(value)
+
+
 # ---------------------------------------------------------------- sources
-def sources_of(result: Result, module_file: str | None, root: Path | None) -> dict[str, str]:
+def sources_of(module_file: str, root: Path | None) -> dict[str, str]:
     """Source texts by file name: the experiment's own first, then what it imports of its project.
 
     Parameters
     ----------
     module_file
-        Of the experiment; without one, the files that define the study's parts are looked for.
+        Of the experiment.
     root
-        What names are below; without it, what the files have in common.
+        What names are below; without it, the folder of the experiment.
     """
-    found = experiment_files(module_file) if module_file else _files_of_parts(result)
-    paths = [path for path in found if not path.is_relative_to(PACKAGE)]
+    paths = [path for path in experiment_files(module_file) if not path.is_relative_to(PACKAGE)]
     paths.sort(key=lambda path: str(path) != module_file)  # stable: the others as they were
-    top = root or Path(os.path.commonpath([path.parent for path in paths] or [Path()]))
+    top = root or Path(module_file).parent
     texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in paths}
     return {
         path.relative_to(top).as_posix() if path.is_relative_to(top) else path.name: text
         for path, text in texts.items()
         if len(text.strip().splitlines()) > 1  # more than what makes a folder a package
     }
-
-
-def _files_of_parts(result: Result) -> list[Path]:
-    """Files of the user's own that define scenarios, methods, figures and claims."""
-    parts = [
-        *map(type, result.plan.scenarios),
-        *(method.function for method in result.plan.methods),
-        *result.figures.values(),
-        *(claim.reproduce for claim in result.claimed),
-    ]
-    modules = {getattr(part, "__module__", None) or "" for part in parts}
-    files = {source_file(module) for module in modules if is_project(module)}
-    return sorted(path for path in files if path)

@@ -5,9 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from simstudy.output.report.html_tables import (
-    LONGEST_WORD,
-    MOST_UPRIGHT,
+from simstudy.output.report.study_page import (
     SHOWN_ROWS,
     WIDE,
     cell_text,
@@ -67,21 +65,9 @@ def test_a_cell(value, text):
     assert cell_text(value) == text
 
 
-def test_many_columns_or_long_words_take_a_page_lengthwise_and_sentences_do_not():
-    assert [html_table(pd.DataFrame([range(n)]), "").is_wide for n in (WIDE - 1, WIDE)] == [
-        False, True
-    ]  # fmt: skip
-    assert html_table(pd.DataFrame([["x" * LONGEST_WORD] * 2]), "").is_wide
-    sentences = html_table(pd.DataFrame([["many words " * MOST_UPRIGHT] * 2]), "")
-    assert (sentences.is_wide, sentences.has_long_words) == (False, False)
-    assert html_table(pd.DataFrame({"a": ["x", "an " + "x" * 41]}), "").has_long_words
-
-
-def test_a_table_is_as_narrow_as_its_numbers_and_the_pieces_of_its_names():
-    frame = pd.DataFrame({"share_of_many": [0.5], "b": [123456], "words": ["some letters"]})
-    table = html_table(frame, "")
-    assert table.columns[0].pieces == ["share_", "of_", "many"]
-    assert table.n_letters == len("share_") + len("123456") + len("letters")
+def test_many_columns_take_a_page_lengthwise():
+    tables = (html_table(pd.DataFrame([range(n)]), "") for n in (WIDE - 1, WIDE))
+    assert [table.is_wide for table in tables] == [False, True]
 
 
 def test_a_published_table_is_rounded_and_has_its_errors_beside_its_numbers():
