@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.dgps.scores import (
@@ -33,7 +34,6 @@ from simstudy.dgps.scores import (
 from simstudy.figures import (
     caption,
     captions,
-    colors_of,
     in_order,
     measure_curves,
     nested_loop_plot,

@@ -17,6 +17,7 @@ from functools import partial
 
 import numpy as np
 
+from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.claims import (
     Claim,
@@ -32,7 +33,6 @@ from simstudy.dgps.linear import LinearModel
 from simstudy.figures import (
     agreement_plot,
     captions,
-    colors_of,
     in_order,
     mean_in_words,
     measure_curves,

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.design import grid
 from simstudy.dgps.location import (
@@ -28,7 +29,7 @@ from simstudy.dgps.location import (
     Lognormal,
     StudentT,
 )
-from simstudy.figures import captions, colors_of, measure_curves, rows_like, theme, with_labels
+from simstudy.figures import captions, measure_curves, rows_like, theme, with_labels
 from simstudy.lazy import ggplot, pd, special
 from simstudy.options import option, published
 from simstudy.study import Study

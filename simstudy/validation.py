@@ -2,6 +2,7 @@
 
 import math
 import numbers
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,3 +86,12 @@ def check_whole(
         f"{name}={in_one_line(repr(value))}: allowed is a whole number at least {least}{said}; "
         f"nearest that works: {name}={near}"
     )
+
+
+def check_file_name(name: str, what: str, refusal: type[SimstudyError]) -> None:
+    """Refuse what is no name of a file, without its ending, in one folder."""
+    if not name or Path(name).name != name:
+        raise refusal(
+            f"{name!r} is no file name for a {what}: it has to be one name, without a folder, so "
+            f"that the {what} lands where it is looked for. Give the folder as `folder`."
+        )

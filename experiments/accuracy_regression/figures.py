@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float, Int
 from simstudy.figures import (
     captions,
-    colors_of,
     in_order,
     measure_curves,
     rows_like,

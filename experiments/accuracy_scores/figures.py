@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.dgps.prompts import (
     BinaryScores,
@@ -17,7 +18,6 @@ from simstudy.dgps.prompts import (
 from simstudy.figures import (
     caption,
     captions,
-    colors_of,
     in_order,
     measure_curves,
     theme,

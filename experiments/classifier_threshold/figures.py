@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from experiments._method_names import METHOD_COLORS, colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import binomial_error
 from simstudy.figures import (
     caption,
     captions,
-    colors_of,
     counts_with_law,
     density_plot,
     dots_plot,
@@ -23,7 +23,6 @@ from simstudy.figures import (
     theme,
 )
 from simstudy.figures.panels import words_in_panels
-from simstudy.figures.theme import SHARED
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.stats.bootstrap import quantiles as bootstrap
 from simstudy.stats.classifier.description import N_SHOWN, n_low
@@ -150,7 +149,7 @@ def figure_2(result: Result) -> ggplot:
     return (
         figure
         + p9.geom_vline(p9.aes(xintercept="value", color="line", linetype="line"), lines, size=0.8)
-        + p9.scale_color_manual(values=[SHARED["empirical quantile"], theme.INK], name=" ")
+        + p9.scale_color_manual(values=[METHOD_COLORS["empirical quantile"], theme.INK], name=" ")
         + p9.scale_linetype_manual(values=["solid", "dashed"], name=" ")
         + p9.labs(
             x=f"bootstrapped threshold for {scenario.sensitivity:.0%} sensitivity",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from experiments._method_names import colors_of
 from experiments.classifier_threshold.figures import LABELS, TIES, by_resamples
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.claims import binomial_error
-from simstudy.figures import caption, captions, colors_of, dots_plot, in_order, theme
+from simstudy.figures import caption, captions, dots_plot, in_order, theme
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.stats.classifier.trial import power_at_sensitivities
 from simstudy.trials.applied import TRIAL_METHODS

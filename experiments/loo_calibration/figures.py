@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from experiments._method_names import colors_of
 from experiments.loo_calibration.claims import MANY
 from experiments.loo_r2.figures import middle_sd
 from simstudy.analysis.result import Result
-from simstudy.figures import captions, colors_of, heat_map_plot, in_order, measure_curves, theme
+from simstudy.figures import captions, heat_map_plot, in_order, measure_curves, theme
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.trials.leave_one_out import LEVEL
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from experiments._method_names import colors_of
 from experiments.loo_r2.cells import standard_errors, values
 from experiments.loo_r2.figures import COLOR, X, Y, agreement, in_features, not_drawn
 from simstudy.analysis.result import Result
-from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves, theme
+from simstudy.figures import agreement_plot, captions, in_order, measure_curves, theme
 from simstudy.figures.agreement import mean_in_words, panels_in_words
 from simstudy.lazy import ggplot, pd
 from simstudy.trials.leave_one_out import K_LIMIT, LEVEL, ImportanceSampling

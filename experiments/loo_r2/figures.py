@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from experiments._method_names import colors_of
 from experiments.loo_r2.cells import FORMS, ratio_in_words, standard_errors
 from simstudy.analysis.result import Result
-from simstudy.figures import agreement_plot, captions, colors_of, in_order, measure_curves, theme
+from simstudy.figures import agreement_plot, captions, in_order, measure_curves, theme
 from simstudy.figures.agreement import undrawn_in_words
 from simstudy.lazy import ggplot, pd
 from simstudy.trials.leave_one_out import LeaveOneOut

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from experiments._method_names import colors_of
 from experiments.predictive_pvalue.cells import (
     DISTRIBUTION_WORDS,
     NAMES,
@@ -18,7 +19,7 @@ from experiments.predictive_pvalue.cells import (
     published_cell,
 )
 from simstudy.analysis.result import Result
-from simstudy.figures import captions, colors_of, dots_plot, in_order
+from simstudy.figures import captions, dots_plot, in_order
 from simstudy.figures.theme import INK, TALLEST, WORDS_SIZE
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.tables.rounding import with_error

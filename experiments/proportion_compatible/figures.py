@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from experiments._method_names import colors_of
 from simstudy.analysis.result import Figure, Result
-from simstudy.figures import captions, colors_of, in_order, measure_curves, theme
+from simstudy.figures import captions, in_order, measure_curves, theme
 from simstudy.lazy import ggplot, pd
 
 WORDS = {

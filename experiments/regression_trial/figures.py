@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.figures import (
     agreement_plot,
     captions,
-    colors_of,
     counts_with_law,
     density_plot,
     dots_plot,

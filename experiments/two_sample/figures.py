@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from experiments._method_names import colors_of
 from simstudy.analysis.result import Result
 from simstudy.dgps.location import Gamma, Gaussian, LocationDgp, Lognormal, StudentT
-from simstudy.figures import captions, colors_of, in_order, measure_curves, theme, with_labels
+from simstudy.figures import captions, in_order, measure_curves, theme, with_labels
 from simstudy.lazy import ggplot, p9, pd
 
 DGPS: dict[str, LocationDgp] = {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from experiments._method_names import colors_of
 from experiments.two_stage.trials import grid_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
-from simstudy.figures import captions, colors_of, in_order, measure_curves, rows_like, theme
+from simstudy.figures import captions, in_order, measure_curves, rows_like, theme
 from simstudy.figures.panels import words_in_panels
 from simstudy.figures.theme import STROKES
 from simstudy.lazy import ggplot, p9, pd, special

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from simstudy.figures.agreement import agreement_plot, mean_in_words
     from simstudy.figures.captions import caption
     from simstudy.figures.curves import measure_curves
-    from simstudy.figures.density import density_plot, kernel_density
+    from simstudy.figures.density import density_plot
     from simstudy.figures.dots import dots_plot
     from simstudy.figures.frame import in_order, rows_like, with_labels
     from simstudy.figures.heat_map import heat_map_plot
@@ -22,15 +22,7 @@ if TYPE_CHECKING:
     from simstudy.figures.ranks import rank_plot
     from simstudy.figures.raw import errors_plot, estimates_plot
     from simstudy.figures.save import SavedFigure, save_figure, save_pdfs
-    from simstudy.figures.theme import (
-        colors_of,
-        scale_color_sequential,
-        scale_color_study,
-        scale_fill_sequential,
-        scale_fill_study,
-        scale_shape_study,
-        theme_study,
-    )
+    from simstudy.figures.theme import colors_of, theme_study
     from simstudy.figures.trade_off import trade_off_plot
     from simstudy.figures.zip import zip_plot
 
@@ -38,7 +30,7 @@ _NAMES = {
     "agreement": ("agreement_plot", "mean_in_words"),
     "captions": ("caption",),
     "curves": ("measure_curves",),
-    "density": ("density_plot", "kernel_density"),
+    "density": ("density_plot",),
     "dots": ("dots_plot",),
     "frame": ("in_order", "rows_like", "with_labels"),
     "heat_map": ("heat_map_plot",),
@@ -48,15 +40,7 @@ _NAMES = {
     "ranks": ("rank_plot",),
     "raw": ("errors_plot", "estimates_plot"),
     "save": ("SavedFigure", "save_figure", "save_pdfs"),
-    "theme": (
-        "colors_of",
-        "scale_color_sequential",
-        "scale_color_study",
-        "scale_fill_sequential",
-        "scale_fill_study",
-        "scale_shape_study",
-        "theme_study",
-    ),
+    "theme": ("colors_of", "theme_study"),
     "trade_off": ("trade_off_plot",),
     "zip": ("zip_plot",),
 }  # by module
@@ -73,7 +57,6 @@ __all__ = [
     "estimates_plot",
     "heat_map_plot",
     "in_order",
-    "kernel_density",
     "law_histogram",
     "mean_in_words",
     "measure_curves",
@@ -83,11 +66,6 @@ __all__ = [
     "rows_like",
     "save_figure",
     "save_pdfs",
-    "scale_color_sequential",
-    "scale_color_study",
-    "scale_fill_sequential",
-    "scale_fill_study",
-    "scale_shape_study",
     "theme_study",
     "trade_off_plot",
     "with_labels",

@@ -120,15 +120,10 @@ def measure_curves(
 def _with_measure_mapped(
     measures: Sequence[str], mapped: dict[str, str | None]
 ) -> dict[str, str | None]:
-    if len(measures) == 1 or "measure" in mapped.values():
+    free = next((role for role, column in mapped.items() if column is None), None)
+    if len(measures) == 1 or "measure" in mapped.values() or free is None:
         return mapped
-    for role, column in mapped.items():
-        if column is None:
-            return {**mapped, role: "measure"}
-    raise FigureError(
-        f"{len(measures)} measures ({', '.join(measures)}) would share the panels: color, panel "
-        "and rows are all taken. Give one of them as 'measure', or draw one measure a figure."
-    )
+    return {**mapped, free: "measure"}
 
 
 def _drawn(found: pd.DataFrame, x: str, mapped: dict[str, str | None]) -> pd.DataFrame:

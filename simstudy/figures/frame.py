@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simstudy.design.plan import factors_of as shown_factors
-from simstudy.errors import FigureError, in_one_line, nearest
+from simstudy.errors import FigureError, nearest
 from simstudy.figures.captions import in_words as in_words
 from simstudy.lazy import pd
 
@@ -28,11 +28,6 @@ LESS_WORK = ("variance_reduction", "n_effective", "remark")  # of measures that 
 # ---------------------------------------------------------------- what is there, by name
 def need_columns(frame: pd.DataFrame, names: Iterable[str | None]) -> None:
     """Refuse a name that is no column of `frame`, with the nearest that is; None is passed over."""
-    if not isinstance(frame, pd.DataFrame):
-        raise FigureError(
-            f"There is {in_one_line(repr(frame))[:100]} to draw, and no data frame: give one of "
-            "pandas, with a row for each replicate or measure."
-        )
     columns = [str(column) for column in frame.columns]
     for name in names:
         if name is not None and name not in columns:
@@ -80,24 +75,19 @@ def with_labels(
     scenarios
         Of the result; their parts say what the summary has in place of a word.
     **labels
-        By factor, a word for each part, such as `dgp={Gaussian(): "normal"}`. Parts without a word
-        are refused.
+        By factor, a word for each part, such as `dgp={Gaussian(): "normal"}`.
+
+    Raises
+    ------
+    KeyError
+        Naming a part without a word.
     """
     for name, words in labels.items():
         parts = {shown_factors(scenario)[name]: getattr(scenario, name) for scenario in scenarios}
-        shown = [_label(words, parts[text], name) for text in rows[name]]
+        shown = [words[parts[text]] for text in rows[name]]
         levels = [word for word in dict.fromkeys(words.values()) if word in shown]
         rows = rows.assign(**{name: pd.Categorical(shown, levels, ordered=True)})
     return rows
-
-
-def _label(words: Mapping[Any, str], part: Any, factor: str) -> str:
-    if part not in words:
-        raise FigureError(
-            f"{factor}={part!r} has no label, so the figure could not say what it is: there are "
-            f"labels for {', '.join(map(str, words))}. Add one."
-        )
-    return words[part]
 
 
 def in_order(names: Iterable[Any], words: Mapping[Any, str]) -> Any:
@@ -179,7 +169,7 @@ def labelled(values: pd.Series, name: str = "") -> pd.Series:
         they would be drawn as one.
     """
     levels = ordered_levels(values)
-    words = _distinct_words(levels, str(values.name))
+    words = _distinct_words(levels)
     prefix = f"{name} = " if name and not _all_text(levels) else ""
     place = {level: i for i, level in enumerate(levels)}
     missing = values.isna()
@@ -193,16 +183,11 @@ def _all_text(levels: Sequence[Any]) -> bool:
     return all(isinstance(level, str) for level in levels)
 
 
-def _distinct_words(levels: Sequence[Any], column: str) -> list[str]:
+def _distinct_words(levels: Sequence[Any]) -> list[str]:
+    """Words for the levels, as short as tells them apart."""
     readings: tuple[Callable[[Any], str], ...] = (_word, str, repr)
-    for reading in readings:
-        words = [reading(level) for level in levels]
-        if len(set(words)) == len(words):
-            return words
-    raise FigureError(
-        f"Different levels of {column!r} read the same ({', '.join(dict.fromkeys(words))}), so "
-        "they would be drawn as one. Give each level a name of its own."
-    )
+    several = [[reading(level) for level in levels] for reading in readings]
+    return next((words for words in several if len(set(words)) == len(words)), several[-1])
 
 
 def _word(level: Any) -> str:

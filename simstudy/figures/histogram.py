@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from simstudy.array_types import Float
-from simstudy.errors import FigureError
 from simstudy.figures import captions
 from simstudy.figures.frame import in_words, need_columns
 from simstudy.figures.panels import facets, with_panels, words_in_panels
@@ -37,11 +36,6 @@ def counts_with_law(
     DataFrame
         A row per bin: `left`, `right`, `count`, `expected`, `lower` and `upper`.
     """
-    if len(chance) != len(edges) - 1:
-        raise FigureError(
-            f"{len(chance)} probabilities for {len(edges) - 1} bins: counts would stand beside "
-            "another bin's law. Give one for each pair of neighbouring edges."
-        )
     count, _ = np.histogram(values, edges)
     expected = len(values) * chance
     spread = 2 * np.sqrt(expected * (1 - chance))

@@ -49,7 +49,6 @@ def nested_loop_plot(
     color: str | None = None,
     factors: Sequence[str] | None = None,
     nominal: float | None = None,
-    exact: bool = True,
     colors: Mapping[str, str] | None = None,
 ) -> ggplot:
     """One measure over all scenarios, as steps with their Monte Carlo interval.
@@ -67,17 +66,16 @@ def nested_loop_plot(
         given, all that vary, with the fewest levels first.
     nominal
         Level to draw as a dashed line.
-    exact
-        Whether to draw the column `exact` as dotted steps.
     colors
         A colour for each level of `color`, the same in all figures of a study.
 
     Returns
     -------
     ggplot
-        Colours differ by their strokes too, and are drawn in the order of the key, so that of
-        two that agree both are seen. A line breaks where a scenario lacks that colour's result.
-        Refused: scenarios that the factors do not tell apart.
+        The column `exact` is drawn as dotted steps. Colours differ by their strokes too, and are
+        drawn in the order of the key, so that of two that agree both are seen. A line breaks where
+        a scenario lacks that colour's result. Refused: scenarios that the factors do not tell
+        apart.
     """
     need_columns(summary, [color, *(factors or [])])
     found = rows_of(summary, [y])
@@ -90,16 +88,16 @@ def nested_loop_plot(
     named = {f"factors[{i}]": name for i, name in enumerate(ordered)}
     refuse_hidden(found, {**named, "color": color}, factors_of(summary))
     drawn = _in_order(with_interval(found), ordered, color)
-    steps = _bands(drawn, ordered, _span(drawn, nominal, exact))
+    steps = _bands(drawn, ordered, _span(drawn, nominal))
     return (
         p9.ggplot(drawable(drawn))
         + _nominal(nominal)
         + _measure(drawable(drawn), "color" in drawn)
-        + _theory(drawn, exact)
+        + _theory(drawn)
         + _factor_steps(steps)
-        + _scales(drawn, found, color, colors, _span(drawn, nominal, exact))
+        + _scales(drawn, found, color, colors, _span(drawn, nominal))
         + _size(len(ordered))
-        + p9.labs(x=_x_title(drawn, ordered), y=in_words(y), caption=_says(drawn, exact, nominal))
+        + p9.labs(x=_x_title(drawn, ordered), y=in_words(y), caption=_says(drawn, nominal))
     )
 
 
@@ -161,8 +159,8 @@ def _measure(rows: pd.DataFrame, colored: bool) -> list[Any]:
     ]
 
 
-def _theory(drawn: pd.DataFrame, exact: bool) -> list[Any]:
-    if not exact or drawn["exact"].isna().all():
+def _theory(drawn: pd.DataFrame) -> list[Any]:
+    if drawn["exact"].isna().all():
         return []
     place = {"x": "x", "y": "y", "group": "run"}
     colors = {"color": "color"} if "color" in drawn else {}
@@ -178,10 +176,9 @@ def _nominal(nominal: float | None) -> list[Any]:
 
 
 # ---------------------------------------------------------------- the factors
-def _span(drawn: pd.DataFrame, nominal: float | None, exact: bool) -> tuple[float, float]:
+def _span(drawn: pd.DataFrame, nominal: float | None) -> tuple[float, float]:
     """Lowest and highest value of the measure's own part of the panel."""
-    parts = [drawn[c].to_numpy(float) for c in ("estimate", "lower", "upper")]
-    parts += [drawn["exact"].to_numpy(float)] if exact else []
+    parts = [drawn[c].to_numpy(float) for c in ("estimate", "lower", "upper", "exact")]
     parts += [np.array([nominal])] if nominal is not None else []
     values = np.concatenate(parts)
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -255,8 +252,8 @@ def _x_title(drawn: pd.DataFrame, factors: Sequence[str]) -> str:
     return f"{drawn['scenario'].nunique()} scenarios, ordered by {names}"
 
 
-def _says(drawn: pd.DataFrame, exact: bool, nominal: float | None) -> str:
-    theory = exact and bool(drawn["exact"].notna().any())
+def _says(drawn: pd.DataFrame, nominal: float | None) -> str:
+    theory = bool(drawn["exact"].notna().any())
     several = "color" in drawn and len(drawn["color"].cat.categories) > 1
     return caption(
         SHADED,

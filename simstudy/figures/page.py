@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -63,8 +62,7 @@ def check_columns(columns: Mapping[str, Any], refusal: type[SimstudyError]) -> N
         Of the given kind, naming the first.
     """
     for name, inches in columns.items():
-        is_number = isinstance(inches, int | float) and not isinstance(inches, bool)
-        if not (is_number and math.isfinite(inches) and LEAST <= inches <= MOST):
+        if not (isinstance(inches, int | float) and LEAST <= inches <= MOST):
             raise refusal(
                 f"column {name!r} is {inches!r} wide: a width is a number of inches from {LEAST:g} "
                 f"to {MOST:g}, such as 3.5, which is 89 mm."

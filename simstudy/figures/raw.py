@@ -19,8 +19,6 @@ from simstudy.figures.panels import facets, turned_labels
 from simstudy.figures.replicate_rows import (
     drawable,
     lost_in_words,
-    refuse_most,
-    refuse_negative,
     truth_of,
 )
 from simstudy.figures.theme import BLUE, INK, OKABE_ITO, color_scales, theme_study
@@ -72,7 +70,6 @@ def estimates_plot(
         Values that are missing or not finite are counted beneath and not drawn.
     """
     mapped = {"panel": panel, "rows": rows, "color": method}
-    refuse_most(most)
     replicates = replicates.reset_index(drop=True)
     drawn = drawable(replicates, {"value": estimate}, mapped)
     drawn = drawn.assign(truth=truth_of(replicates, truth).loc[drawn.index])
@@ -143,10 +140,8 @@ def errors_plot(
         are to tell; the grey one beneath it is the root of their mean square.
     """
     mapped = {"panel": method, "rows": rows, "color": method}
-    refuse_most(most)
     replicates = replicates.reset_index(drop=True)
     drawn = drawable(replicates, {"value": estimate, "error": std_error}, mapped)
-    refuse_negative(drawn["error"], std_error)
     drawn = drawn.assign(truth=truth_of(replicates, truth).loc[drawn.index])
     shown = _first_and_outermost(drawn, ["value", "error"], most)
     told = _spread_and_told(drawn)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from simstudy.errors import FigureError
 from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import with_panels
 from simstudy.lazy import pd
-from simstudy.validation import check_whole
 
 WIDEST_STRIP = 24  # letters of a strip's line, in the narrowest of panels side by side
 
@@ -55,45 +53,18 @@ def _wrapped(words: pd.Series) -> pd.Series:
 
 def truth_of(replicates: pd.DataFrame, truth: str | float | None) -> pd.Series:
     """What is estimated, in each row; NaN where nothing is known of it."""
-    if truth is None:
-        return pd.Series(np.nan, index=replicates.index)
     if isinstance(truth, str):
         need_columns(replicates, [truth])
-        found = _numbers(replicates, truth)
-    else:
-        found = pd.Series(float(truth), index=replicates.index)
-    if np.isinf(found).any():
-        raise FigureError(
-            f"truth={truth!r} is infinite in {int(np.isinf(found).sum())} of {len(found)} rows, so "
-            "it has no place in the figure. Give a finite truth, or leave it out."
-        )
-    return found
+        return _numbers(replicates, truth)
+    return pd.Series(np.nan if truth is None else float(truth), index=replicates.index)
 
 
 def _numbers(replicates: pd.DataFrame, column: str) -> pd.Series:
     """A column as doubles, NaN where it has nothing; refused where it has anything else."""
-    values = replicates[column].infer_objects()
     try:
-        if values.notna().any() and not pd.api.types.is_numeric_dtype(values):
-            raise TypeError
-        return values.astype("Float64").astype(float)
+        return replicates[column].infer_objects().astype("Float64").astype(float)
     except (TypeError, ValueError):
         raise FigureError(
             f"column {column!r} holds {replicates[column].dtype}, which has no place on an axis of "
             "numbers. Name a column of numbers, with NaN where a replicate has none."
         ) from None
-
-
-def refuse_most(most: Any) -> None:
-    """Refuse a number of marks that is none."""
-    check_whole("most", most, least=1, counts="of replicates", refusal=FigureError)
-
-
-def refuse_negative(errors: pd.Series, column: str) -> None:
-    """Refuse standard errors below 0."""
-    if (errors < 0).any():
-        raise FigureError(
-            f"column {column!r} has negative standard errors (found {errors[errors < 0].iloc[0]:g},"
-            f" {int((errors < 0).sum())} in all), so a square would hide a mistake. Draw standard "
-            "errors, not log or signed ones, with NaN where there is none."
-        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from simstudy.figures.drawing import as_printed, as_wide_as, drawn_figure, print
 from simstudy.figures.page import COLUMNS, check_columns, column_files, laid_out_for
 from simstudy.figures.theme import TALLEST
 from simstudy.remote.paths import Place, place_of
+from simstudy.validation import check_file_name
 
 MAX_VECTOR_BYTES: Final = 400_000  # of one SVG's marks; the densest of the others become pixels
 PER_MARK, PER_VERTEX, PER_SHADE = 110, 25, 6_000  # bytes in an SVG, as matplotlib writes it
@@ -63,7 +63,7 @@ def save_figure(
     SavedFigure
         The two paths. Each file appears whole, under its own name, or not at all.
     """
-    refuse_name(name)
+    check_file_name(name, "figure", FigureError)
     paths = SavedFigure(*(place_of(folder) / f"{name}.{ending}" for ending in METADATA))
     for path, content in zip(paths, _png_and_svg(printed(figure, size), dpi), strict=True):
         write_bytes(path, content)
@@ -110,7 +110,7 @@ def save_pdfs(
     FigureError
         Where a name is none for a file, a width is none, or what is given is no figure.
     """
-    refuse_name(name)
+    check_file_name(name, "figure", FigureError)
     check_columns(columns, FigureError)
     places = (place_of(folder) / file for file in column_files(name, columns, "pdf"))
     paths = dict(zip(columns, places, strict=True))
@@ -119,15 +119,6 @@ def save_pdfs(
             made = figure() if _makes_one(figure) else figure
             write_bytes(paths[column], _pdf(made, inches, dpi))
     return paths
-
-
-def refuse_name(name: str) -> None:
-    """Refuse what is no name of a file in the folder."""
-    if not name or Path(name).name != name:
-        raise FigureError(
-            f"{name!r} is no file name for a figure: it has to be one name, without a folder, so "
-            "that the figure lands where the report looks for it. Give the folder as `folder`."
-        )
 
 
 def _png_and_svg(figure: Any, dpi: int) -> list[bytes]:

@@ -1,7 +1,7 @@
 """One look for every figure: readable in print, light, and the same to colour-blind readers.
 
-A method has one colour and one mark, whatever study it stands in. The colours are those of Okabe
-and Ito (2008), "Color universal design", in an order that puts the hues with the strongest contrast
+A method has one colour and one mark in all figures of a study. The colours are those of Okabe and
+Ito (2008), "Color universal design", in an order that puts the hues with the strongest contrast
 on white first, and a grey. Quantities are coloured by cividis, whose lightness grows evenly (Nuñez,
 Anderton & Renslow 2018, PLOS ONE 13(7), e0199239).
 """
@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
-from simstudy.errors import FigureError, nearest
+from simstudy.errors import FigureError
 from simstudy.figures.frame import in_words, is_number
 from simstudy.figures.page import FULL_WIDTH as FULL_WIDTH
 from simstudy.figures.page import page_width
@@ -47,53 +48,6 @@ BASE_SIZE: Final = 9.0  # points
 WORDS_SIZE: Final = 7.2  # points: of words among the marks
 KEY: Final = 0.4  # inches: a mark in a key, with what is left free around it
 LETTER: Final = 0.055  # inches: the width of a digit on an axis or among the marks
-
-# By the words that figures have for a method. Two of one colour are the same method under another
-# name, or never meet in a figure.
-SHARED: Final = {
-    # bounds of a quantile
-    "empirical quantile": GREY,
-    "percentile": BLUE,
-    "normal bootstrap": VERMILLION,
-    "BCa, ties left out": GREEN,
-    "BCa, ties by half": PURPLE,
-    "umbrella": SKY,
-    "umbrella, interpolated": ORANGE,
-    "smoothed bootstrap": BLACK,
-    "normal tolerance": OLIVE,
-    # standard errors
-    "studentized": BLUE,
-    "vanilla": VERMILLION,
-    # samples of a trial
-    "test": GREEN,
-    "prospective": PURPLE,
-    # tests of a score
-    "z, true σ": VERMILLION,
-    "paired z": BLACK,
-    "paired t": OLIVE,
-    # models on trial
-    "least squares": BLUE,
-    "ridge": VERMILLION,
-    "random forest": GREEN,
-    "gradient boosting": PURPLE,
-    "log least squares": SKY,
-    "log gradient boosting": ORANGE,
-    # estimators of a share
-    "CFDR, by NFDR": BLACK,
-    "CFDR, by p": GREY,
-    "CFDR, clipped": BLUE,
-    "CFDR clipped, by NFDR": BLUE,
-    "CFDR clipped, by p": SKY,
-    "RFDR": VERMILLION,
-    "RFDR, by NFDR": VERMILLION,
-    "RFDR, by p": ORANGE,
-    "Storey, λ = 0.5": GREEN,
-    "Storey, smoother": PURPLE,
-    "Storey, bootstrap": SKY,
-    "Jiang & Doerge": ORANGE,
-    "Pounds & Cheng": BLACK,
-    "Langaas et al.": OLIVE,
-}
 
 
 def theme_study(base_size: float = BASE_SIZE) -> Any:
@@ -143,21 +97,6 @@ def panel_sizes(n_columns: int = 1, n_rows: int = 1, *, legend: bool = True) -> 
 
 
 # ---------------------------------------------------------------- scales
-def scale_color_study(**options: Any) -> Any:
-    """Discrete colours for up to eight levels, told apart by every reader."""
-    return p9.scale_color_manual(values=list(OKABE_ITO), **options)
-
-
-def scale_fill_study(**options: Any) -> Any:
-    """The fills that go with `scale_color_study`."""
-    return p9.scale_fill_manual(values=list(OKABE_ITO), **options)
-
-
-def scale_shape_study(**options: Any) -> Any:
-    """Marks for up to eight levels, for readers in black and white."""
-    return p9.scale_shape_manual(values=list(SHAPES), **options)
-
-
 def scale_color_sequential(**options: Any) -> Any:
     """Colours for a quantity, from dark to light."""
     return p9.scale_color_cmap(cmap_name=SEQUENTIAL, **options)
@@ -180,18 +119,27 @@ def level_colors(n_levels: int, *, is_quantity: bool) -> list[str]:
     return [to_hex(ramp(last * i / max(n_levels - 1, 1))) for i in range(n_levels)]
 
 
-def colors_of(names: Iterable[str]) -> dict[str, str]:
+def colors_of(
+    names: Iterable[str], known: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
     """A colour for each of a study's methods, by name: the same one in all of its figures.
 
-    Names that `SHARED` knows have their colour there, in every study; the others get what
-    these leave. Beyond eight names colours come again: those two methods cannot stand in one
-    figure, which `color_scales` refuses.
+    Beyond eight names colours come again: those two methods cannot stand in one figure, which
+    `color_scales` refuses.
+
+    Parameters
+    ----------
+    names
+        Of the methods, in the words that figures have for them.
+    known
+        Names with a colour of their own, whatever others there are: those that several studies
+        share. The others get what these leave.
     """
     distinct = list(dict.fromkeys(names))
-    known = {name: SHARED[name] for name in distinct if name in SHARED}
-    free = [color for color in OKABE_ITO if color not in known.values()] or OKABE_ITO
-    others = (name for name in distinct if name not in known)
-    found = known | dict(zip(others, itertools.cycle(free)))
+    fixed = {name: known[name] for name in distinct if name in known}
+    free = [color for color in OKABE_ITO if color not in fixed.values()] or OKABE_ITO
+    others = (name for name in distinct if name not in fixed)
+    found = fixed | dict(zip(others, itertools.cycle(free)))
     return {name: found[name] for name in distinct}
 
 
@@ -227,13 +175,13 @@ def color_scales(
         Whether its levels are numbers, whose order a ramp of colours shows.
     colors
         A colour for each level, as `colors_of` gives them; unless given, those of the palette in
-        order. Refused: a level without a colour, and two with the same.
+        order. Two levels with the same are refused.
     """
     if column is None:
         return []
     names = [str(name) for name in levels.cat.categories]
     if colors is not None:
-        _check_colors(names, colors)
+        _refuse_same_colors(names, colors)
         return _level_scales({name: colors[name] for name in names}, column)
     if len(names) > len(OKABE_ITO) and not is_quantity:
         raise FigureError(
@@ -263,13 +211,7 @@ def stroke_scale(levels: pd.Series, column: str) -> Any:
     )
 
 
-def _check_colors(names: Sequence[str], colors: Mapping[str, str]) -> None:
-    for name in names:
-        if name not in colors:
-            raise FigureError(
-                f"{name!r} has no colour: {nearest(name, colors)} Give it one of its own, so that "
-                "it has the same in every figure of the study."
-            )
+def _refuse_same_colors(names: Sequence[str], colors: Mapping[str, str]) -> None:
     drawn = [colors[name] for name in names]
     twice = next((name for name in names if drawn.count(colors[name]) > 1), None)
     if twice is not None:

@@ -15,8 +15,6 @@ from simstudy.figures.panels import by_panel, facets, words_in_panels
 from simstudy.figures.replicate_rows import (
     drawable,
     lost_in_words,
-    refuse_most,
-    refuse_negative,
     truth_of,
 )
 from simstudy.figures.theme import BLUE, INK, VERMILLION, theme_study
@@ -82,14 +80,12 @@ def zip_plot(
         that side: 1 is its end. So the colour changes at the coverage, which a panel also says.
     """
     mapped = {"panel": method, "rows": rows}
-    refuse_most(most)
     critical_value(level)
     limits = _limits_asked(std_error, lower, upper)
-    need_columns(replicates, [estimate])
     replicates = replicates.reset_index(drop=True)
     drawn = drawable(replicates, {"value": estimate, **limits}, mapped)
     if std_error is not None:
-        drawn = _with_limits(drawn, replicates, std_error, level, df)
+        drawn = _with_limits(drawn, replicates, level, df)
     drawn = _ranked(_less_truth(drawn, replicates, truth))
     shown = drawn[drawn["place"] % _every(drawn, most) == 0]
     return (
@@ -127,10 +123,9 @@ def _limits_asked(std_error: str | None, lower: str | None, upper: str | None) -
 
 
 def _with_limits(
-    drawn: pd.DataFrame, replicates: pd.DataFrame, std_error: str, level: float, df: Operand | None
+    drawn: pd.DataFrame, replicates: pd.DataFrame, level: float, df: Operand | None
 ) -> pd.DataFrame:
     """Intervals of estimates and their standard errors; rows without degrees of freedom go."""
-    refuse_negative(drawn["error"], std_error)
     columns = {}
     if isinstance(df, str):
         need_columns(replicates, [df])
@@ -149,7 +144,8 @@ def _less_truth(
     if crossed.any():
         raise FigureError(
             f"{int(crossed.sum())} intervals have a lower limit above the upper, so they hold "
-            "nothing. Exchange the two columns, or return NaN where a method has no interval."
+            "nothing. Exchange the columns, take negative standard errors out, or return NaN where "
+            "a method has no interval."
         )
     if truth is None:
         where = [role for role in ("panel", "rows") if role in drawn]

@@ -7,7 +7,6 @@ import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from simstudy.atomic_files import write_bytes
@@ -17,6 +16,7 @@ from simstudy.remote.paths import Place, place_of
 from simstudy.tables.grid import Cell, Grid, Heading, as_markdown, as_text
 from simstudy.tables.latex import as_latex
 from simstudy.tables.rounding import Rounded, to_decimals, with_error, without_error
+from simstudy.validation import check_file_name
 
 ENDINGS: Final = ("csv", "md", "tex")
 NOTHING = Rounded("nan")  # what is not there, in either kind of column
@@ -34,7 +34,7 @@ class Column:
         Name of the column that holds its Monte Carlo standard errors, which is shown in parentheses
         and rounds it, value by value (`simstudy.tables.rounding`).
     decimals
-        Places behind the point of numbers without an error, such as published ones; None shows
+        Places behind the point of a column without errors, such as published numbers; None shows
         whole numbers as they are and four significant digits of others.
     percent
         Whether proportions are shown as percentages: 0.0635 as 6.35. A heading says so.
@@ -47,13 +47,6 @@ class Column:
     decimals: int | None = None
     percent: bool = False
     words: Mapping[Any, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.mcse and self.decimals is not None:
-            raise TableError(
-                f"a column has mcse={self.mcse!r} and decimals={self.decimals}: its error says how "
-                "many digits are more than noise. Give one of the two."
-            )
 
     def cell(self, value: Any, mcse: Any) -> Cell:
         """A value of the column, with its error where it has one."""
@@ -210,11 +203,6 @@ def _check_texts(caption: Any, notes: Any) -> None:
 
 
 def _check_frame(frame: Any) -> None:
-    if not isinstance(frame, pd.DataFrame):
-        raise TableError(
-            f"a table is made of a pandas DataFrame, not of {type(frame).__name__}: give "
-            "pd.DataFrame(...)."
-        )
     names = list(frame.columns)
     strange = [name for name in names if not isinstance(name, str) or names.count(name) > 1]
     if strange or not names:
@@ -280,11 +268,7 @@ def save_latex(table: Any, folder: str | Place, name: str, *, label: str = "") -
 
 def _check_saved(table: Any, name: str) -> None:
     """Refuse what is no table, and a name that is none for a file."""
-    if not name or Path(name).name != name:
-        raise TableError(
-            f"{name!r} is no file name for a table: it has to be one name, without a folder, so "
-            "that the table lands where it is looked for. Give the folder as `folder`."
-        )
+    check_file_name(name, "table", TableError)
     if not isinstance(table, Table):
         raise TableError(
             f"a {type(table).__name__} cannot be saved as a table: `save_table` writes a "

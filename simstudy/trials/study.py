@@ -15,7 +15,17 @@ from simstudy.design.plan import factors_of
 from simstudy.errors import ConfigError
 from simstudy.figures import captions, measure_curves
 from simstudy.figures.frame import in_words, with_labels
-from simstudy.figures.theme import FULL_WIDTH, TALLEST, colors_of
+from simstudy.figures.theme import (
+    BLUE,
+    FULL_WIDTH,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    TALLEST,
+    VERMILLION,
+    colors_of,
+)
 from simstudy.lazy import pd, special
 from simstudy.measures import rejection_rate
 from simstudy.stats.models.metrics import Metric
@@ -36,6 +46,14 @@ DESIGN = {
     "null_is_false": "Φ(k), the share for normal means with a known variance",
     "power": "the power of the design",
     "type_1_error": "the size of the design",
+}
+MODEL_COLORS = {
+    "least squares": BLUE,
+    "ridge": VERMILLION,
+    "random forest": GREEN,
+    "gradient boosting": PURPLE,
+    "log least squares": SKY,
+    "log gradient boosting": ORANGE,
 }
 
 
@@ -183,7 +201,7 @@ def trial_figure(result: Result, measure: str, labels: Mapping[RegressionDgp, st
         exact=False,
         log_x=True,
         joined=(joined := _is_joined(rows, measure)),
-        colors=colors_of(map(in_words, result.plan.axes["model"])),
+        colors=colors_of(map(in_words, result.plan.axes["model"]), MODEL_COLORS),
     )
     n_metric, n_data = rows["metric"].nunique(), rows["data"].nunique()
     return figure + captions.titles(

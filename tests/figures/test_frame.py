@@ -101,15 +101,6 @@ def test_numbers_that_round_alike_keep_their_digits():
     assert list(labelled(pd.Series([1.0000001, 1.0]))) == ["1.0000001", "1.0"]
 
 
-def test_levels_that_read_the_same_are_refused():
-    class Dgp:
-        def __repr__(self) -> str:
-            return "Normal()"
-
-    with pytest.raises(FigureError, match=r"levels of 'dgp' read the same \(Normal\(\)\)"):
-        labelled(pd.Series([Dgp(), Dgp()], name="dgp"))
-
-
 def test_an_axis_keeps_finite_numbers_and_names_the_rest():
     assert as_axis(pd.Series([5, 20])).tolist() == [5, 20]
     assert as_axis(pd.Series([5, 20], dtype=object)).dtype == "int64"
@@ -155,11 +146,6 @@ def test_parts_get_their_words_in_the_words_order():
     law = with_labels(ROWS, DRAWS, law=WORDS)["law"]
     assert list(law) == ["wide", "wide", "narrow", "narrow"]
     assert list(law.cat.categories) == ["narrow", "wide"]
-
-
-def test_a_part_without_a_word_is_refused():
-    with pytest.raises(FigureError, match=r"law=Law\(sd=2\.0\) has no label, so the figure could"):
-        with_labels(ROWS, DRAWS, law={Law(): "narrow"})
 
 
 def test_rows_like_a_scenario_share_the_factors_named():

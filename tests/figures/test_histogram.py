@@ -3,7 +3,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from simstudy.errors import FigureError
 from simstudy.figures import counts_with_law, law_histogram
 from tests.figures.data import boxes, segments, text_of, texts
 
@@ -20,11 +19,6 @@ def test_counts_and_expectations_are_those_of_a_loop():
         assert bar.expected == pytest.approx(400 * chance)
         assert bar.upper - bar.expected == pytest.approx(spread)
         assert bar.lower == pytest.approx(max(bar.expected - spread, 0))
-
-
-def test_another_bins_law_is_refused():
-    with pytest.raises(FigureError, match="11 probabilities for 12 bins: counts would stand"):
-        counts_with_law(VALUES, EDGES, np.ones(11) / 11)
 
 
 def test_bars_are_the_counts_and_steps_the_law():

@@ -50,9 +50,8 @@ def test_a_line_breaks_where_a_result_is_missing():
 def test_theory_is_dotted_and_the_caption_says_so():
     plot = nested_loop_plot(SUMMARY, y="coverage", color="method", factors=["dgp", "n"])
     assert "Dotted: exact theory." in text_of(plot)
-    without = nested_loop_plot(
-        SUMMARY, y="coverage", color="method", factors=["dgp", "n"], exact=False
-    )
+    unknown = SUMMARY.assign(exact=float("nan"))
+    without = nested_loop_plot(unknown, y="coverage", color="method", factors=["dgp", "n"])
     assert "Dotted" not in text_of(without)
 
 

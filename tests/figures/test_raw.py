@@ -88,10 +88,6 @@ def test_far_out_standard_errors_are_drawn_too():
     [
         ({"estimate": np.nan}, {}, "None of the 40 replicates has a finite estimate"),
         ({}, {"method": "methode"}, "no column 'methode'"),
-        ({}, {"most": 0}, "most=0: allowed is a whole number at least 1, of replicates"),
-        ({}, {"most": None}, "most=None: allowed is .*; nearest that works: most=1"),
-        ({}, {"most": 1.5}, "most=1.5: allowed is .*; nearest that works: most=2"),
-        ({}, {"truth": np.inf}, "truth=inf is infinite in 40 of 40 rows"),
         ({}, {"truth": "dgp"}, "column 'dgp' holds .*no place on an axis of numbers"),
         ({}, {"estimate": "dgp"}, "column 'dgp' holds .*Name a column of numbers"),
     ],
@@ -99,12 +95,6 @@ def test_far_out_standard_errors_are_drawn_too():
 def test_what_cannot_be_drawn_is_refused(changed, asked, said):
     with pytest.raises(FigureError, match=said):
         estimates_plot(of_one(FEW).assign(**changed), **asked)
-
-
-def test_negative_standard_errors_are_refused_as_measures_refuse_them():
-    signed = FEW.assign(std_error=-FEW["std_error"])
-    with pytest.raises(FigureError, match=r"'std_error' has negative standard errors \(found -"):
-        errors_plot(signed)
 
 
 @pytest.mark.parametrize("plot", [estimates_plot, errors_plot])

@@ -4,7 +4,15 @@ from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 
 from simstudy.figures import colors_of, measure_curves
-from simstudy.figures.theme import MARKS, OKABE_ITO, SHAPES, SHARED, color_scales, level_colors
+from simstudy.figures.theme import (
+    BLUE,
+    MARKS,
+    OKABE_ITO,
+    SHAPES,
+    SKY,
+    color_scales,
+    level_colors,
+)
 from tests.figures.data import make_summary
 
 
@@ -50,20 +58,16 @@ def test_a_key_has_the_colours_and_the_marks_of_what_it_stands_for():
     assert keys == list(zip(SHAPES[:2], map(str.lower, OKABE_ITO[:2]), strict=True))
 
 
-def test_a_method_has_its_colour_in_any_company():
-    alone = colors_of(["BCa, ties left out", "umbrella"])
-    among = colors_of(["percentile", "normal bootstrap", "BCa, ties left out", "umbrella"])
-    assert alone == {name: among[name] for name in alone} == {n: SHARED[n] for n in alone}
-
-
-def test_other_names_take_what_the_known_ones_leave():
-    colors = colors_of(["mine", "percentile", "yours"])
-    assert len(set(colors.values())) == 3
-    assert list(colors) == ["mine", "percentile", "yours"]
+def test_a_known_name_has_its_colour_in_any_company():
+    known = {"umbrella": SKY, "unseen": BLUE}
+    alone, among = colors_of(["umbrella"], known), colors_of(["mine", "umbrella", "yours"], known)
+    assert alone["umbrella"] == among["umbrella"] == SKY
+    assert list(among) == ["mine", "umbrella", "yours"]
+    assert len(set(among.values())) == 3
 
 
 def test_a_mark_goes_with_its_colour():
-    names = ["umbrella", "percentile"]
-    levels = pd.Series(pd.Categorical(names, names))
-    shapes = color_scales(levels, "method", is_quantity=False, colors=colors_of(names))[2]
-    assert shapes.palette(2) == {name: MARKS[SHARED[name]] for name in names}
+    colors = {"umbrella": SKY, "percentile": BLUE}
+    levels = pd.Series(pd.Categorical(list(colors), list(colors)))
+    shapes = color_scales(levels, "method", is_quantity=False, colors=colors)[2]
+    assert shapes.palette(2) == {name: MARKS[color] for name, color in colors.items()}

@@ -99,7 +99,7 @@ REFUSED = [
         lambda: zip_plot(T, lower="upper", upper="lower"),
         FigureError, "300 intervals have a lower limit above the upper.*Exchange",
     ),
-    (lambda: zip_plot(T, std_error="estimate"), FigureError, "negative standard errors"),
+    (lambda: zip_plot(T, std_error="estimate"), FigureError, "take negative standard errors out"),
     (lambda: zip_plot(T, std_error="std_error", level=95), DesignError, "level=95 is not"),
 ]  # fmt: skip
 

@@ -103,11 +103,9 @@ def test_a_lone_surrogate_is_written_as_its_escape():
         (lambda: table(FRAME.assign(power_mcse=-1.0)), "holds -1.0, which is no Monte Carlo"),
         (lambda: Table(FRAME, " "), "a table that is read apart from its study"),
         (lambda: table(notes="one"), r"is one text: give a list of sentences, \['one'\]"),
-        (lambda: Table([1], "x"), "made of a pandas DataFrame, not of list"),
         (lambda: Table(pd.DataFrame([[1, 2]], columns=["a", "a"]), "x"), "found: 'a'. Name them"),
         (lambda: Table(pd.DataFrame([[1]]), "x"), "found: 0. Name them"),
         (lambda: Table(pd.DataFrame(), "x"), "found: none at all"),
-        (lambda: Column(mcse="se", decimals=2), "mcse='se' and decimals=2: its error says"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(make, said):
