@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -128,7 +129,7 @@ def hashes_of(folder: Place, files: Iterable[Place]) -> dict[str, str]:
 
 # ---------------------------------------------------------------- what may be replaced
 SIZES = ("precision", "stop_by", "at_least")  # of what is drawn, and no part of its numbers
-LONGEST_VALUE = 60  # characters of a setting that a refusal shows
+LONGEST_VALUE = 60  # characters of a setting that a refusal shows, and of a folder's name
 
 
 class _Change(NamedTuple):
@@ -164,7 +165,7 @@ def refuse_replacing(
     Raises
     ------
     StoreError
-        Naming what is other.
+        Naming what is other, and an `out=` that would do.
     """
     refuse_foreign(plan.name, folder)
     manifest = read_json(folder / MANIFEST)
@@ -182,8 +183,8 @@ def refuse_replacing(
         )
         raise StoreError(
             f"{folder} holds the results of other settings, which these would replace: {said}. "
-            "replace=true puts the new results in their place and keeps all that was drawn. "
-            f"{WAYS_ON}"
+            f"out={folder.parent.parent / _label(changes)} would do; replace=true puts the new "
+            f"results in their place and keeps all that was drawn. {WAYS_ON}"
         )
 
 
@@ -215,3 +216,9 @@ def fewer(manifest: Mapping[str, Any], n_rep: int | Mapping[str, int] | None) ->
 
 def _short(value: Any) -> str:
     return shorten(str(value), LONGEST_VALUE, placeholder="...")
+
+
+def _label(changes: Sequence[_Change]) -> str:
+    """A folder's name that says what differs."""
+    parts = (f"{change.name}_{json.dumps(change.now)}" for change in changes)
+    return re.sub(r"[^\w.-]+", "_", "-".join(parts))[:LONGEST_VALUE].strip("_")
