@@ -133,7 +133,7 @@ def test_settings_of_numpy_hold_in_threads():
         list(side_by_side(lambda item: np.ones(1) / item, [1, 0, 2], 2))
 
 
-@pytest.mark.parametrize("n_cores", [2, 7])
+@pytest.mark.parametrize("n_cores", [2, pytest.param(7, marks=pytest.mark.slow)])
 def test_a_summary_by_threads_has_the_same_bits(n_cores, monkeypatch, tmp_path):
     study = tiny(12, 1000)
     result = study.run(n_rep=3000, out=tmp_path)

@@ -8,6 +8,8 @@ from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from tests.toy import study
 
+INLINE = Workers("inline", 1)
+
 
 class Stop(Exception):
     """Raised in the middle of a run."""
@@ -44,7 +46,7 @@ def test_every_scenario_has_its_share(tmp_path):
 def test_what_it_shows_is_the_head_of_the_whole(tmp_path):
     interrupted(tmp_path, 400)
     early = study().look(1000, out=tmp_path)
-    whole = study().run(1000)
+    whole = study().run(1000, workers=INLINE)
     for one in early.plan.scenarios:
         n = early.n_rep[next(k for k, s in early.plan.keys.items() if s == one)]
         head = whole.columns(one, "estimate")["estimate"][:n]
@@ -55,7 +57,7 @@ def test_what_is_kept_as_a_summary_is_looked_at_as_one(tmp_path):
     study().run(100, out=tmp_path, keep="summary", workers=Workers("inline"))
     early = study().look(200, out=tmp_path, keep="summary")
     assert set(early.n_rep.values()) == {100}
-    assert early.summary.equals(study().run(100, keep="summary").summary)
+    assert early.summary.equals(study().run(100, keep="summary", workers=INLINE).summary)
     said = "holds no block of this study yet, .*keep=replicates.*; there is a run with keep=summary"
     with pytest.raises(StoreError, match=said):
         study().look(200, out=tmp_path)

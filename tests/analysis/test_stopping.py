@@ -40,14 +40,17 @@ def by_pilot():
     return runs("pilot", 500)
 
 
+@pytest.mark.slow
 def test_looks_leave_rare_rates_low():
     assert bias_in_errors(runs("looks", 50)) < -chance_limit()
 
 
+@pytest.mark.slow
 def test_a_pilot_biases_nothing(by_pilot):
     assert abs(bias_in_errors(by_pilot)) < chance_limit()
 
 
+@pytest.mark.slow
 def test_the_error_is_the_one_asked_for_whatever_luck_the_pilot_had(by_pilot):
     sizes = np.array(list(by_pilot.n_rep.values()))
     assert by_pilot.n_pilot == 500
@@ -57,6 +60,7 @@ def test_the_error_is_the_one_asked_for_whatever_luck_the_pilot_had(by_pilot):
     assert n_above <= stats.binom.isf(1e-4, N_RUNS, 0.025), "of the pilots, 2.5% had such luck"
 
 
+@pytest.mark.slow
 def test_its_words_say_how_far_the_error_is_from_what_was_asked(by_pilot):
     said = precision_in_words(by_pilot)
     assert re.fullmatch(

@@ -26,6 +26,7 @@ def ever_outside(limits, truth):
 
 
 @pytest.mark.parametrize("p", [0.5, 0.02])
+@pytest.mark.slow
 def test_a_share_is_left_out_at_any_look_as_rarely_as_was_asked(p):
     hits = (np.random.default_rng(1).random((N_RUNS, LOOKS[-1])) < p).cumsum(axis=1)
     share = hits[:, LOOKS - 1] / LOOKS
@@ -34,6 +35,7 @@ def test_a_share_is_left_out_at_any_look_as_rarely_as_was_asked(p):
 
 
 @pytest.mark.parametrize("law", [stats.norm(3, 2), stats.expon(scale=2)], ids=["normal", "skewed"])
+@pytest.mark.slow
 def test_a_mean_is_left_out_at_any_look_as_rarely_as_was_asked(law):
     values = law.rvs((N_RUNS, LOOKS[-1]), random_state=2)
     sums, squares = values.cumsum(axis=1), (values**2).cumsum(axis=1)
@@ -46,6 +48,7 @@ def test_a_mean_is_left_out_at_any_look_as_rarely_as_was_asked(law):
 
 
 @pytest.mark.parametrize("planned", [5, 20, 500])
+@pytest.mark.slow
 def test_a_mean_of_normal_values_is_held_from_the_second_value_on(planned):
     """Limits with the standard deviation found for the true one are left at 30% of runs here."""
     n = np.arange(2, 400)

@@ -84,6 +84,7 @@ def studies(shifted, normalised, *, power=1.0):
 
 
 @pytest.mark.parametrize(("shifted", "normalised"), [(1.0, False), (0.5, True)])
+@pytest.mark.slow
 def test_a_rate_of_one_in_a_million_is_found_with_its_error(shifted, normalised):
     found = studies(shifted, normalised)
     error = found.estimate.std() / np.sqrt(N_STUDIES)
