@@ -39,8 +39,8 @@ from simstudy.output.plan_snapshot import (
     snapshot_of_result,
 )
 from simstudy.output.replicates_needed import PILOT, Need, spread_of
-from simstudy.output.up_to_date import PROTOCOL
 from simstudy.remote.paths import Place
+from simstudy.store.manifest import PROTOCOL
 from simstudy.tables.grid import escaped
 
 HEADING = re.compile(r"^(Aims|Data|Estimands|Methods|Performance)\s+", re.MULTILINE)

@@ -16,14 +16,13 @@ from simstudy.identity.source_files import experiment_libraries, sources_digest
 from simstudy.output.environment import library_versions
 from simstudy.remote.paths import Place, name_below
 from simstudy.store.guard import WAYS_ON, refuse_foreign
-from simstudy.store.manifest import MANIFEST, listed_files
+from simstudy.store.manifest import MANIFEST, PROTOCOL, listed_files
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
     from simstudy.design.plan import Plan
 
 REPORT = "report.html"
-PROTOCOL = "protocol.json"
 FIGURES, TABLES = "figures", "tables"  # folders
 CELLS = "cells.parquet"  # of a study with axes
 SCENARIOS = "scenarios.parquet"

@@ -8,6 +8,7 @@ from simstudy.atomic_files import read_json, write_json
 from simstudy.remote.paths import Place
 
 MANIFEST = "manifest.json"
+PROTOCOL = "protocol.json"  # beside it, what was planned
 
 
 def listed_files(manifest: Mapping[str, Any]) -> dict[str, str]:
