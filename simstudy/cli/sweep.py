@@ -30,6 +30,7 @@ DONE, NOT_PUBLISHED = "nothing to do", "not published"
 STATES = {DEFECT: NOT_PUBLISHED, REFUSED: "refused", OUT_OF_TIME: "out of time"}
 HEADER = ("study", "state", "drawn", "published")
 EXPERIMENT = "experiment="
+SHORTEST_TOLD = 10.0  # seconds: less is not worth a word
 
 
 def run_sweep(points: Sequence[Point], typed: Sequence[str]) -> int:
@@ -187,7 +188,7 @@ def _time_left(done: Sequence[float], ahead: Sequence[float], elapsed: float) ->
     from simstudy.output.formatting import time_in_words
 
     left = elapsed * sum(ahead) / (sum(done) or math.nan)
-    return "" if math.isnan(left) else f", about {time_in_words(left)} left"
+    return f", about {time_in_words(left)} left" if left >= SHORTEST_TOLD else ""
 
 
 def _table(lines: Sequence[_Line], seconds: float) -> list[str]:

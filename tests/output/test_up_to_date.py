@@ -84,7 +84,9 @@ def test_results_of_other_settings_are_not_replaced(change, standing, tmp_path):
     how, said = SETTINGS[change]
     before = {path: path.read_bytes() for path in (tmp_path / "toy").rglob("*") if path.is_file()}
     result = study(figures=SOUND).run(how.get("n_rep", 60), out=tmp_path)
-    with pytest.raises(StoreError, match=rf"{said}\. replace=true .*\. Keep both") as refused:
+    with pytest.raises(
+        StoreError, match=rf"{said}\. out=\S+ would do; replace=true .*\. Keep both"
+    ) as refused:
         publish(result, config=how.get("config", CONFIG), module_file=FILE)
     assert "\n" not in str(refused.value)
     after = {path: path.read_bytes() for path in (tmp_path / "toy").rglob("*") if path.is_file()}

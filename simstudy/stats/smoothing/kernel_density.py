@@ -7,6 +7,7 @@ import numpy as np
 from simstudy.array_types import Float
 from simstudy.errors import DesignError
 from simstudy.lazy import special
+from simstudy.stats.reading import reading
 
 N_PLACES = 200
 N_BINS = 2_000  # finer than any bandwidth: the kernel runs over bins and not over values
@@ -22,6 +23,7 @@ class Density(NamedTuple):
     upper: Float[np.ndarray, " place"]
 
 
+@reading
 def kernel_density(values: Float[np.ndarray, " rep"], *, at_most: float = np.inf) -> Density:
     """Gaussian kernel density with two Monte Carlo standard errors either side.
 
@@ -46,12 +48,14 @@ def kernel_density(values: Float[np.ndarray, " rep"], *, at_most: float = np.inf
     Raises
     ------
     DesignError
-        Where all values are the same.
+        Where all values are the same, fewer than two, or not finite.
 
     References
     ----------
     Jones (1993), Statistics and Computing 3, 135-146.
     """
+    if values.size < 2 or not np.isfinite(values).all():
+        raise DesignError("values has to hold at least two finite numbers, to have a density")
     width = _bandwidth(values)
     last = min(values.max() + 2 * width, at_most)
     place = np.linspace(values.min() - 2 * width, last, N_PLACES)

@@ -282,6 +282,7 @@ OWN = {
     "predictive.bootstrap.fitted": {"residual_sd": ...},
     "predictive.bootstrap.centered": {"residual_sd": ..., "center": np.zeros((3, 2))},
     "predictive.calibration.pit": {"y": PER_REP + 0.3},
+    "smoothing.kernel_density.kernel_density": {"values": X[0]},
     "predictive.calibration.pit_distance": {"values": P},
     "predictive.calibration.covers": {"y": PER_REP + 0.3},
     "predictive.calibration.coverage": {"y": PER_REP + 0.3},
