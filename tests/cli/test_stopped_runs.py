@@ -98,7 +98,7 @@ def test_what_is_finished_is_kept_and_used_and_it_is_said_how_to_go_on(
     backend, stop, status, tmp_path
 ):
     process = start(tmp_path, f"backend={backend}")
-    wait_for(lambda: len(blocks(tmp_path)) >= 3)
+    wait_for(lambda: len(blocks(tmp_path)) >= 8)  # the first tasks of both workers are among them
     out, err = ended(process, stop)
     assert (process.returncode, out) == (status, "")
     asked = [f"'{one}'" if "[" in one else one for one in process.args[2:]]
