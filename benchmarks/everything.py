@@ -1,6 +1,6 @@
 """What the whole command takes, drawn from nothing: every study of a group, study by study.
 
-`python -m benchmarks.everything` prints a table of `docs/everything.md`; with that file's
+`python -m benchmarks.everything` prints a table of `docs/large_runs.md`; with that file's
 name behind it, it puts it there. `--group NAME` takes another group than the project's own, and
 settings (`scale=smoke`) are handed on. Results go into a folder of their own, and with it, unless
 `out=FOLDER` says where they are to stay.
@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-from benchmarks.scale import print_or_put, table
+from benchmarks.pages import print_or_put, table
 from simstudy.engine.workers import available_cores
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,6 +1,6 @@
 """What control variates, conditional expectations, groups and weights save on a two-stage trial.
 
-`python -m benchmarks.less_work` prints the tables of `docs/less_work.md`; with that file's
+`python -m benchmarks.less_work` prints the tables of `docs/precision.md`; with that file's
 name after it, puts them there.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import special
 
-from benchmarks.scale import print_or_put
+from benchmarks.pages import print_or_put
 from simstudy import Result, Study, Workers, grid
 from simstudy.design.plan import number_factors
 from simstudy.measures import (
@@ -177,4 +177,4 @@ def tables() -> str:
 
 
 if __name__ == "__main__":
-    print_or_put(tables(), sys.argv[1:])
+    print_or_put(tables(), sys.argv[1:], "less work")

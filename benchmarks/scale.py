@@ -1,136 +1,91 @@
-"""What each step of a run costs, and what follows for many workers and many blocks.
+"""What each step of a run costs, and what shares cost whoever joins them.
 
-`python -m benchmarks.scale` prints the tables of `docs/scale.md`; with that file's name after
+`python -m benchmarks.scale` prints the tables of `docs/large_runs.md`; with that file's name after
 it, it puts them there. Costs are processor time, so that other work on the machine matters less.
 """
 
+import os
+import resource
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from time import process_time, thread_time
+from time import process_time
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
+from benchmarks.pages import print_or_put, table
 from benchmarks.timing import python
 from experiments.two_stage import study as two_stage
-from simstudy.analysis import estimates
 from simstudy.design.plan import Plan
-from simstudy.engine.assignment import Assignment
-from simstudy.engine.backends.processes import packed
-from simstudy.engine.jobs import all_jobs
-from simstudy.engine.ownership import ownership_of
-from simstudy.engine.portions import MOST_SECONDS, PART_OF_RUN, TASKS_IN_A_FILE
-from simstudy.engine.runner import FILES_BEFORE_COMPACTION, TASK_SECONDS
-from simstudy.engine.tasks import compute
+from simstudy.engine.executors.loky import packed
+from simstudy.engine.provenance import compute_provenance
+from simstudy.engine.sharding import shards_of, share_label
+from simstudy.engine.task_factory import TaskFactory
+from simstudy.engine.tasks import draw_task
+from simstudy.engine.work_queue import all_blocks, missing_blocks
 from simstudy.engine.workers import Workers
+from simstudy.store.arrow_schema import ReplicateStorage
+from simstudy.store.block_files import write_blocks
+from simstudy.store.block_index import BlockRange
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
-from simstudy.store.header import Group
-from simstudy.store.layout import KeepReplicates
-from simstudy.store.places import Place
-from simstudy.store.volumes import VALUES_PER_CHUNK, chunk_length, volumes
-from simstudy.store.write import write_blocks
+from simstudy.store.provenance import Provenance
+from simstudy.store.run_records import RunRecord, Spent, Times, merge_records, write_record
 from simstudy.study import Study
 
-BEGIN, END = "<!-- measured{} -->", "<!-- end of what is measured -->"
-WORKERS = (1, 2, 4, 8, 16, 32, 64)
-N_SCENARIOS = 4  # which are read and measured side by side
 CONFIG = two_stage.Config(k=[0.0, 1.0], n2=[100, 400], draws="sufficient")
 INLINE = Workers("inline", 1)
+SHARES = ((100, 20, 100), (1000, 20, 100), (10_000, 20, 100), (100, 20_000, 2000))
+"""Numbers of shares, of scenarios, and of blocks of each share."""
 
 
-@dataclass(frozen=True)
-class Costs:
-    """Seconds of processor time.
-
-    Parameters
-    ----------
-    start
-        Of a worker process: Python and what it imports.
-    draw, engine
-        A block of 1,000 replicates of the fastest kernel: `simulate` alone, and all around it.
-    hand_out
-        A task, in the parent.
-    write
-        A file of few blocks, without what its rows cost.
-    scan, hash
-        To look at a file, and at a gigabyte.
-    gather
-        A file among those that are laid out anew, without its rows.
-    rows
-        To lay out a million rows of one number anew.
-    summary, alone
-        Two measures of a million rows of one number, read and taken; and of that what is done in
-        the thread that asks, while others do the rest.
-    moments
-        Two measures of a million blocks that are kept as moments.
-    """
-
-    start: float
-    draw: float
-    engine: float
-    hand_out: float
-    write: float
-    scan: float
-    hash: float
-    gather: float
-    rows: float
-    summary: float
-    alone: float
-    moments: float
-
-
-def cost(
-    work: Callable[[], object], n: int = 3, clock: Callable[[], float] = process_time
-) -> float:
-    """The least of some tries."""
+def cost(work: Callable[[], object], n: int = 3) -> float:
+    """The least processor time of some tries."""
     tries = []
     for _ in range(n):
-        before = clock()
+        before = process_time()
         work()
-        tries.append(clock() - before)
+        tries.append(process_time() - before)
     return min(tries)
 
 
-# ---------------------------------------------------------------- measured
-def measured() -> Costs:
-    """All costs, on this machine."""
+# ---------------------------------------------------------------- steps
+def cost_table() -> str:
+    """What each step of a run costs."""
     from benchmarks.test_engine import tiny
 
     fast, small = two_stage.study(CONFIG), tiny(4, 1000)
     draw, engine = _of_a_block(fast)
     hand_out, write = _of_a_task(fast.plan(1))
-    scan, per_gigabyte, gather, rows = _of_files(small)
-    summary, alone = _of_a_summary(small, "replicates", 1_000_000)
-    return Costs(
-        start=_of_a_process(),
-        draw=draw,
-        engine=engine,
-        hand_out=hand_out,
-        write=write,
-        scan=scan,
-        hash=per_gigabyte,
-        gather=gather,
-        rows=rows,
-        summary=summary,
-        alone=alone,
-        moments=_of_a_summary(tiny(4, 5), "summary", 20_000)[0] * 50,
-    )
+    rows = [
+        ("a worker starts", f"{_of_a_process():.2f} s"),
+        ("a block of the fastest kernel is drawn", f"{draw * 1e6:.0f} µs"),
+        ("the engine around a block", f"{engine * 1e6:.0f} µs"),
+        ("the parent hands out a task", f"{hand_out * 1e3:.2f} ms"),
+        ("a task's file is written", f"{write * 1e3:.1f} ms"),
+        *_of_files(small.plan(1)),
+        ("a million rows are summarised", f"{_of_a_summary(small, 'replicates', 10**6):.2f} s"),
+        (
+            "moments of a million blocks are summarised",
+            f"{50 * _of_a_summary(tiny(4, 5), 'summary', 20_000):.1f} s",
+        ),
+    ]
+    return table(["step", "processor time"], [list(row) for row in rows])
 
 
 def _of_a_process() -> float:
     """What a worker imports to draw."""
-    code = "import time, experiments.two_stage, simstudy.engine.backends.processes as _"
+    code = "import time, experiments.two_stage, simstudy.engine.executors.loky as _"
     return float(python("-c", f"{code}; print(time.process_time())"))
 
 
 def _of_a_block(study: Study) -> tuple[float, float]:
+    """A block of 1,000 replicates: `simulate` alone, and all around it."""
     n_each = 250
     plan = study.plan(1)
 
@@ -139,67 +94,68 @@ def _of_a_block(study: Study) -> tuple[float, float]:
             for block in range(n_each):
                 scenario.simulate(plan.streams(scenario, block), plan.block_size)
 
+    def drawn() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            wanted = dict.fromkeys(plan.keys, n_each)
+            draw_task(task_factory(plan, Path(folder)).task(list(all_blocks(plan, wanted))))
+
     directly()
     n_blocks = n_each * len(plan.scenarios)
     kernel = cost(directly) / n_blocks
-
-    def drawn() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            assignment = assigned(plan, Path(folder))
-            wanted = dict.fromkeys(plan.keys, n_each)
-            compute(assignment.task(list(all_jobs(plan, wanted))))
-
     return kernel, cost(drawn) / n_blocks - kernel
 
 
-def assigned(plan: Plan, folder: Path) -> Assignment:
+def task_factory(plan: Plan, folder: Path) -> TaskFactory:
     """What a run into a folder has."""
-    ownership = ownership_of(plan)
-    store = Store(folder, plan.block_size, ownership.owner)
-    return Assignment(plan, store, KeepReplicates(), ownership)
+    provenance = compute_provenance(plan)
+    store = Store(folder, plan.block_size, provenance.of_blocks)
+    return TaskFactory(plan, store, ReplicateStorage(), provenance)
 
 
 def _of_a_task(plan: Plan) -> tuple[float, float]:
+    """To hand it out, and its file of few blocks without what its rows cost."""
     with tempfile.TemporaryDirectory() as folder:
-        assignment = assigned(plan, Path(folder))
-        jobs = list(all_jobs(plan, dict.fromkeys(plan.keys, 20)))
-        hand_out = cost(lambda: [packed(assignment.task(jobs)) for _ in range(20)]) / 20
-        write = cost(lambda: [compute(assignment.task(jobs[:4])) for _ in range(10)]) / 10
-        blocks = cost(lambda: compute(assignment.task(jobs))) / len(jobs)
-        return hand_out, max(write - 4 * blocks, 0.0)
+        factory = task_factory(plan, Path(folder))
+        blocks = list(all_blocks(plan, dict.fromkeys(plan.keys, 20)))
+        hand_out = cost(lambda: [packed(factory.task(blocks)) for _ in range(20)]) / 20
+        write = cost(lambda: [draw_task(factory.task(blocks[:4])) for _ in range(10)]) / 10
+        each = cost(lambda: draw_task(factory.task(blocks))) / len(blocks)
+        return hand_out, max(write - 4 * each, 0.0)
 
 
-def _of_files(study: Study) -> tuple[float, float, float, float]:
-    """A file to look at, a gigabyte of it, a file to lay out anew, and a million rows of it."""
-    plan, n_files = study.plan(1), 200
+def _of_files(plan: Plan) -> list[tuple[str, str]]:
+    n_files = 200
     with tempfile.TemporaryDirectory() as folder:
         few, many = Path(folder) / "few", Path(folder) / "many"
-        written(plan, few, 4, 250_000)
-        written(plan, many, n_files, 1000)
-        owner = ownership_of(plan).owner
-        at_few = cost(lambda: Store(few, 1000, owner))
-        at_many = cost(lambda: Store(many, 1000, owner))
-        gigabytes = Store(few, 1000, owner).n_bytes / 1e9
-        rows = cost(lambda: compact(Store(few, 1000, owner)), 1)
-        anew = cost(lambda: compact(Store(many, 1000, owner)), 1)
-    scan = at_many / n_files
-    per_gigabyte = max(at_few - 4 * scan, 0.0) / gigabytes
-    return scan, per_gigabyte, max(anew - 0.2 * rows, 0.0) / n_files, rows
+        _write_files(plan, few, 4, 250_000)
+        _write_files(plan, many, n_files, 5000)
+        provenance = compute_provenance(plan).of_blocks
+        first = cost(partial(Store, few, 1000, provenance), 1)
+        gigabytes = Store(few, 1000, provenance).n_bytes / 1e9
+        Store(many, 1000, provenance)
+        again = cost(partial(Store, many, 1000, provenance)) / n_files
+        merged = cost(lambda: compact(Store(many, 1000, provenance)), 1)
+    return [
+        ("a gigabyte is looked at for the first time (hashed)", f"{first / gigabytes:.1f} s"),
+        ("a file is looked at, as every run begins", f"{again * 1e3:.2f} ms"),
+        (f"a million rows are merged, from {n_files} files", f"{merged:.2f} s"),
+    ]
 
 
-def written(plan: Plan, folder: Path, n_files: int, n_rows: int) -> None:
+def _write_files(plan: Plan, folder: Path, n_files: int, n_rows: int) -> None:
     """So many files of one scenario's blocks of 1,000 rows."""
     folder.mkdir()
-    key, owner = next(iter(plan.keys)), ownership_of(plan).owner.only(list(plan.keys)[:1])
+    key = next(iter(plan.keys))
+    provenance = compute_provenance(plan).of_blocks.only([key])
     x = np.random.default_rng(1).standard_normal(n_rows)
     for first in range(0, n_files * n_rows, n_rows):
         rows = {"scenario": [key] * n_rows, "rep": np.arange(first, first + n_rows), "x": x}
-        groups = [Group(key, first // 1000, n_rows // 1000)]
-        write_blocks(Folder(folder), groups, pa.table(rows), owner=owner)
+        ranges = [BlockRange(key, first // 1000, n_rows // 1000)]
+        write_blocks(Folder(folder), ranges, pa.table(rows), provenance=provenance)
 
 
-def _of_a_summary(study: Study, keep: str, n_rows: int) -> tuple[float, float]:
-    """In all threads, and in the one that asks while two do the rest."""
+def _of_a_summary(study: Study, keep: str, n_rows: int) -> float:
+    """Two measures of so many stored rows, in all threads."""
     n_each = n_rows // len(study.scenarios) * (study.block_size if keep == "summary" else 1)
     result = study.run(n_each, workers=INLINE, keep=keep)
 
@@ -207,168 +163,133 @@ def _of_a_summary(study: Study, keep: str, n_rows: int) -> tuple[float, float]:
         result.__dict__.pop("summary", None)
         assert len(result.summary)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(estimates, "available_cores", lambda: 2)
-        return cost(summary, 5), cost(summary, 5, thread_time)
+    return cost(summary, 5)
 
 
-# ---------------------------------------------------------------- what follows
-def n_tasks(seconds: float, seconds_per_block: float) -> float:
-    """Of one worker in a run of so many seconds, of blocks that each take so many."""
-    ends = [0.0, min(TASK_SECONDS / PART_OF_RUN, seconds), min(MOST_SECONDS / PART_OF_RUN, seconds)]
-    flat, growing = (end - begin for begin, end in pairwise(ends))
-    tasks = flat / TASK_SECONDS
-    if growing:
-        tasks += np.log(ends[2] / ends[1]) / PART_OF_RUN
-    tasks += (seconds - ends[2]) / MOST_SECONDS
-    return float(min(tasks, seconds / seconds_per_block))
+# ---------------------------------------------------------------- shares
+class Joined(NamedTuple):
+    """What shares cost: seconds, megabytes beyond what there was, and files opened."""
+
+    share_look: float  # the last share begins
+    n_opened: float  # files of blocks, by that share
+    first_look: float  # the run that joins begins, and hashes all files
+    another_look: float
+    index_bytes: float  # of the index, for each block
+    look_memory: float
+    join: float  # blocks and records
+    join_memory: float
 
 
-def part_laid_out_anew(n_blocks: int, block: float, n_workers: int) -> float:
-    """Of the rows, those that no worker writes as they are to stay.
-
-    None where one worker draws files in a moment; of several, what is left when a file would be
-    more than half of a worker's share of the rest; all, where a file takes too long.
-    """
-    in_a_file = chunk_length(1, 1000)
-    a_run = n_blocks * block / n_workers
-    if in_a_file * block > max(TASKS_IN_A_FILE * TASK_SECONDS, PART_OF_RUN * a_run):
-        return 1.0
-    return min(1.0, 2 * n_workers * in_a_file / n_blocks) if n_workers > 1 else 0.0
-
-
-def parts_of_a_run(costs: Costs, n_blocks: int, block: float, n_workers: int) -> dict[str, float]:
-    """Seconds of each part of a run of blocks of 1,000 rows, with so many workers."""
-    drawing = n_blocks * (block + costs.engine) / n_workers
-    tasks = n_workers * n_tasks(drawing, block)
-    millions = n_blocks / 1000
-    files = max(1.0, np.ceil(millions * 1e6 / VALUES_PER_CHUNK))
-    anew = part_laid_out_anew(n_blocks, block + costs.engine, n_workers)
-    spread = max(costs.summary - costs.alone, 0.0)
-    return {
-        "start": costs.start if n_workers > 1 else 0.0,
-        "draw": drawing,
-        "write": tasks * costs.write / n_workers,
-        "hand out": max(0.0, tasks * costs.hand_out - drawing),
-        "lay out": anew * (millions * costs.rows + tasks * costs.gather) / min(n_workers, files),
-        "summarise": millions * (costs.alone + spread / min(n_workers, N_SCENARIOS)),
-    }
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def cost_table(costs: Costs) -> str:
-    rows = [
-        ("a worker starts", f"{costs.start:.2f} s"),
-        ("a block of the fastest kernel is drawn", f"{costs.draw * 1e6:.0f} µs"),
-        ("the engine around a block", f"{costs.engine * 1e6:.0f} µs"),
-        ("the parent hands out a task", f"{costs.hand_out * 1e3:.2f} ms"),
-        ("a task's file is written", f"{costs.write * 1e3:.1f} ms"),
-        ("a file is looked at, as every run begins", f"{costs.scan * 1e3:.2f} ms"),
-        ("a gigabyte is looked at (hashed)", f"{costs.hash:.1f} s"),
-        ("a small file is laid out anew", f"{costs.gather * 1e3:.1f} ms"),
-        ("a million rows are laid out anew", f"{costs.rows:.2f} s"),
-        ("a million rows are summarised", f"{costs.summary:.2f} s"),
-        ("of that, in the one thread that asks", f"{costs.alone:.3f} s"),
-        ("moments of a million blocks are summarised", f"{costs.moments:.1f} s"),
-    ]
-    return table(["step", "processor time"], [list(row) for row in rows])
-
-
-def worker_table(costs: Costs, n_blocks: int, block: float) -> str:
-    alone = sum(parts_of_a_run(costs, n_blocks, block, 1).values())
+def share_table(sizes: Sequence[tuple[int, int, int]] = SHARES) -> str:
+    """What a share and whoever joins them do, for more and more of them, each in a process."""
     rows = []
-    for n_workers in WORKERS:
-        parts = parts_of_a_run(costs, n_blocks, block, n_workers)
-        whole = sum(parts.values())
-        shown = [f"{seconds:.1f}" for seconds in (*parts.values(), whole)]
-        rows.append([str(n_workers), *shown, f"{alone / whole / n_workers:.0%}"])
-    names = [f"{name} (s)" for name in (*parts, "all")]
-    return table(["workers", *names, "efficiency"], rows)
-
-
-def share_table(costs: Costs) -> str:
-    """A million blocks of 50 ms in 20 scenarios, as an array of 1,000 jobs with a core each."""
-    n_jobs, n_blocks, block = 1000, 1_000_000, 0.05
-    each, millions = n_blocks * block / n_jobs, n_blocks / 1000
-    tasks = n_tasks(each, block)
-    at_most = n_jobs * min(tasks, FILES_BEFORE_COMPACTION)
-    gigabytes = millions * 8 / 1000
-    hashing = gigabytes * costs.hash
-    each_of_20 = (Group(str(i), 0, n_blocks // 20) for i in range(20))
-    places = {group.key: [Place(group, "", 0, 0)] for group in each_of_20}
-    final = sum(1 for _ in volumes(places, {""}, chunk_length(1, 1000)))
-    rows = {
-        "a job draws": f"{each:.0f} s",
-        "files that it writes, and leaves": f"{tasks:.0f}, 1",
-        "files in the folder at any time": f"at most {at_most:,.0f}",
-        "a late job looks at what is there": f"up to {at_most * costs.scan + hashing:,.0f} s",
-        "files when all jobs are done": f"{n_jobs:,}",
-        "the run that joins them looks at them": f"{n_jobs * costs.scan + hashing:,.0f} s",
-        "it lays them out, on one core": f"{millions * costs.rows:,.0f} s",
-        "files in the end": f"{final:,.0f} of {gigabytes / final * 1e3:.0f} MB",
-        "it summarises two measures, on one core": f"{millions * costs.summary:,.0f} s",
-        "the same with `keep=summary`": f"{costs.moments:.0f} s",
-    }
-    return table(["a million blocks", ""], [list(row) for row in rows.items()])
-
-
-def tables(costs: Costs) -> str:
-    """All of them, in Markdown."""
-    return "\n\n".join(
-        (
-            cost_table(costs),
-            "4.8 million replicates of the fastest kernel in 4 scenarios, every row kept:",
-            worker_table(costs, 4800, costs.draw),
-            "10,000 blocks of 50 ms in 4 scenarios, every row kept:",
-            worker_table(costs, 10_000, 0.05),
-            "A million blocks of 1,000 replicates and 50 ms, over 1,000 array jobs:",
-            share_table(costs),
+    for n_shares, n_scenarios, of_each in sizes:
+        told = map(str, (n_shares, n_scenarios, of_each))
+        found = Joined(*map(float, python("-m", "benchmarks.scale", "--join", *told).split()))
+        rows.append(
+            [
+                f"{n_shares:,}",
+                f"{n_scenarios:,}",
+                f"{n_shares * of_each:,}",
+                f"{found.share_look:.2f} s",
+                f"{found.n_opened:.0f}",
+                f"{found.first_look:.1f} s",
+                f"{found.another_look:.1f} s",
+                f"{found.index_bytes:.0f}",
+                f"{found.look_memory:,.0f} MB",
+                f"{found.join:.1f} s",
+                f"{found.join_memory:,.0f} MB",
+            ]
         )
+    head = ["shares", "scenarios", "blocks", "a share begins", "files it opens"]
+    head += ["first look", "another look", "index, bytes a block", "memory of the looks"]
+    return table([*head, "join", "memory with the join"], rows)
+
+
+def join_shares(n_shares: int, n_scenarios: int, of_each: int) -> Joined:
+    """Shares simulated in this process, looked at by the last of them, and joined."""
+    from benchmarks.test_engine import tiny
+
+    os.fsync = lambda _: None  # the disk's time is its own
+    plan = tiny(n_scenarios, 5).plan(1)
+    provenance = compute_provenance(plan).of_blocks
+    n_blocks = n_shares * of_each // n_scenarios
+    opened = _note_opened()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        split = share_label(plan, provenance, (1, n_shares)).removesuffix("1")
+        labels = [f"{split}{share + 1}" for share in range(n_shares)]
+        for label, blocks in zip(labels, _of_shares(plan, n_shares, n_blocks), strict=True):
+            _write_share(blocks, folder, label, provenance)
+        compact(Store(folder, 5, provenance, only_files=[]))
+        before = _peak_memory()
+        opened.clear()
+        share = cost(partial(Store, folder, 5, provenance, label=labels[-1]), 1)
+        n_opened = len(opened)
+        first = cost(partial(Store, folder, 5, provenance), 1)
+        again = cost(partial(Store, folder, 5, provenance), 1)
+        store = Store(folder, 5, provenance)
+        index_bytes = store.index.slices.nbytes / (n_blocks * n_scenarios)
+        looked = _peak_memory() - before
+        join = cost(lambda: (compact(store), merge_records(folder)), 1)
+        assert not missing_blocks(plan, dict.fromkeys(plan.keys, n_blocks), store)
+        joined = _peak_memory() - before
+    return Joined(share, n_opened, first, again, index_bytes, looked, join, joined)
+
+
+def _note_opened() -> list[str]:
+    """Names of the files of blocks that this process opens from now on."""
+    names: list[str] = []
+    original = Folder.open
+
+    def noted(folder: Folder, name: str) -> pa.NativeFile:
+        names.append(name)
+        return original(folder, name)
+
+    Folder.open = noted
+    return names
+
+
+def _peak_memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _of_shares(plan: Plan, n_shares: int, n_blocks: int) -> Iterator[list[tuple[str, int]]]:
+    """The blocks of each share, in the order of keys."""
+    keys = sorted(plan.keys)
+    shares = shards_of(plan, n_shares)
+    whose = np.stack([shares[key](np.arange(n_blocks)) for key in keys]).ravel()
+    order = np.argsort(whose, kind="stable")
+    for some in np.split(order, np.searchsorted(whose[order], np.arange(1, n_shares))):
+        yield [(keys[at // n_blocks], at % n_blocks) for at in some.tolist()]
+
+
+def _write_share(
+    blocks: list[tuple[str, int]], folder: Path, label: str, provenance: Provenance
+) -> None:
+    """Its file, and what it notes beside it."""
+    keys = [key for key, _ in blocks]
+    rep = np.concatenate([np.arange(5 * block, 5 * block + 5) for _, block in blocks])
+    rows = {"scenario": np.repeat(keys, 5), "rep": rep, "x": rep + 0.5}
+    write_blocks(
+        Folder(folder),
+        [BlockRange(key, block, 1) for key, block in blocks],
+        pa.table(rows),
+        provenance=provenance.only(keys),
+        label=label,
     )
+    moment = "2026-01-01T00:00:00Z"
+    spent = dict.fromkeys(keys, Spent(1, 1.0, 0.0))
+    write_record(folder, label, provenance, RunRecord(spent, Times(moment, moment)))
 
 
 def main(arguments: list[str]) -> None:
     """Print the tables, or put them into a page."""
-    print_or_put(tables(measured()), arguments)
-
-
-def print_or_put(found: str, arguments: list[str], part: str = "") -> None:
-    """What was measured, printed, or put into its part of the page that is named.
-
-    Raises
-    ------
-    SystemExit
-        Where the page has no such part.
-    """
-    if not arguments:
-        print(found)
+    if arguments[:1] == ["--join"]:
+        print(*join_shares(*map(int, arguments[1:])))
         return
-    page = Path(arguments[0])
-    try:
-        before, _, after = around(page.read_text(), part)
-    except LookupError as lacking:
-        raise SystemExit(f"{page}: {lacking}. Found:\n\n{found}") from None
-    page.write_text(f"{before}\n\n{found}\n\n{after}")
-
-
-def around(page: str, part: str = "") -> tuple[str, str, str]:
-    """A page up to what was measured, that, and what comes after it, with the lines that say so.
-
-    Raises
-    ------
-    LookupError
-        Where the page has no such part.
-    """
-    begin = BEGIN.format(part and f": {part}")
-    before, begins, rest = page.partition(begin)
-    shown, ends, after = rest.partition(END)
-    if not (begins and ends):
-        raise LookupError(f"no line {begin!r} with {END!r} after it")
-    return before + begins, shown, ends + after
+    shares = "An array of shares, simulated in one process, and joined on one core:"
+    print_or_put("\n\n".join([cost_table(), shares, share_table()]), arguments, "scale")
 
 
 if __name__ == "__main__":

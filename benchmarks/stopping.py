@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.scale import print_or_put
+from benchmarks.pages import print_or_put
 from simstudy import Result, Study, Workers, grid
-from simstudy.engine.refusals import LOOKS, PILOT
 from simstudy.measures import rejection_rate
+from simstudy.study.run_options import LOOKS, PILOT
 
 N_RUNS = 400
 BLOCK = 50
@@ -84,4 +84,4 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    print_or_put(table(), sys.argv[1:])
+    print_or_put(table(), sys.argv[1:], "stopping")

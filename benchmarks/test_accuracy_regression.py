@@ -13,7 +13,7 @@ from scipy import stats
 from benchmarks.timing import least_alone, seconds
 from experiments.accuracy_regression.study import Config, study
 from simstudy.engine.workers import Workers
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.stats.accuracy.counts import draw_counts
 from simstudy.stats.accuracy.prompts import chances
 from simstudy.trials.accuracy import METHODS, AccuracyCheck

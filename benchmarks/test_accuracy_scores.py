@@ -10,7 +10,7 @@ from scipy import special, stats
 
 from benchmarks.timing import seconds
 from simstudy.dgps.prompts import PerplexityScores
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.trials.score_checks import ScoreCheck
 
 SCORES, BLOCK = PerplexityScores(), 10_000

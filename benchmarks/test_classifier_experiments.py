@@ -10,7 +10,7 @@ from arch.bootstrap import IIDBootstrap
 from scipy import stats
 
 from benchmarks.timing import seconds
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.stats.classifier.trial import normal_sample_size, trial_power
 from simstudy.trials.applied import AppliedTrial
 from simstudy.trials.sensitivity import Trial

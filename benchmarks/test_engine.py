@@ -22,16 +22,16 @@ from benchmarks.timing import ROOT, least, least_alone, python
 from experiments.two_stage import study as two_stage
 from simstudy.analysis import estimates
 from simstudy.design import Columns, grid
-from simstudy.engine import portions, runner
-from simstudy.engine.ownership import ownership_of
+from simstudy.engine import scheduler
 from simstudy.engine.progress import Silent
+from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.workers import Workers
-from simstudy.identity.streams import Streams
 from simstudy.measures import empirical_se, mean
+from simstudy.provenance.streams import Streams
+from simstudy.store.block_files import write_blocks
+from simstudy.store.block_index import BlockRange
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
-from simstudy.store.header import Group
-from simstudy.store.write import write_blocks
 from simstudy.study import Study
 from simstudy.trials.two_stage import TwoStage
 from tests.support import assert_within_mcse
@@ -164,7 +164,9 @@ def test_what_comes_after_drawing_is_little_beside_it(
 
     drawing()
     monkeypatch.setattr("simstudy.study.run.compact", noted("engine", compact))
-    monkeypatch.setattr(runner.Runner, "next_task", noted("engine", runner.Runner.next_task))
+    monkeypatch.setattr(
+        scheduler.Scheduler, "_next_task", noted("engine", scheduler.Scheduler._next_task)
+    )
     whole()
     spent.clear()
     benchmark.pedantic(whole, rounds=1)
@@ -237,8 +239,8 @@ def test_the_last_block_costs_what_the_first_did(monkeypatch, tmp_path, benchmar
 
     Without waiting for the disk, whose time is its own.
     """
-    monkeypatch.setattr(runner, "TASK_SECONDS", 0.0)
-    monkeypatch.setattr(portions, "PART_OF_RUN", 0.0)
+    monkeypatch.setattr(scheduler, "TASK_SECONDS", 0.0)
+    monkeypatch.setattr(scheduler, "PART_OF_RUN", 0.0)
     monkeypatch.setattr(os, "fsync", lambda _: None)
     clock = Clock()
     run = partial(tiny(10, 20).run, 300 * 20, out=tmp_path, workers=INLINE, progress=clock)
@@ -259,13 +261,17 @@ def finished(folder: Path, n_files: int) -> Study:
     """A study of 100,000 blocks of one replicate, in so many files, breadth first as runs do."""
     study = tiny(SCENARIOS, 1)
     plan = study.plan(1)
-    owner = ownership_of(plan).owner
+    owner = compute_provenance(plan).of_blocks
     keys = np.array(list(plan.keys))
     place, block = np.arange(N_FINISHED) % SCENARIOS, np.arange(N_FINISHED) // SCENARIOS
     for part in np.array_split(np.arange(N_FINISHED), n_files):
-        groups = [Group(keys[i], int(b), 1) for i, b in zip(place[part], block[part], strict=True)]
+        ranges = [
+            BlockRange(keys[i], int(b), 1) for i, b in zip(place[part], block[part], strict=True)
+        ]
         rows = {"scenario": keys[place[part]], "rep": block[part], "x": place[part] + 0.5}
-        write_blocks(Folder(folder / "tiny" / "replicates"), groups, pa.table(rows), owner=owner)
+        write_blocks(
+            Folder(folder / "tiny" / "replicates"), ranges, pa.table(rows), provenance=owner
+        )
     return study
 
 
@@ -302,7 +308,7 @@ def written_rows(folder: Path, n_rows: int, n_scenarios: int = 100) -> Study:
     study = tiny(n_scenarios, 1000)
     plan = study.plan(1)
     (folder / "tiny" / "replicates").mkdir(parents=True)
-    owner = ownership_of(plan).owner
+    owner = compute_provenance(plan).of_blocks
     each = n_rows // n_scenarios
     for some in np.array_split(np.arange(n_scenarios), 10):
         keys = [list(plan.keys)[i] for i in some]
@@ -312,8 +318,10 @@ def written_rows(folder: Path, n_rows: int, n_scenarios: int = 100) -> Study:
             "rep": np.tile(np.arange(each), len(some)),
             "x": x,
         }
-        groups = [Group(key, 0, each // 1000) for key in keys]
-        write_blocks(Folder(folder / "tiny" / "replicates"), groups, pa.table(rows), owner=owner)
+        ranges = [BlockRange(key, 0, each // 1000) for key in keys]
+        write_blocks(
+            Folder(folder / "tiny" / "replicates"), ranges, pa.table(rows), provenance=owner
+        )
     study.run(each, out=folder, workers=INLINE)
     return study
 

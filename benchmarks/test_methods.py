@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 
 from benchmarks.timing import least
 from simstudy.design import grid
-from simstudy.engine.replicates import each_replicate
+from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.workers import Workers
-from simstudy.identity.streams import Streams
 from simstudy.measures import mean
+from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 
 INLINE = Workers("inline", 1)

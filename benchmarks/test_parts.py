@@ -20,8 +20,8 @@ from benchmarks.timing import least_alone, python
 from simstudy.analysis.result import Result
 from simstudy.design import Columns, grid
 from simstudy.engine.workers import Workers
-from simstudy.identity.streams import Streams
 from simstudy.measures import empirical_se, mean, rejection_rate
+from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 
 INLINE = Workers("inline", 1)

@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 
 from benchmarks.timing import least_alone, seconds
 from simstudy.dgps.linear import LinearModel
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.stats.bootstrap.losses import (
     bootstrap_variance,
     ideal_variance,

@@ -1,4 +1,4 @@
-"""The site of these pages: `python -m sphinx -W docs build/site` writes it."""
+"""Configuration of the documentation site: `python -m sphinx -W docs build/site` builds it."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path[:0] = [str(DOCS.parent), str(DOCS)]
 
-import simstudy  # noqa: E402  # this repository's, whatever is installed
+import simstudy  # noqa: E402  # the checkout, not an installed copy
 
 project = "simstudy"
 author = "The simstudy authors"
@@ -21,9 +21,9 @@ extensions = [
     "website.api",
 ]
 exclude_patterns = ["templates"]
-myst_heading_anchors = 4  # links to headings, as code hosts name them
+myst_heading_anchors = 4  # anchors as on GitHub
 
-autodoc_typehints = "none"  # docstrings say units and shapes; annotations would say less, at length
+autodoc_typehints = "none"  # docstrings have units and shapes; annotations are long and say less
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 add_module_names = False

@@ -103,9 +103,8 @@ SCORES_IN_WORDS = dict(
 )
 NUMBERS = ["estimate", "lower", "upper", "exact"]
 SURE = "Where no score is safe the umbrella calls everybody positive: coverage and sensitivity 1."
-COST = (
-    "Higher is dearer, by more false alarms; lower is better only where coverage is what was asked."
-)
+COST = "Higher costs more false alarms; lower is better only where coverage is nominal."
+KINDS = {"bootstraps": "bootstraps", "others": "other methods"}
 BOOTSTRAPS = [SHOWN[name] for name in ("percentile", "normal", "bca strict", "bca mid")]
 
 
@@ -122,34 +121,14 @@ def less(rows: pd.DataFrame, aim: str) -> pd.DataFrame:
 
 
 def figure_coverage(result: Result) -> ggplot:
-    """Coverage by n, target and scores, at the first confidence, as far below it as above."""
+    """Coverage of normal scores by n and target, at the first confidence."""
     confidence = result.plan.scenarios[0].confidence
-    low = max(round(2 * confidence - 1, 9), 0.0)  # a share of 60% is not beneath 0.6
-    figure = _curves(result, shown_rows(result), "coverage", confidence, "the confidence asked for")
-    return (
-        figure
-        + p9.coord_cartesian(ylim=(low, 1))
-        + captions.titles(
-            figure.labels.caption,
-            beneath(figure.data, low),
-            y=f"coverage, {confidence:.0%} asked",
-        )
-    )
-
-
-def beneath(drawn: pd.DataFrame, low: float) -> str:
-    """How many points an axis that starts at `low` has no room for, and how far down they are."""
-    less = drawn["estimate"][drawn["estimate"] < low]
-    if less.empty:
-        return ""
-    return (
-        f"Beneath the axis, under {low:.0%}: {len(less)} of {len(drawn)} points, "
-        f"down to {less.min():.0%}."
-    )
+    figure = _curves(result, shown_rows(result), "coverage", confidence, "the nominal confidence")
+    return figure + captions.titles(figure.labels.caption, y=f"coverage, nominal {confidence:.0%}")
 
 
 def figure_efficiency(result: Result) -> ggplot:
-    """What safety costs: how far the mean true sensitivity is above its target."""
+    """The price of safety: how far the mean true sensitivity is above its target."""
     rows = less(shown_rows(result), "sensitivity")
     figure = _curves(result, rows, "mean_sensitivity", 0.0, "a mean equal to the target")
     return figure + captions.titles(
@@ -160,43 +139,40 @@ def figure_efficiency(result: Result) -> ggplot:
 def _curves(
     result: Result, rows: pd.DataFrame, measure: str, nominal: float, dashed: str
 ) -> ggplot:
+    """Curves over n for the first law of scores, with bootstraps in a row of their own."""
+    rows = rows_like(rows, result.plan.scenarios[0], "confidence")
+    first = rows["scores"].cat.categories[0]
+    rows = rows[rows["scores"] == first]
+    kinds = np.where(rows["method"].isin(BOOTSTRAPS), "bootstraps", "others")
     figure = measure_curves(
-        four_to_a_panel(rows_like(rows, result.plan.scenarios[0], "confidence")), x="n_obs",
-        y=measure, color="method", panel="sensitivity", rows="family", nominal=nominal,
-        dashed=dashed, log_x=True, colors=COLORS,
+        rows.assign(kind=in_order(kinds, KINDS)), x="n_obs", y=measure,
+        color="method", panel="sensitivity", rows="kind", nominal=nominal, dashed=dashed,
+        log_x=True, colors=COLORS,
     )  # fmt: skip
     return figure + captions.titles(
-        "Rows: the law of the scores, and whether the methods are bootstraps of the quantile.",
+        f"{str(first).capitalize()} scores; the figure trade_off has the other laws.",
         figure.labels.caption,
         SURE,
-        x="positive cases n",
-        size=(theme.FULL_WIDTH, theme.TALLEST),
+        x="positive cases n (log scale)",
+        size=(theme.FULL_WIDTH, 5.2),
     )
 
 
-def four_to_a_panel(rows: pd.DataFrame) -> pd.DataFrame:
-    """Scores and kind of method as one column: bootstraps of the quantile apart from the others."""
-    scores = rows["scores"].cat.categories
-    kinds = np.where(rows["method"].isin(BOOTSTRAPS), "bootstraps", "others")
-    family = [f"{score},\n{kind}" for score, kind in zip(rows["scores"], kinds, strict=True)]
-    order = [f"{score},\n{kind}" for score in scores for kind in ("bootstraps", "others")]
-    return rows.assign(family=pd.Categorical(family, order, ordered=True)).drop(columns="scores")
-
-
 def figure_trade_off(result: Result) -> ggplot:
-    """Coverage against mean sensitivity of every method at n = 50: right and low is good."""
+    """Coverage against mean sensitivity of every method at n = 50, by the law of the scores."""
     near = min(result.plan.scenarios, key=lambda s: (abs(s.n_obs - 50), abs(s.sensitivity - 0.95)))
     near = dataclasses.replace(near, confidence=result.plan.scenarios[0].confidence)
     rows = rows_like(shown_rows(result), near, "n_obs", "sensitivity", "confidence")
     figure = trade_off_plot(
         rows, x="coverage", y="mean_sensitivity", color="method", panel="scores", colors=COLORS,
         nominal={"coverage": near.confidence, "mean_sensitivity": near.sensitivity},
-        dashed="upright, the confidence asked for; level, the target of the sensitivity",
+        dashed="nominal confidence (vertical) and target sensitivity (horizontal)",
     )  # fmt: skip
     says = (
-        f"n = {near.n_obs}, target {near.sensitivity:.0%}, {near.confidence:.0%} confidence asked. "
-        "Good is on the upright dashed line or to its right, and there as low as can be: a mean "
-        "above the target is paid for with false alarms."
+        f"n = {near.n_obs}, target {near.sensitivity:.0%}, nominal confidence "
+        f"{near.confidence:.0%}. "
+        "Best: at or right of the vertical line and as low as possible; higher sensitivity costs "
+        "false alarms."
     )
     return (
         figure
@@ -207,8 +183,8 @@ def figure_trade_off(result: Result) -> ggplot:
 
 
 def figure_nested_loop(result: Result) -> ggplot:
-    """Coverage error of four methods in all scenarios at once."""
-    few = {m: SHOWN[m] for m in ("bca strict", "bca mid", "umbrella", "umbrella interpolated")}
+    """Coverage error of the document's two methods in all scenarios at once."""
+    few = {m: SHOWN[m] for m in ("bca strict", "umbrella")}
     rows = less(shown_rows(result, few), "confidence")
     error, n = "coverage minus confidence", "positive cases n"
     named = rows.assign(measure=rows["measure"].replace("coverage", error))
@@ -217,4 +193,4 @@ def figure_nested_loop(result: Result) -> ggplot:
         factors=("scores", "confidence", "sensitivity", n),
     )  # fmt: skip
     sure = " and ".join(f"{1 - level:.2g}" for level in sorted(rows["confidence"].unique()))
-    return figure + captions.titles(figure.labels.caption, SURE, f"So the levels at {sure}.")
+    return figure + captions.titles(figure.labels.caption, SURE, f"Its error is then {sure}.")

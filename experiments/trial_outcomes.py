@@ -14,14 +14,10 @@ Performance  The share of replicates with each outcome, beside its exact value. 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from simstudy.analysis.result import Result
 from simstudy.design import grid
-from simstudy.figures import captions, heat_map_plot, in_order, theme
-from simstudy.lazy import ggplot, p9, pd
+from simstudy.lazy import pd
 from simstudy.options import option, published
 from simstudy.study import Study
 from simstudy.tables import Column, Table
@@ -31,7 +27,7 @@ from simstudy.trials.two_stage_outcomes import MEASURES, TwoStageOutcomes
 @published(__file__)
 @dataclass
 class Config:
-    """What the study sweeps; figure and table are of the first of the designs."""
+    """What the study sweeps; the table is of the first design."""
 
     k: list[float] = option(
         "standard errors from the first mean to the bound", at_least=-30, at_most=30
@@ -53,7 +49,6 @@ def study(config: Config) -> Study:
         measures=MEASURES,
         block_size=5000,
         n_rep=config.n_rep,
-        figures={"outcomes": figure_outcomes},
         tables={"outcomes": table_of_outcomes},
     )
 
@@ -66,7 +61,6 @@ OUTCOMES = {
     "keep_null_true": (KEEP, IS_TRUE, "(1 − α) · Φ(−k)"),
     "keep_null_false": (KEEP, IS_FALSE, "β · Φ(k)"),
 }
-WAYS = {"nominal": "as printed", "exact": "exact", "simulated": "simulated"}
 
 
 def outcomes(result: Result) -> pd.DataFrame:
@@ -115,31 +109,3 @@ def table_of_outcomes(result: Result) -> Table:
     printed = f"As printed: the products of the rates. {_asked_for(result)}."
     note = f"In parentheses: Monte Carlo standard errors, of {n_rep:,} replicates."
     return Table(outcomes(result), caption, columns, [printed, note])
-
-
-def figure_outcomes(result: Result) -> ggplot:
-    """The table of the four outcomes: as printed, exactly, and simulated."""
-    found = outcomes(result)
-    cells = pd.concat(_cells(found, way) for way in WAYS)
-    figure = heat_map_plot(
-        cells.assign(
-            way=in_order(cells["way"], {word: word for word in WAYS.values()}),
-            decision=in_order(cells["decision"], {KEEP: KEEP, REJECT: REJECT}),
-            null=in_order(cells["null"], {IS_TRUE: IS_TRUE, IS_FALSE: IS_FALSE}),
-        ),
-        measure="share", x="null", y="decision", panel="way", digits=4,
-    )  # fmt: skip
-    says = f"{_setting(result)}. {_asked_for(result)}."
-    level = p9.theme(axis_text_x=p9.element_text(angle=0, ha="center"))
-    n_rep = result.n_rep[next(iter(result.plan.keys))]
-    said = captions.titles(
-        f"{says} Simulated: {n_rep:,} replicates. {captions.PARENTHESES}",
-        x="", y="", size=(theme.FULL_WIDTH, 3.2),
-    )  # fmt: skip
-    return figure + said + level
-
-
-def _cells(found: pd.DataFrame, way: str) -> pd.DataFrame:
-    error: Any = found["simulated_mcse"] if way == "simulated" else np.nan
-    about = {"estimate": found[way], "mcse": error, "way": WAYS[way], "measure": "share"}
-    return found[["decision", "null"]].assign(**about)

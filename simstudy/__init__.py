@@ -8,24 +8,21 @@ The names that a study needs, imported when they are first used:
 
 from typing import TYPE_CHECKING
 
-from simstudy.data import read_audit as _reads
 from simstudy.lazy import exports
-
-_reads.install()
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
     from simstudy.claims import Claim, Reproduced, Right, Rival, Uncheckable
     from simstudy.data.parts import Data
     from simstudy.design import Columns, grid, together
-    from simstudy.engine.failures import by_method
-    from simstudy.engine.replicates import each_replicate
+    from simstudy.engine.error_policy import by_method
+    from simstudy.engine.per_replicate import each_replicate
     from simstudy.engine.workers import Workers
     from simstudy.external.from_frame import from_file, from_frame
     from simstudy.external.stored_result import load
-    from simstudy.identity.streams import Streams
     from simstudy.options import option, published
-    from simstudy.study import Study
+    from simstudy.provenance.streams import Streams
+    from simstudy.study import Study, discover, method_grid
 
 __version__ = "0.1.0"
 
@@ -42,11 +39,13 @@ __all__ = [
     "Uncheckable",
     "Workers",
     "by_method",
+    "discover",
     "each_replicate",
     "from_file",
     "from_frame",
     "grid",
     "load",
+    "method_grid",
     "option",
     "published",
     "together",
@@ -58,13 +57,15 @@ _HOMES = {
     "data.parts": ("Data",),
     "design": ("Columns", "grid", "together"),
     "external.from_frame": ("from_file", "from_frame"),
-    "engine.failures": ("by_method",),
-    "engine.replicates": ("each_replicate",),
+    "engine.error_policy": ("by_method",),
+    "engine.per_replicate": ("each_replicate",),
     "engine.workers": ("Workers",),
-    "identity.streams": ("Streams",),
+    "provenance.streams": ("Streams",),
     "options": ("option", "published"),
     "external.stored_result": ("load",),
-    "study": ("Study",),
+    "study": ("Study", "discover", "method_grid"),
 }
 
-__getattr__, __dir__ = exports(__name__, _HOMES)
+_PACKAGES = ("figures", "measures", "tables", "testing")
+
+__getattr__, __dir__ = exports(__name__, _HOMES, _PACKAGES)

@@ -88,6 +88,10 @@ class DiskFullError(StoreError):
     """There is no room for the next block; what is finished is kept."""
 
 
+class SchedulerLostError(StoreError):
+    """The scheduler of a cluster has gone away under a run; what is finished is kept."""
+
+
 class UnreachableError(SimstudyError):
     """A store beyond this machine is not there, refuses, or does not answer.
 

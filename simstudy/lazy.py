@@ -46,7 +46,7 @@ else:
 
 
 def exports(
-    package: str, homes: Mapping[str, Sequence[str]]
+    package: str, homes: Mapping[str, Sequence[str]], packages: Sequence[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package, whose names are imported at their first use.
 
@@ -54,12 +54,16 @@ def exports(
     ----------
     homes
         The names that the package offers, by the module below it that holds them.
+    packages
+        Packages below it that are attributes of it too.
     """
     home_of = {name: home for home, names in homes.items() for name in names}
 
     def attribute(name: str) -> Any:
+        if name in packages:
+            return importlib.import_module(f"{package}.{name}")
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(f"{package}.{home_of[name]}"), name)
 
-    return attribute, lambda: sorted(home_of)
+    return attribute, lambda: sorted([*home_of, *packages])

@@ -12,6 +12,7 @@ KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", s
 NUMBER = re.compile(
     r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE
 )
+MOST_DIGITS = 400  # of a whole number; any longer one is beyond every float
 NO_TEXT = frozenset({"true", "false", "null", "none", ""})  # unless in quotation marks
 NOT_IN_TEXT = frozenset("[]{},'\" ")
 REFUSED = object()  # None is a value of its own
@@ -77,7 +78,7 @@ def as_kind(value: Any, kind: type) -> Any:
         is_whole = math.isfinite(value) and value == int(value)
         return int(value) if is_whole else REFUSED
     try:
-        return float(value)
+        return float(value) + 0.0  # no zero has a sign: -0 and 0 are one value
     except OverflowError:  # a whole number may have any number of digits
         return REFUSED
 
@@ -91,7 +92,8 @@ def number_meant(value: Any) -> Any:
     """The number that a text spells; anything else as it is."""
     if not (isinstance(value, str) and NUMBER.fullmatch(value)):
         return value
-    return int(value) if value.lstrip("+-").isdecimal() else float(value)
+    is_whole = value.lstrip("+-").isdecimal() and len(value) <= MOST_DIGITS
+    return int(value) if is_whole else float(value)
 
 
 def shown(value: Any) -> str:

@@ -22,6 +22,8 @@ from simstudy.option_types import (
 )
 
 C = TypeVar("C")
+SHORT_NAMES = {int: "integer", float: "number", bool: "true|false", str: "text"}
+LONGEST_SHOWN = 60  # letters of a value that a refusal repeats
 IN_OTHER_WORDS = {
     **dict.fromkeys(("0", "no", "off", "n", "f", "false"), False),
     **dict.fromkeys(("1", "yes", "on", "y", "t", "true"), True),
@@ -151,7 +153,8 @@ def _published_values(experiment_file: Path) -> dict[str, Any]:
 
     is_folder = experiment_file.name == "study.py"  # of an experiment that outgrew one file
     named = experiment_file.parent if is_folder else experiment_file
-    path = named.parents[1] / "conf" / "experiment" / f"{named.stem}.yaml"
+    above = (folder for folder in named.parents if (folder / "conf").is_dir())
+    path = next(above, named.parents[1]) / "conf" / "experiment" / f"{named.stem}.yaml"
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except FileNotFoundError:
@@ -267,8 +270,8 @@ def _exact(value: Any, kind: type, about: Option) -> Any:
     return exact if exact is REFUSED or about.allows(exact) else REFUSED
 
 
-def in_words(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
-    """The options of a config dataclass: name, and in one line its help, range and value.
+def option_help(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:
+    """The options of a config dataclass: name, and in one line its help, what it may be, its value.
 
     Parameters
     ----------
@@ -276,18 +279,30 @@ def in_words(cls: Any, values: Mapping[str, Any] | None = None) -> list[tuple[st
         What they are where nobody says otherwise; the defaults of the dataclass, if None.
     """
     hints = typing.get_type_hints(cls)
-    told = []
+    described = []
     for declared in fields(cls):
         about, name = declared.metadata.get("option"), declared.name
-        said = _told(about, read_annotation(name, hints[name])) if about else ""
-        value = (values or {}).get(name, _default(declared))
-        told.append((name, f"{said} ({shown(value)})".lstrip()))
-    return told
+        if about is not None:
+            value = (values or {}).get(name, _default(declared))
+            default = "" if value is None else f"  default: {shown(value)}"
+            allowed = _allowed_in_short(read_annotation(name, hints[name]), about)
+            described.append((name, f"{about.help}  [{allowed}]{default}"))
+    return described
 
 
-def _told(about: Option, allowed: Annotated) -> str:
-    each = "one or more, each " if allowed.is_list else ""
-    return "; ".join(filter(None, [about.help, each + _allowed(allowed, about)]))
+def _allowed_in_short(allowed: Annotated, about: Option) -> str:
+    """What a value may be: `a|b`, `true|false`, `integer >= 1`, `list of number > 0`."""
+    if about.one_of:
+        each = "|".join(map(str, about.one_of))
+    elif allowed.kind is bool:
+        each = "true|false"
+    else:
+        bounds = (
+            (">=", about.at_least), (">", about.above), ("<=", about.at_most), ("<", about.below)
+        )  # fmt: skip
+        said = ", ".join(f"{sign} {bound:g}" for sign, bound in bounds if bound is not None)
+        each = f"{SHORT_NAMES[allowed.kind]} {said}".rstrip()
+    return f"list of {each}" if allowed.is_list else each
 
 
 def _allowed(allowed: Annotated, about: Option) -> str:
@@ -295,12 +310,30 @@ def _allowed(allowed: Annotated, about: Option) -> str:
 
 
 def _refusal(name: str, value: Any, allowed: Annotated, about: Option, default: Any) -> str:
+    """What is wrong with a value, what is allowed, and a value that works.
+
+    Nothing is near to a word that is no number: an example says more.
+    """
+    example = _example(value, allowed, about, default)
     if allowed.is_list:
-        works = _nearest_list(_members(value), allowed, about, default)
+        works = example or _nearest_list(_members(value), allowed, about, default)
     else:
         works = about.nearest(value, allowed.kind, default)
-    hint = "" if works is None else f"; nearest that works: {name}={shown(works)}"
-    return f"{name}={shown(value)}: allowed is {_allowed(allowed, about)} ({about.help}){hint}"
+    word = "for example" if example is not None else "nearest that works:"
+    hint = "" if works is None else f"; {word} {name}={shown(works)}"
+    said = shown(value)
+    said = said if len(said) <= LONGEST_SHOWN else f"{said[:LONGEST_SHOWN]}…"
+    return f"{name}={said}: allowed is {_allowed(allowed, about)} ({about.help}){hint}"
+
+
+def _example(value: Any, allowed: Annotated, about: Option, default: Any) -> Any:
+    """The published value, or the first two of a list, where the value is a word; else None."""
+    is_word = isinstance(value, str) and number_meant(value) is value
+    if allowed.kind not in (int, float) or not is_word:
+        return None
+    if not allowed.is_list:
+        return about.nearest(value, allowed.kind, default)
+    return default[:2] if isinstance(default, list) and default else None
 
 
 def _nearest_list(

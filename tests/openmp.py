@@ -14,8 +14,8 @@ import pytest
 from simstudy.design import Columns
 from simstudy.engine import tasks
 from simstudy.engine.workers import Workers
-from simstudy.identity.streams import Streams
 from simstudy.measures import mean
+from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 
 N_TERMS = 1000

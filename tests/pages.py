@@ -1,7 +1,7 @@
-"""Pages as the tests read them: their fenced blocks, and their examples run as in a notebook.
+"""Helpers for tests of pages: extract fenced blocks and run their examples in order.
 
-`python -m tests.pages docs/reading_figures.md docs` runs the examples of a page in a folder, and
-draws anew under `figures/` what the page saves there, or leaves as a figure of some name.
+`python -m tests.pages docs/results.md docs` runs the examples of a page in a folder and saves its
+figures below `figures/`, named by their variables.
 """
 
 import os
@@ -20,14 +20,14 @@ from simstudy.figures import save_figure
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    """Each below so many blank lines that errors name the line of the page."""
+    """Return the blocks of a language, padded so that errors show the line of the page."""
     text = page.read_text(encoding="utf-8")
     found = re.finditer(rf"^```{language}\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     return ["\n" * text[: each.start(1)].count("\n") + each.group(1) for each in found]
 
 
 def run_examples(page: Path, module: ModuleType) -> None:
-    """The Python blocks of a page in order, in the current folder, each in the names before it."""
+    """Run the Python blocks of a page in order and in one namespace, in the current folder."""
     with in_one_process():
         for code in blocks(page, "python"):
             exec(compile(code, str(page), "exec"), vars(module))
@@ -35,7 +35,7 @@ def run_examples(page: Path, module: ModuleType) -> None:
 
 @contextmanager
 def in_one_process() -> Iterator[None]:
-    """Runs as on a machine of one core: another process could not import a page, or a cell."""
+    """Draw in this process: worker processes could not import the code of a page."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workers, "available_cores", lambda: 1)
         yield
@@ -52,7 +52,7 @@ def main(page: str, folder: str) -> None:
 
 
 def figures_of(module: ModuleType) -> dict[str, ggplot]:
-    """Figures that a page has made, by the names that it has given them."""
+    """Return the figures of a page by their variable names."""
     return {name: made for name, made in vars(module).items() if isinstance(made, ggplot)}
 
 

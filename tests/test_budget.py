@@ -11,8 +11,8 @@ import pytest
 from simstudy import Study, Workers, grid
 from simstudy.cli import main
 from simstudy.cli.settings import read_seconds
-from simstudy.engine import warning
-from simstudy.engine.warning import OutOfTime, is_warned
+from simstudy.engine import graceful_stop
+from simstudy.engine.graceful_stop import OutOfTime, stop_requested
 from simstudy.errors import ConfigError
 from simstudy.measures import mean
 from tests.cli.projects import inside, write
@@ -63,7 +63,7 @@ class BlockTimer:
 
 @pytest.fixture(autouse=True)
 def timer(monkeypatch):
-    monkeypatch.setattr(warning.threading, "Timer", BlockTimer)
+    monkeypatch.setattr(graceful_stop.threading, "Timer", BlockTimer)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def test_every_scenario_has_as_many_when_time_is_up(tmp_path):
     assert ended.n_left > 0
     assert f"out of time: {ended.n_left:,} blocks are to go" in repr(ended)
     assert ended.outcome.n_blocks >= 3 * n / 10
-    assert not is_warned()
+    assert not stop_requested()
     assert (ended.summary["n_rep"] == n).all()
     longer = counted().run(n + 10, workers=INLINE, out=tmp_path)
     assert longer.n_left == 0
@@ -117,11 +117,11 @@ class Slow(Counted):
 
 @pytest.mark.slow
 def test_a_budget_without_a_block_of_each_is_out_of_time(monkeypatch):
-    monkeypatch.setattr(warning.threading, "Timer", TIMER)
+    monkeypatch.setattr(graceful_stop.threading, "Timer", TIMER)
     slow = replace(counted(), scenarios=grid(Slow, shift=list(range(200))))
     with pytest.raises(OutOfTime):
         slow.run(10, budget=0.04, workers=INLINE)
-    assert not is_warned()
+    assert not stop_requested()
     assert counted().run(10, workers=INLINE).n_left == 0
 
 
@@ -134,7 +134,7 @@ def test_where_a_precision_decides_each_scenario_keeps_what_it_has(tmp_path):
 
 @pytest.mark.slow
 def test_a_clock_ends_a_run_of_several_workers(monkeypatch, tmp_path):
-    monkeypatch.setattr(warning.threading, "Timer", TIMER)
+    monkeypatch.setattr(graceful_stop.threading, "Timer", TIMER)
     ended = counted().run(10_000_000, budget=20.0, workers=Workers("auto", 2), out=tmp_path)
     (n,) = set(ended.n_rep.values())
     assert 10 <= n < 10_000_000
@@ -168,7 +168,8 @@ def test_a_command_publishes_what_there_is_and_says_how_to_go_on(tmp_path, capsy
         assert main([*asked, "budget=50s"]) == 75
     told = capsys.readouterr().out
     assert re.search(
-        r"[\d,]+ replicates in each of 3 scenarios, [\d,]+ in all \([1-9][\d,]* drawn now", told
+        r"[\d,]+ replicates in each of 3 scenarios, [\d,]+ in all \([1-9][\d,]* blocks? drawn now",
+        told,
     )
     last = told.splitlines()[-1]
     to_go = r"budget=50s is spent, and [\d,]+ blocks are to go, about [\d.]+ \w+ on one core\. "

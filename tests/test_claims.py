@@ -20,14 +20,18 @@ from simstudy.claims import (
     chance_limit,
     chance_reach,
     check_claims,
+    count_verdicts,
     decided,
+    format_allowed,
+    format_counts,
+    format_intended,
+    format_values,
+    format_verdict,
     matches,
     of_row,
     share,
     shares_match,
     shares_reach,
-    shown_beside,
-    standing_in,
 )
 from simstudy.errors import StudyError, TooFewReplicatesError
 
@@ -140,7 +144,7 @@ def test_a_statement_with_too_few_replicates_says_how_many_would_do():
     assert nowhere["detail"][0] == "0.01 above; about 8 times as many would decide"
 
 
-# ---------------------------------------------------------------- standings
+# ---------------------------------------------------------------- intended quantities
 def stands(ours, right, **changes):
     """The row of a number of 0.8 and of what it is taken for, 0.8 to within a hundredth."""
     meant = Right("the exact power", right, **changes)
@@ -148,19 +152,19 @@ def stands(ours, right, **changes):
 
 
 @pytest.mark.parametrize(
-    ("ours", "right", "standing"),
+    ("ours", "right", "verdict"),
     [
         (0.8, Reproduced(0.78, 1e-3), "right in print, wrong in substance"),
         (0.8, Reproduced(0.795, 1e-3), "reproduced"),  # it falls where the right value is near
         (0.8, Reproduced(0.78, 1e-2), "too few replicates"),
         (0.8, Reproduced(math.nan), "no data"),
-        (0.7, Reproduced(0.7), "not reproduced"),  # then the print decides
-        (0.7, Reproduced(0.8), "not reproduced"),
+        (0.7, Reproduced(0.7), "differs"),  # then the print decides
+        (0.7, Reproduced(0.8), "differs"),
     ],
 )
-def test_an_entry_stands_by_its_print_and_then_by_what_it_is_printed_for(ours, right, standing):
+def test_the_print_decides_and_then_the_intended_quantity(ours, right, verdict):
     row = stands(Reproduced(ours), lambda _: right)
-    assert row["standing"] == standing
+    assert row["verdict"] == verdict
     assert row["right_name"] == "the exact power"
     assert (row["right_value"], row["right_published"]) == pytest.approx(
         (right.value, 0.8), nan_ok=True
@@ -169,12 +173,12 @@ def test_an_entry_stands_by_its_print_and_then_by_what_it_is_printed_for(ours, r
 
 def test_the_right_quantity_is_held_against_what_the_document_takes_it_for():
     taken_for = {"taken_for": 0.5, "difference": 0.05}
-    assert stands(Reproduced(0.8), lambda _: Reproduced(0.46), **taken_for)["standing"] == (
+    assert stands(Reproduced(0.8), lambda _: Reproduced(0.46), **taken_for)["verdict"] == (
         "reproduced"
     )
     found = stands(Reproduced(0.8), lambda _: Reproduced(0.44, 1e-3), **taken_for)
-    assert found["standing"] == "right in print, wrong in substance"
-    assert (found["verdict"], found["reproduced"]) == ("reproduced", 0.8)
+    assert found["verdict"] == "right in print, wrong in substance"
+    assert found["reproduced"] == 0.8
 
 
 def test_a_right_quantity_that_breaks_costs_no_claim_and_is_told():
@@ -182,7 +186,7 @@ def test_a_right_quantity_that_breaks_costs_no_claim_and_is_told():
         raise ZeroDivisionError("no nulls")
 
     row = stands(Reproduced(0.8), broken)
-    assert (row["verdict"], row["standing"]) == ("reproduced", "no data")
+    assert row["verdict"] == "no data"
     assert row["detail"] == ("the exact power: could not be computed: ZeroDivisionError: no nulls")
 
 
@@ -194,7 +198,7 @@ def test_what_differs_in_print_has_no_right_value_beside_it():
 def test_what_cannot_be_checked_says_what_is_missing():
     seedless = Uncheckable("figure 1", "Net 5 is best", "figure 1", missing="the split")
     (row,) = check_claims([seedless], None).to_dict("records")
-    assert {row["verdict"], row["expected"], row["standing"]} == {"cannot be checked"}
+    assert {row["verdict"], row["expected"]} == {"cannot be checked"}
     assert (row["missing"], row["kind"]) == ("the split", "statement")
     with pytest.raises(StudyError, match="does not say why: name in missing="):
         Uncheckable("figure 1", "Net 5 is best", "figure 1")
@@ -204,12 +208,90 @@ def test_what_cannot_be_checked_says_what_is_missing():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "standing"),
-    [("reproduced", "reproduced"), ("differs", "not reproduced"), ("no data", "no data")],
+    ("changes", "why"),
+    [
+        ({"expected": "wrong"}, "expects 'wrong', which no re-derivation gives"),
+        (
+            {"expected": "right in print, wrong in substance"},
+            "has no right=, so nothing is checked",
+        ),
+        ({"misprint": True}, "called a misprint and expects 'reproduced'"),
+        ({"criterion": "a point"}, "is a number and has criterion='a point'"),
+    ],
 )
-def test_tables_of_earlier_versions_stand_by_their_verdicts(verdict, standing):
-    assert standing_in({"verdict": verdict}) == standing
-    assert standing_in({"verdict": verdict, "standing": math.nan}) == standing
+def test_expectations_that_contradict_the_claim_are_refused(changes, why):
+    with pytest.raises(StudyError, match=why):
+        claim(**changes)
+
+
+# ---------------------------------------------------------------- in words
+def rows(*verdicts, expected="reproduced"):
+    return [{"verdict": verdict, "expected": expected} for verdict in verdicts]
+
+
+APART = "right in print, wrong in substance"
+
+
+@pytest.mark.parametrize(
+    ("claims", "words"),
+    [
+        (rows("reproduced") * 12 + rows("differs", expected="differs") * 11,
+         "12 reproduced, 11 differ (all explained)"),
+        (rows("differs", expected="differs"), "1 differs (all explained)"),
+        (rows(APART, expected=APART) + rows("cannot be checked"),
+         f"1 {APART} (all explained), 1 cannot be checked"),
+        (rows("differs", "too few replicates", "no data"),
+         "1 differs, 1 too few replicates, 1 no data; 1 unexpected"),
+        (rows("reproduced"), "1 reproduced"),
+        ([], ""),
+    ],
+)  # fmt: skip
+def test_verdicts_are_counted_in_words(claims, words):
+    assert format_counts(claims) == words
+
+
+def test_every_verdict_is_counted_once_and_in_one_order():
+    claims = rows("no data", "differs", "reproduced", "differs")
+    assert list(count_verdicts(claims).items()) == [
+        ("reproduced", 1),
+        ("differs", 2),
+        ("no data", 1),
+    ]
+
+
+VALUES = {"kind": "number", "published": 0.805, "reproduced": 0.79765, "mcse": 0.00093}
+VALUES |= {"allowed": 0.015, "verdict": "differs", "misprint": True}
+
+
+def test_ours_stands_with_two_errors_and_an_exact_number_alone():
+    assert format_values(VALUES) == ("0.805", "0.7976 ± 0.0019")
+    exact = VALUES | {"published": 399.0, "reproduced": 399.0, "mcse": 0.0}
+    assert format_values(exact) == ("399", "399")
+    statement = VALUES | {"kind": "statement", "published": 1.0, "reproduced": 0.0}
+    assert format_values(statement) == ("holds", "fails")
+    assert format_values(statement | {"reproduced": math.nan}) == ("holds", "–")
+
+
+def test_the_tolerance_of_a_verdict_is_that_of_numbers():
+    assert format_allowed(VALUES) == "± 0.015"
+    assert format_allowed(VALUES | {"allowed": 0.0}) == "0"
+    statement = VALUES | {"kind": "statement"}
+    assert format_allowed(statement) == ""
+    assert format_allowed(statement | {"criterion": "a point"}) == "a point"
+
+
+def test_a_misprint_differs_and_says_so():
+    assert format_verdict(VALUES) == "differs (misprint)"
+    assert format_verdict(VALUES | {"misprint": False}) == "differs"
+    assert format_verdict(VALUES | {"verdict": "reproduced"}) == "reproduced"
+
+
+def test_the_intended_quantity_has_its_error_and_what_it_is_taken_for():
+    meant = VALUES | {"right_name": "at the boundary", "right_published": 0.05}
+    meant |= {"right_value": 0.1391, "right_mcse": 0.0021}
+    assert format_intended(meant) == "at the boundary: 0.139 ± 0.004, taken for 0.05"
+    assert format_intended(meant | {"right_value": math.nan}) == "at the boundary"
+    assert format_intended(meant | {"right_name": ""}) == ""
 
 
 # ---------------------------------------------------------------- rivals
@@ -243,9 +325,9 @@ def test_a_table_of_claims():
     (row,) = table.to_dict("records")
     assert row == {
         "claim": "power", "statement": "Power is 0.8", "source": "table 1", "kind": "number",
-        "published": 0.8, "reproduced": 0.7, "mcse": 0.01, "allowed": 0.01,
+        "published": 0.8, "reproduced": 0.7, "mcse": 0.01, "allowed": 0.01, "criterion": "",
         "verdict": "differs", "expected": "differs", "rival": "",
-        "detail": "of 5 nulls", "note": "why", "standing": "not reproduced", "ours": False,
+        "detail": "of 5 nulls", "note": "why", "ours": False, "misprint": False,
         "missing": "", "right_name": "",
     } | {name: pytest.approx(math.nan, nan_ok=True) for name in RIGHT_NUMBERS}  # fmt: skip
 
@@ -298,7 +380,8 @@ def test_a_plain_number_is_a_value_without_an_error_of_its_own(value):
     ],
 )
 def test_what_differs_does_not_look_alike(published, ours, texts):
-    assert shown_beside("number", published, ours) == texts
+    row = {"kind": "number", "published": published, "reproduced": ours, "mcse": 0.0}
+    assert format_values(row) == texts
 
 
 # ---------------------------------------------------------------- chance

@@ -2,8 +2,10 @@
 
 import dataclasses
 import importlib
+import importlib.util
 import inspect
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,12 @@ import numpy as np
 import pytest
 import yaml
 
-from simstudy.cli.experiments import experiment_names, load_experiment
-from simstudy.identity.names import identity
+from simstudy.cli.project import experiment_names, load_experiment
+from simstudy.engine.workers import Workers
+from simstudy.figures.save import save_figure
+from simstudy.provenance.scenario_id import identity
 from simstudy.testing import ExperimentContracts
+from simstudy.testing.figures import check_drawn_again
 from tests.cli.projects import contracts, write
 from tests.support import assert_within_mcse, replicates_to_catch
 
@@ -207,24 +212,25 @@ def study(config):
 '''
 
 RETURNED = '    return measure_curves(result.summary, x="n_obs", y="bias")'
+X = '        return {"estimate": x'
 
 
-def with_layer(layer: str) -> tuple[str, str, str]:
-    """The flaw of a figure with a layer more, made as the figure is drawn and not before."""
-    drawn = f"    import plotnine as p9\n{RETURNED} + p9.{layer}"
-    return RETURNED, drawn, "test_its_figures_are_drawn_from_what_is_stored"
-
-
-def claims(declared):
-    """A change that gives the study a claim."""
+def claims(*declared):
+    """A change that gives the study claims."""
     before = "        figures="
-    return before, f'        claims=[Claim("c", "s", "t", {declared})],\n{before}'
+    made = "".join(f'Claim("c{i}", "s", "t", {each}), ' for i, each in enumerate(declared))
+    return before, f"        claims=[{made}],\n{before}"
 
 
 FLAWS = {
-    "sound": (),
-    "sound_claim": claims('lambda result: 1.0, 1, rival=Rival("r", lambda result: 2.0)'),
-    "sound_claim_that_differs": claims('lambda result: 2.0, 1, expected="differs"'),
+    "sound_claims": claims(
+        'lambda result: 1.0, 1, rival=Rival("r", lambda result: 2.0)',
+        'lambda result: 2.0, 1, expected="differs"',
+    ),
+    "sound_failures": (
+        '"above": x > 0}',
+        '"above": x > 0, "error": np.where(np.abs(x) > 1, "too far", None)}',
+    ),
     "claim_raises": (
         *claims('lambda result: 1 / 0, 1, rival=Rival("r", lambda result: 2.0)'),
         "test_every_claim_has_a_verdict",
@@ -238,13 +244,8 @@ FLAWS = {
         *claims('lambda result: 1.0, 1, rival=Rival("r", lambda result: 1 / 0)'),
         "test_every_claim_can_fall",
     ),
-    "sound_with_failures": (
-        '"above": x > 0}',
-        '"above": x > 0, "error": np.where(np.abs(x) > 1, "too far", None)}',
-    ),
     "no_protocol": ("Estimands  ", "Estimates  ", "test_its_docstring_is_a_protocol"),
     "no_help": ('"sample size"', '""', "test_its_config_is_built_checked_and_helped"),
-    "other_name": ('name="NAME"', 'name="other"', "test_its_name_is_its_file"),
     "not_frozen": ("(frozen=True)", "(unsafe_hash=True)", "test_its_scenarios_are_frozen"),
     "global_numbers": (
         'streams("data")', "np.random",
@@ -252,82 +253,16 @@ FLAWS = {
         "test_the_first_replicates_of_a_long_run_are_the_short_run",
     ),
     "wrong_share": ('"share": 0.5', '"share": 0.6', "test_its_exact_values_are_kept"),
-    "slightly_wrong_share": (
-        '"share": 0.5', '"share": 0.515',
-        "test_its_exact_values_are_kept",
-    ),
-    "no_theory": (
-        '"share": 0.5', '"share": float("nan")',
-        "test_its_exact_values_are_kept",
-    ),
+    "slightly_wrong_share": ('"share": 0.5', '"share": 0.515', "test_its_exact_values_are_kept"),
+    "no_theory": ('"share": 0.5', '"share": float("nan")', "test_its_exact_values_are_kept"),
+    "wrong_bias": ('"bias": 0.0', '"bias": 0.1', "test_its_exact_values_are_kept"),
     "which_came_first": (
-        '        return {"estimate": x',
-        '        x = x + SEEN.setdefault("first", self.n_obs) / 1e9\n        return {"estimate": x',
+        X, f'        x = x + SEEN.setdefault("first", self.n_obs) / 1e9\n{X}',
         "test_a_fresh_process_draws_the_same",
-        "test_the_first_replicates_of_a_long_run_are_the_short_run",
     ),
     "process_id": (
-        '        return {"estimate": x',
-        '        import os\n        x = x + os.getpid() / 1e12\n        return {"estimate": x',
+        X, f"        import os\n        x = x + os.getpid() / 1e12\n{X}",
         "test_a_fresh_process_draws_the_same",
-        "test_the_first_replicates_of_a_long_run_are_the_short_run",
-    ),
-    "wrong_bias": ('"bias": 0.0', '"bias": 0.1', "test_its_exact_values_are_kept"),
-    "figure_draws": (
-        "    return measure_curves(",
-        "    scenario = result.plan.scenarios[0]\n"
-        '    result.plan.streams(scenario, 0)("data")\n    return measure_curves(',
-        "test_its_figures_are_drawn_from_what_is_stored",
-    ),
-    "figure_simulates": (
-        "    return measure_curves(", "    from simstudy import Streams\n"
-        '    Normal(5).simulate(Streams(1, "a", "b", 0), 3)\n    return measure_curves(',
-        "test_its_figures_are_drawn_from_what_is_stored",
-    ),
-    "figure_runs": (
-        "    return measure_curves(",
-        "    study(Config()).run(50)\n    return measure_curves(",
-        "test_its_figures_are_drawn_from_what_is_stored",
-    ),
-    "figure_runs_guarded": (
-        "    return measure_curves(",
-        "    try:\n        study(Config()).run(50)\n    except BaseException:\n        pass\n"
-        "    return measure_curves(",
-        "test_its_figures_are_drawn_from_what_is_stored",
-    ),
-    "figure_of_chance": (
-        "    return measure_curves(result.summary,",
-        "    chance = np.random.default_rng().normal()\n"
-        "    summary = result.summary.assign(estimate=lambda frame: frame.estimate + chance)\n"
-        "    return measure_curves(summary,",
-        "test_its_figures_are_drawn_from_what_is_stored",
-    ),
-    "figure_counts": (
-        "def figure(result):\n    return measure_curves(result.summary,",
-        "CALLS = []\n\n\ndef figure(result):\n    CALLS.append(0)\n"
-        "    summary = result.summary.assign(estimate=lambda frame: frame.estimate + len(CALLS))\n"
-        "    return measure_curves(summary,",
-        "test_its_figures_are_drawn_from_what_is_stored",
-    ),
-    "figure_reads": (
-        "    return measure_curves(",
-        f"    open({str(ROOT / 'README.md')!r}).close()\n    return measure_curves(",
-        "test_its_figures_are_drawn_from_what_is_stored",
-    ),
-    "figure_lists": (
-        "    return measure_curves(",
-        "    from pathlib import Path\n    list(Path(__file__).parent.iterdir())\n"
-        "    return measure_curves(",
-        "test_its_figures_are_drawn_from_what_is_stored",
-    ),
-    "figure_jitters": with_layer(
-        'geom_jitter(p9.aes("n_obs", "estimate"), result.summary, inherit_aes=False)'
-    ),
-    "figure_reads_late": with_layer(
-        "geom_blank(data=lambda frame: frame[: len(open(__file__).readline())])"
-    ),
-    "figure_runs_late": with_layer(
-        "geom_blank(data=lambda frame: frame[: len(study(Config()).run(50).n_rep)])"
     ),
     "own_generator": (
         'streams("data")', "np.random.default_rng(5)",
@@ -342,6 +277,27 @@ FLAWS = {
         "test_its_columns_have_one_shape",
     ),
 }  # fmt: skip
+STUDIES = {
+    "sound": (),
+    "sound_with_claims": ("sound_claims", "sound_failures"),
+    "first": ("no_protocol", "claim_raises", "which_came_first", "slightly_wrong_share"),
+    "second": ("no_help", "claim_without_rival", "process_id", "wrong_share"),
+    "third": ("not_frozen", "claim_that_its_rival_meets", "other_kind", "wrong_bias"),
+    "fourth": ("rival_raises", "no_theory"),
+    "fifth": ("global_numbers",),
+    "sixth": ("own_generator",),
+    "seventh": ("own_seed",),
+}
+"""Flaws that are met together: each is refused by contracts of its own."""
+
+
+def flawed(*flaws):
+    text = STUDY
+    for flaw in flaws:
+        before, after = FLAWS[flaw][:2]
+        assert before in text
+        text = text.replace(before, after)
+    return text
 
 
 @pytest.fixture(scope="module")
@@ -349,24 +305,98 @@ def refused(tmp_path_factory):
     """By study, the contracts that refuse it."""
     folder = tmp_path_factory.mktemp("flawed")
     files = {"experiments/__init__.py": "", "tests/test_contracts.py": TEST_FILE.read_text()}
-    for name, flaw in FLAWS.items():
-        text = STUDY.replace(*flaw[:2]) if flaw else STUDY
-        assert not flaw or text != STUDY
-        files[f"experiments/{name}.py"] = text.replace("NAME", name)
-    write(folder, files)
+    texts = {name: flawed(*flaws).replace("NAME", name) for name, flaws in STUDIES.items()}
+    texts["misnamed"] = STUDY.replace("NAME", "other")
+    write(folder, files | {f"experiments/{name}.py": text for name, text in texts.items()})
     told = contracts(folder).stdout
     failed = re.findall(r"^FAILED \S+::(\w+)\[(\w+)\]", told, re.MULTILINE)
     assert failed, told
-    return {name: {test for test, study in failed if study == name} for name in FLAWS}
+    return {name: {test for test, study in failed if study == name} for name in texts}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(FLAWS) - {"other_name"}))
+@pytest.mark.parametrize("name", STUDIES)
 def test_what_is_wrong_with_a_study_is_what_its_contracts_refuse(name, refused):
-    assert refused[name] == set(FLAWS[name][2:])
+    assert sorted(set(FLAWS)) == sorted(flaw for flaws in STUDIES.values() for flaw in flaws)
+    assert refused[name] == {test for flaw in STUDIES[name] for test in FLAWS[flaw][2:]}
 
 
 @pytest.mark.slow
 def test_a_study_with_the_name_of_another_is_refused(refused):
     """Its results are then not where they would be looked for, either."""
-    assert set(FLAWS["other_name"][2:]) <= refused["other_name"]
+    assert "test_its_name_is_its_file" in refused["misnamed"]
+
+
+# ---------------------------------------------------------------- figures
+def with_layer(layer: str) -> tuple[str, str]:
+    """A figure with one more layer, computed when the figure is drawn."""
+    return RETURNED, f"    import plotnine as p9\n{RETURNED} + p9.{layer}"
+
+
+def with_estimate_plus(term: str) -> tuple[str, str]:
+    """A figure of other numbers than the summary's."""
+    summary = f"result.summary.assign(estimate=lambda frame: frame.estimate + {term})"
+    return "result.summary", summary
+
+
+FIGURE_FLAWS = {
+    "draws": (
+        RETURNED,
+        "    scenario = result.plan.scenarios[0]\n"
+        f'    result.plan.streams(scenario, 0)("data")\n{RETURNED}',
+    ),
+    "simulates": (
+        RETURNED,
+        "    from simstudy import Streams\n"
+        f'    Normal(5).simulate(Streams(1, "a", "b", 0), 3)\n{RETURNED}',
+    ),
+    "runs": (RETURNED, f"    study(Config()).run(50)\n{RETURNED}"),
+    "runs_guarded": (
+        RETURNED,
+        "    try:\n        study(Config()).run(50)\n    except BaseException:\n        pass\n"
+        f"{RETURNED}",
+    ),
+    "of_chance": with_estimate_plus("np.random.default_rng().normal()"),
+    "counts": with_estimate_plus("len(SEEN.setdefault(len(SEEN), SEEN))"),
+    "reads": (RETURNED, f"    open(__file__).close()\n{RETURNED}"),
+    "lists": (
+        RETURNED,
+        "    from pathlib import Path\n    list(Path(__file__).parent.iterdir())\n" + RETURNED,
+    ),
+    "jitters": with_layer(
+        'geom_jitter(p9.aes("n_obs", "estimate"), result.summary, inherit_aes=False)'
+    ),
+    "reads_late": with_layer(
+        "geom_blank(data=lambda frame: frame[: len(open(__file__).readline())])"
+    ),
+    "runs_late": with_layer(
+        "geom_blank(data=lambda frame: frame[: len(study(Config()).run(50).n_rep)])"
+    ),
+}
+
+
+def drawn_again(folder: Path, text: str) -> None:
+    """Run the study of a file, publish its figures, and hold them against a second drawing."""
+    write(folder, {"flawed.py": text})
+    spec = importlib.util.spec_from_file_location("flawed", folder / "flawed.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["flawed"] = module
+    try:
+        spec.loader.exec_module(module)
+        result = module.study(module.Config()).run(50, workers=Workers("inline", 1))
+        save_figure(result.figure("bias"), folder, "bias")
+        check_drawn_again(result, "bias", folder, folder / "again")
+    finally:
+        del sys.modules["flawed"]
+
+
+def test_a_figure_of_the_result_alone_is_the_same_again(tmp_path):
+    drawn_again(tmp_path, STUDY)
+
+
+@pytest.mark.parametrize("flaw", FIGURE_FLAWS)
+def test_a_figure_that_uses_more_than_the_result_is_refused(flaw, tmp_path):
+    before, after = FIGURE_FLAWS[flaw]
+    assert before in STUDY
+    with pytest.raises(AssertionError, match="figure bias"):
+        drawn_again(tmp_path, STUDY.replace(before, after))

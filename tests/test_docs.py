@@ -1,4 +1,4 @@
-"""Pages say what the committed results say; what a template asks wrongly is told by its line."""
+"""Pages agree with the committed results; mistakes in templates are reported with their line."""
 
 import json
 import math
@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from simstudy.claims import PUBLISHED_VERDICTS
+from simstudy.output.report.index_page import write_index
 from write import main
-from writing.callables import agrees, cell, figure, holds, stands
+from writing.callables import agrees, cell, figure, holds
 from writing.numbers import decimals, number, percent, plus_minus, written
 from writing.pages import Page, pages
 from writing.refusals import PageError, listed
 from writing.results import Claim, Row, Rows, Study, committed
-from writing.scoreboard import counted, tally
+from writing.scoreboard import counted, counts_in_words, entry, misprints, tally
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted((ROOT / "docs" / "documents").glob("*.md"))
@@ -49,7 +51,7 @@ def test_every_page_of_a_document_is_written_and_says_so(as_written):
 
 
 def anchors(page: Path) -> set[str]:
-    """What headings of a page can be linked to by, as GitHub names them."""
+    """Return the anchors of a page's headings, as GitHub names them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
 
@@ -223,17 +225,18 @@ def test_a_claim_is_found_by_its_name_and_counted_by_its_verdict(trial):
 # ---------------------------------------------------------------- the scoreboard
 OF_CLAIM = {"kind": "number", "published": 0.8, "reproduced": 0.8, "mcse": 0.001, "note": "why",
             "source": "table 1", "detail": "d", "missing": "", "ours": False, "right_name": "",
+            "allowed": 0.01, "criterion": "", "misprint": False, "expected": "reproduced",
             **dict.fromkeys(("right_published", "right_value", "right_mcse"), math.nan),
             }  # fmt: skip
 APART = {"right_name": "exact power", "right_published": 0.8, "right_value": 0.788}
 KINDS = {
-    "as printed": {"standing": "reproduced"},
-    "apart": {"standing": "right in print, wrong in substance", "right_mcse": 0.001, **APART},
-    "off": {"standing": "not reproduced", "reproduced": 0.7},
-    "seedless": {"standing": "cannot be checked", "missing": "the seed", "reproduced": math.nan,
+    "as printed": {"verdict": "reproduced"},
+    "apart": {"verdict": "right in print, wrong in substance", "right_mcse": 0.001, **APART},
+    "off": {"verdict": "differs", "reproduced": 0.7, "misprint": True},
+    "seedless": {"verdict": "cannot be checked", "missing": "the seed", "reproduced": math.nan,
                  "mcse": math.nan},
-    "open": {"standing": "too few replicates"},
-    "derived": {"standing": "reproduced", "ours": True},
+    "open": {"verdict": "too few replicates"},
+    "derived": {"verdict": "reproduced", "ours": True},
 }  # fmt: skip
 
 
@@ -243,43 +246,64 @@ def with_claims(root: Path, rows: pd.DataFrame) -> Study:
     return Study(folder, "trial")
 
 
-def test_every_published_entry_is_counted_once_and_of_one_kind(tmp_path):
+def test_every_published_entry_is_counted_once_and_has_one_verdict(tmp_path):
     rows = [OF_CLAIM | {"claim": name, "statement": name} | of for name, of in KINDS.items()]
-    found = counted([with_claims(tmp_path, pd.DataFrame(rows).assign(verdict="reproduced"))])
-    assert [entry.statement for entry in found] == list(KINDS)[:5]  # not what is ours
-    assert tally(found) == [1, 1, 1, 1, 1]
-    assert [entry.why for entry in found] == [
-        "", "Exact power: 0.788 ± 0.002, taken for 0.8. why", "why", "Missing: the seed.", "D.",
+    study = with_claims(tmp_path, pd.DataFrame(rows))
+    found = counted([study])
+    assert (tally(found), misprints(found)) == ([1, 1, 1, 1, 1], 1)
+    shown = [entry(claim) for claim in found]
+    assert [row.statement for row in shown] == list(KINDS)[:5]  # not what is ours
+    assert [row.why for row in shown] == [
+        "why", "Exact power: 0.788 ± 0.002, taken for 0.8. why", "why", "Missing: the seed.", "D.",
     ]  # fmt: skip
-    assert [entry.ours for entry in found[:4]] == [
+    assert [row.ours for row in shown[:4]] == [
         "0.800 ± 0.002", "0.800 ± 0.002", "0.700 ± 0.002", "",
     ]  # fmt: skip
+    assert [row.allowed for row in shown[:4]] == ["± 0.01", "± 0.01", "± 0.01", ""]
+    assert shown[2].verdict == "differs (misprint)"
+    assert counts_in_words([study]) == (
+        "1 reproduced, 1 right in print, wrong in substance, 1 differs, 1 cannot be checked, "
+        "1 too few replicates; our own: 1 reproduced"
+    )
 
 
 def test_no_published_entry_is_left_out_unseen(tmp_path):
-    absent = OF_CLAIM | {"claim": "broken", "statement": "a", "standing": "no data"}
+    absent = OF_CLAIM | {"claim": "broken", "statement": "a", "verdict": "no data"}
     beside = absent | {"claim": "derived", "ours": True}  # which nobody counts
-    rows = pd.DataFrame([absent, beside]).assign(verdict="reproduced")
     with pytest.raises(PageError, match="no data for 'broken of trial', which the scoreboard"):
-        counted([with_claims(tmp_path, rows)])
+        counted([with_claims(tmp_path, pd.DataFrame([absent, beside]))])
 
 
-def test_claims_that_do_not_say_what_is_ours_are_not_counted(trial):
+def test_claims_that_do_not_say_which_are_misprints_are_not_counted(trial):
     with pytest.raises(PageError, match="claims of 'trial' were published before they said"):
         counted([trial])
 
 
-def test_claims_stored_by_earlier_versions_stand_by_their_verdicts(trial):
-    assert [claim.standing for claim in trial.claims] == [
-        "reproduced", "not reproduced", "too few replicates",
-    ]  # fmt: skip
-    assert not any(claim.ours for claim in trial.claims)
-
-
-def test_a_page_says_how_a_claim_stands_as_long_as_it_does(trial):
-    stands("not reproduced", trial, "wrong", "open")
-    with pytest.raises(PageError, match="tells of 'right' of trial as 'not reproduced', and it is"):
-        stands("not reproduced", trial, "right")
+def test_readme_scoreboard_index_and_studies_count_the_same(tmp_path):
+    """Entries of the five documents, by verdict, from the committed tables of claims."""
+    titles = set()
+    for manifest in ROOT.glob("results/*/manifest.json"):
+        part = json.loads(manifest.read_text())["part"]
+        titles |= {part["title"]} if part["page"] else set()
+        for name in ("manifest.json", "claims.parquet"):
+            target = tmp_path / manifest.parent.name / name
+            target.parent.mkdir(exist_ok=True)
+            target.write_bytes((manifest.parent / name).read_bytes())
+    write_index(tmp_path)
+    index = json.loads((tmp_path / "index.json").read_text())["scoreboard"]
+    documents = [row["claims"] for row in index if row["document"] in titles]
+    by_index = [sum(row.get(v, 0) for row in documents) for v in PUBLISHED_VERDICTS]
+    pages = ["README.md", "docs/scoreboard.md", "docs/findings.md"]
+    for page in pages:
+        (total,) = re.findall(r"^\| all \| (.*) \|$", (ROOT / page).read_text(), re.MULTILINE)
+        entries, *by_verdict, n_misprints = map(int, total.split(" | "))
+        assert by_verdict == by_index, page
+        assert entries == sum(by_verdict)
+        assert 0 < n_misprints < by_verdict[PUBLISHED_VERDICTS.index("differs")]
+    rows = re.findall(r"^\| .* \| (.*?) \| [^|]* \| `\w+` \|$",
+                      (ROOT / "docs/scoreboard.md").read_text(), re.MULTILINE)  # fmt: skip
+    listed_there = [row.removesuffix(" (misprint)") for row in rows]
+    assert [listed_there.count(verdict) for verdict in PUBLISHED_VERDICTS] == by_index
 
 
 @pytest.mark.parametrize(
@@ -315,8 +339,10 @@ def test_a_sentence_that_no_longer_holds_stops_its_page():
 def test_a_verdict_that_turned_stops_its_page_and_an_open_one_does_not(trial):
     agrees("reproduced", trial, "right", "open")
     agrees("differs", trial, "wrong", "open")
-    with pytest.raises(PageError, match="tells of 'wrong' of trial under what reproduced, and the"):
+    with pytest.raises(PageError, match="says 'reproduced' of 'wrong' of trial, and the verdict"):
         agrees("reproduced", trial, "right", "wrong")
+    with pytest.raises(PageError, match="the verdict is 'reproduced': rewrite the passage"):
+        agrees("right in print, wrong in substance", trial, "right")
 
 
 def test_a_figure_is_linked_from_where_the_page_lies(trial):

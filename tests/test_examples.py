@@ -15,7 +15,7 @@ import pytest
 from scipy import optimize, special
 from statsmodels.duration.hazard_regression import PHReg
 
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from tests.cli.projects import contracts
 from tests.pages import in_one_process
 from tests.support import ROOT, assert_within_mcse
@@ -25,7 +25,12 @@ pytestmark = pytest.mark.slow
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
 PACKAGE = EXAMPLES / "own_package"
-STUDIES = [*SCRIPTS, *PACKAGE.glob("experiments/poisson*.py")]
+BENCHMARK = EXAMPLES / "living_benchmark"
+STUDIES = [
+    *SCRIPTS,
+    *PACKAGE.glob("experiments/poisson*.py"),
+    *BENCHMARK.glob("experiments/[!_]*.py"),
+]
 PROTOCOL = ("Aims", "Data", "Estimands", "Methods", "Performance")
 
 
@@ -86,7 +91,7 @@ def test_a_script_runs_at_smoke_size(path, example):
 
 def test_every_example_is_in_the_list_with_what_it_needs():
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    for path in [*SCRIPTS, EXAMPLES / "notebook.ipynb", PACKAGE]:
+    for path in [*SCRIPTS, EXAMPLES / "notebook.ipynb", PACKAGE, BENCHMARK]:
         assert f"]({path.name})" in listed, path.name
 
 

@@ -6,8 +6,8 @@ import sys
 import pytest
 import scipy
 
-from simstudy.identity.fingerprint import fingerprint
 from simstudy.lazy import LazyModule
+from simstudy.provenance.fingerprint import fingerprint
 from simstudy.stats.two_stage import design as two_stage_design
 from tests.test_imports import imported_by
 

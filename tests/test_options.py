@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simstudy.errors import ConfigError
-from simstudy.options import build, check, in_words, option, published
+from simstudy.options import build, check, option, option_help, published
 
 ALPHA = {"above": 0, "below": 1}
 
@@ -172,7 +172,7 @@ def test_an_annotation_that_no_setting_can_be_held_against_is_named(hint):
     with pytest.raises(ConfigError, match=said):
         check(config())
     with pytest.raises(ConfigError, match=said):
-        in_words(config)
+        option_help(config)
 
 
 def test_the_prefix_of_the_command_line_is_in_key_and_advice():

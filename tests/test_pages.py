@@ -1,4 +1,4 @@
-"""The Python examples of every page run, and the figures that they make can be drawn."""
+"""The Python examples of every page run, and their figures can be drawn."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ import pytest
 from tests.pages import blocks, figures_of, run_examples
 from tests.support import ROOT
 
-WITH_FILES_AND_COMMANDS = ("applied", "layout")  # tests/test_applied.py, tests/external
+WITH_FILES_AND_COMMANDS = ("applied",)  # tests/test_applied.py
 PAGES = [
     page
     for page in sorted((ROOT / "docs").rglob("*.md"))
@@ -29,7 +29,7 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
         figure.draw()
     shown = re.findall(r"\]\(figures/(\w+)\.png\)", page.read_text(encoding="utf-8"))
     saved = {path.stem for path in tmp_path.glob("figures/*.png")}
-    assert set(shown) <= saved | set(made), "a picture that no example draws"
+    assert set(shown) <= saved | set(made), "a picture without an example that draws it"
 
 
 def test_a_mistake_in_an_example_names_the_line_of_its_page(tmp_path):

@@ -10,11 +10,11 @@ import pytest
 from matplotlib.figure import Figure
 
 from simstudy.cli.batch import batch_script
-from simstudy.cli.compose import read_requests
-from simstudy.cli.overrides import readable
+from simstudy.cli.dispatch import split_verb
+from simstudy.cli.file_commands import names_file, read_arguments
+from simstudy.cli.hydra_compose import compose_runs
 from simstudy.cli.project import Project
-from simstudy.cli.summarize_file import names_file, read_arguments
-from simstudy.cli.verbs import VERBS, Asked, is_word, split_verb, with_all
+from simstudy.cli.subcommands import VERBS, CommandLine, with_experiments
 from tests.cli.projects import contracts, write
 from tests.pages import in_one_process
 from tests.support import command_line
@@ -61,17 +61,6 @@ def test_skewed_data_cost_the_t_interval_its_coverage(first_study):
     assert strong.loc[10, "upper"] < strong.loc[100, "lower"] < 0.95
 
 
-def test_the_example_with_data_runs(tmp_path, monkeypatch):
-    (tmp_path / "prices.csv").write_text("price\n1.5\n2\n4\n8.5\n")
-    monkeypatch.chdir(tmp_path)
-    names = {"__name__": "data_of_your_own"}
-    exec(blocks("python")[3], names)
-    result = names["study"].run(500)
-    (shown,) = set(result.summary["data"])
-    assert re.fullmatch("prices#[0-9a-f]{6}", shown)
-    assert result.summary.query("measure == 'bias'")["estimate"].abs().max() < 8.5 - 1.5
-
-
 @pytest.mark.slow
 def test_the_first_study_keeps_the_contracts(tmp_path):
     """Its file and the test file, as the README shows them, in a project of their own."""
@@ -100,7 +89,7 @@ def test_every_command_of_the_readme_is_accepted(monkeypatch):
     monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "3")  # as in a job of an array
     monkeypatch.setenv("SLURM_ARRAY_TASK_MAX", "9")
     assert len(commands()) > 12
-    project = Project(ROOT, "python run.py")
+    project = Project(ROOT, "run.py")
     has_buckets = importlib.util.find_spec("upath") is not None  # pip install -e '.[s3]'
     for arguments in commands():
         if "s3://" in " ".join(arguments) and not has_buckets:
@@ -111,11 +100,10 @@ def test_every_command_of_the_readme_is_accepted(monkeypatch):
         elif verb == "summarize" and names_file(rest):
             assert read_arguments(rest)
         elif verb not in ("apply", "index", "list", "new", "status"):
-            meant = with_all(Asked(project, rest)).arguments
-            added = ["crate=true"] if verb == "crate" else []
-            texts = [text for text in meant if not is_word(text)]
-            overrides = readable([*texts, *added], project)
-            assert read_requests(overrides, project), arguments
+            words = [text for text in rest if not text.startswith("-") and "/" not in text[:20]]
+            line = with_experiments(CommandLine(project, verb or "run", tuple(words)))
+            is_sweep = line.is_sweep or "-m" in rest
+            assert compose_runs(line.arguments, project, line.verb, is_sweep=is_sweep), arguments
 
 
 def test_its_replicate_can_be_replayed(capsys):

@@ -1,19 +1,30 @@
-"""The site's table of contents has every page, and docstrings become what they say."""
+"""The table of contents of the site lists every page; docstrings are shown as written."""
+
+import re
 
 import pytest
 
 from tests.support import ROOT
-from website.api import documented, filled, listed, tidied
-from website.contents import parts, with_contents
+from website.api import autodoc_directives, escape_markup, fill_api_blocks, link_names
+from website.contents import parts, subpages, with_contents, with_subpages
 
 DOCS = ROOT / "docs"
 INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
 
 
-def test_every_page_stands_once_in_the_contents():
-    there = [page for _, pages in parts(INDEX) for _, page in pages]
+def test_every_page_is_listed_once_in_the_contents():
+    listed_pages = [page for _, pages in parts(INDEX) for _, page in pages]
+    for page in listed_pages:  # grows: subpages may have subpages
+        text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+        folder = page.rpartition("/")[0]
+        listed_pages += [f"{folder}/{sub}".lstrip("/") for _, sub in subpages(text)]
+        assert len(listed_pages) == len(set(listed_pages)), page
     pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")}
-    assert sorted(there) == sorted(pages - {"index"})
+    assert sorted(listed_pages) == sorted(pages - {"index"})
+
+
+def test_the_index_has_few_links():
+    assert len(re.findall(r"\]\([\w/]+\.md", INDEX)) <= 25
 
 
 def test_the_contents_are_the_lists_below_headings():
@@ -23,27 +34,36 @@ def test_the_contents_are_the_lists_below_headings():
     )
 
 
+def test_subpages_are_the_list_above_the_first_part():
+    page = "# Title\n\n- [one](a.md): words\n\n## A\n\n- [no](b.md)\n"
+    added = with_subpages(page).removeprefix(page).strip()
+    assert added == "````{toctree}\n:hidden:\n\none <a>\n````"
+    assert with_subpages("# Title\n\n[no](b.md)\n") == "# Title\n\n[no](b.md)\n"
+
+
 def test_every_package_of_statistics_has_a_page():
-    asked = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.glob("api/*.md"))
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.glob("api/*.md"))
     packages = [path.parent.name for path in (ROOT / "simstudy" / "stats").glob("*/__init__.py")]
-    missing = [name for name in packages if f"simstudy.stats.{name}\n" not in asked]
-    assert missing == ["compiled"], "which is no statistic"
+    missing = [name for name in packages if f"simstudy.stats.{name}\n" not in pages]
+    assert missing == ["compiled"], "compiled has no statistics"
 
 
-def test_a_package_is_what_it_offers_and_modules_are_sections():
-    assert ":members: AccuracyCheck, accuracy_check, threshold_table" in documented(
+def test_a_package_lists_its_exports_or_a_section_per_module():
+    assert ":members: AccuracyCheck, accuracy_check, threshold_table" in autodoc_directives(
         "simstudy.applied"
     )
-    claims = documented("simstudy.claims")
+    claims = autodoc_directives("simstudy.claims")
     assert " of_row" in claims
-    assert "Rival" not in claims, "it is on the page of simstudy"
-    assert "``simstudy.stats.bootstrap.losses``\n---" in documented("simstudy.stats.bootstrap")
-    assert "_kernels" not in documented("simstudy.stats.bootstrap")
+    assert "Rival" not in claims, "documented on the page of simstudy"
+    assert "``simstudy.stats.bootstrap.losses``\n---" in autodoc_directives(
+        "simstudy.stats.bootstrap"
+    )
+    assert "_kernels" not in autodoc_directives("simstudy.stats.bootstrap")
 
 
-def test_only_a_block_that_asks_is_filled():
-    assert filled("`{api} simstudy.tables`") == "`{api} simstudy.tables`"
-    assert "automodule:: simstudy.tables" in filled("```{api} simstudy.tables\n```")
+def test_only_api_blocks_are_replaced():
+    assert fill_api_blocks("`{api} simstudy.tables`") == "`{api} simstudy.tables`"
+    assert "automodule:: simstudy.tables" in fill_api_blocks("```{api} simstudy.tables\n```")
 
 
 @pytest.mark.parametrize(
@@ -58,13 +78,13 @@ def test_only_a_block_that_asks_is_filled():
         ("the *document* says", "the *document* says"),
     ],
 )
-def test_chance_makes_no_markup(line, shown):
-    assert list(tidied([line], displays=True)) == [shown]
+def test_accidental_markup_is_escaped(line, shown):
+    assert list(escape_markup([line], displays=True)) == [shown]
 
 
-def test_formulas_and_tables_stay_as_they_are_typed():
+def test_formulas_and_tables_stay_as_typed():
     lines = ["It is", "", "    a | b", "", "    c*d", "", "====  ====", "x     y|z", "", "`end`"]
-    assert list(tidied(lines, displays=True)) == [
+    assert list(escape_markup(lines, displays=True)) == [
         *("It is", "", "::", "", "       a | b", "   ", "       c*d", "   "),
         *("::", "", "   ====  ====", "   x     y|z", "", "``end``\\ "),
     ]
@@ -72,7 +92,7 @@ def test_formulas_and_tables_stay_as_they_are_typed():
 
 def test_names_in_a_list_are_links():
     lines = ["Tests", "    power      rejections", "    mse        errors", "", "    plain text"]
-    assert list(listed(lines)) == [
+    assert list(link_names(lines)) == [
         *("Tests", "", "- :py:obj:`power`: rejections", "- :py:obj:`mse`: errors", ""),
         "    plain text",
     ]

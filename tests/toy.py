@@ -6,8 +6,8 @@ import numpy as np
 from scipy import special
 
 from simstudy.design import Columns, grid
-from simstudy.identity.streams import Streams
 from simstudy.measures import bias, coverage, empirical_se
+from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 
 METHODS = ("t", "z")

@@ -1,1 +1,1 @@
-"""What Sphinx is told about these pages, beyond what `conf.py` can say in a line."""
+"""Sphinx extensions of this site: table of contents and API pages."""

@@ -1,8 +1,7 @@
-"""Pages of the API: a block that names a module is filled with its docstrings.
+"""API pages: replaces `{api} module` blocks by autodoc directives and cleans docstrings.
 
-A package that offers what lies in modules below it is one list of that. A package of modules, such
-as those of `simstudy.stats`, has a section for each of them; those whose name begins with an
-underscore are left out.
+A package that re-exports names of its modules becomes one list of these names. A package of
+modules, such as those of `simstudy.stats`, has one section per public module.
 """
 
 import importlib
@@ -17,18 +16,22 @@ from pygments.lexers.special import TextLexer
 import simstudy
 from website.fences import fenced
 
-ASKED = re.compile(r"^```\{api\} ([\w.]+)\n```$", re.MULTILINE)
+API_BLOCK = re.compile(r"^```\{api\} ([\w.]+)\n```$", re.MULTILINE)
 MARKS = re.compile(r"(?<![\\\\*])(?:\*(?=\w)(?![\w .,-]+\*)|\|)")
-RETURNED = re.compile(r"^(:returns: )\*(.+?)\* --")  # as napoleon writes it
-APART = re.compile(r"(?<=[^\s\w`\\(\[{<'\"/:-])``(?=\w)")  # else no literal begins there
+RETURNED = re.compile(r"^(:returns: )\*(.+?)\* --")  # napoleon's format
+APART = re.compile(r"(?<=[^\s\w`\\(\[{<'\"/:-])``(?=\w)")  # docutils needs a separator here
 RULE = re.compile(r"^=+  +=[= ]*$")
 ENTRY = re.compile(r"^    (\w+)  +(\S.*)$")
 
 
-def documented(name: str) -> str:
-    """A module in reStructuredText, for autodoc to fill."""
+def autodoc_directives(name: str) -> str:
+    """Return the autodoc directives of a module or package, as reStructuredText."""
     module = importlib.import_module(name)
-    names = [each for each in offered(module) if module is simstudy or not _is_ours(module, each)]
+    names = [
+        each
+        for each in reexported_names(module)
+        if module is simstudy or not _is_ours(module, each)
+    ]
     if names:
         return _automodule(name, f"   :members: {', '.join(names)}", "   :imported-members:")
     below = [
@@ -41,8 +44,8 @@ def documented(name: str) -> str:
     return "\n\n".join([_automodule(name), *map(_section, below)])
 
 
-def offered(module: ModuleType) -> list[str]:
-    """What a package takes from the modules below it for others to import; nothing of a module."""
+def reexported_names(module: ModuleType) -> list[str]:
+    """Return the public names that a package re-exports from its own modules."""
     below = f"{module.__name__}."
     taken = [
         name
@@ -53,7 +56,7 @@ def offered(module: ModuleType) -> list[str]:
 
 
 def _is_ours(module: ModuleType, name: str) -> bool:
-    """Whether the page of `simstudy` itself has it."""
+    """Whether the name is documented on the page of `simstudy` itself."""
     return getattr(simstudy, name, None) is getattr(module, name)
 
 
@@ -66,13 +69,13 @@ def _section(name: str) -> str:
     return "\n".join([title, "-" * len(title), "", _automodule(name, "   :members:")])
 
 
-def filled(text: str) -> str:
-    """The page with the docstrings of each module that it asks for."""
-    return ASKED.sub(lambda asked: fenced("{eval-rst}", documented(asked[1])), text)
+def fill_api_blocks(text: str) -> str:
+    """Replace every `{api}` block of a page by the docstrings of its module."""
+    return API_BLOCK.sub(lambda block: fenced("{eval-rst}", autodoc_directives(block[1])), text)
 
 
-def listed(lines: list[str]) -> Iterator[str]:
-    """A docstring whose indented `name   what it is` lines are a list of links."""
+def link_names(lines: list[str]) -> Iterator[str]:
+    """Turn indented `name   description` lines of a docstring into a list of links."""
     last = None
     for line in lines:
         entry = ENTRY.match(line)
@@ -86,18 +89,18 @@ def _link(name: str, what: str) -> str:
     return f":py:obj:`{name}`: {what}"
 
 
-def tidied(lines: list[str], *, displays: bool) -> Iterator[str]:
-    """A docstring in which chance makes no markup.
+def escape_markup(lines: list[str], *, displays: bool) -> Iterator[str]:
+    """Escape characters of a docstring that Sphinx would read as markup.
 
-    A table stays as it was typed, up to a blank line, and so does, with `displays`, a paragraph
-    that stands indented: a formula, or lines to type.
+    Tables stay as typed, up to a blank line. With `displays`, so do indented paragraphs: formulas
+    and commands.
     """
     kept, before = "", ""
     for line in lines:
         if not kept or not _goes_on(line, kept):
             kept = _begins(line, before, displays=displays)
             yield from ("::", "") * bool(kept)
-        yield f"   {line}" if kept else line if _is_code(line) else in_words(line)
+        yield f"   {line}" if kept else line if _is_code(line) else escape_line(line)
         before = line
 
 
@@ -111,8 +114,8 @@ def _goes_on(line: str, kept: str) -> bool:
     return bool(line) if kept == "table" else not line or line.startswith("    ")
 
 
-def in_words(line: str) -> str:
-    """A line of a docstring, in which only backticks, and emphasis as in *this*, are markup."""
+def escape_line(line: str) -> str:
+    """Escape a line of prose in which only backticks and *emphasis* are markup."""
     line = RETURNED.sub(r"\1`\2` --", line)
     pieces = re.split(r"(?<![:`\w])`([^`]+)`(?!`|_)", line)
     pieces[::2] = [MARKS.sub(r"\\\g<0>", text) for text in pieces[::2]]
@@ -122,15 +125,15 @@ def in_words(line: str) -> str:
 
 def _read(_: Any, name: str, source: list[str]) -> None:
     del name
-    source[0] = filled(source[0])
+    source[0] = fill_api_blocks(source[0])
 
 
 def _docstring(_: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """After napoleon: lists of a module are links, and prose is no markup by chance."""
+    """Clean a docstring after napoleon: make lists of names links, escape the rest."""
     del name, obj, options
     if what == "module":
-        lines[:] = listed(lines)
-    lines[:] = tidied(lines, displays=what == "module")
+        lines[:] = link_names(lines)
+    lines[:] = escape_markup(lines, displays=what == "module")
 
 
 def _is_code(line: str) -> bool:
@@ -138,13 +141,13 @@ def _is_code(line: str) -> bool:
 
 
 def _skip(_: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Fields of named tuples stand in the signature, and have no text of their own."""
+    """Skip fields of named tuples: the signature shows them."""
     del what, name, skip, options
     return True if type(obj).__name__ == "_tuplegetter" else None
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Sphinx's hook."""
+    """Register the extension with Sphinx."""
     app.connect("source-read", _read)
     app.connect("autodoc-process-docstring", _docstring, priority=900)
     app.connect("autodoc-skip-member", _skip)

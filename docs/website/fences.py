@@ -1,6 +1,6 @@
-"""Fenced blocks of Markdown, which is how its pages give Sphinx a directive."""
+"""Fenced Markdown blocks, the syntax for Sphinx directives in MyST pages."""
 
 
 def fenced(info: str, *lines: str) -> str:
-    """A block that may hold shorter fences."""
+    """Return a fenced block with four backticks, so that it may contain shorter fences."""
     return "\n".join([f"````{info}", *lines, "````"])

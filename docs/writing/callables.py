@@ -9,15 +9,14 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from simstudy.claims import STANDINGS
+from simstudy.claims import PUBLISHED_VERDICTS, TOO_FEW
 from simstudy.output.report.figures import title_of
-from writing.numbers import number, percent, plus_minus
+from writing.numbers import number, percent, plus_minus, typeset
 from writing.refusals import PageError, listed
-from writing.results import Study
-from writing.scoreboard import Entry, counted, tally
+from writing.results import Claim, Study
+from writing.scoreboard import counted, counts_in_words, entry, misprints, tally
 
 Groups = Iterable[tuple[str, str, Iterable[str]]]  # title, page, names of studies
-OPPOSITE = {"reproduced": "differs", "differs": "reproduced"}
 
 
 def callables(root: Path, page: Path) -> dict[str, Any]:
@@ -28,19 +27,26 @@ def callables(root: Path, page: Path) -> dict[str, Any]:
         "module": importlib.import_module,  # of the package, for what theory computes
         "holds": holds,
         "agrees": agrees,
-        "stands": stands,
         "figure": partial(figure, root, page),
         "entries": partial(_entries, root / "results"),
+        "entry": entry,
         "tally": tally,
-        "standings": STANDINGS,
+        "misprints": misprints,
+        "counts": partial(_counts, root / "results"),
+        "verdicts": PUBLISHED_VERDICTS,
         "infinity": float("inf"),
     }
 
 
-def _entries(results: Path, by_page: Groups, pages: Iterable[str]) -> list[Entry]:
+def _entries(results: Path, by_page: Groups, pages: Iterable[str]) -> list[Claim]:
     """The published entries of some pages, by what each page's studies are."""
     names = [name for _, page, studies in by_page if page in pages for name in studies]
     return counted(_study(results, name) for name in names)
+
+
+def _counts(results: Path, *names: str) -> str:
+    """Counts of the verdicts of some studies, in words."""
+    return counts_in_words(_study(results, name) for name in names)
 
 
 @cache
@@ -53,10 +59,12 @@ def parts_of(root: Path, *groups: str) -> list[tuple[str, str, list[str]]]:
 
     Parts of one title are one part, where the first of them stands.
     """
-    from simstudy.cli.parts import read_group  # of this repository, whatever is installed
+    from simstudy.cli.experiment_groups import (
+        read_group,  # of this repository, whatever is installed
+    )
     from simstudy.cli.project import Project
 
-    project = Project(root, program="")
+    project = Project(root)
     found: dict[tuple[str, str], list[str]] = {}
     for part in (part for name in groups for part in read_group(name, project).parts):
         found.setdefault((part.title or "", part.page or ""), []).extend(part.experiments)
@@ -83,40 +91,21 @@ def holds(condition: bool, sentence: str) -> None:
 
 
 def agrees(verdict: str, study: Study, *names: str) -> None:
-    """Lets a page call claims reproduced, or differing, unless their verdict is the opposite.
+    """Lets a page give claims a verdict, as long as it is the one that the results have.
 
-    An undecided claim contradicts nothing; the page's table of claims says that it is undecided.
-
-    Raises
-    ------
-    PageError
-        Where the verdict of one of them is the opposite.
-    """
-    claims = [study.claim(name) for name in names]
-    against = [claim.claim for claim in claims if claim.verdict == OPPOSITE[verdict]]
-    if against:
-        raise PageError(
-            f"the page tells of {listed(against)} of {study.name} under what {verdict}, and the "
-            f"verdict is {OPPOSITE[verdict]!r}: rewrite the passage, or move it."
-        )
-
-
-def stands(standing: str, study: Study, *names: str) -> None:
-    """Lets a page say of claims how they stand, unless they turn out to stand otherwise.
-
-    Too few replicates contradict nothing.
+    Too few replicates contradict nothing; the page's table of claims shows what is undecided.
 
     Raises
     ------
     PageError
-        Where one of them does.
+        Where one of them has another verdict.
     """
     claims = [study.claim(name) for name in names]
-    against = [c for c in claims if c.standing not in (standing, "too few replicates")]
+    against = [c for c in claims if c.verdict not in (verdict, TOO_FEW)]
     if against:
         raise PageError(
-            f"the page tells of {listed(c.claim for c in against)} of {study.name} as "
-            f"{standing!r}, and it is {against[0].standing!r}: rewrite the passage, or move it."
+            f"the page says {verdict!r} of {listed(c.claim for c in against)} of {study.name}, "
+            f"and the verdict is {against[0].verdict!r}: rewrite the passage, or move it."
         )
 
 
@@ -139,6 +128,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "number": number,
     "percent": percent,
     "plus_minus": plus_minus,
+    "typeset": typeset,
     "cell": cell,
     "title_of": title_of,
 }

@@ -9,7 +9,6 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from simstudy.claims import standing_in
 from writing.numbers import Known
 from writing.refusals import PageError, listed
 from writing.tables import Table, in_words
@@ -31,6 +30,11 @@ class Record:
 
     def __repr__(self) -> str:
         return self._what
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All columns by name."""
+        return self._values
 
     def has(self, name: str) -> bool:
         """Whether the table has a column of that name, with something in it here."""
@@ -59,11 +63,6 @@ class Claim(Record):
         if self.kind == "statement":
             raise PageError(f"{self!r} is a statement, which has no number: print its verdict.")
         return Known(float(self.reproduced), float(self.mcse))
-
-    @property
-    def standing(self) -> str:
-        """How the entry stands, by what is printed and by what it is printed for."""
-        return standing_in(self._values)
 
     @property
     def ours(self) -> bool:
@@ -173,7 +172,7 @@ class Study:
     @cached_property
     def claims(self) -> list[Claim]:
         table = _table(self.folder / "claims.parquet")
-        rows = [table.record(row) for row in range(table.n_rows)]
+        rows = [table.record(row) | {"study": self.name} for row in range(table.n_rows)]
         return [Claim(row, what=f"the claim {row['claim']!r} of {self.name}") for row in rows]
 
     def claim(self, name: str) -> Claim:

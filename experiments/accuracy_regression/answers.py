@@ -102,13 +102,14 @@ def variance(result: Result, choose: Callable[[Result], AccuracyCheck]) -> Repro
     )
 
 
-def sigma_in_points(result: Result) -> Reproduced:
-    """The variance of one score, from that of the difference, in points squared."""
+def variance_over_sigma(result: Result) -> Reproduced:
+    """The variance of one score over the σ that √(2σ²/n) needs, both from the difference's."""
     check = one_half(result)
-    found, each = _squared_spread(result, check), POINTS**2 * check.n / 2
-    variance = each * found.value
-    detail = f"and a standard deviation of {np.sqrt(variance):.2f}"
-    return found._replace(value=variance, mcse=each * found.mcse, detail=detail)
+    found = _squared_spread(result, check)
+    sigma = float(np.sqrt(found.value * check.n / 2))
+    detail = f"a variance of {sigma**2:.4f} and a standard deviation of {sigma:.4f}"
+    mcse = sigma * found.mcse / (2 * found.value)
+    return found._replace(value=sigma, mcse=mcse, detail=detail)
 
 
 def _squared_spread(result: Result, check: AccuracyCheck) -> Reproduced:

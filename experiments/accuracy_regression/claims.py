@@ -25,15 +25,16 @@ from experiments.accuracy_regression.answers import (
     pairs_find_more,
     pairs_keep_level,
     passing,
-    sigma_in_points,
     variance,
+    variance_over_sigma,
 )
 from simstudy.claims import Claim, Right, Rival
 from simstudy.stats.accuracy.design import level_given_reference
 
-HALF_A_UNIT = 0.5  # of the last digit of "50"
 METHODOLOGY = "hypothesis testing methodology"
 T_TEST = "two-sample t-test"
+CODE = "TensorRT-LLM, tests/integration/defs/accuracy/accuracy_core.py"
+SCRIPT = "TensorRT-LLM, tests/integration/defs/accuracy/scripts/compute_theta_and_thresholds.py"
 STEPS = "steps to add accuracy tests"
 DERIVED = "Derived, and not stated by the document."
 
@@ -50,6 +51,7 @@ CLAIMS = (
             "against one reference on record, a typical one",
             partial(failing, choose=partial(of_one_reference, quantile=0.5)),
         ),
+        expected="right in print, wrong in substance",
         note="Averaged over references, at an accuracy of one half and the largest n. A reference "
         "is recorded once, and checks are held against that one.",
     ),
@@ -77,11 +79,12 @@ CLAIMS = (
     ),
     Claim(
         "at the threshold", "A check fails at γ or below, or only below: the two are one test",
-        T_TEST, partial(at_or_below, at="document", below="document_strict"), published=True,
+        CODE, partial(at_or_below, at="document", below="document_strict"), published=True,
+        ours=True,
         rival=Rival(
             "a rounded γ", partial(at_or_below, at="rounded", below="rounded_strict")
         ),
-        note="The document has P(x̄' ≤ γ), its code fails strictly below. As computed, γ is on no "
+        note="The document has P(x̄' ≤ γ), the code fails strictly below. As computed, γ is on no "
         "lattice: Φ⁻¹(α)·√(n/2) is never whole.",
     ),
     Claim(
@@ -93,7 +96,7 @@ CLAIMS = (
         "least n of all", "Going through n from small to large finds the least that is enough",
         STEPS, least_of_all, published=True,
         rival=Rival("doubling n from 32 on", partial(least_of_all, by="doubled")),
-        note="The document's published code doubles, and finds more than are needed.",
+        note="As the document says it. Doubling n from 32 on finds more than are needed.",
     ),
     # ------------------------------------------------------------ where it is off
     Claim(
@@ -102,15 +105,15 @@ CLAIMS = (
         expected="differs", note="So a threshold that is rounded must say which is meant.",
     ),
     Claim(
-        "sigma", "The scores have the variance σ", METHODOLOGY,
-        sigma_in_points, published=50.0, rounding=HALF_A_UNIT, expected="differs",
-        note="It is σ², and σ a standard deviation, as its own √(2σ²/n) has it. Tried at an "
-        "accuracy of one half, in points, where a standard deviation is 50; the document prints no "
-        "number.",
+        "sigma", "The scores have the variance σ: the ratio of the two", METHODOLOGY,
+        variance_over_sigma, published=1.0, difference=TWENTIETH, expected="differs",
+        misprint=True,
+        note="The variance is σ², and σ the standard deviation, as the document's own √(2σ²/n) has "
+        "it. Tried with scores of 0 and 1 at an accuracy of one half.",
     ),
     Claim(
-        "t test", "The test is the two-sample t test", T_TEST, is_t_test, published=True,
-        expected="differs", note="It is a z test with a known σ.",
+        "t test", "The test is a two-sample t test", T_TEST, is_t_test, published=True,
+        expected="differs", ours=True, note="It is a z test with a known σ: a name, no result.",
     ),
     Claim(
         "alpha given the reference", "With the reference that is on record α is 0.05", T_TEST,
@@ -140,23 +143,22 @@ CLAIMS = (
         note="A correlation of 0.6: θ is pessimistic.",
     ),
     Claim(
-        "alpha away from one half", "α is 0.05 with σ = 50 at an accuracy of 0.9", STEPS,
+        "alpha away from one half", "α is 0.05 with σ = 50 at an accuracy of 0.9", CODE,
         partial(failing, choose=far_from_one_half), published=0.05, difference=HALF_A_PERCENT,
         expected="differs", ours=True, note="The true σ is 30 points there.",
     ),
     Claim(
-        "beta away from one half", "β is 0.2 at θ with σ = 50 at an accuracy of 0.9", STEPS,
+        "beta away from one half", "β is 0.2 at θ with σ = 50 at an accuracy of 0.9", CODE,
         partial(passing, choose=partial(far_from_one_half, effect=1.0)), ours=True, published=0.2,
         difference=HALF_A_PERCENT, expected="differs",
     ),
     Claim(
-        "least n", "Going from small n to large finds the least that is enough", STEPS,
+        "least n", "Doubling n from 32 on finds the least that is enough", SCRIPT,
         least_size, ours=True, published=True, expected="differs",
-        note="Its code doubles n, from 32 on.",
     ),
     # ------------------------------------------------------------ beyond it
     Claim(
-        "conservative", "σ = 50 keeps α with room to spare from an accuracy of 0.7 on", STEPS,
+        "conservative", "σ = 50 keeps α with room to spare from an accuracy of 0.7 on", CODE,
         conservative, ours=True, published=True,
         rival=Rival("Welch's t test", partial(conservative, method="estimated")),
         note=f"{DERIVED} To spare is at least half a percent.",

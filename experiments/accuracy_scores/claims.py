@@ -34,6 +34,7 @@ SPREAD = "The worse run has another standard deviation, which the formula does n
 TAIL = "Most pilots miss the tail that makes up σ."
 SIGMA_TOO_SMALL, SIGMA_TOO_LARGE = "a σ a fifth too small", "a σ a quarter too large"
 PILOT = "σ of a pilot of 32"
+NEAR_LEVEL, NEAR_POWER = "a tenth of α", "a tenth of β"
 
 CLAIMS = (
     *(
@@ -77,6 +78,7 @@ CLAIMS = (
         partial(level_at, scores=ALL, choice=max),
         published=True,
         rival=Rival(PILOT, partial(level_at, scores=ALL, choice=max, method="z_pilot_32")),
+        criterion=NEAR_LEVEL,
     ),
     Claim(
         "power at the largest n",
@@ -87,6 +89,7 @@ CLAIMS = (
         rival=Rival(
             SIGMA_TOO_LARGE, partial(power_at, scores=ALL, choice=max, method="z_sigma_large")
         ),
+        criterion=NEAR_POWER,
     ),
     Claim(
         "a two-sample t-test",

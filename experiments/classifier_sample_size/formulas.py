@@ -91,12 +91,14 @@ FORMULAS = (
     Claim(
         "infimum of n*", "n* is the least n for which s_A(n) is at least Φ⁻¹(β)", "section 3",
         _infimum_as_printed, published=184, expected="differs",
+        misprint=True,
         note="It is the least n with s_A(n) at most that, as the closed form below it has it.",
     ),
     Claim(
         "critical value in the display",
         "The first line has the trial reject above l + σ_l Φ⁻¹(α), at size α", "section 3",
         _size_of_printed_bound, published=0.05, difference=0.02, expected="differs",
+        misprint=True,
         note="The next line, and s*_0 before it, have Φ⁻¹(1 - α): that is meant.",
     ),
     Claim(
@@ -108,21 +110,23 @@ FORMULAS = (
         "no free lunch", "A margin that goes to 0 takes a number of cases without bound",
         "section 3", _without_bound, published=True,
         rival=Rival("a margin that stays", partial(_without_bound, factor=1.0)),
+        criterion="3.5 times as many for half the margin",
     ),
     Claim(
         "margin of 0", "With l = k the null is not rejected more often as cases are added",
         "section 3", _never_rejected, published=True,
         rival=Rival("l = 90%", partial(_never_rejected, null=0.9)),
-        note="To twice the size, up to 100,000 cases.",
+        criterion="twice the size, up to 100,000 cases",
     ),
     Claim(
         "margin above 0", "With l < k enough cases lead to a rejection", "section 3",
         _in_the_end, published=True,
         rival=Rival("no margin", partial(_in_the_end, margin=0.0)),
+        criterion="a power of 99.9% with a million cases",
     ),
     Claim(
         "lower bound of margins", "If k - l = 95%, then k = 100%", "section 3", _must_be_certain,
-        published=True, expected="differs",
+        published=True, expected="differs", misprint=True,
         note="As printed k - l is the margin. Meant is l = 95% with a margin of 5%, and then it "
         "is so.",
     ),

@@ -16,7 +16,12 @@ Performance  Power and size beside their exact binomial values; one MCSE of a po
 from dataclasses import dataclass
 
 from experiments.classifier_sample_size.claims import CLAIMS
-from experiments.classifier_sample_size.figures import figure_5, figure_6, figure_sawtooth
+from experiments.classifier_sample_size.figures import (
+    figure_5,
+    figure_6,
+    figure_6_deviation,
+    figure_sawtooth,
+)
 from experiments.classifier_sample_size.tables import table_of_designs
 from simstudy.design import grid
 from simstudy.options import option, published
@@ -50,7 +55,12 @@ def study(config: Config) -> Study:
         axes={"rule": RULES},
         block_size=5000,
         n_rep=config.n_rep,
-        figures={"5": figure_5, "6": figure_6, "sawtooth": figure_sawtooth},
+        figures={
+            "5": figure_5,
+            "6": figure_6,
+            "6_deviation": figure_6_deviation,
+            "sawtooth": figure_sawtooth,
+        },
         tables={"designs": table_of_designs},
         readings={"n_obs": {0: "by formula"}},
         claims=CLAIMS,

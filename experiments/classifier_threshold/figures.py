@@ -59,10 +59,10 @@ Draws = Float[np.ndarray, " draw"]
 
 
 def share_in_words(hits: Any) -> str:
-    """A share with its Monte Carlo standard error."""
+    """A proportion with two Monte Carlo standard errors."""
     share = float(np.mean(hits))
-    found = with_error(share, float(binomial_error(share, len(hits))))
-    return f"{found.value} ({found.error})"
+    rounded = with_error(share, 2 * float(binomial_error(share, len(hits))))
+    return f"{rounded.value} ± {rounded.error}"
 
 
 # ---------------------------------------------------------------- 1
@@ -82,6 +82,7 @@ def figure_1(result: Result) -> ggplot:
             f"Dashed: the true threshold. Too high: {share_in_words(drawn > truth)} of "
             f"{len(drawn):,} test sets of {scenario.n_obs} positive cases; exactly "
             f"{1 - upto[-1]:.3f}.",
+            captions.PLUS_MINUS,
             figure.labels.caption,
         ),
     )
@@ -148,9 +149,14 @@ def figure_2(result: Result) -> ggplot:
     figure = law_histogram(bars, x="threshold", panel="panel")
     return (
         figure
-        + p9.geom_vline(p9.aes(xintercept="value", color="line", linetype="line"), lines, size=0.8)
-        + p9.scale_color_manual(values=[METHOD_COLORS["empirical quantile"], theme.INK], name=" ")
-        + p9.scale_linetype_manual(values=["solid", "dashed"], name=" ")
+        + [
+            p9.geom_vline(
+                p9.aes(xintercept="value", color="line"), lines[lines["line"] == line],
+                linetype=stroke, size=0.8,
+            )
+            for line, stroke in zip(LINES, ("solid", "dashed"), strict=True)
+        ]
+        + p9.scale_color_manual(LINE_COLORS, limits=list(LINE_COLORS), name=" ")
         + p9.labs(
             x=f"bootstrapped threshold for {scenario.sensitivity:.0%} sensitivity",
             caption=caption(
@@ -164,10 +170,15 @@ def figure_2(result: Result) -> ggplot:
         )
         + p9.facet_wrap("panel", scales="free")
         + p9.theme(figure_size=(theme.FULL_WIDTH, 5.4))
-    )
+    )  # fmt: skip
 
 
 LINES = ("empirical quantile", "bootstrap mean, exact")
+LINE_COLORS = {
+    LINES[0]: METHOD_COLORS["empirical quantile"],
+    LINES[1]: theme.INK,
+    "theory": theme.VERMILLION,
+}
 
 
 def _equal_in_words(scenario: Any) -> str:
@@ -204,6 +215,7 @@ def _n_resamples(result: Result, scenario: Any) -> int:
 # ---------------------------------------------------------------- 4
 PAIR = {name: LABELS[name] for name in ("bca strict", "umbrella")}
 METRICS = {"threshold": "threshold", "sensitivity": "true sensitivity"}
+EXACT = "umbrella, exact"
 
 
 def figure_4(result: Result) -> ggplot:
@@ -221,30 +233,31 @@ def figure_4(result: Result) -> ggplot:
         drawn.assign(method=in_order(drawn["method"], {word: word for word in COLORS})),
         x="value", color="method", panel="metric", at_most=at_most, colors=COLORS,
     )  # fmt: skip
-    said = "safe\n" + "\n".join(f"{w}\n  {share_in_words(hits)}" for w, hits in safe.items())
+    rates = "safe thresholds:\n"
+    rates += "\n".join(f"{w}\n  {share_in_words(hits)}" for w, hits in safe.items())
     exact = _umbrella_density(scenario)
     truths = [scenario.true_threshold, scenario.sensitivity]
     truth = pd.DataFrame({"panel": list(METRICS.values()), "value": truths})
     return (
         figure
-        + p9.geom_line(p9.aes(y="density"), exact, color=theme.INK, inherit_aes=True)
+        + p9.geom_point(p9.aes("value", "density", shape="law"), exact, size=1.3,
+                        color=theme.INK, fill="white", inherit_aes=False)
+        + p9.scale_shape_manual({EXACT: "o"}, name=" ")
         + p9.geom_vline(p9.aes(xintercept="value"), truth, color=theme.INK, linetype="dashed")
-        + words_in_panels(figure.data, _in_first(METRICS["threshold"], said))
+        + words_in_panels(figure.data, _in_first(METRICS["threshold"], rates))
         + p9.labs(
             x="",
             caption=caption(
                 figure.labels.caption,
-                f"Dashed: truth for {scenario.sensitivity:.0%}. In the left panel: share of "
-                "thresholds that are safe, at most the true one, "
-                f"{scenario.confidence:.0%} asked. "
-                f"{captions.PARENTHESES} Black: exact density of the umbrella. "
+                f"Dashed: truth for {scenario.sensitivity:.0%}. A threshold is safe if it is at "
+                f"most the true one; nominal {scenario.confidence:.0%}. {captions.PLUS_MINUS} "
                 f"{len(stored['safe']):,} test sets of {scenario.n_obs}; "
                 f"{scenario.n_boot:,} resamples.",
                 "BCa leaves out resampled quantiles that equal the test set's own.",
             ),
         )
         + p9.theme(figure_size=(theme.FULL_WIDTH, 4.4))
-    )
+    )  # fmt: skip
 
 
 def _in_first(panel: str, said: str) -> Callable[[pd.DataFrame], str]:
@@ -253,12 +266,12 @@ def _in_first(panel: str, said: str) -> Callable[[pd.DataFrame], str]:
 
 
 def _umbrella_density(scenario: Any) -> pd.DataFrame:
-    """Exact densities of the umbrella's threshold and of its sensitivity."""
+    """Exact densities of the umbrella's threshold and of its sensitivity, at some 30 points."""
     law = order_law("umbrella", scenario.n_obs, scenario.target)
     assert law is not None
     densities = zip(METRICS.values(), threshold_density(scenario.scores, law), strict=True)
     curves = pd.concat(
-        pd.DataFrame({"panel": panel, "value": value, "density": density})
+        pd.DataFrame({"panel": panel, "value": value, "density": density}).iloc[:: len(value) // 30]
         for panel, (value, density) in densities
     )
-    return curves.assign(color=PAIR["umbrella"])
+    return curves.assign(law=EXACT)

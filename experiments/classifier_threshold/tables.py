@@ -20,6 +20,7 @@ CAPTION = (
 AT: dict[str, Any] = {"n_obs": 50, "sensitivity": 0.95, "confidence": 0.8}
 DRAWN, LIMIT = 1000, 0  # resamples: as published, and infinitely many
 SAID = PUBLISHED | {method: share for method, (share, _) in PUBLISHED_BESIDE.items()}
+TWO_DIGITS = {share: f"{share:.2f}" for share, _ in PUBLISHED_BESIDE.values()}  # as printed
 
 
 def table_of_coverage(result: Result) -> Table:
@@ -27,7 +28,7 @@ def table_of_coverage(result: Result) -> Table:
     found = pd.DataFrame(_row(result, method) for method in LABELS)
     columns: dict[str, Column | str] = {
         "method": "bound",
-        "published": Column("published", decimals=3),
+        "published": Column("published", decimals=3, words=TWO_DIGITS),
         "drawn": Column(f"simulated, {DRAWN:,} resamples", mcse="drawn_mcse"),
         "limit": Column("simulated, ∞ resamples", mcse="limit_mcse"),
         "exact": Column("exact", decimals=4),
@@ -55,9 +56,9 @@ def _row(result: Result, method: str) -> dict[str, Any]:
 
 def _notes(n_rep: int) -> Iterator[str]:
     largest = max(binomial_error(share, N_SIM) for share in PUBLISHED.values())
-    yield f"In parentheses: Monte Carlo standard errors, of {n_rep:,} test sets."
+    yield f"In parentheses: Monte Carlo standard errors ({n_rep:,} test sets)."
     yield (
-        f"A published share has one of up to {largest:.3f}, of {N_SIM}; that of the umbrella is "
-        "exact, and it and the empirical quantile's were printed with two digits."
+        f"The Monte Carlo standard error of a published share is up to {largest:.3f} ({N_SIM} test "
+        "sets); the umbrella's share is exact."
     )
     yield "∞: the bootstrap's limit, on the same test sets; other bounds do not resample."

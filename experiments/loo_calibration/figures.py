@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from experiments._method_names import colors_of
 from experiments.loo_calibration.claims import MANY
 from experiments.loo_r2.figures import middle_sd
 from simstudy.analysis.result import Result
-from simstudy.figures import captions, heat_map_plot, in_order, measure_curves, theme
+from simstudy.figures import captions, in_order, measure_curves, theme
 from simstudy.lazy import ggplot, p9, pd
 from simstudy.trials.leave_one_out import LEVEL
 
@@ -39,17 +37,17 @@ DIFFERENCES = {
 
 def ordinary(result: Result, compared: str = "model") -> pd.DataFrame:
     """Rows of the cells with the default prior, utilities and methods in words."""
-    return _in_words(_of(result, "default"), compared)
+    return in_words(of_prior(result, "default"), compared)
 
 
-def _of(result: Result, prior: str) -> pd.DataFrame:
+def of_prior(result: Result, prior: str) -> pd.DataFrame:
     rows = result.summary
     rows = rows[rows["prior"] == prior]
     kept: pd.DataFrame = rows.drop(columns=["prior", "coefficients", "n_draw", "against"])
     return kept
 
 
-def _in_words(rows: pd.DataFrame, compared: str) -> pd.DataFrame:
+def in_words(rows: pd.DataFrame, compared: str) -> pd.DataFrame:
     rows = rows[(rows["compared"] == compared) & rows["utility"].isin(UTILITIES)]
     rows = rows[rows["n_rep"] > 0]  # of elpd the truth given the fit is not known
     return rows.assign(
@@ -120,7 +118,7 @@ def figure_differences(result: Result) -> ggplot:
 
 def figure_high_p(result: Result) -> ggplot:
     """Relative error by the number of features under a wide prior."""
-    rows = _middle(_in_words(_of(result, "wide"), "model"))
+    rows = _middle(in_words(of_prior(result, "wide"), "model"))
     rows = rows[rows["measure"].isin(TARGETS)]
     rows = rows.assign(target=in_order(rows["measure"], TARGETS), measure="relative_error")
     figure = _curves(rows, "relative_error", x="p", title="features p", nominal=0.0, y=RELATIVE)
@@ -129,7 +127,6 @@ def figure_high_p(result: Result) -> ggplot:
 
 AGAINST_N: dict[str, Any] = {"x": "n", "title": "observations n", "nominal": 0.0}
 RELATIVE = "relative error of the standard error"
-PERCENT = "relative error, %"
 NO_ERROR = captions.dashed("no error")
 OWN_SCALE = "Each row of panels has a scale of its own."
 
@@ -177,51 +174,3 @@ def _with_truth(rows: pd.DataFrame) -> set[str]:
     """Utilities that are there in every row of panels."""
     by_target = rows.groupby("target", observed=True)["utility"].agg(set)
     return set.intersection(*by_target)
-
-
-def figure_table(result: Result) -> ggplot:
-    """Relative error of both standard errors of R² in every cell, with its Monte Carlo error."""
-    rows = pd.concat([ordinary(result), _in_words(_of(result, "wide"), "model")])
-    rows = rows[(rows["utility"] == UTILITIES["r2_variance"]) & rows["measure"].isin(TARGETS)]
-    rows = rows.sort_values(["n", "p"], kind="stable")
-    rows = rows.assign(heading=_headings(rows), cell=_cells(rows), σ=rows["noise_sd"])
-    figure = heat_map_plot(
-        _in_percent(rows).drop(columns=["n", "p", "noise_sd", "method"]), measure=PERCENT, x="σ",
-        y="cell", panel="heading", center=0.0, digits="digits",
-    )  # fmt: skip
-    return figure + captions.titles(
-        "Utility: R², one less the variance of the errors over that of the responses.",
-        figure.labels.caption,
-        _of_wide_prior(result),
-        y="observations n, features p",
-        size=(theme.FULL_WIDTH, theme.TALLEST),
-    )
-
-
-def _in_percent(rows: pd.DataFrame) -> pd.DataFrame:
-    """The numbers times 100, with the decimals that their error needs: of 9.5 and more none."""
-    numbers = {name: 100 * rows[name] for name in ("estimate", "mcse", "lower", "upper")}
-    digits = np.where(numbers["mcse"] < 9.5, 1, 0)
-    return rows.assign(measure=PERCENT, digits=digits, **numbers)
-
-
-def _of_wide_prior(result: Result) -> str:
-    """Which rows of the table have a prior that the others do not."""
-    wide = sorted({s.n_obs for s in result.plan.scenarios if s.prior == "wide"})
-    return f"Rows of n = {', '.join(map(str, wide))}: wide prior." if wide else ""
-
-
-def _headings(rows: pd.DataFrame) -> Any:
-    """By target, and by method within it."""
-    words = {
-        (measure, method): f"{method},\n{target}"
-        for measure, target in TARGETS.items()
-        for method in METHODS.values()
-    }
-    return in_order(zip(rows["measure"], rows["method"], strict=True), words)
-
-
-def _cells(rows: pd.DataFrame) -> Any:
-    """From the fewest observations at the top, and of these from the fewest features."""
-    cell = [f"{n}, {p}" for n, p in zip(rows["n"], rows["p"], strict=True)]
-    return pd.Categorical(cell, list(dict.fromkeys(cell))[::-1], ordered=True)

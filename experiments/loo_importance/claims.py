@@ -44,7 +44,7 @@ CLAIMS = (
         _downward,
         published=True,
         expected="differs",
-        ours=True,  # loo_calibration counts the sentence, whose conclusion is right
+        ours=True,  # "high p" of loo_r2 counts the sentence
         note="Not even with the leave-one-out of the software. What the document saw is not in its "
         "formulas.",
     ),
@@ -56,13 +56,14 @@ CLAIMS = (
             partial(close_to_one, n_feature=p, answer="importance"),
             published=True,
             rival=Rival("exact leave-one-out", partial(close_to_one, n_feature=p, answer="exact")),
+            expected="right in print, wrong in substance",
+            criterion="nearer to 1 than to the R² of the same fit on new data",
             right=Right(
                 "with exact leave-one-out", partial(close_to_one, n_feature=p, answer="exact")
             ),
             ours=p > FIRST,  # one sentence, of all numbers of features
-            note="Close is taken as nearer to 1 than to the R² that the same fit has on new data. "
-            "The importance weights have a Pareto k near 0.9 at most observations: R² is then more "
-            "that of the fit than that of leave-one-out.",
+            note="The importance weights have a Pareto k near 0.9 at most observations: R² is then "
+            "more that of the fit than that of leave-one-out.",
         )
         for p in OVERFITTED
     ),

@@ -18,14 +18,15 @@ X = "standard error by the Bayesian bootstrap"
 Y = "standard error by Taylor's formula"
 COLOR = (
     "Color: R² as published, the mean of the bootstrap's draws. In the panels: geometric mean of "
-    "Taylor over bootstrap, ± 2 Monte Carlo standard errors."
+    f"Taylor over bootstrap. {captions.PLUS_MINUS}"
 )
 EXACT = "Leave-one-out is exact."
 PUBLISHED = (
-    "The bootstrap is that of the software: parenthesis misplaced, draws clipped to [-1, 1]."
+    "The bootstrap is that of rstanarm's loo_R2, with its misplaced parenthesis and its clipping "
+    "to [-1, 1]."
 )
 PAGE = (6.5, 9.0)  # inches: what a journal's page holds above a legend
-FLAT = 0.6  # height over width of panels, where so many rows of squares have no room for words
+SQUARE = (6.5, 6.6)  # inches
 MIDDLE = 1.0  # of the document's σ
 FEW = 20  # observations below which a sample is small here
 UTILITIES = {
@@ -58,10 +59,10 @@ def _some(scenarios: list[LeaveOneOut]) -> list[LeaveOneOut]:
 
 
 def figure_simres(result: Result) -> ggplot:
-    """Many observations: one panel for each n, σ and p."""
-    drawn = in_panels(standard_errors(result, ordinary(result)))
-    figure = agreement(drawn, rows="rows", log=True, ticks=powers_of_ten, flat=FLAT)
-    return figure + captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=PAGE)
+    """Many observations: one panel for each n and p, a marker for each σ."""
+    drawn = by_size(standard_errors(result, ordinary(result)))
+    figure = agreement(drawn, rows="rows", shape="σ", log=True, ticks=powers_of_ten)
+    return figure + captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=SQUARE)
 
 
 def powers_of_ten(limits: tuple[float, float]) -> list[float]:
@@ -69,23 +70,26 @@ def powers_of_ten(limits: tuple[float, float]) -> list[float]:
     return [float(power) for power in np.arange(np.ceil(limits[0]), np.floor(limits[1]) + 1)]
 
 
-def in_panels(drawn: pd.DataFrame) -> pd.DataFrame:
-    """Columns of panels by p, rows of them by n and σ."""
-    rows = [f"n = {n}\nσ = {s:g}" for n, s in zip(drawn["n_obs"], drawn["noise_sd"], strict=True)]
-    by_size = pd.Categorical(rows, list(dict.fromkeys(rows)), ordered=True)
-    return drawn.assign(panel=in_features(drawn), rows=by_size)
+def by_size(drawn: pd.DataFrame) -> pd.DataFrame:
+    """Columns of panels by p, rows of panels by n, and σ in words."""
+    sizes, sds = (sorted(drawn[name].unique()) for name in ("n_obs", "noise_sd"))
+    return drawn.assign(
+        panel=in_features(drawn),
+        rows=in_order(drawn["n_obs"], {n: f"n = {n:,}" for n in sizes}),
+        σ=in_order(drawn["noise_sd"], {sd: f"{sd:g}" for sd in sds}).as_unordered(),
+    )
 
 
 def agreement(drawn: pd.DataFrame, **options: Any) -> ggplot:
-    """Standard errors by both methods, by column `panel`, coloured by R² from -1 to 1."""
+    """Standard errors by both methods, by column `panel`, coloured by R²."""
     return agreement_plot(
         drawn.rename(columns={"R2": "R²"}), x="bootstrap", y="taylor", panel="panel", color="R²",
-        color_limits=(-1, 1), say=_ratio, right=True, low=True, **options,
+        say=_ratio, right=True, low=True, **options,
     )  # fmt: skip
 
 
 def _ratio(rows: pd.DataFrame) -> str:
-    return ratio_in_words(np.log(rows["y"] / rows["x"]))
+    return f"ratio = {ratio_in_words(np.log(rows['y'] / rows['x']))}"
 
 
 def _says(*more: str) -> tuple[str, ...]:
@@ -94,10 +98,9 @@ def _says(*more: str) -> tuple[str, ...]:
 
 def figure_simres_low_n(result: Result) -> ggplot:
     """Few observations; on logarithmic axes, for standard errors differ by powers of ten."""
-    drawn = in_panels(standard_errors(result, few_observations(result)))
-    return agreement(drawn, rows="rows", log=True) + captions.titles(
-        *_says(), not_drawn(drawn), x=X, y=Y, size=PAGE
-    )
+    drawn = by_size(standard_errors(result, few_observations(result)))
+    figure = agreement(drawn, rows="rows", shape="σ", log=True, ticks=powers_of_ten)
+    return figure + captions.titles(*_says(), not_drawn(drawn), x=X, y=Y, size=SQUARE)
 
 
 def in_features(drawn: pd.DataFrame) -> Any:

@@ -115,6 +115,7 @@ FORMULAS = (
         _equation_is,
         published=True,
         rival=Rival("a covariance that is added", partial(_equation_is, sign=1)),
+        criterion="1e−9",
         note="Against the spread of our influence function, on fixed data.",
     ),
     Claim(
@@ -125,6 +126,7 @@ FORMULAS = (
         published=1.0,
         difference=0.01,
         expected="differs",
+        misprint=True,
         note="As printed they have ŷ, where the line below says ȳ, which is meant: published is "
         "the ratio of the two standard errors of R².",
     ),
@@ -136,6 +138,7 @@ FORMULAS = (
         published=0.0,
         difference=0.001,
         expected="differs",
+        misprint=True,
         note="The second term is of model B. As printed every difference is 0.",
     ),
     Claim(
@@ -145,6 +148,7 @@ FORMULAS = (
         _mae_as_printed,
         published=1.0,
         expected="differs",
+        misprint=True,
         note="It begins at i = 1, as the in-sample one above it. Tried with errors of 1.",
     ),
     Claim(

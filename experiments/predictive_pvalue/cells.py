@@ -43,7 +43,7 @@ NAMES = (
     "CFDR, RFDR: corrected and re-ranked false discovery rates, whose means the document takes for "
     "shares of compatible predictions."
 )
-SPLIT = "Replicates are splits of the data, or samples, with a training of their own."
+SPLIT = "Each replicate is a new random split or sample, with newly trained networks."
 
 
 def first_scenario(result: Result) -> Predictions:

@@ -59,8 +59,8 @@ def figure_1(result: Result) -> ggplot:
         + theme_study()
         + _panels(len(methods_drawn(result)))
         + captions.titles(
-            "Blue: the first replicate, whose numbers come first. Pale: the others. Then means "
-            "over all,",
+            "Blue: the first replicate. Grey: the others. In the panels: the value of the first "
+            "replicate; the mean over all.",
             captions.PLUS_MINUS,
             captions.dashed("uniform p-values"),
             NAMES,
@@ -115,7 +115,7 @@ def _measured(result: Result, method: str) -> Iterable[str]:
         found = values(result, first_scenario(result), column, method=method)
         mean, first = average(found), to_decimals(found[0], 1 if column == "log10_p" else 2)
         of_all = with_error(mean.value, 2 * mean.mcse)
-        yield f"{words}: {first}; {of_all.value} ± {of_all.error}".replace("-", "−")
+        yield f"{words} = {first}; mean {of_all.value} ± {of_all.error}".replace("-", "−")
 
 
 def _cell_in_words(result: Result) -> str:
@@ -129,36 +129,48 @@ def _cell_in_words(result: Result) -> str:
 
 # ---------------------------------------------------------------- how far the numbers move
 def figure_splits(result: Result) -> ggplot:
-    """Every replicate's three measures by network, those of one replicate joined by a line."""
+    """Differences of every network from the first, within each replicate, by measure."""
     words = networks_drawn(result)
+    first, *others = words.values()
     rows = pd.concat(_by_replicate(result, words))
-    rows = rows.assign(
-        method=in_order(rows["method"], {name: name for name in words.values()}),
-        measure=in_order(rows["measure"], {name: name for name in THREE.values()}),
+    wide = rows.pivot_table(index=["rep", "measure"], columns="method", values="value")
+    if not others:
+        raise LookupError("a second network to compare with the first")
+    differences = {other: f"{other}\n− {first}" for other in others}
+    drawn = (
+        wide[others].sub(wide[first], axis=0).rename(columns=differences).reset_index()
+        .melt(["rep", "measure"], var_name="pair", value_name="difference").dropna()
+    )  # fmt: skip
+    drawn = drawn.assign(
+        pair=in_order(drawn["pair"], {name: name for name in differences.values()}),
+        measure=in_order(drawn["measure"], {name: name for name in THREE.values()}),
     )
-    means = rows.groupby(["measure", "method"], observed=True)["value"]
+    means = drawn.groupby(["measure", "pair"], observed=True)["difference"]
     summed = means.agg(["mean", "sem"]).reset_index()
-    summed = summed.assign(low=summed["mean"] - 2 * summed["sem"]).assign(
-        high=summed["mean"] + 2 * summed["sem"]
+    summed = summed.assign(
+        low=summed["mean"] - 2 * summed["sem"], high=summed["mean"] + 2 * summed["sem"]
     )
     return (
-        p9.ggplot(rows, p9.aes("method", "value"))
-        + p9.geom_line(p9.aes(group="rep"), color=PALE, size=0.3)
-        + p9.geom_point(color=MUTED, size=0.7)
-        + p9.geom_linerange(
-            p9.aes("method", ymin="low", ymax="high"), summed, inherit_aes=False, color=BLUE, size=1
+        p9.ggplot(drawn, p9.aes("pair", "difference"))
+        + p9.geom_hline(yintercept=0, color=MUTED, linetype="dashed")
+        + p9.geom_point(
+            position=p9.position_jitter(width=0.12, height=0, random_state=1), color=PALE, size=1
         )
-        + p9.geom_point(p9.aes("method", "mean"), summed, inherit_aes=False, color=BLUE, size=2)
+        + p9.geom_linerange(
+            p9.aes("pair", ymin="low", ymax="high"), summed, inherit_aes=False, color=BLUE, size=1
+        )
+        + p9.geom_point(p9.aes("pair", "mean"), summed, inherit_aes=False, color=BLUE, size=2)
         + p9.facet_wrap("measure", scales="free_y")
         + theme_study()
         + panel_sizes(3, 1, legend=False)
         + captions.titles(
-            "Grey: replicates, joined by a line. Blue: means, with 2 Monte Carlo standard errors.",
+            "Grey: a replicate each. Blue: means, with ± 2 Monte Carlo standard errors.",
+            captions.dashed("no difference"),
             NAMES,
             _cell_in_words(result),
             f"{n_replicates(result)} replicates.",
             SPLIT,
-            x="", y="", size=(8.6, 4.0),
+            x="", y="difference between networks", size=(8.6, 4.0),
         )
     )  # fmt: skip
 
@@ -167,8 +179,8 @@ def _by_replicate(result: Result, methods: dict[str, str]) -> Iterable[pd.DataFr
     for method, words in methods.items():
         for column, measure in THREE.items():
             found = values(result, first_scenario(result), column, method=method)
-            told = {"value": found, "rep": np.arange(len(found))}
-            yield pd.DataFrame(told).assign(method=words, measure=measure)
+            frame = pd.DataFrame({"value": found, "rep": np.arange(len(found))})
+            yield frame.assign(method=words, measure=measure)
 
 
 # ---------------------------------------------------------------- what training does

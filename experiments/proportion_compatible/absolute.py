@@ -71,5 +71,6 @@ ABSOLUTE = (
         _falls_with_n,
         published=True,
         rival=Rival("a model that is right", partial(_falls_with_n, wrong=False)),
+        criterion="by a factor of 10 for each longer list",
     ),
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments._yardsticks import SLIGHTLY, SLIGHTLY_OF_OTHERS
 from experiments.regression_trial.rates import HALF_A_POINT, RATES, column, first_trial
 from simstudy.analysis.result import Result
 from simstudy.array_types import Bool
@@ -33,8 +34,6 @@ from simstudy.trials.regression import MEASURES, METRICS, SAMPLES
 
 STUDENTIZED, VANILLA = METHODS.index("studentized"), METHODS.index("vanilla")
 INTERCEPT = 0.001  # of a share: a truth that moves it by less is the same truth
-SLIGHTLY = 0.1  # of a variance
-TWICE = 2.0  # slightly too many nulls are true: less than twice as many as designed
 A_PER_CENT = 0.01  # of a standard deviation
 
 
@@ -82,25 +81,22 @@ def _quantiles_beyond_k(result: Result, method: int = STUDENTIZED) -> Reproduced
     return decided(value - 0.5, chance_reach(error, n, value.size), f"share beyond k: {said}")
 
 
-def _variance_over(result: Result) -> Reproduced:
-    """Mean adjusted variance of the MSE over its true one, both samples: above 1, but slightly."""
-    data = result.columns(first_trial(result), "sd_test", "sd_prospective", "sd_true", "sd_printed")
+def _sd_over(result: Result, method: str = "studentized") -> Reproduced:
+    """Whether the standard deviation of the MSE is on average above its true one, but slightly."""
     said, over = [], []
     for sample in SAMPLES:
-        true, printed = (
-            (data[f"sd_{sample}"] / data[f"sd_{truth}"])[:, :, 0] ** 2
-            for truth in ("true", "printed")
+        own, vanilla = (
+            result.value(f"sd_{sample}_bias", metric="mse", method=name)
+            for name in (method, "vanilla")
         )
-        over.append(average(true[:, STUDENTIZED]))
-        said.append(
-            f"{sample} {over[-1].value:.3f} (vanilla {true[:, VANILLA].mean():.3f}; "
-            f"against the printed truth {printed[:, STUDENTIZED].mean():.3f})"
-        )
-    excess = np.array([mean.value - 1 for mean in over])
-    error = np.array([mean.mcse for mean in over])
-    both = np.concatenate([excess, SLIGHTLY - excess])
-    chance = chance_reach(np.tile(error, 2), over[0].n_rep, both.size)
-    return decided(both, chance, "mean ratio: " + ", ".join(said))
+        over.append(own)
+        said.append(f"{sample} {own['estimate']:+.3f} (vanilla {vanilla['estimate']:+.3f})")
+    excess, error, n_rep = (
+        np.array([row[name] for row in over], float) for name in ("estimate", "mcse", "n_rep")
+    )
+    both = np.concatenate([excess, SLIGHTLY_OF_OTHERS - excess])
+    chance = chance_reach(np.tile(error, 2), np.tile(n_rep, 2), both.size)
+    return decided(both, chance, "relative bias of the standard deviation: " + ", ".join(said))
 
 
 def _vanilla_worse(result: Result, method: int = VANILLA) -> Reproduced:
@@ -137,12 +133,13 @@ def _too_many_true(result: Result, method: str = "vanilla") -> Reproduced:
     return decided(excess, reach, detail)
 
 
-def _not_twice(result: Result, method: str = "vanilla") -> Reproduced:
-    """Whether true nulls by MSE, the worse of the metrics, are less than twice Phi(-k)."""
+def _slightly(result: Result, method: str = "vanilla") -> Reproduced:
+    """Whether true nulls by MSE, the worse of the metrics, exceed Phi(-k) by 5 points at most."""
     nominal = float(special.ndtr(-first_trial(result).k))
     found = share(~column(result, "null_is_false", "mse", method))
     said = f"{found.value / nominal:.2f} times as many"
-    return decided(TWICE * nominal - found.value, chance_reach(found.mcse, found.n_rep), said)
+    excess = nominal + SLIGHTLY - found.value
+    return decided(excess, chance_reach(found.mcse, found.n_rep), said)
 
 
 def _biased_downwards(result: Result, method: int = VANILLA) -> Reproduced:
@@ -168,7 +165,8 @@ CLAIMS = (
         _biased_downwards,
         published=True,
         rival=Rival("the studentized bootstrap", partial(_biased_downwards, method=STUDENTIZED)),
-        note="By a per cent or more by one of the metrics, with 150 observations.",
+        criterion="by 1% or more, by one of the metrics",
+        note="With 150 observations.",
     ),
     Claim(
         "risk without intercept",
@@ -177,7 +175,7 @@ CLAIMS = (
         _intercept_moves,
         published=True,
         expected="differs",
-        ours=True,  # "null is false MSE", and "printed risk" of regression_risk, count it
+        ours=True,  # "no variation in the limit" of regression_risk counts the omission
         note="The fitted intercept is left out of the risk, which makes the null look false more "
         "often by about half a point.",
     ),
@@ -185,12 +183,14 @@ CLAIMS = (
         "variance overestimated",
         "The variance tends to be overestimated slightly",
         "figure 3B",
-        _variance_over,
+        _sd_over,
         published=True,
-        expected="differs",
-        note="Not slightly: by two fifths on the test sample, by a fifth on the prospective one. "
-        "The plain bootstrap variance is unbiased: what the adjustment repairs is the skewness of "
-        "the statistic, not a variance that is too small.",
+        rival=Rival("the vanilla bootstrap", partial(_sd_over, method="vanilla")),
+        criterion="above 0, at most 20% of the standard deviation",
+        note="In standard deviations, as figure 3B has it; of the variance itself it is two fifths "
+        "on the test sample and a fifth on the prospective one. The plain bootstrap variance is "
+        "unbiased: what the adjustment repairs is the skewness of the statistic, not a variance "
+        "that is too small.",
     ),
     Claim(
         "quantiles beyond k",
@@ -199,6 +199,7 @@ CLAIMS = (
         _quantiles_beyond_k,
         published=True,
         rival=Rival("the vanilla bootstrap", partial(_quantiles_beyond_k, method=VANILLA)),
+        criterion="in more than half of the trials",
     ),
     Claim(
         "vanilla against studentized",
@@ -207,8 +208,10 @@ CLAIMS = (
         _vanilla_worse,
         published=True,
         rival=Rival("the studentized one does", partial(_vanilla_worse, method=STUDENTIZED)),
-        note="Slightly, says the document: true nulls are fewer than twice as many as designed.",
-        right=Right("true nulls by MSE are fewer than twice as many", _not_twice),
+        criterion="above 0, at most 5 points",
+        note="Slightly, in points of all trials: true nulls by MSE are 1.5 times as many as "
+        "designed.",
+        right=Right("true nulls by MSE are at most 5 points too many", _slightly),
     ),
     Claim(
         "vanilla against nominal",

@@ -30,21 +30,19 @@ STATES = {True: "null is false", False: "null is true"}
 COLORS = colors_of(METHODS)
 DECISIONS = {"reject": COLORS["studentized"], "do not reject": "#B5B5B5"}
 BIN = 0.5  # width of a bar, in standard errors
+SHOWN = 0.999  # of the studentized quantiles: the rest would stretch the axis over nothing
 MAX_POINTS = 2500  # replicates drawn as points: more would only cover each other
 
 
 def figure_3a(result: Result) -> ggplot:
     """Second-stage z-scores by metric and truth of the null, with their conditional law."""
     trial: RegressionTrial = result.plan.scenarios[0]
-    data = result.columns(trial, "z", "null_is_false", "null_is_false_printed")
+    data = result.columns(trial, "z", "null_is_false")
     z = data["z"][:, 0]  # studentized
-    is_false, printed = (
-        data[name][:, 0].astype(bool) for name in ("null_is_false", "null_is_false_printed")
-    )
+    is_false = data["null_is_false"][:, 0].astype(bool)
     bars = pd.concat(
         _bars(z[is_false[:, at] == state, at], trial, state).assign(
-            metric=metric,
-            said=_rates(z[:, at], is_false[:, at] == state, printed[:, at] == state, trial, state),
+            metric=metric, rate=_rate(z[is_false[:, at] == state, at], trial, state)
         )
         for at, metric in enumerate(METRICS)
         for state in STATES
@@ -59,7 +57,7 @@ def figure_3a(result: Result) -> ggplot:
         panel="metric",
         rows="state",
         dashed=trial.design.critical_value,
-        say=lambda rows: str(rows["said"].iloc[0]),
+        say=lambda rows: str(rows["rate"].iloc[0]),
         scales="free_y",
     )
     return (
@@ -69,10 +67,9 @@ def figure_3a(result: Result) -> ggplot:
             f"Studentized, k = {trial.k:g}, n = {trial.n_test:,}, α = {trial.alpha:g}.",
             captions.dashed("critical value"),
             captions.STEPS,
-            "Theory is that of normal means with a known variance. Whether the null is true is "
-            "told by the true risk. In the panels: share that rejects, with its 95% Wilson "
-            "interval, by the true risk and by the risk as the document prints it, without the "
-            "fitted intercept.",
+            "Theory assumes normal means with a known variance. The true risk decides whether the "
+            "null is true. In the panels: rejection rate with its 95% Monte Carlo interval. Rates "
+            "by the risk as printed, without the fitted intercept, are in the figure methods.",
             y=f"replicates (of {len(z):,})",
             size=(theme.FULL_WIDTH, 5.6),
         )
@@ -91,26 +88,17 @@ def _bars(z: Float[np.ndarray, " rep"], trial: RegressionTrial, state: bool) -> 
     return seen.assign(state=state)
 
 
-def _rates(
-    z: Float[np.ndarray, " rep"],
-    true_risk: Float[np.ndarray, " rep"],
-    printed_risk: Float[np.ndarray, " rep"],
-    trial: RegressionTrial,
-    state: bool,
-) -> str:
-    """The share that rejects where the null is in this state, by either risk."""
-    reject = z < trial.design.critical_value
-    theory = trial.design.achieved_power if state else trial.alpha
-    return (
-        f"{'power' if state else 'type-I error'}; design {100 * theory:.1f}%\n"
-        f"true risk {_rejects(reject[true_risk])}\nas printed {_rejects(reject[printed_risk])}"
-    )
-
-
-def _rejects(reject: Float[np.ndarray, " rep"]) -> str:
-    n, share = len(reject), float(reject.mean()) if len(reject) else np.nan
+def _rate(z: Float[np.ndarray, " rep"], trial: RegressionTrial, state: bool) -> str:
+    """The rejection rate where the null is in this state, and the rate designed for."""
+    n = len(z)
+    share = float((z < trial.design.critical_value).mean()) if n else np.nan
     lower, upper = intervals.wilson(np.array(share), np.array(n), level=0.95)
-    return f"{100 * share:.1f}% ({100 * lower:.1f} to {100 * upper:.1f})\n  of {n:,}"
+    designed = trial.design.achieved_power if state else trial.alpha
+    return (
+        f"{'power' if state else 'type-I error'} = {100 * share:.1f}%\n"
+        f"({100 * lower:.1f} to {100 * upper:.1f}%)\n"
+        f"design: {100 * designed:.1f}%"
+    )
 
 
 def figure_3b(result: Result) -> ggplot:
@@ -136,39 +124,50 @@ def figure_3b(result: Result) -> ggplot:
         rows="method",
         colors=COLORS,
         say=_ratio,
+        right=True,
+        flat=0.75,
+        equal_axes=False,
         at_most=MAX_POINTS,
     )
     return figure + captions.titles(
         captions.dashed("equality"),
-        f"In the panels: estimate / truth. {captions.PLUS_MINUS}",
+        captions.PLUS_MINUS,
         panels_in_words(len(data["sd_true"]), MAX_POINTS),
         x="estimated standard deviation of a squared error",
         y="true standard deviation",
-        size=(theme.FULL_WIDTH, 6.6),
+        size=(theme.FULL_WIDTH, 5.6),
     )
 
 
 def _ratio(rows: pd.DataFrame) -> str:
     ratio = rows["x"] / rows["y"]
-    return f"median {ratio.median():.3f}, mean {mean_in_words(ratio, signed=False)}"
+    return (
+        f"estimate / truth:\nmedian {ratio.median():.3f}\nmean {mean_in_words(ratio, signed=False)}"
+    )
 
 
 def figure_3c(result: Result) -> ggplot:
     """Distribution of the studentized quantiles by metric and sample."""
     trial: RegressionTrial = result.plan.scenarios[0]
     reach = studentized_reach(result, trial, "reach")
-    figure = density_plot(
-        reach, x="reach", color="sample", panel="metric", colors=colors_of(SAMPLES)
-    )
     n_rep = len(reach) // (len(SAMPLES) * len(METRICS))
+    limit = reach.groupby("metric")["reach"].transform(lambda values: values.quantile(SHOWN))
+    figure = density_plot(
+        reach[reach["reach"] <= limit],
+        x="reach",
+        color="sample",
+        panel="metric",
+        colors=colors_of(SAMPLES),
+    )
     return (
         figure
         + p9.geom_vline(xintercept=trial.k, linetype="dashed", color=theme.INK)
         + captions.titles(
             figure.labels.caption,
             captions.dashed(f"k = {trial.k:g}, which the vanilla bootstrap takes"),
-            f"Right of k the standard error is adjusted upwards. {n_rep:,} replicates.",
-            x="minus the studentized quantile, in standard errors",
+            "Right of k the bootstrap adjusts the standard error upwards. "
+            f"{n_rep:,} replicates; the largest {1 - SHOWN:.1%} of each panel are not drawn.",
+            x="$q_α$: minus the studentized quantile, in standard errors",
             size=(theme.FULL_WIDTH, 3.6),
         )
     )

@@ -70,6 +70,9 @@ def _caption(trial: RegressionTrial) -> str:
 
 def _notes(n_rep: int) -> Iterator[str]:
     largest = max(binomial_error(share, N_PUBLISHED) for share in PUBLISHED.values())
-    yield f"In parentheses: Monte Carlo standard errors, of {n_rep:,} replicates."
-    yield f"A published share has one of {largest:.4f}, of {N_PUBLISHED:,}."
-    yield "All rows share their replicates: differences are known better than errors suggest."
+    yield f"In parentheses: Monte Carlo standard errors ({n_rep:,} replicates)."
+    yield (
+        f"The Monte Carlo standard error of a published share is {largest:.4f} ({N_PUBLISHED:,} "
+        "replicates)."
+    )
+    yield "All rows use the same replicates, so differences have smaller errors than these suggest."

@@ -51,8 +51,8 @@ CLAIMS = (
             rival=Rival(
                 "unequal variances", partial(exact_under_equality, method=method, ratio=UNEQUAL)
             ),
-            note=DERIVED + " Strictly below alpha there are 49 of 1000 p-values, and of ranks what "
-            "their law allows.",
+            note=DERIVED + " A test rejects at p <= alpha: at 50 of 1000 p-values, and of ranks "
+            "at what their law allows.",
         )
         for method, words, source in (
             (

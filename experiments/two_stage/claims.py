@@ -201,6 +201,7 @@ CLAIMS = (
         _grows,
         published=True,
         rival=Rival("the type-I error", partial(_grows, measure="type_1_error")),
+        criterion="by a point or more for each step",
     ),
     Claim(
         "empirical power",
@@ -212,6 +213,7 @@ CLAIMS = (
             "the power of a test of that level on the bound",
             partial(_power_on, theory=boundary_power),
         ),
+        criterion="2 points",
     ),
     Claim(
         "average type-I error",
@@ -235,7 +237,8 @@ CLAIMS = (
             "only where the bound is half a standard error or less from the truth",
             partial(_by_n2, within=0.5),
         ),
-        note="Of each n2, over all k, to a point.",
+        criterion="1 point",
+        note="Of each n2, over all k.",
     ),
     Claim(
         "level",
@@ -249,6 +252,7 @@ CLAIMS = (
             partial(_type_1_error, within=0.5),
         ),
         right=Right("where the bound all but equals the truth", _size_at_boundary),
+        expected="right in print, wrong in substance",
         note="Given that the null is true, and so on average over how true it is, it is alpha. At "
         "a given truth it is not bounded by alpha: it is Phi(t_alpha) on the bound.",
     ),
@@ -262,6 +266,7 @@ CLAIMS = (
             "decisions that do not depend on the state",
             partial(_outcomes, table=_of_independent_decisions),
         ),
+        criterion="0.15 points and 15% of each cell",
     ),
     Claim(
         "limit of s2",
@@ -301,6 +306,7 @@ CLAIMS = (
         _three_of_four,
         published=True,
         rival=Rival("solved for n1 = 149", partial(_three_of_four, n1=149)),
+        criterion="1e−6",
     ),
     *FORMULAS,
 )

@@ -74,6 +74,7 @@ EXACT = (
         _density_is,
         published=True,
         rival=Rival("the factor 1/√(1 + r²) twice", partial(_density_is, power=2)),
+        criterion="1e−6",
     ),
     Claim(
         "equation 3",
@@ -82,6 +83,7 @@ EXACT = (
         _owen_is,
         published=True,
         rival=Rival("a correlation of the other sign", partial(_owen_is, turned=-1)),
+        criterion="1e−4",
         note="As a formula, without the factor 1/σ_W before the integral. As a way to compute, it "
         "divides a small error by Φ(-k), which is smaller for large k.",
     ),

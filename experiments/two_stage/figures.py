@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from experiments._method_names import colors_of
@@ -9,7 +12,6 @@ from experiments.two_stage.trials import grid_of
 from simstudy.analysis.result import Result
 from simstudy.array_types import Float
 from simstudy.figures import captions, in_order, measure_curves, rows_like, theme
-from simstudy.figures.panels import words_in_panels
 from simstudy.figures.theme import STROKES
 from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.measures import intervals
@@ -139,28 +141,25 @@ def swept(result: Result) -> tuple[list[float], list[int]]:
 
 
 def figure_1c(result: Result) -> ggplot:
-    """Empirical power and type-I error with their Monte Carlo error, theory beside them."""
+    """Empirical power and type-I error by n2 and k, with their Monte Carlo error and theory."""
     named = {"power": "power", "type_1_error": "type-I error"}
     rows = _of_first(result)
     rows = rows[rows["measure"].isin(named)]
     rows = rows.assign(measure=in_order(rows["measure"], named))
     figure = measure_curves(
-        rows, x="n2", y=tuple(named.values()), panel="k", rows="measure", joined=False
+        rows, x="n2", y=tuple(named.values()), color="k", panel="measure", joined=False
     )
-    return (
-        figure
-        + words_in_panels(figure.data, _replicates)
-        + p9.scale_x_continuous(breaks=[250, 750])
-        + captions.titles(
-            captions.BARS,
-            captions.LINES,
-            f"n: the fewest replicates behind a point. Of {int(rows['n_rep'].max()):,}, power has "
-            "those in which the null is false, and the type-I error the others.",
-            _setting(rows),
-            x=N2,
-            y="",
-            size=(theme.FULL_WIDTH, 4.4),
-        )
+    return figure + captions.titles(
+        captions.BARS,
+        captions.LINES,
+        f"Of {int(rows['n_rep'].max()):,} replicates per point, power uses those in which the null "
+        "is false, the type-I error the others: "
+        f"{_fewest(rows, min)} at k = {rows['k'].min():g}, {_fewest(rows, max)} at k = "
+        f"{rows['k'].max():g}.",
+        _setting(rows),
+        x=N2,
+        y="empirical probability of rejecting",
+        size=(theme.FULL_WIDTH, 4.0),
     )
 
 
@@ -170,9 +169,10 @@ def _setting(rows: pd.DataFrame) -> str:
     return f"α = {first['alpha']:g}, n1 = {first['n1']:,}."
 
 
-def _replicates(rows: pd.DataFrame) -> str:
-    """The fewest replicates behind a point of a panel: they differ little, and six digits fit."""
-    return f"n ≥ {rows['n_given'].fillna(rows['n_rep']).min():,.0f}"
+def _fewest(rows: pd.DataFrame, at: Callable[[Any], float]) -> str:
+    """The fewest replicates behind a type-I error at the smallest or largest k."""
+    shown = rows[(rows["measure"] == "type-I error") & (rows["k"] == at(rows["k"]))]
+    return f"at least {shown['n_given'].min():,.0f}"
 
 
 def figure_boundary(result: Result) -> ggplot:

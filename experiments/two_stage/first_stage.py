@@ -85,6 +85,7 @@ FIRST_STAGE = (
         _filter_flatters,
         published=True,
         rival=Rival("all first estimates", partial(_filter_flatters, filtered=False)),
+        criterion="by a tenth or more",
         note="A null one standard error from the truth. Of sample sizes the largest are held at "
         "ten times the right one, which no mean of them would survive.",
     ),
@@ -95,6 +96,7 @@ FIRST_STAGE = (
         _when_shifted,
         published=True,
         rival=Rival("data that are alike", partial(_when_shifted, shift=0.0)),
+        criterion="by more than half a point",
         note="Tried by its type-I error, with second means that are a standard error lower.",
     ),
 )

@@ -74,6 +74,7 @@ FORMULAS = (
         published=0.05,
         difference=SIZE,
         expected="differs",
+        misprint=True,
         note="It is that of F_X, as the document's code has it: sqrt(1 + r^2) F_W^-1(alpha) - r k.",
     ),
     Claim(
@@ -84,8 +85,10 @@ FORMULAS = (
         published=0.5,
         difference=SIZE,
         expected="differs",
+        misprint=True,
         note="A distribution function is 1/2 on average over its own draws. w is standardised "
-        "already: with the factor its density integrates to 1/sigma_W.",
+        "already: with the factor its density integrates to 1/sigma_W. The bivariate normal in the "
+        "next display, and the code, do not have it.",
     ),
     Claim(
         "denominator of s2",
@@ -95,6 +98,7 @@ FORMULAS = (
         published=1.0,
         difference=0.05,  # of the variance
         expected="differs",
+        misprint=True,
         note="The denominator is the root, as in step 2. Published is the variance over 1 + n2/n1.",
     ),
     Claim(
@@ -105,6 +109,7 @@ FORMULAS = (
         published=NormalDist().cdf(1.5),
         difference=SIZE,
         expected="differs",
+        misprint=True,
         note="It is k standard errors, as in step 1 and in the code. Tried here with a mean.",
     ),
 )

@@ -165,6 +165,7 @@ def _correlated(result: Result, printed: bool = True) -> Reproduced:
 
 
 CORRELATION = 0.02
+APART = "5 points between distribution functions"
 LAWS = (
     Claim(
         "law of s2",
@@ -173,6 +174,7 @@ LAWS = (
         _whole_law,
         published=True,
         rival=Rival("a variance of 1", partial(_whole_law, spread=1.0)),
+        criterion=APART,
     ),
     Claim(
         "joint law",
@@ -181,7 +183,8 @@ LAWS = (
         _correlated,
         published=True,
         rival=Rival("-1/sqrt(1 + r^2)", partial(_correlated, printed=False)),
-        note="r is the root of n2/n1. To within two hundredths.",
+        criterion="0.02",
+        note="r is the root of n2/n1.",
     ),
     Claim(
         "conditional law",
@@ -190,6 +193,7 @@ LAWS = (
         partial(_follows, law=_conditional),
         published=True,
         rival=Rival("the unconditional law", partial(_follows, law=_unconditional)),
+        criterion=APART,
     ),
     Claim(
         "unconditional law",
@@ -198,6 +202,7 @@ LAWS = (
         _comes_close,
         published=True,
         rival=Rival("given a true null", partial(_comes_close, null_is_false=False)),
+        criterion=APART,
     ),
     Claim(
         "ratio of the sizes",
@@ -206,6 +211,7 @@ LAWS = (
         _ratio_alone,
         published=True,
         rival=Rival("beside a trial of another ratio", partial(_ratio_alone, next_ratio=1)),
+        criterion=APART,
     ),
     Claim(
         "many in the first stage",
@@ -214,6 +220,7 @@ LAWS = (
         _standard_normal,
         published=True,
         rival=Rival("the grid's first stage", partial(_standard_normal, large=False)),
+        criterion=APART,
         note="Slowly: its mean is -k sqrt(n2/n1), so n1 is to be some thousand times n2.",
     ),
 )

@@ -10,12 +10,12 @@ import numpy as np
 
 from simstudy.analysis.summary import REMARK, cell_rows, factor_names
 from simstudy.design import Scenario
-from simstudy.design.plan import Plan, factors_of
+from simstudy.design.plan import Plan, factors_in
 from simstudy.errors import StudyError, nearest
-from simstudy.identity.names import identity
 from simstudy.lazy import pd
 from simstudy.measures import Measure, paired, paired_methods, unpaired
 from simstudy.measures.contrasts import Scale
+from simstudy.provenance.scenario_id import identity
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Comparisons:
                 scale=scale,
                 level=self.level,
             )
-            named = factors_of(scenario) | {"contrast": f"{first} against {second}"}
+            named = factors_in(self.plan, scenario) | {"contrast": f"{first} against {second}"}
             rows += [named | row for row in cell_rows(rest, measure, numbers._asdict())]
         return _frame(rows, factor_names(self.plan))
 

@@ -18,16 +18,15 @@ import pyarrow as pa
 
 from simstudy.analysis.result_columns import Rows, stacked_estimates
 from simstudy.design import Scenario
-from simstudy.design.plan import Plan, number_factors
+from simstudy.design.plan import Plan, number_factors, properties_in
 from simstudy.engine.workers import available_cores
 from simstudy.errors import StudyError
 from simstudy.measures import Estimates, Measure, MomentMeasure, Moments
-from simstudy.store.batches import Batch, made_of_each, read_each
-from simstudy.store.blocks import Store
+from simstudy.store.arrow_schema import CONVERGED, ERROR
+from simstudy.store.blocks import Batch, Store, map_batches, read_batches
 from simstudy.store.columns import columns_of, has_nulls, stored_names
-from simstudy.store.layout import CONVERGED, ERROR
+from simstudy.store.messages import WHOLE, stored_messages
 from simstudy.store.moments import merged_moments, moment_columns, spread_over
-from simstudy.store.texts import WHOLE, said
 
 Columns = Mapping[str, np.ndarray]
 Prepare = Callable[[Columns], Columns]
@@ -75,7 +74,12 @@ class FromRows:
     def _by_cell(self) -> list[Measure]:
         """Measures that do not care what lies beside a cell: other methods, other scenarios."""
         known = self.store.column_names()
-        factors = {name for each in self.plan.scenarios for name in number_factors(each)}
+        read = names_read(self.measures)
+        factors = {
+            name
+            for each in self.plan.scenarios
+            for name in (*number_factors(each), *properties_in(each, read))
+        }
         later = self._rows.derived.names | (factors - known)
         if self.prepare is not None:
             return []
@@ -100,7 +104,7 @@ class FromRows:
         sizes = self.plan.drawn_sizes({key: self.n_rep[key] for key in self.plan.keys})
         each = partial(side_by_side, n_threads=available_cores())
         found: Found = {}
-        for some in made_of_each(self._of_batch, self.store, sizes, names, each):
+        for some in map_batches(self._of_batch, self.store, sizes, names, each):
             found |= some
         return found
 
@@ -139,7 +143,7 @@ class FromRows:
         """Scenarios as a last axis of the columns, for one measure, and taken apart again."""
         read = {name: columns[name] for name in measure.reads}
         n_axes = max(column.ndim for column in read.values()) - 1
-        size = batch.n, batch.n_rows
+        size = len(batch.keys), batch.n_rows
         beside = {name: _with_scenarios_last(c, size, n_axes) for name, c in read.items()}
         numbers = measure.estimate(beside, level=self.level)
         for at, key in enumerate(batch.keys):
@@ -198,7 +202,7 @@ class FromMoments:
         columns = [column for name in names for column in moment_columns(name)]
         return {
             (key, name): merged_moments(name, table)
-            for batch in read_each(self.store, self.plan.drawn_sizes(sizes), columns)
+            for batch in read_batches(self.store, self.plan.drawn_sizes(sizes), columns)
             for key, table in batch.each()
             for name in names
         }
@@ -209,7 +213,7 @@ class FromMoments:
         shape = tuple(len(labels) for labels in axes.values())
         n_rep = self.plan.drawn_sizes(self.n_rep)[key]
         failed: list[set[int]] = [set() for _ in range(math.prod(shape))]
-        for at in said(self.store, key, n_rep, self.plan.block_size, ERROR):
+        for at in stored_messages(self.store, key, n_rep, self.plan.block_size, ERROR):
             for cell in failed if at.cell == WHOLE else [failed[at.cell]]:
                 cell.add(at.rep)
         n = np.full(shape, n_rep)

@@ -12,15 +12,14 @@ import numpy as np
 from simstudy.analysis.result_columns import Rows
 from simstudy.analysis.summary import factor_names
 from simstudy.design import Scenario
-from simstudy.design.plan import Plan, factors_of, scenario_behind
+from simstudy.design.plan import Plan, factors_in, scenario_behind
 from simstudy.engine.block import Address
 from simstudy.lazy import pd
-from simstudy.store.batches import read_each
-from simstudy.store.blocks import Store
+from simstudy.store.arrow_schema import ERROR, WARNING
+from simstudy.store.blocks import Store, read_batches
 from simstudy.store.columns import errors_in
-from simstudy.store.layout import ERROR, WARNING
-from simstudy.store.seconds import Spent
-from simstudy.store.texts import WHOLE, Said, said, stored_texts
+from simstudy.store.messages import WHOLE, Message, message_columns, stored_messages
+from simstudy.store.run_records import Spent
 
 BETWEEN_WARNINGS = re.compile(r"; (?=\w*Warning: )")  # of one replicate, each after its class
 
@@ -38,7 +37,7 @@ def replicate_frame(
     """
     key = rows.plan.key_of(scenario)
     columns = rows.tidy_columns(key, names)
-    return _tidy(rows.plan, factors_of(scenario), np.arange(rows.n_rep[key]), columns)
+    return _tidy(rows.plan, factors_in(rows.plan, scenario), np.arange(rows.n_rep[key]), columns)
 
 
 def _tidy(
@@ -70,12 +69,12 @@ def _name_of_factor(name: str, value: Any, columns: Mapping[str, np.ndarray]) ->
 # ---------------------------------------------------------------- failures, warnings
 def any_failure(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> bool:
     """Whether any of these replicates failed, whatever else is stored beside them."""
-    names = store.column_names() & stored_texts(ERROR)
+    names = store.column_names() & message_columns(ERROR)
     if not names:
         return False
     size = plan.block_size if store.rows_per_block < plan.block_size else 1
     sizes = {key: n_rep[key] // size for key in plan.keys}
-    return any(errors_in(batch.table) for batch in read_each(store, sizes, sorted(names)))
+    return any(errors_in(batch.table) for batch in read_batches(store, sizes, sorted(names)))
 
 
 def no_failures() -> pd.DataFrame:
@@ -87,18 +86,18 @@ def failure_frame(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> pd.Data
     """One row per failed replicate and cell, with its error and its address."""
     cells = [*plan.cells()]
     found = [
-        factors_of(scenario)
+        factors_in(plan, scenario)
         | {"block": at.rep // plan.block_size, "rep": at.rep}
         | dict(zip(plan.axes, _labels(plan, cells, at), strict=True))
         | {ERROR: at.text, "address": str(Address(key, at.rep))}
         for key, scenario in plan.keys.items()
-        for at in said(store, key, n_rep[key], plan.block_size, ERROR)
+        for at in stored_messages(store, key, n_rep[key], plan.block_size, ERROR)
     ]
     names = [*factor_names(plan), "block", "rep", *plan.axes, ERROR, "address"]
     return pd.DataFrame(found, columns=names)
 
 
-def _labels(plan: Plan, cells: Sequence[tuple[str, ...]], at: Said) -> tuple[str, ...]:
+def _labels(plan: Plan, cells: Sequence[tuple[str, ...]], at: Message) -> tuple[str, ...]:
     """Of the cell of what was said; of a whole replicate, none."""
     return ("",) * len(plan.axes) if at.cell == WHOLE else cells[at.cell]
 
@@ -114,12 +113,12 @@ def warning_counts(
         The axes, `warning`, `replicates`, in how many `scenarios`, and an `address`.
     """
     names = [*axes, WARNING, "replicates", "scenarios", "address"]
-    if not store.column_names() & stored_texts(WARNING):
+    if not store.column_names() & message_columns(WARNING):
         return pd.DataFrame(columns=names)
     cells, counts = [*plan.cells()], dict[tuple[str, ...], _Count]()
     for key, scenario in plan.keys.items():
-        factors = factors_of(scenario)
-        for at in said(store, key, n_rep[key], plan.block_size, WARNING):
+        factors = factors_in(plan, scenario)
+        for at in stored_messages(store, key, n_rep[key], plan.block_size, WARNING):
             labels = dict(zip(plan.axes, _labels(plan, cells, at), strict=True))
             where = [str((factors | labels)[axis]) for axis in axes]
             for text in dict.fromkeys(BETWEEN_WARNINGS.split(at.text)):
@@ -162,7 +161,7 @@ def run_time(plan: Plan, spent: Mapping[str, Spent]) -> pd.DataFrame:
 
 
 def _rows_of(plan: Plan, key: str, spent: Mapping[str, Spent]) -> Iterator[dict[str, Any]]:
-    factors = factors_of(plan.keys[key])
+    factors = factors_in(plan, plan.keys[key])
     timed = {drawn: spent[drawn] for drawn in plan.drawn_keys[key] if drawn in spent}
     n_data = max((each.n_blocks for each in timed.values()), default=0)
     on_data = sum(each.data for each in timed.values())

@@ -70,6 +70,25 @@ def _factors_of(summary: pd.DataFrame) -> list[str]:
     return [str(name) for name in summary if name not in (MEASURE, *NUMBERS)]
 
 
+def place_on_axes(axes: Mapping[str, Sequence[str]], where: Mapping[str, Any]) -> tuple[int, ...]:
+    """Positions of labels on the axes; an axis with one label needs none.
+
+    Raises
+    ------
+    LookupError
+        For an unknown label, and for an axis of several labels that is not named.
+    """
+    found = []
+    for axis, labels in axes.items():
+        label = where.get(axis, labels[0] if len(labels) == 1 else None)
+        if label is None:
+            raise LookupError(f"it is open which {axis} is meant: name one, such as {labels[0]!r}.")
+        if label not in labels:
+            raise LookupError(f"{axis}={label!r} is not in this run; {nearest(str(label), labels)}")
+        found.append(list(labels).index(label))
+    return tuple(found)
+
+
 def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """Rows with these values; floats are compared but for their last bits."""
     there = np.ones(len(rows), dtype=bool)

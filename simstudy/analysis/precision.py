@@ -17,16 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simstudy.engine.refusals import LOOKS, PILOT
 from simstudy.errors import ConfigError, nearest
-from simstudy.identity.names import identity
 from simstudy.lazy import pd, special
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import critical_value
 from simstudy.option_types import shown
+from simstudy.provenance.scenario_id import identity
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
+
+STOPS_BY = LOOKS, PILOT = "looks", "pilot"  # what ends a scenario: its own error, or a pilot's
 
 
 @dataclass(frozen=True)

@@ -5,25 +5,30 @@ What reads it is imported by those who ask: a run that has nothing to do asks fo
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from simstudy.analysis.summary_access import SUMMARY, SummaryAccess
 from simstudy.design import Scenario, scenario_key
 from simstudy.design.plan import Plan
 from simstudy.design.reprs import names_in_short, shown
-from simstudy.engine.outcome import Outcome
+from simstudy.engine.run_stats import RunStats
 from simstudy.errors import FigureError, StudyError, TableError, nearest
 from simstudy.lazy import pd
-from simstudy.store.home import FOLDERS
-from simstudy.store.layout import CONVERGED, ERROR
+from simstudy.store.arrow_schema import CONVERGED, ERROR
+from simstudy.store.study_folder import FOLDERS
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from simstudy.analysis.comparisons import Comparisons
     from simstudy.analysis.estimates import Estimator, Prepare
     from simstudy.analysis.precision import Target
@@ -33,16 +38,15 @@ if TYPE_CHECKING:
     from simstudy.measures.contrasts import Scale
     from simstudy.remote.paths import Place
     from simstudy.store.blocks import Store
-    from simstudy.store.seconds import Spent, Times
+    from simstudy.store.run_records import RunRecord, Spent, Times
     from simstudy.tables.table import Table
 
 Figure = Callable[["Result"], Any]
 MakesTable = Callable[["Result"], "Table"]
-SUMMARY = "summary"  # the table that every study has
 
 
-@dataclass
-class Result:
+@dataclass(repr=False)
+class Result(SummaryAccess):
     """The result of a study.
 
     Attributes
@@ -84,7 +88,7 @@ class Result:
     moments_only: bool = False
     level: float = 0.95
     folder: Place | None = None
-    outcome: Outcome = field(default_factory=Outcome)
+    outcome: RunStats = field(default_factory=RunStats)
     targets: Sequence[Target] = ()
     n_left: int = 0  # blocks that a time budget has left undrawn
     n_pilot: int = 0  # replicates of each scenario in the pilot that fixed how many there are
@@ -92,11 +96,16 @@ class Result:
     keep_alive: object = field(default=None, repr=False)
     tables: Mapping[str, MakesTable] = field(default_factory=dict)
     readings: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     given: str = ""
     group_size: int = 1
 
-    def __repr__(self) -> str:
-        """In a few lines; the attributes have all of it."""
+    @property
+    def name(self) -> str:
+        """Of the study."""
+        return self.plan.name
+
+    def _in_short(self) -> str:
         least, most = min(self.n_rep.values()), max(self.n_rep.values())
         each = f"{least:,}" + f" to {most:,}" * (most > least)
         return shown(
@@ -187,18 +196,18 @@ class Result:
     @cached_property
     def spent(self) -> Mapping[str, Spent]:
         """What blocks took, by the key of what was drawn."""
-        if self.folder is None:
-            return self.outcome.spent
-        from simstudy.store.seconds import read_seconds_of
-
-        return read_seconds_of(self._blocks_folder, self.store.owner)
+        return self.outcome.spent if self.folder is None else self._record.spent
 
     @property
     def times(self) -> Times | None:
         """When its blocks were drawn, by all runs; None where nothing says so."""
-        from simstudy.store.seconds import read_times_of
+        return None if self.folder is None else self._record.times
 
-        return None if self.folder is None else read_times_of(self._blocks_folder, self.store.owner)
+    @property
+    def _record(self) -> RunRecord:
+        from simstudy.store.run_records import read_records
+
+        return read_records(self._blocks_folder, self.store.provenance)
 
     @property
     def _blocks_folder(self) -> Place:
@@ -352,19 +361,69 @@ class Result:
         from simstudy.figures.page import laid_out_for
 
         with laid_out_for(width) if width is not None else nullcontext(), self._lent_summary():
-            return self.figures[name](self)
+            return _labelled(self.figures[name](self), self.labels)
 
-    def table(self, name: str) -> Table:
-        """A table of the study by its name; that of the summary is there in every study."""
-        if name == SUMMARY and name not in self.tables:
-            from simstudy.tables.summary import summary_table
+    def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
+        """A table of the study by its name; every study has the one called `summary`.
 
-            return summary_table(self.summary, self.plan.name, self.readings)
+        Parameters
+        ----------
+        columns
+            For the table of the summary: the factor or axis whose values become columns, such as
+            `method`. None makes a column of each measure.
+
+        Raises
+        ------
+        TableError
+            Where there is no such table, and for `columns` of another table than the summary's.
+        """
+        if columns is not None or (name == SUMMARY and name not in self.tables):
+            return self._summary_table(name, columns)
         if name not in self.tables:
             known = {SUMMARY, *self.tables}
             raise TableError(f"no table {name!r} in {self.plan.name}; {nearest(name, known)}")
         with self._lent_summary():
             return self.tables[name](self)
+
+    def publish(self, folder: str | os.PathLike[str] | Place, *, replace: bool = False) -> Place:
+        """Write frames, tables, figures and the report into a folder of the study below this one.
+
+        Parameters
+        ----------
+        folder
+            Folder such as `results`, or a URL; the files lie in `results/NAME`. It may be the
+            `out` of the run. Replicates lie where the run stored them.
+        replace
+            Whether files that other settings, or a longer run, published there may be replaced.
+
+        Returns
+        -------
+        path
+            The folder that was written.
+
+        Raises
+        ------
+        StoreError
+            Where the files may not be replaced, or the disk cannot be written.
+        """
+        from simstudy.output.folder import publish
+        from simstudy.remote.paths import place_of
+
+        target = place_of(folder) / self.plan.name
+        target.mkdir(parents=True, exist_ok=True)
+        publish(dataclasses.replace(self, folder=target), replace=replace)
+        return target
+
+    def save_report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report alone: one HTML page, with its figures inside."""
+        from simstudy.atomic_files import write_bytes
+        from simstudy.remote.paths import place_of
+
+        target = Path(path)
+        with tempfile.TemporaryDirectory() as folder:
+            page = self.publish(folder) / "report.html"
+            write_bytes(place_of(target), page.read_bytes())
+        return target
 
     @contextmanager
     def _lent_summary(self) -> Iterator[None]:
@@ -388,17 +447,34 @@ class Result:
 
         return scenario_with(self.plan.scenarios, where)
 
-    def value(self, measure: str, **where: Any) -> pd.Series:
-        """The one row of the summary with this measure and these factors.
+    def values(self, column: str, **factors: Any) -> np.ndarray:
+        """A column of the replicates of one scenario, at one position of each axis.
+
+        Parameters
+        ----------
+        column
+            A column that was drawn, or a derived one.
+        **factors
+            Factors that name the scenario, and labels of axes. A study of one scenario needs no
+            factor, and an axis with one label no label.
+
+        Returns
+        -------
+        array
+            `(rep,)`; NaN where a replicate failed.
 
         Raises
         ------
         LookupError
-            Where there is none, or more than one; KeyError for a factor that it does not have.
+            Where it is open which scenario or position is meant, or there is none.
         """
-        from simstudy.analysis.lookup import row_with
+        from simstudy.analysis.lookup import place_on_axes
 
-        return row_with(self.summary, measure, where)
+        of_axes = {name: at for name, at in factors.items() if name in self.plan.axes}
+        rest = {name: value for name, value in factors.items() if name not in of_axes}
+        found = self.columns(self.scenario(**rest), column)[column]
+        place: tuple[Any, ...] = place_on_axes(self.plan.axes, of_axes) if found.ndim > 1 else ()
+        return np.asarray(found[:, *place])
 
     @cached_property
     def failures(self) -> pd.DataFrame:
@@ -441,3 +517,14 @@ class Result:
             raise StudyError(
                 f"this run kept no {what}, only its summary. Run it with keep=replicates."
             )
+
+
+def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:
+    """A ggplot with the labels of the names by which its axes and legends are titled."""
+    mapping = getattr(figure, "mapping", None)
+    if not labels or mapping is None:
+        return figure
+    from simstudy.lazy import p9
+
+    titles = {at: getattr(figure.labels, at, None) or str(name) for at, name in mapping.items()}
+    return figure + p9.labs(**{at: labels[t] for at, t in titles.items() if t in labels})

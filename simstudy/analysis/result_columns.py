@@ -12,14 +12,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from simstudy.design.plan import Derived, Plan, number_factors, scenario_behind
+from simstudy.design.plan import (
+    Derived,
+    Plan,
+    number_factors,
+    number_properties,
+    properties_in,
+    scenario_behind,
+)
+from simstudy.engine.call_by_name import said_by
 from simstudy.engine.derived import derived_column, optional, read_by
 from simstudy.engine.methods import TEXTS
-from simstudy.engine.parameters import said_by
 from simstudy.measures import Estimates
+from simstudy.store.arrow_schema import ERROR, stored_column
 from simstudy.store.blocks import Store
 from simstudy.store.columns import columns_of, simulated_columns, stored_names
-from simstudy.store.layout import ERROR, stored_column
 
 AT_HAND = 128 << 20  # bytes of columns that were read last: many claims ask for the same ones
 
@@ -210,9 +217,11 @@ class DerivedColumns:
         return {name: (read | made | given)[name] for name in names}
 
     def _factors(self, key: str, names: Sequence[str]) -> dict[str, float]:
-        """Factors among some names, where no column has the name."""
-        factors = number_factors(self.plan.keys[key])
-        taken = self.known() if set(names) & set(factors) else set()
+        """Factors and properties among some names, where no column has the name."""
+        scenario = self.plan.keys[key]
+        factors, properties = number_factors(scenario), properties_in(scenario, names)
+        taken = self.known() if set(names) & {*factors, *properties} else set()
+        factors |= number_properties(scenario, properties - taken - factors.keys())
         return {n: factors[n] for n in names if n in factors and n not in taken}
 
     def _read(

@@ -12,7 +12,7 @@ import numpy as np
 
 from simstudy.analysis.estimates import Estimator
 from simstudy.design import Scenario
-from simstudy.design.plan import Plan, factors_of
+from simstudy.design.plan import Plan, factors_in
 from simstudy.errors import StudyError
 from simstudy.lazy import pd
 from simstudy.measures import Estimates, Measure
@@ -58,14 +58,14 @@ def _with_sometimes(frame: pd.DataFrame) -> pd.DataFrame:
 
 def factor_names(plan: Plan) -> list[str]:
     """Factors of all scenarios, in order of appearance."""
-    names = (name for scenario in plan.scenarios for name in factors_of(scenario))
+    names = (name for scenario in plan.scenarios for name in factors_in(plan, scenario))
     return list(dict.fromkeys(names))
 
 
 def _rows_of_scenario(
     plan: Plan, scenario: Scenario, measures: Sequence[Measure], estimates: Estimator
 ) -> Iterator[dict[str, Any]]:
-    factors, exact = factors_of(scenario), exact_of(scenario)
+    factors, exact = factors_in(plan, scenario), exact_of(scenario)
     _refuse_misspelt_exact(scenario, exact, measures)
     for measure in measures:
         numbers = estimates(scenario, measure)

@@ -209,7 +209,7 @@ class Task:
     lower_is_better
         Whether a smaller score is the better one.
     sigma
-        Standard deviation of one score.
+        Standard deviation of one score; 0 where the scores of a model do not vary.
     n
         Scores of the reference, and as many of a check.
     alpha, beta
@@ -255,6 +255,8 @@ def answered(task: Task) -> dict[str, Any]:
     DesignError
         Where more than one of the five is missing, or a value makes no sense.
     """
+    if task.sigma == 0:
+        return _without_spread(task)
     known, solved = _solved(task)
     # An error rate that followed as 0, or as that of a coin, says no effect any more; but what it
     # followed from is the detectable effect.
@@ -276,6 +278,19 @@ def answered(task: Task) -> dict[str, Any]:
         "power": power,
         "least_n": least_n,
     }
+
+
+def _without_spread(task: Task) -> dict[str, Any]:
+    """Return the row of a task with σ = 0: no check errs, and every effect is detectable."""
+    row = answered(replace(task, sigma=1.0))  # raises if an input is invalid
+    row |= {"sigma": 0.0, "detectable_effect": 0.0, "margin": 0.0, "threshold": task.reference}
+    if row["solved"] in ("alpha", "beta"):
+        row[row["solved"]] = 0.0
+    if row["solved"] == "n":
+        row["n"] = 1.0
+    if not math.isnan(task.theta):
+        row |= {"power": 1.0, "least_n": 1.0}
+    return row
 
 
 def _solved(task: Task) -> tuple[Task, str]:

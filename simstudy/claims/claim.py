@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 
 from simstudy.claims.chance import CLOSE_Z, ROUNDING_OF_FLOATS, reach_of, share_between
 from simstudy.claims.reproduced import Reproduced
-from simstudy.claims.verdict import DIFFERS, NO_DATA, REPRODUCED, TOO_FEW, UNCHECKABLE
+from simstudy.claims.verdict import (
+    DECIDED,
+    DIFFERS,
+    IN_PRINT_ONLY,
+    NO_DATA,
+    REPRODUCED,
+    TOO_FEW,
+    UNCHECKABLE,
+)
 from simstudy.errors import StudyError
 
 ALLOWANCES = ("rounding", "published_mcse", "tolerance", "difference")
@@ -82,8 +90,16 @@ class Claim:
     rival
         The nearest wrong answer, for which the claim must fall. None where the claim itself is
         expected to differ.
+    criterion
+        The tolerance of a statement, in words: how far it may be off and still hold. That of a
+        number is what `rounding`, `tolerance` and `difference` allow.
     expected
-        `reproduced`, or `differs` where re-derivation says that the document is off.
+        The verdict that re-derivation foresees: `reproduced`, `differs`, or, with `right`,
+        `right in print, wrong in substance`. It changes no verdict; another one is unexpected.
+    misprint
+        Whether what differs is a slip of the pen: an index, a letter or a bracket, and the next
+        line or the code of the document has it right. Such claims have the verdict `differs`, and
+        a column of their own on the scoreboard.
     note
         Why it differs, or what to keep in mind.
     right
@@ -107,15 +123,33 @@ class Claim:
     note: str = ""
     right: Right | None = None
     ours: bool = False
+    misprint: bool = False
+    criterion: str = ""
 
     def __post_init__(self) -> None:
-        if self.expected not in (REPRODUCED, DIFFERS):
+        if self.expected not in DECIDED:
             raise StudyError(
-                f"claim {self.name!r} expects {self.expected!r}: say 'reproduced' or 'differs'."
+                f"claim {self.name!r} expects {self.expected!r}, which no re-derivation gives: "
+                f"expected is one of {', '.join(map(repr, DECIDED))}."
+            )
+        if self.expected == IN_PRINT_ONLY and self.right is None:
+            raise StudyError(
+                f"claim {self.name!r} expects {IN_PRINT_ONLY!r} and has no right=, so nothing is "
+                "checked beside the print: give the intended quantity as right=Right(...)."
+            )
+        if self.misprint and self.expected != DIFFERS:
+            raise StudyError(
+                f"claim {self.name!r} is called a misprint and expects {self.expected!r}: a "
+                "misprint differs. Set expected='differs', or leave misprint out."
             )
         self._refuse_published()
         for name in ALLOWANCES:
             self._refuse_allowance(name, getattr(self, name))
+        if self.criterion and self.kind == "number":
+            raise StudyError(
+                f"claim {self.name!r} is a number and has criterion={self.criterion!r}: say how "
+                "far it may be off in rounding=, tolerance= or difference=, which are shown."
+            )
         if self.right is not None:
             self._refuse_right()
 
@@ -151,6 +185,8 @@ class Claim:
             difference=allowed if right.difference is None else right.difference,
             rival=None,
             right=None,
+            criterion="",
+            expected=REPRODUCED,
         )
 
     def _refuse_allowance(self, name: str, value: Any) -> None:
@@ -176,7 +212,7 @@ class Claim:
         return self.rounding + self.tolerance + self.difference
 
     def verdict(self, ours: Reproduced) -> str:
-        """`reproduced`, `differs`, `too few replicates` or `no data`.
+        """`reproduced`, `differs`, `too few replicates` or `no data`, by the printed number alone.
 
         Our number's interval lies within what is allowed, or beyond it by more than both Monte
         Carlo errors, or replicates are too few to tell: ours, or the document's.

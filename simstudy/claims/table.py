@@ -10,52 +10,38 @@ from typing import Any
 import numpy as np
 
 from simstudy.claims.claim import Claim, Uncheckable
+from simstudy.claims.format import format_values
 from simstudy.claims.reproduced import Reproduced
-from simstudy.claims.verdict import DIFFERS, NO_DATA, REPRODUCED, TOO_FEW, UNCHECKABLE, standing_of
+from simstudy.claims.verdict import (
+    DIFFERS,
+    NO_DATA,
+    REPRODUCED,
+    TOO_FEW,
+    UNCHECKABLE,
+    combine_verdicts,
+)
 from simstudy.errors import StudyError, TooFewReplicatesError, describe
 from simstudy.lazy import pd
 
 BROKEN = "could not be computed"  # begins the detail of a claim that raised what it should not
 MOST_TIMES = 1e6  # as many replicates are no advice
 LIKELY = 2.0  # times as many decide nine times in ten: what is found then varies too
-MOST_DIGITS = 12  # beyond these, two ways to compute a number differ
 COLUMNS = [
-    *("claim", "statement", "source", "kind", "published", "reproduced"),
-    *("mcse", "allowed", "verdict", "expected", "rival", "detail", "note", "standing", "ours"),
+    *("claim", "statement", "source", "kind", "published", "reproduced", "mcse", "allowed"),
+    *("criterion", "verdict", "expected", "misprint", "rival", "detail", "note", "ours"),
     *("right_name", "right_published", "right_value", "right_mcse", "missing"),
 ]
 
 
 def check_claims(claims: Sequence[Claim], result: Any) -> pd.DataFrame:
-    """One row per claim: published and reproduced value, MCSE, verdict, and whether we foresaw it.
+    """One row per claim: published and reproduced value, MCSE, verdict and expected verdict.
 
     A claim that needs a scenario which this run leaves out has the verdict `no data`, one that
-    needs more replicates `too few replicates`, and either says why. `rival` is the wrong answer
-    that the claim was tried with, and its verdict; `standing` what becomes of the entry, with what
-    the document means by the number (`right_name` and on) tried too.
+    needs more replicates `too few replicates`; `detail` says why. `rival` names the wrong answer
+    that the claim was tried with, and its verdict. The columns from `right_name` on hold what the
+    document means by the number, where the claim has it; the verdict takes it into account.
     """
     return pd.DataFrame([_row(claim, result) for claim in claims], columns=COLUMNS)
-
-
-def shown(kind: str, value: float) -> str:
-    """A published or reproduced value for people: a number, or whether a statement holds."""
-    if math.isnan(value):
-        return "–"
-    if kind == "statement":
-        return "holds" if value == 1 else "fails"
-    return f"{value:.4g}"
-
-
-def shown_beside(kind: str, published: float, reproduced: float) -> tuple[str, str]:
-    """Both for people, in as many digits as tell them apart, if they are not the same."""
-    texts = shown(kind, published), shown(kind, reproduced)
-    if kind == "statement" or published == reproduced:
-        return texts
-    for n_digits in range(5, MOST_DIGITS + 1):
-        if texts[0] != texts[1]:
-            break
-        texts = f"{published:.{n_digits}g}", f"{reproduced:.{n_digits}g}"
-    return texts
 
 
 def _row(claim: Claim, result: Any) -> dict[str, Any]:
@@ -69,8 +55,10 @@ def _row(claim: Claim, result: Any) -> dict[str, Any]:
         "reproduced": ours.value,
         "mcse": ours.mcse,
         "allowed": claim.allowed,
+        "criterion": claim.criterion,
         "verdict": verdict,
         "expected": claim.expected,
+        "misprint": claim.misprint,
         "rival": _tried(claim, result),
         "detail": ours.detail,
         "note": claim.note,
@@ -80,16 +68,16 @@ def _row(claim: Claim, result: Any) -> dict[str, Any]:
 
 
 def _of_right(claim: Claim, result: Any, detail: str, verdict: str) -> dict[str, Any]:
-    """What the document means by the number, beside it; and how the entry stands by both."""
+    """What the document means by the number, and the verdict on both."""
     if claim.right is None:
         values = dict.fromkeys(("right_published", "right_value", "right_mcse"), math.nan)
-        return {"standing": standing_of(verdict), "right_name": "", **values}
+        return {"right_name": "", **values}
     meant = claim.of_right()
     right, of_right = _judged(meant, meant.reproduce, result)
     said = f"{claim.right.name}: {right.detail}" if of_right not in (REPRODUCED, DIFFERS) else ""
     return {
         "detail": "; ".join(filter(None, [detail, said])),
-        "standing": standing_of(verdict, of_right),
+        "verdict": combine_verdicts(verdict, of_right),
         "right_name": claim.right.name,
         "right_published": float(meant.published),
         "right_value": right.value,
@@ -102,7 +90,8 @@ def _tried(claim: Claim, result: Any) -> str:
     if claim.rival is None:
         return ""
     ours, verdict = _judged(claim, claim.rival.reproduce, result)
-    gives = "" if math.isnan(ours.value) else f" ({shown(claim.kind, ours.value)})"
+    found = {"kind": claim.kind, "published": 0.0, "reproduced": ours.value, "mcse": 0.0}
+    gives = "" if math.isnan(ours.value) else f" ({format_values(found)[1]})"
     why = f" ({ours.detail})" if verdict == NO_DATA else ""
     return f"{claim.rival.name}{gives}: {verdict}{why}"
 

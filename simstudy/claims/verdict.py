@@ -1,58 +1,75 @@
-"""What can become of a claim, in words that tables, terminal and report share."""
+"""The verdicts on a claim, in the words that tables, terminal, pages and scoreboard share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 REPRODUCED, DIFFERS = "reproduced", "differs"
+IN_PRINT_ONLY = "right in print, wrong in substance"
+UNCHECKABLE = "cannot be checked"  # by anybody who has only the document
 TOO_FEW = "too few replicates"  # to tell: neither answer is beyond chance
 NO_DATA = "no data"  # this run leaves out what the claim is about
-UNCHECKABLE = "cannot be checked"  # by anybody who has no more than the document
-VERDICTS = (REPRODUCED, DIFFERS, TOO_FEW, NO_DATA, UNCHECKABLE)
+VERDICTS = (REPRODUCED, IN_PRINT_ONLY, DIFFERS, UNCHECKABLE, TOO_FEW, NO_DATA)
+PUBLISHED_VERDICTS = VERDICTS[:-1]
+"""Those of published results: a scoreboard has a column for each."""
 
-AS_EXPECTED, AS_DERIVED, UNEXPECTED = "as expected", "as derived", "unexpected"
-
-
-def against_expectation(verdict: str, expected: str) -> str:
-    """`as expected`, `as derived`, `unexpected`; empty where nothing was decided.
-
-    What differs as re-derivation said beforehand is `as derived`.
-    """
-    if verdict not in (REPRODUCED, DIFFERS):
-        return ""
-    if verdict != expected:
-        return UNEXPECTED
-    return AS_DERIVED if verdict == DIFFERS else AS_EXPECTED
+DECIDED = (REPRODUCED, IN_PRINT_ONLY, DIFFERS)
+PLURALS = {DIFFERS: "differ"}
 
 
-IN_PRINT_ONLY = "right in print, wrong in substance"
-NOT_REPRODUCED = "not reproduced"
-STANDINGS = (REPRODUCED, IN_PRINT_ONLY, NOT_REPRODUCED, UNCHECKABLE, TOO_FEW)
-"""The five kinds that are counted; `no data` is of a run, and of no document."""
-
-OF_RIGHT = {"": REPRODUCED, REPRODUCED: REPRODUCED, DIFFERS: IN_PRINT_ONLY}
+def is_unexpected(verdict: str, expected: str) -> bool:
+    """Whether a claim was decided, and otherwise than re-derivation says."""
+    return verdict in DECIDED and verdict != expected
 
 
-def standing_of(verdict: str, of_right: str = "") -> str:
-    """One of `STANDINGS`, or `no data`.
+def count_verdicts(claims: Iterable[Mapping[Any, Any]]) -> dict[str, int]:
+    """How many claims have each verdict, in the order of `VERDICTS`; without zeros.
 
     Parameters
     ----------
-    verdict
-        On what is printed.
-    of_right
-        On the right quantity, held against what the document takes it for; empty where the claim
-        has none. It matters only where what is printed reproduces.
+    claims
+        Rows of a table of claims, as mappings.
     """
-    if verdict == DIFFERS:
-        return NOT_REPRODUCED
-    if verdict != REPRODUCED:
-        return verdict
-    return OF_RIGHT.get(of_right, of_right)
+    counts = Counter(str(row["verdict"]) for row in claims)
+    return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
 
 
-def standing_in(row: Mapping[Any, Any]) -> str:
-    """The standing in a row of a table of claims; older tables have a verdict alone."""
-    stored = row.get("standing")
-    return stored if isinstance(stored, str) else standing_of(str(row["verdict"]))
+def format_counts(claims: Iterable[Mapping[Any, Any]], *, explained: bool = True) -> str:
+    """The counts of verdicts in words: "12 reproduced, 11 differ (all explained)".
+
+    Parameters
+    ----------
+    claims
+        Rows of a table of claims, as mappings; of none, the text is empty.
+    explained
+        Whether to say that re-derivation has foreseen all that differs, or what is unexpected.
+    """
+    rows = list(claims)
+    counts = count_verdicts(rows)
+    n_unexpected = explained * sum(
+        is_unexpected(str(row["verdict"]), str(row["expected"])) for row in rows
+    )
+    last = next((v for v in (DIFFERS, IN_PRINT_ONLY) if explained and v in counts), "")
+    parts = [
+        f"{n:,} {verdict if n == 1 else PLURALS.get(verdict, verdict)}"
+        + " (all explained)" * (verdict == last and not n_unexpected)
+        for verdict, n in counts.items()
+    ]
+    return ", ".join(parts) + f"; {n_unexpected:,} unexpected" * (n_unexpected > 0)
+
+
+def combine_verdicts(printed: str, intended: str) -> str:
+    """The verdict on a claim whose intended quantity is checked beside the printed number.
+
+    Parameters
+    ----------
+    printed
+        The verdict on what is printed.
+    intended
+        The verdict on the intended quantity. It matters only where the printed number reproduces.
+    """
+    if printed != REPRODUCED:
+        return printed
+    return IN_PRINT_ONLY if intended == DIFFERS else intended

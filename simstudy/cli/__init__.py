@@ -1,15 +1,15 @@
-"""The command line: `simstudy run experiment=two_stage`, or a project's `python run.py`."""
+"""The command line: `simstudy run two_stage`, or a project's `python run.py`."""
 
 import shlex
 import sys
 from collections.abc import Sequence
 from os import _exit
 
-from simstudy.cli import stops
+from simstudy.cli import signals
 
 
 def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int:
-    """Do what the arguments say; `simstudy.cli.command.main` says which status tells what.
+    """Do what the arguments say; `exit_status.end_with_status` says which status means what.
 
     Parameters
     ----------
@@ -19,23 +19,33 @@ def main(argv: Sequence[str] | None = None, *, script: str | None = None) -> int
         A project's `run.py`: its folder is the project's. None takes the current folder.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    program = stops.PROGRAM if script is None else stops.OF_A_SCRIPT
-    typed = shlex.join([*program.split(), *arguments])
+    program = "simstudy" if script is None else "python run.py"
+    signals.resume_with(shlex.join([*program.split(), *arguments]))
     if argv is None:
-        stops.listen(lambda status: _end(status, typed))
-    from simstudy.cli.command import main as carry_out
+        signals.listen(_end)
+    from simstudy.cli.dispatch import run_command
+    from simstudy.cli.exit_status import end_with_status, format_command
+    from simstudy.cli.project import program_name
 
-    status = carry_out(arguments, script=script, is_program=argv is None, typed=typed)
-    stops.listen_no_more()
+    command = format_command(program_name(script), arguments)
+    signals.resume_with(command)
+
+    is_program = argv is None
+
+    def work() -> int:
+        return run_command(arguments, script, is_program=is_program)
+
+    status = end_with_status(work, arguments, command)
+    signals.stop_listening()
     return status
 
 
-def _end(status: int, typed: str) -> None:
-    """End now: what is half written is nothing, and everything else is kept."""
+def _end(status: int) -> None:
+    """End now: files that are half written are removed, and everything else is kept."""
     forget_own = getattr(sys.modules.get("simstudy.atomic_files"), "forget_own", None)
     if forget_own is not None:  # a module that is still loading has written nothing
         forget_own()
-    stops.say(stops.interruption(typed))
+    signals.write_line(signals.interruption())
     _exit(status)  # which a study's code cannot be kept from while it is published
 
 

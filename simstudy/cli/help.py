@@ -1,4 +1,4 @@
-"""What `--help` says: of the command, of a verb, and of an experiment's options."""
+"""What `--help` prints: of the command, of a verb, and of an experiment's options."""
 
 import shutil
 import sys
@@ -6,129 +6,126 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 
-from simstudy.cli.experiments import FOLDER, experiment_files, question_of
-from simstudy.cli.flags import TOLD
-from simstudy.cli.project import Project
+from simstudy.cli.project import FOLDER, Project, question_of
 from simstudy.cli.settings import Settings
-from simstudy.cli.verbs import VERBS
-from simstudy.options import in_words
+from simstudy.cli.subcommands import SIZE, VERBS
+from simstudy.options import option_help
 
-WITHOUT_SETTINGS = ("list", "new", "index")
 NARROWEST = 40  # a text that is wrapped to less is no easier to read
+GROUPS = {
+    "how much": (*SIZE, "max_rep", "stop_by", "budget", "pilot", "group"),
+    "where": ("out", "replace", "restart", "keep", "zip"),
+    "workers": ("n_jobs", "backend", "backend.OPTION", "shard", "join", "block_seconds"),
+    "failures": ("retry", "debug"),
+    "new code": ("redraw", "adopt"),
+    "output": ("figures", "pdf", "column_widths.NAME", "report", "progress"),
+}
+FLAGS = {
+    "-h, --help": "this text; after a command: what it takes; --help all: every setting",
+    "-m, --multirun": "several runs, one for each value: seed=1,2 or 'experiment=glob(*)'",
+    "--cfg job": "print all settings of a run without running it",
+    "-sc install=bash": 'completion: eval "$(simstudy -sc install=bash)"',
+    "--version": "the version of simstudy",
+}
 
-SEVERAL = (
-    "Several values of a setting in one run: [1,2]. Several runs: -m and values without brackets,\n"
-    "as in  -m experiment=a,b  or  -m 'experiment=glob(*)'."
-)
 
-
-def help_for(project: Project, verb: str, arguments: Sequence[str]) -> str:
+def help_text(project: Project, verb: str, arguments: Sequence[str]) -> str:
     """The text for a command line that asks for help."""
-    chosen = [text.partition("=")[2] for text in arguments if text.startswith("experiment=")]
-    if chosen:
-        told = [*_head(verb or "run"), *_experiment(project, chosen[-1]), "", *_settings(project)]
-    elif verb == "apply":
-        told = [*_head(verb), *_methods(arguments)]
-    elif verb == "batch":
-        told = [*_head(verb), *_of_batch(), *_settings(project)]
-    elif verb == "summarize":
-        told = [*_head(verb), *_settings(project), *_of_a_file()]
-    elif verb in WITHOUT_SETTINGS:
-        told = _head(verb)
-    else:
-        told = [*(_head(verb) if verb else _command()), *_settings(project), "", SEVERAL]
-        told += _experiments(project)
-    return "\n".join(told)
-
-
-def _command() -> list[str]:
-    told = ((verb.usage.split()[1], verb.help) for verb in VERBS.values())
-    return [
-        "simstudy [VERB] [experiment=NAME] [SETTING=VALUE ...]",
-        "Monte Carlo simulation studies of the folder that one stands in: its experiments/ and",
-        "conf/. In a project, python run.py does the same from anywhere. Without a verb: run.",
-        "",
-        "verbs (simstudy VERB --help)",
-        *_columns(told),
-        "",
-        "flags",
-        *_columns(TOLD.items()),
-        "",
-    ]
-
-
-def _experiments(project: Project) -> list[str]:
-    """Every study of the project with its question, where there are any."""
-    if not (project.root / FOLDER).is_dir():
-        return []
-    files = sorted(experiment_files(project.root).items())
-    told = ((name, question_of(path)) for name, path in files)
-    return ["", f"experiments ({project.runs} experiment=NAME --help)", *_columns(told)]
+    words = [text.removeprefix("experiment=") for text in arguments]
+    known = project.options("experiment") if (project.root / FOLDER).is_dir() else []
+    experiment = next((word for word in words if word in known), "")
+    if "all" in words and experiment != "all":
+        return "\n".join([*_head(verb or "run"), *_settings(project, None)])
+    if not verb and not experiment:
+        return "\n".join(_overview(project))
+    lines = _head(verb or "run")
+    if experiment:
+        lines += _experiment(project, experiment)
+    if verb == "apply":
+        lines += _methods(arguments)
+    if verb == "batch":
+        lines += _job()
+    lines += _settings(project, VERBS[verb or "run"].settings)
+    if verb == "summarize":
+        lines += _file()
+    return "\n".join(lines).rstrip()
 
 
 def _head(verb: str) -> list[str]:
     return [VERBS[verb].usage, f"{VERBS[verb].help}.", ""]
 
 
-def _methods(arguments: Sequence[str]) -> list[str]:
-    """What may be applied to a file, each with its settings; only the one that is named."""
-    from simstudy.cli.apply import METHODS
-
-    named = {name: METHODS[name] for name in arguments if name in METHODS} or METHODS
-    told: list[str] = []
-    for name, method in named.items():
-        told += [
-            f"{name}: {method.help}",
-            f"  {method.example}",
-            *_columns(in_words(method.settings)),
-            "",
-        ]
-    return told[:-1]
-
-
-def _of_batch() -> list[str]:
-    """What only a script for a cluster is asked for."""
-    from simstudy.cli.batch import BatchJob
-
-    return ["of Slurm", *_columns(in_words(BatchJob)), ""]
-
-
-def _of_a_file() -> list[str]:
-    """What is asked of a file of replicates."""
-    from simstudy.cli.summarize_file import HELP, USAGE, FileSettings
-
-    return ["", f"FILE: {HELP}", f"  {USAGE}", *_columns(in_words(FileSettings))]
-
-
-def _settings(project: Project) -> list[str]:
-    """Every key that is not an experiment's own, with its range and its default."""
-    described = [("experiment", "which study; with it, --help shows the study's own options, too")]
-    described += [("scale", _scales(project))]
-    described += [("backend.OPTION", "what the backend is told beside, such as backend.address")]
-    described += [
-        ("precision.MEASURE", "run on until its Monte Carlo error is this small: 0.005, or 2%")
+def _overview(project: Project) -> list[str]:
+    """The commands and the settings that most people use."""
+    return [
+        "simstudy COMMAND [NAME] [SETTING=VALUE ...]",
+        "Monte Carlo simulation studies: NAME is a file or folder of experiments/ (simstudy list).",
+        "",
+        *_columns((name, verb.help) for name, verb in VERBS.items()),
+        "",
+        *_settings(project, VERBS["run"].settings),
+        "",
+        *_columns(FLAGS.items()),
     ]
-    described += [(name, text) for name, text in in_words(Settings) if name != "precision"]
-    return ["settings", *_columns(described)]
 
 
-def _scales(project: Project) -> str:
-    names = ", ".join(project.options("scale"))
-    return f"how much is drawn, and where it goes; one of {names} (paper)"
+def _settings(project: Project, names: Sequence[str] | None) -> list[str]:
+    """Settings by group, each with its range and its default; all of them without names."""
+    texts = {
+        "scale": f"size of the study  [{'|'.join(project.options('scale'))}]  default: paper",
+        "precision.MEASURE": "draw until the Monte Carlo error is this small: 0.005, or 2%",
+        "backend.OPTION": "an option of the backend, as in backend.address=tcp://HOST:8786",
+        "column_widths.NAME": "inches of a journal's column, as in column_widths.single=3.5",
+        **dict(option_help(Settings)),
+    }
+    backends = "|".join([*project.options("backend"), "module:Class"])
+    texts["backend"] = f"what computes blocks  [{backends}]  default: auto"
+    lines: list[str] = []
+    width = max((len(name) for name in names or texts), default=0)
+    for group, members in GROUPS.items():
+        label = group
+        for name in members:
+            if names is None or name in names:
+                lines += _row(f"  {label:9} {name:{width}}  ", texts[name])
+                label = ""
+    return lines
 
 
 def _experiment(project: Project, name: str) -> list[str]:
     """An experiment's question, and its options with their published values."""
-    from simstudy.cli.experiments import in_own_code, load_experiment
+    from simstudy.cli.project import experiment_files, in_own_code, load_experiment
 
     module = load_experiment(name, project.root)
-    question = (module.__doc__ or "").strip().partition("\n")[0]
     with in_own_code(module, "Config", project.root):
         published = module.Config()
         values = {field.name: getattr(published, field.name) for field in fields(published)}
-        described = in_words(module.Config, values)
+        described = option_help(module.Config, values)
     options = ((f"experiment.{key}", text) for key, text in described)
-    return [f"{name}: {question}", *_columns(options)]
+    return [f"{name}: {question_of(experiment_files(project.root)[name])}", *_columns(options), ""]
+
+
+def _methods(arguments: Sequence[str]) -> Iterator[str]:
+    """What may be applied to a file, each with its settings; only the one that is named."""
+    from simstudy.cli.file_commands import METHODS
+
+    named = {name: METHODS[name] for name in arguments if name in METHODS} or METHODS
+    for name, method in named.items():
+        yield from (f"{name}: {method.help}", f"  {method.example}")
+        yield from (*_columns(option_help(method.settings)), "")
+
+
+def _job() -> list[str]:
+    """Settings of a script for a cluster."""
+    from simstudy.cli.batch import BatchJob
+
+    return ["of Slurm", *_columns(option_help(BatchJob)), "", "of the run"]
+
+
+def _file() -> list[str]:
+    """Settings of a file of replicates."""
+    from simstudy.cli.file_commands import HELP, USAGE, FileSettings
+
+    return ["", f"FILE: {HELP}", f"  {USAGE}", *_columns(option_help(FileSettings))]
 
 
 def _columns(described: Iterable[tuple[str, str]]) -> list[str]:

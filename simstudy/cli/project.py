@@ -1,46 +1,62 @@
-"""A project: the folder with `experiments/` and `conf/`."""
+"""A project: the folder with `experiments/` and `conf/`, and the studies that it declares."""
 
-from dataclasses import dataclass
+import ast
+import contextlib
+import importlib
+import os
+import re
+import shlex
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from simstudy.cli.stops import OF_A_SCRIPT, PROGRAM
-from simstudy.errors import ConfigError
+from simstudy.errors import (
+    BrokenExperimentError,
+    ConfigError,
+    SimstudyError,
+    describe,
+    nearest,
+)
 
-PACKAGE_CONF = Path(__file__).parent / "conf"  # what a project's own goes ahead of
+PACKAGE_CONF = Path(__file__).parent / "conf"  # a project's own files go ahead of these
+FOLDER = "experiments"
+TEMPLATE = Path(__file__).parent / "template"
+FIRST_STUDY = "proportion_interval"
+STUDY = "study"  # the file of a folder that declares `Config` and `study`
 
 
 @dataclass(frozen=True)
 class Project:
-    """Where a command line finds its experiments, and how a user calls it.
+    """Where a command finds its experiments, and how a user calls it.
 
     Parameters
     ----------
     root
         The folder that holds `experiments/` and `conf/`.
-    program
-        What a user types before the verb.
+    script
+        Its `run.py`, where that was called; None for the command `simstudy`.
     """
 
     root: Path
-    program: str
+    script: str | None = None
 
     @classmethod
     def of(cls, script: str | None) -> "Project":
         """The folder of a project's `run.py`, wherever one stands; without it, the current one."""
         try:
             here = Path.cwd()  # which Hydra asks for, too, wherever the project is
-            if script is None:
-                return cls(here, PROGRAM)
-            return cls(Path(script).resolve().parent, OF_A_SCRIPT)
         except FileNotFoundError:
-            raise ConfigError(
-                "the folder that one stands in is no longer there: cd to one that is"
-            ) from None
+            raise ConfigError("the current folder is no longer there: cd to one that is") from None
+        return cls(here if script is None else Path(script).resolve().parent, script)
 
-    @property
-    def runs(self) -> str:
-        """What a user types to run a study; a project's own script needs no verb for it."""
-        return "simstudy run" if self.program == PROGRAM else self.program
+    def command(self, verb: str) -> str:
+        """What a user types before the settings; a project's own script needs no verb to run."""
+        program = program_name(self.script)
+        return program if self.script and verb == "run" else f"{program} {verb}"
 
     @property
     def conf(self) -> Path:
@@ -50,5 +66,240 @@ class Project:
     def options(self, group: str) -> list[str]:
         """The names in a config group: the project's files and the package's."""
         folders = (self.conf / group, PACKAGE_CONF / group)
-        found = (path for folder in folders for path in folder.glob("*.yaml") if path.is_file())
-        return sorted({path.stem for path in found})
+        found = {path.stem for folder in folders for path in folder.glob("*.yaml")}
+        own = experiment_files(self.root) if group == "experiment" else ()
+        return sorted(found.union(own))
+
+
+def program_name(script: str | None) -> str:
+    """What a user types in the current folder to call a project's script, or `simstudy`."""
+    if script is None:
+        return "simstudy"
+    path = Path(script).resolve()
+    is_here = os.path.exists(path.name) and os.path.samefile(path.name, path)
+    return f"python {path.name if is_here else shlex.quote(str(path))}"
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """The keys of a YAML file and their values; none, where it is empty or not there.
+
+    Raises
+    ------
+    ConfigError
+        Naming the file and the line, where it cannot be read.
+    """
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, where PyYAML was built with it
+    try:
+        values = yaml.load(path.read_text(encoding="utf-8"), loader)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigError(f"{path}{line}, is no YAML: {error.problem}") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path} cannot be read: {describe(error)}") from None
+    if values is None or isinstance(values, dict):
+        return values or {}
+    raise ConfigError(f"{path} holds {values!r}: write settings, each as NAME: VALUE")
+
+
+# ---------------------------------------------------------------- experiments
+def experiment_names(root: Path) -> list[str]:
+    """Names of the experiments below a project's folder, in order."""
+    return sorted(experiment_files(root))
+
+
+def experiment_files(root: Path) -> dict[str, Path]:
+    """The file that declares each experiment.
+
+    Raises
+    ------
+    ConfigError
+        Where there is no folder for them.
+    """
+    folder = root / FOLDER
+    if not folder.is_dir():
+        raise ConfigError(
+            f"{root} has no folder {FOLDER}/, so there is no study to run. Go to the folder of a "
+            "project, or lay one out: simstudy new my-study"
+        )
+    return {name: path for name, path in _files(folder) if _is_name(name)}
+
+
+def misnamed_files(root: Path) -> list[Path]:
+    """Files that would be experiments, but for names that cannot be written as a setting."""
+    found = sorted(path for name, path in _files(root / FOLDER) if not _is_name(name))
+    return [path.relative_to(root) for path in found]
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Names and files, those of folders last."""
+    yield from ((path.stem, path) for path in folder.glob("[!_]*.py"))
+    for path in folder.glob("[!_]*/[!_]*.py"):
+        if path.stem == STUDY:
+            yield path.parent.name, path
+        elif not (path.parent / f"{STUDY}.py").exists():  # a folder of several experiments
+            yield path.stem, path
+
+
+def _is_name(name: str) -> bool:
+    return name.replace("-", "_").isidentifier()
+
+
+def question_of(path: Path) -> str:
+    """The first line of an experiment's docstring, read without running the file."""
+    try:
+        text = ast.get_docstring(ast.parse(path.read_bytes())) or ""
+    except (SyntaxError, ValueError, OSError) as error:
+        return f"cannot be read: {describe(error)}"
+    return text.partition("\n")[0]
+
+
+def load_experiment(name: str, root: Path) -> ModuleType:
+    """The module of an experiment, which has its `Config` and `study`.
+
+    Raises
+    ------
+    ConfigError
+        Where there is none of this name; `BrokenExperimentError` where importing it raises, or it
+        declares no study.
+    """
+    files = experiment_files(root)
+    if name not in files:
+        raise ConfigError(f"experiment={name}: no such experiment; {nearest(name, files)}")
+    sys.path[:0] = [] if str(root) in sys.path else [str(root)]
+    module = _imported(name, files[name], root)
+    _refuse_undeclared(module, files[name], root)
+    return module
+
+
+def _refuse_undeclared(module: ModuleType, path: Path, root: Path) -> None:
+    """Refuse a file without `Config` and `study`, or with something else of these names."""
+    for needed in ("Config", "study"):
+        if not hasattr(module, needed):
+            raise BrokenExperimentError(
+                f"{path.relative_to(root)} has no {needed}: an experiment declares Config, "
+                "a dataclass of its options, and study(config), which gives the Study. Begin the "
+                "name of a file that is no experiment with _."
+            )
+    if not (isinstance(module.Config, type) and is_dataclass(module.Config)):
+        raise BrokenExperimentError(
+            f"Config of {path.relative_to(root)} is no dataclass: write @dataclass above it, so "
+            "that its options can be set."
+        )
+    if not callable(module.study):
+        raise BrokenExperimentError(
+            f"study of {path.relative_to(root)} is no function: write study(config), which gives "
+            "the Study."
+        )
+
+
+def _imported(name: str, path: Path, root: Path) -> ModuleType:
+    """The experiment's file as a module that workers can import by its name, too."""
+    dotted = ".".join(path.relative_to(root).with_suffix("").parts)
+    try:
+        _refuse_hidden(importlib.import_module(FOLDER), root)
+        return importlib.import_module(dotted)
+    except (SimstudyError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # whatever a user's file does while it is imported
+        raise BrokenExperimentError(
+            f"experiment={name} cannot be imported: {_place(error, path, root)} raised "
+            f"{describe(error)}. Mend that line, then run this again."
+        ) from error
+
+
+@contextlib.contextmanager
+def in_own_code(module: ModuleType, what: str, root: Path) -> Iterator[None]:
+    """Name file and line of whatever an experiment's own code raises."""
+    path = Path(module.__file__ or "")
+    try:
+        yield
+    except SimstudyError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ConfigError(
+            f"{what} of {_below(path, root)} cannot be made: {_place(error, path, root)} raised "
+            f"{describe(error)}. Mend that line, then run this again."
+        ) from error
+
+
+def _refuse_hidden(package: ModuleType, root: Path) -> None:
+    """A package of the same name elsewhere wins over a folder without `__init__.py`."""
+    folders = [Path(part).resolve() for part in package.__path__]
+    if (root / FOLDER).resolve() not in folders:
+        raise ConfigError(
+            f"{root / FOLDER} is hidden by the package {FOLDER} in {folders[0]}: put an empty file "
+            f"__init__.py into {FOLDER}/, and load one project in a process."
+        )
+
+
+def _place(error: BaseException, path: Path, root: Path) -> str:
+    """File and line of the project where an import went wrong."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{_below(Path(error.filename), root)}, line {error.lineno},"
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(root / FOLDER)]
+    if not ours:
+        return str(_below(path, root))
+    return f"{_below(Path(ours[-1].filename), root)}, line {ours[-1].lineno},"
+
+
+def _below(path: Path, root: Path) -> Path:
+    return path.relative_to(root) if path.is_relative_to(root) else path
+
+
+# ---------------------------------------------------------------- a new project
+def lay_out(name: str) -> str:
+    """Write a project into a new folder; what to do next, in words.
+
+    Raises
+    ------
+    ConfigError
+        Where the name is none, or holds something already, and nothing is written; or where
+        nothing can be.
+    """
+    folder = Path(name)
+    _check_name(name)
+    try:
+        _check_empty(folder)
+    except OSError as error:
+        raise _cannot_write(folder, error) from None
+    files = {path: path.read_text(encoding="utf-8") for path in sorted(TEMPLATE.rglob("*.txt"))}
+    try:
+        for path, text in files.items():
+            target = folder / path.relative_to(TEMPLATE).with_suffix("")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text.replace("{name}", name), encoding="utf-8")
+    except OSError as error:
+        raise _cannot_write(folder, error) from None
+    return (
+        f"{name}/ holds a project with one study. Next: cd {name}, then "
+        f"simstudy run experiment={FIRST_STUDY}, and python -m pytest"
+    )
+
+
+def _cannot_write(folder: Path, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"cannot write a project to {folder}: {error.strerror}. Choose another name, or a folder "
+        "that you may write to."
+    )
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        near = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_") or "my-study"
+        raise ConfigError(
+            f"{name!r} is no name for a project: it names a folder here, so use letters, digits, "
+            f"- and _, and begin with a letter or digit; nearest that works: simstudy new {near}"
+        )
+
+
+def _check_empty(folder: Path) -> None:
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise ConfigError(
+            f"{folder} exists and is not empty, and nothing in it is to be overwritten. Choose "
+            "another name, or move it away."
+        )

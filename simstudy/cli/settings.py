@@ -1,80 +1,86 @@
-"""What the command line sets, beyond the experiment's own factors."""
+"""Settings of a command beyond the experiment's own factors: types, ranges, what goes together."""
 
 import math
 import os
-from collections.abc import Mapping
+import typing
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from simstudy.cli.array_jobs import share_of_array
-from simstudy.engine.refusals import LOOKS, STOPS_BY, check_stop_by
-from simstudy.engine.workers import BACKENDS
+from simstudy.cli.project import PACKAGE_CONF, Project, read_settings
+from simstudy.cli.shares import share_of_array
 from simstudy.errors import ConfigError
-from simstudy.figures.page import COLUMNS, check_columns
-from simstudy.option_types import shown
-from simstudy.options import option
+from simstudy.option_types import number_meant, read_annotation, shown
+from simstudy.options import build, option
 
 PILOT = "pilot"  # of the shares: the first blocks of every scenario
+OF_ONE_VERB = {"join": "run", "zip": "crate", "pilot": "protocol", "debug": "replay"}
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def _journal_columns() -> dict[str, Any]:
+    from simstudy.figures.page import COLUMNS
+
+    return dict(COLUMNS)
 
 
 @dataclass
 class Settings:
     """Every key of a command that is not an experiment's own."""
 
-    n_rep: int | None = option("replicates in each scenario", at_least=1)
-    seed: int = option("names the sequence of random numbers", default=1, at_least=0)
-    n_jobs: int | None = option("workers", at_least=1)
-    backend: str = option(
-        f"where blocks are computed: {', '.join(BACKENDS)}, or module:Class", default="auto"
-    )
-    block_seconds: float | None = option("how long drawing a block may take", above=0)
-    out: str | None = option("folder of the results")
+    n_rep: int | None = option("replicates in each scenario; default: the scale's", at_least=1)
+    seed: int = option("seed of the random numbers", default=1, at_least=0)
+    n_jobs: int | None = option("number of workers; default: one per core", at_least=1)
+    backend: str = option("where blocks are computed", default="auto")
+    block_seconds: float | None = option("seconds that drawing a block may take", above=0)
+    out: str | None = option("folder of the results; default: the scale's")
     keep: str = option("what is stored", default="replicates", one_of=("replicates", "summary"))
     shard: str | None = option(
-        "i/N: the i-th of N shares of the blocks; auto, or auto/N: that of an array's job; pilot: "
-        "the first blocks of each scenario, by whose time shares are then cut"
+        "i/N: draw the i-th of N shares of the blocks; auto, or auto/N: the share of this array "
+        "job; pilot: draw two blocks of each scenario and cut shares by their time"
+    )
+    join: int | None = option(
+        "join N shares: draw what is missing, unless it is more than one share draws", at_least=1
     )
     restart: bool = option("delete this study's stored blocks first", default=False)
     replace: bool = option("publish over the results of other settings", default=False)
     retry: str | None = option("draw blocks with recorded failures again", one_of=("failed",))
-    redraw: str | None = option("methods whose code has changed, to be drawn anew")
+    redraw: list[str] | None = option(
+        "methods to draw again because their code has changed: [a,b], or changed for all of them"
+    )
+    adopt: bool = option(
+        "keep what earlier code drew if one block of each comes out the same", default=False
+    )
     precision: dict[str, Any] = field(default_factory=dict)
     max_rep: int = option(
-        "most replicates in a scenario, where precision decides", default=1_000_000, at_least=1
+        "most replicates in a scenario with precision", default=1_000_000, at_least=1
     )
-    budget: str | None = option("time after which no more is begun: 90s, 30m, 2h, 1.5d")
+    budget: str | None = option("time after which no new block begins: 90s, 30m, 2h, 1.5d")
     stop_by: str = option(
-        "what ends a scenario, where precision decides: looks at its own error, or a pilot, which "
-        "biases nothing",
-        default=LOOKS,
-        one_of=STOPS_BY,
+        "how precision ends a scenario: by looks at its error, or by a pilot, which adds no bias",
+        default="looks",
+        one_of=("looks", PILOT),
     )
-    plan: bool = option("only say what a run would do, or a precision cost", default=False)
-    protocol: bool = option("only write the study as a preregistration", default=False)
     pilot: int | None = option(
-        "replicates of each scenario in the pilot of a protocol, which are none of the study's",
+        "replicates of each scenario in a protocol's pilot, which the study does not use",
         at_least=2,
     )
-    crate: bool = option("only describe the finished results as a research object", default=False)
-    zip: bool = option("put a research object's files into one archive, too", default=False)
-    summarize: bool = option("only summarise the blocks that are there", default=False)
-    replay: str | None = option("address of one replicate to draw again")
-    debug: bool = option("open the debugger where a replay raises", default=False)
+    zip: bool = option("also pack the files of the research object into one archive", default=False)
+    debug: bool = option("open the debugger where a replay raises an error", default=False)
     group: str = option(
-        "experiments that a sweep over experiment=glob(*) means: all, or conf/group/NAME.yaml",
+        "the studies that `all` and experiment=glob(*) run: all, or those in conf/group/NAME.yaml",
         default="all",
     )
     figures: bool = option("draw the figures", default=True)
     pdf: bool = option(
-        "draw them also as PDFs for a journal, one for each of column_widths",
-        default=False,
+        "also draw figures as PDFs for a journal, one for each of column_widths", default=False
     )
-    column_widths: dict[str, Any] = field(default_factory=lambda: dict(COLUMNS))
+    column_widths: dict[str, Any] = field(default_factory=_journal_columns)
     report: bool = option("write the HTML report", default=True)
     progress: bool = option("show how far the run is", default=True)
 
 
-def refuse_contradictions(settings: Settings) -> None:
+def check_settings(settings: Settings, verb: str) -> None:
     """Refuse settings that are each fine, and make no sense together, or no sense at all.
 
     Raises
@@ -82,6 +88,8 @@ def refuse_contradictions(settings: Settings) -> None:
     ConfigError
         Where they do not go together.
     """
+    from simstudy.study.run_options import check_stop_by
+
     if not isinstance(settings.precision, Mapping):
         raise ConfigError(
             f"precision={shown(settings.precision)}: name the measure whose Monte Carlo error that "
@@ -91,31 +99,42 @@ def refuse_contradictions(settings: Settings) -> None:
         raise ConfigError(
             "pdf=true with figures=false: the PDFs are of the figures. Leave figures=false out."
         )
-    if settings.zip and not settings.crate:
-        raise ConfigError(
-            "zip=true: an archive is of a research object, as in simstudy crate experiment=NAME "
-            "zip=true"
-        )
-    _refuse_no_columns(settings.column_widths)
-    _refuse_folder(settings.out)
+    for name in ("shard", "restart", "precision"):
+        if settings.join and getattr(settings, name):
+            raise ConfigError(
+                f"join={settings.join} with {name}: the run that joins shares draws no share, "
+                f"deletes none of them, and has a fixed n_rep. Leave {name} out."
+            )
+    for name, owner in OF_ONE_VERB.items():
+        if getattr(settings, name) and verb != owner:
+            raise ConfigError(
+                f"{name}={shown(getattr(settings, name))} belongs to simstudy {owner}; to {verb}, "
+                "leave it out"
+            )
+    _check_columns(settings.column_widths)
+    _check_folder(settings.out)
     check_stop_by(settings.stop_by, settings.precision)
     read_seconds(settings.budget)
+    if verb == "protocol" and settings.stop_by == PILOT:
+        raise ConfigError(
+            "stop_by=pilot: a protocol plans one number of replicates for all scenarios. Leave "
+            "stop_by out; pilot=200 finds what theory does not know."
+        )
     if settings.shard == PILOT and settings.precision:
         raise ConfigError(
             "shard=pilot with precision: a pilot draws two blocks of each scenario, however "
             "precise they are. Run it without precision, then the shares with a fixed n_rep."
         )
-    _refuse_beside_protocol(settings)
     if read_shard(settings.shard) and settings.restart:
         raise ConfigError(
             f"restart=true with shard={settings.shard}: every share would delete the blocks of the "
-            "others. Delete the study's folder first, or begin once with restart=true and without "
-            "shard; then run the shares without restart."
+            "others. Begin once with restart=true and without shard; then run the shares."
         )
 
 
-def _refuse_no_columns(widths: Any) -> None:
-    """Refuse widths of figures that are none."""
+def _check_columns(widths: Any) -> None:
+    from simstudy.figures.page import check_columns
+
     if not isinstance(widths, Mapping):
         raise ConfigError(
             f"column_widths={shown(widths)}: give each width a name, in inches, as in "
@@ -124,36 +143,16 @@ def _refuse_no_columns(widths: Any) -> None:
     check_columns(widths, ConfigError)
 
 
-def _refuse_beside_protocol(settings: Settings) -> None:
-    """Refuse what belongs to a protocol without one, and what one cannot plan."""
-    if settings.pilot is not None and not settings.protocol:
-        raise ConfigError(
-            f"pilot={settings.pilot}: a pilot belongs to a protocol, as in simstudy protocol "
-            f"experiment=NAME pilot={settings.pilot}; of a run, stop_by=pilot has one."
-        )
-    if settings.protocol and settings.stop_by != LOOKS:
-        raise ConfigError(
-            f"stop_by={settings.stop_by}: a protocol plans one number of replicates for all "
-            "scenarios. Leave stop_by out; pilot=200 finds what theory does not know."
-        )
-
-
-def _refuse_folder(out: str | None) -> None:
+def _check_folder(out: str | None) -> None:
     """Refuse a name that would make a folder nobody means."""
-    if out is None:
-        return
-    if not out.strip():
+    if out is not None and not out.strip():
         raise ConfigError("out= is empty, and names the folder of the results; write out=results")
-    if out.startswith("~"):
+    if out is not None and out.startswith("~"):
         full = os.path.expanduser(out)  # as it was, where nobody knows of a home
-        such_as = full if full != out else "/home/me/results"
         raise ConfigError(
             f"out={out}: no shell has put the folder of the user in the place of ~; write the "
-            f"folder in full, out={shown(such_as)}"
+            f"folder in full, out={shown(full if full != out else '/home/me/results')}"
         )
-
-
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def read_seconds(text: str | None) -> float | None:
@@ -174,24 +173,9 @@ def read_seconds(text: str | None) -> float | None:
     if not 0 < seconds < math.inf:
         raise ConfigError(
             f"budget={text}: allowed is a time above 0 in seconds, or with s, m, h or d for a "
-            "unit; nearest that works: budget=2h"
+            "unit; for example budget=2h"
         )
     return seconds
-
-
-def refuse_low_ceiling(settings: Settings, n_rep: int) -> None:
-    """Refuse a most that is less than a run begins with, where a precision decides.
-
-    Raises
-    ------
-    ConfigError
-        Saying both, and which to change.
-    """
-    if settings.precision and settings.max_rep < n_rep:
-        raise ConfigError(
-            f"max_rep={settings.max_rep} is less than the {n_rep:,} replicates that every scenario "
-            f"begins with: raise it, or begin with fewer, n_rep={settings.max_rep}"
-        )
 
 
 def read_shard(text: str | None) -> tuple[int, int] | None:
@@ -207,18 +191,130 @@ def read_shard(text: str | None) -> tuple[int, int] | None:
     if text in (None, PILOT):
         return None
     index, slash, total = text.partition("/")
-    if index == "auto" and (total.isdecimal() and int(total) > 0 if slash else True):
-        return share_of_array(os.environ, int(total) if slash else None)
-    if index.isdecimal() and total.isdecimal() and 1 <= int(index) <= int(total):
-        return int(index), int(total)
+    n_shares = int(total) if total.isdecimal() else 0
+    if index == "auto" and (n_shares or not slash):
+        return share_of_array(os.environ, n_shares or None)
+    if index.isdecimal() and 1 <= int(index) <= n_shares:
+        return int(index), n_shares
+    near = (
+        f"{min(max(int(index), 1), n_shares)}/{n_shares}" if n_shares and index.isdecimal() else ""
+    )
     raise ConfigError(
         f"shard={text}: allowed is i/N with whole numbers 1 <= i <= N, or auto in a job of an "
-        f"array; nearest that works: shard={_nearest_shard(index, total or index)}"
+        f"array; for example shard={near or '1/100'}"
     )
 
 
-def _nearest_shard(index: str, total: str) -> str:
-    if not (index.isdecimal() and total.isdecimal()):
-        return "1/1"
-    n_shards = max(int(total), 1)
-    return f"{min(max(int(index), 1), n_shards)}/{n_shards}"
+# ---------------------------------------------------------------- files of a group
+@dataclass
+class Scale:
+    """How much is drawn, and where it goes: `conf/scale/NAME.yaml`."""
+
+    name: str | None = option("name of the scale")
+    times: float | None = option("times the published replicates", above=0, at_most=1e9)
+    n_rep: int | None = option("replicates in each scenario", at_least=1)
+    out: str | None = option("folder of the results")
+    whole_blocks: bool = option("whether slow methods analyse whole blocks", default=True)
+
+    def replicates(self, published: int, group_size: int = 1) -> int:
+        """Replicates in each scenario: so many, or so many times the published; the fewer of both.
+
+        Where they come in groups, whole groups, at least so many.
+        """
+        relative = max(1, round((self.times or 1) * published))
+        sizes = [relative] if self.times or self.n_rep is None else []
+        n_rep = min([*sizes, *([] if self.n_rep is None else [self.n_rep])])
+        return n_rep + -n_rep % group_size
+
+
+def read_scale(values: Any, name: str, project: Project) -> Scale:
+    """A scale; what its file leaves out is the package's, or `results/NAME` and the published size.
+
+    Raises
+    ------
+    ConfigError
+        Naming the key and the project's file.
+    """
+    given = _stated(values, "scale")
+    base = read_settings(PACKAGE_CONF / "scale" / f"{name}.yaml") or {
+        "out": f"results/{name}",
+        "times": 1,
+    }
+    if "times" in given or "n_rep" in given:  # two ways to say one thing
+        base = {key: value for key, value in base.items() if key not in ("times", "n_rep")}
+    try:
+        return build(Scale, base | given, prefix="scale.")
+    except ConfigError as error:
+        is_theirs = (project.conf / "scale" / f"{name}.yaml").exists()
+        where = f" (see conf/scale/{name}.yaml)" if is_theirs else ""
+        raise ConfigError(f"{error}{where}") from None
+
+
+def read_backend(values: Any, name: str) -> tuple[str, dict[str, Any]]:
+    """The name of a backend, and what it is told beside, merged with the package's file.
+
+    Raises
+    ------
+    ConfigError
+        Where there is no such backend.
+    """
+    from simstudy.engine.workers import check_backend
+
+    told = _merged(
+        read_settings(PACKAGE_CONF / "backend" / f"{name}.yaml"), _stated(values, "backend")
+    )
+    backend = told.pop("name", None)
+    if not isinstance(backend, str):
+        raise ConfigError(
+            f"conf/backend/{name}.yaml has no name: write name: and the kind of backend, or "
+            "module:Class"
+        )
+    check_backend(backend)
+    return backend, told
+
+
+def _merged(base: Any, over: Any) -> Any:
+    """Nested settings of one file over those of another."""
+    if not (isinstance(base, dict) and isinstance(over, dict)):
+        return over
+    return base | {key: _merged(base.get(key), value) for key, value in over.items()}
+
+
+def _stated(values: Any, group: str) -> dict[str, Any]:
+    """The keys that a file of a group states, without those that it leaves empty."""
+    if values is None or isinstance(values, Mapping):
+        return {key: value for key, value in (values or {}).items() if value is not None}
+    raise ConfigError(
+        f"{group} is {shown(values)}: a file conf/{group}/NAME.yaml holds settings, each as "
+        f"NAME: VALUE, and conf/config.yaml chooses one with defaults: [override /{group}: NAME]"
+    )
+
+
+# ---------------------------------------------------------------- without Hydra
+def parse_values(cls: Any, arguments: Sequence[str]) -> dict[str, Any]:
+    """Values of a dataclass's settings as typed; what is of another type stays text.
+
+    Raises
+    ------
+    ConfigError
+        For a setting without a value, or given twice.
+    """
+    hints, values = typing.get_type_hints(cls), dict[str, Any]()
+    for text in arguments:
+        name, _, value = text.lstrip("+").partition("=")
+        if name in values:
+            raise ConfigError(f"{text}: {name} was given already; say each setting once")
+        if not value:
+            raise ConfigError(f"{text} is empty: leave {name} out, or say {name}=VALUE")
+        values[name] = _parse_value(name, value, hints[name]) if name in hints else value
+    return values
+
+
+def _parse_value(name: str, text: str, hint: Any) -> Any:
+    allowed = read_annotation(name, hint)
+    if allowed.is_list:
+        inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+        return [item.strip() for item in inner.split(",") if item.strip()]
+    if allowed.kind is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    return text if allowed.kind is str else number_meant(text)

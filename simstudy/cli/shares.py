@@ -1,4 +1,4 @@
-"""What runs of a study's shares leave in its folder for each other, and for who asks how far it is.
+"""Shares of a study: which one this job has, and what it leaves in the folder for the others.
 
 Under `shares/` lie a small file for each share that was begun, which only that share's run writes,
 and what a block of each scenario costs, which a pilot writes once. Whoever publishes the whole
@@ -6,27 +6,149 @@ takes them away: a joined folder is that of one run.
 """
 
 import os
+import re
 import socket
+import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simstudy.atomic_files import read_json, write_json
-from simstudy.cli.array_jobs import job_in_words
-from simstudy.engine.progress import Progress
 from simstudy.errors import ConfigError
-from simstudy.option_types import shown
 from simstudy.remote.paths import Place
 
+if TYPE_CHECKING:
+    from simstudy.engine.progress import Progress
+
 FOLDER, COSTS = "shares", "costs.json"
-LAST_MOMENT = 1e11  # seconds since the epoch: in the year 5138, which calendars still know
-MOST_COST = 1e100  # of any unit: sums of many are still numbers
 BY_A_PILOT = "seconds_per_block"
+LAST_MOMENT = 1e11  # seconds since the epoch: in the year 5138, which calendars still know
+NEVER_BEGUN = "never began to draw"
+OF_SLURM = re.compile(r"Slurm (?:array )?(\d+(?:_\d+)?)$")  # in the record of a share
+PATIENCE = 20.0  # seconds for which an answer of `squeue` is waited for
+IN_THE_QUEUE = {"PENDING": "waits", "RUNNING": "runs", "SUSPENDED": "is suspended"}
+ENDED = {
+    "BOOT_FAIL": "failed with its node",
+    "CANCELLED": "was cancelled",
+    "COMPLETED": "has ended",
+    "DEADLINE": "ran out of time",
+    "FAILED": "failed",
+    "NODE_FAIL": "failed with its node",
+    "OUT_OF_MEMORY": "ran out of memory",
+    "PREEMPTED": "was preempted",
+    "REVOKED": "was revoked",
+    "TIMEOUT": "ran out of time",
+}
+MOST_COST = 1e100  # of any unit: sums of many are still numbers
 
 
+# ---------------------------------------------------------------- which share this job has
+@dataclass(frozen=True)
+class Scheduler:
+    """Where a scheduler says which job this is: names of variables, empty where it sets none.
+
+    Parameters
+    ----------
+    index, first, last, step
+        Of the job within its array, and of the array.
+    count
+        The number of jobs, gaps left out.
+    job
+        The array, or the job, as its user would name it.
+    """
+
+    name: str
+    index: str
+    job: str
+    first: str = ""
+    last: str = ""
+    step: str = ""
+    count: str = ""
+
+
+SLURM = "SLURM_ARRAY_TASK_"
+SCHEDULERS = (
+    Scheduler(
+        "Slurm array", f"{SLURM}ID", "SLURM_ARRAY_JOB_ID",
+        f"{SLURM}MIN", f"{SLURM}MAX", f"{SLURM}STEP", f"{SLURM}COUNT",
+    ),
+    Scheduler("Slurm", "", "SLURM_JOB_ID"),
+    Scheduler("PBS", "PBS_ARRAY_INDEX", "PBS_JOBID"),
+    Scheduler("Torque", "PBS_ARRAYID", "PBS_JOBID"),
+    Scheduler("LSF", "LSB_JOBINDEX", "LSB_JOBID", "", "LSB_JOBINDEX_END", "LSB_JOBINDEX_STEP"),
+    Scheduler("SGE", "SGE_TASK_ID", "JOB_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST",
+              "SGE_TASK_STEPSIZE"),
+)  # fmt: skip
+
+
+def share_of_array(environment: Mapping[str, str], n_shares: int | None = None) -> tuple[int, int]:
+    """Which share this job has, of how many.
+
+    Parameters
+    ----------
+    environment
+        Variables of this process.
+    n_shares
+        Where the user says it, indices are those of the shares, from 1, so that an array of a few
+        of them will do; else it follows from the first, the last and the step of the array.
+
+    Raises
+    ------
+    ConfigError
+        Where this is no job of an array, or its place in it cannot be told.
+    """
+    for scheduler in SCHEDULERS:
+        index = environment.get(scheduler.index, "")
+        if index.isdecimal() and (scheduler.name, index) != ("LSF", "0"):
+            break  # SGE says "undefined", and LSF 0, to a job that is not of an array
+    else:
+        raise ConfigError(
+            "shard=auto, and this is no job of an array: none of "
+            f"{', '.join(filter(None, (each.index for each in SCHEDULERS)))} says which. Give the "
+            "share as shard=i/N."
+        )
+    indices = range(1, n_shares + 1) if n_shares else _indices(scheduler, environment)
+    if int(index) not in indices:
+        raise ConfigError(
+            f"shard=auto: {scheduler.index}={index} is none of {indices[0]} to {indices[-1]}, the "
+            "shares of this study. Give the share as shard=i/N, with i from 1."
+        )
+    return indices.index(int(index)) + 1, len(indices)
+
+
+def _indices(scheduler: Scheduler, environment: Mapping[str, str]) -> range:
+    """Indices of an array's jobs, where it says them all and has no gaps."""
+
+    def number(name: str, default: int = 0) -> int:
+        text = environment.get(name, "")
+        return int(text) if text.isdecimal() else default
+
+    first, last = number(scheduler.first, 1), number(scheduler.last, -1)
+    step = number(scheduler.step, 1)
+    indices = range(first, last + 1, step or 1)
+    if not step or not indices or number(scheduler.count, len(indices)) != len(indices):
+        raise ConfigError(
+            f"shard=auto: {scheduler.name} does not say how many jobs this array has, or the array "
+            "has gaps. Say the number of shares, for an array from 1 to N: shard=auto/N."
+        )
+    return indices
+
+
+def job_name(environment: Mapping[str, str]) -> str:
+    """The job of a batch system that this process is, as its user would name it; empty: none."""
+    for each in SCHEDULERS:
+        if job := environment.get(each.job, ""):
+            index = (
+                "" if each.name == "PBS" else environment.get(each.index, "")
+            )  # it is in the job
+            return f"{each.name} {job}" + f"_{index}" * index.isdecimal()
+    return ""
+
+
+# ---------------------------------------------------------------- what a share leaves
 @dataclass(frozen=True)
 class ShareRecord:
     """What a run says of its share of a study.
@@ -60,38 +182,40 @@ class ShareRecord:
         """Keep it, over that of an earlier run of this share."""
         write_json(folder / FOLDER / f"{self.index}-of-{self.n_shares}.json", asdict(self))
 
+    @classmethod
+    def of_this_process(cls, shard: tuple[int, int], seed: int, n_rep: int) -> "ShareRecord":
+        """The record of a share that has drawn nothing yet."""
+        where = " ".join(filter(None, [socket.gethostname(), job_name(os.environ)]))
+        return cls(*shard, seed, n_rep, where=where)
 
-def this_share(shard: tuple[int, int], seed: int, n_rep: int) -> ShareRecord:
-    """The record of a share in this process, which draws nothing yet."""
-    where = " ".join(filter(None, [socket.gethostname(), job_in_words(os.environ)]))
-    return ShareRecord(*shard, seed, n_rep, where=where)
+    @property
+    def history(self) -> str:
+        """What became of it, by its own record."""
+        if self.begun is None:
+            return NEVER_BEGUN
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.begun))
+        ended = "ended, and blocks have gone since" if self.ended else "has not ended"
+        return f"began {at} on {self.where}; {ended}"
 
 
 class RecordedProgress:
-    """Progress that notes in a share's record when its first block is begun.
+    """Progress that writes a share's record when its first block is begun.
 
     Not before: a run that is refused its folder must not write there.
     """
 
-    def __init__(self, progress: Progress, record: ShareRecord, folder: Place) -> None:
+    def __init__(self, progress: "Progress", record: ShareRecord, folder: Place) -> None:
         self._progress, self.record, self._folder = progress, record, folder
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._progress, name)
+
     def begin(self, n_rep: int) -> None:
+        """Note the time: something is to be drawn."""
         self._progress.begin(n_rep)
         if self.record.begun is None:
             self.record = replace(self.record, begun=time.time())
             self.record.write(self._folder)
-
-    def advance(self, n_rep: int) -> None:
-        self._progress.advance(n_rep)
-
-    def note(self, text: str) -> None:
-        self._progress.note(text)
-
-    @property
-    def within(self) -> Any:
-        """What hears how far a block is, where anything does."""
-        return getattr(self._progress, "within", None)
 
     def end(self, n_blocks: int, n_failed: int) -> None:
         """Nothing of the share is missing."""
@@ -100,57 +224,90 @@ class RecordedProgress:
 
 
 def share_records(folder: Place, seed: int, n_rep: int) -> list[ShareRecord]:
-    """Records of shares of these blocks, in order; of one number of shares, the last begun.
-
-    Files that are damaged or of another form are passed over: what is drawn says the store.
-    """
-    found = [_read_record(path) for path in _files(folder, "*-of-*.json")]
-    asked = [record for record in found if record and (record.seed, record.n_rep) == (seed, n_rep)]
-    if not asked:
+    """Records of shares of these blocks, in order; of one number of shares, the last begun."""
+    records = [
+        record
+        for record in map(_read_record, sorted((folder / FOLDER).glob("*-of-*.json"), key=str))
+        if record and (record.seed, record.n_rep) == (seed, n_rep)
+    ]
+    if not records:
         return []
-    latest = max(asked, key=lambda record: record.begun or record.ended or 0.0)
-    same = (record for record in asked if record.n_shares == latest.n_shares)
+    latest = max(records, key=lambda record: record.begun or record.ended or 0.0)
+    same = (record for record in records if record.n_shares == latest.n_shares)
     return sorted(same, key=lambda record: record.index)
 
 
-def _files(folder: Place, pattern: str) -> list[Place]:
-    return sorted((folder / FOLDER).glob(pattern), key=str)
-
-
 def _read_record(path: Place) -> ShareRecord | None:
-    try:
+    """None of a file that is damaged or of another form: what is drawn says the store."""
+    with suppress(TypeError, ValueError):
         record = ShareRecord(**(read_json(path) or {}))
-    except TypeError:
+        counts = (record.seed, record.n_rep, record.n_blocks, record.n_failed)
+        times = (record.begun or 0.0, record.ended or 0.0)
+        is_share = 1 <= record.index <= record.n_shares and isinstance(record.where, str)
+        if is_share and min(counts) >= 0 and 0 <= min(times) <= max(times) < LAST_MOMENT:
+            return record
+    return None
+
+
+# ---------------------------------------------------------------- what a scheduler says of shares
+class SlurmJob(NamedTuple):
+    """A job that Slurm lists: the job `7_2` is task 2 of array 7."""
+
+    job: str
+    task: str
+    state: str
+    name: str
+
+
+def slurm_jobs() -> list[SlurmJob] | None:
+    """Jobs of this user, also those that ended lately; None where no `squeue` lists them."""
+    asked = ["squeue", "--me", "--noheader", "--array", "--states=all", "--format=%F %K %T %j"]
+    try:
+        listed = subprocess.run(
+            asked, capture_output=True, text=True, timeout=PATIENCE, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
         return None
-    return record if _is_of_a_run(record) else None
+    jobs = []
+    for array, task, state, name in (line.split(maxsplit=3) for line in listed.splitlines()):
+        jobs.append(SlurmJob(f"{array}_{task}" if task.isdecimal() else array, task, state, name))
+    return jobs
 
 
-def _is_of_a_run(record: ShareRecord) -> bool:
-    """Whether a share's run may have written it, which no hand and no half of a file need have."""
-    counts = (record.index, record.n_shares, record.seed, record.n_rep)
-    return (
-        all(type(count) is int for count in (*counts, record.n_blocks, record.n_failed))
-        and 1 <= record.index <= record.n_shares
-        and all(at is None or _is_a_moment(at) for at in (record.begun, record.ended))
-        and isinstance(record.where, str)
-    )
+def format_history(
+    index: int, record: ShareRecord | None, jobs: Sequence[SlurmJob] | None, experiment: str
+) -> str:
+    """What became of a share, by its record and by Slurm, where that lists jobs.
 
-
-def _is_a_moment(seconds: Any) -> bool:
-    return type(seconds) in (int, float) and 0 <= seconds < LAST_MOMENT
+    A job that waits or runs is the share's if the record names it, or if it has the experiment's
+    name and the share's index, as in an array that `simstudy batch` wrote.
+    """
+    told = record.history if record else NEVER_BEGUN
+    if jobs is None:
+        return told
+    named = OF_SLURM.search(record.where) if record else None
+    own = named[1] if named else None
+    for job in jobs:
+        is_submitted = (job.name, job.task) == (experiment, str(index))
+        if job.state not in ENDED and (job.job == own or is_submitted):
+            return f"{told}; job {job.job} {IN_THE_QUEUE.get(job.state, job.state.lower())}"
+    if own is None or (record and record.ended):
+        return told
+    state = next((job.state for job in jobs if job.job == own), None)
+    became = ENDED.get(state, state.lower()) if state else "is no longer in the queue"
+    return f"{told}; job {own} {became}"
 
 
 def clear_shares(folder: Place, seed: int, n_rep: int) -> None:
     """Take away what shares of these blocks, or of fewer, have left, once nothing is missing."""
-    paths = _files(folder, "*.json")
+    paths = list((folder / FOLDER).glob("*.json"))
     records = filter(None, map(_read_record, paths))
     if all(record.seed == seed and record.n_rep <= n_rep for record in records):
         for path in paths:
             path.unlink(missing_ok=True)
-        below = folder / FOLDER
-        if isinstance(below, Path):  # beyond this machine an empty folder is none
+        if isinstance(folder, Path):  # beyond this machine an empty folder is none
             with suppress(OSError):  # not there, or with something of somebody else's
-                below.rmdir()
+                (folder / FOLDER).rmdir()
 
 
 # ---------------------------------------------------------------- costs
@@ -166,31 +323,21 @@ def read_costs(folder: Place) -> dict[str, float]:
     if not path.exists():
         return {}
     found = read_json(path)
-    if found is None and not path.exists():  # taken away meanwhile, by who publishes the whole
-        return {}
-    costs = None if found is None else found.get(BY_A_PILOT, found)
-    if not isinstance(costs, dict):
-        raise ConfigError(f"{path} holds no costs, so nobody knows how to cut shares. {MEND}")
-    for key, cost in costs.items():
-        if not _is_cost(cost):
-            raise ConfigError(
-                f"{path} says {shown(cost)[:30]} of {key}, which is no cost of a block, so nobody "
-                f"knows how to cut shares. {MEND}"
-            )
+    costs = found.get(BY_A_PILOT, found) if isinstance(found, dict) else None
+    if not isinstance(costs, dict) or not all(map(_is_cost, costs.values())):
+        raise ConfigError(
+            f"{path} does not hold the cost of a block for each scenario, by which shares are cut. "
+            'Write a number above 0 for each scenario key, as in {"KEY": 2, "KEY": 0.5}, or take '
+            "the file away before the first share begins."
+        )
     return {key: float(cost) for key, cost in costs.items()}
-
-
-MEND = (
-    'Write a number above 0 for each scenario key, as in {"KEY": 2, "KEY": 0.5}, or take the '
-    "file away before the first share begins."
-)
 
 
 def _is_cost(cost: Any) -> bool:
     return type(cost) in (int, float) and 0 < cost < MOST_COST
 
 
-def keep_costs(folder: Place, measured: Mapping[str, float]) -> None:
+def write_costs(folder: Place, measured: Mapping[str, float]) -> None:
     """Keep what a pilot found, of scenarios that no pilot has timed yet.
 
     What is there stays: jobs of an array that began with it share out the blocks by it.

@@ -7,11 +7,12 @@
 #
 # No job talks to another: a share follows from its place in the array. Every finished block is
 # kept, whatever becomes of its job, and whoever runs next goes on from there: a share that was
-# requeued, one submitted again, or the last job, which draws what no share has drawn.
+# requeued, one submitted again, or the last job, which draws what no share has drawn. Where that
+# is more than one share draws, the last job draws nothing, and prints the command that does.
 set -euo pipefail
 
 command=({{command}})      # what a job runs, beside its share
-shares={{shares}}          # Slurm may allow no array index above 1000
+shares={{shares}}
 asked=({{asked}})          # of Slurm, for each job; see man sbatch
 warning={{warning}}        # seconds before the end of its time in which a job finishes its blocks
 pilot={{pilot}}            # yes: a first job finds what blocks cost, and shares are cut by that
@@ -44,7 +45,7 @@ work() {
 case "${SLURM_JOB_ID:+${1:-}}" in
     pilot) work shard=pilot ;;
     share) work "shard=auto/$shares" ;;
-    join) work ;;
+    join) SIMSTUDY_SCRIPT=${2:-} work "join=$shares" ;;
 esac
 
 # ------------------------------------------------ where jobs are submitted
@@ -55,11 +56,17 @@ submit() {
         --job-name={{name}} --output="$logs/%A_%a.out" "${asked[@]}" "$@"
 }
 
+limit=$(scontrol show config 2>/dev/null | sed -n 's/^MaxArraySize *= *//p' || true)
+if [ -n "$limit" ] && [ "$shares" -ge "$limit" ]; then
+    echo "shares=$shares: Slurm takes at most $((limit - 1)) jobs in an array here (MaxArraySize);" \
+        "nothing was submitted. Write the script again with fewer shares." >&2
+    exit 2
+fi
 after=() # which bash before 4.4 takes for unset
 if [ -n "$pilot" ] && [ $# = 0 ]; then
     first=$(submit --output="$logs/%j.out" "$script" pilot)
     after=(--dependency="afterany:$first")
 fi
-array=$(submit --array="${1:-1-$shares}" ${after[@]+"${after[@]}"} "$script" share)
-join=$(submit --output="$logs/%j.out" --dependency="afterany:$array" "$script" join)
+array=$(submit --array="${1:-{{array}}}" ${after[@]+"${after[@]}"} "$script" share)
+join=$(submit --output="$logs/%j.out" --dependency="afterany:$array" "$script" join "$script")
 echo "submitted: shares as $array, the job that joins them as $join; logs in $PWD/$logs"

@@ -1,51 +1,48 @@
-"""Studies of one command: each is drawn and published, then the next one."""
+"""Several studies of one command: one after the other in this process, or as jobs of a launcher."""
 
 import math
 import time
 import traceback
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+from hydra._internal.callbacks import Callbacks
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.plugins import Plugins
+from hydra.types import HydraContext, RunMode
+
 from simstudy.atomic_files import read_json
-from simstudy.cli import stops
-from simstudy.cli.carry_out import carry_out, is_run
-from simstudy.cli.compose import Absent, Point
-from simstudy.cli.endings import (
+from simstudy.cli import signals
+from simstudy.cli.commands import carry_out, publish_anew, status_if_current, write_index
+from simstudy.cli.exit_status import (
     DEFECT,
     FAILED,
     OUT_OF_TIME,
     REFUSED,
     STOPPED,
-    is_of_output,
+    complain,
+    is_output_error,
     refuse,
 )
-from simstudy.cli.outputs import publish_anew, publishing, status_if_current
-from simstudy.cli.request import Request
+from simstudy.cli.hydra_compose import Run, SkippedRun, compose, hydra_of
+from simstudy.cli.project import Project
+from simstudy.cli.resolved_config import ResolvedConfig
+from simstudy.errors import ConfigError
 from simstudy.output.parallel_figures import FigureWorkers
 from simstudy.remote.paths import place_of
 from simstudy.store.manifest import MANIFEST
 
-DONE, NOT_PUBLISHED = "nothing to do", "not published"
-STATES = {DEFECT: NOT_PUBLISHED, REFUSED: "refused", OUT_OF_TIME: "out of time"}
+STATES = {DEFECT: "not published", REFUSED: "refused", OUT_OF_TIME: "out of time"}
 HEADER = ("study", "state", "drawn", "published")
-EXPERIMENT = "experiment="
-SHORTEST_TOLD = 10.0  # seconds: less is not worth a word
+SHORTEST_SHOWN = 10.0  # seconds: less is not worth a word
+LOGS = "sweeps"  # below the current folder, which every machine of a cluster has to see
 
 
-def run_sweep(points: Sequence[Point], typed: Sequence[str]) -> int:
-    """Run studies one after the other, and print what became of each.
-
-    Returns
-    -------
-    int
-        The highest status of all.
-    """
-    counts = [point.workers.count for point in points if isinstance(point, Request)]
-    with stops.raising(), FigureWorkers(max(counts, default=1)) as workers:
-        return _Sweep(_lines(points), typed, workers).run()
-
-
+# ---------------------------------------------------------------- in this process
 @dataclass(eq=False)
 class _Line:
     """What became of a study: a row of the table at the end.
@@ -54,17 +51,14 @@ class _Line:
     ----------
     name
         What tells it from the others.
-    is_current
-        Whether it was published before, as it would be now.
     drawn, published
         Seconds that it took; 0 where it was not done.
     """
 
-    point: Point
+    run: Run
     name: str
-    status: int = 0
+    status: int | None = None
     is_current: bool = False
-    is_begun: bool = False
     drawn: float = 0.0
     published: float = 0.0
 
@@ -76,110 +70,104 @@ class _Line:
 
     @property
     def _state(self) -> str:
-        if not self.is_begun:
+        if self.status is None:
             return "not begun"
-        if self.is_current:
-            state = DONE
-        elif self.status == REFUSED and self.drawn:  # only its own code can be at fault
-            state = NOT_PUBLISHED
-        else:
-            done = [word for word in ("drawn", "published") if getattr(self, word)]
-            state = STATES.get(self.status) or " and ".join(done) or "not drawn"
-        return state + ", with failures" * (self.status == FAILED)
+        done = [word for word in ("drawn", "published") if getattr(self, word)]
+        state = (
+            "nothing to do" if self.is_current else STATES.get(self.status) or " and ".join(done)
+        )
+        if self.status == REFUSED and self.drawn:  # only its own code can be at fault
+            state = "not published"
+        return (state or "not drawn") + ", with failures" * (self.status == FAILED)
 
 
-def _lines(points: Sequence[Point]) -> list[_Line]:
-    """A line for each, named by the settings that it does not share with all others."""
-    common = set.intersection(*(set(point.overrides) for point in points))
-    if len(points) == 1:
-        common = {text for text in common if not text.startswith(EXPERIMENT)}
-    own = [[text for text in point.overrides if text not in common] for point in points]
-    names = [" ".join(text.removeprefix(EXPERIMENT) for text in each) for each in own]
-    return [_Line(point, name or point.name) for point, name in zip(points, names, strict=True)]
+def run_sweep(runs: Sequence[Run], typed: Sequence[str]) -> int:
+    """Carry out one run after the other, and print what became of each.
 
-
-@dataclass
-class _Sweep:
-    lines: Sequence[_Line]
-    typed: Sequence[str]
-    workers: FigureWorkers
-
-    def run(self) -> int:
-        start = time.perf_counter()
-        costs = [_published_seconds(line.point) for line in self.lines]
-        for place, line in enumerate(self.lines):
-            line.is_begun = True
+    Returns
+    -------
+    int
+        The highest status of all.
+    """
+    lines = [_Line(run, name) for run, name in zip(runs, _names(runs), strict=True)]
+    costs = [_published_seconds(run) for run in runs]
+    counts = [run.workers.count for run in runs if isinstance(run, ResolvedConfig)]
+    start = time.perf_counter()
+    with signals.raising(), FigureWorkers(max(counts, default=1)) as workers:
+        for place, line in enumerate(lines):
             left = _time_left(costs[:place], costs[place:], time.perf_counter() - start)
-            of_all = f"study {place + 1} of {len(self.lines)}{left}"
-            print(f"-- {of_all}: {' '.join(line.point.overrides)}", flush=True)
-            line.status = self._status(line)
+            print(
+                f"-- study {place + 1} of {len(lines)}{left}: {' '.join(line.run.overrides)}",
+                flush=True,
+            )
+            line.status = _status(line, typed, workers)
             if line.status in STOPPED:
                 break
-        if all(line.status not in STOPPED - {OUT_OF_TIME} for line in self.lines):
-            self._close(time.perf_counter() - start)
-        return max(line.status for line in self.lines)
+    is_run = all(isinstance(run, SkippedRun) or run.verb == "run" for run in runs)
+    statuses = [line.status for line in lines if line.status is not None]
+    if len(runs) > 1 and is_run and not STOPPED.difference({OUT_OF_TIME}).intersection(statuses):
+        print("\n".join(["", *_table(lines, time.perf_counter() - start)]), flush=True)
+        for text in _write_indices(lines):  # which may be refused a place
+            print(text)
+    return max(statuses)
 
-    def _status(self, line: _Line) -> int:
-        if isinstance(line.point, Absent):
-            return refuse(line.point.refusal)
 
-        def publish(request: Request, result: Any) -> int:
-            line.drawn = result.outcome.seconds if result.outcome.n_blocks else 0.0
-            with publishing():
-                return self._published(line, request, result)
+def _names(runs: Sequence[Run]) -> Iterator[str]:
+    """The settings of each run that it does not share with all others."""
+    common = set.intersection(*(set(run.overrides) for run in runs))
+    for run in runs:
+        own = [text for text in run.overrides if text not in common]
+        yield " ".join(text.removeprefix("experiment=") for text in own) or run.name
 
-        try:
-            return carry_out(line.point, line.point.project, self.typed, publish)
-        except Exception as error:  # a defect, in a study's code or in ours: it costs one study
-            if is_of_output(error):
-                raise
-            traceback.print_exc()
-            return DEFECT
 
-    def _published(self, line: _Line, request: Request, result: Any) -> int:
-        status = status_if_current(request, result)
+def _status(line: _Line, typed: Sequence[str], workers: FigureWorkers) -> int:
+    if isinstance(line.run, SkippedRun):
+        return refuse(line.run.refusal)
+    try:
+        return carry_out(line.run, typed, partial(_publish, line, workers))
+    except Exception as error:  # a defect, in a study's code or in ours: it costs one study
+        if is_output_error(error):
+            raise
+        traceback.print_exc()
+        return DEFECT
+
+
+def _publish(line: _Line, workers: FigureWorkers, config: ResolvedConfig, result: Any) -> int:
+    line.drawn = result.outcome.seconds if result.outcome.n_blocks else 0.0
+    with signals.raising(False):
+        status = status_if_current(config, result)
         if status is not None:
             line.is_current = True
             return status
         start = time.perf_counter()
         try:
-            return publish_anew(request, result, self.workers)
+            return publish_anew(config, result, workers)
         finally:
             line.published = time.perf_counter() - start
 
-    def _close(self, seconds: float) -> None:
-        """Print the table, and where the index of all studies is."""
-        points = [line.point for line in self.lines]
-        if len(points) > 1 and all(isinstance(each, Absent) or is_run(each) for each in points):
-            print("\n".join(["", *_table(self.lines, seconds)]), flush=True)
-            for text in self._indices():  # which may be refused a place
-                print(text)
 
-    def _indices(self) -> Iterator[str]:
-        """Write the index of each folder in which a study was published; where it is."""
-        from simstudy.output.formatting import seen_from_here
-        from simstudy.output.report import write_index
-        from simstudy.store.disk import trouble_in_words
+def _write_indices(lines: Sequence[_Line]) -> Iterator[str]:
+    """Write the index of each folder in which a study was published; where it is."""
+    from simstudy.output.formatting import seen_from_here
 
-        changed: dict[str, bool] = {}
-        for line in self.lines:
-            if isinstance(line.point, Request) and line.point.settings.report:
-                out = line.point.out
-                changed[out] = changed.get(out, False) or line.published > 0
-        for out, is_changed in changed.items():
-            index = place_of(out) / "index.html"
-            if is_changed or not index.exists():
-                with trouble_in_words(index.parent):
-                    write_index(index.parent, {})
-            if index.exists():
-                yield f"index: {seen_from_here(index)}"
+    changed: dict[str, bool] = {}
+    for line in lines:
+        if isinstance(line.run, ResolvedConfig) and line.run.settings.report:
+            out = line.run.out
+            changed[out] = changed.get(out, False) or line.published > 0
+    for out, is_changed in changed.items():
+        index = place_of(out) / "index.html"
+        if is_changed or not index.exists():
+            write_index(index.parent)
+        if index.exists():
+            yield f"index: {seen_from_here(index)}"
 
 
-def _published_seconds(point: Point) -> float:
+def _published_seconds(run: Run) -> float:
     """Seconds that the project's published results of a study took; NaN where there are none."""
-    if isinstance(point, Absent):
+    if isinstance(run, SkippedRun):
         return 0.0
-    manifest = read_json(point.project.root / "results" / point.name / MANIFEST) or {}
+    manifest = read_json(run.project.root / "results" / run.name / MANIFEST) or {}
     return sum(float(manifest.get(part, math.nan)) for part in ("wall_seconds", "publish_seconds"))
 
 
@@ -188,7 +176,7 @@ def _time_left(done: Sequence[float], ahead: Sequence[float], elapsed: float) ->
     from simstudy.output.formatting import time_in_words
 
     left = elapsed * sum(ahead) / (sum(done) or math.nan)
-    return f", about {time_in_words(left)} left" if left >= SHORTEST_TOLD else ""
+    return f", about {time_in_words(left)} left" if left >= SHORTEST_SHOWN else ""
 
 
 def _table(lines: Sequence[_Line], seconds: float) -> list[str]:
@@ -197,3 +185,98 @@ def _table(lines: Sequence[_Line], seconds: float) -> list[str]:
     names, states = (max(len(row[at]) for row in rows) for at in (0, 1))
     shown = [f"{a:{names}}  {b:{states}}  {c:>9}  {d:>9}" for a, b, c, d in rows]
     return [*shown, f"{'in all':{names}}  {seconds:,.1f} s by the clock"]
+
+
+def check_folders_differ(runs: Sequence[Run]) -> None:
+    """Refuse a sweep whose later runs would be refused: a folder holds results of one making."""
+    first: dict[str, ResolvedConfig] = {}
+    for run in runs:
+        if isinstance(run, SkippedRun) or run.settings.replace or run.settings.restart:
+            continue
+        before = first.setdefault(str(run.folder), run)
+        if (before.settings.seed, before.record) != (run.settings.seed, run.record):
+            raise ConfigError(
+                f"{' '.join(before.overrides)} and {' '.join(run.overrides)} would both stand in "
+                f"{run.folder}, which holds the results of one of them. Give each run a folder of "
+                "its own, with what differs in its name, as in 'out=results/${seed}'."
+            )
+
+
+# ---------------------------------------------------------------- elsewhere
+def launches_jobs(arguments: Sequence[str]) -> bool:
+    """Whether a sweep is handed to a launcher of Hydra's, such as Slurm's."""
+    return any(text.startswith("hydra/launcher=") for text in arguments)
+
+
+def launch_sweep(runs: Sequence[Run], arguments: Sequence[str], project: Project) -> int:
+    """Hand each run to a launcher as a job of its own, and wait for all of them.
+
+    Returns
+    -------
+    int
+        The highest status of all; a job that ended without one was killed, or never ran.
+    """
+    own = [text for text in arguments if text.startswith("hydra")]
+    folder = Path.cwd() / LOGS / f"{time.strftime('%Y-%m-%d-%H%M%S')}-{len(runs)}-jobs"
+    if not any(text.startswith("hydra.sweep.dir=") for text in own):
+        own.append(f"hydra.sweep.dir='{folder}'")
+    first = next(run for run in runs if isinstance(run, ResolvedConfig))
+    with hydra_of(project):
+        composed = compose([f"experiment={first.name}", *own], project, RunMode.MULTIRUN)
+        _check_launcher(composed.hydra.launcher)
+        try:
+            folder = Path(str(composed.hydra.sweep.dir))
+            folder.mkdir(parents=True, exist_ok=True)
+        except Exception as error:
+            raise ConfigError(f"hydra.sweep.dir cannot be used for logs: {error}") from None
+        complain(f"{len(runs)} jobs are handed on; what they print: {folder}")
+        with ThreadPoolExecutor(len(runs)) as waiting:
+            jobs = [
+                waiting.submit(_launch, run, number, composed, project)
+                for number, run in enumerate(runs)
+            ]
+            return max(_job_status(job, run, folder) for job, run in zip(jobs, runs, strict=True))
+
+
+def _launch(run: Run, number: int, composed: Any, project: Project) -> int:
+    """One job from its submission to its end; its exit status."""
+    task = partial(_run_job, run.overrides, project.script)
+    hydra = GlobalHydra.instance().hydra
+    assert hydra is not None
+    context = HydraContext(config_loader=hydra.config_loader, callbacks=Callbacks())
+    launcher = Plugins.instance().instantiate_launcher(
+        hydra_context=context, task_function=task, config=composed
+    )
+    named = [f"experiment={run.name}"]  # without one nothing can be composed
+    (done,) = launcher.launch([named], initial_job_idx=number)
+    return int(done.return_value)
+
+
+def _run_job(overrides: Sequence[str], script: str | None, _composed: Any) -> int:
+    """The command of one run, in the process of its job."""
+    from simstudy.cli import main
+
+    return main(["run", *overrides], script=script)
+
+
+def _job_status(job: Any, run: Run, folder: Path) -> int:
+    try:
+        return int(job.result())
+    except Exception as error:
+        complain(
+            f"the job of {' '.join(run.overrides)} ended without a status "
+            f"({type(error).__name__}); its log lies in {folder}. What was finished is kept: to "
+            "go on, give the command again."
+        )
+        return DEFECT
+
+
+def _check_launcher(launcher: Any) -> None:
+    """Refuse a launcher whose jobs would end as they begin."""
+    minutes, delay = launcher.get("timeout_min"), launcher.get("signal_delay_s")
+    if minutes and delay and minutes * 60 < 2 * delay:
+        raise ConfigError(
+            f"hydra.launcher.timeout_min={minutes} with signal_delay_s={delay}: a job would be "
+            f"requeued {delay} s before the end of its {minutes * 60} s, before it has done much; "
+            f"nearest that works: hydra.launcher.signal_delay_s={minutes * 30}"
+        )

@@ -30,8 +30,8 @@ from typing import (
 import numpy as np
 
 from simstudy.data.canonical import held_array, held_frame, read_npy, reader_of_tables
-from simstudy.data.read_audit import declare, unwatched
 from simstudy.data.sources import (
+    DECLARED,
     Bundled,
     File,
     InMemory,
@@ -195,7 +195,7 @@ class Data:
 
     @classmethod
     def _stored(cls, source: "File | Bundled", name: str | None) -> "Data":
-        with unwatched(), source.open() as file:
+        with source.open() as file:
             sha256 = sha256_of(file)
         return cls(sha256, _named(stem(source.place) if name is None else name), source)
 
@@ -218,7 +218,7 @@ class Data:
         if not isinstance(self.source, File):
             self._refuse_kind("path", "Data.file")
         self.check()
-        declare(self.source.path)
+        DECLARED.add(os.path.abspath(self.source.path))
         return Path(self.source.path)
 
     def check(self, *, anew: bool = False) -> None:
@@ -240,13 +240,13 @@ class Data:
         if isinstance(self.source, InMemory):
             kept((self.sha256, "held"), self._checked_content)
             return
-        with unwatched(), self.source.open() as file:
+        with self.source.open() as file:
             self._refuse_other(sha256_of(file, anew=anew))
 
     def _read(self, parse: Callable[[BinaryIO], Content]) -> Content:
         """Parse the file; it has the hash before, and still has it after."""
         assert not isinstance(self.source, InMemory)
-        with unwatched(), self.source.open() as file:
+        with self.source.open() as file:
             self._refuse_other(sha256_of(file))
             file.seek(0)
             content = parse(file)

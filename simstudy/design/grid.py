@@ -9,8 +9,8 @@ import numpy as np
 
 from simstudy.design.reprs import factors_in_short, scenarios_in_short
 from simstudy.errors import DesignError, in_one_line, nearest
-from simstudy.identity.names import identity, parts_of, short_hash, typed
-from simstudy.identity.streams import Streams
+from simstudy.provenance.scenario_id import identity, parts_of, short_hash, typed
+from simstudy.provenance.streams import Streams
 
 Columns = Mapping[str, np.ndarray]
 """What a block computes, by name: each `(rep,)`, `(rep, *axes)`, or a scalar of the scenario."""

@@ -1,6 +1,8 @@
 """The plan of a run: what is drawn, by which methods, and where its random numbers come from."""
 
+import inspect
 import itertools
+import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -9,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import OfSomeClass, PlainFactor, Scenario
-from simstudy.identity.names import identity, names_itself, short_hash
-from simstudy.identity.streams import Streams
+from simstudy.provenance.scenario_id import identity, names_itself, short_hash
+from simstudy.provenance.streams import Streams
+
+SCENARIO_CLASS = "scenario_class"  # the factor that tells classes of scenarios apart
 
 
 @dataclass(frozen=True)
@@ -83,10 +87,38 @@ def factors_of(scenario: Scenario) -> dict[str, PlainFactor]:
     return {name: _shown(value) for name, value in values}
 
 
+def factors_in(plan: "Plan", drawn: Scenario) -> dict[str, PlainFactor]:
+    """The factors of a scenario in a table of a plan's scenarios.
+
+    Where these are of several classes, which may have the same fields, the first factor is
+    `scenario_class`: the class's name, or its `label`.
+    """
+    factors = factors_of(drawn)
+    if not plan.has_classes or SCENARIO_CLASS in factors:
+        return factors
+    kind = type(scenario_behind(drawn))
+    label = None if "label" in factors else getattr(kind, "label", None)
+    return {SCENARIO_CLASS: label if isinstance(label, str) else kind.__name__} | factors
+
+
 def number_factors(drawn: OfSomeClass) -> dict[str, float]:
     """The factors of a scenario that are numbers: measures read them as constants."""
     factors = factors_of(scenario_behind(drawn))
     return {name: float(v) for name, v in factors.items() if isinstance(v, bool | int | float)}
+
+
+def properties_in(drawn: OfSomeClass, names: Iterable[str]) -> set[str]:
+    """Names that are properties of a scenario's class."""
+    kind = type(scenario_behind(drawn))
+    made = ((name, inspect.getattr_static(kind, name, None)) for name in names)
+    return {name for name, how in made if isinstance(how, property | cached_property)}
+
+
+def number_properties(drawn: OfSomeClass, names: Iterable[str]) -> dict[str, float]:
+    """Properties of a scenario among some names that are numbers: measures read them too."""
+    behind = scenario_behind(drawn)
+    values = {name: getattr(behind, name) for name in properties_in(drawn, names)}
+    return {name: float(v) for name, v in values.items() if isinstance(v, numbers.Real)}
 
 
 def _shown(value: object) -> PlainFactor:
@@ -143,6 +175,8 @@ class Plan:
         Columns that settings of the study name, by setting, where every scenario has them.
     n_analysed
         Of a block, how many replicates are analysed where a method goes one by one; 0 for all.
+    across_replicates
+        Methods that are right to look across the replicates of a block.
     """
 
     name: str
@@ -162,11 +196,17 @@ class Plan:
     reads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     n_analysed: int = 0
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    across_replicates: tuple[str, ...] = ()
 
     @cached_property
     def keys(self) -> dict[str, OfSomeClass]:
         """Scenarios by the name of their place in the store, in order."""
         return {self.key_of(scenario): scenario for scenario in self.scenarios}
+
+    @cached_property
+    def has_classes(self) -> bool:
+        """Whether its scenarios are of several classes."""
+        return len({type(scenario_behind(scenario)) for scenario in self.scenarios}) > 1
 
     # ---------------------------------------------------------------- methods
     @cached_property

@@ -8,34 +8,44 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from simstudy.data.parts import data_parts
-from simstudy.data.read_audit import watching
 from simstudy.design import OfSomeClass, Scenario
 from simstudy.design.plan import Analysed, Plan
-from simstudy.engine.columns import checked_columns, count_failed
-from simstudy.engine.derived import reduced
-from simstudy.engine.exits import exits_raise
-from simstudy.engine.failures import (
+from simstudy.engine.columns import count_failed, validate_columns
+from simstudy.engine.derived import apply_derived_columns
+from simstudy.engine.error_policy import (
     always_fails,
     is_machine_trouble,
     naming_axes,
     raising,
+    raising_if_all_failed,
     reason,
-    refusing_hopeless,
 )
-from simstudy.engine.methods import Data, LastData, analysed, checked_data, without_truth_values
-from simstudy.engine.noticing import notice_streams, watching_generators
-from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
-from simstudy.engine.time_limits import OverTimeError, hears_signals
+from simstudy.engine.methods import (
+    Data,
+    DatasetCache,
+    analysed,
+    checked_data,
+    plain_columns,
+    with_drawn_columns,
+    without_truth_values,
+)
+from simstudy.engine.rng_checks import check_streams, is_watched, watching_generators
+from simstudy.engine.row_checks import check_rows, may_check_rows
+from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
+from simstudy.engine.timeouts import BlockTimeoutError, hears_ctrl_c
 from simstudy.errors import (
     AlwaysFailsError,
     ConfigError,
+    NotHereError,
     StudyError,
     Swallowed,
     describe,
     listening_to_errors,
 )
-from simstudy.identity.names import identity
-from simstudy.store.layout import ERROR, Block
+from simstudy.provenance.scenario_id import identity
+from simstudy.provenance.streams import Streams
+from simstudy.provenance.undeclared_reads import watching
+from simstudy.store.arrow_schema import ERROR, Block
 
 
 class Address(NamedTuple):
@@ -58,7 +68,9 @@ class Address(NamedTuple):
         return cls(key, int(rep))
 
 
-def draw_block(plan: Plan, scenario: Scenario, index: int, last: LastData | None = None) -> Block:
+def draw_block(
+    plan: Plan, scenario: Scenario, index: int, last: DatasetCache | None = None
+) -> Block:
     """Simulate one block; an exception becomes rows with its text, so the rest can go on.
 
     Columns that are not what a study may return are no failure of a replicate but a mistake in the
@@ -72,16 +84,20 @@ def draw_block(plan: Plan, scenario: Scenario, index: int, last: LastData | None
     """
     is_first = index == 0 and plan.max_failed is None
     try:
-        with refusing_hopeless(plan.block_size if is_first else None):
-            columns = reduced(plan, scenario, simulate_columns(plan, scenario, index, last))
+        with raising_if_all_failed(plan.block_size if is_first else None):
+            columns = apply_derived_columns(
+                plan, scenario, simulate_columns(plan, scenario, index, last)
+            )
     except AlwaysFailsError as error:
         raise AlwaysFailsError(f"{scenario!r}: {error}", error.frames) from error.__cause__
     except StudyError as error:
         raise StudyError(f"{scenario!r}: {error}") from error
-    except OverTimeError:
+    except NotHereError as error:
+        raise NotHereError(f"{plan.name}: {error}") from error
+    except BlockTimeoutError:
         raise
     except BaseException as error:  # a method may not end the run, nor its status
-        if isinstance(error, KeyboardInterrupt) and hears_signals():
+        if isinstance(error, KeyboardInterrupt) and hears_ctrl_c():
             raise  # nobody knows whether it is a user's Ctrl-C
         if plan.on_failure == "abort":
             _raise_as_exception(error, scenario)
@@ -114,14 +130,14 @@ def failed_block(
 
 
 def simulate_columns(
-    plan: Plan, scenario: Scenario, index: int, last: LastData | None = None
+    plan: Plan, scenario: Scenario, index: int, last: DatasetCache | None = None
 ) -> dict[str, np.ndarray]:
     """What a block returns, from `simulate` or a method: each `()`, `(rep,)` or `(rep, *axes)`."""
     with naming_axes(plan.axes):
         raw = _simulated(plan, scenario, index, last)
     if isinstance(scenario, Analysed):
-        return without_truth_values(checked_columns(plan, scenario, raw, "it"))
-    return checked_columns(plan, scenario, raw)
+        return without_truth_values(validate_columns(plan, scenario, raw, "it"))
+    return validate_columns(plan, scenario, raw)
 
 
 def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
@@ -143,8 +159,7 @@ def replicate_at(plan: Plan, address: Address) -> dict[str, Any]:
     told: list[Swallowed]
     with (
         raising(row, plan.block_size),
-        one_thread_each(),
-        exits_raise(),
+        single_threaded(),
         listening_to_errors() as told,
     ):
         try:
@@ -168,18 +183,27 @@ def _raise_swallowed(
                 raise error
 
 
-def _simulated(plan: Plan, scenario: OfSomeClass, index: int, last: LastData | None) -> Any:
+def _simulated(plan: Plan, scenario: OfSomeClass, index: int, last: DatasetCache | None) -> Any:
     """What `simulate` or a method returns, or raises."""
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     if not isinstance(scenario, Analysed):
         simulate = partial(scenario.simulate, streams, n_rep)
         made = _declared(plan, scenario, simulate, "simulate")
-        notice_streams(scenario, streams, made, n_rep)
+        check_streams(scenario, streams, made, n_rep)
         return made
     draw = partial(drawn_with_one_thread, partial(_drawn_data, plan, scenario.scenario, index))
     data = last(scenario.scenario, index, draw) if last else draw()
     given = (scenario, data, streams, n_rep, plan.vectors, plan.n_analysed)
-    return _declared(plan, scenario, partial(analysed, *given), "it")
+    made = plain_columns(_declared(plan, scenario, partial(analysed, *given), "it"))
+    if index == 0 and is_watched() and may_check_rows(plan, scenario.method):
+        check_rows(plan, scenario, data, made, partial(_analysed_alone, scenario, streams))
+    return with_drawn_columns(plan, data, made)
+
+
+def _analysed_alone(drawn: Analysed, streams: Streams, data: Data) -> Any:
+    n_rows = max(len(x) for x in data.values() if isinstance(x, np.ndarray) and x.ndim)
+    with np.errstate():
+        return plain_columns(analysed(drawn, data, streams, n_rows))
 
 
 def _drawn_data(plan: Plan, scenario: OfSomeClass, index: int) -> Data:
@@ -187,7 +211,7 @@ def _drawn_data(plan: Plan, scenario: OfSomeClass, index: int) -> Data:
     streams, n_rep = plan.streams(scenario, index), plan.block_size
     draw = partial(scenario.draw, streams, n_rep)
     data = checked_data(scenario, _declared(plan, scenario, draw, "draw"), n_rep)
-    notice_streams(scenario, streams, data, n_rep)
+    check_streams(scenario, streams, data, n_rep)
     return data
 
 

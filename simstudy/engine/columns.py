@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from simstudy.design import OfSomeClass
-from simstudy.design.plan import Plan, number_factors
+from simstudy.design.plan import Plan, number_factors, number_properties
 from simstudy.errors import StudyError, in_one_line, nearest, writable
-from simstudy.store.layout import CONVERGED, ERROR, RESERVED, WARNING, Block, has_text
+from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING, Block, has_text
 from simstudy.validation import refuse_inexact, unmasked
 
 OWN = (*RESERVED, CONVERGED)
 
 
-def checked_columns(
+def validate_columns(
     plan: Plan, scenario: OfSomeClass, raw: Any, who: str = "simulate"
 ) -> dict[str, np.ndarray]:
     """What `simulate` or a method returned as columns of full shape, with what is missing named."""
@@ -29,7 +29,7 @@ def checked_columns(
     if ERROR not in raw:
         _refuse_absent(lengths, raw, who)
     columns = {
-        name: checked_column(plan, name, value, who, lengths.get(name))
+        name: validate_column(plan, name, value, who, lengths.get(name))
         for name, value in raw.items()
     }
     return _with_missing_named(plan, columns)
@@ -44,12 +44,15 @@ def refuse_unread(plan: Plan, scenario: OfSomeClass, columns: Mapping[str, np.nd
         return
     derived = (each.name for each in plan.derived)
     known = {*columns, *derived, *number_factors(scenario), CONVERGED}
+    read = set(itertools.chain.from_iterable(plan.reads.values()))
+    known |= number_properties(scenario, read - known).keys()
     for measure, names in plan.reads.items():
         for name in names:
             if name not in known:
                 raise StudyError(
-                    f"measure {measure!r} reads column {name!r}, which is neither returned nor a "
-                    f"factor that is a number, so it could never be taken; {nearest(name, known)}"
+                    f"measure {measure!r} reads column {name!r}, which is neither returned nor "
+                    "drawn, nor a factor or property that is a number, so it could never be taken; "
+                    f"{nearest(name, known)}"
                 )
     for setting, names in plan.named.items():
         for name in names:
@@ -69,7 +72,7 @@ def _refuse_absent(vectors: Collection[str], raw: Mapping[str, Any], who: str) -
         )
 
 
-def checked_column(
+def validate_column(
     plan: Plan, name: str, value: Any, who: str, length: int | None = None
 ) -> np.ndarray:
     """One column of full shape; with a last axis of this length, where it is a vector."""
@@ -225,7 +228,7 @@ def count_failed(errors: np.ndarray | None) -> int:
 
 
 # ---------------------------------------------------------------- one value for a whole block
-Constant = tuple[str, str, tuple[Any, ...]]
+BlockConstant = tuple[str, str, tuple[Any, ...]]
 """The key of what is drawn, a column's name, and its value for all replicates of a block, by cell.
 """
 
@@ -233,12 +236,12 @@ SAME = float(np.sqrt(np.finfo(float).eps))  # half of the digits: constants, com
 
 
 @dataclass
-class Constants:
+class BlockConstants:
     """What blocks say once for all of their replicates; no block may say otherwise."""
 
     _said: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
-    def refuse_others(self, constants: Iterable[Constant]) -> None:
+    def refuse_others(self, constants: Iterable[BlockConstant]) -> None:
         """Look at some more.
 
         Raises
@@ -269,7 +272,7 @@ def agree(first: Any, other: Any) -> bool:
     return missing or math.isclose(first, other, rel_tol=SAME)
 
 
-def constants_among(plan: Plan, blocks: Iterable[Block]) -> frozenset[Constant]:
+def constants_among(plan: Plan, blocks: Iterable[Block]) -> frozenset[BlockConstant]:
     """Columns that have one value for a block, which is something else than one replicate."""
     if plan.block_size == 1:
         return frozenset()

@@ -9,17 +9,19 @@ import numpy as np
 
 from simstudy.design import OfSomeClass
 from simstudy.design.plan import Derived, Plan, scenario_behind
-from simstudy.engine.columns import agree, checked_column
-from simstudy.engine.noticing import watching_generators
-from simstudy.engine.parameters import given, parameters_of, said_by
+from simstudy.engine.call_by_name import given, parameters_of, said_by
+from simstudy.engine.columns import agree, validate_column
+from simstudy.engine.rng_checks import watching_generators
 from simstudy.errors import StudyError, describe, nearest
-from simstudy.store.columns import void_where_failed
-from simstudy.store.layout import ERROR, SCENARIO, failed_cells, void_cells
+from simstudy.store.arrow_schema import ERROR, SCENARIO, failed_cell_mask, failed_cells
+from simstudy.store.columns import nan_where_failed
 
 Columns = Mapping[str, np.ndarray]
 
 
-def reduced(plan: Plan, scenario: OfSomeClass, columns: Columns) -> dict[str, np.ndarray]:
+def apply_derived_columns(
+    plan: Plan, scenario: OfSomeClass, columns: Columns
+) -> dict[str, np.ndarray]:
     """A block's columns as they are stored: with what is derived of them at once.
 
     Raises
@@ -34,7 +36,7 @@ def reduced(plan: Plan, scenario: OfSomeClass, columns: Columns) -> dict[str, np
     for derived in plan.derived:
         if derived.name in plan.at_drawing:
             read = {name: made[name] for name in (*read_by(derived), ERROR) if name in made}
-            there = void_where_failed(_full(plan, read), plan.vectors)
+            there = nan_where_failed(_full(plan, read), plan.vectors)
             made[derived.name] = derived_column(plan, derived, scenario, there)
     dropped = () if plan.keep_vectors else plan.vectors
     return {name: column for name, column in made.items() if name not in dropped}
@@ -67,7 +69,7 @@ def derived_column(
         raise
     except (Exception, SystemExit) as error:  # whatever a user's function may raise
         raise StudyError(f"{what} of {scenario!r}: {describe(error)}") from error
-    column = checked_column(plan, derived.name, value, what)
+    column = validate_column(plan, derived.name, value, what)
     if column.ndim == 0:
         _refuse_summary(what, derived, arguments, columns, column)
     column = np.broadcast_to(column, plan.block_size) if column.ndim == 0 else column
@@ -109,7 +111,7 @@ def _as_floats(columns: Columns) -> dict[str, np.ndarray]:
 def _without_failures(column: np.ndarray, columns: Columns) -> np.ndarray:
     is_number = column.dtype.kind in "biuf"
     made = column.astype(float if is_number else object)
-    void = void_cells(made, failed_cells(columns))
+    void = failed_cell_mask(made, failed_cells(columns))
     nothing: Any = np.nan if is_number else None
     return made if void is None else np.where(void, nothing, made)
 

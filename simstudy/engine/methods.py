@@ -9,12 +9,11 @@ import numpy as np
 
 from simstudy.design import Scenario
 from simstudy.design.plan import Analysed, Method, Plan
-from simstudy.engine.pace import analysing
-from simstudy.engine.parameters import factors_by_name, given, said_by
-from simstudy.engine.replicates import EachReplicate
+from simstudy.engine.call_by_name import factors_by_name, given, said_by
+from simstudy.engine.per_replicate import EachReplicate, analysing, is_from_pandas
 from simstudy.errors import StudyError, nearest
-from simstudy.identity.streams import Streams
-from simstudy.store.layout import ERROR, RESERVED, SCENARIO
+from simstudy.provenance.streams import Streams
+from simstudy.store.arrow_schema import ERROR, RESERVED, SCENARIO
 
 Data = Mapping[str, Any]
 """What a scenario draws, by name: arrays with the replicate first, or constants."""
@@ -109,7 +108,7 @@ def _copy(value: Any) -> Any:
         return value
 
 
-class LastData:
+class DatasetCache:
     """The data of the last block, for the methods that come to it one after the other.
 
     Data that a method could change are drawn anew for each, so that no number depends on whether
@@ -197,6 +196,32 @@ def _unknown(method: Method, scenario: Scenario, name: str, known: Mapping[str, 
         f"method {method.name!r} asks for {name!r}, which is neither drawn by "
         f"{type(scenario).__name__} nor a factor of it; {nearest(name, known)}"
     )
+
+
+def plain_columns(made: Any) -> Any:
+    """What a method returned; a pandas frame of a row for each replicate as arrays by name."""
+    if is_from_pandas(made, "DataFrame"):
+        return {str(name): made[name].to_numpy() for name in made}
+    return made
+
+
+def with_drawn_columns(plan: Plan, data: Data, made: Any) -> Any:
+    """A method's columns, and the drawn numbers that a measure reads and the method left out.
+
+    Such a column has one number for each replicate. It is stored with every method's columns, so
+    that each is complete by itself.
+    """
+    if not isinstance(made, Mapping) or set(made) <= {*TEXTS}:  # every replicate failed
+        return made
+    read = {name for names in plan.reads.values() for name in names}
+    return dict(made) | {
+        name: value
+        for name, value in data.items()
+        if name in read - made.keys()
+        and isinstance(value, np.ndarray)
+        and value.ndim == 1
+        and value.dtype.kind in "biuf"
+    }
 
 
 # ---------------------------------------------------------------- columns beside other methods'

@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -10,6 +12,7 @@ if TYPE_CHECKING:
 
 LINE_SECONDS = 10.0  # between lines where there is no terminal
 BAR_SECONDS = 0.2  # between looks at a block under way, where there is one
+NOTEBOOK_SECONDS = 1.0  # between updates of the one line in a notebook
 
 
 class Progress(Protocol):
@@ -38,9 +41,11 @@ class Bar:
 
     def __init__(self, title: str, *, shown: bool = True) -> None:
         self.title, self.shown = title, shown
+        self.in_notebook = in_notebook()
         self.total = self.done = 0
         self.start = self.last_line = time.monotonic()
         self._rich: rich_progress.Progress | None = None
+        self._overwritten = 0  # characters of a notebook's line
 
     def __enter__(self) -> Self:
         return self
@@ -63,6 +68,8 @@ class Bar:
     ) -> None:
         if self._rich is not None:
             self._rich.stop()
+        elif self.in_notebook and self._overwritten:
+            self._line("")
 
     def _open_bar(self) -> None:
         from rich import progress as rich_progress
@@ -84,7 +91,7 @@ class Bar:
         now = time.monotonic()
         if self._rich is not None:
             self._rich.update(self._rich.task_ids[0], advance=n_rep, rate=self.rate(now))
-        elif self.shown and now - self.last_line > LINE_SECONDS:
+        elif self._is_line_due(now):
             self.last_line = now
             left = (self.total - self.done) * (now - self.start) / self.done
             share = f"{self.done:,} of {self.total:,} replicates"
@@ -98,7 +105,7 @@ class Bar:
                 self.last_line = now
                 at = f"{done:,} of {of:,} in this block"
                 self._rich.update(self._rich.task_ids[0], rate=at)
-        elif self.shown and now - self.last_line > LINE_SECONDS:
+        elif self._is_line_due(now):
             self.last_line = now
             self._line(f"{self.title}: {done:,} of the {of:,} replicates of a block")
 
@@ -106,12 +113,55 @@ class Bar:
         if self._rich is not None:
             self._rich.console.print(text, markup=False)
         else:
-            self._line(text)
+            print(text, file=sys.stderr, flush=True)
 
     def rate(self, now: float) -> str:
         """Replicates per second so far."""
         return f"{self.done / max(now - self.start, 1e-9):,.0f} rep/s"
 
-    @staticmethod
-    def _line(text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+    def _is_line_due(self, now: float) -> bool:
+        wait = NOTEBOOK_SECONDS if self.in_notebook else LINE_SECONDS
+        return self.shown and now - self.last_line > wait
+
+    def _line(self, text: str) -> None:
+        """Print a line; in a notebook it replaces the one before."""
+        if self.in_notebook:
+            print("\r" + text.ljust(self._overwritten), end="", file=sys.stderr, flush=True)
+            self._overwritten = len(text)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+
+class DefaultBar(Bar):
+    """The bar of a run from Python, which warns of what the bar of the command line notes."""
+
+    def note(self, text: str) -> None:
+        """Print nothing: `Study.run` warns of it."""
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a Jupyter notebook."""
+    kernel = sys.modules.get("ipykernel.zmqshell")
+    ipython = sys.modules.get("IPython")
+    return bool(
+        kernel and ipython and isinstance(ipython.get_ipython(), kernel.ZMQInteractiveShell)
+    )
+
+
+@contextmanager
+def progress_of(title: str, asked: Progress | bool | None) -> Iterator[Progress]:
+    """Progress of a run from Python.
+
+    Parameters
+    ----------
+    asked
+        None shows a bar in a terminal and in a notebook, True anywhere, False nowhere; an object
+        of the caller's own is used as it is.
+    """
+    if asked is not None and not isinstance(asked, bool):
+        yield asked
+    elif asked or (asked is None and (sys.stderr.isatty() or in_notebook())):
+        with DefaultBar(title) as bar:
+            yield bar
+    else:
+        yield Silent()

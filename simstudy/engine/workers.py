@@ -1,17 +1,16 @@
-"""How many workers there are, and of which kind."""
+"""How many workers draw blocks, and of which kind."""
 
+import math
+import numbers
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from simstudy.engine.allocation import cores_of_job
-from simstudy.engine.refusals import check_block_seconds, check_n_jobs
 from simstudy.errors import ConfigError, nearest
+from simstudy.validation import check_whole, is_whole
 
 BACKENDS = ("auto", "loky", "threads", "inline", "dask")
-IN_THIS_PROCESS = ("auto", "inline", "threads")  # backends that draw some or all blocks here
-ELSEWHERE = ("auto", "loky", "dask")  # those that send to other processes what they send
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class Workers:
     Parameters
     ----------
     backend
-        `auto` (in a copy of this process while that is the fastest, then loky), `loky`
+        `auto` (this process while less than about a second of work is left, then loky), `loky`
         (processes), `threads`, `inline` (this process, where a debugger sees them), `dask` (a
         cluster), or a backend of your own as `module:Class`.
     n_jobs
@@ -40,7 +39,7 @@ class Workers:
     block_seconds: float | None = None
 
     def __post_init__(self) -> None:
-        refuse_unknown_backend(self.backend)
+        check_backend(self.backend)
         check_n_jobs(self.n_jobs)
         check_block_seconds(self.block_seconds)
 
@@ -54,16 +53,32 @@ class Workers:
         return self.n_jobs or available_cores()
 
 
-def refuse_no_workers(workers: object) -> None:
-    """Refuse what does not say how blocks are computed."""
-    if workers is not None and not isinstance(workers, Workers):
-        raise ConfigError(
-            f"workers={workers!r}: say Workers(n_jobs=2) for two of them, or leave it out to use "
-            "every core."
-        )
+def read_workers(workers: Workers | int | None, n_jobs: int | None = None) -> Workers | None:
+    """Convert the arguments `workers` and `n_jobs` of a run to `Workers`.
+
+    Raises
+    ------
+    ConfigError
+        For a number of workers below 1, for another type, and where both arguments are given.
+    """
+    if n_jobs is not None:
+        if workers is not None:
+            raise ConfigError(
+                f"n_jobs={n_jobs!r} with workers={workers!r}: both give the number of workers. "
+                "Pass one of them; workers=Workers(backend=..., n_jobs=...) sets the backend too."
+            )
+        return Workers(n_jobs=n_jobs)
+    if workers is None or isinstance(workers, Workers):
+        return workers
+    if is_whole(workers):
+        return Workers(n_jobs=workers)
+    raise ConfigError(
+        f"workers={workers!r} is neither a number nor Workers: pass n_jobs=2 for two of them, or "
+        "leave it out to use every core."
+    )
 
 
-def refuse_unknown_backend(name: str) -> None:
+def check_backend(name: str) -> None:
     """Refuse what is neither a backend of the package's nor the place of a class."""
     module, _, kind = str(name).partition(":")
     is_place = kind.isidentifier() and all(part.isidentifier() for part in module.split("."))
@@ -79,3 +94,68 @@ def available_cores() -> int:
     affinity = getattr(os, "sched_getaffinity", None)  # Linux only
     seen = len(affinity(0)) if affinity else os.cpu_count() or 1
     return cores_of_job(os.environ) or seen
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Refuse a number of workers that is none; None is every core."""
+    if n_jobs is not None:
+        check_whole("n_jobs", n_jobs, least=1, counts="of workers, or none for every core")
+
+
+def check_block_seconds(seconds: Any) -> None:
+    """Refuse a time in which no block could be drawn, and what is no time."""
+    if seconds is None:
+        return
+    is_number = isinstance(seconds, numbers.Real) and not isinstance(seconds, bool)
+    if not is_number or not 0 < seconds < math.inf:
+        raise ConfigError(
+            f"block_seconds={seconds!r}: drawing a block takes some time, so every block would "
+            "fail. Give a number above 0, in seconds, or None for as long as it takes."
+        )
+
+
+# ---------------------------------------------------------------- cores of a batch job
+class CoreVariable(NamedTuple):
+    """Environment variables in which a batch system says how many cores a job has.
+
+    Parameters
+    ----------
+    job
+        Set in its jobs only, which tells its word from a variable of that name that somebody
+        exports in a shell. Empty where no other program uses the name.
+    cores
+        The number of cores of a process of this job, on this machine.
+    """
+
+    job: str
+    cores: str
+
+
+CORE_VARIABLES = (
+    CoreVariable(
+        "", "SLURM_CPUS_PER_TASK"
+    ),  # not set by Slurm where nobody asked for --cpus-per-task
+    CoreVariable("SLURM_JOB_ID", "SLURM_CPUS_ON_NODE"),
+    CoreVariable("PBS_JOBID", "NCPUS"),
+    CoreVariable("JOB_ID", "NSLOTS"),  # SGE
+    CoreVariable("LSB_JOBID", "LSB_DJOB_NUMPROC"),  # LSF
+)
+
+
+def cores_of_job(environment: Mapping[str, str]) -> int | None:
+    """Cores of this job; None where no batch system says a number of one or more.
+
+    A batch system may let a job see more cores than it has, so its word goes before the
+    system's. What is no such number (0, `4(x2)`, nothing) is passed over: the job has cores.
+    """
+    for variable in CORE_VARIABLES:
+        text = environment.get(variable.cores, "")
+        if (
+            (not variable.job or environment.get(variable.job))
+            and text.isascii()
+            and text.isdigit()
+        ):
+            cores = int(text)
+            if cores:
+                return cores
+    return None

@@ -14,7 +14,7 @@ from typing import Any
 from simstudy.analysis.summary import MEASURE, NUMBERS, SOMETIMES
 from simstudy.errors import ConfigError, in_one_line, nearest
 from simstudy.lazy import pd
-from simstudy.store.layout import CELL_ERROR, CONVERGED, ERROR, REP, SCENARIO, WARNING
+from simstudy.store.arrow_schema import CELL_ERROR, CONVERGED, ERROR, REP, SCENARIO, WARNING
 
 OWN = {SCENARIO, REP, ERROR, CELL_ERROR, WARNING, CONVERGED}  # of rows as they are stored
 TAKEN = {*OWN, "block", "address", MEASURE, *NUMBERS, *SOMETIMES}
@@ -75,8 +75,6 @@ class ColumnRoles:
             raise ConfigError(f"{given} is given and {other} is not: an interval has two limits.")
         if self.df is not None and self.se is None:
             raise ConfigError("df is given and se is not: t intervals are made of both.")
-        if self.method and not self.rep:
-            raise ConfigError("method is given and rep is not: methods are compared by data set.")
 
     @property
     def labels(self) -> list[str]:

@@ -18,10 +18,8 @@ from simstudy.analysis.result import Result
 from simstudy.data.content_hash import hash_of_frame
 from simstudy.design.plan import Plan
 from simstudy.engine.columns import count_failed
-from simstudy.engine.declarations import check_measures, check_study_name
-from simstudy.engine.outcome import Outcome
-from simstudy.engine.ownership import LAYOUT
-from simstudy.engine.refusals import check_switches
+from simstudy.engine.provenance import LAYOUT
+from simstudy.engine.run_stats import RunStats
 from simstudy.errors import ConfigError, in_one_line
 from simstudy.external.column_roles import (
     OWN,
@@ -33,24 +31,30 @@ from simstudy.external.column_roles import (
 from simstudy.external.figures import general_figures
 from simstudy.external.quantities import Quantities, cells_of, check_labels, quantities_of
 from simstudy.external.standard_measures import choose_measures
-from simstudy.identity.names import typed
+from simstudy.external.wide_tables import DATA_SET, long_table, numbered_by_order
 from simstudy.lazy import pd
 from simstudy.measures import Measure
 from simstudy.output.manifest import explain_folder
+from simstudy.provenance.scenario_id import typed
 from simstudy.read_table import BINARY, read_table
 from simstudy.remote.paths import Place
-from simstudy.store.disk import trouble_in_words
-from simstudy.store.header import Group
-from simstudy.store.home import Home
-from simstudy.store.layout import ERROR, Block, KeepReplicates
-from simstudy.store.owner import Owner
-from simstudy.store.types import below_each_other
-from simstudy.store.write import write_blocks
+from simstudy.store.arrow_schema import ERROR, Block, ReplicateStorage, concat_tables
+from simstudy.store.block_files import write_blocks
+from simstudy.store.block_index import BlockRange
+from simstudy.store.io_errors import translate_io_errors
+from simstudy.store.provenance import Provenance
+from simstudy.store.study_folder import StudyFolder
+from simstudy.study.run_options import check_switches
+from simstudy.study.validation import check_measures, check_study_name
 
 NO_SEED = 0  # nothing was drawn here
 NO_ROW, NO_ESTIMATE = "no row", "no estimate"  # why a method has failed on a data set
 NOTHING = ["", "NA", "<NA>", "N/A", "n/a", "NaN", "nan"]  # where a level is to stand
 EMPTY = [*NOTHING, "None", "null", "NULL", "#N/A", "."]  # where a number is to stand
+
+
+Columns = str | Sequence[str] | None
+"""A column; of a wide table one for each method, in the order of `estimate`."""
 
 
 class Cell(NamedTuple):
@@ -67,15 +71,15 @@ class Cell(NamedTuple):
 def from_frame(
     rows: pd.DataFrame,
     *,
-    estimate: str,
-    se: str | None = None,
+    estimate: str | Sequence[str],
+    se: Columns = None,
     truth: Truth = None,
     method: str | None = None,
     rep: str | None = None,
     by: str | Sequence[str] = (),
-    lower: str | None = None,
-    upper: str | None = None,
-    p_value: str | None = None,
+    lower: Columns = None,
+    upper: Columns = None,
+    p_value: Columns = None,
     df: float | str | None = None,
     level: float = 0.95,
     reference: str | None = None,
@@ -91,13 +95,16 @@ def from_frame(
     rows
         One for each replicate and method; nothing in `estimate` where a method failed.
     estimate, se, lower, upper, p_value
-        Columns: of estimates, their standard errors, the limits of intervals, p-values.
+        Columns: of estimates, their standard errors, the limits of intervals, p-values. Lists of
+        columns where the table is wide: one for each method, as in `estimate=["b_cc", "b_mi"],
+        se=["se_cc", "se_mi"]`, whose methods are `cc` and `mi`. Each row is then a data set.
     truth
         What is estimated: a number, a column, or a mapping from the levels of `by` (in a tuple,
         where `by` names several columns) to numbers.
     method, rep
         Columns that say by which method, and on which data set: methods are compared on the data
-        sets that they share.
+        sets that they share. Without `rep`, the k-th row of each method in a cell is of data set
+        k, and methods must have equally many.
     by
         Columns that say in which cell of the design.
     df
@@ -129,13 +136,23 @@ def from_frame(
     ConfigError, DesignError
         In a line, for columns that are not there, and rows that cannot be what they are said to be.
     """
-    roles = ColumnRoles(
-        estimate=estimate, se=se, truth=truth, method=method, rep=rep, by=by, lower=lower,
-        upper=upper, p_value=p_value, df=df, level=level, reference=reference
-    )  # fmt: skip
+    columns = {
+        "estimate": estimate, "se": se, "lower": lower, "upper": upper, "p_value": p_value,
+        "method": method, "rep": rep,
+    }  # fmt: skip
+    others = {"truth": truth, "by": by, "df": df, "level": level, "reference": reference}
+    wide: dict[str, Any] = {}
+    rows = _numbered(rows)
+    if isinstance(estimate, list | tuple):
+        wide = {r: c for r, c in columns.items() if c and r not in ("method", "rep")}
+        rows, columns = long_table(rows, wide, method=method, rep=rep)
+    elif method and not rep:
+        rows, columns["rep"] = numbered_by_order(rows, method, [by] if isinstance(by, str) else by)
+    roles = ColumnRoles(**columns, **others)  # type: ignore[arg-type]
+    method, rep = roles.method, roles.rep
     check_switches(restart=restart)
     check_study_name(name)
-    frame = _numbered(rows)
+    frame = rows
     asked = [measures] if isinstance(measures, str | Measure) else measures
     own = [measure for measure in asked or () if isinstance(measure, Measure)]
     reads = [column for measure in own for column in measure.reads if column in frame]
@@ -158,13 +175,17 @@ def from_frame(
         reads={measure.name: tuple(measure.reads) for measure in declared},
     )
     settings = {"rows": "#" + _hash(frame, roles, quantities), **roles.config}
-    home = Home.open(plan, out, _owner(plan, settings), KeepReplicates(), restart=restart)
+    home = StudyFolder.open(
+        plan, out, _provenance(plan, settings), ReplicateStorage(), restart=restart
+    )
     stored = dict(zip(plan.keys, cells, strict=True))
-    outcome = Outcome(noticed=[*absent, *noticed])
+    outcome = RunStats(noticed=[*absent, *noticed])
     if not all(home.store.n_blocks(key) == cell.n_rep for key, cell in stored.items()):
         _write(plan, home, stored)
         outcome.n_blocks = sum(cell.n_rep for cell in cells)
-    arguments = ", ".join(f"{role}={value!r}" for role, value in roles.config.items())
+    made: tuple[str, ...] = ("method", "rep") if wide else ("rep",) * (roles.rep == DATA_SET)
+    typed_roles = {r: v for r, v in roles.config.items() if r not in made} | wide
+    arguments = ", ".join(f"{role}={value!r}" for role, value in typed_roles.items())
     result = Result(
         plan=plan,
         store=home.store,
@@ -279,8 +300,8 @@ def _hash(frame: pd.DataFrame, roles: ColumnRoles, quantities: Quantities) -> st
     return hash_of_frame(pd.DataFrame(keys | numbers))[:16]
 
 
-def _owner(plan: Plan, read: Mapping[str, Any]) -> Owner:
-    """Whose the rows are: of the very table, read in the very way."""
+def _provenance(plan: Plan, read: Mapping[str, Any]) -> Provenance:
+    """What the rows are made from: the very table, read in the very way."""
     settings = {
         "study": plan.name,
         "seed": plan.seed,
@@ -290,17 +311,19 @@ def _owner(plan: Plan, read: Mapping[str, Any]) -> Owner:
         **read,
     }
     values = {key: typed(scenario) for key, scenario in plan.keys.items()}
-    return Owner(settings, values, {key: {} for key in plan.keys})
+    return Provenance(settings, values, {key: {} for key in plan.keys})
 
 
-def _write(plan: Plan, home: Home, cells: Mapping[str, Cell]) -> None:
+def _write(plan: Plan, home: StudyFolder, cells: Mapping[str, Cell]) -> None:
     """Write all cells as one file."""
     tables = []
     for key, cell in cells.items():
         n_failed = count_failed(cell.columns.get(ERROR))
         block = Block(plan.keys[key], 0, cell.columns, n_failed, key)
-        tables.append(KeepReplicates()(replace(plan, block_size=cell.n_rep), [block]))
-    groups = [Group(key, 0, cell.n_rep) for key, cell in cells.items()]
-    with trouble_in_words(home.store.files):
-        write_blocks(home.store.files, groups, below_each_other(tables), owner=home.store.owner)
+        tables.append(ReplicateStorage()(replace(plan, block_size=cell.n_rep), [block]))
+    ranges = [BlockRange(key, 0, cell.n_rep) for key, cell in cells.items()]
+    with translate_io_errors(home.store.files):
+        write_blocks(
+            home.store.files, ranges, concat_tables(tables), provenance=home.store.provenance
+        )
     home.store.scan()

@@ -8,23 +8,28 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
-from typing import Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from simstudy.analysis.lookup import row_with, rows_with
-from simstudy.atomic_files import read_json
+from simstudy.analysis.lookup import rows_with
+from simstudy.analysis.summary_access import SUMMARY, SummaryAccess
+from simstudy.atomic_files import read_json, write_bytes
 from simstudy.design.plan import Plan
 from simstudy.errors import StoreError, StudyError, in_one_line, nearest
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
-from simstudy.store.blocks import Store
+from simstudy.store.arrow_schema import ERROR, REP, WARNING, ReplicateStorage
+from simstudy.store.block_files import provenance_of_files
+from simstudy.store.blocks import Store, files_at
 from simstudy.store.columns import columns_of, simulated_columns
-from simstudy.store.files import Files, files_at
-from simstudy.store.header import owner_in
-from simstudy.store.layout import ERROR, REP, WARNING, KeepReplicates
+from simstudy.store.files import Files
 from simstudy.store.manifest import MANIFEST
-from simstudy.store.owner import UNKNOWN, Owner
+from simstudy.store.provenance import UNKNOWN, Provenance
+
+if TYPE_CHECKING:
+    from simstudy.tables.table import Table
 
 
 def load(folder: str | os.PathLike[str] | Place) -> StoredResult:
@@ -55,7 +60,7 @@ def load(folder: str | os.PathLike[str] | Place) -> StoredResult:
 
 
 @dataclass(frozen=True, repr=False)
-class StoredResult:
+class StoredResult(SummaryAccess):
     """What a folder of results holds.
 
     Parameters
@@ -69,7 +74,7 @@ class StoredResult:
     folder: Place
     manifest: Mapping[str, Any]
 
-    def __repr__(self) -> str:
+    def _in_short(self) -> str:
         n_scenarios, n_rep = (self.manifest[what] for what in ("scenarios", "replicates"))
         n_failed = self.manifest.get("failed_replicates") or 0
         failed = f" ({n_failed:,} failed)" * bool(n_failed)
@@ -115,15 +120,17 @@ class StoredResult:
             raise StoreError(f"{path} is not there, although {MANIFEST} is: run the study again.")
         return or_else
 
-    def value(self, measure: str, **where: Any) -> pd.Series:
-        """The one row of the summary with this measure and these factors.
+    def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
+        """The summary as a table; `columns` names an axis whose values become columns."""
+        return self._summary_table(name, columns)
 
-        Raises
-        ------
-        LookupError
-            Where there is none, or more than one; KeyError for a factor that it does not have.
-        """
-        return row_with(self.summary, measure, where)
+    def save_report(self, path: str | os.PathLike[str]) -> Path:
+        """Write the published report to a file: one HTML page, with its figures inside."""
+        page = self.folder / "report.html"
+        if not page.exists():
+            raise StoreError(f"{page} is not there: publish the result first, with its code.")
+        write_bytes(place_of(path), page.read_bytes())
+        return Path(path)
 
     # ---------------------------------------------------------------- replicates
     @cached_property
@@ -136,7 +143,30 @@ class StoredResult:
         each = np.repeat(list(said.values()), n_methods).tolist()
         return dict(zip(keys, each, strict=True))
 
-    def replicates(self, columns: Sequence[str] | None = None, **where: Any) -> pd.DataFrame:
+    @property
+    def replicates(self) -> pd.DataFrame:
+        """All replicates behind the summary, as `rows` returns them."""
+        return self.rows()
+
+    def values(self, column: str, **factors: Any) -> np.ndarray:
+        """A column of the replicates of one scenario, at one position of each axis: `(rep,)`.
+
+        Raises
+        ------
+        LookupError
+            Where more than one scenario, or more than one position, is meant.
+        """
+        rows = self.rows([column], **factors)
+        if rows[REP].duplicated().any():
+            open_names = [
+                str(name)
+                for name in rows
+                if name not in (REP, column) and rows[name].astype(str).nunique() > 1
+            ]
+            raise LookupError(f"it is open which {', '.join(open_names)} is meant: name it too.")
+        return rows[column].to_numpy()
+
+    def rows(self, columns: Sequence[str] | None = None, **where: Any) -> pd.DataFrame:
         """The replicates behind the summary, with their factors.
 
         Parameters
@@ -179,7 +209,7 @@ class StoredResult:
     @cached_property
     def _plan(self) -> Plan:
         """What is known of how rows lie: axes and vectors, and no scenarios."""
-        settings = self._store.owner.settings
+        settings = self._store.provenance.settings
         return Plan(
             name=self.name,
             seed=int(settings["seed"]),
@@ -246,7 +276,7 @@ def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store
     StoreError
         Where there are none, or those of several runs, of which it is not known which are meant.
     """
-    place = folder / KeepReplicates.folder
+    place = folder / ReplicateStorage.folder
     if not place.exists():
         raise StoreError(
             f"{folder} holds no replicates: they were not kept (keep=summary), or lie elsewhere. "
@@ -254,14 +284,13 @@ def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store
         )
     files = cast(Files, _ReadOnlyFiles(files_at(place)))
     found, values, codes = None, dict[str, str](), dict[str, Any]()
-    for name in files.names():
-        owner = owner_in(files, name)
+    for name, owner in provenance_of_files(files):
         if owner.settings.get("study") == UNKNOWN:
-            files.set_aside(name)
+            files.quarantine(name)
         if seed not in (None, owner.settings.get("seed")):
             continue
         for key in set(keys) & set(owner.values):
-            found = found or Owner(owner.settings, values, codes)
+            found = found or Provenance(owner.settings, values, codes)
             known = (
                 values.setdefault(key, owner.values[key]),
                 codes.setdefault(key, owner.codes[key]),
@@ -289,7 +318,7 @@ class _ReadOnlyFiles:
     def __str__(self) -> str:
         return str(self._files)
 
-    def set_aside(self, name: str) -> None:
+    def quarantine(self, name: str) -> None:
         """Refuse it."""
         raise StoreError(
             f"{name} in {self} is damaged, or no file of blocks, so not all replicates can be "

@@ -37,6 +37,7 @@ def agreement_plot(
     rows: str | None = None,
     error_x: str | None = None,
     color: str | None = None,
+    shape: str | None = None,
     color_limits: tuple[float, float] | None = None,
     colors: Mapping[str, str] | None = None,
     log: bool = False,
@@ -46,6 +47,7 @@ def agreement_plot(
     low: bool = False,
     flat: float = 1.0,
     scales: str = "fixed",
+    equal_axes: bool = True,
     at_most: int | None = None,
 ) -> ggplot:
     """One column against another, a point for each replicate, equality as a dashed line.
@@ -62,6 +64,8 @@ def agreement_plot(
         Column of standard errors of `x`: two of them are drawn either side.
     color
         Column of a quantity that colours the points, from dark to light.
+    shape
+        Column whose levels have markers of their own, for points with a `color`.
     color_limits
         Its values at the ends of the colours; unless given, those of the rows.
     colors
@@ -81,6 +85,9 @@ def agreement_plot(
         Height of panels over their width, where so many rows of squares would be too small.
     scales
         "fixed" or "free", as plotnine has them.
+    equal_axes
+        Whether both axes have the same limits, so that equality is the diagonal. Where the two
+        columns spread very differently, False lets each axis end where its data end.
     at_most
         Rows of a panel that are drawn, the first of them, where more would only cover each other.
         What panels say is of all, and the caption says how many there are of each.
@@ -88,12 +95,11 @@ def agreement_plot(
     Returns
     -------
     ggplot
-        Square panels, unless `flat`, whose two axes have the same limits, so that equality is the
-        diagonal. Rows
-        without a finite value of both are counted beneath and not drawn.
+        Square panels, unless `flat`. Rows without a finite value of both are counted in the
+        caption and not drawn.
     """
     mapped = {"panel": panel, "rows": rows}
-    need_columns(replicates, [x, y, error_x, color, *mapped.values()])
+    need_columns(replicates, [x, y, error_x, color, shape, *mapped.values()])
     values = pd.DataFrame({"x": replicates[x], "y": replicates[y]}).astype(float)
     drawn = with_panels(values, replicates, mapped)
     if error_x is not None:
@@ -101,6 +107,8 @@ def agreement_plot(
         drawn = drawn.assign(left=drawn["x"] - half, right=drawn["x"] + half)
     if color is not None:
         drawn = drawn.assign(color=replicates[color].astype(float))
+    if shape is not None:
+        drawn = drawn.assign(shape=replicates[shape])
     whole = _complete(drawn, log)
     drawn = _first(whole, at_most)
     corner = {"right": right, "low": low}
@@ -109,8 +117,8 @@ def agreement_plot(
         p9.ggplot(drawn, p9.aes("x", "y"))
         + p9.geom_abline(slope=1, intercept=0, linetype="dashed", color=INK, size=0.5)
         + _bars(drawn)
-        + _points(drawn, color, color_limits, colors)
-        + _corners(drawn, scales)
+        + _points(drawn, color, color_limits, colors, shape)
+        + (_corners(drawn, scales) if equal_axes else [])
         + _axes_and_words(
             whole, say or _difference, corner, (ticks or decades) if log else None, side
         )
@@ -144,7 +152,7 @@ def mean_in_words(values: Any, *, signed: bool = True, unit: str = "") -> str:
 
 
 def _difference(rows: pd.DataFrame) -> str:
-    return f"mean difference {mean_in_words(rows['y'] - rows['x'])}"
+    return f"mean difference = {mean_in_words(rows['y'] - rows['x'])}"
 
 
 def _first(whole: pd.DataFrame, at_most: int | None) -> pd.DataFrame:
@@ -252,7 +260,7 @@ def _bars(drawn: pd.DataFrame) -> list[Any]:
     if "left" not in drawn:
         return []
     ends = p9.aes(x="left", xend="right", yend="y")
-    return [p9.geom_segment(ends, color=BLUE, alpha=0.25, size=0.4)]
+    return [p9.geom_segment(ends, color=BLUE, alpha=0.15, size=0.3)]
 
 
 def _points(
@@ -260,6 +268,7 @@ def _points(
     color: str | None,
     limits: tuple[float, float] | None,
     colors: Mapping[str, str] | None,
+    shape: str | None,
 ) -> list[Any]:
     look = {"size": 1.2, "stroke": 0, "alpha": 0.5 if len(drawn) < SEES_THROUGH else 0.25}
     if color is None and colors is not None:
@@ -267,20 +276,22 @@ def _points(
         return [p9.geom_point(p9.aes(color="rows"), show_legend=False, **look), by_row]
     if color is None:
         return [p9.geom_point(color=BLUE, **look)]
-    points = p9.geom_point(p9.aes(color="color"), size=1.2, stroke=0, alpha=0.8)
-    return [points, scale_color_sequential(name=in_words(color), limits=limits)]
+    by_shape = {"shape": "shape"} if shape is not None else {}
+    points = p9.geom_point(p9.aes(color="color", **by_shape), size=1.4, stroke=0, alpha=0.8)
+    named = [p9.labs(shape=in_words(shape))] if shape is not None else []
+    return [points, scale_color_sequential(name=in_words(color), limits=limits), *named]
 
 
 def undrawn_in_words(n_lost: int, n_all: int) -> str:
-    """The sentence on rows without a place in the figure; "" where there are none."""
-    return f"Not drawn, without a value of both: {n_lost:,} of {n_all:,}." * (n_lost > 0)
+    """The sentence on rows that cannot be drawn; "" where there are none."""
+    return f"{n_lost:,} of {n_all:,} rows are omitted: a value is undefined." * (n_lost > 0)
 
 
 def panels_in_words(n_all: int, at_most: int | None) -> str:
-    """How many rows a panel speaks of, and how many of them are its points."""
-    of_all = f"Panels speak of {n_all:,} replicates"
+    """How many replicates the numbers in a panel use, and how many of them are drawn."""
+    of_all = f"Numbers in the panels use all {n_all:,} replicates"
     is_all = at_most is None or n_all <= at_most
-    return f"{of_all}." if is_all else f"{of_all}; points: the first {at_most:,}."
+    return f"{of_all}." if is_all else f"{of_all}; the first {at_most:,} are drawn."
 
 
 def _says(n_all: int, whole: pd.DataFrame, at_most: int | None) -> str:

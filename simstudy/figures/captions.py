@@ -1,11 +1,10 @@
-"""What figures say beneath, in one place: the same mark means the same in every figure.
+"""Captions of figures. A mark means the same in every figure.
 
-Points are simulated, and bars and bands around them are 95% Monte Carlo intervals (Wilson's for
-shares, else two MCSE or the normal interval). Solid lines, upright marks and steps are exact
-theory. Dashed lines are what the rest is held against: the level asked for, equality, the truth.
-Crosses are what a document prints, on a grey bar for the error of its own replicates. "a ± b" is an
-estimate with two MCSE, "a (b)" one with one. Dotted lines only join points, whether there is theory
-or not.
+Points are simulated. Bars and bands around them are 95% Monte Carlo intervals (Wilson's for
+proportions, else two MCSE or the normal interval). Solid lines, vertical marks and steps are
+exact theory. Dashed lines are the reference: the nominal level, equality, the truth. Crosses are
+published values, on a grey bar for the error of the document's own replicates. "a ± b" is an
+estimate with two MCSE. Dotted lines only join points.
 """
 
 from __future__ import annotations
@@ -22,18 +21,15 @@ from simstudy.lazy import p9, pd
 PER_INCH = 18  # characters of a caption, at 7.2 points
 WIDTH = 116  # characters that fit under a figure of 6.5 inches
 
-BARS = (
-    "Bars: 95% Monte Carlo intervals, for what infinitely many replicates would give; one that is "
-    "not seen is smaller than its point."
-)
-SHADED = "Shaded: 95% Monte Carlo intervals, for what infinitely many replicates would give."
-BANDS = "Bands: 2 Monte Carlo standard errors."
+BARS = "Bars: 95% Monte Carlo intervals (hidden if smaller than the marker)."
+SHADED = "Shaded: 95% Monte Carlo intervals."
+BANDS = "Bands: ± 2 Monte Carlo standard errors."
 LINES = "Solid lines: exact theory."
 JOINS = "Dotted lines only join points."
 LEVEL_MARKS = "Level marks: exact theory."
-UPRIGHT = "Upright marks: exact theory."
-STEPS = "Vermillion: counts by theory, with 2 standard deviations of a count."
-CROSSES = "Crosses: as published, grey the 95% interval of its own replicates."
+UPRIGHT = "Vertical marks: exact theory."
+STEPS = "Theory: expected counts, with ± 2 standard deviations of a count."
+CROSSES = "Crosses: published values, with the 95% interval of their own replicates in grey."
 PARENTHESES = "In parentheses: one Monte Carlo standard error."
 PLUS_MINUS = "±: 2 Monte Carlo standard errors."
 

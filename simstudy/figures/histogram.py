@@ -106,10 +106,11 @@ def law_histogram(
 
 def _law(drawn: pd.DataFrame) -> list[Any]:
     middle = drawn.assign(middle=(drawn["left"] + drawn["right"]) / 2)
-    step = p9.aes(x="left", xend="right", y="expected", yend="expected")
+    step = p9.aes(x="left", xend="right", y="expected", yend="expected", color="law")
     return [
         p9.geom_linerange(
             p9.aes(x="middle", ymin="lower", ymax="upper"), middle, color=VERMILLION, size=0.5
         ),
-        p9.geom_segment(step, color=VERMILLION, size=0.9),
+        p9.geom_segment(step, middle.assign(law="theory"), size=0.9),
+        p9.scale_color_manual({"theory": VERMILLION}, name=" "),
     ]

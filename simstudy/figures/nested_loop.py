@@ -257,10 +257,9 @@ def _says(drawn: pd.DataFrame, nominal: float | None) -> str:
     several = "color" in drawn and len(drawn["color"].cat.categories) > 1
     return caption(
         SHADED,
-        "Where lines agree, the last of them in the key is on top, others show in its gaps."
-        * several,
+        "Where lines coincide, the last in the key is on top." * several,
         "Dotted: exact theory." * theory,
         dashed() * (nominal is not None),
-        "Beneath, each factor's level in each scenario, the lowest step the first that is named.",
+        "Steps: each factor's level in each scenario, the lowest step the first level named.",
         *notes(drawn),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import textwrap
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from simstudy.figures.theme import INK, LETTER, TALLEST, WORDS_SIZE, panel_sizes
 from simstudy.lazy import p9, pd
 
 WRAP_AT = 3  # panels side by side
+EDGE = 3  # points between the edge of a panel and the text in it
 ROOM_FOR_LABELS = {"alone": 70, "among": 24}  # characters along a panel's horizontal axis
 
 
@@ -137,7 +139,7 @@ def words_in_panels(
         [where | {"said": _wrapped_words(say(rows), n_letters)} for where, rows in by_panel(drawn)]
     )
     n_lines = 1 + max(text.count("\n") for text in said["said"])
-    above = 0.05 if low else 0.04 + 0.07 * n_lines
+    above = 0.05 if low else 0.05 + 0.07 * n_lines
     kinds = {role: drawn[role].dtype for role in ("panel", "rows") if role in drawn}
     words = _in_corner(said.astype(kinds), right, low)
     return [words, p9.scale_y_continuous(expand=(0.05, 0, above, 0), **scale)]
@@ -145,14 +147,32 @@ def words_in_panels(
 
 def _in_corner(said: pd.DataFrame, right: bool, low: bool) -> Any:
     """The words of each panel, two letters from its side."""
-    inset = said["said"].str.replace("^|\n", r"\g<0>" if right else r"\g<0>  ", regex=True)
-    place = said.assign(
-        said=inset + "  " * right, x=np.inf if right else -np.inf, y=-np.inf if low else np.inf
+    inset = said["said"].str.replace(
+        "\n|$" if right else "^|\n", r"  \g<0>" if right else r"\g<0>  ", regex=True
     )
-    return p9.geom_text(
+    place = said.assign(said=inset, x=np.inf if right else -np.inf, y=-np.inf if low else np.inf)
+    return _text_off_the_edge()(
         p9.aes("x", "y", label="said"), place, size=WORDS_SIZE, ha="right" if right else "left",
         va="bottom" if low else "top", color=INK, inherit_aes=False,
     )  # fmt: skip
+
+
+@functools.cache
+def _text_off_the_edge() -> Any:
+    """A `geom_text` whose text keeps a few points away from the upper or lower edge of a panel."""
+    from matplotlib.transforms import offset_copy
+
+    class TextOffTheEdge(p9.geom_text):  # type: ignore[misc]
+        @staticmethod
+        def draw_group(data: Any, panel_params: Any, coord: Any, ax: Any, params: Any) -> None:
+            n_before = len(ax.texts)
+            p9.geom_text.draw_group(data, panel_params, coord, ax, params)
+            for text in ax.texts[n_before:]:
+                points = EDGE if text.get_va() == "bottom" else -EDGE
+                moved = offset_copy(text.get_transform(), ax.figure, y=points, units="points")
+                text.set_transform(moved)
+
+    return TextOffTheEdge
 
 
 def _letters_across(drawn: pd.DataFrame) -> int:

@@ -11,7 +11,7 @@ from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import by_panel, facets, with_panels, words_in_panels
 from simstudy.figures.theme import BLUE, PALE, theme_study
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.measures.ranks import RankCheck, rank_check
+from simstudy.measures.ranks import RankCheck, check_ranks
 
 
 def rank_plot(
@@ -45,7 +45,7 @@ def rank_plot(
     need_columns(replicates, [rank, *mapped.values()])
     values = with_panels(pd.DataFrame({"rank": replicates[rank]}), replicates, mapped)
     found = [
-        (where, rank_check(of_panel["rank"].to_numpy(), n_draws, level=level))
+        (where, check_ranks(of_panel["rank"].to_numpy(), n_draws, level=level))
         for where, of_panel in by_panel(values)
     ]
     drawn = pd.concat(

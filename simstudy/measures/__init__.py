@@ -17,8 +17,9 @@ Estimates
 Standard errors and intervals
     model_se                      root of the mean squared standard error
     relative_error_model_se       model SE over empirical SE, less one
-    coverage                      share of intervals that hold the truth
-    coverage_at                   the same from standard errors, at one level or several
+    coverage                      share of intervals that hold the truth, from limits or from
+                                  standard errors
+    coverage_at                   older name of coverage(estimate=, se=)
     bias_eliminated_coverage      share of intervals that hold the mean estimate
     bias_eliminated_coverage_at   the same from standard errors, at one level or several
     tail_miss                     share of intervals on one side of the truth
@@ -26,11 +27,12 @@ Standard errors and intervals
     interval_score                width, and a fine for each miss
 
 Tests
-    rejection_rate                share that rejects, of all or of those in a condition
-    rejection_rate_at             the same from p-values, at one level or several
+    rejection_rate                share that rejects, of all or of those in a condition: from
+                                  flags, p-values or standard errors
+    rejection_rate_at             older name of rejection_rate(p_value=)
     non_rejection_rate            share that does not reject
     power                         rejection rate where the null is false
-    power_at                      the same from estimates and standard errors
+    power_at                      older name of power(estimate=, se=)
     type_1_error                  rejection rate where the null is true
     type_s_rate                   share of significant estimates with the wrong sign
     exaggeration                  how much too large significant estimates are
@@ -49,6 +51,7 @@ Any column
     proportion                    share of replicates with an event
     convergence_rate              share of replicates that did not fail
     run_time                      mean of a column of seconds
+    rank_check                    p-value of uniform ranks of the truth among posterior draws
     bootstrapped                  any function of columns, its error by resampling replicates
     MomentMeasure                 any smooth function of means of columns
 
@@ -122,6 +125,7 @@ from simstudy.measures.intervals import Interval, wilson
 from simstudy.measures.moments import MomentMeasure, Moments, centred, ratio, variance_of
 from simstudy.measures.proportions import proportion
 from simstudy.measures.quantiles import OutlierRate, median, median_bias, outlier_rate, quantile
+from simstudy.measures.ranks import rank_check
 from simstudy.measures.relative_precision import relative_precision
 from simstudy.measures.testing import (
     convergence_rate,
@@ -185,6 +189,7 @@ __all__ = [
     "power_at",
     "proportion",
     "quantile",
+    "rank_check",
     "ratio",
     "rejection_rate",
     "rejection_rate_at",

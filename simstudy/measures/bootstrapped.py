@@ -9,9 +9,9 @@ import numpy as np
 
 from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, in_one_line
-from simstudy.identity.streams import generator
 from simstudy.measures.columns import Columns, Sample
 from simstudy.measures.core import Estimates, Influence, Measure, Setting
+from simstudy.provenance.streams import generator
 
 ENOUGH = 1000  # resamples, which tell an error to 1/sqrt(2000), a fiftieth of itself
 

@@ -37,18 +37,56 @@ from simstudy.measures.proportions import (
 Side = Literal["below", "above"]
 
 
-def coverage(lower: str, upper: str, truth: Operand, *, name: str = "coverage") -> MomentMeasure:
-    """Share of intervals with lower <= truth <= upper.
+def coverage(
+    lower: str | None = None,
+    upper: str | None = None,
+    truth: Operand | None = None,
+    *,
+    estimate: str | None = None,
+    se: str | None = None,
+    level: float | Sequence[float] = 0.95,
+    df: Operand | None = None,
+    name: str = "coverage",
+) -> MomentMeasure:
+    """Share of intervals that hold the truth: `lower <= truth <= upper`.
 
-    Crossed limits are refused.
+    Either `coverage("lower", "upper", truth)` or `coverage(estimate="b", se="se", truth=0.0)`.
+
+    Parameters
+    ----------
+    lower, upper
+        Columns of limits. Crossed limits are refused.
+    truth
+        Column or number.
+    estimate, se
+        Columns of estimates and their standard errors, in the place of limits. The interval is
+        then the estimate plus and minus a quantile times the standard error.
+    level
+        Nominal coverage in (0, 1) of these intervals; several add an axis `level` to the result.
+    df
+        Degrees of freedom of Student's t, a column or a number; None for the normal.
+
+    Raises
+    ------
+    DesignError
+        Where neither pair of columns is given, or both, or no truth.
     """
+    if truth is not None and estimate and se and lower is None and upper is None:
+        return coverage_at(estimate, se, truth, level=level, df=df, name=name)
+    if truth is None or estimate or se or lower is None or upper is None:
+        raise DesignError(
+            f"coverage(lower={lower!r}, upper={upper!r}, truth={truth!r}, estimate={estimate!r}, "
+            f"se={se!r}) does not name one interval and its truth. Give lower, upper and truth, "
+            "or estimate=, se= and truth=."
+        )
+    low, high, true_value = lower, upper, truth
 
     def covered(columns: Columns) -> np.ndarray:
-        true = operand(columns, truth)
-        width_of(columns, lower, upper)
-        return np.asarray((columns[lower] <= true) & (true <= columns[upper]))
+        true = operand(columns, true_value)
+        width_of(columns, low, high)
+        return np.asarray((columns[low] <= true) & (true <= columns[high]))
 
-    return proportion(name, names_in(lower, upper, truth), covered, by_cell=True, kind="coverage")
+    return proportion(name, names_in(low, high, truth), covered, by_cell=True, kind="coverage")
 
 
 def coverage_at(
@@ -62,16 +100,7 @@ def coverage_at(
 ) -> MomentMeasure:
     """Coverage of estimate plus and minus a quantile times its standard error.
 
-    Parameters
-    ----------
-    estimate, se
-        Columns of estimates and of their standard errors, which may not be negative.
-    truth
-        Column or number.
-    level
-        Nominal coverage in (0, 1); several of them add an axis "level" to the result.
-    df
-        Degrees of freedom of Student's t, a column or a number; None for the normal.
+    The same as `coverage(estimate=..., se=..., truth=...)`, which documents the parameters.
     """
     levels = probabilities(level, what="level", use="0.95")
     refuse_df(df)

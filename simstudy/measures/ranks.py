@@ -6,18 +6,22 @@ that is said here of ranks holds for the replicates at hand exactly, and not in 
 """
 
 import numbers
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from simstudy.array_types import Float
-from simstudy.errors import DesignError, describe, in_one_line
+from simstudy.array_types import Bool, Float
+from simstudy.errors import DesignError, StudyError, describe, in_one_line
 from simstudy.lazy import special, stats
+from simstudy.measures.columns import Columns
+from simstudy.measures.core import Estimates, Influence, Measure
 
 MOST_PLACES = 200  # at which the distribution function is looked at
 NO_DOUBT = 1e-8  # below it the sum over all places bounds a p-value closely enough
 HALVINGS = 40
+NO_ERROR = "a p-value has no Monte Carlo standard error"
 SAME = 1 + 1e-9  # two probabilities this close are one
 
 
@@ -49,7 +53,9 @@ class RankCheck(NamedTuple):
     n_rep: int
 
 
-def rank_check(ranks: Float[np.ndarray, " rep"], n_draws: int, *, level: float = 0.95) -> RankCheck:
+def check_ranks(
+    ranks: Float[np.ndarray, " rep"], n_draws: int, *, level: float = 0.95
+) -> RankCheck:
     """Hold ranks against uniform ones, by all counts up to some ranks at once.
 
     At each place the count of ranks below it is binomial. Together the counts are those of a
@@ -88,6 +94,56 @@ def rank_check(ranks: Float[np.ndarray, " rep"], n_draws: int, *, level: float =
         _p_value(known.size, place, float(_two_sided(count, known.size, place).min())),
         known.size,
     )
+
+
+def rank_check(rank: str, *, n_draws: int, name: str = "rank_check") -> Measure:
+    """p-value of the hypothesis that ranks are uniform: small where a method is not calibrated.
+
+    Parameters
+    ----------
+    rank
+        Column with the number of a replicate's draws that are below its truth, 0 to `n_draws`.
+    n_draws
+        Draws of each replicate, at least 1.
+
+    Notes
+    -----
+    The p-value is exact for the replicates at hand (`check_ranks`). It has no Monte Carlo standard
+    error, since it is no estimate of a quantity beyond these replicates; `mcse` is NaN and `reason`
+    says so.
+    """
+    return _RankUniformity(name=name, kind="rank_check", reads=(rank,), n_draws=n_draws)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _RankUniformity(Measure):
+    n_draws: int
+
+    @property
+    def needs_independence(self) -> str:
+        return "ranks are compared with those of independent replicates"
+
+    def estimate(self, columns: Columns, *, level: float = 0.95) -> Estimates:
+        del level  # there is no interval
+        data = self.sample(columns)
+        ranks, (n_rep, *cells) = data.columns[self.reads[0]], data.used.shape
+        flat = np.broadcast_to(ranks, data.used.shape).reshape(n_rep, -1)
+        used, p_value = data.used.reshape(n_rep, -1), np.full(flat.shape[1], np.nan)
+        for at in np.flatnonzero(used.any(axis=0)):
+            p_value[at] = check_ranks(flat[used[:, at], at], self.n_draws).p_value
+        found = p_value.reshape(cells)
+        nothing = np.full(found.shape, np.nan)
+        reason = np.where(np.isnan(found), "no replicate could be used", NO_ERROR).astype(object)
+        return Estimates(found, nothing, nothing, nothing, data.n, data.n_failed, data.n, reason)
+
+    def influence(
+        self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None
+    ) -> Influence:
+        del columns, keep
+        raise StudyError(
+            f"{self.name} is a p-value, so two of them have no difference with a Monte Carlo "
+            "error. Contrast a mean of the ranks instead."
+        )
 
 
 def _known_ranks(ranks: Float[np.ndarray, " rep"], n_draws: int) -> Float[np.ndarray, " rep"]:

@@ -4,10 +4,13 @@ A p-value rejects when it is at most alpha, as the statistics' own tests have it
 alpha but for rounding is at most alpha.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from simstudy.errors import DesignError
 from simstudy.measures.columns import (
     Columns,
     Operand,
@@ -32,39 +35,77 @@ from simstudy.stats.arguments import ROUNDING
 
 
 def rejection_rate(
-    reject: str, *, given: str | None = None, name: str = "rejection_rate"
+    reject: str | None = None,
+    *,
+    p_value: str | None = None,
+    estimate: str | None = None,
+    se: str | None = None,
+    null: Operand = 0.0,
+    alpha: float | Sequence[float] = 0.05,
+    df: Operand | None = None,
+    given: str | None = None,
+    name: str = "rejection_rate",
 ) -> MomentMeasure:
     """Share of replicates that reject.
+
+    One of `rejection_rate("reject")`, `rejection_rate(p_value="p", alpha=0.05)` and
+    `rejection_rate(estimate="b", se="se", null=0.0)`.
 
     Parameters
     ----------
     reject
         Column of True and False, or 1 and 0 (NaN where the replicate failed).
+    p_value
+        Column of p-values in its place: those that are at most `alpha` reject.
+    estimate, se
+        Columns of estimates and their standard errors in its place: a two-sided Wald interval of
+        level 1 - alpha that leaves `null` out rejects.
+    null
+        The value tested with `estimate` and `se`: a column or a number.
+    alpha
+        Significance level in (0, 1) for `p_value` and `se`; several add an axis `alpha` to the
+        result.
+    df
+        Degrees of freedom of Student's t for `se`, a column or a number; None for the normal.
     given
-        Such a column too: only replicates where it is true count, as in the power given that the
-        null is false. NaN where there are none.
+        Column of True and False, or 1 and 0: only replicates where it is true count, as in the
+        power given that the null is false. NaN where there are none.
+
+    Raises
+    ------
+    DesignError
+        Where not exactly one of the three is given.
     """
-    reads = names_in(reject)
-    return proportion(
-        name,
-        reads,
-        lambda columns: flags(columns, reject),
-        given=given,
-        by_cell=True,
-        kind="rejection_rate",
+    if reject and not (p_value or estimate or se):
+        reads = names_in(reject)
+        return proportion(
+            name,
+            reads,
+            lambda columns: flags(columns, reject),
+            given=given,
+            by_cell=True,
+            kind="rejection_rate",
+        )
+    if p_value and not (reject or estimate or se):
+        return rejection_rate_at(p_value, alpha=alpha, given=given, name=name)
+    if estimate and se and not (reject or p_value):
+        return power_at(estimate, se, null=null, alpha=alpha, df=df, given=given, name=name)
+    raise DesignError(
+        f"{name}: reject={reject!r}, p_value={p_value!r}, estimate={estimate!r}, se={se!r} do not "
+        "say what rejects. Give a column of rejections, or p_value=, or estimate= and se=."
     )
 
 
-def power(reject: str, *, given: str | None = None, name: str = "power") -> MomentMeasure:
-    """`rejection_rate` under its name where the null is false."""
-    return rejection_rate(reject, given=given, name=name)
+def power(reject: str | None = None, *, name: str = "power", **test: Any) -> MomentMeasure:
+    """`rejection_rate` under its name where the null is false, with the same parameters."""
+    return rejection_rate(reject, name=name, **test)
 
 
 def type_1_error(
-    reject: str, *, given: str | None = None, name: str = "type_1_error"
+    reject: str | None = None, *, name: str = "type_1_error", **test: Any
 ) -> MomentMeasure:
-    """`rejection_rate` under its name where the null is true."""
-    return rejection_rate(reject, given=given, name=name)
+    """`rejection_rate` under its name where the null is true, with the same parameters."""
+    return rejection_rate(reject, name=name, **test)
 
 
 def rejection_rate_at(
@@ -109,21 +150,9 @@ def power_at(
 ) -> MomentMeasure:
     """Share of replicates whose two-sided Wald interval of level 1 - alpha leaves the null out.
 
-    So it is one less `coverage_at` of the null, and with a standard error of 0 every estimate
-    but the null itself rejects.
-
-    Parameters
-    ----------
-    estimate, se
-        Columns of estimates and of their standard errors, which may not be negative.
-    null
-        The value tested: a column or a number.
-    alpha
-        Significance level in (0, 1); several of them add an axis "alpha" to the result.
-    df
-        Degrees of freedom of Student's t, a column or a number; None for the normal.
-    given
-        As in `rejection_rate`.
+    The same as `power(estimate=..., se=...)`. It is one less `coverage_at` of the null, and with a
+    standard error of 0 every estimate but the null itself rejects. Parameters are documented at
+    `rejection_rate`.
 
     References
     ----------
@@ -143,7 +172,14 @@ def power_at(
 
 
 def type_s_rate(
-    estimate: str, truth: Operand, *, significant: str, name: str = "type_s_rate"
+    estimate: str,
+    truth: Operand,
+    *,
+    significant: str | None = None,
+    se: str | None = None,
+    alpha: float = 0.05,
+    df: Operand | None = None,
+    name: str = "type_s_rate",
 ) -> MomentMeasure:
     """Share of significant estimates that have the wrong sign.
 
@@ -155,51 +191,86 @@ def type_s_rate(
         Column or number; a truth of zero has no sign and is refused.
     significant
         Column of True and False, or 1 and 0.
+    se, alpha, df
+        In the place of `significant`: a column of standard errors, the level of the two-sided Wald
+        test that the truth is 0, and the degrees of freedom of Student's t (None for the normal).
 
     References
     ----------
     Gelman & Carlin (2014), Perspectives on Psychological Science 9, 641-651.
     """
-    refuse_zero_number(truth, _zero_truth(name))
 
-    def wrong_sign(columns: Columns) -> np.ndarray:
-        true = operand(columns, truth)
-        refuse_zero_column(true, _zero_truth(name))
+    def wrong_sign(columns: Columns, true: np.ndarray) -> np.ndarray:
         return np.asarray(columns[estimate] * np.sign(true) < 0)
 
-    return proportion(
-        name,
-        names_in(estimate, truth),
-        wrong_sign,
-        given=significant,
-        by_cell=True,
-        kind="type_s_rate",
-    )
+    made = _among_significant(wrong_sign, estimate, truth, significant, se, alpha, df, name)
+    return replace(made, kind="type_s_rate", bounds="wilson", ddof=0)
 
 
 def exaggeration(
-    estimate: str, truth: Operand, *, significant: str, name: str = "exaggeration"
+    estimate: str,
+    truth: Operand,
+    *,
+    significant: str | None = None,
+    se: str | None = None,
+    alpha: float = 0.05,
+    df: Operand | None = None,
+    name: str = "exaggeration",
 ) -> MomentMeasure:
     """Mean of abs(estimate/truth) among significant estimates: 1 is right, 2 is twice too large.
 
     Parameters and source as for `type_s_rate`.
     """
+
+    def too_large(columns: Columns, true: np.ndarray) -> np.ndarray:
+        return np.asarray(np.abs(columns[estimate] / true))
+
+    made = _among_significant(too_large, estimate, truth, significant, se, alpha, df, name)
+    return replace(made, kind="exaggeration")
+
+
+def _among_significant(
+    value: Callable[[Columns, np.ndarray], np.ndarray],
+    estimate: str,
+    truth: Operand,
+    significant: str | None,
+    se: str | None,
+    alpha: float,
+    df: Operand | None,
+    name: str,
+) -> MomentMeasure:
+    """Mean of a value over significant estimates, by a column of flags or by standard errors."""
     refuse_zero_number(truth, _zero_truth(name))
+    if (significant is None) == (se is None):
+        raise DesignError(
+            f"{name}: significant={significant!r} with se={se!r} does not say which estimates "
+            "are significant. Give one of them."
+        )
+    level = probabilities(alpha, what="alpha", use="0.05")
+    refuse_df(df)
+
+    def condition(columns: Columns) -> np.ndarray:
+        if significant is not None:
+            return flags(columns, significant)
+        assert se is not None
+        refuse_negative_se(columns, se)
+        half_width = -critical_values(columns, level / 2, df) * columns[se]
+        return np.asarray(np.abs(columns[estimate]) > half_width, dtype=float)
 
     def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
-        true, condition = operand(columns, truth), flags(columns, significant)
+        true, is_significant = operand(columns, truth), condition(columns)
         refuse_zero_column(true, _zero_truth(name))
-        return np.where(condition, np.abs(columns[estimate] / true), 0.0), condition
+        return np.where(is_significant, value(columns, true), 0.0), is_significant
 
+    by = significant if significant is not None else se
     return MomentMeasure(
         by_cell=True,
         name=name,
-        kind="exaggeration",
-        reads=names_in(estimate, truth, significant),
+        reads=names_in(estimate, truth, *([by] if by else []), df=df),
         terms=terms,
         value=share,
         trials=lambda means, n: means[1] * n,
-        undefined=f"no replicate has {significant}",
+        undefined=f"no replicate has {significant or 'a significant estimate'}",
     )
 
 

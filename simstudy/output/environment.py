@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from simstudy.identity.fingerprint import library_version
+from simstudy.provenance.modules import library_version
 
 MOST_NAMED = 20  # files that differ from their commit; who has more knows that without a list
 GIT_SECONDS = 10.0
@@ -65,9 +65,10 @@ def program(libraries: Mapping[str, str]) -> dict[str, Any]:
 
 
 def library_versions() -> dict[str, str]:
-    """Versions of the libraries that any number or figure may depend on."""
+    """Versions of the installed libraries that any number or figure may depend on."""
     names = ("simstudy", "numpy", "scipy", "numba", "pandas", "pyarrow", "plotnine")
-    return {name: library_version(name) for name in names}
+    versions = {name: library_version(name) for name in names}
+    return {name: version for name, version in versions.items() if version != "unknown"}
 
 
 def _is_of_a_library(path: Path) -> bool:

@@ -10,18 +10,28 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from simstudy.analysis.result import SUMMARY, Result
+from simstudy.analysis.result import Result
+from simstudy.analysis.summary_access import SUMMARY
 from simstudy.atomic_files import forget_unfinished, write_json
 from simstudy.errors import FigureError, SimstudyError, StudyError, describe
-from simstudy.identity.source_files import source_files
+from simstudy.output.alt_text import alt_text_of
 from simstudy.output.environment import environment
 from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.manifest import clear_outputs, facts_of, facts_of_drawing, protocol_facts
 from simstudy.output.parallel_figures import ENDED, FigureWorkers
 from simstudy.output.report import write_report
-from simstudy.output.up_to_date import FIGURES, TABLES, hashes_of, origin_of, refuse_replacing
+from simstudy.output.up_to_date import (
+    FIGURES,
+    TABLES,
+    code_digest,
+    hashes_of,
+    origin_of,
+    refuse_replacing,
+)
+from simstudy.provenance.modules import source_files
 from simstudy.remote.paths import Place
-from simstudy.store.disk import alone_in, trouble_in_words
+from simstudy.store.compaction import folder_lock
+from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.manifest import MANIFEST
 from simstudy.tables.summary import is_short
 from simstudy.tables.table import Table
@@ -45,6 +55,8 @@ class Artefacts:
         Names of those whose own code raised, which another try may make.
     captions
         What figures say of themselves, by name.
+    alt_texts
+        What figures show, by name, for readers who cannot see them.
     tables
         Those that were written, by name.
     """
@@ -53,6 +65,7 @@ class Artefacts:
     not_made: dict[str, str] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
     captions: dict[str, str] = field(default_factory=dict)
+    alt_texts: dict[str, str] = field(default_factory=dict)
     tables: dict[str, Table] = field(default_factory=dict)
 
 
@@ -126,7 +139,7 @@ def publish(
         raise SimstudyError(
             "this result lives in memory only: give run(...) a folder, out='results'."
         )
-    with trouble_in_words(folder), alone_in(folder):
+    with translate_io_errors(folder), folder_lock(folder):
         settings = config or {}
         if not replace:
             refuse_replacing(folder, settings, result.plan, result.n_rep, design=result.design)
@@ -169,6 +182,7 @@ def _manifest(
     made.protocol = planned.get("protocol", {})
     return {
         **facts_of(result, made_from["blocks"]),
+        "code": code_digest(module_file),
         "config": made_from["config"],
         "made_from": {name: said for name, said in made_from.items() if name in NAMED_APART},
         "figures_failed": made.figures.failed,
@@ -178,6 +192,7 @@ def _manifest(
         **planned,
         "figures_not_drawn": made.not_drawn,
         "captions": made.figures.captions,
+        "alt_texts": made.figures.alt_texts,
         "tables_not_made": made.tables.not_made,
     }
 
@@ -230,7 +245,11 @@ class _Draw:
         saved = save_figure(figure, folder, name)
         again = partial(self.result.figure, name)
         pdfs = save_pdfs(again, folder, name, columns=self.columns) if self.columns else {}
-        return Artefacts([*saved, *pdfs.values()], captions={name: caption_of(figure)})
+        return Artefacts(
+            [*saved, *pdfs.values()],
+            captions={name: caption_of(figure)},
+            alt_texts={name: alt_text_of(figure)},
+        )
 
 
 def write_tables(result: Result, folder: Place) -> Artefacts:
@@ -263,5 +282,6 @@ def _together(parts: Iterable[Artefacts]) -> Artefacts:
         whole.not_made |= part.not_made
         whole.failed += part.failed
         whole.captions |= part.captions
+        whole.alt_texts |= part.alt_texts
         whole.tables |= part.tables
     return whole

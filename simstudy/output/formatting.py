@@ -1,24 +1,12 @@
-"""Numbers, sizes and verdicts as people read them."""
+"""Numbers, sizes and times as people read them."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from simstudy.claims.verdict import (
-    AS_EXPECTED,
-    IN_PRINT_ONLY,
-    NO_DATA,
-    REPRODUCED,
-    TOO_FEW,
-    UNEXPECTED,
-    against_expectation,
-    standing_in,
-)
 from simstudy.design.reprs import from_to, names_in_short
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place
@@ -63,11 +51,13 @@ def size_in_words(result: Result) -> str:
 def work_in_words(result: Result) -> str:
     """The same, with what of it was drawn by this run."""
     n_rep, outcome = sum(result.n_rep.values()), result.outcome
-    drawn = outcome.n_blocks * result.plan.block_size
     in_all = f", {n_rep:,} in all" * (len(result.plan.scenarios) > 1)
     if result.given:
         return f"{size_in_words(result)}{in_all} (given, not drawn)."
-    return f"{size_in_words(result)}{in_all} ({drawn:,} drawn now, {outcome.seconds:.1f} s)."
+    return (
+        f"{size_in_words(result)}{in_all} ({counted(outcome.n_blocks, 'block')} drawn now, "
+        f"{outcome.seconds:.1f} s)."
+    )
 
 
 def time_in_words(seconds: float) -> str:
@@ -170,49 +160,3 @@ def _counted(result: Result, measure: OutlierRate, rows: pd.DataFrame, counts: p
         f"{(counts > 0).sum():,} of {len(rows):,} cells; most of them ({counts.max():,}) at "
         f"{where}. They are in every measure."
     )
-
-
-# ---------------------------------------------------------------- claims
-class Standing(NamedTuple):
-    """A verdict beside what was expected: in words, and of which kind it is."""
-
-    text: str
-    kind: str
-
-
-def standing(claim: Mapping[Any, Any]) -> Standing:
-    """How a claim stands, by its `verdict` and what was `expected`.
-
-    The kind is `expected`, `unexpected`, or `open` where the verdict decides nothing or is not
-    known here.
-    """
-    word, expected = in_a_word(claim), claim.get("expected")
-    verdict = str(claim["verdict"]) if word == IN_PRINT_ONLY else word
-    foreseen = against_expectation(verdict, expected if isinstance(expected, str) else REPRODUCED)
-    text = word if foreseen in ("", AS_EXPECTED) else f"{word}, {foreseen}"
-    kinds = {"": "open", UNEXPECTED: "unexpected"}
-    return Standing(text, kinds.get(foreseen, "expected"))
-
-
-def in_a_word(claim: Mapping[Any, Any]) -> str:
-    """The verdict; of what reproduces in print, how it stands by what the document means by it."""
-    verdict = str(claim["verdict"])
-    return standing_in(claim) if verdict == REPRODUCED else verdict
-
-
-def claims_in_words(claims: pd.DataFrame) -> str:
-    """How many claims stand as expected, and apart from them what became of the others."""
-    if claims.empty:
-        return "none stated"
-    found = [standing(claim) for claim in claims.to_dict("records")]
-    kinds = Counter(each.kind for each in found)
-    undecided = Counter(each.text for each in found if each.kind == "open")
-    parts = [f"{kinds['expected']:,} of {len(found):,} {AS_EXPECTED}"]
-    parts += [f"{kinds['unexpected']:,} {UNEXPECTED}"] * (kinds["unexpected"] > 0)
-    return ", ".join(parts + [_undecided(verdict, n) for verdict, n in undecided.items()])
-
-
-def _undecided(verdict: str, n: int) -> str:
-    if verdict == TOO_FEW:
-        return f"{n:,} need{'s' * (n == 1)} more replicates"
-    return f"{n:,} {'without data' if verdict == NO_DATA else verdict}"

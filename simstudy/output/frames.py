@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import factor_names
 from simstudy.atomic_files import write_bytes
-from simstudy.design.plan import Plan, factors_of
+from simstudy.design.plan import Plan, factors_in
 from simstudy.errors import writable
 from simstudy.lazy import pd
 from simstudy.output.up_to_date import CELLS, SCENARIOS
@@ -64,7 +64,7 @@ def _bytes_of_table(table: pa.Table) -> bytes:
 # ---------------------------------------------------------------- tables as files hold them
 def scenario_table(plan: Plan) -> pa.Table:
     """The factors of every scenario, beside its key."""
-    rows = [{"scenario": key, **factors_of(scenario)} for key, scenario in plan.keys.items()]
+    rows = [{"scenario": key, **factors_in(plan, scenario)} for key, scenario in plan.keys.items()]
     names = ["scenario", *factor_names(plan)]
     return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
 

@@ -18,7 +18,8 @@ from simstudy.output.frames import frames_of, write_frames
 from simstudy.output.protocol import read_protocol
 from simstudy.output.up_to_date import design_of, hashes_of, is_unpublished
 from simstudy.remote.paths import Place
-from simstudy.store.disk import alone_in, trouble_in_words
+from simstudy.store.compaction import folder_lock
+from simstudy.store.io_errors import translate_io_errors
 from simstudy.store.manifest import MANIFEST, listed_files
 
 DRAWN = "drawn"  # in a manifest, when the first block was begun and the last was there
@@ -135,7 +136,7 @@ def explain_folder(result: Result) -> None:
     folder = result.folder
     if folder is None or not _has_summary(result):
         return
-    with trouble_in_words(folder), alone_in(folder):
+    with translate_io_errors(folder), folder_lock(folder):
         previous = read_json(folder / MANIFEST)
         if previous is None or is_unpublished(previous):
             _write(folder, previous or {}, result)
@@ -152,7 +153,7 @@ def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
     """All of it, between the manifest that goes and the one that comes."""
     clear_outputs(folder)
     files = write_frames(result, folder, frames_of(result))
-    owner = result.store.owner
+    owner = result.store.provenance
     libraries = owner.only(result.drawn_sizes).libraries
     content = facts_of(result, owner.digest(result.drawn_sizes)) | program(libraries)
     content |= facts_of_drawing(result, previous)

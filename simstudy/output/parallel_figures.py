@@ -83,7 +83,7 @@ class FigureWorkers:
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        from simstudy.engine.backends.processes import deaf_to_interrupts, end_with
+        from simstudy.engine.executors.loky import deaf_to_interrupts, end_with
 
         if self._pool is None:
             self._pool = ProcessPoolExecutor(

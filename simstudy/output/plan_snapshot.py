@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from simstudy.analysis.result import Result
 from simstudy.design.plan import Plan
 from simstudy.design.reprs import from_to
-from simstudy.engine.ownership import derived_owner, ownership_of
+from simstudy.engine.provenance import compute_provenance, derived_provenance
 from simstudy.errors import first_few
-from simstudy.identity.names import identity, short_hash
 from simstudy.measures import Measure
-from simstudy.store.owner import NOBODY, Owner
+from simstudy.provenance.scenario_id import identity, short_hash
+from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
 Snapshot = dict[str, Any]
 """What is planned, or was done, as JSON holds it.
@@ -36,13 +36,13 @@ def snapshot_of_plan(
     precision: Mapping[str, Any],
 ) -> Snapshot:
     """What a study promises that is to be drawn."""
-    return _snapshot(plan, measures, [n_rep], worst, precision, ownership_of(plan).owner)
+    return _snapshot(plan, measures, [n_rep], worst, precision, compute_provenance(plan).of_blocks)
 
 
 def snapshot_of_result(result: Result) -> Snapshot:
     """What was done; the precision that it reached is compared apart."""
     sizes = result.n_rep.values()
-    return _snapshot(result.plan, result.declared, sizes, result.worst, {}, result.store.owner)
+    return _snapshot(result.plan, result.declared, sizes, result.worst, {}, result.store.provenance)
 
 
 def _snapshot(
@@ -51,9 +51,9 @@ def _snapshot(
     sizes: Iterable[int],
     worst: Mapping[str, float],
     precision: Mapping[str, Any],
-    owner: Owner,
+    owner: Provenance,
 ) -> Snapshot:
-    hashes = derived_owner(NOBODY, "measure", measures).settings["derived"]  # type: ignore[arg-type]
+    hashes = derived_provenance(NO_PROVENANCE, "measure", measures).settings["derived"]  # type: ignore[arg-type]
     sizes = list(sizes)
     content = {
         "study": plan.name,
@@ -68,7 +68,7 @@ def _snapshot(
             "max_failed": plan.max_failed,
         },
         "precision": dict(precision),
-        "owner": owner.text(plan.drawn.keys),
+        "owner": owner.to_json(plan.drawn.keys),
     }
     return dict(json.loads(json.dumps(content, default=str)))  # as a file says it
 
@@ -81,7 +81,7 @@ def hash_of(snapshot: Snapshot) -> str:
 def code_hash(snapshot: Snapshot) -> str:
     """A hash of the code and the settings that numbers depend on."""
     owner = _owner_of_code(snapshot)
-    return short_hash(owner.text(owner.values))
+    return short_hash(owner.to_json(owner.values))
 
 
 class Row(NamedTuple):
@@ -146,7 +146,7 @@ def _row_of_scenarios(planned: Iterable[str], done: Iterable[str]) -> Row:
 def _row_of_code(planned: Snapshot, done: Snapshot) -> Row:
     """Code, settings and values of the scenarios that both have."""
     old, new = _owner_of_code(planned), _owner_of_code(done)
-    changed = [key for key in old.values if key in new.values and not old.serves(new, key)]
+    changed = [key for key in old.values if key in new.values and not old.matches(new, key)]
     said = [text for key in changed for text in old.differences(new, key)]
     what = first_few(list(dict.fromkeys(said)))
     return Row(
@@ -154,8 +154,8 @@ def _row_of_code(planned: Snapshot, done: Snapshot) -> Row:
     )
 
 
-def _owner_of_code(snapshot: Snapshot) -> Owner:
+def _owner_of_code(snapshot: Snapshot) -> Provenance:
     """Whose the blocks are, with the settings only that their numbers depend on."""
-    owner = Owner.read(snapshot["owner"])
+    owner = Provenance.from_json(snapshot["owner"])
     settings = {name: owner.settings[name] for name in OF_CODE if name in owner.settings}
-    return Owner(settings, owner.values, owner.codes)
+    return Provenance(settings, owner.values, owner.codes)

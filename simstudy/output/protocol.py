@@ -23,9 +23,8 @@ from simstudy.analysis.result import Result
 from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.claims import Claim
 from simstudy.design.plan import Plan, factors_of
-from simstudy.engine.replicates import EachReplicate
+from simstudy.engine.per_replicate import EachReplicate
 from simstudy.errors import StoreError, first_few
-from simstudy.identity.names import parts_of
 from simstudy.measures import Measure
 from simstudy.measures.formulas import formula_of
 from simstudy.output.formatting import counted, number
@@ -39,6 +38,7 @@ from simstudy.output.plan_snapshot import (
     snapshot_of_result,
 )
 from simstudy.output.replicates_needed import PILOT, Need, spread_of
+from simstudy.provenance.scenario_id import parts_of
 from simstudy.remote.paths import Place
 from simstudy.store.manifest import PROTOCOL
 from simstudy.tables.grid import escaped

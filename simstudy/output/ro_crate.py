@@ -16,10 +16,10 @@ from simstudy.output.protocol import RECORD, TEXT
 from simstudy.output.report.command import command_of
 from simstudy.output.up_to_date import FIGURES, REPORT, TABLES, file_hash
 from simstudy.remote.paths import Place
-from simstudy.store.files import files_at
-from simstudy.store.header import owner_in
-from simstudy.store.home import FOLDERS
+from simstudy.store.block_files import provenance_of_files
+from simstudy.store.blocks import files_at
 from simstudy.store.manifest import MANIFEST, listed_files
+from simstudy.store.study_folder import FOLDERS
 
 METADATA, CITATION = "ro-crate-metadata.json", "CITATION.cff"
 CODE = "code"  # folder of the study's sources within a crate
@@ -169,9 +169,8 @@ def _checked_names(folder: Place, manifest: Mapping[str, Any]) -> list[str]:
 def _block_files(folder: Place, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Files of blocks of this study and seed; whatever else lies beside them is not ours."""
     for kind in filter(lambda kind: (folder / kind).exists(), FOLDERS.values()):
-        files = files_at(folder / kind)
-        for name in files.names():
-            settings = owner_in(files, name).settings
+        for name, provenance in provenance_of_files(files_at(folder / kind)):
+            settings = provenance.settings
             if all(settings.get(key) == manifest[key] for key in ("study", "seed")):
                 yield f"{kind}/{name}"
 

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import overview
+from simstudy.analysis.summary_access import SUMMARY
 from simstudy.claims import (
-    AS_EXPECTED,
     DIFFERS,
     IN_PRINT_ONLY,
     NO_DATA,
     REPRODUCED,
     TOO_FEW,
     UNCHECKABLE,
-    against_expectation,
-    shown_beside,
+    Reproduced,
+    format_counts,
+    format_values,
+    is_unexpected,
 )
 from simstudy.lazy import pd
 from simstudy.output.folder import Published
 from simstudy.output.formatting import (
     counted,
-    in_a_word,
     number,
     outliers_in_words,
     precision_in_words,
@@ -35,12 +38,15 @@ from simstudy.output.formatting import (
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 
+MOST_ROWS = 30  # of a summary that is printed itself
+MOST_SCENARIOS = 10  # of a forecast: a line says how many more there are
 MARKS = {
     REPRODUCED: "green",
     DIFFERS: "red",
-    IN_PRINT_ONLY: "red",
+    IN_PRINT_ONLY: "magenta",
     TOO_FEW: "yellow",
     NO_DATA: "yellow",
     UNCHECKABLE: "dim",
@@ -60,9 +66,13 @@ def print_closing(
     from rich.text import Text
 
     console = new_console()
-    console.print(_found_table(result))
+    summary = _short_summary(result, console.width)
+    console.print(_found_table(result) if summary is None else summary)
     if len(result.claims):
         console.print(_claims_table(result.claims))
+        console.print(f"claims: {format_counts(result.claims.to_dict('records'))}")
+        for text in undecided_claims(result):
+            console.print(Text(text), soft_wrap=True)
         absent = result.claims[result.claims["verdict"] == NO_DATA]
         for row in absent.to_dict("records"):
             console.print(Text(f"{row['claim']}: {row['detail']}"), soft_wrap=True)
@@ -89,6 +99,40 @@ def print_closing(
     console.print(f"{work_in_words(result)} {_files_in_words(made)}: {where}", markup=False)
 
 
+def _short_summary(result: Result, width: int) -> Text | None:
+    """The summary itself, where it has few rows and they fit into the width of the terminal."""
+    from rich.text import Text
+
+    if len(result.summary) > MOST_ROWS * max(1, len(result.measures)) or result.summary.empty:
+        return None
+    table = result.table(SUMMARY) if SUMMARY not in result.tables else None
+    if table is None or len(table.grid.rows) > MOST_ROWS:
+        return None
+    lines = str(table).splitlines()[2 : 4 + len(table.grid.rows)]  # without caption and notes
+    if max(map(len, lines)) > width:
+        return None
+    return Text(f"{table}\n")
+
+
+def undecided_claims(result: Result) -> list[str]:
+    """For each claim that the replicates do not decide, how many would."""
+    rows = result.claims[result.claims["verdict"] == TOO_FEW]
+    claimed = {claim.name: claim for claim in result.claimed}
+    most, texts = max(result.n_rep.values()), []
+    for row in rows.to_dict("records"):
+        ours = Reproduced(row["reproduced"], row["mcse"])
+        times = claimed[row["claim"]].times_needed(ours)
+        if row["kind"] != "statement" and math.isfinite(times) and times > 1:
+            texts.append(f"{row['claim']}: about n_rep={_rounded_up(times * most):,} decide it")
+    return texts
+
+
+def _rounded_up(n_rep: float) -> int:
+    """To two digits: the number is itself estimated."""
+    step = 10.0 ** max(math.floor(math.log10(n_rep)) - 1, 0)
+    return int(math.ceil(n_rep / step) * step)
+
+
 def _protocol_in_words(protocol: Mapping[str, Any]) -> list[str]:
     """Whether what was planned was done, where anything was planned."""
     if not protocol:
@@ -100,18 +144,22 @@ def _protocol_in_words(protocol: Mapping[str, Any]) -> list[str]:
 
 
 def print_cost(cost: pd.DataFrame) -> None:
-    """What a precision will cost, scenario by scenario and in all."""
+    """What a precision will cost: in all, then of the scenarios that need most replicates."""
     from rich.markup import escape
 
+    dearest = cost.sort_values("n_rep", ascending=False, kind="stable").head(MOST_SCENARIOS)
     rows = [
         (escape(row["scenario"]), *_cost_cells(row["n_rep"], row["seconds"], row["bytes"]))
-        for row in cost.to_dict("records")
+        for row in dearest.to_dict("records")
     ]
     in_all = _cost_cells(*cost[["n_rep", "seconds", "bytes"]].sum())
     names = ["scenario", "replicates", "seconds on one core", "MB"]
-    table = new_table(names, [*rows, ("in all", *in_all)])
-    table.rows[-2].end_section = True
-    new_console().print(table)
+    table = new_table(names, [(f"all {len(cost):,} scenarios", *in_all), *rows])
+    table.rows[0].end_section = True
+    console = new_console()
+    console.print(table)
+    if len(cost) > len(rows):
+        console.print(f"and {len(cost) - len(rows):,} more scenarios, with fewer replicates each")
 
 
 def _cost_cells(n_rep: float, seconds: float, n_bytes: float) -> tuple[str, str, str]:
@@ -135,20 +183,16 @@ def _found_table(result: Result) -> Table:
 
 
 def _claims_table(claims: pd.DataFrame) -> Table:
-    names = ["claim", "published", "reproduced", "MCSE", "verdict"]
+    names = ["claim", "published", "ours ± 2 MCSE", "verdict"]
     return new_table(names, [_claim_cells(row) for row in claims.to_dict("records")])
 
 
 def _claim_cells(row: Mapping[Any, Any]) -> tuple[str, ...]:
-    """A claim's row; a statement holds or does not, and has no error."""
     from rich.markup import escape
 
-    published, reproduced = shown_beside(row["kind"], row["published"], row["reproduced"])
-    error = "" if row["kind"] == "statement" else number(row["mcse"])
-    foreseen, word = against_expectation(row["verdict"], row["expected"]), in_a_word(row)
-    said = f" ({foreseen})" if foreseen not in ("", AS_EXPECTED) else ""
-    verdict = f"[{MARKS[word]}]{word}{said}[/]"
-    return escape(row["claim"]), published, reproduced, error, verdict
+    verdict = row["verdict"] + " (unexpected)" * is_unexpected(row["verdict"], row["expected"])
+    mark = MARKS[row["verdict"]]
+    return escape(row["claim"]), *format_values(row), f"[{mark}]{verdict}[/]"
 
 
 def _print_failures(console: Console, result: Result, replay: Callable[[str], str] | None) -> None:
@@ -217,9 +261,15 @@ def new_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
             overflow="fold",
             min_width=widest if place else None,
         )
-    for row in rows:
-        table.add_row(*row)
+    for name, *numbers in rows:
+        table.add_row(name, *map(with_minus, numbers))
     return table
+
+
+def with_minus(text: str) -> str:
+    """A number with a minus sign where it begins with a hyphen, if the output has such a sign."""
+    has_sign = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
+    return f"−{text[1:]}" if has_sign and text[:1] == "-" and text[1:2].isdigit() else text
 
 
 def _longest_word(cell: str) -> int:

@@ -5,18 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from simstudy.atomic_files import read_json
-from simstudy.errors import StoreError
-from simstudy.identity.names import short_hash
-from simstudy.identity.source_files import experiment_libraries, sources_digest
+from simstudy.errors import StoreError, first_few
 from simstudy.output.environment import library_versions
+from simstudy.provenance.fingerprint import fingerprint, without_changes_by_runs
+from simstudy.provenance.modules import experiment_libraries, module_at, sources_digest
+from simstudy.provenance.scenario_id import short_hash
 from simstudy.remote.paths import Place, name_below
-from simstudy.store.guard import WAYS_ON, refuse_foreign
 from simstudy.store.manifest import MANIFEST, PROTOCOL, listed_files
+from simstudy.store.study_folder import WAYS_ON, check_study
 
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
@@ -26,6 +32,7 @@ REPORT = "report.html"
 FIGURES, TABLES = "figures", "tables"  # folders
 CELLS = "cells.parquet"  # of a study with axes
 SCENARIOS = "scenarios.parquet"
+TRIES = "tries"  # folder of runs with other settings than the published ones
 
 
 def origin_of(
@@ -41,11 +48,36 @@ def origin_of(
     planned = "" if result.folder is None else hash_of_protocol(result.folder)
     return {
         "config": dict(config),
-        "blocks": result.store.owner.digest(result.drawn_sizes),
+        "blocks": result.store.provenance.digest(result.drawn_sizes),
         "sources": sources or sources_digest(module_file),
         "versions": _versions(result, module_file),
         **({"protocol": planned} if planned else {}),
     }
+
+
+def code_digest(module_file: str | None) -> str:
+    """Digest of the code that numbers, figures and claims of a loaded experiment depend on.
+
+    It is the code that `study` of the experiment's module reaches: the project's own, and that
+    part of simstudy which fingerprints of scenarios follow. Versions of libraries do not count.
+    Bytecode differs between versions of Python, so the digest begins with that.
+
+    Parameters
+    ----------
+    module_file
+        The experiment's source.
+
+    Returns
+    -------
+    str
+        Such as "3.11 0123456789abcdef"; empty for a study that no experiment declares.
+    """
+    study = getattr(sys.modules.get(module_at(module_file or "")), "study", None)
+    if study is None:
+        return ""
+    found = without_changes_by_runs(fingerprint([study]))
+    code = {name: text for name, text in found.items() if text.startswith("#")}
+    return f"{found['python']} {short_hash(json.dumps(code, sort_keys=True))}"
 
 
 def hash_of_protocol(folder: Place) -> str:
@@ -66,7 +98,7 @@ def hash_of_protocol(folder: Place) -> str:
 
 def _versions(result: Result, module_file: str | None) -> dict[str, str]:
     """Of the libraries behind every number and figure."""
-    few = result.store.owner.only(result.drawn_sizes)
+    few = result.store.provenance.only(result.drawn_sizes)
     named = library_versions() | experiment_libraries(module_file) | few.libraries
     return dict(sorted(named.items()))
 
@@ -113,7 +145,9 @@ def as_json(content: Mapping[str, Any]) -> Any:
 
 
 def file_hash(path: Place) -> str:
-    """Of a file's bytes; empty where there is none."""
+    """Of a file's bytes; empty where there is none, or a pipe in its place."""
+    if isinstance(path, Path) and not path.is_file():
+        return ""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()[:32]
@@ -131,12 +165,22 @@ SIZES = ("precision", "stop_by", "at_least")  # of what is drawn, and no part of
 LONGEST_VALUE = 60  # characters of a setting that a refusal shows, and of a folder's name
 
 
-class _Change(NamedTuple):
-    """A setting that was otherwise."""
+class Change(NamedTuple):
+    """A setting as it was published, and as it is."""
 
     name: str
     before: Any
     now: Any
+
+    def __str__(self) -> str:
+        return f"{self.name} was {_short(self.before)} and is {_short(self.now)}"
+
+    @property
+    def is_growth(self) -> bool:
+        """Whether the value is the same, or a list with the same values and further ones."""
+        if isinstance(self.before, list) and isinstance(self.now, list):
+            return all(value in self.now for value in self.before)
+        return bool(self.before == self.now)
 
 
 def design_of(keys: Iterable[str]) -> str:
@@ -154,6 +198,8 @@ def refuse_replacing(
 ) -> None:
     """Refuse to publish over the results of other settings, or over those of a longer run.
 
+    More is not other: methods, levels, scenarios and replicates may be added.
+
     Parameters
     ----------
     n_rep
@@ -166,25 +212,61 @@ def refuse_replacing(
     StoreError
         Naming what is other, and an `out=` that would do.
     """
-    refuse_foreign(plan.name, folder)
+    check_study(plan.name, folder)
     manifest = read_json(folder / MANIFEST)
     if manifest is None or is_unpublished(manifest):
         return
-    changes = _other_settings(manifest, {**config, "seed": plan.seed}) + fewer(manifest, n_rep)
-    now = design_of(design or plan.drawn.keys)
-    if not changes and manifest.get("design", now) != now:
-        what = "scenarios or methods" if plan.methods else "scenarios"
-        changes = [_Change(what, "others", "these")]
-    if changes:
-        said = "; ".join(
-            f"{change.name} was {_short(change.before)} and is {_short(change.now)}"
-            for change in changes
-        )
+    then = {**(manifest.get("config") or {}), "seed": manifest.get("seed")}
+    changes = differing(then, as_json({**config, "seed": plan.seed})) + fewer(manifest, n_rep)
+    said = [str(change) for change in changes]
+    said = said or _removed(folder, manifest.get("design"), plan, design)
+    if said:
         raise StoreError(
-            f"{folder} holds the results of other settings, which these would replace: {said}. "
-            f"out={folder.parent.parent / _label(changes)} would do; replace=true puts the new "
-            f"results in their place and keeps all that was drawn. {WAYS_ON}"
+            f"{folder} holds the results of other settings, which these would replace: "
+            f"{'; '.join(said)}. out={folder.parent / folder_of_try(changes)} would do; "
+            "replace=true puts the new results in their place and keeps all that was drawn. "
+            f"{WAYS_ON}"
         )
+
+
+def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
+    """Settings that are otherwise now, other than by more values; new settings are no change."""
+    names = [name for name in before if name not in SIZES]
+    changes = [Change(name, before[name], now.get(name)) for name in names]
+    return [change for change in changes if not change.is_growth]
+
+
+def _removed(
+    folder: Place, published_design: str | None, plan: Plan, design: Sequence[str]
+) -> list[str]:
+    """In words, which published scenarios and methods a study no longer has, and its new methods.
+
+    Empty where it has them all.
+    """
+    keys = {*(design or plan.drawn.keys)}
+    if published_design in (None, design_of(keys)):
+        return []
+    try:
+        with (folder / SCENARIOS).open("rb") as file:
+            published = pq.read_table(file).to_pylist()
+    except (OSError, pa.ArrowInvalid):
+        return ["it has other scenarios or methods"]
+    gone = [row for row in published if row["scenario"] not in keys]
+    axis = plan.methods_axis
+    before = dict.fromkeys(str(row.get(axis)) for row in published if axis in row)
+    lost = [name for name in before if name not in plan.axes.get(axis, ())]
+    new = [name for name in plan.axes.get(axis, ()) if name not in before]
+    if not gone:
+        return []
+    if lost:
+        added = [f"added: {', '.join(new)}"] if new else []
+        return [f"methods removed: {', '.join(lost)}", *added]
+    shown = [_factors(row) for row in gone]
+    return [f"{len(gone)} of {len(published)} scenarios removed: {first_few(shown)}"]
+
+
+def _factors(row: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in row.items() if name != "scenario")
 
 
 def is_unpublished(manifest: Mapping[str, Any]) -> bool:
@@ -192,15 +274,7 @@ def is_unpublished(manifest: Mapping[str, Any]) -> bool:
     return manifest.get("published") is False
 
 
-def _other_settings(manifest: Mapping[str, Any], now: Mapping[str, Any]) -> list[_Change]:
-    then = {**(manifest.get("config") or {}), "seed": manifest.get("seed")}
-    wanted = as_json(now)
-    names = [name for name in {**then, **wanted} if name not in SIZES]
-    changes = (_Change(name, then.get(name), wanted.get(name)) for name in names)
-    return [change for change in changes if change.before != change.now]
-
-
-def fewer(manifest: Mapping[str, Any], n_rep: int | Mapping[str, int] | None) -> list[_Change]:
+def fewer(manifest: Mapping[str, Any], n_rep: int | Mapping[str, int] | None) -> list[Change]:
     """Of a longer run, how long it was."""
     then = manifest.get("replicates_per_scenario")
     if n_rep is None or not isinstance(then, int | dict):
@@ -209,7 +283,7 @@ def fewer(manifest: Mapping[str, Any], n_rep: int | Mapping[str, int] | None) ->
     for key, now in sizes.items():
         before = then.get(key, min(then.values(), default=0)) if isinstance(then, dict) else then
         if now < before:
-            return [_Change("n_rep", before, now)]
+            return [Change("n_rep", before, now)]
     return []
 
 
@@ -217,7 +291,8 @@ def _short(value: Any) -> str:
     return shorten(str(value), LONGEST_VALUE, placeholder="...")
 
 
-def _label(changes: Sequence[_Change]) -> str:
-    """A folder's name that says what differs."""
+def folder_of_try(changes: Sequence[Change]) -> str:
+    """A folder for results of other settings, below that of the published ones."""
     parts = (f"{change.name}_{json.dumps(change.now)}" for change in changes)
-    return re.sub(r"[^\w.-]+", "_", "-".join(parts))[:LONGEST_VALUE].strip("_")
+    label = re.sub(r"[^\w.-]+", "_", "-".join(parts))[:LONGEST_VALUE].strip("_")
+    return f"{TRIES}/{label or 'other'}"

@@ -1,80 +1,49 @@
-"""The blocks that are there, and what they hold.
+"""The blocks that are stored, and the rows that they hold.
 
-A file also says whose blocks it holds: those of another owner are left where they are and never
+A file also says what made its blocks: those of other provenance are left where they are and never
 read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
-from collections.abc import Collection, Container, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simstudy.errors import StoreError
-from simstudy.store.files import Files, files_at
-from simstudy.store.header import TENTATIVE, Header, verified_header
-from simstudy.store.owner import NOBODY, Owner
-from simstudy.store.places import Piece, Place, highest, pieces_until, places_in
-from simstudy.store.types import below_each_other
+from simstudy.remote.paths import place_of
+from simstudy.store.arrow_schema import concat_tables, with_schema
+from simstudy.store.block_files import FileMetadata, file_metadata, joint_schema
+from simstudy.store.block_index import RETRY_GENERATION, BlockIndex, slices_of_file
+from simstudy.store.files import Files, Folder, is_of_another_share
+from simstudy.store.provenance import NO_PROVENANCE, Provenance
 
-LOOKS = 5  # at files that another run gathers meanwhile, before a read gives up
+SCANS = 5  # of files that another run merges meanwhile, before a read gives up
 PAUSE_SECONDS = 0.05  # between two of them
+VALUES_AT_ONCE = 1 << 20  # of a column, of the scenarios that are read together: 8 MB
+CACHE_BYTES = 1 << 27  # of row groups that were read last
+OPEN_AT_ONCE = 64  # files
 
 
-@dataclass
-class RowGroups:
-    """The row groups of an open file.
+class StoredFile(NamedTuple):
+    """What a store keeps of a file with blocks that it may read."""
 
-    Parameters
-    ----------
-    names
-        Of its columns.
-    """
-
-    source: pa.NativeFile
-    file: pq.ParquetFile
-    names: Container[str]
-
-    @classmethod
-    def of(cls, files: Files, name: str, header: Header | None) -> RowGroups:
-        """Those of a file, whose header may be known."""
-        header = header or verified_header(files, name)
-        source = files.open(name)
-        return cls(source, pq.ParquetFile(source, metadata=header.parquet), {*header.schema.names})
-
-    def read(self, index: int, columns: Sequence[str] | None) -> pa.Table:
-        """One of them, with all of its columns or those of some that there are."""
-        if columns is not None:
-            columns = [name for name in columns if name in self.names]
-        return self.file.read_row_group(index, columns=columns, use_threads=False)
-
-    def close(self) -> None:
-        """No more is read of it."""
-        self.source.close()
-
-
-class LastOpened(dict[str, RowGroups]):
-    """By name, the file that was read last; it stays open, since opening takes in all it says."""
-
-    def of(self, store: Store, name: str) -> RowGroups:
-        """A file of a store, in place of the one before."""
-        if name not in self:
-            self.close()
-            self[name] = RowGroups.of(store.files, name, store.headers.get(name))
-        return self[name]
-
-    def close(self) -> None:
-        """Let go of it."""
-        for file in self.values():
-            file.close()
-        self.clear()
+    name: str
+    number: int
+    schema: pa.Schema
+    width: int  # the most values that a row has in any column
+    generation: int
+    is_own: bool  # whether it holds no blocks of other provenance
 
 
 @dataclass
@@ -87,240 +56,419 @@ class Store:
         Where the files lie: a folder's path, which is made if it is not there, or `Files`.
     rows_per_block
         Rows of every block: the block size, or 1 where only summaries of blocks are kept.
-    owner
-        Whose blocks these are; those of anyone else are left alone.
-    among
+    provenance
+        What made these blocks; all others are left alone.
+    only_files
         Names of the only files to look at; None means all that are there.
+    label
+        Of the share whose store this is: files of the other shares are not opened, and those that
+        it writes have the label in their names. Empty where a run is no share.
 
     Attributes
     ----------
     damaged
-        Files that were set aside, each with the reason.
+        Files that were quarantined, each with the reason.
     others
-        By scenario key, the other owners that have blocks of that scenario here.
-    places
-        By scenario key, where its blocks lie, in order.
-    headers
-        What each file says of itself.
-    own
-        Files that hold blocks of this owner and of nobody else.
+        By scenario key, other provenance that blocks of that scenario have here.
+    index
+        Where each block lies.
     """
 
     place: Path | Files
     rows_per_block: int
-    owner: Owner = NOBODY
-    among: Collection[str] | None = None
+    provenance: Provenance = NO_PROVENANCE
+    only_files: Collection[str] | None = None
+    label: str = ""
     damaged: list[str] = field(default_factory=list)
-    others: dict[str, list[Owner]] = field(default_factory=dict, repr=False)
-    places: dict[str, list[Place]] = field(default_factory=dict, repr=False)
-    headers: dict[str, Header] = field(default_factory=dict, repr=False)
-    own: set[str] = field(default_factory=set, repr=False)
-    _open: LastOpened = field(default_factory=LastOpened, repr=False)
+    others: dict[str, list[Provenance]] = field(default_factory=dict, repr=False)
+    index: BlockIndex = field(default_factory=BlockIndex, repr=False)
 
     def __post_init__(self) -> None:
         self.files = files_at(self.place)
+        self._known: dict[str, StoredFile | None] = {}  # by name; None where nothing is for us
+        self._by_number: list[StoredFile] = []
+        self._schemas: dict[pa.Schema, pa.Schema] = {}
+        self._row_groups = RowGroupCache(self.files)
+        self._lock = threading.RLock()
         self.scan()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the file that is open, which is this process's."""
-        return {**self.__dict__, "_open": LastOpened()}
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
 
     # ---------------------------------------------------------------- looking
     def scan(self) -> None:
-        """Read what is there; set aside what is damaged, under `_damaged/`."""
-        self.close()
-        for _ in range(LOOKS):
-            if self._saw_all():
-                break
-            time.sleep(PAUSE_SECONDS)  # another run gathers what was listed: its file is new
-        for key, places in self.places.items():
-            self.places[key] = highest(places, self.rows_per_block)
+        """Look at what is there; damaged files are moved below `_damaged/`."""
+        with self._lock:
+            for _ in range(SCANS):
+                if self._has_seen_all():
+                    break
+                time.sleep(PAUSE_SECONDS)  # another run merges what was listed: its file is new
+            self.close()
+            self.__dict__.pop("schema", None)
 
-    def _saw_all(self) -> bool:
+    def _has_seen_all(self) -> bool:
         """Look at what is listed; gives whether all of it was still there."""
-        names = [name for name in self.files.names() if self.among is None or name in self.among]
-        self.headers = {name: self.headers[name] for name in names if name in self.headers}
-        self.places, self.others, self.own = {}, {}, set()
+        names = [n for n in self.files.names() if not is_of_another_share(n, self.label)]
+        if self.only_files is not None:
+            names = [name for name in names if name in self.only_files]
+        known = {name: self._known[name] for name in names if name in self._known}
+        if len(known) < len(self._known) and self.index.has_duplicates:
+            known = {}  # what has gone may have held what other files hold, too
+            self.index.has_duplicates = False
+        numbers = [file.number for file in known.values() if file is not None]
+        parts = [self.index.slices[np.isin(self.index.slices["file"], numbers)]]
         n_gone = 0
-        for name in names:
+        for name, parquet in self.files.metadata([n for n in names if n not in known]):
             try:
-                for place in self._checked_places(name):
-                    self.places.setdefault(place.group.key, []).append(place)
-            except FileNotFoundError:
+                if isinstance(parquet, Exception):
+                    raise parquet
+                known[name], slices = self._file_and_slices(name, file_metadata(parquet))
+                parts.append(slices)
+            except FileNotFoundError:  # another run has merged it
                 n_gone += 1
+            except OSError as error:  # which says nothing about what it holds
+                raise StoreError(
+                    f"cannot read {name} in {self.files}: {error.strerror or error}. It may hold "
+                    "finished blocks: make it readable, or choose another out=..."
+                ) from error
+            except (StoreError, LookupError, ValueError, TypeError, pa.ArrowInvalid) as odd:
+                self._quarantine(name, str(odd) or type(odd).__name__)
+        self._known = known
+        self.index.rebuild(parts)
         return not n_gone
 
-    def _checked_places(self, name: str) -> list[Place]:
-        try:
-            if name not in self.headers:
-                self.headers[name] = verified_header(self.files, name)
-            return self._places_of_ours(name)
-        except FileNotFoundError:  # which is nothing odd: another run has compacted
-            raise
-        except OSError as error:  # which says nothing about what it holds
-            raise StoreError(
-                f"cannot read {name} in {self.files}: {error.strerror or error}. It may hold "
-                "finished blocks: make it readable, or choose another out=..."
-            ) from error
-        except (StoreError, LookupError, ValueError, TypeError, pa.ArrowInvalid) as odd:
-            self._set_aside(name, str(odd) or type(odd).__name__)
-            return []
-
-    def _places_of_ours(self, name: str) -> list[Place]:
-        """Places of the groups that are this owner's; another's groups are only noted."""
-        header = self.headers[name]
-        if not header.holds_blocks:
-            raise StoreError("it belongs to nobody: it does not say which blocks it holds")
-        keys = dict.fromkeys(group.key for group in header.groups)
-        ours = {key for key in keys if header.owner.serves(self.owner, key)}
+    def _file_and_slices(
+        self, name: str, content: FileMetadata
+    ) -> tuple[StoredFile | None, np.ndarray]:
+        """What to know of a file; of blocks of other provenance it is only noted what made them."""
+        keys = dict.fromkeys(each.key for each in content.ranges)
+        ours = {key for key in keys if content.provenance.matches(self.provenance, key)}
         for key in keys:
             if key not in ours:
-                self.others.setdefault(key, []).append(header.owner)
+                self.others.setdefault(key, []).append(content.provenance)
         if not ours:
-            return []
-        if len(ours) == len(keys) and header.owner.settings == self.owner.settings:
-            self.own.add(name)
-        places = places_in(name, header, self.rows_per_block)
-        return [place for place in places if place.group.key in ours]
+            return None, self.index.slices[:0]
+        slices = slices_of_file(
+            [(self.index.number_of(each.key), each.first, each.n) for each in content.ranges],
+            content.row_groups,
+            self.rows_per_block,
+            file=len(self._by_number),
+            generation=content.generation,
+        )
+        is_own = len(ours) == len(keys) and content.provenance.settings == self.provenance.settings
+        if len(ours) < len(keys):
+            slices = slices[np.isin(slices["key"], [*map(self.index.number_of, ours)])]
+        schema = self._schemas.setdefault(content.schema, content.schema)
+        number = len(self._by_number)
+        file = StoredFile(name, number, schema, content.width, content.generation, is_own)
+        self._by_number.append(file)
+        return file, slices
 
-    def _set_aside(self, name: str, reason: str) -> None:
+    def _quarantine(self, name: str, reason: str) -> None:
         """Move a file out of the way, so that its blocks count as missing."""
-        self.files.set_aside(name)
-        self.headers.pop(name, None)
+        self.files.quarantine(name)
         self.damaged.append(f"{name} ({reason.splitlines()[0][:120]})")
 
     # ---------------------------------------------------------------- what is there
     @property
-    def files_in_use(self) -> set[str]:
+    def files_in_use(self) -> list[StoredFile]:
         """Files from which any block is read."""
-        return {place.file for places in self.places.values() for place in places}
+        return [self._by_number[at] for at in np.unique(self.index.slices["file"]).tolist()]
 
     @property
     def n_files(self) -> int:
+        """Files from which any block is read."""
         return len(self.files_in_use)
 
     @property
     def n_bytes(self) -> int:
-        """Size of all files that are this owner's alone."""
-        return sum(self.sizes().values())
+        """Size of all files that hold blocks of this study alone."""
+        return sum(self.own_sizes().values())
 
-    def sizes(self) -> dict[str, int]:
-        """Bytes of each file that is this owner's alone and may be rewritten.
+    def own_sizes(self) -> dict[str, int]:
+        """Bytes of each file that holds blocks of this study alone.
 
-        Left out: one that another run has just compacted, and blocks to be drawn again, unless
-        they were and nothing of them holds any more.
+        Left out are files that another run has just merged.
         """
-        sizes, in_use = {}, self.files_in_use
-        for name in self.own:
-            if self.headers[name].rank == TENTATIVE and name in in_use:
-                continue
-            with contextlib.suppress(FileNotFoundError):
-                sizes[name] = self.files.size(name)
+        sizes = {}
+        for file in self._known.values():
+            if file is not None and file.is_own:
+                with contextlib.suppress(FileNotFoundError):
+                    sizes[file.name] = self.files.size(file.name)
         return sizes
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """All columns that any block has: of one type, whichever file holds them."""
+        return joint_schema({file.schema: None for file in self.files_in_use})
 
     def column_names(self) -> set[str]:
         """Names of the columns that any block has."""
-        return {name for file in self.files_in_use for name in self.headers[file].schema.names}
+        return set(self.schema.names)
 
     def schema_of(self, key: str) -> pa.Schema:
         """The columns of the file that holds a scenario's first blocks; none, if none does."""
-        places = self.places.get(key)
-        return self.headers[places[0].file].schema if places else pa.schema([])
+        slices = self.index.of(key)
+        return self._by_number[slices["file"][0]].schema if len(slices) else pa.schema([])
 
-    def have(self, key: str, n_blocks: int, *, tentative: bool = False) -> np.ndarray:
+    def has_blocks(self, key: str, n_blocks: int, *, retries: bool = False) -> np.ndarray:
         """Which of a scenario's first blocks are there; shape `(n_blocks,)`.
 
         Parameters
         ----------
-        tentative
+        retries
             Whether blocks that the machine made fail count, which a later run draws again.
         """
-        have = np.zeros(n_blocks, dtype=bool)
-        for place in self.places.get(key, ()):
-            if tentative or place.rank > TENTATIVE:
-                have[place.group.first : place.group.end] = True
-        return have
-
-    def ranks(self, key: str, n_blocks: int) -> np.ndarray:
-        """What each of a scenario's first blocks outranks; NaN where there is none."""
-        ranks = np.full(n_blocks, np.nan)
-        for place in self.places.get(key, ()):
-            ranks[place.group.first : place.group.end] = place.rank
-        return ranks
+        return self.index.has(key, n_blocks, least=RETRY_GENERATION + (not retries))
 
     @property
-    def highest_rank(self) -> int:
+    def highest_generation(self) -> int:
         """Of any block that is there."""
-        ranks = (place.rank for places in self.places.values() for place in places)
-        return max(ranks, default=0)
+        return int(self.index.slices["generation"].max(initial=0))
 
     def n_blocks(self, key: str) -> int:
         """Blocks that a scenario has without a gap, from the first."""
-        end = max((place.group.end for place in self.places.get(key, ())), default=0)
-        have = self.have(key, end, tentative=True)
-        return int(end if have.all() else have.argmin())
+        return self.index.n_blocks(key)
 
     # ---------------------------------------------------------------- reading
     def read(self, key: str, n_rows: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """A scenario's first rows, in order of replicate; columns not stored are left out."""
-        for _ in range(LOOKS):
-            try:
-                pieces = self.pieces(key, n_rows)
-                tables = [self._rows_of(piece, columns) for piece in pieces]
-                return below_each_other(tables).slice(0, n_rows)
-            except FileNotFoundError:  # another run has compacted: look again
-                time.sleep(PAUSE_SECONDS)
-                self.scan()
-        raise keep_changing(self)
+        """A scenario's first rows, in order of replicate; columns not stored are left out.
+
+        Raises
+        ------
+        StoreError
+            Where a block is missing, or other runs never leave the files alone.
+        """
+        parts = list(self.read_in_parts(key, n_rows, columns))
+        return pa.concat_tables(parts).slice(0, n_rows) if parts else self._no_rows(columns)
 
     def read_in_parts(
         self, key: str, n_rows: int, columns: Sequence[str] | None = None
     ) -> Iterator[pa.Table]:
         """The same rows, some whole blocks at a time, of which each fits into memory."""
         first, n_blocks = 0, -(-n_rows // self.rows_per_block)
-        for _ in range(LOOKS):
+        for _ in range(SCANS):
             try:
-                for piece in self.pieces(key, n_rows, first):
-                    yield self._rows_of(piece, columns)
-                    first = piece.place.group.first + piece.end
-            except FileNotFoundError:
+                for piece in self.slices(key, n_blocks, first):
+                    yield self.rows_of(piece, columns)
+                    first = int(piece["first"] + piece["n"])
+            except FileNotFoundError:  # another run has merged files: look again
                 time.sleep(PAUSE_SECONDS)
                 self.scan()
             if first >= n_blocks:
                 return
-        raise keep_changing(self)
+        raise StoreError(f"the files of {self.files} keep changing under this run; run it again.")
 
-    def pieces(self, key: str, n_rows: int, first: int = 0) -> list[Piece]:
-        """Where the blocks of a scenario's first rows lie, from some block on.
+    def slices(self, key: str, n_blocks: int, first: int = 0) -> np.ndarray:
+        """Where a scenario's blocks from `first` to before `n_blocks` lie, in order.
 
         Raises
         ------
         StoreError
             Where one is missing.
         """
-        n_blocks = -(-n_rows // self.rows_per_block)
-        pieces = list(pieces_until(self.places.get(key, []), n_blocks, first))
-        at = pieces[-1].place.group.first + pieces[-1].end if pieces else first
-        if at < n_blocks:
-            raise StoreError(f"block {at} of scenario {key} is not in {self.files}.")
-        return pieces
+        there = self.n_blocks(key)
+        if there < n_blocks:
+            raise StoreError(f"block {there} of scenario {key} is not in {self.files}.")
+        return self.index.between(key, first, n_blocks)
 
-    def _rows_of(self, piece: Piece, columns: Sequence[str] | None) -> pa.Table:
-        file = self._open.of(self, piece.place.file)
-        return self.cut(file.read(piece.place.row_group, columns), piece)
+    def rows_of(self, piece: np.void, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of a slice, in the store's own types."""
+        file, size = self._by_number[piece["file"]], self.rows_per_block
+        table = self._row_groups.read(file, int(piece["row_group"]), self._selected(columns))
+        return table.slice(int(piece["offset"]) * size, int(piece["n"]) * size)
+
+    def gather(self, slices: np.ndarray) -> pa.Table:
+        """All rows of some slices, in order; each row group is read once, wherever they lie."""
+        size = self.rows_per_block
+        order = np.lexsort((slices["offset"], slices["row_group"], slices["file"]))
+        by_place = slices[order]
+        moves = np.diff(by_place["file"]) | np.diff(by_place["row_group"])
+        parts = [
+            concat_tables([self.rows_of(each) for each in joined])
+            for joined in map(_joined, np.split(by_place, np.flatnonzero(moves) + 1))
+        ]
+        starts = np.empty(len(slices), dtype=np.int64)
+        starts[order] = np.cumsum(by_place["n"]) - by_place["n"]
+        lengths = slices["n"] * size
+        shifts = starts * size - (np.cumsum(lengths) - lengths)
+        rows = np.arange(lengths.sum()) + np.repeat(shifts, lengths)
+        return concat_tables(parts).combine_chunks().take(rows)
+
+    def _selected(self, columns: Sequence[str] | None) -> pa.Schema:
+        if columns is None:
+            return self.schema
+        return pa.schema([column for column in self.schema if column.name in columns])
+
+    def _no_rows(self, columns: Sequence[str] | None) -> pa.Table:
+        return self._selected(columns).empty_table()
 
     def close(self) -> None:
-        """Let go of the file that was read last."""
-        self._open.close()
-
-    def cut(self, row_group: pa.Table, piece: Piece) -> pa.Table:
-        """The rows of a piece, from the row group that it lies in."""
-        rows = self.rows_per_block
-        return row_group.slice(
-            piece.place.row + piece.first * rows, (piece.end - piece.first) * rows
-        )
+        """Let go of open files, and of what was read."""
+        self._row_groups.clear()
 
 
-def keep_changing(store: Store) -> StoreError:
-    """The refusal of a store that other runs never leave alone for a look."""
-    return StoreError(f"the files of {store.files} keep changing under this run; run it again.")
+def _joined(slices: np.ndarray) -> np.ndarray:
+    """Slices of one row group in order of place, those that lie next to each other as one."""
+    gaps = slices["offset"][1:] != (slices["offset"] + slices["n"])[:-1]
+    starts = np.concatenate([[0], np.flatnonzero(gaps) + 1])
+    joined: np.ndarray = slices[starts]
+    joined["n"] = np.add.reduceat(slices["n"], starts)
+    return joined
+
+
+def files_at(place: Any, *, at_once: bool = True) -> Files:
+    """The files of a place that is named by its path or URL, or those that are given.
+
+    Parameters
+    ----------
+    at_once
+        Whether files beyond this machine are fetched as they are found, or as they are read.
+    """
+    if hasattr(place, "quarantine"):
+        files: Files = place
+        return files
+    named = place_of(place)
+    if isinstance(named, Path):
+        return Folder(named)
+    from simstudy.store.object_store import ObjectStore
+
+    return ObjectStore(named, at_once)
+
+
+class RowGroupCache:
+    """Row groups that were read last, and files that stay open for the next; for any thread."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._open: OrderedDict[str, tuple[pa.NativeFile, pq.ParquetFile]] = OrderedDict()
+        self._tables: OrderedDict[tuple[Any, ...], pa.Table] = OrderedDict()
+        self._n_bytes = 0
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process it is empty."""
+        return RowGroupCache, (self._files,)
+
+    def read(self, file: StoredFile, row_group: int, schema: pa.Schema) -> pa.Table:
+        """A row group with a schema's columns; FileNotFoundError where its file has gone."""
+        at = file.name, row_group, tuple(schema.names)
+        with self._lock:
+            if at in self._tables:
+                self._tables.move_to_end(at)
+                return self._tables[at]
+            names = [name for name in schema.names if name in file.schema.names]
+            opened = self._opened(file.name)
+            stored = opened.read_row_group(row_group, columns=names, use_threads=False)
+            table = self._tables[at] = with_schema(stored, schema)
+            self._n_bytes += table.nbytes
+            while self._n_bytes > CACHE_BYTES and len(self._tables) > 1:
+                self._n_bytes -= self._tables.popitem(last=False)[1].nbytes
+            return table
+
+    def clear(self) -> None:
+        """Close all files."""
+        with self._lock:
+            while self._open:
+                self._open.popitem()[1][0].close()
+            self._tables.clear()
+            self._n_bytes = 0
+
+    def _opened(self, name: str) -> pq.ParquetFile:
+        if name not in self._open:
+            if len(self._open) >= OPEN_AT_ONCE:
+                self._open.popitem(last=False)[1][0].close()
+            source = self._files.open(name)
+            self._open[name] = source, pq.ParquetFile(source)
+        self._open.move_to_end(name)
+        return self._open[name][1]
+
+
+# ---------------------------------------------------------------- many scenarios
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+class Batch(NamedTuple):
+    """Rows of several scenarios below each other, as many of each."""
+
+    keys: tuple[str, ...]
+    n_rows: int  # of each scenario
+    table: pa.Table
+
+    def each(self) -> Iterator[tuple[str, pa.Table]]:
+        """Every scenario's rows, by its key."""
+        for at, key in enumerate(self.keys):
+            yield key, self.table.slice(at * self.n_rows, self.n_rows)
+
+
+class Map(Protocol):
+    """What `map` does, in order; be it in threads."""
+
+    def __call__(self, work: Callable[[Item], Made], items: Iterable[Item], /) -> Iterable[Made]:
+        """What the work makes of each item."""
+
+
+def read_batches(
+    store: Store, n_rows: Mapping[str, int], columns: Sequence[str] | None = None
+) -> Iterator[Batch]:
+    """The first rows of many scenarios, in the order of the files.
+
+    Parameters
+    ----------
+    n_rows
+        How many of each scenario, by key.
+    columns
+        Those to read, if they are there; all, if None.
+
+    Raises
+    ------
+    StoreError
+        Where a block is missing, or other runs never leave the files alone.
+    """
+    return map_batches(lambda batch: batch, store, n_rows, columns)
+
+
+def map_batches(
+    work: Callable[[Batch], Made],
+    store: Store,
+    n_rows: Mapping[str, int],
+    columns: Sequence[str] | None = None,
+    mapped: Map = map,
+) -> Iterator[Made]:
+    """What work makes of the first rows of many scenarios, some together, in the files' order.
+
+    Parameters
+    ----------
+    mapped
+        Reads and works on batches: `map`, or the same in threads.
+    """
+
+    def made(keys: tuple[str, ...]) -> Made:
+        n = n_rows[keys[0]]
+        tables = [store.read(key, n, columns) for key in keys]
+        return work(Batch(keys, n, pa.concat_tables(tables)))
+
+    yield from mapped(made, _batches(store, n_rows))
+
+
+def _batches(store: Store, n_rows: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
+    """Keys with as many rows each, as many of them as memory has room for."""
+    width = max((file.width for file in store.files_in_use), default=1)
+    batch: list[str] = []
+    for key in sorted(n_rows, key=lambda key: _where(store, key)):
+        n = n_rows[key]
+        if batch and (n != n_rows[batch[0]] or (len(batch) + 1) * n * width > VALUES_AT_ONCE):
+            yield tuple(batch)
+            batch = []
+        batch.append(key)
+    if batch:
+        yield tuple(batch)
+
+
+def _where(store: Store, key: str) -> tuple[int, ...]:
+    slices = store.index.of(key)
+    return tuple(slices[0][["file", "row_group", "offset"]].tolist()) if len(slices) else ()

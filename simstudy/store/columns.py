@@ -10,15 +10,15 @@ import pyarrow as pa
 from simstudy.design.plan import Plan
 from simstudy.errors import StudyError, nearest
 from simstudy.measures import impute_worst
-from simstudy.store.layout import (
+from simstudy.store.arrow_schema import (
     CELL_ERROR,
     CONVERGED,
     ERROR,
     RESERVED,
     Block,
+    failed_cell_mask,
     failed_cells,
     has_text,
-    void_cells,
 )
 
 
@@ -220,11 +220,11 @@ def _failed(plan: Plan, table: pa.Table) -> np.ndarray:
 def with_failures_missing(block: Block, vectors: Container[str] = ()) -> dict[str, np.ndarray]:
     """A block's columns of single numbers, NaN where the cell failed."""
     single = {name: column for name, column in block.columns.items() if name not in vectors}
-    void = void_where_failed(single)
+    void = nan_where_failed(single)
     return {name: column for name, column in void.items() if column.dtype.kind in "biuf"}
 
 
-def void_where_failed(
+def nan_where_failed(
     columns: Mapping[str, np.ndarray], vectors: Container[str] = ()
 ) -> dict[str, np.ndarray]:
     """A block's columns, NaN where the cell of a number failed."""
@@ -241,7 +241,7 @@ def void_where_failed(
 
 def _with_nan(column: np.ndarray, failed: np.ndarray, *, n_inner: int) -> np.ndarray:
     full = np.broadcast_to(column, (len(failed), *column.shape[1:]))
-    void = void_cells(full, failed, n_inner=n_inner)
+    void = failed_cell_mask(full, failed, n_inner=n_inner)
     return full if void is None else np.where(void, np.nan, full)
 
 

@@ -1,209 +1,172 @@
 """Many small files to few, and nothing lost on the way.
 
-A source is deleted only after everything in it stands, synced, in a new file; so any number of
-runs may compact at once, and a crash leaves duplicates, never a gap.
+A source is deleted only after everything in it stands, synced, in a new file; so a crash leaves
+duplicates, never a gap.
 """
 
-import itertools
-from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
 
-import pyarrow as pa
+import numpy as np
 
 from simstudy.atomic_files import ABANDONED_SECONDS
-from simstudy.store.blocks import RowGroups, Store
-from simstudy.store.places import Place
-from simstudy.store.turns import turn_at
-from simstudy.store.volumes import Chunk, Volume, chunk_length, one_volume, volumes
-from simstudy.store.write import Form, in_one_piece, joint_schema, write_laid_out
+from simstudy.remote.paths import Place
+from simstudy.store.block_files import blocks_at_most, write_tables
+from simstudy.store.block_index import RETRY_GENERATION, BlockRange
+from simstudy.store.blocks import Store
+from simstudy.store.files import Folder
+from simstudy.store.provenance import Provenance
 
-BYTES_AT_HAND = 100_000_000  # of row groups that several chunks share, kept while files are made
-OPEN_AT_ONCE = 256  # files, by all threads together
-SMALL_BYTES = 1 << 26  # a file that is larger is not rewritten while a run goes on
-
-
-def compact(store: Store, *, n_threads: int = 1) -> None:
-    """Lay all blocks out in files that depend on nothing but the blocks; delete what they replace.
-
-    Files that are already as they are to be stay.
-
-    Parameters
-    ----------
-    n_threads
-        Files that are made at once; which has no part in what they hold.
-    """
-    with turn_at(store.files, alone=True, wait=True):
-        _lay_out(store, n_threads)
+MANY_FILES = 256  # small ones are merged where they are more
+SMALL_BYTES = 1 << 24  # a file that is larger stays as it is
+BATCH_BYTES = 1 << 25  # of small files, compressed as they are, that become one: 4 times in memory
 
 
-def _lay_out(store: Store, n_threads: int) -> None:
-    store.scan()
-    sources = set(store.sizes())
-    if not sources & store.files_in_use:
-        return
-    common = _Common.of(store, sources)
-    there: set[str] = set()
-    lacking: list[Volume] = []
-    for volume in volumes(store.places, sources, common.step):
-        name = common.stands(volume, sources)
-        there.update([name] if name else [])
-        lacking += [] if name else [volume]
-    _replace(common, sources - there, lacking, n_threads)
+def compact(store: Store, *, most_files: int | None = None) -> None:
+    """Merge small files where they are many; the blocks of a scenario come to lie in order.
 
-
-def gather(store: Store, *, wait: bool = False) -> int:
-    """Make one file of a store's small ones, while a run goes on; gives how many are small then.
-
-    Left alone is what is larger than all smaller files together: over a long run every block is
-    then rewritten a number of times that grows as the logarithm of their number.
+    Other software takes the columns of one file for those of all, and every row for a replicate of
+    its own. So files that lack columns of others, or have them of other types, are written anew,
+    and all are where some hold the same blocks.
 
     Parameters
     ----------
-    store
-        Of files that nobody but this run, or one that draws the same, has written.
-    wait
-        Whether to wait while somebody lays the whole folder out; else nothing is done then.
+    most_files
+        Small ones that may stay; `MANY_FILES`, if None.
     """
-    with turn_at(store.files, alone=False, wait=wait) as is_ours:
+    folder = store.files.path if isinstance(store.files, Folder) else None
+    with folder_lock(folder):
         store.scan()
-        sizes = {name: size for name, size in store.sizes().items() if size < SMALL_BYTES}
-        sources = _recent(sizes)
-        if not is_ours or len(sources) < 2:
-            return len(sizes)
-        _make_one(store, sources)
-    return len(sizes) - len(sources) + 1
+        sizes = store.own_sizes()
+        in_use = {file.name: file for file in store.files_in_use}
+        waiting = {name for name, f in in_use.items() if f.generation == RETRY_GENERATION}
+        sources = {name for name in sizes.keys() - waiting if sizes[name] < SMALL_BYTES}
+        if len(sources) <= (MANY_FILES if most_files is None else most_files):
+            sources = set()
+        odd = {name for name, file in in_use.items() if not file.schema.equals(store.schema)}
+        sources |= sizes.keys() if store.index.has_duplicates else odd & sizes.keys()
+        sources -= waiting
+        if sources:
+            _merge(store, sources, sum(sizes[name] for name in sources))
 
 
-def _make_one(store: Store, sources: set[str]) -> None:
-    """Gather what the sources hold in one file; that may be nothing, where others hold it too."""
-    if not sources & store.files_in_use:
-        return
-    common = _Common.of(store, sources)
-    volume = one_volume(store.places, sources, common.step)
-    _replace(common, sources, [volume] if volume else [], 1)
-
-
-def _recent(sizes: Mapping[str, int]) -> set[str]:
-    """The smaller files, up to the largest that is no larger than those before it together."""
-    names = sorted(sizes, key=lambda name: (sizes[name], name))
-    before = [0, *itertools.accumulate(sizes[name] for name in names)]
-    last = max((i for i, name in enumerate(names) if sizes[name] <= before[i]), default=-1)
-    return set(names[: last + 1])
-
-
-def _replace(common: "_Common", sources: set[str], made: Sequence[Volume], n_threads: int) -> None:
-    """Write files, and then delete their sources."""
-    if not sources:
-        return
-    store, n_threads = common.store, max(1, min(n_threads, len(made)))
-    store.close()  # some systems keep a file that is open
+def _merge(store: Store, sources: set[str], n_bytes: int) -> None:
     try:
-        with ThreadPoolExecutor(n_threads) as threads:
-            targets = set(threads.map(lambda volume: _write(common, volume, n_threads), made))
-    except FileNotFoundError:  # another run is compacting the same files
+        targets = [
+            _write(store, slices, store.provenance)
+            for slices in _batches(_slices_in(store, sources), n_bytes)
+        ]
+    except FileNotFoundError:  # where nothing can be locked, another run merges the same files
         store.scan()
         return
-    for name in sources - targets:
+    store.close()  # some systems keep a file that is open
+    for name in sources.difference(targets):
         store.files.delete(name)
     store.files.forget_unfinished(ABANDONED_SECONDS)
-    store.among = None if store.among is None else {*store.among, *targets}
+    if store.only_files is not None:
+        store.only_files = {*store.only_files, *targets}
     store.scan()
 
 
-@dataclass(frozen=True)
-class _Common:
-    """What the files of a compaction have in common, whatever each of them holds.
+def adopt_blocks(store: Store, other: Provenance) -> None:
+    """Write blocks of another provenance anew as a store's own, with what shares their files.
 
     Parameters
     ----------
-    form
-        That of all their sources together.
+    other
+        What made them, by scenario key.
     """
-
-    store: Store
-    form: Form
-
-    @classmethod
-    def of(cls, store: Store, sources: Collection[str]) -> "_Common":
-        """Of the sources that hold any block."""
-        headers = [store.headers[name] for name in store.files_in_use.intersection(sources)]
-        distinct = {header.schema: None for header in headers}
-        rank = max(header.rank for header in headers)
-        width = max(header.width for header in headers)
-        return cls(store, Form(joint_schema(distinct), rank, width))
-
-    @property
-    def step(self) -> int:
-        """Blocks of a chunk."""
-        return chunk_length(self.form.width, self.store.rows_per_block)
-
-    def stands(self, volume: Volume, sources: Collection[str]) -> str | None:
-        """The name of a source that is just what a file with these chunks would be."""
-        name = volume[0].pieces[0].place.file
-        header = self.store.headers[name]
-        is_alike = (header.rank, header.width) == (self.form.rank, self.form.width)
-        as_planned = header.groups == [chunk.group for chunk in volume]
-        is_final = is_alike and as_planned and header.schema.equals(self.form.schema)
-        return name if is_final and name in sources else None
+    own = store.provenance
+    values, codes = {**own.values, **other.values}, {**own.codes, **other.codes}
+    folder = store.files.path if isinstance(store.files, Folder) else None
+    with folder_lock(folder):
+        both = Store(store.files, store.rows_per_block, Provenance(own.settings, values, codes))
+        numbers = {n for key in other.codes for n in both.index.of(key)["file"].tolist()}
+        sources = {file.name for file in both.files_in_use if file.number in numbers}
+        sizes = {name: size for name, size in both.own_sizes().items() if name in sources}
+        parts = _batches(_slices_in(both, sources), max(1, sum(sizes.values())))
+        targets = [_write(both, part, own) for part in parts]
+        both.close()
+        for name in sizes.keys() - targets:
+            store.files.delete(name)
+    store.scan()
 
 
-def _write(common: _Common, volume: Volume, n_threads: int) -> str:
-    groups = [chunk.group for chunk in volume]
-    store, read = common.store, _Reader(common.store, n_threads)
+def _slices_in(store: Store, sources: set[str]) -> np.ndarray:
+    """Those that are read from some files, by generation, scenario and block."""
+    numbers = [file.number for file in store.files_in_use if file.name in sources]
+    slices = store.index.slices[np.isin(store.index.slices["file"], numbers)]
+    return slices[np.argsort(slices["generation"], kind="stable")]
+
+
+def _batches(slices: np.ndarray, n_bytes: int) -> Iterator[np.ndarray]:
+    """What is to become one file each: of one generation, and of about so many bytes."""
+    bytes_before = np.cumsum(slices["n"]) * (n_bytes / max(1, slices["n"].sum()))
+    parts = np.stack([slices["generation"], bytes_before // BATCH_BYTES])
+    changes = np.flatnonzero((np.diff(parts) != 0).any(axis=0)) + 1
+    yield from (part for part in np.split(slices, changes) if len(part))
+
+
+def _write(store: Store, slices: np.ndarray, provenance: Provenance) -> str:
+    names = {number: key for key, number in store.index.keys.items()}
+    numbers = set(np.unique(slices["file"]).tolist())
+    width = max(file.width for file in store.files_in_use if file.number in numbers)
+    starts = _starts_of_ranges(slices, blocks_at_most(store.rows_per_block, width))
+    n_blocks = np.add.reduceat(slices["n"], starts)
+    firsts = slices[["key", "first"]][starts].tolist()
+    ranges = [
+        BlockRange(names[key], first, n)
+        for (key, first), n in zip(firsts, n_blocks.tolist(), strict=True)
+    ]
+    rows = store.gather(slices)
+    store.close()  # of what was read only these rows are needed
+    lengths = n_blocks * store.rows_per_block
+    parts = zip((np.cumsum(lengths) - lengths).tolist(), lengths.tolist(), strict=True)
+    return write_tables(
+        store.files,
+        ranges,
+        (rows.slice(*part) for part in parts),
+        store.schema,
+        width,
+        provenance,
+        int(slices["generation"][0]),
+        store.label,
+    )
+
+
+def _starts_of_ranges(slices: np.ndarray, most: int) -> np.ndarray:
+    """Where a range begins: slices that follow each other are one, up to about so many blocks."""
+    ends = slices["first"] + slices["n"]
+    follows = (slices["key"][1:] == slices["key"][:-1]) & (slices["first"][1:] == ends[:-1])
+    begins = np.concatenate([[True], ~follows])
+    before = np.cumsum(slices["n"]) - slices["n"]
+    of_run = before - np.maximum.accumulate(np.where(begins, before, 0))
+    begins[1:] |= np.diff(of_run // most) != 0
+    return np.flatnonzero(begins)
+
+
+@contextlib.contextmanager
+def folder_lock(folder: Place | None) -> Iterator[None]:
+    """Within it, no other process that asks for the same is at work in a folder.
+
+    Where nothing can be locked (a store beyond this machine, some file systems, Windows) two may
+    be: a manifest has hashes that tell of a mixture, and a block that is lost is drawn again by the
+    next run.
+    """
+    handle = _locked(folder) if isinstance(folder, Path) and os.name == "posix" else None
     try:
-        tables = (_gathered(chunk, read) for chunk in volume)
-        return write_laid_out(store.files, groups, tables, common.form, owner=store.owner)
+        yield
     finally:
-        read.close()
+        if handle is not None:
+            os.close(handle)  # which ends the lock, as the end of the process does
 
 
-def _gathered(chunk: Chunk, read: "_Reader") -> pa.Table:
-    """The blocks of a chunk."""
-    return in_one_piece([read.store.cut(read(piece.place), piece) for piece in chunk.pieces])
+def _locked(folder: Path) -> int:
+    import fcntl
 
-
-class _Reader:
-    """Row groups of a store, for one thread; those read last are remembered, and files kept open.
-
-    Parameters
-    ----------
-    n_threads
-        That share what memory and open files there are.
-    """
-
-    def __init__(self, store: Store, n_threads: int) -> None:
-        self.store = store
-        self.most_bytes, self.most_open = BYTES_AT_HAND // n_threads, OPEN_AT_ONCE // n_threads
-        self.tables: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
-        self.files: OrderedDict[str, RowGroups] = OrderedDict()
-        self.n_bytes = 0
-
-    def __call__(self, place: Place) -> pa.Table:
-        at = place.file, place.row_group
-        if at in self.tables:
-            self.tables.move_to_end(at)
-        else:
-            self._remember(at, self._opened(place.file).read(place.row_group, None))
-        return self.tables[at]
-
-    def close(self) -> None:
-        """Nothing more is read."""
-        while self.files:
-            self.files.popitem()[1].close()
-
-    def _opened(self, name: str) -> RowGroups:
-        if name not in self.files:
-            if len(self.files) >= self.most_open:
-                self.files.popitem(last=False)[1].close()
-            self.files[name] = RowGroups.of(self.store.files, name, self.store.headers.get(name))
-        self.files.move_to_end(name)
-        return self.files[name]
-
-    def _remember(self, at: tuple[str, int], table: pa.Table) -> None:
-        self.tables[at] = table
-        self.n_bytes += table.nbytes
-        while self.n_bytes > self.most_bytes and len(self.tables) > 1:
-            _, oldest = self.tables.popitem(last=False)
-            self.n_bytes -= oldest.nbytes
+    handle = os.open(folder, os.O_RDONLY)
+    with contextlib.suppress(OSError):  # a file system without locks
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    return handle

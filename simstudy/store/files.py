@@ -1,25 +1,42 @@
-"""Where files of blocks lie: a folder, or anything else that keeps whole files by name."""
+"""Where files of blocks lie: a folder, or anything else that keeps whole files by name.
 
+A file is named by the hash of its bytes. A file that is there under its name is undamaged, two runs
+that compute the same block do no harm, and a file never changes. The name of a share's file has
+a label as well, `-SPLIT-INDEX`, so that the other shares need not open it.
+"""
+
+import contextlib
+import hashlib
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from io import BufferedRandom
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from simstudy.atomic_files import forget_unfinished, write_whole
+from simstudy.atomic_files import forget_unfinished, read_json, write_bytes, write_whole
 from simstudy.errors import StoreError
-from simstudy.remote.paths import place_of
-from simstudy.store.naming import DAMAGED, ENDING, OTHER_BYTES, is_named_by_content
+
+DAMAGED = "_damaged"  # folder of files that were set aside
+DERIVED = "derived"  # folder of what was made of the blocks
+VERIFIED = "_verified.json"  # size and time of files whose bytes were held against their name
+ENDING = ".parquet"
+DIGITS = 32  # of a file's hash, in its name
+OTHER_BYTES = "its bytes are not the ones that were written"
+READ_AT_ONCE = 1 << 20  # bytes
+
+Metadata = Iterator[tuple[str, pq.FileMetaData | Exception]]
 
 
 class Files(Protocol):
     """Files of blocks, each there whole or not at all, found by name.
 
-    A store asks for no more than this: a folder, or what is reached by URL. What is sent to workers
-    holds one, which must therefore be picklable.
+    A store asks for no more than this: a folder, or what is reached by URL. Workers are sent one,
+    so it must be picklable.
     """
 
     def __str__(self) -> str:
@@ -28,17 +45,18 @@ class Files(Protocol):
     def names(self) -> list[str]:
         """Names of the files that are there, in order."""
 
-    def open(self, name: str) -> pa.NativeFile:
-        """A file to read; FileNotFoundError where it has gone."""
+    def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
+        """Of each file its Parquet metadata, or what is wrong with it.
 
-    def open_checked(self, name: str) -> pa.NativeFile:
-        """A file to learn what it says of itself; a StoreError where its bytes are not its name's.
-
-        Where reading costs a network's time, `open` may find out instead.
+        Parameters
+        ----------
+        verify
+            Whether to hold its bytes against its name: a `StoreError` where they differ. Files
+            that cost a network's time to read may be verified when they are opened.
         """
 
-    def open_end(self, name: str) -> pa.NativeFile:
-        """A file to learn what it says of itself, damaged or not."""
+    def open(self, name: str) -> pa.NativeFile:
+        """A file to read; FileNotFoundError where it has gone."""
 
     def size(self, name: str) -> int:
         """Its bytes; FileNotFoundError where it has gone."""
@@ -53,16 +71,13 @@ class Files(Protocol):
         """
 
     def delete(self, name: str) -> None:
-        """Take a file away, if it is still there."""
+        """Delete a file, if it is still there."""
 
-    def set_aside(self, name: str) -> None:
-        """Put a file where `names` does not see it, if it is still there."""
+    def quarantine(self, name: str) -> None:
+        """Move a damaged file where `names` does not see it, if it is still there."""
 
     def forget_unfinished(self, older_than: float) -> None:
-        """Take away what was begun and never finished: so many seconds ago, or by the dead."""
-
-    def below(self, *names: str) -> "Files":
-        """Other files, which belong to these and are found by names."""
+        """Delete what was begun and never finished: so many seconds ago, or by the dead."""
 
 
 @dataclass(frozen=True)
@@ -82,21 +97,44 @@ class Folder:
         return str(self.path)
 
     def names(self) -> list[str]:
-        return sorted(path.name for path in self.path.glob(f"*{ENDING}"))
+        with os.scandir(self.path) as entries:
+            return sorted(entry.name for entry in entries if entry.name.endswith(ENDING))
+
+    def metadata(self, names: Iterable[str], *, verify: bool = True) -> Metadata:
+        """A file is hashed once: its size and time are recorded, which tell of a change."""
+        known = read_json(self.path / VERIFIED) or {}
+        found: dict[str, list[int]] = {}
+        for name in names:
+            try:
+                with self.open(name) as file:
+                    if verify:
+                        found[name] = self._verified(name, file, known.get(name))
+                    metadata = pq.read_metadata(file)
+            except Exception as error:  # a file may hold anything
+                found.pop(name, None)
+                yield name, error
+            else:
+                yield name, metadata
+        if not found.items() <= known.items():
+            self._record({**known, **found})
+
+    def _verified(self, name: str, file: pa.NativeFile, known: object) -> list[int]:
+        """Size and time of a file whose bytes are those of its name."""
+        there = (self.path / name).stat()
+        found = [there.st_size, there.st_mtime_ns]
+        if known != found and not is_named_by_content(file, name):
+            raise StoreError(OTHER_BYTES)
+        file.seek(0)
+        return found
+
+    def _record(self, verified: dict[str, list[int]]) -> None:
+        there = set(self.names())
+        kept = {name: said for name, said in verified.items() if name in there}
+        with contextlib.suppress(OSError):  # a folder that may only be read
+            write_bytes(self.path / VERIFIED, json.dumps(kept).encode())
 
     def open(self, name: str) -> pa.NativeFile:
         return pa.OSFile(str(self.path / name), "rb")
-
-    def open_end(self, name: str) -> pa.NativeFile:
-        return self.open(name)
-
-    def open_checked(self, name: str) -> pa.NativeFile:
-        file = self.open(name)
-        if not is_named_by_content(file, name):
-            file.close()
-            raise StoreError(OTHER_BYTES)
-        file.seek(0)
-        return file
 
     def size(self, name: str) -> int:
         return (self.path / name).stat().st_size
@@ -107,35 +145,44 @@ class Folder:
     def delete(self, name: str) -> None:
         (self.path / name).unlink(missing_ok=True)
 
-    def set_aside(self, name: str) -> None:
+    def quarantine(self, name: str) -> None:
         aside = self.path / DAMAGED
         aside.mkdir(exist_ok=True)
-        try:
+        with contextlib.suppress(FileNotFoundError):  # another run was quicker
             os.replace(self.path / name, aside / name)
-        except FileNotFoundError:  # another run was quicker
-            return
-
-    def below(self, *names: str) -> "Folder":
-        return Folder(self.path.joinpath(*names))
 
     def forget_unfinished(self, older_than: float) -> None:
         forget_unfinished(self.path, older_than)
 
 
-def files_at(place: Any, *, at_once: bool = True) -> Files:
-    """The files of a place that is named by its path or URL, or those that are given.
+# ---------------------------------------------------------------- names
+def name_by_content(file: Any, label: str = "") -> str:
+    """The name of a file with these bytes: 32 hexadecimal digits of their hash, and a label."""
+    file.seek(0)
+    whole = hashlib.sha256()
+    while piece := file.read(READ_AT_ONCE):
+        whole.update(piece)
+    return f"{whole.hexdigest()[:DIGITS]}{label}{ENDING}"
+
+
+def is_named_by_content(file: Any, name: str) -> bool:
+    """Whether a file's bytes are those that its name says."""
+    return name_by_content(file, label_of(name)) == name
+
+
+def label_of(name: str) -> str:
+    """The label in a file's name; empty where no share wrote it."""
+    return name[DIGITS:].removesuffix(ENDING)
+
+
+def is_of_another_share(name: str, label: str) -> bool:
+    """Whether another share of the same split wrote a file, so that none of its blocks are ours.
 
     Parameters
     ----------
-    at_once
-        Whether files beyond this machine are checked as they are found, or as they are read.
+    label
+        That of our share; empty where a run is no share.
     """
-    if hasattr(place, "set_aside"):
-        files: Files = place
-        return files
-    named = place_of(place)
-    if isinstance(named, Path):
-        return Folder(named)
-    from simstudy.store.objects import Objects
-
-    return Objects(named, at_once)
+    split = label.rpartition("-")[0]
+    theirs = label_of(name)
+    return bool(split) and theirs.rpartition("-")[0] == split and theirs != label

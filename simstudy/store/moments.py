@@ -10,20 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from simstudy.design.plan import Plan, number_factors
+from simstudy.design.plan import Plan, number_factors, number_properties
 from simstudy.errors import StudyError
 from simstudy.lazy import pc
 from simstudy.measures import Measure, MomentMeasure, Moments
+from simstudy.store.arrow_schema import ERROR, N_FAILED, Block
 from simstudy.store.columns import imputed, with_failures_missing
-from simstudy.store.layout import ERROR, Block
-from simstudy.store.texts import texts_of_block
-
-N_FAILED = "n_failed"  # ends the name of a stored column that counts failures
+from simstudy.store.messages import messages_of_block
 
 
 # ---------------------------------------------------------------- writing
 @dataclass(frozen=True)
-class KeepMoments:
+class MomentStorage:
     """Keeps of each block only what its measures need: a row with their moments.
 
     Parameters
@@ -41,7 +39,7 @@ class KeepMoments:
         return 1
 
     def __call__(self, plan: Plan, blocks: Sequence[Block]) -> pa.Table:
-        rows = [self._row(plan, block) | texts_of_block(block) for block in blocks]
+        rows = [self._row(plan, block) | messages_of_block(block) for block in blocks]
         names = dict.fromkeys(name for row in rows for name in row)
         lists = {name: _lists([row.get(name) for row in rows]) for name in names}
         keys = [block.key for block in blocks]
@@ -49,7 +47,10 @@ class KeepMoments:
 
     def _row(self, plan: Plan, block: Block) -> dict[str, np.ndarray]:
         came_back = with_failures_missing(block, plan.vectors)
-        given = {name: np.asarray(value) for name, value in number_factors(block.scenario).items()}
+        read = {name for measure in self.measures for name in measure.reads}
+        numbers = number_factors(block.scenario)
+        numbers |= number_properties(block.scenario, read - {*numbers, *(came_back or ())})
+        given = {name: np.asarray(value) for name, value in numbers.items()}
         known = {**given, **came_back} if came_back else self._nothing(block)
         columns = dict(imputed(known, self.worst))
         row: dict[str, np.ndarray] = {}

@@ -1,4 +1,6 @@
 """A study: what an experiment declares, and how it is run."""
 
+from simstudy.study.discovery import discover as discover
+from simstudy.study.discovery import method_grid as method_grid
 from simstudy.study.pilot import PILOT_REP as PILOT_REP
 from simstudy.study.study import Study as Study

@@ -11,7 +11,15 @@ from simstudy.claims import Claim
 from simstudy.design import Scenario, refuse_twins
 from simstudy.design.plan import Derived, Method, Plan
 from simstudy.design.reprs import names_in_short, shown
-from simstudy.engine.declarations import (
+from simstudy.engine.derived import columns_behind
+from simstudy.engine.per_replicate import EachReplicate
+from simstudy.engine.workers import check_block_seconds
+from simstudy.errors import StudyError
+from simstudy.measures import Measure, Setting
+from simstudy.store.arrow_schema import ReplicateStorage, StoragePolicy
+from simstudy.store.moments import MomentStorage, streamable
+from simstudy.study.validation import (
+    check_across_replicates,
     check_axes,
     check_block_size,
     check_claim_names,
@@ -21,32 +29,24 @@ from simstudy.engine.declarations import (
     check_factors,
     check_figures,
     check_group_size,
+    check_labels,
+    check_lists,
     check_mappings,
     check_max_failed,
     check_measures,
     check_methods,
+    check_n_rep,
     check_names,
     check_policy,
     check_readings,
+    check_seed,
     check_study_name,
     check_tables,
     check_vectors,
-    factor_names_of,
-)
-from simstudy.engine.derived import columns_behind
-from simstudy.engine.kinds import check_lists
-from simstudy.engine.refusals import (
-    check_block_seconds,
-    check_n_rep,
-    check_seed,
     check_whole_groups,
+    factor_names_of,
     refuse_unordered,
 )
-from simstudy.engine.replicates import EachReplicate
-from simstudy.errors import StudyError
-from simstudy.measures import Measure, Setting
-from simstudy.store.layout import Keep, KeepReplicates
-from simstudy.store.moments import KeepMoments, streamable
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,15 @@ class Declared:
     max_failed: float | None = None
     tables: Mapping[str, MakesTable] = field(default_factory=dict)
     readings: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     group_size: int = 1
+    across_replicates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_study_name(self.name)
         self._check_kinds()
         check_methods(self.methods, self.methods_axis, self.axes)
+        check_across_replicates(self.across_replicates, self.methods)
         check_axes(self.all_axes, factor_names_of(self.scenarios))
         check_factors(factor_names_of(self.scenarios), self.measures)
         check_block_size(self.block_size)
@@ -95,6 +98,7 @@ class Declared:
         refuse_twins(self.scenarios)
         check_common(self.common, factor_names_of(self.scenarios))
         check_readings(self.readings, factor_names_of(self.scenarios))
+        check_labels(self.labels)
         check_drawing(self.scenarios, self.methods)
         check_vectors(self.vectors, self.scenarios)
         taken = {*self.vectors, *self.all_axes, *factor_names_of(self.scenarios)}
@@ -123,6 +127,7 @@ class Declared:
             figures=self.figures,
             tables=self.tables,
             readings=self.readings,
+            labels=self.labels,
             worst=self.worst,
         )
         for axis, labels in self.axes.items():
@@ -187,6 +192,7 @@ class Declared:
             reads={measure.name: tuple(measure.reads) for measure in self.measures},
             n_analysed=n_analysed,
             named=self._named(),
+            across_replicates=tuple(self.across_replicates),
         )
 
     def _named(self) -> dict[str, tuple[str, ...]]:
@@ -202,9 +208,9 @@ class Declared:
         needy: set[str] = set() if self.keep_vectors else set(self.vectors)
         return tuple(d.name for d in derived if needy.intersection(columns_behind(derived, d)))
 
-    def kept(self, keep: str) -> Keep:
+    def kept(self, keep: str) -> StoragePolicy:
         """What is kept of blocks: `replicates`, or as `summary` the moments of the measures."""
         if keep == "summary":
             measures = self.measures_within(1)  # moments are of measures that draw nothing
-            return KeepMoments(streamable(measures), self.worst)
-        return KeepReplicates()
+            return MomentStorage(streamable(measures), self.worst)
+        return ReplicateStorage()

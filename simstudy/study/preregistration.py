@@ -10,18 +10,17 @@ from simstudy.analysis.precision import read_targets, seed_of_pilot
 from simstudy.analysis.result import Result
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan
-from simstudy.engine.ownership import ownership_of
-from simstudy.engine.refusals import check_n_rep, check_pilot, check_precision
+from simstudy.engine.provenance import compute_provenance
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.remote.paths import Place, place_of
-from simstudy.store.blocks import Store
-from simstudy.store.files import files_at
-from simstudy.store.home import FOLDERS
-from simstudy.study.asked import Asked, Out
+from simstudy.store.blocks import Store, files_at
+from simstudy.store.study_folder import FOLDERS
 from simstudy.study.declared import Declared
-from simstudy.study.results import owner_of
+from simstudy.study.results import provenance_of
 from simstudy.study.run import run, warn_of
+from simstudy.study.run_options import Out, RunOptions, check_precision
+from simstudy.study.validation import check_n_rep, check_pilot
 
 if TYPE_CHECKING:
     from simstudy.output.protocol import Protocol
@@ -51,10 +50,10 @@ def preregister(
     StoreError
         Where the folder holds the protocol of another plan.
     """
-    from simstudy.identity.source_files import source_files
     from simstudy.output.environment import environment, program
     from simstudy.output.protocol import Intent, protocol_of
     from simstudy.output.replicates_needed import need_of
+    from simstudy.provenance.modules import source_files
 
     if n_rep is not None:
         check_n_rep(n_rep)
@@ -65,7 +64,7 @@ def preregister(
     piloted = _pilot(study, pilot, seed, workers)
     needs = [need_of(each, measures[each.measure], plan, piloted) for each in targets]
     folder = None if out is None else place_of(out) / study.name
-    libraries = ownership_of(plan).owner.libraries
+    libraries = compute_provenance(plan).of_blocks.libraries
     intent = Intent(
         plan=plan,
         measures=list(measures.values()),
@@ -90,7 +89,7 @@ def _pilot(study: Declared, n_rep: int | None, seed: int, workers: Workers | Non
     if n_rep is None:
         return None
     check_pilot(n_rep)
-    of_pilot = Asked(n_rep, seed_of_pilot(seed), workers=workers, whole_blocks=False)
+    of_pilot = RunOptions(n_rep, seed_of_pilot(seed), workers=workers, whole_blocks=False)
     result = run(study, of_pilot)
     warn_of(result, of_pilot, stacklevel=4)  # whoever called Study.protocol
     return result
@@ -126,7 +125,7 @@ def _count_drawn_blocks(study: Declared, plan: Plan, folder: Place) -> int:
         if (folder / below).exists():
             kept = study.kept(keep)
             files = files_at(folder / kept.folder, at_once=False)
-            store = Store(files, kept.rows_per_block(plan.drawn), owner_of(study, plan, kept))
+            store = Store(files, kept.rows_per_block(plan.drawn), provenance_of(study, plan, kept))
             n_blocks += sum(store.n_blocks(key) for key in plan.drawn.keys)
     return n_blocks
 

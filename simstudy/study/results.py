@@ -6,22 +6,22 @@ from collections.abc import Mapping
 
 from simstudy.analysis.result import Result
 from simstudy.design.plan import Plan
-from simstudy.engine.outcome import Outcome
-from simstudy.engine.ownership import ownership_of
+from simstudy.engine.provenance import compute_provenance
+from simstudy.engine.run_stats import RunStats
+from simstudy.store.arrow_schema import StoragePolicy
 from simstudy.store.blocks import Store
-from simstudy.store.home import Home
-from simstudy.store.layout import Keep
-from simstudy.store.moments import KeepMoments
-from simstudy.store.owner import Owner
+from simstudy.store.moments import MomentStorage
+from simstudy.store.provenance import Provenance
+from simstudy.store.study_folder import StudyFolder
 from simstudy.study.declared import Declared
 
 
 def result_of(
     study: Declared,
     plan: Plan,
-    home: Home,
-    outcome: Outcome,
-    keep: Keep,
+    home: StudyFolder,
+    outcome: RunStats,
+    keep: StoragePolicy,
     sizes: Mapping[str, int],
 ) -> Result:
     """What so many replicates of each scenario, stored in a folder, say."""
@@ -33,9 +33,10 @@ def result_of(
         figures=study.figures,
         tables=study.tables,
         readings=study.readings,
+        labels=study.labels,
         claimed=study.claims,
         worst=study.worst,
-        moments_only=isinstance(keep, KeepMoments),
+        moments_only=isinstance(keep, MomentStorage),
         folder=home.path,
         outcome=outcome,
         keep_alive=home.temporary,
@@ -43,9 +44,9 @@ def result_of(
     )
 
 
-def owner_of(study: Declared, plan: Plan, keep: Keep) -> Owner:
-    """Whose the blocks of a plan are."""
-    return ownership_of(plan, keep.measures, study.worst).owner
+def provenance_of(study: Declared, plan: Plan, keep: StoragePolicy) -> Provenance:
+    """What the blocks of a plan are made from."""
+    return compute_provenance(plan, keep.measures, study.worst).of_blocks
 
 
 def blocks_of_each(plan: Plan, store: Store) -> dict[str, int]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from simstudy.analysis.precision import (
+    PILOT,
     Target,
     grown_until_precise,
     seed_of_pilot,
@@ -19,29 +19,32 @@ from simstudy.analysis.preflight import refuse_what_cannot_be_taken
 from simstudy.analysis.result import Result
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan
-from simstudy.engine.drawing import Drawing
-from simstudy.engine.outcome import Outcome
-from simstudy.engine.ownership import ownership_of
-from simstudy.engine.progress import Silent
-from simstudy.engine.refusals import PILOT, check_redraw
-from simstudy.engine.warning import OutOfTime, time_budget
+from simstudy.engine.graceful_stop import OutOfTime, time_budget
+from simstudy.engine.progress import Progress, progress_of
+from simstudy.engine.provenance import compute_provenance
+from simstudy.engine.run_loop import RunLoop
+from simstudy.engine.run_stats import RunStats
+from simstudy.engine.sharding import share_label
+from simstudy.engine.tasks import TaskResult
 from simstudy.engine.workers import Workers
 from simstudy.remote.paths import place_of
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
-from simstudy.store.disk import trouble_in_words
-from simstudy.store.home import Home
-from simstudy.store.layout import Keep
-from simstudy.store.moments import KeepMoments
-from simstudy.study.asked import Asked
+from simstudy.store.io_errors import translate_io_errors
+from simstudy.store.moments import MomentStorage
+from simstudy.store.run_records import merge_records
+from simstudy.store.study_folder import StudyFolder, check_provenance
+from simstudy.study.adoption import adopt_equal_blocks, blocks_of_other_code, part_to_draw
 from simstudy.study.declared import Declared
 from simstudy.study.pilot import pilot_rep
 from simstudy.study.results import blocks_of_each, result_of
+from simstudy.study.run_options import RunOptions, check_redraw
 
 Sizes = Mapping[str, int]  # replicates by scenario key
+Results = Generator[TaskResult, None, None]
 
 
-def run(study: Declared, asked: Asked) -> Result:
+def run(study: Declared, asked: RunOptions) -> Result:
     """Draw what is missing of what is asked for, and give the result.
 
     Raises
@@ -52,18 +55,17 @@ def run(study: Declared, asked: Asked) -> Result:
         Where the budget is spent before every scenario has a block.
     """
     asked.refuse_what_makes_no_sense(study)
-    under_way = _Run.begun(study, asked)
-    with trouble_in_words(under_way.home.store.files), time_budget(asked.budget) as is_spent:
-        sizes = under_way.draw(is_spent)
-        if asked.is_all:
-            compact(under_way.home.store, n_threads=under_way.work.workers.count)
-    under_way.work.close()
-    return under_way.result(sizes)
+    with progress_of(study.name, asked.progress) as progress:
+        under_way = _Run.begun(study, asked, progress)
+        with translate_io_errors(under_way.home.store.files), time_budget(asked.budget) as is_spent:
+            sizes = under_way.draw(is_spent)
+            under_way.compact()
+        return under_way.result(sizes)
 
 
-def warn_of(result: Result, asked: Asked, *, stacklevel: int) -> None:
-    """Warn of what was noticed in a run whose progress nobody watches, or is told by others."""
-    if asked.progress is not None:
+def warn_of(result: Result, asked: RunOptions, *, stacklevel: int) -> None:
+    """Warn of what was noticed in a run, unless the caller's own progress object notes it."""
+    if asked.progress is not None and not isinstance(asked.progress, bool):
         return
     texts = list(result.outcome.noticed)
     if asked.is_all and asked.explain:  # a pilot's remarks are those of the run
@@ -83,39 +85,43 @@ class _Run:
     """
 
     study: Declared
-    asked: Asked
+    asked: RunOptions
     plan: Plan
-    work: Drawing
+    work: RunLoop
     targets: Sequence[Target]
     pilot: Result | None = field(default=None, init=False)
     n_left: int = field(default=0, init=False)
+    _is_checked: bool = field(default=False, init=False)
+    _written: list[str] = field(default_factory=list, init=False)
 
     @classmethod
-    def begun(cls, study: Declared, asked: Asked) -> _Run:
+    def begun(cls, study: Declared, asked: RunOptions, progress: Progress) -> _Run:
         """Its folder is claimed, and nothing is drawn."""
         n_analysed = asked.analysed_of(study)
         plan = study.plan(asked.seed, asked.keep, n_analysed)
         _check_data(plan)
         kept = study.kept(asked.keep)
-        ownership = ownership_of(plan, kept.measures, study.worst)
-        home = Home.open(
+        provenance = compute_provenance(plan, kept.measures, study.worst)
+        home = StudyFolder.open(
             plan.drawn,
             asked.out,
-            ownership.owner,
+            provenance.of_blocks,
             kept,
             restart=asked.restart,
             redraw=check_redraw(asked.redraw, study.methods),
+            adopt=asked.adopt,
             at_once=asked.is_all,
+            label=share_label(plan.drawn, provenance.of_blocks, asked.shard, asked.weights),
         )
+        if asked.adopt:
+            _adopt(study, asked, plan, home, progress)
         workers = (asked.workers or Workers()).limited(study.block_seconds)
-        work = Drawing(plan.drawn, home, kept, ownership, workers, asked.progress or Silent())
-        work.say_unfollowed()
-        work.weights = asked.weights
-        work.check = partial(_check_early, study, plan, home, kept)
+        work = RunLoop(plan.drawn, home, kept, provenance, workers, progress, asked.weights)
+        work.warn_unfingerprintable()
         return cls(study, asked, plan, work, asked.targets(study))
 
     @property
-    def home(self) -> Home:
+    def home(self) -> StudyFolder:
         """Where its blocks lie."""
         return self.work.home
 
@@ -124,13 +130,13 @@ class _Run:
         sizes = self._asked_for()
         try:
             if self.asked.retry:
-                self.work.redraw_failures(self.plan.drawn_sizes(sizes))
-            self.work.draw(self.plan.drawn_sizes(sizes), self.asked.shard)
+                self._check_and_finish(self.work.redraw_failures(self.plan.drawn_sizes(sizes)))
+            self._draw_missing(sizes, self.asked.shard)
             return grown_until_precise(
                 sizes,
                 () if self.pilot else self.targets,
                 self._result,
-                lambda larger: self.work.draw(self.plan.drawn_sizes(larger)),
+                self._draw_missing,
                 ceiling=self.asked.ceiling(self.study),
             )
         except OutOfTime as stop:
@@ -139,6 +145,57 @@ class _Run:
                 raise
             self.n_left = stop.n_left
             return self._balanced(there)
+
+    def _draw_missing(self, sizes: Sizes, shard: tuple[int, int] | None = None) -> None:
+        drawn_sizes = self.plan.drawn_sizes(sizes)
+        if not self._is_checked and self.work.lacks_any(drawn_sizes, shard):
+            self._is_checked = self._check_measures(None)
+        self._check_and_finish(self.work.draw(drawn_sizes, shard))
+
+    def _check_and_finish(self, results: Results) -> None:
+        """Draw all, once the measures can be taken of what is drawn first."""
+        with closing(results):
+            for result in results:
+                self._written += result.files
+                self._is_checked = self._is_checked or self._check_measures(result.files)
+
+    def _check_measures(self, files: Sequence[str] | None) -> bool:
+        """Take the measures of a first block among some files, or all; whether there was one.
+
+        Moments are made of them, so they have been taken.
+        """
+        if isinstance(self.work.keep, MomentStorage):
+            return True
+        store = self.home.store
+        if files is not None:
+            store = self._store_of(files)
+        of_each = self.plan.drawn_keys.items()
+        key = next((key for key, each in of_each if all(map(store.n_blocks, each))), None)
+        if key is not None:
+            first = self.plan.only([self.plan.keys[key]])
+            sizes = {key: self.plan.n_analysed or self.plan.block_size}
+            home = replace(self.home, store=store)
+            refuse_what_cannot_be_taken(
+                result_of(self.study, first, home, RunStats(), self.work.keep, sizes)
+            )
+        store.close()
+        return key is not None
+
+    def compact(self) -> None:
+        """Merge small files: of a share its own, whatever others write meanwhile."""
+        if self.asked.is_all:
+            compact(self.home.store)
+            if self.work.blocks_folder is not None:
+                merge_records(self.work.blocks_folder)
+        elif self._written:
+            compact(self._store_of(self._written), most_files=1)
+            self.home.store.scan()
+
+    def _store_of(self, files: Sequence[str]) -> Store:
+        """The store, with nothing but some of its files."""
+        store = self.home.store
+        size, made_from = store.rows_per_block, store.provenance
+        return Store(store.files, size, made_from, only_files=files, label=store.label)
 
     def _asked_for(self) -> Sizes:
         """Replicates of each scenario: as many as were said, or as a pilot finds."""
@@ -155,7 +212,7 @@ class _Run:
         """Replicates that tell how large errors are, and are none of the run's own."""
         asked, study = self.asked, self.study
         size = pilot_rep(study, asked.n_rep)
-        of_pilot = Asked(
+        of_pilot = RunOptions(
             size + -size % study.block_size,
             seed_of_pilot(asked.seed),
             out=None if asked.out is None else place_of(asked.out) / study.name / PILOT,
@@ -164,7 +221,7 @@ class _Run:
             progress=asked.progress,
             explain=False,
         )
-        pilot = run(study, of_pilot)
+        pilot = run(study, replace(of_pilot, progress=self.work.progress))
         warn_of(pilot, of_pilot, stacklevel=6)  # whoever called Study.run
         return pilot
 
@@ -175,7 +232,7 @@ class _Run:
 
     def _result(self, sizes: Sizes) -> Result:
         work = self.work
-        return result_of(self.study, self.plan, work.home, work.outcome, work.keep, sizes)
+        return result_of(self.study, self.plan, work.home, work.stats, work.keep, sizes)
 
     def result(self, sizes: Sizes) -> Result:
         """What was found, and what is to be said of how."""
@@ -184,8 +241,40 @@ class _Run:
             self._result(sizes), targets=self.targets, n_pilot=n_pilot, n_left=self.n_left
         )
         if self.targets and self.asked.is_all:
-            self.work.outcome.noticed.extend(without_spread(self.pilot or found, self.targets))
+            self.work.stats.noticed.extend(without_spread(self.pilot or found, self.targets))
         return found
+
+
+def _adopt(
+    study: Declared, asked: RunOptions, plan: Plan, home: StudyFolder, progress: Progress
+) -> None:
+    """Take over blocks of other code that draws the same, or refuse what it cannot.
+
+    Raises
+    ------
+    StoreError
+        Where a block differs, or is of other settings.
+    """
+    other = blocks_of_other_code(plan.drawn, home.store)
+    if other.codes:
+        size = plan.n_analysed or plan.block_size
+        one_block = RunOptions(
+            size,
+            asked.seed,
+            workers=asked.workers,
+            keep=asked.keep,
+            progress=False,
+            whole_blocks=not plan.n_analysed,
+            explain=False,
+        )
+        drawn = run(part_to_draw(study, plan.drawn, other), one_block)
+        adopt_equal_blocks(plan.drawn, home, other, drawn)
+        progress.note(
+            f"adopted: the current code drew {drawn.outcome.n_blocks} block(s), one of each "
+            "scenario and method that changed, and all bits agree, so the stored blocks are kept"
+        )
+    if home.path is not None:
+        check_provenance(plan.drawn, home.path, home.store)
 
 
 def _check_data(plan: Plan) -> None:
@@ -193,18 +282,3 @@ def _check_data(plan: Plan) -> None:
     owners = (*plan.scenarios, *plan.methods)
     for part in {id(part): part for own in owners for part in data_parts(own)}.values():
         part.check(anew=True)
-
-
-def _check_early(study: Declared, plan: Plan, home: Home, keep: Keep, store: Store) -> bool:
-    """Take the measures of a first block, where a store has one; moments are made of them."""
-    there = (key for key, each in plan.drawn_keys.items() if all(map(store.n_blocks, each)))
-    key = next(there, None)
-    if key is None or isinstance(keep, KeepMoments):
-        return key is not None
-    first = plan.only([plan.keys[key]])
-    size = plan.n_analysed or plan.block_size
-    with closing(store):
-        refuse_what_cannot_be_taken(
-            result_of(study, first, replace(home, store=store), Outcome(), keep, {key: size})
-        )
-    return True

@@ -6,18 +6,19 @@ import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from simstudy.analysis.precision import LOOKS
 from simstudy.analysis.result import Result
 from simstudy.design import Scenario
 from simstudy.engine.progress import Progress
-from simstudy.engine.refusals import LOOKS, check_precision
-from simstudy.engine.workers import Workers
+from simstudy.engine.workers import Workers, read_workers
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place
-from simstudy.study.asked import Asked
 from simstudy.study.declared import Declared
 from simstudy.study.look import look
+from simstudy.study.merge import merge
 from simstudy.study.pilot import pilot_rep
 from simstudy.study.run import run, warn_of
+from simstudy.study.run_options import RunOptions, check_precision
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
@@ -69,6 +70,9 @@ class Study(Declared):
     readings
         By factor, what values mean that are not what they say, such as
         `{"n_boot": {0: "∞"}}`: tables for readers have these words, data the values.
+    labels
+        By name of a factor, axis or measure, its heading in tables and its title in figures, such
+        as `{"null_share": "share of true nulls"}`.
     claims
         What the document states.
     common
@@ -94,6 +98,10 @@ class Study(Declared):
         So many replicates, one after the other, may depend on each other, as antithetic or
         stratified draws do (`simstudy.dgps.in_groups`); groups do not. Every measure's error is
         then that of groups, and numbers of replicates are whole groups.
+    across_replicates
+        Methods that are right to look across the replicates of a block, as an empirical Bayes
+        estimate does. Of any other that takes a whole block and asks for no random numbers, some
+        rows of the first block are analysed again alone, and a difference is told.
 
     Notes
     -----
@@ -105,7 +113,11 @@ class Study(Declared):
     parameters name what it is given: data that `draw` returned, factors of the scenario, the
     `scenario` itself, and `streams` (of one replicate: `rng`), random numbers of the method's own.
     Data cannot be written into. It returns columns `(rep,)` or `(rep, *axes)`, of one replicate a
-    number each, and every method returns the same ones; truth values are kept as 0 and 1.
+    number each, and every method returns the same ones; truth values are kept as 0 and 1. A pandas
+    frame with a row for each replicate (of one replicate: a Series) is taken as such columns.
+
+    Measures read these columns, numbers that `draw` returned one of for each replicate (such as a
+    `truth`), and factors and properties of the scenario that are numbers.
 
     Examples
     --------
@@ -161,88 +173,113 @@ class Study(Declared):
         n_rep: int | None = None,
         seed: int = 1,
         *,
+        n_jobs: int | None = None,
         out: str | os.PathLike[str] | Place | None = None,
-        workers: Workers | None = None,
-        keep: str = "replicates",
-        shard: tuple[int, int] | None = None,
-        weights: Mapping[str, float] | None = None,
-        restart: bool = False,
-        retry: str | None = None,
-        redraw: str | Collection[str] = (),
+        progress: bool | Progress | None = None,
         precision: Mapping[str, Any] | None = None,
         max_rep: int = 1_000_000,
         stop_by: str = LOOKS,
         budget: float | None = None,
-        progress: Progress | None = None,
+        redraw: str | Collection[str] = (),
+        adopt: bool = False,
+        retry: str | None = None,
+        restart: bool = False,
+        workers: Workers | int | None = None,
+        keep: str = "replicates",
+        shard: tuple[int, int] | None = None,
+        weights: Mapping[str, float] | None = None,
         whole_blocks: bool = True,
         explain: bool = True,
     ) -> Result:
-        """Draw what is missing, and give the result.
+        """Draw the replicates that are missing, and return the result.
+
+        Daily arguments come first, rare ones last.
 
         Parameters
         ----------
         n_rep
-            Replicates in each scenario; the first so many of an endless sequence.
+            Replicates in each scenario: the first `n_rep` of an endless sequence. None takes the
+            study's own number.
         seed
-            Another seed is another sequence.
+            Each seed gives another sequence.
+        n_jobs
+            Number of workers; None takes one for each core. It changes no number.
         out
-            Folder under which the study keeps its own, or the URL of one, such as
-            `s3://bucket/folder`; None keeps the blocks in a temporary folder, for as long as the
-            result lives.
+            Folder in which the study makes a folder of its own, or a URL such as
+            `s3://bucket/folder`. None keeps the blocks in a temporary folder, which is deleted
+            with the result.
+        progress
+            None shows progress in a terminal and in a notebook, True everywhere, False nowhere.
+            An object with `begin`, `advance` and `note` is called instead.
+
+        precision
+            Monte Carlo standard errors to reach, by measure: `{"power": 0.005}`, or `"2%"` of the
+            estimate. Each scenario then runs on, from `n_rep` up to `max_rep` replicates, until
+            it has reached them; the replicates are still the first of the same sequence.
+        max_rep
+            The largest number of replicates of a scenario where `precision` is given.
+        stop_by
+            What decides that a precision is reached. `looks`: the scenario's own error, which
+            stops it where that error happens to look small, so that rates of rare outcomes come
+            out low by about one hit. `pilot`: the error in a pilot of other random numbers, of
+            `n_rep` replicates or `PILOT_REP`, which is stored beside the blocks; this biases
+            nothing.
+        budget
+            Seconds after which no more blocks are begun. The result then has as many replicates of
+            each scenario as all of them have (with `precision`, as each has), and `n_left` says
+            how many blocks are missing. Running again goes on.
+
+        redraw
+            Methods whose code has changed since their blocks were stored: these are drawn anew,
+            and no other method's. `changed` stands for all scenarios and methods whose code
+            changed. The old blocks stay in the folder.
+        adopt
+            Where code was only rewritten, moved or renamed: draw one block of each scenario and
+            method whose stored blocks are of other code. If every bit agrees with what is stored,
+            the stored blocks count as the new code's; otherwise nothing is adopted.
+        retry
+            `failed` draws blocks with recorded failures again and keeps the new ones. Blocks that
+            failed with their worker process are always drawn again.
+        restart
+            Delete the stored blocks of this study first.
+
+        workers
+            `Workers(backend=..., n_jobs=...)` where the backend is to be chosen too; a number is
+            the same as `n_jobs`.
         keep
             `replicates`, or `summary`: only moments of whole blocks, for very long runs.
         shard
             `(i, n)`: compute only the i-th of n shares of the blocks.
         weights
-            What a block costs, by scenario key, so that shares take equally long; the same for
-            all of them, since it decides which blocks are whose. None takes all for equal.
-        restart
-            Delete what the folder holds of this study first.
-        retry
-            `failed`: draw the blocks with recorded failures again, and keep what comes of it.
-            (Blocks that the machine made fail, by killing a worker, say, always are.)
-        redraw
-            Methods whose code has changed since their blocks were stored: these are drawn anew,
-            and no other method's. (What the old code drew stays in the folder, as another's.)
-        precision
-            Monte Carlo standard errors to reach, by measure: `{"power": 0.005}`, or `"2%"` of the
-            estimate. Each scenario then runs on, from `n_rep` up to `max_rep` replicates, until
-            it has them: still the first so many of the same sequence.
-        stop_by
-            How it is known that a scenario has them. `looks`: by its own error, which stops it
-            where that happens to look small, so that rates of rare outcomes come out low by
-            about one hit. `pilot`: by that of a pilot of other random numbers, as long as `n_rep`
-            or `PILOT_REP`, which is kept beside the blocks; this biases nothing.
-        budget
-            Seconds after which no more blocks are begun. The result then has as many replicates of
-            each scenario as all of them have (or, where a precision decides, as each has), and
-            says in `n_left` how many blocks are missing: running again goes on.
+            Cost of a block by scenario key, so that shares take equally long. It decides which
+            share a block belongs to, so all shares must be given the same. None takes equal costs.
         whole_blocks
-            False, where a try of fewer replicates than a block has is to be over soon: methods
-            that go one by one (`each_replicate`) then analyse these and no others. They are the
-            very same, but kept as something else than a run's, which has whole blocks.
+            False makes a try of fewer replicates than a block faster: methods made by
+            `each_replicate` analyse only these. The values are the same, but they are stored
+            apart from those of a run of whole blocks.
         explain
-            Whether the folder is to say without this code what it holds (`simstudy.load`):
-            scenarios, summary, failures and a manifest. What was published there stays as it is.
+            Whether files that `simstudy.load` reads without this code are written to the folder:
+            scenarios, summary, failures and a manifest. Published files are not replaced.
 
         Raises
         ------
         ConfigError, StoreError
-            Where a setting makes no sense, or the folder cannot be used.
+            Where a setting is not allowed, or the folder cannot be used.
         OutOfTime
             Where the budget is spent before every scenario has a block.
         """
-        asked = Asked(
+        asked = RunOptions(
             self.n_rep if n_rep is None else n_rep,
             seed,
             out=out,
-            workers=workers,
+            workers=read_workers(workers, n_jobs),
             keep=keep,
             shard=shard,
             weights=weights,
             restart=restart,
             retry=retry,
             redraw=redraw,
+            adopt=adopt,
             precision=precision,
             max_rep=max_rep,
             stop_by=stop_by,
@@ -284,7 +321,43 @@ class Study(Declared):
             Where there is none.
         """
         size = self.n_rep if n_rep is None else n_rep
-        return look(self, Asked(size, seed, out=out, keep=keep, whole_blocks=whole_blocks))
+        return look(self, RunOptions(size, seed, out=out, keep=keep, whole_blocks=whole_blocks))
+
+    def merge(
+        self,
+        folder: str | os.PathLike[str] | Place,
+        n_rep: int | None = None,
+        seed: int = 1,
+        *,
+        out: str | os.PathLike[str] | Place,
+        keep: str = "replicates",
+        whole_blocks: bool = True,
+    ) -> int:
+        """Copy blocks that the same code drew elsewhere, so that a run need not draw them.
+
+        Parameters
+        ----------
+        folder
+            Folder of results that has the study's own in it: what was `out` there.
+        n_rep, seed, keep, whole_blocks
+            As of the run that is to use them.
+        out
+            Folder of results that they are copied to.
+
+        Returns
+        -------
+        int
+            Blocks that were not there before.
+
+        Raises
+        ------
+        StoreError
+            Where there is none, or any was made from other code, settings or another seed; then
+            nothing is copied.
+        """
+        size = self.n_rep if n_rep is None else n_rep
+        asked = RunOptions(size, seed, out=out, keep=keep, whole_blocks=whole_blocks)
+        return merge(self, asked, folder)
 
     def forecast(
         self,
@@ -329,7 +402,7 @@ class Study(Declared):
         about: str | None = None,
         command: str = "",
         source: str | None = None,
-        workers: Workers | None = None,
+        workers: Workers | int | None = None,
         replace: bool = False,
     ) -> Protocol:
         """The study as a preregistration after ADEMP-PreReg, before anything of it is drawn.
@@ -360,6 +433,8 @@ class Study(Declared):
             What draws the study, with `{n_rep}` for the replicates; empty for what Python says.
         source
             The study's file, whose commit is named.
+        workers
+            How the pilot is drawn, as for `run`.
         replace
             Whether the protocol of another plan may be replaced; it is kept under its hash.
 
@@ -382,7 +457,7 @@ class Study(Declared):
             about=about,
             command=command,
             source=source,
-            workers=workers,
+            workers=read_workers(workers),
             replace=replace,
         )
 

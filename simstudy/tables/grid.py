@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Final, NamedTuple
 
 from simstudy.tables.rounding import Rounded
@@ -81,6 +82,27 @@ def as_text(grid: Grid) -> str:
     head, *lines = [GAP.join(_placed(row, widths, grid)).rstrip() for row in (heads, *rows)]
     table = "\n".join([head, rule, *lines])
     return "\n\n".join([_in_one_line(grid.caption), table, *map(_in_one_line, grid.notes)])
+
+
+def as_html(grid: Grid) -> str:
+    """The table as HTML for a notebook, with its caption and notes; all texts are escaped."""
+    sides = ["right" if heading.is_number else "left" for heading in grid.headings]
+
+    def row(tag: str, cells: Sequence[str]) -> str:
+        made = (
+            f'<{tag} style="text-align:{side}">{escape(_in_one_line(cell))}</{tag}>'
+            for side, cell in zip(sides, cells, strict=True)
+        )
+        return f"<tr>{''.join(made)}</tr>"
+
+    head = row("th", [heading.text for heading in grid.headings])
+    body = "".join(row("td", [in_words(cell) for cell in cells]) for cells in grid.rows)
+    notes = "".join(f"<p>{escape(note)}</p>" for note in grid.notes)
+    caption = escape(grid.caption)
+    return (
+        f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"
+        f"{notes}"
+    )
 
 
 def _placed(cells: Sequence[str], widths: Iterable[int], grid: Grid) -> list[str]:

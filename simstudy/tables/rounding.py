@@ -19,6 +19,7 @@ VALUE_DIGITS = 4  # of a number that has no error
 DOUBLE_DIGITS = 15  # that a double surely has: an error below them says nothing of the value
 WRITTEN_OUT = range(-5, 7)  # powers of ten of a first digit that are not written as such
 PERCENT = 2  # places from a proportion to its percentage
+ARITHMETIC_ERROR = 1e-12  # relative: a smaller error is that of floating-point arithmetic
 ARITHMETIC = Context(prec=400, rounding=ROUND_HALF_EVEN)  # whatever the program around has set
 
 
@@ -47,6 +48,41 @@ def with_error(value: float, mcse: float, *, percent: bool = False) -> Rounded:
     number, error = _decimal(value, percent), _decimal(mcse, percent)
     last = _last_place(error, ERROR_DIGITS)
     return Rounded(_written(_cut(number, last)), _written(_to_place(error, last)))
+
+
+def plus_minus(value: float, mcse: float = 0.0, *, signed: bool = False) -> str:
+    """An estimate ± two Monte Carlo standard errors, as text, tables of claims and pages show it.
+
+    Both are rounded to the first digit of the two standard errors, to the second where the first
+    is 1: "0.065 ± 0.015", "0.8010 ± 0.0018", "12,346 ± 3". An exact number stands alone, a whole
+    one as it is, any other with four significant digits: "399", "0.7863".
+
+    Parameters
+    ----------
+    value, mcse
+        In one unit. An error that is 0, NaN, infinite, or nothing but the rounding of arithmetic
+        counts as none.
+    signed
+        Whether a positive number has its sign.
+    """
+    if math.isnan(value):
+        return "–"
+    if not (math.isfinite(mcse) and mcse > ARITHMETIC_ERROR * abs(value)) or math.isinf(value):
+        return _typeset(without_error(value), signed=signed)
+    error = _decimal(2 * mcse, percent=False)
+    starts_with_1 = error.as_tuple().digits[0] == 1
+    last = min(error.adjusted() - starts_with_1, 0)
+    number, twice = _cut(_decimal(value, percent=False), last), _to_place(error, last)
+    return f"{_typeset(_written(number), signed=signed)} ± {_typeset(_written(twice))}"
+
+
+def _typeset(number: str, *, signed: bool = False) -> str:
+    """Digits with commas between thousands, and a minus sign in place of a hyphen."""
+    is_zero = not any(digit in number for digit in "123456789")
+    sign = "-" if number.startswith("-") else "+" * (signed and not is_zero)
+    whole, point, rest = number.removeprefix("-").partition(".")
+    grouped = f"{int(whole):,}" if whole.isdigit() else whole
+    return f"{sign}{grouped}{point}{rest}".replace("-", "−")
 
 
 def without_error(value: float, *, percent: bool = False) -> str:

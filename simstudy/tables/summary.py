@@ -9,13 +9,16 @@ from types import MappingProxyType
 from typing import Any
 
 from simstudy.design.reprs import from_to
+from simstudy.errors import TableError, nearest
 from simstudy.lazy import pd
-from simstudy.tables.grid import in_words
+from simstudy.tables.grid import Grid, in_words
 from simstudy.tables.table import Column, Table
 
 Readings = Mapping[str, Mapping[Any, str]]
+Labels = Mapping[Any, str]
 
 MEASURE = "measure"
+HEAD_ROWS = 10  # of a summary's table in the `repr` of a result
 MOST_NUMBERS = 1000  # rows of a summary: a number takes some 20 microseconds, a page holds 200
 SOMETIMES = {"variance_reduction": "variance reduction", "n_effective": "carried by"}
 """Columns of a summary that only some measures have, and what they are headed."""
@@ -24,7 +27,10 @@ PARENTHESES = "In parentheses: Monte Carlo standard errors, by which numbers are
 
 
 def summary_table(
-    summary: pd.DataFrame, title: str, readings: Readings = MappingProxyType({})
+    summary: pd.DataFrame,
+    title: str,
+    readings: Readings = MappingProxyType({}),
+    labels: Labels = MappingProxyType({}),
 ) -> Table:
     """A summary with its measures side by side; what is the same in all rows is said below.
 
@@ -37,16 +43,20 @@ def summary_table(
         What it is a summary of.
     readings
         By factor, what values mean that are not what they say.
+    labels
+        Headings of factors, axes and measures, by name; others are headed by their names.
     """
     keys = list(summary.columns[: list(summary.columns).index(MEASURE)])
     places = _places(summary[keys])
     firsts = list({place: row for row, place in reversed([*enumerate(places)])}.values())[::-1]
-    same = {name: summary[name].iloc[0] for name in keys if _is_same(summary[name])}
+    same = {name: summary[name].iloc[0] for name in keys if is_constant(summary[name])}
     data = {n: summary[n].iloc[firsts].tolist() for n in keys if n not in same}
-    columns: dict[str, Column | str] = {n: _shown(data[n], readings.get(n, {})) for n in data}
+    columns: dict[str, Column | str] = {
+        n: factor_column(data[n], readings.get(n, {}), labels.get(n, "")) for n in data
+    }
     for measure, rows in summary.groupby(MEASURE, sort=False):
         name, error = (_free(f"{measure}{suffix}", keys) for suffix in ("", "_mcse"))
-        columns[name] = Column(as_words(measure), mcse=error)
+        columns[name] = Column(labels.get(measure, as_words(measure)), mcse=error)
         at = [places[row] for row in summary.index.get_indexer(rows.index)]
         data[name] = _spread(rows["estimate"], at, len(firsts))
         data[error] = _spread(rows["mcse"], at, len(firsts))
@@ -55,7 +65,7 @@ def summary_table(
                 beside = _free(f"{measure}_{name}", keys)
                 columns[beside] = Column(f"{as_words(measure)}: {heading}", decimals=1)
                 data[beside] = _spread(rows[name], at, len(firsts))
-    notes = [_in_words(same, readings), _replicates(summary), PARENTHESES]
+    notes = [constants_in_words(same, readings, labels), _replicates(summary), PARENTHESES]
     caption = f"Summary of {as_words(title)}"
     return Table(pd.DataFrame(data), caption, columns, [*filter(None, notes)])
 
@@ -68,10 +78,66 @@ def as_words(name: Any) -> str:
     return str(name).replace("_", " ") if NAME.fullmatch(str(name)) else str(name)
 
 
-def _shown(values: Sequence[Any], words: Mapping[Any, str]) -> Column:
+def summary_table_by(
+    summary: pd.DataFrame,
+    axis: str,
+    title: str,
+    readings: Readings = MappingProxyType({}),
+    labels: Labels = MappingProxyType({}),
+) -> Table:
+    """A summary with a column for each value of one factor or axis, and a row for each measure.
+
+    Parameters are those of `summary_table`.
+
+    Parameters
+    ----------
+    axis
+        The factor or axis whose values become columns, such as `method`.
+
+    Raises
+    ------
+    TableError
+        Where the summary has no such factor or axis.
+    """
+    keys = list(summary.columns[: list(summary.columns).index(MEASURE)])
+    if axis not in keys:
+        raise TableError(
+            f"columns={axis!r} is no factor or axis of this summary; {nearest(axis, keys)}"
+        )
+    names = [*(name for name in keys if name != axis), MEASURE]
+    rest = summary[names]
+    places = _places(rest)
+    firsts = list({place: row for row, place in reversed([*enumerate(places)])}.values())[::-1]
+    same = {name: rest[name].iloc[0] for name in names if is_constant(rest[name])}
+    data = {n: rest[n].iloc[firsts].tolist() for n in names if n not in same}
+    columns: dict[str, Column | str] = {
+        n: factor_column(
+            data[n], labels if n == MEASURE else readings.get(n, {}), labels.get(n, "")
+        )
+        for n in data
+    }
+    words = readings.get(axis, {})
+    for value, rows in summary.groupby(axis, sort=False, dropna=False):
+        name, error = f"{axis}={value}", f"{axis}={value}_mcse"
+        columns[name] = Column(words.get(value, labels.get(value, as_words(value))), mcse=error)
+        at = [places[row] for row in summary.index.get_indexer(rows.index)]
+        data[name] = _spread(rows["estimate"], at, len(firsts))
+        data[error] = _spread(rows["mcse"], at, len(firsts))
+    notes = [constants_in_words(same, readings, labels), _replicates(summary), PARENTHESES]
+    return Table(pd.DataFrame(data), f"Summary of {as_words(title)}", columns, [*notes])
+
+
+def summary_head(table: Table) -> Grid:
+    """The first rows of a summary's table, for the `repr` of a result."""
+    grid, n = table.grid, HEAD_ROWS
+    more = [f"The first {n} of {len(grid.rows):,} rows."] if len(grid.rows) > n else []
+    return grid._replace(rows=grid.rows[:n], notes=(*grid.notes, *more))
+
+
+def factor_column(values: Sequence[Any], words: Mapping[Any, str], heading: str = "") -> Column:
     """A column whose names are words."""
     names = (value for value in values if isinstance(value, str) and NAME.fullmatch(value))
-    return Column(words={name: as_words(name) for name in names} | dict(words))
+    return Column(heading, words={name: as_words(name) for name in names} | dict(words))
 
 
 def is_short(summary: pd.DataFrame) -> bool:
@@ -87,7 +153,8 @@ def _places(keys: pd.DataFrame) -> list[int]:
     return [known.setdefault(name, len(known)) for name in named]
 
 
-def _is_same(column: pd.Series) -> bool:
+def is_constant(column: pd.Series) -> bool:
+    """Whether all rows have one value."""
     return len(set(map(repr, column.tolist()))) == 1
 
 
@@ -104,11 +171,14 @@ def _spread(values: pd.Series, places: Sequence[int], n: int) -> list[float]:
     return spread
 
 
-def _in_words(same: dict[str, Any], readings: Readings) -> str:
+def constants_in_words(
+    same: Mapping[Any, Any], readings: Readings, labels: Labels = MappingProxyType({})
+) -> str:
     """What holds in all rows, each as a column would show it."""
     there = {name: value for name, value in same.items() if value is not None and value == value}
-    shown = {n: _shown([v], readings.get(n, {})).cell(v, math.nan) for n, v in there.items()}
-    said = [f"{as_words(name)} = {in_words(cell)}" for name, cell in shown.items()]
+    shown = {n: factor_column([v], readings.get(n, {})).cell(v, math.nan) for n, v in there.items()}
+    heads = {name: labels.get(name, as_words(name)) for name in shown}
+    said = [f"{heads[name]} = {in_words(cell)}" for name, cell in shown.items()]
     return f"{', '.join(said)}." if said else ""
 
 

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from simstudy.claims import BROKEN, DIFFERS, REPRODUCED, UNCHECKABLE, VERDICTS
-from simstudy.cli.endings import FAILED
-from simstudy.cli.experiments import experiment_names, load_experiment
-from simstudy.engine.declarations import factor_names_of
+from simstudy.cli.exit_status import FAILED
+from simstudy.cli.project import experiment_names, load_experiment
 from simstudy.engine.workers import Workers
 from simstudy.errors import NotHereError
 from simstudy.lazy import pd
 from simstudy.options import check
-from simstudy.store.layout import CONVERGED
+from simstudy.store.arrow_schema import CONVERGED
+from simstudy.study.validation import factor_names_of
 from simstudy.testing.drawn import Drawn, draw, draw_elsewhere, repeats, same_bits
-from simstudy.testing.figures import drawn_alone, saved
+from simstudy.testing.figures import check_drawn_again
 from simstudy.testing.smoke import Smoke, run_at_smoke_scale
 from simstudy.testing.truth import (
     FALSE_ALARM,
@@ -155,15 +155,7 @@ class ExperimentContracts:
         """Restyling a figure draws no replicate, reads nothing else, and gives the same bytes."""
         result = smoke.result(smoke.n_rep)
         for name in smoke.study.figures:
-            before = saved(smoke.folder / "figures", name)
-            again = drawn_alone(result, name, tmp_path)
-            if again != before:  # of other settings, or of a figure that is never the same
-                before, again = again, drawn_alone(result, name, tmp_path)
-            assert again == before, (
-                f"figure {name} is another when drawn again from the same result: a figure is a "
-                "function of what is stored. Draw random numbers in simulate, and keep nothing "
-                "between figures"
-            )
+            check_drawn_again(result, name, smoke.folder / "figures", tmp_path)
 
     def test_every_number_has_its_error_or_a_reason(self, smoke: Smoke) -> None:
         summary = pd.read_parquet(smoke.folder / "summary.parquet")
@@ -184,7 +176,7 @@ class ExperimentContracts:
         assert set(claims["verdict"]) <= set(VERDICTS), set(claims["verdict"])
 
     def test_every_claim_can_fall(self, smoke: Smoke) -> None:
-        """The nearest wrong answer in its place is not reproduced; of few replicates undecided.
+        """The nearest wrong answer in its place differs; with few replicates it is undecided.
 
         At published sizes it has to differ, which the published claims say.
         """
@@ -246,16 +238,19 @@ class ExperimentContracts:
             )
 
     def test_the_first_replicates_of_a_long_run_are_the_short_run(self, smoke: Smoke) -> None:
+        """Of the first and of the last scenario, whose run ends in their second block here."""
         short, study = smoke.result(smoke.n_rep), smoke.study
         ends = list(
             {id(study.scenarios[place]): study.scenarios[place] for place in (-1, 0)}.values()
         )
         longer = dataclasses.replace(study, scenarios=ends)
-        long = longer.run(smoke.n_rep + study.block_size, workers=Workers("inline", 1))
+        n_long = study.block_size + 1
+        long = longer.run(n_long, workers=Workers("inline", 1))
         for scenario in ends:
-            rows = long.rows(scenario)
+            rows, stored = long.rows(scenario), short.rows(scenario)
             head = rows[rows["rep"] < smoke.n_rep].reset_index(drop=True)
-            stored = short.rows(scenario)  # what others of their blocks said is no column of theirs
+            stored = stored[stored["rep"] < n_long]
+            # Columns of other scenarios are empty here.
             stored = stored[[name for name in stored if name in head or stored[name].notna().any()]]
             later = head.columns.difference(stored.columns)  # of failures that come later
             assert head[later].isna().all(axis=None), f"the short run has no {list(later)}"

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from simstudy.engine.block import simulate_columns
-from simstudy.engine.threads import drawn_with_one_thread, one_thread_each
+from simstudy.engine.thread_limits import drawn_with_one_thread, single_threaded
 from simstudy.lazy import special
-from simstudy.store.layout import ERROR
+from simstudy.store.arrow_schema import ERROR
 from simstudy.study import Study
 
 COINCIDENCE = 1e-5  # chance that a column which varies is the same in two blocks
@@ -28,7 +28,7 @@ def draw(study: Study, places: Sequence[tuple[int, int]], seed: int = 1) -> Draw
     plan = study.plan(seed).drawn
     keys = list(plan.keys)
     columns = {}
-    with one_thread_each():
+    with single_threaded():
         for place, block in places:
             scenario = plan.keys[keys[place]]
             drawing = functools.partial(simulate_columns, plan, scenario, block)
@@ -57,7 +57,7 @@ _MARK = b"columns of a block:"
 _ELSEWHERE = f"""
 import pickle, sys
 from pathlib import Path
-from simstudy.cli.experiments import load_experiment
+from simstudy.cli.project import load_experiment
 from simstudy.testing.drawn import draw
 module = load_experiment(sys.argv[1], Path(sys.argv[2]))
 (columns,) = draw(module.study(module.Config()), [(-1, 0)]).values()

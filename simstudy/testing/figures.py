@@ -10,9 +10,9 @@ from typing import Any
 from unittest import mock
 
 from simstudy.analysis.result import Result
-from simstudy.data.read_audit import reader_of, watching
 from simstudy.figures.save import save_figure
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
+from simstudy.provenance.undeclared_reads import reader_of, watching
 from simstudy.study import Study
 
 
@@ -32,6 +32,18 @@ def _note_listing(event: str, arguments: tuple[Any, ...]) -> None:
 def _install_listing() -> None:
     """Once: an audit hook cannot be taken away."""
     sys.addaudithook(_note_listing)
+
+
+def check_drawn_again(result: Result, name: str, published: Path, folder: Path) -> None:
+    """Fail where a figure is another than the published one, or uses more than the result."""
+    before, again = saved(published, name), drawn_alone(result, name, folder)
+    if again != before:  # of other settings, or of a figure that is never the same
+        before, again = again, drawn_alone(result, name, folder)
+    assert again == before, (
+        f"figure {name} is another when drawn again from the same result: a figure is a "
+        "function of what is stored. Draw random numbers in simulate, and keep nothing "
+        "between figures"
+    )
 
 
 def drawn_alone(result: Result, name: str, folder: Path) -> tuple[bytes, bytes]:

@@ -8,9 +8,9 @@ import numpy as np
 from simstudy.analysis.precision import independent_values
 from simstudy.analysis.result import Result
 from simstudy.engine.workers import Workers
-from simstudy.identity.names import identity
 from simstudy.lazy import special, stats
 from simstudy.measures import Measure
+from simstudy.provenance.scenario_id import identity
 from simstudy.store.columns import imputed
 from simstudy.study import Study
 from simstudy.testing.smoke import Smoke
@@ -61,7 +61,7 @@ def caught_in_words(name: str, held: Sequence[Comparison], limit: float) -> str:
         if each.measure == name and each.mcse > 0
     ]
     if not sizes:
-        return "no error of its own; any difference is refused"
+        return "no error of its own; a rare event is all that may explain a difference"
     size, exact = min(sizes)
     relative = f", {size / exact:.1%} of it" if exact else ""
     return f"exact() that is off by {size:.2g}{relative} would be caught in half of all runs"
@@ -106,9 +106,15 @@ def _chance_of_proportion(
 def _chance_of_mean(
     estimate: float, mcse: float, exact: float, _trials: float, n_rep: int
 ) -> float:
-    """Two-sided probability under Student's t, since the MCSE is an estimate too."""
+    """Two-sided probability under Student's t, since the MCSE is an estimate too.
+
+    Where all replicates agree there is no MCSE. A rare event of size 1 may then have been missed by
+    all of them, which has probability (1 - |exact - estimate|)^n.
+    """
     if not (np.isfinite(mcse) and np.isfinite(exact)):
         return np.nan
     rounding = n_rep * np.finfo(float).eps * max(abs(exact), abs(estimate))
     away = max(0.0, abs(estimate - exact) - rounding)
-    return 2 * float(stats.t.sf(away / mcse, n_rep - 1)) if mcse else float(away == 0)
+    if not mcse:
+        return float(max(0.0, 1 - away) ** n_rep)
+    return 2 * float(stats.t.sf(away / mcse, n_rep - 1))

@@ -14,8 +14,8 @@ import numpy as np
 from simstudy.array_types import Float, Int
 from simstudy.design import Columns, Exact
 from simstudy.errors import DesignError
-from simstudy.identity.streams import Streams
 from simstudy.measures import empirical_se, rejection_rate
+from simstudy.provenance.streams import Streams
 from simstudy.stats.accuracy import paired, two_binomials
 from simstudy.stats.accuracy.counts import decide, draw_counts
 from simstudy.stats.accuracy.design import detectable_effect, threshold

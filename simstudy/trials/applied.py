@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from simstudy.design import Columns
-from simstudy.identity.streams import Streams
 from simstudy.measures import mean, rejection_rate
+from simstudy.provenance.streams import Streams
 from simstudy.stats.classifier.theory import exact_mean_sensitivity, expected_over_sensitivity
 from simstudy.stats.classifier.thresholds import METHODS, thresholds
 from simstudy.stats.classifier.trial import critical_count, power_at_sensitivities

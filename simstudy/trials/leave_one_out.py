@@ -23,7 +23,6 @@ from simstudy.dgps.linear import LinearModel, Regression
 from simstudy.dgps.normals import standard_normals
 from simstudy.dgps.random_coefficients import RandomCoefficients
 from simstudy.errors import DesignError
-from simstudy.identity.streams import Streams
 from simstudy.measures import (
     bias_eliminated_coverage,
     coverage_at,
@@ -34,6 +33,7 @@ from simstudy.measures import (
     model_se,
     relative_error_model_se,
 )
+from simstudy.provenance.streams import Streams
 from simstudy.stats.arguments import check_choice
 from simstudy.stats.leave_one_out.bayesian_bootstrap import bayesian_bootstrap_against
 from simstudy.stats.leave_one_out.importance import importance_leave_one_out

@@ -17,7 +17,7 @@ from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.dgps.linear import Regression
 from simstudy.errors import DesignError
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.stats.bootstrap.losses import check_knobs
 from simstudy.stats.models.least_squares import Predictions, fit_each
 from simstudy.stats.models.metrics import Metric
@@ -30,7 +30,7 @@ from simstudy.stats.models.trial import (
     verdict,
 )
 from simstudy.stats.two_stage.design import TwoStageDesign
-from simstudy.store.layout import has_text
+from simstudy.store.arrow_schema import has_text
 
 NO_TRUTH = "the true metric is not a finite number: nothing to compare the bound with"
 

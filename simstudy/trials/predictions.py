@@ -17,8 +17,8 @@ from simstudy.array_types import Float, Int
 from simstudy.data.parts import Data
 from simstudy.dgps.friedman import Friedman, Sample
 from simstudy.errors import ConfigError, DesignError
-from simstudy.identity.streams import Streams
 from simstudy.measures import Measure, mean
+from simstudy.provenance.streams import Streams
 from simstudy.stats.compatible import combining
 from simstudy.stats.compatible import null_proportion as shares
 from simstudy.stats.models.least_squares import fit_each

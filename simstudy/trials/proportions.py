@@ -15,8 +15,8 @@ import numpy as np
 
 from simstudy.array_types import Float
 from simstudy.dgps.p_values import ScoredPredictions
-from simstudy.identity.streams import Streams
 from simstudy.measures import bias, coverage, empirical_se, interval_width, mean, rmse, tail_miss
+from simstudy.provenance.streams import Streams
 from simstudy.stats.arguments import check_count, check_proportion
 from simstudy.stats.compatible import theory
 from simstudy.stats.compatible.combining import fisher, in_log10

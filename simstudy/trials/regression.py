@@ -9,8 +9,8 @@ from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.dgps.fits import draw_errors, draw_fit, refuse_few_observations
 from simstudy.dgps.linear import Coefficients, LinearModel, Risk
-from simstudy.identity.streams import Streams
 from simstudy.measures import mean, rejection_rate, relative_bias
+from simstudy.provenance.streams import Streams
 from simstudy.stats.bootstrap.losses import check_knobs
 from simstudy.stats.models.least_squares import LinearFit
 from simstudy.stats.models.trial import (

@@ -8,8 +8,8 @@ from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.dgps.fits import draw_errors, draw_fit, refuse_few_observations
 from simstudy.dgps.linear import LinearModel, Risk
-from simstudy.identity.streams import Streams
 from simstudy.measures import bias, model_se, rmse
+from simstudy.provenance.streams import Streams
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from simstudy.dgps.prompts import (
     paired_population,
 )
 from simstudy.errors import DesignError
-from simstudy.identity.streams import Streams
 from simstudy.lazy import special
 from simstudy.measures import rejection_rate
+from simstudy.provenance.streams import Streams
 from simstudy.stats.accuracy.design import detectable_effect
 from simstudy.stats.arguments import Numbers, check_count, check_proportion
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from simstudy.array_types import Int
 from simstudy.design import Columns
-from simstudy.identity.streams import Streams
 from simstudy.measures import rejection_rate
+from simstudy.provenance.streams import Streams
 from simstudy.stats.classifier.trial import (
     RULES,
     critical_count,

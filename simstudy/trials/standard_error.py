@@ -10,8 +10,8 @@ from simstudy.design import Columns
 from simstudy.dgps.fits import draw_errors, draw_fit, refuse_few_observations
 from simstudy.dgps.linear import LinearModel
 from simstudy.errors import DesignError
-from simstudy.identity.streams import Streams
 from simstudy.measures import empirical_se, relative_bias
+from simstudy.provenance.streams import Streams
 from simstudy.stats.bootstrap.losses import bootstrap_variance, ideal_variance
 
 

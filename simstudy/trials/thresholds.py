@@ -8,8 +8,8 @@ import numpy as np
 from simstudy.array_types import Float
 from simstudy.design import Columns
 from simstudy.dgps.scores import NormalScores, Scores
-from simstudy.identity.streams import Streams
 from simstudy.measures import empirical_se, mean, rejection_rate
+from simstudy.provenance.streams import Streams
 from simstudy.stats.bootstrap.resamples import Resamples, draw_resamples
 from simstudy.stats.classifier.description import described
 from simstudy.stats.classifier.theory import exact_coverage, exact_mean_sensitivity

@@ -11,9 +11,8 @@ import numpy as np
 
 from simstudy.array_types import Float
 from simstudy.dgps.location import Bernoulli, Gaussian, LocationDgp
-from simstudy.engine.replicates import each_replicate
+from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import DesignError
-from simstudy.identity.streams import Streams
 from simstudy.lazy import special
 from simstudy.measures import (
     bias,
@@ -23,11 +22,12 @@ from simstudy.measures import (
     tail_miss,
     type_1_error,
 )
+from simstudy.provenance.streams import Streams
 from simstudy.stats.two_sample import bootstrap_t as bootstraps
 from simstudy.stats.two_sample import permutation as permutations
 from simstudy.stats.two_sample import rank_sum as rank_sums
 from simstudy.stats.two_sample import t_tests, theory
-from simstudy.stats.two_sample.samples import Comparison
+from simstudy.stats.two_sample.samples import Comparison, is_rejected
 
 N_DRAWN = 999  # resamples, and partitions, of each replicate
 TRIMMED = 0.2  # share that the trimmed test takes off either end
@@ -203,7 +203,7 @@ def _about(p: Any, alpha: float, truth: float) -> dict[str, Any]:
     """What measures read beside the answer: what was rejected, and what was true."""
     null_is_true = float(truth == 0)
     return {
-        "reject": p < alpha,
+        "reject": is_rejected(p, alpha),
         "truth": truth,
         "null_is_true": null_is_true,
         "null_is_false": 1 - null_is_true,

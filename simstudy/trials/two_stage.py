@@ -9,9 +9,9 @@ import numpy as np
 from simstudy.design import Columns
 from simstudy.dgps.location import Gaussian, LocationDgp, sample_means, sample_moments
 from simstudy.errors import DesignError
-from simstudy.identity.streams import Streams
 from simstudy.lazy import special
 from simstudy.measures import mean, rejection_rate
+from simstudy.provenance.streams import Streams
 from simstudy.stats.two_stage.design import critical_value, power
 
 

@@ -10,8 +10,8 @@ from simstudy.design import Columns
 from simstudy.dgps.in_groups import PAIR, antithetic_normals, stratified_normals
 from simstudy.dgps.normals import standard_normals
 from simstudy.errors import DesignError
-from simstudy.identity.streams import Streams
 from simstudy.lazy import special
+from simstudy.provenance.streams import Streams
 from simstudy.stats.two_stage.design import critical_value, power
 
 

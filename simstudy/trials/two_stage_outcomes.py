@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from simstudy.design import Columns
-from simstudy.identity.streams import Streams
 from simstudy.lazy import special
 from simstudy.measures import rejection_rate
+from simstudy.provenance.streams import Streams
 from simstudy.stats.models.trial import trial_design
 from simstudy.stats.two_stage.design import OutcomeTable, TwoStageDesign, outcome_table
 from simstudy.trials.two_stage import TwoStage

@@ -8,8 +8,8 @@ import pytest
 from simstudy.design import Columns, grid
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
-from simstudy.identity.streams import Streams
 from simstudy.measures import mean
+from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 from tests import toy
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simstudy.engine.replicates import each_replicate
+from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, StudyError
 from simstudy.measures import mean, power

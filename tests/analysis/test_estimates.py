@@ -13,7 +13,7 @@ from simstudy.design import grid
 from simstudy.engine.workers import Workers
 from simstudy.measures import MomentMeasure
 from simstudy.measures.moments import only
-from simstudy.store import batches
+from simstudy.store import blocks
 from simstudy.study import Study
 from tests.measures.calibration import columns, every_measure
 
@@ -67,7 +67,7 @@ def test_most_measures_are_taken_side_by_side(monkeypatch):
     plain = FromRows._side_by_side
 
     def watched(self, batch):
-        taken.append((batch.n, {measure.name for measure in self._by_cell}))
+        taken.append((len(batch.keys), {measure.name for measure in self._by_cell}))
         return plain(self, batch)
 
     monkeypatch.setattr(FromRows, "_side_by_side", watched)
@@ -137,7 +137,7 @@ def test_settings_of_numpy_hold_in_threads():
 def test_a_summary_by_threads_has_the_same_bits(n_cores, monkeypatch, tmp_path):
     study = tiny(12, 1000)
     result = study.run(n_rep=3000, out=tmp_path)
-    monkeypatch.setattr(batches, "VALUES_AT_ONCE", 4000)
+    monkeypatch.setattr(blocks, "VALUES_AT_ONCE", 4000)
     monkeypatch.setattr(estimates, "available_cores", lambda: 1)
     alone = study.run(n_rep=3000, out=tmp_path).summary
     monkeypatch.setattr(estimates, "available_cores", lambda: n_cores)

@@ -4,6 +4,7 @@ import pytest
 
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError
+from simstudy.store import compaction
 from simstudy.store.compaction import compact
 from simstudy.store.files import Folder
 from tests.toy import study
@@ -78,6 +79,7 @@ def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):
         return found
 
     monkeypatch.setattr(Folder, "names", names)
+    monkeypatch.setattr(compaction, "MANY_FILES", 0)
     found = study().look(1000, out=tmp_path)
     assert compacted
     assert found.n_rep == other.n_rep

@@ -1,15 +1,20 @@
 """A result: tidy frames and arrays of what was drawn, and what failed with its address."""
 
-from dataclasses import dataclass
+import subprocess
+import sys
+from dataclasses import dataclass, replace
 
 import numpy as np
+import plotnine as p9
 import pytest
 
+import simstudy
 from simstudy.design import grid, scenario_key
 from simstudy.engine.workers import Workers
-from simstudy.errors import FigureError, StudyError
+from simstudy.errors import FigureError, SimstudyError, StudyError, TableError
 from simstudy.measures import mean
 from simstudy.study import Study
+from simstudy.tables.grid import in_words
 from tests import toy
 
 INLINE = Workers("inline", 1)
@@ -40,7 +45,7 @@ def fragile():
 
 
 def test_a_result_is_shown_in_a_few_lines(result):
-    assert repr(result).splitlines() == [
+    assert repr(result).splitlines()[:5] == [
         "Result of toy: 2 scenarios of Mean",
         "  n_obs = 3, 10; truth = 0.0",
         "  method: t, z",
@@ -179,3 +184,81 @@ def test_a_column_that_has_a_factors_name_and_other_values_hides_no_factor():
     rows = Study("shifted", [Shifted()], [mean("shift")]).run(10, workers=INLINE).replicates
     assert (rows["shift (factor)"] == 2.0).all()
     assert rows["shift"].nunique() == 10
+
+
+def test_workers_are_a_number_and_move_no_number(result):
+    one = toy.study((3, 10)).run(120, n_jobs=1, progress=False)
+    assert one.summary.equals(result.summary)
+
+
+# ---------------------------------------------------------------- in a notebook
+def test_its_repr_has_the_numbers_of_the_summary_with_their_errors(result):
+    table = str(result.table()).splitlines()
+    assert repr(result).splitlines()[6:] == table
+    html = result._repr_html_()
+    assert html.count("<tr>") == 1 + 4  # headings, and two methods in two scenarios
+    for row in result.table().grid.rows:
+        assert all(in_words(cell) in html for cell in row)
+
+
+def test_only_the_first_rows_of_many_are_shown():
+    shown = repr(toy.study(tuple(range(3, 15))).run(40, workers=INLINE))
+    assert "The first 10 of 24 rows." in shown
+    assert "  14  " not in shown.partition("Summary of")[2]
+
+
+def test_a_summary_that_cannot_be_made_does_not_break_the_repr():
+    broken = replace(toy.study((3,)).run(40, workers=INLINE), declared=[mean("not there")])
+    with pytest.raises(SimstudyError):
+        _ = broken.summary
+    assert repr(broken).startswith("Result of toy")
+
+
+def test_a_table_with_a_column_for_each_method(result):
+    table = result.table(columns="method")
+    assert [heading.text for heading in table.grid.headings][-2:] == ["t", "z"]
+    assert len(table.grid.rows) == 2 * 3  # scenarios, measures
+    at = table.frame["measure"].eq("coverage") & table.frame["n_obs"].eq(10)
+    for method in toy.METHODS:
+        mine = result.row("coverage", n_obs=10, method=method)
+        there = table.frame[at].iloc[0]
+        assert there[f"method={method}"] == mine["estimate"]
+        assert there[f"method={method}_mcse"] == mine["mcse"]
+    with pytest.raises(TableError, match="did you mean 'method'"):
+        result.table(columns="methods")
+
+
+def test_rows_and_values_are_selected_by_factors(result):
+    chosen = result.select(n_obs=10, method="z")
+    assert chosen["measure"].tolist() == ["bias", "coverage", "empirical_se"]
+    ten = result.scenario(n_obs=10)
+    mine = result.values("estimate", n_obs=10, method="z")
+    np.testing.assert_array_equal(mine, result.columns(ten, "estimate")["estimate"][:, 1])
+    with pytest.raises(LookupError, match="which method is meant"):
+        result.values("estimate", n_obs=10)
+    with pytest.raises(LookupError, match="method='y' is not in this run"):
+        result.values("estimate", n_obs=10, method="y")
+
+
+def test_labels_are_headings_and_titles():
+    labels = {"n_obs": "sample size", "coverage": "share that covers"}
+    figures = {"1": lambda result: p9.ggplot(result.summary, p9.aes("n_obs", "estimate"))}
+    result = replace(toy.study((3, 10)), labels=labels, figures=figures).run(40, workers=INLINE)
+    headings = [heading.text for heading in result.table().grid.headings]
+    assert {"sample size", "share that covers"} < set(headings)
+    assert result.figure("1").labels.x == "sample size"
+    with pytest.raises(StudyError, match="3: tables and figures show a text"):
+        replace(toy.study((3,)), labels={"n_obs": 3})
+
+
+def test_it_is_published_and_its_report_saved(result, tmp_path):
+    folder = result.publish(tmp_path)
+    assert simstudy.load(folder).summary["estimate"].equals(result.summary["estimate"])
+    page = result.save_report(tmp_path / "toy.html").read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html>")
+    assert "coverage" in page
+
+
+def test_packages_are_attributes():
+    names = "import simstudy; print(simstudy.measures.bias, simstudy.tables, simstudy.figures)"
+    subprocess.run([sys.executable, "-c", names], check=True, capture_output=True)

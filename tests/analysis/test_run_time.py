@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from simstudy import Study, Workers, grid
-from simstudy.engine import meter
+from simstudy.engine import run_stats
 from simstudy.measures import mean
 from simstudy.output.formatting import run_time_in_words, time_in_words
-from simstudy.store.seconds import read_seconds_of
+from simstudy.store.run_records import read_records
 from tests.guarantees.content import file_names
 
-SIZE = 10
+SIZE = 6  # too few for rows to be analysed a second time
 OF_DATA, OF_SLOW = 0.004, 0.06  # seconds of a block
 INLINE = Workers("inline", 1)
 
@@ -86,7 +86,7 @@ def test_a_resumed_run_adds_to_what_was_spent_and_a_run_that_draws_nothing_does_
 def test_when_it_was_drawn_spans_all_runs_of_this_code_and_of_no_other(tmp_path, monkeypatch):
     def at(hour):
         moment = f"2026-01-01T{hour:02}:00:00Z"
-        monkeypatch.setattr(meter, "_now", lambda: moment)
+        monkeypatch.setattr(run_stats, "_now", lambda: moment)
         return moment
 
     first = at(1)
@@ -96,10 +96,11 @@ def test_when_it_was_drawn_spans_all_runs_of_this_code_and_of_no_other(tmp_path,
     assert longer.times == (first, last)
     at(7)
     study(other=other).run(SIZE, out=tmp_path, workers=INLINE)
-    for path in (tmp_path / "sleepy" / "replicates" / "_seconds").glob("*.json"):
+    for path in (tmp_path / "sleepy" / "replicates" / "_runs").glob("*.json"):
         said = json.loads(path.read_text())
-        if said["drawn"][0] == first:  # one that is damaged says nothing
-            path.write_text(json.dumps(said | {"drawn": ["yesterday", 5]}))
+        if said["spent"][0][-2] == first:  # one that is damaged says nothing
+            entries = [[*entry[:-2], "yesterday", 5] for entry in said["spent"]]
+            path.write_text(json.dumps({"spent": entries}))
     assert study().look(out=tmp_path).times == (last, last)
     assert study().run(SIZE, workers=INLINE).times is None
 
@@ -115,18 +116,19 @@ def test_what_other_code_took_is_not_counted(tmp_path, own_clock):
 def test_blocks_are_the_same_bytes_whatever_they_took_and_damage_costs_the_time_only(tmp_path):
     one, two = (study().run(SIZE, out=tmp_path / at, workers=INLINE) for at in "ab")
     assert file_names(one.folder / "replicates") == file_names(two.folder / "replicates")
-    (said,) = (tmp_path / "a" / "sleepy" / "replicates" / "_seconds").iterdir()
+    (said,) = (tmp_path / "a" / "sleepy" / "replicates" / "_runs").iterdir()
     entries = json.loads(said.read_text())["spent"]
-    key = next(iter(entries))
-    for broken in ("{", json.dumps({"spent": entries | {key: ["?", -1, 0, 0]}}), '{"spent": 3}'):
+    key, made_from, *rest = entries[0]
+    negative = json.dumps({"spent": [[key, made_from, -1, *rest[1:]], *entries[1:]]})
+    for broken in ("{", negative, '{"spent": 3}'):
         said.write_text(broken)
-        assert key not in read_seconds_of(said.parents[1], one.store.owner)
+        assert key not in read_records(said.parents[1], one.store.provenance).spent
         assert study().run(SIZE, out=tmp_path / "a", workers=INLINE).outcome.n_blocks == 0
 
 
 def test_nothing_timed_is_an_empty_table_and_no_words(tmp_path):
     result = study().run(SIZE, out=tmp_path, workers=INLINE)
-    for said in (tmp_path / "sleepy" / "replicates" / "_seconds").iterdir():
+    for said in (tmp_path / "sleepy" / "replicates" / "_runs").iterdir():
         said.unlink()
     untimed = study().look(out=tmp_path)
     assert untimed.seconds.empty

@@ -18,9 +18,9 @@ from simstudy.analysis.solve.search import Search
 from simstudy.design import Columns, grid
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StudyError
-from simstudy.identity.streams import Streams
 from simstudy.measures import mean, power, rejection_rate
 from simstudy.measures.intervals import critical_value, wilson
+from simstudy.provenance.streams import Streams
 from simstudy.stats.smoothing.crossing import cross
 from simstudy.stats.smoothing.spline import ROUGHNESS, Curve
 from simstudy.stats.two_stage.design import solve_design

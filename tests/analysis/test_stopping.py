@@ -12,12 +12,12 @@ from benchmarks.stopping import N_RUNS, Rule
 from simstudy.analysis.precision import seed_of_pilot
 from simstudy.claims import chance_limit
 from simstudy.design import grid
-from simstudy.engine.refusals import PILOT
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.measures import mean
 from simstudy.output.formatting import precision_in_words
 from simstudy.study import Study
+from simstudy.study.run_options import PILOT
 from tests.toy import study as toy
 
 INLINE = Workers("inline", 1)

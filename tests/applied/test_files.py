@@ -170,7 +170,7 @@ def test_a_check_may_be_written_to_a_url(tmp_path, settings):
     out = f"memory://{tmp_path.name}/out"
     written = write_check(*checked(tmp_path, settings), replace(settings, out=out))
     assert str(written.folder) == out
-    assert len(written.folder.listed()) == 5
+    assert len(list(written.folder.iterdir())) == 5
 
 
 def test_json_has_null_for_what_there_is_not(tmp_path, settings):

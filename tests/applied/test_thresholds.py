@@ -204,3 +204,20 @@ def test_an_error_rate_beyond_doubles_leaves_the_effect_that_was_asked_for():
     assert coin["detectable_effect"] == 1e-25
     assert never["least_n"] == coin["least_n"] == 5000
     assert never["margin"] == pytest.approx(-PHI.inv_cdf(0.05) * math.sqrt(2 / 5000))
+
+
+def test_scores_that_do_not_vary_make_every_effect_detectable():
+    tasks = {"task": ["a", "b", "c"], "sigma": [0, 0, 0], "n": [32, None, 32]}
+    tasks |= {"theta": [None, 1.0, 2.0], "alpha": [0.05, 0.05, "?"], "reference": [80.0, 80, 80]}
+    found = threshold_table(pd.DataFrame(tasks))
+    assert found["solved"].tolist() == ["theta", "n", "alpha"]
+    assert found["n"].tolist() == [32, 1, 32]
+    assert found["alpha"].tolist() == [0.05, 0.05, 0.0]
+    assert (found["threshold"] == 80).all()
+    assert (found[["margin", "detectable_effect", "sigma"]] == 0).all(axis=None)
+    assert found["power"].tolist()[1:] == [1.0, 1.0]
+
+
+def test_a_task_without_spread_is_refused_what_any_task_is():
+    with pytest.raises(DesignError, match=r"n=5\.5 is not a whole number"):
+        threshold_table(pd.DataFrame({"n": [5.5], "sigma": [0]}))

@@ -4,7 +4,7 @@ import pytest
 
 from simstudy.applied.settings import AccuracySettings, ThresholdSettings
 from simstudy.cli import main
-from simstudy.options import in_words
+from simstudy.options import option_help
 from tests.test_imports import FEW_RUNS_NEED, imported_by
 
 SIDES = ["reference=old", "candidate=new"]
@@ -67,7 +67,7 @@ def test_help_has_every_setting_of_every_method(capsys):
     assert main(["apply", "--help"]) == 0
     told = capsys.readouterr().out
     for settings in (AccuracySettings, ThresholdSettings):
-        for name, text in in_words(settings):
+        for name, text in option_help(settings):
             assert f"  {name}" in told
             assert text in told
 
@@ -84,7 +84,7 @@ def test_help_of_one_method_has_its_own(capsys):
     ("arguments", "line"),
     [
         ([], "apply takes a method and a file, as in simstudy apply accuracy scores.csv ref"),
-        (["accurcy", "scores.csv"], "accurcy is no method to apply; did you mean 'accuracy'?"),
+        (["accurcy", "scores.csv"], "no such method to apply: 'accurcy'; did you mean 'accuracy'?"),
         (["accuracy"], "apply accuracy takes one file, and was given none: simstudy apply"),
         (
             ["accuracy", "a.csv", "b.csv"],
@@ -115,11 +115,13 @@ def test_a_hostile_file_is_one_line(here, capsys):
 
 # ---------------------------------------------------------------- what it costs others
 def test_the_verb_loads_no_table_before_it_has_a_file():
-    assert imported_by("import simstudy.cli.apply", (*FEW_RUNS_NEED, "pandas", "scipy")) == []
+    assert (
+        imported_by("import simstudy.cli.file_commands", (*FEW_RUNS_NEED, "pandas", "scipy")) == []
+    )
 
 
 def test_other_verbs_do_not_load_it():
-    assert imported_by("import simstudy.cli.verbs", ("simstudy.applied", "simstudy.stats")) == []
+    assert imported_by("import simstudy.cli.dispatch", ("simstudy.applied", "simstudy.stats")) == []
 
 
 def test_what_is_solved_for_may_be_said_for_all_tasks(here, capsys):

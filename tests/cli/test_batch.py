@@ -10,7 +10,6 @@ import time
 
 import pytest
 
-from simstudy.cli.batch import _seconds
 from tests.support import ROOT, command_line
 
 ASKED = ["batch", "experiment=two_stage", "experiment.k=[1]", "n_rep=2000", "out=my results"]
@@ -20,6 +19,7 @@ printf '%s\\n' "$*" >> "$SUBMITTED"
 echo $((40 + $(wc -l < "$SUBMITTED")))
 """
 SCONTROL = """#!/bin/bash
+[ "$*" = "show config" ] && { echo "MaxArraySize            = $MAX_ARRAY_SIZE"; exit 0; }
 printf '%s\\n' "$*" >> "$REQUEUED"
 exit 1
 """
@@ -50,6 +50,7 @@ def slurm(tmp_path, monkeypatch):
     for name in ("SUBMITTED", "REQUEUED", "TOLD"):
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.setenv("ENDS_WITH", "")
+    monkeypatch.setenv("MAX_ARRAY_SIZE", "1001")
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -73,7 +74,7 @@ def test_it_submits_an_array_and_a_job_that_joins_whatever_becomes_of_it(slurm, 
     assert array.endswith("run.sh share")
     assert "--signal=B:USR1@120" in join
     assert "--dependency=afterany:41" in join
-    assert join.endswith("run.sh join")
+    assert join.endswith(f"run.sh join {path}")
 
 
 def test_some_shares_are_submitted_again_without_a_pilot(slurm, capsys):
@@ -89,6 +90,36 @@ def test_some_shares_are_submitted_again_without_a_pilot(slurm, capsys):
     assert "--dependency=afterany:44" in joined
 
 
+def test_more_shares_than_an_array_may_have_are_refused_before_anything_is_submitted(
+    slurm, capsys, monkeypatch
+):
+    path = write_script(slurm, capsys, "pilot=true")
+    for limit, status in (("3", 2), ("4", 0)):
+        monkeypatch.setenv("MAX_ARRAY_SIZE", limit)
+        ended = subprocess.run(["bash", path], capture_output=True, text=True)
+        assert ended.returncode == status, ended.stderr
+        assert (slurm / "SUBMITTED").exists() == (status == 0)
+        if status:
+            assert ended.stderr.startswith("shares=3: Slurm takes at most 2 jobs in an array here")
+
+
+def test_a_script_of_what_is_missing_submits_only_shares_with_gaps(slurm, capsys):
+    asked = ["experiment=two_stage", "experiment.k=[1]", "n_rep=2000", f"out={slurm}"]
+    quiet = ["progress=false", "figures=false", "report=false", "backend=inline"]
+    for index in (1, 3, 4):
+        assert command_line([*asked, *quiet, f"shard={index}/6"]) == 0
+    capsys.readouterr()
+    assert command_line(["batch", *asked, "shares=6", "missing=true", "pilot=true"]) == 0
+    text = capsys.readouterr().out
+    assert '--array="${1:-2,5-6}"' in text
+    assert "\npilot= " in text
+    for index in (2, 5, 6):
+        assert command_line([*asked, *quiet, f"shard={index}/6"]) == 0
+    capsys.readouterr()
+    assert command_line(["batch", *asked, "shares=6", "missing=true"]) == 2
+    assert capsys.readouterr().err.startswith("missing=true: all 6 shares have drawn their blocks")
+
+
 # ---------------------------------------------------------------- what a job does
 def begin(path, kind, **said):
     return subprocess.Popen(
@@ -100,7 +131,7 @@ ARRAY = {"SLURM_JOB_ID": "9", "SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": 
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"), [("pilot", "shard=pilot"), ("share", "shard=auto/3"), ("join", None)]
+    ("kind", "told"), [("pilot", "shard=pilot"), ("share", "shard=auto/3"), ("join", "join=3")]
 )
 def test_each_job_runs_its_part_of_the_command_and_ends_as_it_ends(slurm, capsys, kind, told):
     path = write_script(slurm, capsys)
@@ -144,16 +175,12 @@ def wait_for(path, seconds=30.0):
     [
         ([], "batch needs the number of jobs among which the blocks are shared out: shares=N"),
         (["shares=0"], "shares=0: allowed is a whole number at least 1"),
-        (["shares=2", "time=1h"], "time=1h: Slurm would not read it; write it as 1:00:00"),
-        (["shares=2", "memory=4 GB"], "memory=4 GB: Slurm would not read it; write it as 4G"),
-        (["shares=2", "time=1-24:00"], "time=1-24:00: Slurm would not read it; write it as 1:00"),
-        (["shares=2", "debug=true"], "debug=true in a script of shares: each of its jobs draws"),
+        (["shares=2", "restart=true"], "restart=true in a script of shares: each of its jobs"),
         (["shares=2", "backend=slurm_dask"], "backend=slurm_dask in a script of shares: each of"),
         (["shares=2", "out=a\nrm -rf b"], "out has a line break in its value, which a script"),
         (["shares=2", "partition=a\n"], "partition has a line break in its value, which a"),
-        (["shares=2", "time=3"], "time=3 with warning=120: a job would be warned 120 s before"),
-        (["shares=2", "account="], "account= is empty: leave it out, or say account=NAME"),
-        (["shares=2", "-m"], "-m in a script of shares: each of its jobs draws its share"),
+        (["shares=2", "account="], "account= is empty: leave account out"),
+        (["shares=2", "-m"], "-m in a script of shares"),
         (["shares=2", "n_rep=0"], "n_rep=0: allowed is a whole number at least 1"),
         (["shares=2", "expriment=x"], "expriment is not a setting; did you mean 'experiment'?"),
     ],
@@ -176,17 +203,6 @@ def test_places_that_jobs_do_not_share_are_refused_without_their_passwords(capsy
         assert capsys.readouterr().err.startswith(line)
 
 
-@pytest.mark.parametrize(
-    ("time", "seconds"),
-    [
-        ("30", 1800), ("30:15", 1815), ("1:00:05", 3605), ("2-3", 51 * 3600),
-        ("2-0:10", 172_800 + 600), ("1-00:00:01", 86_401),
-    ],
-)  # fmt: skip
-def test_times_are_read_as_slurm_reads_them(time, seconds):
-    assert _seconds(time) == seconds
-
-
 @pytest.mark.parametrize("out", ["/tmp/a (b", "it's $HOME x", "é", "1"])
 def test_values_that_a_run_takes_come_to_it_as_they_were_written(out, capsys):
     assert command_line(["batch", "experiment=two_stage", "shares=2", f"out={out}"]) == 0
@@ -197,5 +213,5 @@ def test_values_that_a_run_takes_come_to_it_as_they_were_written(out, capsys):
 def test_its_help_says_what_it_asks_of_slurm(capsys):
     assert command_line(["batch", "--help"]) == 0
     text = capsys.readouterr().out
-    assert "longest run of a job, as 30 (minutes) or 1-12:00:00; text (1:00:00)" in text
+    assert "longest run of a job, as 30 (minutes) or 1-12:00:00  [text]  default: 1:00:00" in text
     assert "replicates in each scenario" in text

@@ -1,4 +1,4 @@
-"""`simstudy index`: any folder of results has its page, which knows whose sources have changed."""
+"""`simstudy index`: any folder of results has its page, which knows whose code has changed."""
 
 import json
 import shutil
@@ -6,38 +6,31 @@ import shutil
 import pytest
 
 from simstudy.cli import main
-from tests.cli.projects import STUDY, python, write
+from tests.cli.projects import STUDY, simstudy, write
 from tests.support import ROOT
 
-THRICE = """
-from pathlib import Path
-from simstudy.cli import main
-
-def remarks():
-    import json
-    main(["index"])
-    return [study["remarks"] for study in json.load(open("results/index.json"))["studies"]]
-
-main(["experiment=fine", "backend=inline", "progress=false"])
-print(remarks())
-path = Path("experiments/fine.py")
-path.write_text(path.read_text() + "# edited")
-print(remarks())
-"""
+SWEEP = ("experiment=fine", "backend=inline", "progress=false")
 
 
-def test_it_says_whose_sources_have_changed(tmp_path):
+def test_it_says_whose_code_has_changed(tmp_path):
+    """Code, and no comment: numbers, figures and claims do not depend on one."""
     broken = {"experiments/broken.py": "1 / 0", "results/broken/manifest.json": "{"}
     write(tmp_path, {"experiments/__init__.py": "", "experiments/fine.py": STUDY, **broken})
-    done = python(tmp_path, "-c", THRICE)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-4:] == [
-        "results/index.html",
-        "[[]]",
-        "results/index.html",
-        "[['its sources have changed since it was made']]",
-    ]
-    (other,) = json.loads((tmp_path / "results" / "index.json").read_text())["others"]
+    assert simstudy(tmp_path, *SWEEP).returncode == 0
+    for text, remarks in (
+        (STUDY, []),
+        (STUDY + "# a comment", []),
+        (
+            STUDY.replace(".mean(axis=1)", ".mean(axis=1) + 1"),
+            ["its code has changed since it was made"],
+        ),
+    ):
+        (tmp_path / "experiments" / "fine.py").write_text(text)
+        done = simstudy(tmp_path, "index")
+        assert (done.returncode, done.stdout) == (0, "results/index.html\n"), done.stderr
+        said = json.loads((tmp_path / "results" / "index.json").read_text())
+        assert [study["remarks"] for study in said["studies"]] == [remarks]
+    (other,) = said["others"]
     assert other["folder"] == "broken"
     assert other["run"] == "simstudy run experiment=broken"
 

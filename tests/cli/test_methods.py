@@ -105,6 +105,22 @@ def test_a_method_is_edited_and_drawn_anew_alone(project):
     assert "nothing to do" in said(project, "run", *RUN, status=3)
 
 
+def test_moved_code_is_adopted(project):
+    said(project, "run", *RUN, status=3)
+    (project / "weights.py").unlink()
+    moved = EXPERIMENT.replace("from weights import", "from moved import")
+    write(project, {"moved.py": WEIGHTS, "experiments/centre.py": moved})
+    assert "refused  method weighted changed" in said(project, "plan", *RUN)
+    adopted = said(project, "run", *RUN, "adopt=true", status=3)
+    assert "adopted: the current code drew 1 block" in adopted
+    assert "nothing to do" in said(project, "run", *RUN, status=3)
+    changed = WEIGHTS.replace("WEIGHT = 1.0", "WEIGHT = 1.1")
+    write(project, {"moved.py": changed})
+    refusal = said(project, "run", *RUN, "adopt=true", status=2)
+    assert "other numbers in the first block of method weighted of Sample(n_obs=5)" in refusal
+    assert "to draw  3 blocks" in said(project, "plan", *RUN, "redraw=changed")
+
+
 def test_a_failure_is_replayed_by_its_address(project):
     said(project, "run", *RUN, status=3)
     failures = pd.read_parquet(project / "results" / "centre" / "failures.parquet")

@@ -70,7 +70,7 @@ def test_a_protocol_that_comes_after_the_results_makes_their_report_anew(project
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["run", "pilot=50"], "pilot=50: a pilot belongs to a protocol, as in simstudy protocol"),
+        (["run", "pilot=50"], "pilot=50 belongs to simstudy protocol"),
         (["protocol", "precision.empirical_se=0.1", "stop_by=pilot"],
          "stop_by=pilot: a protocol plans one number of replicates"),
         (["protocol", "precision.empirical_se=0.1"], "how many replicates precision.empirical_se"),

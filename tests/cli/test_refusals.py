@@ -65,7 +65,7 @@ def said(project, capsys):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["-p", "out=h1"], "-p is no flag; there is: -h, --help, -m"),
+        (["-p", "out=h1"], "no such flag -p; there is: --help, -m"),
         (["nrep=3"], "nrep is not a setting; did you mean 'n_rep'?"),
         (["n_obs=[10]"], "n_obs is not a setting; did you mean 'experiment.n_obs'?"),
         (["experiment.nobs=[1]"], "did you mean 'n_obs'?"),
@@ -73,17 +73,16 @@ def said(project, capsys):
         (["backend=threds"], "backend=threds: no such backend; did you mean 'threads'?"),
         (["scale=smok"], "scale=smok: no such scale; did you mean 'smoke'?"),
         (["n_rep=1,2"], "n_rep=1,2 asks for several runs: add -m for these\n"),
-        (["experiment.n_obs=3,4"], "or write the values in brackets, experiment.n_obs=[...]"),
-        (["-m", "seed=1,2"], "would both stand in "),
-        (["-m", "experiment.n_obs=[5],[7]"], "as in 'out=results/${seed}'"),
+        (["experiment.n_obs=3,4"], "or write experiment.n_obs=[...] for one run"),
+        (["-m", "seed=1,2"], "as in 'out=results/${seed}'"),
         ([f"out={'a' * 300}"], " cannot be the folder of the results: File name too long"),
         (["n_rep='5'"], "n_rep='5': allowed is a whole number at least 1 (replicates in each "),
         (["figures=0"], "nearest that works: figures=false"),
-        (["shard=4/3"], "nearest that works: shard=3/3"),
+        (["shard=4/3"], "for example shard=3/3"),
         (["scale=text"], "scale.times=abc: allowed is a number above 0"),
         (["scale=negative"], "nearest that works: scale.n_rep=1 (see conf/scale/negative.yaml)"),
         (["scale=unknown"], "scale.size is not a setting"),
-        (["scale=rows"], "a file of conf/scale/ holds [3]: write settings there"),
+        (["scale=rows"], "scale is [3]: a file conf/scale/NAME.yaml holds settings"),
         (["scale=torn"], "conf/scale/torn.yaml, line 2, is no YAML: "),
         (["scale=folder"], "scale/folder.yaml cannot be read: IsADirectoryError"),
         (["backend=mine"], "conf/backend/mine.yaml has no name"),
@@ -101,8 +100,8 @@ def test_what_is_the_users_is_one_line(arguments, text, said, project):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("scale: smoke\n", "instead, with defaults: [override /scale: smoke]"),
-        ("backend: threads\n", "instead, with defaults: [override /backend: threads]"),
+        ("scale: smoke\n", "with defaults: [override /scale: NAME]"),
+        ("backend: threads\n", "with defaults: [override /backend: NAME]"),
         ("defaults:\n  - simstudy\n", "lead back to themselves"),
         ("seed: [\n", "conf/config.yaml, line 2, is no YAML"),
     ],
@@ -144,8 +143,8 @@ def test_a_folder_may_have_any_name(out, said):
 def test_a_backend_may_be_named_by_its_place(said):
     status, told, complaint = said("plan", "experiment=fine", "backend=json:JSONDecoder")
     assert (status, told) == (2, "")
-    assert complaint.startswith("backend=json:JSONDecoder has no method receipts")
-    here = "simstudy.engine.backends.threads:Threads"
+    assert complaint.startswith("backend=json:JSONDecoder has no method submit")
+    here = "simstudy.engine.executors.local:Threads"
     assert said("plan", "experiment=fine", f"backend={here}")[0] == 0
 
 
@@ -157,9 +156,9 @@ def test_a_flag_may_stand_anywhere(said):
 
 
 def test_one_that_is_broken_does_not_hide_the_others(said):
-    for verb, status in (("list", 0), ("status", 2)):
+    for verb in ("list", "status"):
         done, told, complaint = said(verb)
-        assert (done, complaint) == (status, "")
+        assert (done, complaint) == (0, "")
         names = [line.split()[0] for line in told.splitlines()]
         assert {*BROKEN, "fine", "dangling", "is_a_folder"} <= set(names)
         assert "sp" not in names
@@ -183,7 +182,7 @@ def test_a_most_that_is_no_whole_number_of_blocks_may_be_enough(said):
     assert "max_rep" not in told, "183 are needed"
 
 
-@pytest.mark.parametrize("name", ["a" * 300, "project"])
+@pytest.mark.parametrize("name", ["a" * 150, "project"])
 def test_a_project_that_cannot_be_written_is_one_line(name, tmp_path, monkeypatch, capsys):
     import pathlib
 
@@ -204,11 +203,11 @@ def test_a_folder_that_is_gone_is_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(gone)
     gone.rmdir()
     assert main(["list"]) == 2
-    assert capsys.readouterr().err.startswith("the folder that one stands in is no longer there")
+    assert capsys.readouterr().err.startswith("the current folder is no longer there")
     assert main(["--version"]) == 0
     capsys.readouterr()
     assert command_line(["experiment=two_stage"]) == 2
-    assert capsys.readouterr().err.startswith("the folder that one stands in is no longer there")
+    assert capsys.readouterr().err.startswith("the current folder is no longer there")
     os.chdir(tmp_path)
 
 
@@ -249,9 +248,8 @@ def test_a_failure_names_the_whole_command_that_shows_it(tmp_path, capsys):
         assert main(["run", *asked, "figures=false", "report=false", "backend=inline"]) == 3
         said = capsys.readouterr().out.splitlines()
         (line,) = [text for text in said if text.startswith("see it happen: ")]
-        assert line.startswith(
-            "see it happen: simstudy run experiment=fragile 'experiment.n_obs=[3"
-        )
+        assert line.startswith("see it happen: simstudy replay ")
+        assert " experiment=fragile 'experiment.n_obs=[3, 4]' " in line
         assert " seed=3 out=there n_rep=50 " in line
         with pytest.raises(ZeroDivisionError):
             main(shlex.split(line.removeprefix("see it happen: simstudy ")))

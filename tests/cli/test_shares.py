@@ -1,16 +1,19 @@
 """Shares of a study: cut by cost, joined once, and what a status says of their gaps."""
 
 import json
+import os
+import shlex
 from dataclasses import asdict
 
 import pytest
 
 from simstudy.cli import shares
-from simstudy.cli.compose import read_requests
+from simstudy.cli.exit_status import resume_command
+from simstudy.cli.hydra_compose import compose_one
 from simstudy.cli.project import Project
-from simstudy.cli.shares import ShareRecord, keep_costs, read_costs, share_records
+from simstudy.cli.shares import ShareRecord, read_costs, share_records, write_costs
 from simstudy.errors import ConfigError
-from tests.guarantees.content import file_names
+from tests.guarantees.content import whichever_files
 from tests.support import ROOT, command_line
 
 STUDY = ["experiment=two_stage", "experiment.k=[1]", "experiment.n2=[50,100]", "progress=false"]
@@ -28,10 +31,9 @@ def said(capsys, *arguments, status: int = 0) -> list[str]:
 
 
 def outputs(folder) -> dict[str, bytes]:
-    """Every file of a result but what says when it was made, and how long blocks took."""
+    """Every file of a result but what says when it was made, and the rows of its blocks."""
     found = (path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
-    results = (path for path in found if path.parent.name != "_seconds")
-    return {str(path.relative_to(folder)): path.read_bytes() for path in results}
+    return whichever_files({str(path.relative_to(folder)): path.read_bytes() for path in found})
 
 
 # ---------------------------------------------------------------- joined
@@ -46,7 +48,6 @@ def test_shares_in_any_order_are_joined_once_to_the_files_of_one_run(asked, tmp_
     assert (tmp_path / "two_stage" / "manifest.json").read_bytes() == manifest
     said(capsys, *QUICK, f"out={tmp_path / 'whole'}")
     assert outputs(tmp_path / "whole") == joined
-    assert len(file_names(tmp_path / "two_stage" / "replicates")) == 1
 
 
 def test_a_late_share_finds_nothing_to_draw_and_a_join_takes_its_record_away(
@@ -78,22 +79,22 @@ def test_a_pilot_draws_two_blocks_of_each_scenario_and_says_what_they_cost(asked
     assert len(costs) == 2
     said(capsys, *asked, "shard=pilot")
     assert read_costs(folder) == costs, "an array under way is cut by them"
-    keep_costs(folder, dict.fromkeys([*costs, "another"], 7.0))
+    write_costs(folder, dict.fromkeys([*costs, "another"], 7.0))
     assert read_costs(folder) == {**costs, "another": 7.0}
 
 
 def test_shares_are_cut_by_what_a_pilot_found(asked, tmp_path, capsys):
     """The second scenario costs ten times the first: who begins with it draws fewer blocks."""
-    (request,) = read_requests(asked, Project.of(str(ROOT / "run.py")))
+    request = compose_one(asked, Project.of(str(ROOT / "run.py")))
     first, second = request.study.plan(1).keys
-    write_costs(tmp_path / "two_stage", json.dumps({first: 1, second: 10}))
+    write_file_of_costs(tmp_path / "two_stage", json.dumps({first: 1, second: 10}))
     drawn = [int(said(capsys, *asked, f"shard={i}/2")[0].split()[2]) for i in (1, 2)]
     assert drawn == [4, 2], "three each where nobody says what they cost"
     assert said(capsys, *asked)  # and nothing is left out
     assert not (tmp_path / "two_stage" / "shares").exists()
 
 
-def write_costs(folder, text):
+def write_file_of_costs(folder, text):
     (folder / "shares").mkdir(parents=True)
     (folder / "shares" / "costs.json").write_text(text)
 
@@ -102,7 +103,7 @@ def write_costs(folder, text):
     "text", ['{"a": 2, "b": 0.5}', '{"seconds_per_block": {"a": 2, "b": 0.5}}']
 )
 def test_costs_are_read_as_a_pilot_or_a_person_writes_them(text, tmp_path):
-    write_costs(tmp_path, text)
+    write_file_of_costs(tmp_path, text)
     assert read_costs(tmp_path) == {"a": 2.0, "b": 0.5}
 
 
@@ -110,10 +111,8 @@ def test_costs_are_read_as_a_pilot_or_a_person_writes_them(text, tmp_path):
     "cost", ["Infinity", "NaN", "1e400", "1" * 400, '"2"', "0", "-1", "true", "null", "[1]"]
 )
 def test_a_cost_that_is_none_is_refused_with_its_file(cost, tmp_path):
-    write_costs(tmp_path, '{"a": 1, "b": COST}'.replace("COST", cost))
-    with pytest.raises(
-        ConfigError, match=r"shares/costs.json says .* of b, which is no cost"
-    ) as no:
+    write_file_of_costs(tmp_path, '{"a": 1, "b": COST}'.replace("COST", cost))
+    with pytest.raises(ConfigError, match=r"shares/costs.json does not hold the cost") as no:
         read_costs(tmp_path)
     assert "\n" not in str(no.value)
     assert len(str(no.value)) < 400
@@ -121,8 +120,8 @@ def test_a_cost_that_is_none_is_refused_with_its_file(cost, tmp_path):
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", '{"seconds_per_block": 3}', "1" * 5000])
 def test_costs_that_cannot_be_read_are_refused_with_their_file(text, tmp_path):
-    write_costs(tmp_path, text)
-    with pytest.raises(ConfigError, match=r"shares/costs.json holds no costs"):
+    write_file_of_costs(tmp_path, text)
+    with pytest.raises(ConfigError, match=r"shares/costs.json does not hold the cost"):
         read_costs(tmp_path)
 
 
@@ -163,15 +162,112 @@ def test_a_status_names_scenarios_and_shares_with_gaps(asked, tmp_path, capsys, 
     ]
     assert told[3].startswith("4/4 1 1 began 1970-01-01 ")
     assert told[3].endswith(" on node7 Slurm array 70_4; has not ended")
-    assert told[4] == (
+    line, _, command = told[4].partition(" On Slurm: ")
+    assert line == (
         "3 of 4 shares have gaps: run them again (shard=auto/4 in an array of 1,3-4), or a run "
-        "without shard draws what is missing"
+        "without shard draws what is missing."
     )
+    typed, _, and_then = command.partition(" > ")
+    again = ["python", "run.py", "batch", *asked, "shares=4", "missing=true"]
+    assert shlex.split(typed) == again
+    assert and_then == "two_stage.sh && bash two_stage.sh"
     (record,) = [r for r in share_records(tmp_path / "two_stage", 1, 3000) if r.index == 2]
     assert record.where.endswith("Slurm array 70_2")
     assert record.begun <= record.ended
 
 
+SQUEUE = """#!/bin/bash
+[[ "$*" == *--array* ]] && cat <<END
+70 1 PENDING two_stage
+70 3 RUNNING two_stage
+70 4 CANCELLED two_stage
+71 5 PENDING another
+72 N/A RUNNING two_stage
+END
+"""
+
+
+@pytest.fixture
+def squeue(tmp_path, monkeypatch):
+    """A program that stands in for Slurm's, which lists jobs."""
+    path = tmp_path / "bin" / "squeue"
+    path.parent.mkdir()
+    path.write_text(SQUEUE)
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{path.parent}:{os.environ['PATH']}")
+    return path
+
+
+def test_a_status_says_whether_a_share_waits_runs_or_was_cancelled(asked, tmp_path, capsys, squeue):
+    for index, job in ((3, "70_3"), (4, "70_4"), (5, "69_5"), (6, "69_6")):
+        where = f"node7 Slurm array {job}"
+        ended = 2.0 if index == 6 else None
+        record = ShareRecord(index, 6, 1, 3000, begun=1.0, ended=ended, where=where)
+        record.write(tmp_path / "two_stage")
+    found = said(capsys, "status", *asked)
+    rows = [line.split(";")[-1].strip() for line in found if "/6  " in line]
+    assert rows == [
+        "job 70_1 waits",
+        "2/6             1        1  never began to draw",
+        "job 70_3 runs",
+        "job 70_4 was cancelled",
+        "job 69_5 is no longer in the queue",
+        "ended, and blocks have gone since",
+    ]
+    squeue.write_text("#!/bin/bash\necho 'slurm_load_jobs error' >&2; exit 1\n")
+    assert not any("; job " in line for line in said(capsys, "status", *asked))
+
+
+def test_a_status_of_shares_that_have_not_begun_says_that_they_wait(asked, capsys, squeue):
+    found = said(capsys, "status", *asked, "shard=1/3")
+    assert next(line for line in found if "/3 " in line).endswith("; job 70_1 waits")
+
+
+# ---------------------------------------------------------------- the job that joins them
+def test_a_join_draws_what_one_share_draws_and_otherwise_says_how_to_go_on(
+    asked, tmp_path, capsys, monkeypatch
+):
+    said(capsys, *asked, "shard=1/3")
+    before = outputs(tmp_path)
+    for script, command in (
+        ("", "python run.py batch {asked} shares=3 missing=true > two_stage.sh && bash two_stage."),
+        ("/a b/run.sh", "bash '/a b/run.sh' 2-3"),
+    ):
+        monkeypatch.setenv("SIMSTUDY_SCRIPT", script)
+        assert command_line([*asked, "join=3"]) == 2
+        refused = capsys.readouterr().err
+        assert refused.startswith("join=3: 4 of 6 blocks are missing, in 2 of 3 shares. That is")
+        assert f"To draw them: {command.format(asked=shlex.join(asked))}" in refused
+        assert outputs(tmp_path) == before
+    said(capsys, *asked, "shard=3/3")
+    assert any("power" in line for line in said(capsys, *asked, "join=3"))
+    assert said(capsys, *asked, "join=3")[0].startswith("nothing to do")
+
+
+@pytest.mark.parametrize("other", ["shard=1/3", "restart=true", "precision.power=0.1"])
+def test_a_join_is_not_combined_with_what_draws_otherwise(asked, other, capsys):
+    assert command_line([*asked, "join=3", other]) == 2
+    assert capsys.readouterr().err.startswith(
+        f"join=3 with {other.partition('=')[0].split('.')[0]}"
+    )
+
+
+def test_what_a_share_prints_to_go_on_holds_outside_its_job(monkeypatch):
+    project = Project.of(str(ROOT / "run.py"))
+    arguments = ["experiment=two_stage", "experiment.k=[1]", "shard=auto/9"]
+    assert resume_command(project, "run", arguments).endswith("shard=auto/9"), "in no array"
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "4")
+    typed = resume_command(project, "run", arguments)
+    assert typed == "python run.py experiment=two_stage 'experiment.k=[1]' shard=4/9"
+
+
+def test_what_is_printed_to_go_on_names_the_script_from_another_folder(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    project = Project.of(str(ROOT / "run.py"))
+    assert resume_command(project, "status", []).startswith(f"python {ROOT / 'run.py'} status")
+
+
+# ---------------------------------------------------------------- status of some of them
 def test_a_number_of_shares_may_be_given(asked, capsys):
     said(capsys, *asked, "shard=2/4")
     *_, last = said(capsys, "status", *asked, "shard=1/3")
@@ -188,9 +284,8 @@ def test_where_shares_have_no_gaps_a_status_says_what_is_left_to_do(asked, capsy
 @pytest.mark.parametrize(
     "changes",
     [
-        {"index": "x"}, {"index": 0}, {"index": 4}, {"n_shares": 4.0}, {"begun": [1]},
-        {"begun": 1e300}, {"begun": float("nan")}, {"ended": "then"}, {"where": 3},
-        {"n_blocks": None}, {"seed": True},
+        {"index": "x"}, {"index": 0}, {"index": 4}, {"begun": [1]}, {"begun": 1e300},
+        {"begun": float("nan")}, {"ended": "then"}, {"where": 3}, {"n_blocks": None},
     ],
     ids=str,
 )  # fmt: skip

@@ -112,7 +112,7 @@ def test_what_is_finished_is_kept_and_used_and_it_is_said_how_to_go_on(
         [sys.executable, "run.py", *again], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "(0 drawn now" in " ".join(done.stdout.split())
+    assert "(0 blocks drawn now" in " ".join(done.stdout.split())
     assert "damaged" not in done.stderr
 
 

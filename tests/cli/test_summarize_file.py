@@ -1,12 +1,13 @@
 """`simstudy summarize FILE` as a user types it: results, a folder, help, and mistakes in a line."""
 
 import json
+import re
 
 import pytest
 
 from simstudy.cli import main
-from simstudy.cli.summarize_file import FileSettings, read_arguments
-from simstudy.options import in_words
+from simstudy.cli.file_commands import FileSettings, read_arguments
+from simstudy.options import option_help
 from tests.external.tables import long_table
 
 ASKED = ["estimate=b", "se=se", "method=method", "rep=dataset", "by=[dgm]", "truth=0.5"]
@@ -29,7 +30,7 @@ def said(capsys, *arguments, status=0):
 
 def test_it_prints_and_writes_what_a_run_does(here, capsys):
     told = said(capsys, "rows.csv", *ASKED, "out=found", status=3)
-    assert "bias_eliminated_coverage" in told
+    assert "bias eliminated coverage" in told
     assert "6 replicates failed (failures.parquet); the first: no estimate" in told
     assert "see it happen" not in told
     assert "40 to 60 replicates in each of 2 scenarios, 100 in all (given, not drawn)." in told
@@ -38,8 +39,8 @@ def test_it_prints_and_writes_what_a_run_does(here, capsys):
     assert {"report.html", "summary.parquet", "tables/summary.csv", "figures/estimates.png"} < names
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["config"] == {
-        "file": "rows.csv", "estimate": "b", "se": "se", "truth": "0.5", "method": "method",
-        "rep": "dataset", "by": ["dgm"], "level": 0.95,
+        "file": "rows.csv", "measures": "all", "estimate": "b", "se": "se", "truth": "0.5",
+        "method": "method", "rep": "dataset", "by": ["dgm"], "level": 0.95,
     }  # fmt: skip
     page = (folder / "report.html").read_text()
     assert "simstudy summarize rows.csv estimate=b" in page
@@ -85,7 +86,7 @@ def test_mistakes_are_a_line_each(arguments, line, here, capsys):
 def test_help_has_every_setting(capsys):
     told = said(capsys, "--help")
     assert "FILE: measures, figures, tables and a report of replicates" in told
-    for name, text in in_words(FileSettings):
+    for name, text in option_help(FileSettings):
         assert f"  {name}" in told
         assert text in told
 
@@ -97,3 +98,13 @@ def test_an_experiment_is_summarised_as_before(capsys):
 
 def test_arguments_are_read_whatever_their_order():
     assert read_arguments([*ASKED, "rows.csv"]) == read_arguments(["rows.csv", *ASKED])
+
+
+def test_a_wide_file_has_a_column_for_each_method(here, capsys):
+    rows = ["dgm,b_cc,b_mi,se_cc,se_mi"]
+    rows += [f"a,{k % 7 - 3},{k % 5 - 2},1,1" for k in range(35)]
+    (here / "wide.csv").write_text("\n".join(rows))
+    columns = ["estimate=[b_cc,b_mi]", "se=[se_cc, se_mi]", "by=[dgm]", "truth=0"]
+    told = said(capsys, "wide.csv", *columns, *QUICK)
+    assert re.search(r"^cc +0\.00\b.*$", told, flags=re.MULTILINE)
+    assert re.search(r"^mi +0\.00\b.*$", told, flags=re.MULTILINE)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -103,7 +104,7 @@ def test_studies_are_drawn_and_published_one_after_the_other(project, capsys):
         f"-- study {place} of 3: experiment={name} backend=inline"
         for place, name in enumerate(names, 1)
     ]
-    for name, section in zip(names, out.split("-- ")[1:], strict=True):
+    for name, section in zip(names, re.split(r"^-- ", out, flags=re.M)[1:], strict=True):
         assert section.count("1 figure") + section.count("2 figures") == 1
         assert f"results/{name}\n" in section
     table = out.split("\n\n")[-1].splitlines()

@@ -4,6 +4,7 @@ Runs where Slurm answers (its jobs have to see this folder), or where one can be
 """
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from tests.cli.projects import write
 from tests.cluster.one_node import one_node_slurm, why_not
+from tests.guarantees.content import whichever_files
 from tests.support import ROOT
 
 pytestmark = pytest.mark.slow
@@ -112,12 +114,8 @@ class Project:
 
 def files(folder) -> dict[str, bytes]:
     """All of a result but its manifest, which says when it was made, and how long that took."""
-    found = (
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != "manifest.json" and path.parent.name != "_seconds"
-    )
-    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
+    return whichever_files({str(path.relative_to(folder)): path.read_bytes() for path in found})
 
 
 def test_what_becomes_of_jobs_moves_no_byte_of_the_result(project):
@@ -137,10 +135,18 @@ def test_what_becomes_of_jobs_moves_no_byte_of_the_result(project):
 
     told = project.simstudy("status", *SETTINGS)
     assert f"of {N_SHARES} shares have gaps" in told
-    project.wait("joined", lambda: not project.said("squeue", "-h", "-j", f"{array},{join}"))
+    assert f"job {array}_" in told, "what Slurm says of them"
+    project.wait("ended", lambda: not project.said("squeue", "-h", "-j", f"{array},{join}"))
     assert "out of time: what was begun is finished and kept" in project.logs(f"{array}_4")
     assert f"shard 4/{N_SHARES}: " in project.logs(f"{array}_4"), "it was requeued, and went on"
     assert f"shard 2/{N_SHARES}: " in project.logs(f"{array}_2")
+    if "summary" not in project.logs(join):  # two shares were lost: more than one is left to draw
+        told = project.simstudy("status", *SETTINGS)
+        assert f"job {array}_1 was cancelled" in told
+        command = project.logs(join).partition("To draw them: ")[2].splitlines()[0]
+        assert shlex.split(command) == ["bash", str(project.folder / "slow.sh"), "1,3"]
+        join = project.said(*shlex.split(command)).split()[10].rstrip(";")
+        project.wait("joined", lambda: not project.said("squeue", "-h", "-j", join))
     assert "summary" in project.logs(join)
 
     project.simstudy(*SETTINGS, "out=here", "backend=threads", "n_jobs=20")

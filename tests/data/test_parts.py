@@ -18,7 +18,7 @@ from simstudy.design import grid, scenario_key
 from simstudy.design.plan import factors_of
 from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError, StudyError
-from simstudy.identity.names import identity
+from simstudy.provenance.scenario_id import identity
 from tests.guarantees.content import content
 from tests.with_data import PRICES, FromArray, Resampled, Spoiler, resampling, study_of
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from simstudy.design.plan import Plan
 from simstudy.engine.block import draw_block, simulate_columns
+from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.columns import columns_of
-from simstudy.store.layout import KeepReplicates
 
 SIZE = 6
 AXES = {"method": ("a", "b"), "metric": ("mse", "mae", "r2")}
@@ -52,7 +52,7 @@ def stored(columns, *, number=0, **changes):
     """The block, and its columns as a table of the store."""
     plan = plan_of(**changes)
     made = draw_block(plan, giving(columns), number)
-    return made, KeepReplicates()(plan, [made])
+    return made, ReplicateStorage()(plan, [made])
 
 
 def read_back(columns, **changes):

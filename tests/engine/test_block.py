@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from simstudy.engine import time_limits
+from simstudy.engine import timeouts
 from simstudy.engine.block import Address, draw_block
-from simstudy.engine.failures import by_method
-from simstudy.engine.replicates import each_replicate
+from simstudy.engine.error_policy import by_method
+from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import StudyError, describe
 from tests.engine.giving import (
     SIZE,
@@ -122,7 +122,7 @@ def test_an_interrupt_stops_a_run_only_where_a_signal_may_have_raised_it(monkeyp
         stored(interrupt)
     with ThreadPoolExecutor(1) as threads:
         _, of_a_thread = threads.submit(stored, interrupt).result()
-    monkeypatch.setattr(time_limits._process, "expendable", True)
+    monkeypatch.setattr(timeouts._process, "is_worker", True)
     _, of_a_worker = stored(interrupt)
     for table in (of_a_thread, of_a_worker):
         assert table["error"].to_pylist() == ["KeyboardInterrupt: of its own"] * SIZE

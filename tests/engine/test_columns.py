@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from simstudy.engine.columns import Constants, agree
+from simstudy.engine.columns import BlockConstants, agree
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.measures import mean
@@ -181,7 +181,7 @@ def test_what_differs_between_blocks_is_no_constant(columns, axes):
 
 @pytest.mark.parametrize(("in_a_task", "together"), [(2.0, True), (2.5, False)])
 def test_blocks_of_several_tasks_are_compared(in_a_task, together):
-    said = Constants()
+    said = BlockConstants()
     said.refuse_others([("key", "e", (2.0, float("nan")))])
     if together:
         said.refuse_others([("key", "e", (in_a_task, 1.0)), ("other", "e", (3.0, 1.0))])

@@ -1,6 +1,5 @@
 """Methods of a study: each is drawn, stored, owned and may fail apart from the others."""
 
-import itertools
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,13 +10,13 @@ import pytest
 from simstudy.design import grid
 from simstudy.design.plan import Method, Plan
 from simstudy.engine.block import Address, draw_block
-from simstudy.engine.jobs import in_shard, missing_jobs
-from simstudy.engine.replicates import each_replicate
-from simstudy.engine.runner import Runner
+from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.progress import Silent
+from simstudy.engine.work_queue import blocks_of_shard, missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, StoreError, StudyError
-from simstudy.identity.streams import generator
 from simstudy.measures import bias, mean, rejection_rate
+from simstudy.provenance.streams import generator
 from simstudy.store.blocks import Store
 from simstudy.study import Study
 
@@ -196,7 +195,7 @@ def test_a_method_may_ask_for_the_scenario():
 def test_what_it_reads_of_the_scenario_counts(tmp_path, monkeypatch):
     of_centred({"whole": from_middle}).run(out=tmp_path, workers=INLINE)
     monkeypatch.setattr(Centred, "middle", property(lambda self: self.shift / 4))
-    with pytest.raises(StoreError, match=r"was computed by something else: .*Centred"):
+    with pytest.raises(StoreError, match=r"changed: .*Centred"):
         of_centred({"whole": from_middle}).run(out=tmp_path, workers=INLINE)
 
 
@@ -245,14 +244,21 @@ def test_a_short_run_is_the_beginning_of_a_long_one(tmp_path):
     pd.testing.assert_frame_equal(long.summary, study().run(4 * SIZE, workers=INLINE).summary)
 
 
-def test_a_run_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
+class Stop(Silent):
+    """Ends a run, as Ctrl-C does, when some tasks are done."""
+
+    left = 2
+
+    def advance(self, n_rep):
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+
+
+def test_a_run_goes_on_where_it_was_interrupted(tmp_path):
     whole = study().run(workers=INLINE)
-    tasks = Runner.tasks
-    with monkeypatch.context() as stopping:
-        stopping.setattr(Runner, "tasks", lambda self, jobs: itertools.islice(tasks(self, jobs), 3))
-        stopping.setattr("simstudy.engine.drawing.ROUNDS", 1)
-        with pytest.raises(StoreError, match="vanish"):
-            study().run(out=tmp_path, workers=INLINE)
+    with pytest.raises(KeyboardInterrupt):
+        study().run(out=tmp_path, workers=INLINE, progress=Stop())
     resumed = study().run(out=tmp_path, workers=INLINE)
     assert 0 < resumed.outcome.n_blocks < 3 * 4 * len(METHODS)
     pd.testing.assert_frame_equal(resumed.summary, whole.summary)
@@ -261,8 +267,8 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
 
 def test_shards_join_and_hold_all_methods_of_a_block(tmp_path):
     plan = study().plan().drawn
-    jobs = missing_jobs(plan, dict.fromkeys(plan.keys, 3), Store(tmp_path, SIZE))
-    shares = [in_shard(plan, jobs, (i, 5)) for i in range(1, 6)]
+    jobs = missing_blocks(plan, dict.fromkeys(plan.keys, 3), Store(tmp_path, SIZE))
+    shares = [blocks_of_shard(plan, jobs, (i, 5)) for i in range(1, 6)]
     assert sorted(job.key + str(job.block) for share in shares for job in share) == sorted(
         job.key + str(job.block) for job in jobs
     )
@@ -368,7 +374,7 @@ def test_what_a_method_holds_counts(first, second, tmp_path):
 
     assert drawn(first) == 4
     assert drawn(first) == 0
-    with pytest.raises(StoreError, match=r"was computed by something else"):
+    with pytest.raises(StoreError, match=r"^method m changed: "):
         drawn(second)
 
 
@@ -395,7 +401,7 @@ def test_only_a_method_can_be_drawn_anew(tmp_path):
 
 
 def test_what_one_method_uses_is_no_others(tmp_path):
-    owner = study().run(SIZE, out=tmp_path, workers=INLINE).store.owner
+    owner = study().run(SIZE, out=tmp_path, workers=INLINE).store.provenance
     plan = study().plan()
     codes = {
         method.name: owner.codes[key]

@@ -85,3 +85,31 @@ def test_an_interrupted_bar_is_closed(terminal):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert not bar._rich.live.is_started
+
+
+def test_a_notebook_has_one_line_that_is_overwritten(clock, capsys, monkeypatch):
+    monkeypatch.setattr(progress, "in_notebook", lambda: True)
+    with Bar("toy") as bar:
+        bar.begin(100)
+        for _ in range(3):
+            clock.now += 2
+            bar.advance(25)
+    told = capsys.readouterr().err
+    assert told.count("\n") == 0
+    lines = told.split("\r")
+    assert [line[:11] for line in lines[1:4]] == ["toy: 25 of ", "toy: 50 of ", "toy: 75 of "]
+    assert lines[-1].strip() == ""  # cleared at the end
+
+
+@pytest.mark.parametrize(
+    ("asked", "in_terminal", "is_shown"),
+    [(None, True, True), (None, False, False), (False, True, False), (True, False, True)],
+)
+def test_who_sees_progress_of_a_run_from_python(
+    asked, in_terminal, is_shown, terminal, monkeypatch
+):
+    monkeypatch.setattr(progress.sys, "stderr", terminal if in_terminal else io.StringIO())
+    with progress.progress_of("toy", asked) as shown:
+        assert isinstance(shown, Bar) == is_shown
+        shown.note("warned of elsewhere")
+    assert "elsewhere" not in progress.sys.stderr.getvalue()

@@ -101,7 +101,7 @@ def test_the_table_of_designs_has_the_printed_one(sizes):
 
 def test_designs_of_figure_6_lie_in_the_band_that_their_exact_error_is_in(sizes):
     """A mark's height is the exact error less what was asked for, whatever stands beside it."""
-    drawn = sizes.figure("6").data
+    drawn = sizes.figure("6_deviation").data
     exact = 100 * (1 - drawn["exact"] - drawn["beta"])
     assert len(drawn) == 27
     np.testing.assert_allclose(drawn["exact_excess"], exact)
@@ -120,12 +120,12 @@ def test_points_of_the_sawtooth_stand_on_their_n_and_184_is_one(sizes):
 def test_sample_size_claims_come_out_as_foreseen():
     study = sample_size.study(sample_size.Config(around=[150]))
     result = study.run(100_000, workers=INLINE)
-    assert_as_foreseen(result, undecided=["within 2 points"])  # 2.1 are nearly as far as 2.5
+    assert_as_foreseen(result)
     assert_rivals_fall(result)
 
 
 def test_of_three_trials_nothing_is_said_of_their_power():
-    exact = {"sample size", "formula of n*", "easier with k", "easier near 100%", "beta"}
+    exact = {"within 2 points", "formula of n*", "easier with k", "easier near 100%", "beta"}
     study = sample_size.study(sample_size.Config(around=[150]))
     result = study.run(3, workers=INLINE)
     exact |= {"a factor of 30", "infimum of n*", "critical value in the display", "no free lunch"}
@@ -150,7 +150,7 @@ def example():
 
 
 def test_example_claims_come_out_as_foreseen(example):
-    assert_as_foreseen(example)
+    assert_as_foreseen(example, undecided=["overpowered"])  # 84.5% is near the limit of 85%
     assert_rivals_fall(example)
 
 

@@ -202,3 +202,6 @@ def test_the_coverage_table_has_all_that_the_document_says(published):
     assert said["empirical quantile"] == 0.34
     assert said["umbrella"] == 0.92
     assert len(said) == len(PUBLISHED | PUBLISHED_BESIDE)
+    text = published.table("coverage").markdown()
+    assert "|      0.34 |" in text  # two digits, as printed
+    assert "|     0.780 |" in text

@@ -6,7 +6,7 @@ from scipy import stats
 
 from simstudy.dgps.normals import standard_normals
 from simstudy.errors import DesignError
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.stats.leave_one_out.bayesian_bootstrap import (
     bayesian_bootstrap,
     bayesian_bootstrap_difference,

@@ -95,7 +95,9 @@ def test_a_few_forests_decide_nothing():
 
 
 def test_a_few_models_decide_nothing():
-    result = study(Config(**FAST | {"dgps": ["linear", "heavy_tails"]}, models=["ridge"])).run(10)
+    result = study(
+        Config(**FAST | {"dgps": ["curved", "heavy_tails"], "n_test": [50]}, models=["ridge"])
+    ).run(10)
     assert result.claims["verdict"].tolist() == ["too few replicates"] * 2
 
 

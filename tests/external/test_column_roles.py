@@ -20,7 +20,7 @@ def table():
         ({"estimate": "B"}, "'B' is no column of the table; did you mean 'b'?"),
         ({"by": ["dmg"]}, r"'dmg' is no column of the table; did you mean 'dgm'\?"),
         ({"truth": "theta"}, "'theta' is no column of the table; there is: b, dataset, dgm"),
-        ({"rep": None}, "method is given and rep is not"),
+        ({"rep": None}, "rep is not given, and method has unequal numbers of rows"),
         ({"lower": "b"}, "lower is given and upper is not: an interval has two limits"),
         ({"df": 3, "se": None}, "df is given and se is not: t intervals are made of both"),
         ({"level": 95}, "level=95 is not allowed"),

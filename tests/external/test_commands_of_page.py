@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from simstudy.cli.summarize_file import read_arguments
+from simstudy.cli.file_commands import read_arguments
 from tests.support import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore:method new has no row", "ignore:no truth is")

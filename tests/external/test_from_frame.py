@@ -296,3 +296,47 @@ def test_other_rows_are_refused_where_some_are_until_told_otherwise(table, tmp_p
 def test_a_name_that_is_no_folder_is_refused(table):
     with pytest.raises(simstudy.errors.StudyError, match="names a folder"):
         from_frame(table, name="a/b", **COLUMNS)
+
+
+# ---------------------------------------------------------------- wide tables, rows in order
+def wide_rows(n=60):
+    rng = np.random.default_rng(4)
+    x = rng.normal([0.0, 0.2], 1.0, (n, 2))
+    return pd.DataFrame(
+        {"dgm": np.repeat(["a", "b"], n // 2), "b_cc": x[:, 0], "b_mi": x[:, 1], "se_cc": 1.0,
+         "se_mi": 0.9}
+    )  # fmt: skip
+
+
+def test_a_wide_table_is_the_long_one():
+    wide = wide_rows()
+    long = pd.concat(
+        [
+            wide[["dgm"]].assign(
+                method=name, b=wide[f"b_{name}"], se=wide[f"se_{name}"], data=range(len(wide))
+            )
+            for name in ("cc", "mi")
+        ]
+    )
+    given = {"truth": 0.0, "by": "dgm"}
+    mine = from_frame(wide, estimate=["b_cc", "b_mi"], se=["se_cc", "se_mi"], **given)
+    theirs = from_frame(long, estimate="b", se="se", method="method", rep="data", **given)
+    in_order = from_frame(long, estimate="b", se="se", method="method", **given)
+    for name in ("estimate", "mcse", "n_rep"):
+        np.testing.assert_array_equal(mine.summary[name], theirs.summary[name])
+        np.testing.assert_array_equal(in_order.summary[name], theirs.summary[name])
+    assert list(mine.summary["method"].unique()) == ["cc", "mi"]
+    assert "estimate=['b_cc', 'b_mi']" in mine.given
+
+
+def test_what_a_wide_table_cannot_say_is_refused():
+    wide = wide_rows()
+    with pytest.raises(ConfigError, match="se names 1 columns and estimate 2"):
+        from_frame(wide, estimate=["b_cc", "b_mi"], se="se_cc")
+    with pytest.raises(ConfigError, match="each of these columns is a method"):
+        from_frame(wide, estimate=["b_cc", "b_mi"], method="dgm")
+    with pytest.raises(ConfigError, match="'b_xx', which is no column"):
+        from_frame(wide, estimate=["b_cc", "b_xx"])
+    uneven = pd.DataFrame({"b": [1.0, 2, 3], "m": ["x", "x", "y"]})
+    with pytest.raises(ConfigError, match=r"unequal numbers of rows \(x: 2, y: 1\)"):
+        from_frame(uneven, estimate="b", method="m")

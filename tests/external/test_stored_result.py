@@ -64,7 +64,7 @@ def same(mine: pd.DataFrame, theirs: pd.DataFrame, names: list[str]) -> None:
 # ---------------------------------------------------------------- what is read
 def test_it_says_in_a_line_what_it_holds(kept):
     result, stored = kept
-    assert repr(stored) == (
+    assert repr(stored).splitlines()[0] == (
         f"<with_methods: 3 scenarios, 150 replicates ({result.n_failed} failed), in "
         f"{result.folder}>"
     )
@@ -81,19 +81,32 @@ def test_frames_are_those_of_the_result(kept):
     assert stored.value("mean_estimate", n_obs=3, method="middle")["n_rep"] == 50
 
 
+def test_it_has_the_names_of_a_result(kept):
+    result, stored = kept
+    assert str(stored.table(columns="method")) == str(result.table(columns="method"))
+    assert repr(stored).partition("\n\n")[2] == repr(result).partition("\n\n")[2]
+    chosen = {"n_obs": 3, "method": "middle"}
+    assert len(stored.select(**chosen)) == len(result.select(**chosen)) == 2
+    np.testing.assert_array_equal(
+        stored.values("estimate", **chosen), result.values("estimate", **chosen)
+    )
+    with pytest.raises(LookupError, match="which method is meant"):
+        stored.values("estimate", n_obs=3)
+
+
 def test_replicates_have_their_factors_and_methods(kept):
     result, stored = kept
     names = ["n_obs", "label", "rep", "method", "estimate", "far", "error"]
     order = ["n_obs", "rep", "method"]
     mine = result.replicates.sort_values(order)
-    theirs = stored.replicates().sort_values(order)
+    theirs = stored.replicates.sort_values(order)
     same(mine, theirs, names)
     assert {str(theirs[name].dtype) for name in ("n_obs", "label", "method")} == {"category"}
 
 
 def test_axes_are_columns(tmp_path):
     result = toy.study().run(50, out=tmp_path)
-    stored = load(tmp_path / "toy").replicates()
+    stored = load(tmp_path / "toy").replicates
     pd.testing.assert_frame_equal(
         stored.astype({"n_obs": "int64", "truth": float, "method": object}),
         result.replicates[stored.columns],
@@ -105,22 +118,22 @@ def test_axes_are_columns(tmp_path):
 
 def test_some_rows_and_columns_may_be_asked_for(kept):
     _, stored = kept
-    some = stored.replicates(["estimate"], n_obs=5, method="middle")
+    some = stored.rows(["estimate"], n_obs=5, method="middle")
     assert list(some.columns) == ["n_obs", "label", "method", "rep", "estimate"]
     assert len(some) == 50
     with pytest.raises(StudyError, match="no column 'estimat' is stored; did you mean 'estimate'"):
-        stored.replicates(["estimat"])
+        stored.rows(["estimat"])
     with pytest.raises(KeyError, match="no column 'n_ob'; did you mean 'n_obs'"):
-        stored.replicates(n_ob=5)
+        stored.rows(n_ob=5)
     with pytest.raises(StudyError, match=r"no scenario has \{'n_obs': 4\}"):
-        stored.replicates(n_obs=4)
+        stored.rows(n_obs=4)
 
 
 def test_scenarios_of_unequal_length_end_where_they_end(tmp_path):
     result = from_frame(long_table(), name="given", out=tmp_path, **COLUMNS)
     stored = load(tmp_path / "given")
     assert sorted(stored.n_rep.values()) == [40, 60]
-    same(result.replicates, stored.replicates(), ["dgm", "rep", "method", "b", "se", "error"])
+    same(result.replicates, stored.replicates, ["dgm", "rep", "method", "b", "se", "error"])
 
 
 def test_vectors_are_arrays(tmp_path):
@@ -139,7 +152,7 @@ def test_vectors_are_arrays(tmp_path):
         block_size=10,
     )
     result = study.run(15, out=tmp_path)
-    stored = load(tmp_path / "many").replicates(["p"])
+    stored = load(tmp_path / "many").rows(["p"])
     expected = result.rows(columns=["p"])["p"]
     assert all(map(np.array_equal, stored["p"], expected))
 
@@ -161,7 +174,7 @@ def test_replicates_that_were_not_kept_are_refused(tmp_path):
     stored = load(tmp_path / "toy")
     assert len(stored.summary)
     with pytest.raises(StoreError, match=r"holds no replicates: they were not kept"):
-        stored.replicates()
+        _ = stored.replicates
 
 
 def test_blocks_of_another_seed_are_not_mixed_in(tmp_path):
@@ -170,7 +183,7 @@ def test_blocks_of_another_seed_are_not_mixed_in(tmp_path):
     other = toy.study().run(40, seed=2, out=tmp_path / "beside")
     for path in (other.folder / "replicates").glob("*.parquet"):
         path.rename(shared / path.name)
-    stored = load(first.folder).replicates(["estimate"])
+    stored = load(first.folder).rows(["estimate"])
     np.testing.assert_array_equal(stored["estimate"], first.replicates["estimate"])
 
 
@@ -186,15 +199,15 @@ def test_blocks_of_other_code_are_refused(tmp_path):
     for path in (other.folder / "replicates").glob("*.parquet"):
         path.rename(first.folder / "replicates" / path.name)
     with pytest.raises(StoreError, match="holds blocks of several runs under one name"):
-        load(first.folder).replicates()
+        _ = load(first.folder).replicates
 
 
 def test_a_damaged_file_is_named_and_left_where_it_is(tmp_path):
     folder = toy.study().run(40, out=tmp_path).folder
-    (block,) = (folder / "replicates").glob("*.parquet")
+    block = max((folder / "replicates").glob("*.parquet"))
     block.write_bytes(block.read_bytes()[:-9] + b"damaged!!")
     with pytest.raises(StoreError, match="is damaged, or no file of blocks"):
-        load(folder).replicates()
+        _ = load(folder).replicates
     assert block.exists()
 
 

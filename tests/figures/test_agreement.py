@@ -31,7 +31,7 @@ def test_each_panel_says_its_mean_difference():
     frame = pairs()
     plot = agreement_plot(frame, x="truth", y="estimate", panel="sample")
     gap = frame["estimate"] - frame["truth"]
-    wanted = {f"mean difference {mean_in_words(rows)}" for _, rows in gap.groupby(
+    wanted = {f"mean difference = {mean_in_words(rows)}" for _, rows in gap.groupby(
         frame["sample"])}  # fmt: skip
     assert {word.strip() for word in texts(plot.draw())} == wanted
 
@@ -82,7 +82,7 @@ def test_rows_without_both_values_are_counted():
     frame = pairs()
     frame.loc[3, "estimate"] = np.nan
     plot = agreement_plot(frame, x="truth", y="estimate")
-    assert "Not drawn, without a value of both: 1 of 100." in text_of(plot)
+    assert "1 of 100 rows are omitted: a value is undefined." in text_of(plot)
     assert len(points(plot.draw())) == 99
 
 
@@ -108,8 +108,8 @@ def test_words_are_of_all_rows_though_fewer_are_drawn():
     frame = pairs()
     whole = agreement_plot(frame, x="truth", y="estimate", panel="sample")
     few = agreement_plot(frame, x="truth", y="estimate", panel="sample", at_most=7)
-    assert "Panels speak of 50 replicates." in text_of(whole)
-    assert "Panels speak of 50 replicates; points: the first 7." in text_of(few)
+    assert "Numbers in the panels use all 50 replicates." in text_of(whole)
+    assert "Numbers in the panels use all 50 replicates; the first 7 are drawn." in text_of(few)
     assert list(few.data.groupby("panel", observed=True).size()) == [7, 7]
     assert texts(few.draw()) == texts(whole.draw())
 
@@ -137,7 +137,7 @@ def test_logarithmic_axes_say_values_and_leave_out_what_has_no_logarithm():
     wanted = np.log10(kept[["truth", "estimate"]].to_numpy()[order])
     np.testing.assert_allclose(points(drawn)[np.argsort(points(drawn)[:, 0])], wanted)
     assert texts(drawn)[0].strip() == f"{frame['estimate'].max():.6f}"
-    assert "Not drawn, without a value of both: 2 of 100." in text_of(plot)
+    assert "2 of 100 rows are omitted: a value is undefined." in text_of(plot)
 
 
 def test_bars_of_logarithmic_axes_end_where_there_is_no_logarithm():

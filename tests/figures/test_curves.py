@@ -153,8 +153,7 @@ def test_the_caption_counts_replicates_failures_and_what_is_not_drawn():
     coverage.loc[1, ["estimate", "mcse", "lower", "upper"]] = np.nan
     plot = measure_curves(coverage, y="coverage", **SPECIFIC)
     assert text_of(plot) == (
-        "Bars: 95% Monte Carlo intervals, for what infinitely many replicates would give; one "
-        "that is not seen is smaller than its point. "
+        "Bars: 95% Monte Carlo intervals (hidden if smaller than the marker). "
         "Solid lines: exact theory. Dotted lines only join points. 40 replicates per point. "
         "Failed replicates: 1 of 8 points have some, at most 3 of 43. "
         "1 of 8 estimates are not finite and not drawn."

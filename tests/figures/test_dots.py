@@ -53,13 +53,13 @@ def test_what_is_published_is_a_cross_on_its_own_interval():
     assert 0.91 in points(drawn)[:, 0]
     ends = {tuple(np.sort(bar[:, 0]).round(4)) for bar in segments(drawn)}
     assert (0.91 - 0.0392, 0.91 + 0.0392) in {(round(a, 4), round(b, 4)) for a, b in ends}
-    assert "Crosses: as published" in text_of(plot)
+    assert "Crosses: published values" in text_of(plot)
 
 
 def test_exact_values_are_upright_marks():
     plot = dots_plot(SMALL, measure="coverage", y="method", rows="dgp")
     assert 0.9 in points(plot.draw())[:, 0]
-    assert "Upright marks: exact theory." in text_of(plot)
+    assert "Vertical marks: exact theory." in text_of(plot)
 
 
 def test_measures_are_panels_with_levels_of_their_own():

@@ -28,7 +28,7 @@ def test_bars_are_the_counts_and_steps_the_law():
     assert tops == pytest.approx(sorted(BARS["count"]))
     steps = [s for s in segments(drawn) if np.ptp(s[:, 1]) == 0 and np.ptp(s[:, 0]) > 0]
     assert sorted(s[0, 1] for s in steps) == pytest.approx(sorted(BARS["expected"]))
-    assert text_of(plot).startswith("Vermillion: counts by theory")
+    assert text_of(plot).startswith("Theory: expected counts")
 
 
 def test_bars_may_be_coloured_and_their_panels_speak():

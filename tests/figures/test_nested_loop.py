@@ -66,7 +66,7 @@ def test_lines_that_agree_are_both_seen():
     lines = next(layer._data for layer in plot.layers if "linetype" in layer.mapping)
     first = lines.groupby("color", observed=True)["run"].min()
     assert first["t"] < first["a"]
-    assert "Where lines agree, the last of them in the key is on top" in text_of(plot)
+    assert "Where lines coincide, the last in the key is on top" in text_of(plot)
     plot.draw()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from simstudy.figures import rank_plot
-from simstudy.measures.ranks import rank_check
+from simstudy.measures.ranks import check_ranks
 from tests.figures.data import text_of
 
 RNG = np.random.default_rng(2)
@@ -18,7 +18,7 @@ def test_each_panel_has_the_check_of_its_ranks():
     plot = rank_plot(RANKS, n_draws=99, panel="prior")
     for ranks, prior in [(UNIFORM, "its own"), (NARROW, "another")]:
         rows = plot.data[plot.data["panel"].str.contains(prior)]
-        check = rank_check(ranks, 99)
+        check = check_ranks(ranks, 99)
         for name in ("place", "difference", "lower", "upper"):
             np.testing.assert_array_equal(rows[name].iloc[1:-1], getattr(check, name))
         assert rows["place"].iloc[[0, -1]].tolist() == [0, 1], "so one draw makes a figure, too"

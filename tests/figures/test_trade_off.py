@@ -53,7 +53,7 @@ def test_a_point_stands_on_a_cross_of_both_intervals():
         )
     found = segments(plot.draw())
     assert sorted(found.reshape(-1, 4).tolist()) == sorted(np.reshape(plain, (-1, 4)).tolist())
-    assert text_of(plot).startswith("Bars: 95% Monte Carlo intervals, ")
+    assert text_of(plot).startswith("Bars: 95% Monte Carlo intervals (hidden")
 
 
 def test_levels_asked_for_are_dashed_on_their_own_axis():

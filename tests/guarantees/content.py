@@ -1,6 +1,8 @@
 """What a store holds, as bytes, so that two runs can be compared without any tolerance."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +53,9 @@ def file_names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("*.parquet"))
 
 
-def assert_same_result(one: Result, other: Result, *, files: bool = True) -> None:
-    """The same bits in the store, in the file's name (its hash) and in the summary.
-
-    Without `files` the folders may hold other runs' files beside.
-    """
+def assert_same_result(one: Result, other: Result) -> None:
+    """The same bits in the store and in the summary, whatever files hold them."""
     assert content(one) == content(other)
-    if files:
-        assert file_names(one.store.files.path) == file_names(other.store.files.path)
     pd.testing.assert_frame_equal(one.summary, other.summary, check_exact=True)
 
 
@@ -74,3 +71,22 @@ def assert_each_block_once(store: Store, key: str, n_blocks: int) -> None:
     mine = pa.concat_tables(stored).to_pandas().query("scenario == @key")
     assert not mine.duplicated().any()
     assert len(mine) == n_rows
+
+
+def whichever_files(found: Mapping[str, bytes]) -> dict[str, object]:
+    """The files of a result by name: of blocks their rows, whichever files hold these.
+
+    Left out is what says how long blocks took, and which files were verified.
+    """
+    rest: dict[str, object] = {}
+    blocks: dict[str, list[pa.Table]] = {}
+    for name, content in found.items():
+        if match := re.search(r"^(.*/)?(replicates|moments)/[^/]*\.parquet$", name):
+            table = pq.read_table(BytesIO(content))
+            blocks.setdefault(f"{match[1]}{match[2]}", []).append(table)
+        elif not re.search(r"/_runs/|/_verified\.json$", f"/{name}"):
+            rest[name] = content
+    for folder, tables in blocks.items():
+        table = pa.concat_tables(tables, promote_options="permissive")
+        rest[folder] = table_bytes(table.sort_by([("scenario", "ascending"), ("rep", "ascending")]))
+    return rest

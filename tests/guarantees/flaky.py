@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from simstudy.design import Columns
-from simstudy.engine.failures import by_method
-from simstudy.engine.replicates import each_replicate
-from simstudy.identity.streams import Streams
+from simstudy.engine.error_policy import by_method
+from simstudy.engine.per_replicate import each_replicate
 from simstudy.measures import bias, mean
+from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 
 BLOCK = 40

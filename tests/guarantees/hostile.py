@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.engine.failures import by_method
-from simstudy.engine.replicates import each_replicate
+from simstudy.engine.error_policy import by_method
+from simstudy.engine.per_replicate import each_replicate
 from simstudy.errors import AlwaysFailsError, StudyError
 from simstudy.measures import bias, mean
 from simstudy.study import Study

@@ -17,18 +17,18 @@ from pathlib import Path
 import numpy as np
 
 from simstudy.design import Columns, grid
-from simstudy.engine import runner
-from simstudy.engine.assignment import Assignment
-from simstudy.engine.jobs import missing_jobs
-from simstudy.engine.ownership import ownership_of
-from simstudy.engine.tasks import compute
+from simstudy.engine import scheduler
+from simstudy.engine.provenance import compute_provenance
+from simstudy.engine.task_factory import TaskFactory
+from simstudy.engine.tasks import draw_task
+from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.errors import SimstudyError
-from simstudy.identity.streams import Streams
 from simstudy.measures import mean
+from simstudy.provenance.streams import Streams
+from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.blocks import Store
 from simstudy.store.compaction import compact
-from simstudy.store.layout import KeepReplicates
 from simstudy.study import Study
 
 PAUSE = 0.004  # seconds per block: long enough for a kill to come between
@@ -61,10 +61,10 @@ def carry_out(order: dict) -> int:
     if order["do"] == "compact":
         plan = study().plan(SEED)
         for _ in range(order["times"]):
-            compact(Store(Path(order["out"]), BLOCK, ownership_of(plan).owner))
+            store = Store(Path(order["out"]), BLOCK, compute_provenance(plan).of_blocks)
+            compact(store, most_files=1)
         return 0
-    runner.TASK_SECONDS = 0.02
-    runner.FILES_BEFORE_COMPACTION = 15
+    scheduler.TASK_SECONDS = 0.02
     workers = Workers(order["backend"], order["n_jobs"])
     seed, restart = order.get("seed", SEED), order.get("restart", False)
     how = {"out": order["out"], "restart": restart, "shard": order.get("shard")}
@@ -75,11 +75,11 @@ def carry_out(order: dict) -> int:
 def write_loose(folder: Path, n_rep: int) -> None:
     """Every block in a file of its own."""
     plan = study().plan(SEED)
-    store = Store(folder, BLOCK, ownership_of(plan).owner)
+    store = Store(folder, BLOCK, compute_provenance(plan).of_blocks)
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(n_rep))
-    assignment = Assignment(plan, store, KeepReplicates())
-    for job in missing_jobs(plan, wanted, store):
-        compute(assignment.task([job]))
+    factory = TaskFactory(plan, store, ReplicateStorage())
+    for block_id in missing_blocks(plan, wanted, store):
+        draw_task(factory.task([block_id]))
 
 
 def start(order: dict) -> int:

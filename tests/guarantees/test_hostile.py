@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from simstudy.engine import noticing
+from simstudy.engine import rng_checks
 from simstudy.engine.workers import Workers
 from simstudy.output.folder import publish
 from simstudy.output.terminal import print_closing
@@ -29,8 +29,8 @@ def named(**wanted):
 
 @pytest.fixture(autouse=True)
 def _as_users_run_it(monkeypatch):
-    """Tests check types with a library that draws from Python's generator; users need not."""
-    monkeypatch.setattr(noticing, "CHECKER", "of none")
+    """Tests load libraries that draw from Python's generator; users need not."""
+    monkeypatch.setattr(rng_checks, "DRAW_MEANWHILE", ())
 
 
 def test_there_are_fifty():

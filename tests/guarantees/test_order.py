@@ -1,16 +1,12 @@
-"""The first block of every scenario is computed before the second of any.
-
-Only files that can be drawn whole go ahead of that, by a bounded time: `test_lasting.py` and
-`test_portions.py` of `tests/engine` are about these, and here they are left out.
-"""
+"""The first block of every scenario is drawn before the second of any."""
 
 import itertools
 
 import pytest
 
-from simstudy.engine import assignment, portions, tasks
-from simstudy.engine.jobs import missing_jobs
-from simstudy.engine.ownership import ownership_of
+from simstudy.engine import task_factory, tasks
+from simstudy.engine.provenance import compute_provenance
+from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.store.blocks import Store
 from tests import toy
@@ -23,22 +19,17 @@ WORKERS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _no_whole_files(monkeypatch):
-    monkeypatch.setattr(portions.Portions, "may_take", lambda *blocks: False)
-
-
 @pytest.fixture
 def handed_out(monkeypatch):
     """Blocks in the order in which they were given to workers."""
     order = []
-    original = assignment.Assignment.task
+    original = task_factory.TaskFactory.task
 
-    def noted(self, jobs, *lasting):
-        order.extend(job.block for job in jobs)
-        return original(self, jobs, *lasting)
+    def noted(self, blocks):
+        order.extend(block_id.block for block_id in blocks)
+        return original(self, blocks)
 
-    monkeypatch.setattr(assignment.Assignment, "task", noted)
+    monkeypatch.setattr(task_factory.TaskFactory, "task", noted)
     return order
 
 
@@ -68,8 +59,10 @@ def test_what_is_missing_comes_breadth_first_too(tmp_path):
     toy.study((3, 10)).run(100, out=tmp_path)
     study = toy.study((100, 3, 10))
     plan = study.plan()
-    store = Store(tmp_path / "toy" / "replicates", plan.block_size, ownership_of(plan).owner)
-    jobs = missing_jobs(plan, dict.fromkeys(plan.keys, 4), store)
+    store = Store(
+        tmp_path / "toy" / "replicates", plan.block_size, compute_provenance(plan).of_blocks
+    )
+    jobs = missing_blocks(plan, dict.fromkeys(plan.keys, 4), store)
     assert [(job.block, job.scenario.n_obs) for job in jobs] == [
         (0, 100), (1, 100), (2, 100), (2, 3), (2, 10), (3, 100), (3, 3), (3, 10),
     ]  # fmt: skip

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from simstudy.design import Columns
-from simstudy.engine.failures import by_method
-from simstudy.engine.replicates import each_replicate
+from simstudy.engine.error_policy import by_method
+from simstudy.engine.per_replicate import each_replicate
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
-from simstudy.identity.streams import Streams
 from simstudy.measures import mean
 from simstudy.output.folder import publish
+from simstudy.provenance.streams import Streams
 from simstudy.study import Study
 
 INLINE = Workers("inline", 1)

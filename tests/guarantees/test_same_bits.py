@@ -18,17 +18,17 @@ import pytest
 
 from experiments.two_stage import study as two_stage
 from simstudy.design import scenario_key
-from simstudy.engine.assignment import Assignment
-from simstudy.engine.jobs import missing_jobs
-from simstudy.engine.ownership import ownership_of
+from simstudy.engine import scheduler
 from simstudy.engine.progress import Silent
-from simstudy.engine.runner import run_jobs
+from simstudy.engine.provenance import compute_provenance
+from simstudy.engine.scheduler import draw_blocks
+from simstudy.engine.task_factory import TaskFactory
+from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
+from simstudy.store.arrow_schema import ReplicateStorage
+from simstudy.store.block_files import GENERATION_KEY, PROVENANCE_KEY, RANGES_KEY, WIDTH_KEY
 from simstudy.store.blocks import Store
-from simstudy.store.compaction import compact
-from simstudy.store.header import GROUPS_KEY, OWNER_KEY, RANK_KEY, WIDTH_KEY
-from simstudy.store.layout import KeepReplicates
 from simstudy.study import Study
 from simstudy.trials import BootstrapSe, RegressionTrial, TwoStage
 from tests import toy
@@ -76,7 +76,6 @@ def test_those_comparisons_notice_another_seed(name, reference, tmp_path):
     other = make_study(name).run(SIZES[name], seed=4, out=tmp_path, workers=Workers("inline"))
     assert content(other).keys() == content(reference).keys()
     assert content(other) != content(reference)
-    assert file_names(other.store.files.path) != file_names(reference.store.files.path)
 
 
 def test_those_comparisons_notice_the_last_bit(reference):
@@ -91,13 +90,15 @@ def test_those_comparisons_notice_the_last_bit(reference):
 
 def test_any_order_of_blocks(name, reference, tmp_path):
     plan = make_study(name).plan(3)
-    store = Store(tmp_path, plan.block_size, ownership_of(plan).owner)
+    store = Store(tmp_path, plan.block_size, compute_provenance(plan).of_blocks)
     wanted = dict.fromkeys(plan.keys, plan.n_blocks(SIZES[name]))
-    jobs = list(missing_jobs(plan, wanted, store))
+    jobs = list(missing_blocks(plan, wanted, store))
     shuffled = [jobs[i] for i in np.random.default_rng(5).permutation(len(jobs))]
-    run_jobs(Assignment(plan, store, KeepReplicates()), shuffled, workers=Workers("inline", 1))
-    compact(store)
-    assert file_names(tmp_path) == file_names(reference.store.files.path)
+    factory = TaskFactory(plan, store, ReplicateStorage())
+    for _ in draw_blocks(factory, shuffled, workers=Workers("inline", 1), progress=Silent()):
+        pass
+    store.scan()
+    assert content(replace(reference, store=store)) == content(reference)
 
 
 class Stop(Silent):
@@ -115,7 +116,8 @@ class Stop(Silent):
 @pytest.mark.parametrize(
     "after", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (0, 1, 3, 4))]
 )
-def test_interrupted_anywhere_and_resumed(name, reference, after, tmp_path):
+def test_interrupted_anywhere_and_resumed(name, reference, after, tmp_path, monkeypatch):
+    monkeypatch.setattr(scheduler.ChunkSizer, "n_blocks", lambda *_: 1)
     with pytest.raises(KeyboardInterrupt):
         run(name, tmp_path, progress=Stop(after))
     n_whole = sum(make_study(name).plan(3).n_blocks(SIZES[name]) for _ in reference.plan.keys)
@@ -167,7 +169,6 @@ def test_a_run_that_keeps_only_moments(name, tmp_path):
 
 
 def assert_same_moments(one, other):
-    assert file_names(one.store.files.path) == file_names(other.store.files.path)
     pd.testing.assert_frame_equal(one.summary, other.summary, check_exact=True)
 
 
@@ -200,7 +201,6 @@ def test_scenarios_removed(tmp_path):
 def test_scenarios_reordered(tmp_path):
     there, back = (toy_run(tmp_path / name, n) for name, n in (("a", (3, 10)), ("b", (10, 3))))
     assert content(there) == content(back)
-    assert file_names(there.store.files.path) == file_names(back.store.files.path)
 
 
 def test_a_factor_with_a_default_is_added(tmp_path):
@@ -252,24 +252,27 @@ def test_replicates_added(tmp_path):
 
 
 # ---------------------------------------------------------------- nothing but the numbers
-def test_files_know_no_clock_and_no_machine(reference, name, tmp_path, monkeypatch):
+def test_files_know_no_clock_and_no_machine(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(scheduler.ChunkSizer, "n_blocks", lambda *_: 1)
+    here = run(name, tmp_path / "here")
     later = time.time() + 1e9
     monkeypatch.setattr(time, "time", lambda: later)
     monkeypatch.setattr(platform, "node", lambda: "elsewhere")
     monkeypatch.setenv("USER", "somebody")
     elsewhere = run(name, tmp_path / "elsewhere")
-    assert file_names(elsewhere.store.files.path) == file_names(reference.store.files.path)
+    assert file_names(elsewhere.store.files.path) == file_names(here.store.files.path)
 
 
 def test_files_carry_only_what_they_hold(reference):
-    (path,) = reference.store.files.path.glob("*.parquet")
+    path = max(reference.store.files.path.glob("*.parquet"))
     metadata = pq.read_metadata(path)
-    assert set(metadata.metadata) == {GROUPS_KEY, OWNER_KEY, RANK_KEY, WIDTH_KEY, b"ARROW:schema"}
-    owner = ownership_of(reference.plan).owner
-    assert metadata.metadata[OWNER_KEY].decode() == owner.text(reference.plan.keys)
+    keys = {RANGES_KEY, PROVENANCE_KEY, GENERATION_KEY, WIDTH_KEY, b"ARROW:schema"}
+    assert set(metadata.metadata) == keys
+    keys = pq.read_table(path).column("scenario").unique().to_pylist()
+    assert set(keys) <= {scenario_key(one) for one in reference.plan.scenarios}
+    provenance = compute_provenance(reference.plan).of_blocks
+    assert metadata.metadata[PROVENANCE_KEY].decode() == provenance.to_json(keys)
     assert metadata.created_by.startswith("parquet-cpp-arrow version")
-    stored = {scenario_key(one) for one in reference.plan.scenarios}
-    assert set(pq.read_table(path).column("scenario").unique().to_pylist()) == stored
 
 
 # ---------------------------------------------------------------- another processor

@@ -4,18 +4,19 @@ import importlib
 import sys
 from dataclasses import replace
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from simstudy.engine.progress import Silent
 from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError
-from simstudy.identity.fingerprint.modules import libraries
-from simstudy.identity.fingerprint.modules.places import forget_modules
 from simstudy.measures import mean
 from simstudy.measures.proportions import proportion
-from simstudy.store.files import Folder
-from simstudy.store.header import OWNER_KEY
-from simstudy.store.write import write_tables
+from simstudy.provenance import modules
+from simstudy.provenance.modules import forget_modules
+from simstudy.store.block_files import PROVENANCE_KEY, provenance_of_files
+from simstudy.store.files import VERIFIED, name_by_content
 from simstudy.study import Study
 from tests.guarantees.content import assert_same_result, content
 from tests.toy import Mean
@@ -71,13 +72,16 @@ class Written:
         assert old in self.sources[module]
         self.sources[module] = self.sources[module].replace(old, new)
 
-    def study(self, **settings):
+    def load(self):
         for name, source in self.sources.items():
             (self.folder / f"{name}.py").write_text(source)
             sys.modules.pop(name, None)
         importlib.invalidate_caches()
         forget_modules()
-        trial = importlib.import_module("stale_trial").Trial
+        return importlib.import_module("stale_trial")
+
+    def study(self, **settings):
+        trial = self.load().Trial
         settings = {"block_size": 20} | settings
         return Study(name="stale", scenarios=[trial(3)], measures=[mean("x")], **settings)
 
@@ -89,7 +93,7 @@ def written(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.syspath_prepend(folder)
     yield Written(folder)
-    for name in ("stale_kernel", "stale_trial"):
+    for name in ("stale_kernel", "stale_trial", "stale_moved"):
         sys.modules.pop(name, None)
 
 
@@ -99,21 +103,31 @@ def first(written, tmp_path):
     return written.study().run(50, out=tmp_path / "out", workers=INLINE)
 
 
+def is_result(path):
+    """All but the record of which files were verified."""
+    return path.is_file() and path.name != VERIFIED
+
+
 def assert_refused(study, out, what, **settings):
     """Refused in one line that says what changed, and nothing on disk is touched."""
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    before = {path: path.read_bytes() for path in out.rglob("*") if is_result(path)}
     with pytest.raises(StoreError) as refused:
         study.run(50, out=out, workers=INLINE, **settings)
     said = str(refused.value)
     assert what in said
     assert said.endswith(WAYS_ON)
     assert "\n" not in said
-    after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    after = {path: path.read_bytes() for path in out.rglob("*") if is_result(path)}
     assert after == before
 
 
 CHANGES = {
-    "the scenario": ("stale_trial", 'streams("data")', 'streams("other")', "stale_trial.Trial has"),
+    "the scenario": (
+        "stale_trial",
+        'streams("data")',
+        'streams("other")',
+        "stale_trial.Trial.simulate has",
+    ),
     "a constant": ("stale_kernel", "SCALE = 2.0", "SCALE = 3.0", "stale_kernel.SCALE has changed"),
 }
 
@@ -189,7 +203,7 @@ def test_changed_settings_are_refused(change, written, first, tmp_path):
 def test_another_version_of_a_library_is_refused(written, first, tmp_path, monkeypatch):
     import numpy
 
-    monkeypatch.setattr(libraries, "library_version", lambda top: "0.1")
+    monkeypatch.setattr(modules, "library_version", lambda top: "0.1")
     said = f"numpy was {numpy.__version__} and is 0.1"
     assert_refused(written.study(), tmp_path / "out", said)
 
@@ -217,17 +231,19 @@ def test_restart_starts_over_and_deletes_nothing_else(written, first, tmp_path):
 
 def test_blocks_that_do_not_say_what_made_them_are_refused(written, first, tmp_path):
     """As an earlier version of this software wrote them."""
-    (path,) = first.store.files.path.glob("*.parquet")
-    table = pq.read_table(path)
-    said = {**table.schema.metadata, OWNER_KEY: b"stale, seed 1, blocks of 20"}
-    path.unlink()
-    unsigned = path.parent / write_tables(
-        Folder(path.parent), table.schema.with_metadata(said), [table]
-    )
+    folder = first.store.files.path
+    unsigned = []
+    for path in folder.glob("*.parquet"):
+        table = pq.read_table(path)
+        said = {**table.schema.metadata, PROVENANCE_KEY: b"stale, seed 1, blocks of 20"}
+        pq.write_table(table.replace_schema_metadata(said), folder / "stale")
+        with (folder / "stale").open("rb") as file:
+            unsigned.append((folder / "stale").rename(folder / name_by_content(file)))
+        path.unlink()
     assert_refused(written.study(), tmp_path / "out", "its files do not say what made them")
     again = written.study().run(50, out=tmp_path / "out", workers=INLINE, restart=True)
     assert again.outcome.n_blocks == 3
-    assert not unsigned.exists()
+    assert not any(path.exists() for path in unsigned)
 
 
 def test_one_scenarios_change_does_not_cost_anothers_blocks(written, first, tmp_path):
@@ -243,4 +259,151 @@ def test_one_scenarios_change_does_not_cost_anothers_blocks(written, first, tmp_
     assert alone.run(40, out=tmp_path / "two", workers=INLINE).outcome.n_blocks == 0
 
 
-# ---------------------------------------------------------------- from the command line
+# ---------------------------------------------------------------- methods that share a helper
+HELPER = """
+def centre(x):
+    return x.mean(axis=1)
+"""
+METHODS = """
+from dataclasses import dataclass
+
+import numpy as np
+
+from stale_kernel import centre
+
+
+@dataclass(frozen=True)
+class Trial:
+    n_obs: int
+
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").standard_normal((n_rep, self.n_obs))}
+
+
+def average(x):
+    return {"x": centre(x)}
+
+
+def doubled(x):
+    return {"x": 2 * centre(x)}
+
+
+def median(x):
+    return {"x": np.median(x, axis=1)}
+"""
+N_REP, N_BLOCKS = 60, 3  # in each of two scenarios
+
+
+@pytest.fixture
+def methods(written, tmp_path):
+    """Three methods, of which two share a helper, after a first run."""
+    written.sources = {"stale_kernel": HELPER, "stale_trial": METHODS}
+    assert run_methods(written, tmp_path).outcome.n_blocks == 3 * 2 * N_BLOCKS
+    return written
+
+
+def run_methods(written, tmp_path, **settings):
+    trial = written.load()
+    functions = (trial.average, trial.doubled, trial.median)
+    study = Study(
+        "stale",
+        [trial.Trial(3), trial.Trial(5)],
+        measures=[mean("x")],
+        methods={function.__name__: function for function in functions},
+        block_size=20,
+    )
+    return study.run(N_REP, out=tmp_path / "out", workers=INLINE, **settings)
+
+
+def test_all_methods_that_a_helper_touches_are_named_at_once(methods, tmp_path):
+    methods.edit("stale_kernel", "x.mean(axis=1)", "x.mean(axis=1) + 1")
+    with pytest.raises(StoreError) as refused:
+        run_methods(methods, tmp_path)
+    said = str(refused.value)
+    assert said.startswith("methods average, doubled changed: stale_kernel.centre has changed")
+    assert "redraw=[average,doubled] or redraw=changed" in said
+
+
+@pytest.mark.parametrize("redraw", ["changed", ["average", "doubled"], "[average, doubled]"])
+def test_what_a_helper_touches_is_drawn_anew_and_no_more(redraw, methods, tmp_path):
+    methods.edit("stale_kernel", "x.mean(axis=1)", "x.mean(axis=1) + 1")
+    again = run_methods(methods, tmp_path, redraw=redraw)
+    assert again.outcome.n_blocks == 2 * 2 * N_BLOCKS
+    assert run_methods(methods, tmp_path).outcome.n_blocks == 0
+
+
+def test_redraw_changed_draws_scenarios_that_changed(written, first, tmp_path):
+    written.edit("stale_kernel", "SCALE = 2.0", "SCALE = 3.0")
+    again = written.study().run(50, out=tmp_path / "out", workers=INLINE, redraw="changed")
+    assert again.outcome.n_blocks == 3
+    with pytest.raises(StoreError, match="seed was 1 and is 2"):
+        written.study().run(50, 2, out=tmp_path / "out", workers=INLINE, redraw="changed")
+
+
+# ---------------------------------------------------------------- adoption
+class Notes(Silent):
+    def __init__(self):
+        self.said = []
+
+    def note(self, text):
+        self.said.append(text)
+
+
+def rows_of(result):
+    return [result.rows(scenario) for scenario in result.plan.scenarios]
+
+
+def test_a_refactoring_is_adopted_after_one_block_of_each(methods, tmp_path):
+    """The helper goes to another module under another name, and is written otherwise."""
+    before = run_methods(methods, tmp_path)
+    methods.sources["stale_moved"] = HELPER.replace("centre", "middle").replace(
+        "x.mean(", "x.mean(\n        "
+    )
+    methods.edit("stale_trial", "from stale_kernel import centre", "from stale_moved import middle")
+    methods.sources["stale_trial"] = methods.sources["stale_trial"].replace("centre(", "middle(")
+    with pytest.raises(StoreError, match="adopt=true"):
+        run_methods(methods, tmp_path)
+    notes = Notes()
+    after = run_methods(methods, tmp_path, adopt=True, progress=notes)
+    assert after.outcome.n_blocks == 0
+    assert [text for text in notes.said if "drew 4 block" in text]
+    for old, new in zip(rows_of(before), rows_of(after), strict=True):
+        pd.testing.assert_frame_equal(old, new, check_exact=True)
+    assert run_methods(methods, tmp_path).outcome.n_blocks == 0, "it is this code's from now on"
+    folder = after.store.files
+    made_by = [codes for _, each in provenance_of_files(folder) for codes in each.codes.values()]
+    assert made_by
+    assert not any("stale_kernel.centre" in codes for codes in made_by)
+
+
+def test_a_scenario_that_simulates_is_adopted(written, first, tmp_path):
+    written.edit("stale_kernel", "SCALE * np.mean(x, axis=axis)", "np.mean(x, axis=axis) * SCALE")
+    again = written.study().run(50, out=tmp_path / "out", workers=INLINE, adopt=True)
+    assert again.outcome.n_blocks == 0
+    assert content(again) == content(first)
+
+
+def test_one_number_that_differs_is_named_and_nothing_is_adopted(methods, tmp_path):
+    methods.edit("stale_kernel", "x.mean(axis=1)", "1 * x.mean(axis=1)")
+    methods.edit("stale_trial", "2 * centre(x)", "(2 + 1e-15) * centre(x)")
+    folder = tmp_path / "out" / "stale" / "replicates"
+    before = {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+    with pytest.raises(StoreError) as refused:
+        run_methods(methods, tmp_path, adopt=True)
+    said = str(refused.value)
+    assert "method doubled of Trial(n_obs=3); method doubled of Trial(n_obs=5)" in said
+    assert "average" not in said
+    assert before == {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+
+
+def test_other_settings_are_never_adopted(written, first, tmp_path):
+    with pytest.raises(StoreError, match="block_size was 20 and is 25"):
+        written.study(block_size=25).run(50, out=tmp_path / "out", workers=INLINE, adopt=True)
+
+
+def test_moments_are_adopted_too(written, tmp_path):
+    study = written.study()
+    keep_moments(study, tmp_path)
+    written.edit("stale_kernel", "SCALE * np.mean(x, axis=axis)", "np.mean(x, axis=axis) * SCALE")
+    assert keep_moments(written.study(), tmp_path, adopt=True).outcome.n_blocks == 0
+    assert keep_moments(written.study(), tmp_path).outcome.n_blocks == 0

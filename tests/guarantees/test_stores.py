@@ -18,11 +18,13 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import StoreError, UnreachableError
 from simstudy.output.folder import publish
 from simstudy.remote.paths import list_sizes, place_of
-from simstudy.store.files import Folder, files_at
+from simstudy.store.blocks import files_at
+from simstudy.store.files import Folder
 from tests import toy
 from tests.analysis import test_derived
 from tests.cli.test_command_line import SMALL
 from tests.guarantees import emulators, slow
+from tests.guarantees.content import whichever_files
 from tests.guarantees.server import Server, kill_group, wait_until
 from tests.output import standing
 
@@ -52,10 +54,9 @@ def out(kind):
 
 
 def everything(out):
-    """All bytes below a place, by name, but for files that only say how long blocks took."""
+    """All bytes below a place, by name."""
     place = place_of(out)
-    paths = (path for path in place.rglob("*") if "/_seconds" not in str(path))
-    files = (path for path in paths if path.is_file())
+    files = (path for path in place.rglob("*") if path.is_file())
     return {str(path.relative_to(place)): path.read_bytes() for path in files}
 
 
@@ -65,8 +66,8 @@ def blocks(out):
 
 
 def assert_same(out, folder, *, but=("manifest.json",)):
-    """The same files of the same bytes, but for what says how long a run took."""
-    ours, theirs = everything(out), everything(folder)
+    """The same rows, and other files of the same bytes, but for what says how long a run took."""
+    ours, theirs = whichever_files(everything(out)), whichever_files(everything(folder))
     assert sorted(ours) == sorted(theirs)
     for name, content in theirs.items():
         assert ours[name] == content or name.endswith(but), name
@@ -150,7 +151,7 @@ def test_an_upload_in_parts_is_seen_when_it_is_complete(kind, out):
 def test_a_damaged_object_is_named_set_aside_and_drawn_again(out, tmp_path):
     for place in (out, tmp_path):
         toy.study().run(100, out=place, workers=INLINE, shard=(1, 2))
-    names = sorted(blocks(out))
+    names = sorted(name for name in blocks(out) if name.endswith(".parquet"))
     damaged = place_of(out) / names[0]
     write_bytes(damaged, damaged.read_bytes()[:-9] + b"otherwise")
     whole = toy.study().run(100, out=out, workers=INLINE)

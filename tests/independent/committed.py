@@ -73,6 +73,16 @@ def claimed(study: str, claim: str) -> Lookup:
     return look
 
 
+def intended(study: str, claim: str) -> Lookup:
+    """What a claim's row has of the quantity that the document means, with its error."""
+
+    def look() -> Committed:
+        row = only(frame(study, "claims.parquet"), f"{study}/claims.parquet", claim=claim)
+        return Committed(row["right_value"], row["right_mcse"], 0.0, f"{study}/claims.parquet")
+
+    return look
+
+
 def printed(study: str, claim: str, pattern: str, *, two_mcse: int | None = None) -> Lookup:
     """A number that a claim's detail prints, rounded; `two_mcse` is the group of its "± ...".
 

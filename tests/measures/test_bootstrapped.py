@@ -9,7 +9,7 @@ from simstudy import Study
 from simstudy import measures as m
 from simstudy.engine.workers import Workers
 from simstudy.errors import DesignError, StudyError
-from simstudy.identity.streams import generator
+from simstudy.provenance.streams import generator
 from tests.measures import calibration as c
 
 INLINE = Workers("inline", 1)

@@ -90,6 +90,8 @@ MEASURES = {
 """By factory: every measure in `simstudy.measures.__all__`, plain and given a condition."""
 RESAMPLED = {"bootstrapped"}
 """Whose errors come from resamples, and not from an influence of each replicate."""
+NO_ERROR = {"rank_check"}
+"""p-values, which have no Monte Carlo error: `test_ranks.py` has their contract."""
 ADJUSTED = {"controlled"}
 """Whose failures are another matter: `test_controlled.py` has their contract."""
 NO_MEASURES = {
@@ -106,7 +108,7 @@ EPS = np.finfo(float).eps
 
 def test_every_measure_is_here():
     functions = {name for name in m.__all__ if inspect.isfunction(getattr(m, name))}
-    assert functions - NO_MEASURES - RESAMPLED - ADJUSTED == set(MEASURES)
+    assert functions - NO_MEASURES - RESAMPLED - ADJUSTED - NO_ERROR == set(MEASURES)
 
 
 def drawn(n_rep: int = 200) -> dict[str, np.ndarray]:

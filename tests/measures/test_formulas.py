@@ -27,7 +27,7 @@ def test_a_measure_of_any_name_has_the_formula_of_the_function_that_made_it():
 
 def test_no_formula_is_of_nothing():
     kinds = {measure.kind for made in MEASURES.values() for measure in made}
-    assert set(FORMULAS) - kinds == {"bootstrapped", "controlled"}
+    assert set(FORMULAS) - kinds == {"bootstrapped", "controlled", "rank_check"}
 
 
 def test_conditions_closed_forms_and_own_measures_are_said():

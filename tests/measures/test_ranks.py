@@ -1,14 +1,17 @@
 """Ranks among posterior draws: an exact test of uniformity, a band, and a method that is wrong."""
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.errors import DesignError
+from simstudy import Study, grid
+from simstudy.errors import DesignError, StudyError
+from simstudy.measures import rank_check
 from simstudy.measures import ranks as module
-from simstudy.measures.ranks import rank_check
+from simstudy.measures.ranks import check_ranks
 from tests.support import critical_z
 
 
@@ -28,7 +31,7 @@ def test_the_probability_of_a_band_is_that_of_all_samples():
 def test_uniform_ranks_leave_the_band_as_rarely_as_asked(n_rep, n_draws):
     rng, n_samples, level = np.random.default_rng(1), 500, 0.9
     checks = [
-        rank_check(rng.integers(0, n_draws + 1, n_rep), n_draws, level=level)
+        check_ranks(rng.integers(0, n_draws + 1, n_rep), n_draws, level=level)
         for _ in range(n_samples)
     ]
     outside = np.mean(
@@ -54,22 +57,22 @@ def posterior_ranks(n_rep, prior_sd, n_draws=99, n_obs=4):
 
 
 def test_a_conjugate_posterior_is_calibrated_and_another_prior_s_is_not():
-    assert rank_check(posterior_ranks(2000, 1.0), 99).p_value > 0.01
-    wrong = rank_check(posterior_ranks(2000, 0.5), 99)
+    assert check_ranks(posterior_ranks(2000, 1.0), 99).p_value > 0.01
+    wrong = check_ranks(posterior_ranks(2000, 0.5), 99)
     assert wrong.p_value < 1e-6
     assert ((wrong.difference < wrong.lower) | (wrong.difference > wrong.upper)).any()
 
 
 def test_missing_ranks_are_left_out():
     given = np.array([0, 1, np.nan, 2, 3.0])
-    assert rank_check(given, 3).n_rep == 4
-    again = rank_check(given[~np.isnan(given)], 3)
-    for one, other in zip(rank_check(given, 3), again, strict=True):
+    assert check_ranks(given, 3).n_rep == 4
+    again = check_ranks(given[~np.isnan(given)], 3)
+    for one, other in zip(check_ranks(given, 3), again, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_many_replicates_take_no_longer_than_their_spread():
-    check = rank_check(np.random.default_rng(5).integers(0, 101, 50_000), 100)
+    check = check_ranks(np.random.default_rng(5).integers(0, 101, 50_000), 100)
     wide = stats.norm.ppf(0.975) * np.sqrt(check.place * (1 - check.place) / 50_000)
     assert (check.upper > wide).mean() > 0.95, "wider than at one place alone"
     assert (check.upper < 2 * wide).all()
@@ -89,4 +92,35 @@ def test_many_replicates_take_no_longer_than_their_spread():
 )
 def test_what_is_no_rank_is_refused(ranks, n_draws, text):
     with pytest.raises(DesignError, match=text):
-        rank_check(np.array(ranks), n_draws)
+        check_ranks(np.array(ranks), n_draws)
+
+
+@dataclass(frozen=True)
+class Posterior:
+    prior_sd: float
+
+    def simulate(self, streams, n_rep):
+        rng = streams("data")
+        truth = rng.normal(size=n_rep)
+        variance = 1 / (4 + self.prior_sd**-2)
+        center = variance * 4 * rng.normal(truth, 0.5)
+        draws = rng.normal(center, variance**0.5, (99, n_rep))
+        return {"rank": np.where(np.arange(n_rep) % 50, (draws < truth).sum(axis=0), np.nan)}
+
+
+def test_the_check_is_a_row_of_the_summary():
+    study = Study("sbc", grid(Posterior, prior_sd=[1.0, 0.5]), [rank_check("rank", n_draws=99)])
+    result = study.run(500, n_jobs=1)
+    row = result.row("rank_check", prior_sd=0.5)
+    ranks = result.values("rank", prior_sd=0.5)
+    assert row["estimate"] == check_ranks(ranks, 99).p_value < 1e-6
+    assert result.row("rank_check", prior_sd=1.0)["estimate"] > 0.001
+    assert (row["n_rep"], row["n_failed"]) == (490, 10)
+    assert np.isnan(row["mcse"])
+    assert "no Monte Carlo standard error" in row["reason"]
+    assert "rank check" in repr(result)
+
+
+def test_two_checks_have_no_contrast():
+    with pytest.raises(StudyError, match="Contrast a mean of the ranks"):
+        rank_check("rank", n_draws=9).influence({"rank": np.zeros(3)})

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy import special
 
 from simstudy import Study, grid
 from simstudy import measures as m
 from simstudy.engine.workers import Workers
+from simstudy.errors import DesignError
 
 INLINE = Workers("inline", 1)
 
@@ -81,3 +83,43 @@ def test_likelihood_ratios_over_scenarios_are_ratios_of_two_rates():
         found = result.contrast_scenarios(name, effect, null, scale="ratio")
         assert found["estimate"].item() == pytest.approx(expected)
         assert found["mcse"].item() > 0
+
+
+# ---------------------------------------------------------------- one name, three ways to say it
+def same(one, other, columns):
+    for mine, theirs in zip(one.estimate(columns), other.estimate(columns), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_one_function_takes_limits_flags_p_values_or_standard_errors(columns):
+    with_p = columns | {"p": np.random.default_rng(2).random((200, 2))}
+    by_se = {"estimate": "x", "se": "se", "df": "df"}
+    same(m.coverage(truth=0.5, **by_se), m.coverage_at("x", "se", 0.5, df="df"), columns)
+    same(m.power(null=0.5, **by_se), m.power_at("x", "se", null=0.5, df="df"), columns)
+    same(m.type_1_error(p_value="p"), m.rejection_rate_at("p"), with_p)
+    assert m.type_1_error(p_value="p").name == "type_1_error"
+
+
+def test_significance_by_standard_errors_is_that_of_the_wald_test(columns):
+    wald = np.abs(columns["x"] / columns["se"]) > special.ndtri(0.95)
+    flagged = columns | {"wald": wald}
+    for measure in (m.type_s_rate, m.exaggeration):
+        same(measure("x", 0.5, se="se", alpha=0.1), measure("x", 0.5, significant="wald"), flagged)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: m.coverage("lower", "upper"),
+        lambda: m.coverage("lower", truth=0.0, se="se"),
+        lambda: m.coverage("lower", "upper", 0.0, estimate="x", se="se"),
+        lambda: m.rejection_rate(),
+        lambda: m.power("reject", p_value="p"),
+        lambda: m.power(estimate="x"),
+        lambda: m.type_s_rate("x", 0.5),
+        lambda: m.exaggeration("x", 0.5, significant="reject", se="se"),
+    ],
+)
+def test_what_says_too_little_or_two_things_is_refused(made):
+    with pytest.raises(DesignError, match="Give"):
+        made()

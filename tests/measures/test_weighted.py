@@ -8,7 +8,7 @@ import pytest
 
 from simstudy import measures as m
 from simstudy.errors import DesignError, StudyError
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.trials.two_stage_means import TwoStageWhereItRejects
 from tests.support import critical_z, replicates_to_catch
 

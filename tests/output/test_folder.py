@@ -93,7 +93,8 @@ def test_the_manifest_keeps_what_figures_say(tmp_path):
     assert manifest["captions"] == {"1": "All of it."}
     assert manifest["question"] == "Why?"
     page = (tmp_path / "toy" / "report.html").read_text()
-    assert 'alt="Figure 1: All of it."' in page
+    assert manifest["alt_texts"] == {"1": "All of it."}
+    assert 'alt="All of it."' in page
 
 
 def test_the_manifest_says_how_it_was_made(published):

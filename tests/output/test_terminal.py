@@ -3,11 +3,21 @@
 import io
 import re
 import sys
+from dataclasses import replace
 
 import pytest
 
 from simstudy.claims import Claim, Reproduced, check_claims
-from simstudy.output.terminal import NARROWEST, _claims_table, new_console, new_table
+from simstudy.output.folder import Published
+from simstudy.output.terminal import (
+    NARROWEST,
+    _claims_table,
+    new_console,
+    new_table,
+    print_closing,
+    undecided_claims,
+)
+from tests import toy
 
 NAMES = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
 LONG = "a_measure_whose_name_is_longer_than_any_terminal_would_like_it_to_be"
@@ -75,4 +85,38 @@ def test_a_statement_has_no_error_and_a_number_has_its_own(monkeypatch):
     ]
     assert rows == [["of", "two", "holds", "holds", "reproduced"],
                     ["[of]", "one", "holds", "–", "no", "data"],
-                    ["size", "0.05", "0.049", "0.002", "reproduced"]]  # fmt: skip
+                    ["size", "0.05", "0.049", "±", "0.004", "reproduced"]]  # fmt: skip
+
+
+# ---------------------------------------------------------------- the end of a run
+def closing(result, tmp_path, monkeypatch) -> str:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    print_closing(result, Published(tmp_path))
+    return stream.getvalue()
+
+
+def test_a_short_summary_is_printed_itself(tmp_path, monkeypatch):
+    few = toy.study((3, 10)).run(40, n_jobs=1)
+    printed = closing(few, tmp_path, monkeypatch)
+    assert str(few.table()) in printed
+    many = toy.study(tuple(range(3, 20))).run(40, n_jobs=1)
+    printed = closing(many, tmp_path, monkeypatch)
+    assert "worst z from theory" in printed
+    assert "Summary of" not in printed
+
+
+def test_an_undecided_claim_has_the_number_of_replicates_that_it_needs():
+    def share(result):
+        row = result.row("coverage", n_obs=10, method="t")
+        return Reproduced(row["estimate"], row["mcse"], n_rep=row["n_rep"])
+
+    claim = Claim("coverage", "Covers 95%.", "here", share, 0.95, tolerance=0.02)
+    with_claim = replace(toy.study((10,)), claims=[claim])
+    result = with_claim.run(40, n_jobs=1)
+    assert result.claims["verdict"].tolist() == ["too few replicates"]
+    (text,) = undecided_claims(result)
+    n_rep = int(text.split("n_rep=")[1].split()[0].replace(",", ""))
+    assert n_rep > 400
+    assert "n_rep" in text
+    assert undecided_claims(with_claim.run(8 * n_rep, n_jobs=1)) == []

@@ -1,6 +1,8 @@
 """Outputs are made again where they would differ; those of other settings or longer runs stay."""
 
 import json
+import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from simstudy.errors import StoreError
 from simstudy.output.folder import publish
-from simstudy.output.up_to_date import is_current
+from simstudy.output.up_to_date import code_digest, file_hash, is_current
 from tests.output.standing import CONFIG, FILE, SOUND, current, longer, manifest_of, study
 
 
@@ -66,6 +68,19 @@ def test_another_version_of_a_library_makes_it_stale(standing, tmp_path):
     assert not current(tmp_path)
 
 
+def test_the_digest_of_code_is_that_of_what_a_study_reaches(standing, tmp_path, monkeypatch):
+    before = manifest_of(tmp_path / "toy")["code"]
+    version, digest = before.split()
+    assert version == f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert len(digest) == 16
+    assert code_digest(FILE) == before
+    monkeypatch.setattr("tests.output.standing.nowhere", 1, raising=False)
+    assert code_digest(FILE) == before, "nothing uses it"
+    monkeypatch.setattr("tests.toy.METHODS", ("t", "other"))
+    assert code_digest(FILE) != before
+    assert code_digest(None) == code_digest(str(tmp_path / "not_loaded.py")) == ""
+
+
 def test_blocks_that_were_just_drawn_are_never_current(published, tmp_path):
     result = study().run(60, out=tmp_path, restart=True)
     assert not is_current(result, CONFIG, FILE, figures=True, report=True)
@@ -73,7 +88,6 @@ def test_blocks_that_were_just_drawn_are_never_current(published, tmp_path):
 
 SETTINGS = {
     "a config value": ({"config": {**CONFIG, "n_obs": [3]}}, r"n_obs was \[3, 10\] and is \[3\]"),
-    "a new setting": ({"config": {**CONFIG, "k": 1}}, "k was None and is 1"),
     "a setting less": ({"config": {"experiment": "toy"}}, r"n_obs was \[3, 10\] and is None"),
     "fewer replicates": ({"n_rep": 59}, "n_rep was 60 and is 59"),
 }
@@ -104,8 +118,35 @@ def test_a_longer_run_of_the_same_settings_goes_on_in_the_same_place(standing, t
     assert manifest_of(result.folder)["replicates_per_scenario"] == 110
 
 
+MORE = {
+    "a new setting": ({**CONFIG, "k": 1}, (3, 10)),
+    "more levels": ({**CONFIG, "n_obs": [3, 10, 30]}, (3, 10, 30)),
+    "more scenarios": (CONFIG, (3, 10, 30)),
+}
+
+
+@pytest.mark.parametrize("growth", MORE)
+def test_more_is_not_other(growth, standing, tmp_path):
+    config, n_obs = MORE[growth]
+    result = study(n_obs, figures=SOUND).run(60, out=tmp_path)
+    publish(result, config=config, module_file=FILE)
+    assert manifest_of(result.folder)["scenarios"] == len(n_obs)
+
+
+def test_what_was_removed_is_named(standing, tmp_path):
+    result = study((3, 30), figures=SOUND).run(60, out=tmp_path)
+    with pytest.raises(StoreError, match=r"1 of 2 scenarios removed: n_obs=10, truth=0"):
+        publish(result, config=CONFIG, module_file=FILE)
+
+
 def test_a_scenario_with_fewer_replicates_counts(standing, tmp_path):
     result = study(figures=SOUND).run(60, out=tmp_path)
     first, second = result.plan.keys
     with pytest.raises(StoreError, match="n_rep was 60 and is 50"):
         publish(replace(result, n_rep={first: 100, second: 50}), config=CONFIG)
+
+
+def test_a_pipe_in_the_place_of_an_output_is_not_read(tmp_path):
+    """Reading it would wait for ever."""
+    os.mkfifo(tmp_path / "summary.csv")
+    assert file_hash(tmp_path / "summary.csv") == ""

@@ -163,3 +163,11 @@ def _keep(seen):
         seen.append(x)
 
     return keep
+
+
+@pytest.mark.parametrize(("delta", "t"), [(0.5, 1.0), (4.0, 5.0), (10.0, 12.8), (-1.0, -2.0)])
+def test_with_one_degree_of_freedom_the_noncentral_law_is_its_integral_too(delta, t):
+    u = np.linspace(-60, np.log(45), 400_001)  # of the log of a half-normal
+    weight = np.exp(u - np.exp(2 * u) / 2)
+    plain = (weight * special.ndtr(t * np.exp(u) - delta)).sum() / weight.sum()
+    assert noncentral_t_cdf(*map(np.asarray, (1.0, delta, t))) == pytest.approx(plain, rel=1e-12)

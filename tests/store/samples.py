@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from simstudy.store.block_files import write_blocks
+from simstudy.store.block_index import BlockRange
 from simstudy.store.blocks import Store
 from simstudy.store.files import Folder
-from simstudy.store.header import Group
-from simstudy.store.owner import Owner
-from simstudy.store.write import write_blocks
+from simstudy.store.provenance import Provenance
 
 ROWS = 5
-OWNER = Owner({"study": "toy", "seed": 1, "block_size": 5})
+OWNER = Provenance({"study": "toy", "seed": 1, "block_size": 5})
 BLOCKS = [(key, block, 1) for key, n in {"a": 4, "b": 6, "c": 1}.items() for block in range(n)]
 
 
@@ -29,13 +29,15 @@ def rows(key: str, first: int, n: int = 1) -> pa.Table:
 
 def write(folder: Path, *groups: tuple[str, int, int]) -> Path:
     table = pa.concat_tables([rows(*group) for group in groups], promote_options="permissive")
-    name = write_blocks(Folder(folder), [Group(*group) for group in groups], table, owner=OWNER)
+    name = write_blocks(
+        Folder(folder), [BlockRange(*group) for group in groups], table, provenance=OWNER
+    )
     return folder / name
 
 
 def write_as(folder: Path, table: pa.Table, *groups: tuple[str, int, int], **whose) -> Path:
     """A file of somebody's blocks."""
-    return folder / write_blocks(Folder(folder), [Group(*g) for g in groups], table, **whose)
+    return folder / write_blocks(Folder(folder), [BlockRange(*g) for g in groups], table, **whose)
 
 
 def open_store(folder: Path) -> Store:

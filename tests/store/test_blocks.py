@@ -1,6 +1,8 @@
 """Blocks are found again, whatever happened to their folder."""
 
+import os
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -9,12 +11,13 @@ import pytest
 
 from simstudy.analysis.estimates import side_by_side
 from simstudy.errors import StoreError
-from simstudy.store import batches
-from simstudy.store.batches import made_of_each, read_each
-from simstudy.store.blocks import Store
+from simstudy.store import blocks, compaction
+from simstudy.store import files as stored_files
+from simstudy.store.block_index import RETRY_GENERATION
+from simstudy.store.blocks import Store, map_batches, read_batches
 from simstudy.store.compaction import compact
-from simstudy.store.header import TENTATIVE
-from simstudy.store.owner import Owner
+from simstudy.store.files import is_named_by_content
+from simstudy.store.provenance import Provenance
 from tests.store.samples import (
     BLOCKS,
     OWNER,
@@ -28,14 +31,21 @@ from tests.store.samples import (
     write_as,
 )
 
+
+@pytest.fixture(autouse=True)
+def merge_any(monkeypatch):
+    """However few files there are."""
+    monkeypatch.setattr(compaction, "MANY_FILES", 0)
+
+
 # ---------------------------------------------------------------- reading
 
 
 def test_what_is_there_and_what_is_not(tmp_path):
     write(tmp_path, ("a", 0, 1), ("a", 3, 2))
     store = open_store(tmp_path)
-    assert store.have("a", 7).tolist() == [True, False, False, True, True, False, False]
-    assert store.have("never", 2).tolist() == [False, False]
+    assert store.has_blocks("a", 7).tolist() == [True, False, False, True, True, False, False]
+    assert store.has_blocks("never", 2).tolist() == [False, False]
     assert store.n_blocks("a") == 1
     with pytest.raises(StoreError, match="block 1 of scenario a is not in"):
         store.read("a", 2 * ROWS)
@@ -58,21 +68,19 @@ def test_an_error_that_only_some_blocks_have_is_null_elsewhere(tmp_path):
         error = store.read("b", 5 * ROWS, ["error"])["error"].to_pylist()
         assert [i for i, text in enumerate(error) if text] == [3 * ROWS + 2]
         assert len(error) == 5 * ROWS
-        assert "error" not in store.read("b", 3 * ROWS).column_names or _only_null(store)
+        assert store.read("b", 3 * ROWS)["error"].null_count == 3 * ROWS
         compact(store)
 
 
-def _only_null(store):
-    return store.read("b", 3 * ROWS)["error"].null_count == 3 * ROWS
-
-
 def test_whole_numbers_and_fractions_of_one_column_share_a_type(tmp_path):
+    """Also where a scenario has whole numbers only: no type depends on which file holds what."""
     for block, values in enumerate([[1, 2], [0.5, 1.5]]):
         table = pa.table({"scenario": ["a"] * 2, "rep": [2 * block, 2 * block + 1], "x": values})
-        write_as(tmp_path, table, ("a", block, 1), owner=OWNER)
+        write_as(tmp_path, table, ("a", block, 1), provenance=OWNER)
     store = Store(tmp_path, 2, OWNER)
     for _ in range(2):
         assert store.read("a", 4, ["x"])["x"].to_pylist() == [1, 2, 0.5, 1.5]
+        assert store.read("a", 2, ["x"])["x"].type == pa.float64()
         compact(store)
 
 
@@ -111,27 +119,58 @@ def test_a_damaged_file_is_named_set_aside_and_its_blocks_are_missing(damage, tm
     assert store.damaged == [f"{name} (its bytes are not the ones that were written)"]
     assert files(tmp_path) == [kept.name]
     assert [path.name for path in (tmp_path / "_damaged").iterdir()] == [name]
-    assert store.have("b", 1).tolist() == [False]
+    assert store.has_blocks("b", 1).tolist() == [False]
     assert_holds(store, "a", 2)
     write(tmp_path, ("a", 2, 1), ("b", 0, 1))
     store.scan()
     assert_holds(store, "a", 3)
 
 
+def test_a_share_opens_the_files_of_other_splits_and_of_whole_runs(tmp_path):
+    """A damaged file of another share is left to whoever opens it."""
+    whole = write_as(tmp_path, rows("a", 0), ("a", 0, 1), provenance=OWNER)
+    mine, theirs, other_split = (
+        write_as(tmp_path, rows("a", block), ("a", block, 1), provenance=OWNER, label=label)
+        for block, label in enumerate(("-aa-2", "-aa-12", "-bb-12"), start=1)
+    )
+    flipped(theirs)
+    store = Store(tmp_path, ROWS, OWNER, label="-aa-2")
+    assert {file.name for file in store.files_in_use} == {whole.name, mine.name, other_split.name}
+    assert not store.damaged
+    (named,) = open_store(tmp_path).damaged
+    assert named.startswith(theirs.name)
+
+
+def test_a_file_is_hashed_once_and_again_when_it_changed(tmp_path, monkeypatch):
+    path, hashed = write(tmp_path, ("a", 0, 2)), []
+
+    def hash_and_note(file, name):
+        hashed.append(name)
+        return is_named_by_content(file, name)
+
+    monkeypatch.setattr(stored_files, "is_named_by_content", hash_and_note)
+    for _ in range(3):
+        open_store(tmp_path)
+    assert hashed == [path.name]
+    flipped(path)
+    assert open_store(tmp_path).damaged
+    assert hashed == [path.name] * 2
+
+
 OTHERS = {
-    "another seed": Owner({"study": "toy", "seed": 2, "block_size": 5}),
-    "another study": Owner({"study": "census", "seed": 1, "block_size": 5}),
-    "a policy more": Owner({**OWNER.settings, "may_be_missing": ["x"]}),
-    "other values": Owner(OWNER.settings, {"a": "A(k=1.0)"}, {"a": {}}),
-    "other code": Owner(OWNER.settings, {"a": ""}, {"a": {"f": "#1"}}),
-    "nobody": Owner({}),
+    "another seed": Provenance({"study": "toy", "seed": 2, "block_size": 5}),
+    "another study": Provenance({"study": "census", "seed": 1, "block_size": 5}),
+    "a policy more": Provenance({**OWNER.settings, "may_be_missing": ["x"]}),
+    "other values": Provenance(OWNER.settings, {"a": "A(k=1.0)"}, {"a": {}}),
+    "other code": Provenance(OWNER.settings, {"a": ""}, {"a": {"f": "#1"}}),
+    "nobody": Provenance({}),
 }
 
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_blocks_of_another_owner_are_left_alone(other, tmp_path):
     """Neither read nor set aside, and a compaction of ours does not touch their files."""
-    theirs = write_as(tmp_path, rows("a", 0), ("a", 0, 1), owner=OTHERS[other])
+    theirs = write_as(tmp_path, rows("a", 0), ("a", 0, 1), provenance=OTHERS[other])
     before = theirs.read_bytes()
     mine = [write(tmp_path, ("a", 1, 1)), write(tmp_path, ("b", 0, 1))]
     store = open_store(tmp_path)
@@ -141,74 +180,74 @@ def test_blocks_of_another_owner_are_left_alone(other, tmp_path):
     compact(store)
     assert not any(path.exists() for path in mine)
     assert theirs.read_bytes() == before
-    assert store.have("a", 2).tolist() == [False, True]
+    assert store.has_blocks("a", 2).tolist() == [False, True]
 
 
 def test_a_file_with_blocks_of_two_owners_serves_its_own_and_is_kept(tmp_path):
     """A scenario's code changed, its neighbour's did not, and one task had drawn both."""
     code = {"a": {"f": "#1"}, "b": {"g": "#1"}}
-    both = Owner(OWNER.settings, {"a": "", "b": ""}, code)
+    both = Provenance(OWNER.settings, {"a": "", "b": ""}, code)
     table = pa.concat_tables([rows("a", 0), rows("b", 0)])
-    mixed = write_as(tmp_path, table, ("a", 0, 1), ("b", 0, 1), owner=both)
-    now = Owner(OWNER.settings, {"a": "", "b": ""}, {**code, "a": {"f": "#2"}})
-    write_as(tmp_path, rows("a", 0), ("a", 0, 1), owner=now.only(["a"]))
-    write_as(tmp_path, rows("b", 1), ("b", 1, 1), owner=now.only(["b"]))
+    mixed = write_as(tmp_path, table, ("a", 0, 1), ("b", 0, 1), provenance=both)
+    now = Provenance(OWNER.settings, {"a": "", "b": ""}, {**code, "a": {"f": "#2"}})
+    write_as(tmp_path, rows("a", 0), ("a", 0, 1), provenance=now.only(["a"]))
+    write_as(tmp_path, rows("b", 1), ("b", 1, 1), provenance=now.only(["b"]))
     store = Store(tmp_path, ROWS, now)
-    assert store.have("b", 2).all()
-    assert store.have("a", 1).all()
+    assert store.has_blocks("b", 2).all()
+    assert store.has_blocks("a", 1).all()
     compact(store)
     assert mixed.exists()
     before = Store(tmp_path, ROWS, both)
-    assert before.have("a", 1).all()
+    assert before.has_blocks("a", 1).all()
 
 
 def test_blocks_of_a_higher_rank_replace_others(tmp_path):
     """Drawn again after a failure: the older ones go at the next compaction."""
     write(tmp_path, ("a", 0, 4))
     again = rows("a", 1).set_column(2, "x", pa.array(np.full(ROWS, 9.0)))
-    write_as(tmp_path, again, ("a", 1, 1), owner=OWNER, rank=1)
+    write_as(tmp_path, again, ("a", 1, 1), provenance=OWNER, generation=1)
     store = open_store(tmp_path)
     for _ in range(2):
         x = store.read("a", 4 * ROWS, ["x"]).column("x").to_numpy()
         np.testing.assert_array_equal(x[ROWS : 2 * ROWS], 9.0)
         assert (x[2 * ROWS :] != 9.0).all()
         compact(store)
-    assert len(files(tmp_path)) == 1
-    assert store.highest_rank == 1
+    assert len(files(tmp_path)) == 2, "one of each generation"
+    assert store.highest_generation == 1
 
 
 def test_tentative_blocks_hold_until_they_are_drawn(tmp_path):
     failed = rows("a", 1).set_column(2, "x", pa.array(np.full(ROWS, np.nan)))
-    path = write_as(tmp_path, failed, ("a", 1, 1), owner=OWNER, rank=TENTATIVE)
+    path = write_as(tmp_path, failed, ("a", 1, 1), provenance=OWNER, generation=RETRY_GENERATION)
     write(tmp_path, ("a", 0, 1))
     store = open_store(tmp_path)
-    assert store.have("a", 2).tolist() == [True, False]
-    assert store.have("a", 2, tentative=True).all()
+    assert store.has_blocks("a", 2).tolist() == [True, False]
+    assert store.has_blocks("a", 2, retries=True).all()
     assert store.n_blocks("a") == 2
     compact(store)
     assert path.exists(), "nothing else holds its block"
     assert np.isnan(store.read("a", 2 * ROWS, ["x"]).column("x").to_numpy()[ROWS:]).all()
     write(tmp_path, ("a", 1, 1))
     store.scan()
-    assert store.have("a", 2).all()
+    assert store.has_blocks("a", 2).all()
     compact(store)
     assert not path.exists()
     assert_holds(store, "a", 2)
 
 
 # ---------------------------------------------------------------- many scenarios at once
-@pytest.mark.parametrize("gathered", [False, True])
+@pytest.mark.parametrize("merged", [False, True])
 @pytest.mark.parametrize("at_once", [1, 2 * ROWS, 1 << 20])
-def test_each_scenario_is_read_as_if_alone(gathered, at_once, monkeypatch, tmp_path):
-    monkeypatch.setattr(batches, "VALUES_AT_ONCE", at_once)
+def test_each_scenario_is_read_as_if_alone(merged, at_once, monkeypatch, tmp_path):
+    monkeypatch.setattr(blocks, "VALUES_AT_ONCE", at_once)
     for group in BLOCKS:
         write(tmp_path, group)
     store = open_store(tmp_path)
-    if gathered:
+    if merged:
         compact(store)
     sizes = {"a": 2 * ROWS, "b": 2 * ROWS + 1, "c": 1}
     found = {}
-    for batch in read_each(store, sizes, ["rep", "x", "error"]):
+    for batch in read_batches(store, sizes, ["rep", "x", "error"]):
         for at, key in enumerate(batch.keys):
             assert batch.n_rows == sizes[key]
             found[key] = batch.table.slice(at * batch.n_rows, batch.n_rows)
@@ -226,10 +265,10 @@ def test_scenarios_are_read_although_their_files_are_gathered_meanwhile(
     for group in BLOCKS:
         write(tmp_path, group)
     reader, other = open_store(tmp_path), open_store(tmp_path)
-    monkeypatch.setattr(batches, "VALUES_AT_ONCE", 1)
+    monkeypatch.setattr(blocks, "VALUES_AT_ONCE", 1)
     seen = []
     sizes = {"a": ROWS, "b": ROWS, "c": ROWS}
-    for keys in made_of_each(lambda batch: batch.keys, reader, sizes, ["rep"], each):
+    for keys in map_batches(lambda batch: batch.keys, reader, sizes, ["rep"], each):
         seen += keys
         compact(other)
     assert sorted(seen) == ["a", "b", "c"]
@@ -242,15 +281,21 @@ def test_an_error_of_the_work_is_no_file_that_has_gone(tmp_path):
         raise FileNotFoundError("of its own")
 
     with pytest.raises(FileNotFoundError, match="of its own"):
-        list(made_of_each(work, open_store(tmp_path), {"a": 1}))
+        list(map_batches(work, open_store(tmp_path), {"a": 1}))
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs Linux")
 def test_no_file_stays_open_beyond_a_look(tmp_path):
     """Some systems do not delete what is open, and none reads a file anew that it holds."""
     for group in BLOCKS:
         write(tmp_path, group)
     store = open_store(tmp_path)
     assert_holds(store, "b", 6)
-    assert len(store._open) == 1
-    compact(store)
-    assert store._open == {}
+    assert _open_files(tmp_path) == 6
+    store.close()
+    assert _open_files(tmp_path) == 0
+
+
+def _open_files(folder):
+    links = (os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.is_symlink())
+    return sum(link.startswith(f"{folder}/") for link in links)

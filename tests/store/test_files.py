@@ -5,17 +5,18 @@ import tempfile
 import uuid
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from simstudy.errors import StoreError
 from simstudy.remote.paths import place_of
-from simstudy.store.blocks import Store
+from simstudy.store import compaction
+from simstudy.store.block_files import write_blocks
+from simstudy.store.block_index import BlockRange
+from simstudy.store.blocks import Store, files_at
 from simstudy.store.compaction import compact
-from simstudy.store.files import Folder, files_at
-from simstudy.store.header import Group
-from simstudy.store.naming import is_named_by_content
-from simstudy.store.objects import Objects
-from simstudy.store.write import write_blocks
+from simstudy.store.files import Folder, is_named_by_content
+from simstudy.store.object_store import ObjectStore
 from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds, rows
 
 
@@ -34,12 +35,15 @@ class Shelf:
     def open(self, name):
         return pa.BufferReader(self._bytes(name))
 
-    open_end = open
-
-    def open_checked(self, name):
-        if not is_named_by_content(io.BytesIO(self._bytes(name)), name):
-            raise StoreError("its bytes are others")
-        return self.open(name)
+    def metadata(self, names, *, verify=True):
+        for name in names:
+            try:
+                file = io.BytesIO(self._bytes(name))
+                if verify and not is_named_by_content(file, name):
+                    raise StoreError("its bytes are others")
+                yield name, pq.read_metadata(file)
+            except (OSError, StoreError) as error:
+                yield name, error
 
     def size(self, name):
         return len(self._bytes(name))
@@ -59,18 +63,15 @@ class Shelf:
     def delete(self, name):
         self.there.pop(name, None)
 
-    def set_aside(self, name):
+    def quarantine(self, name):
         self.aside[name] = self.there.pop(name, b"")
 
     def forget_unfinished(self, older_than):
         """Nothing is ever unfinished here."""
 
-    def below(self, *names):
-        return Shelf()
-
 
 def in_memory(*, at_once=True):
-    return Objects(place_of(f"memory://{uuid.uuid4().hex}/blocks"), at_once)
+    return ObjectStore(place_of(f"memory://{uuid.uuid4().hex}/blocks"), at_once)
 
 
 PLACES = {
@@ -95,7 +96,7 @@ def shelf():
 
 def put(files, *groups):
     table = pa.concat_tables([rows(*group) for group in groups], promote_options="permissive")
-    return write_blocks(files, [Group(*group) for group in groups], table, owner=OWNER)
+    return write_blocks(files, [BlockRange(*group) for group in groups], table, provenance=OWNER)
 
 
 def content(files):
@@ -106,13 +107,14 @@ def content(files):
     return found
 
 
-def test_blocks_are_read_and_gathered_wherever_they_lie(place, tmp_path):
+def test_blocks_are_read_and_merged_wherever_they_lie(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(compaction, "MANY_FILES", 0)
     usual = Folder(tmp_path / "usual")
     for group in BLOCKS:
         assert put(place, group) == put(usual, group)
     assert content(place) == content(usual), "the same bytes, wherever they lie"
     store = Store(place, ROWS, OWNER)
-    assert len(store.headers) == len(BLOCKS)
+    assert store.n_files == len(BLOCKS)
     for _ in range(2):
         for key, n_blocks in {"a": 4, "b": 6, "c": 1}.items():
             assert_holds(store, key, n_blocks)
@@ -125,19 +127,17 @@ def test_blocks_are_read_and_gathered_wherever_they_lie(place, tmp_path):
 def test_what_is_not_there_is_missed_in_every_way(place):
     with pytest.raises(FileNotFoundError):
         place.size("gone.parquet")
-    for look in (place.open_checked, place.open, place.open_end):
-        with pytest.raises(FileNotFoundError):
-            look("gone.parquet")
+    with pytest.raises(FileNotFoundError):
+        place.open("gone.parquet")
     place.delete("gone.parquet")
-    place.set_aside("gone.parquet")
+    place.quarantine("gone.parquet")
     assert place.names() == []
 
 
-def test_what_is_set_aside_or_below_is_not_among_the_names(place):
+def test_what_is_quarantined_is_not_among_the_names(place):
     name = put(place, ("a", 0, 1))
-    below = put(place.below("derived", "x"), ("a", 0, 1))
-    place.set_aside(put(place, ("b", 0, 1)))
-    assert place.names() == [name] == [below]
+    place.quarantine(put(place, ("b", 0, 1)))
+    assert place.names() == [name]
     place.delete(name)
     assert place.names() == []
 
@@ -159,4 +159,4 @@ def test_a_path_is_a_folder_and_so_is_a_url_of_this_machine(tmp_path):
 def test_a_url_is_a_place_beyond_this_machine():
     pytest.importorskip("s3fs", reason="needs pip install -e '.[dev]'")
     place = place_of("s3://bucket/blocks")
-    assert files_at("s3://bucket/blocks") == files_at(place) == Objects(place)
+    assert files_at("s3://bucket/blocks") == files_at(place) == ObjectStore(place)

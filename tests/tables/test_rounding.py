@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstudy.tables.rounding import to_decimals, with_error, without_error
+from simstudy.tables.rounding import plus_minus, to_decimals, with_error, without_error
 
 NAN, INF = math.nan, math.inf
 
@@ -93,3 +93,31 @@ def test_whatever_arithmetic_the_program_around_has_set():
     with decimal.localcontext(decimal.Context(prec=2, rounding=decimal.ROUND_UP)):
         assert tuple(with_error(123.0625, 0.0031)) == ("123.0625", "0.0031")
         assert to_decimals(0.12345, 3) == "0.123"
+
+
+@pytest.mark.parametrize(
+    ("value", "mcse", "shown"),
+    [
+        (0.0651, 0.0075, "0.065 ± 0.015"),  # two digits where the first is 1
+        (0.80104, 0.00088, "0.8010 ± 0.0018"),
+        (0.0430, 0.00203, "0.043 ± 0.004"),
+        (12345.678, 1.234, "12,346 ± 2"),
+        (123456.0, 700.0, "123,456 ± 1,400"),
+        (-0.0006, 0.00129, "−0.001 ± 0.003"),
+        (0.0, 3e-4, "0.0000 ± 0.0006"),
+        (1e-7, 3e-9, "1.00e−7 ± 6e−9"),
+        (399.0, 0.0, "399"),
+        (0.786264, 0.0, "0.7863"),
+        (0.5, 1e-15, "0.5"),  # an error of arithmetic is none
+        (0.25, NAN, "0.25"),
+        (0.25, INF, "0.25"),
+        (NAN, 0.1, "–"),
+    ],
+)
+def test_an_estimate_stands_with_two_errors(value, mcse, shown):
+    assert plus_minus(value, mcse) == shown
+
+
+def test_a_sign_is_that_of_numbers_other_than_zero():
+    assert plus_minus(0.5, 0.1, signed=True) == "+0.5 ± 0.2"
+    assert plus_minus(0.0, 0.1, signed=True) == "0.0 ± 0.2"

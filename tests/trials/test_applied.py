@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.stats.classifier.thresholds import thresholds
 from simstudy.trials.applied import TRIAL_METHODS, AppliedTrial
 

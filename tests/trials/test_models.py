@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from simstudy.dgps.linear import LinearModel
-from simstudy.identity.names import identity
-from simstudy.identity.streams import Streams
+from simstudy.provenance.scenario_id import identity
+from simstudy.provenance.streams import Streams
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
 from simstudy.stats.models.least_squares import fit_each, fit_least_squares
 from simstudy.stats.models.metrics import MAE, MSE, R2, estimate, tweedie_deviance

@@ -9,8 +9,8 @@ from scipy import stats
 
 from simstudy import Data, Study, grid
 from simstudy.dgps.friedman import Friedman
-from simstudy.identity.names import identity
-from simstudy.identity.streams import Streams
+from simstudy.provenance.scenario_id import identity
+from simstudy.provenance.streams import Streams
 from simstudy.stats.compatible.null_proportion import storey_smoother
 from simstudy.stats.networks.architecture import Network, Training
 from simstudy.stats.networks.ensemble import ensemble_predictions

@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from simstudy.dgps.linear import LinearModel
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
 from simstudy.study import Study
 from simstudy.trials.regression import AXES, MEASURES, METHODS, METRICS, RegressionTrial

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.stats.bootstrap.losses import bootstrap_indices, replicate_seeds
 from simstudy.trials.standard_error import BootstrapSe
 from tests.support import assert_within_mcse, replicates_to_catch

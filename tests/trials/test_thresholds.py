@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.stats.classifier.description import described
 from simstudy.stats.classifier.thresholds import METHODS
 from simstudy.trials.thresholds import Bound, Threshold

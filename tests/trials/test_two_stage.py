@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from simstudy.dgps.location import Bernoulli, Gaussian, StudentT, sample_moments
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.stats.two_stage.design import critical_value, power
 from simstudy.trials.two_stage import TwoStage
 from tests.support import assert_within_mcse, replicates_to_catch

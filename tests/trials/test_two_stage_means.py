@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from simstudy.identity.streams import Streams
 from simstudy.measures import mean, power, rejection_rate, type_1_error, weighted_mean
+from simstudy.provenance.streams import Streams
 from simstudy.trials.two_stage import TwoStage
 from simstudy.trials.two_stage_means import TwoStageInGroups, TwoStageWhereItRejects
 from tests.support import critical_z

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from simstudy.identity.streams import Streams
+from simstudy.provenance.streams import Streams
 from simstudy.trials.umbrella import Umbrella
 
 

@@ -28,10 +28,11 @@ from simstudy.analysis.summary import cell_axes
 from simstudy.array_types import Float
 from simstudy.design import Scenario, scenario_key
 from simstudy.design.plan import Plan
-from simstudy.engine.assignment import Assignment
-from simstudy.engine.jobs import missing_jobs
-from simstudy.engine.outcome import Outcome
-from simstudy.engine.runner import run_jobs
+from simstudy.engine.progress import Silent
+from simstudy.engine.run_stats import RunStats
+from simstudy.engine.scheduler import draw_blocks
+from simstudy.engine.task_factory import TaskFactory
+from simstudy.engine.work_queue import missing_blocks
 from simstudy.engine.workers import Workers
 from simstudy.errors import StudyError
 from simstudy.lazy import special
@@ -39,9 +40,9 @@ from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import critical_value
 from simstudy.stats.smoothing.crossing import Crossing, cross
 from simstudy.stats.smoothing.spline import ROUGHNESS, Curve
+from simstudy.store.arrow_schema import ReplicateStorage
 from simstudy.store.blocks import Store
 from simstudy.store.columns import imputed
-from simstudy.store.layout import KeepReplicates
 
 
 class Reading(NamedTuple):
@@ -192,13 +193,15 @@ class Simulation:
             for value, scenario in scenarios.items()
         }
 
-    def _draw(self, plan: Plan, wanted: Mapping[str, int]) -> Outcome:
+    def _draw(self, plan: Plan, wanted: Mapping[str, int]) -> RunStats:
         """What is missing of so many blocks of each scenario, by key."""
-        assignment = Assignment(plan.drawn, self._store, KeepReplicates())
-        jobs = missing_jobs(plan.drawn, plan.drawn_sizes(wanted), self._store)
-        outcome = run_jobs(assignment, jobs, workers=self.workers)
+        factory = TaskFactory(plan.drawn, self._store, ReplicateStorage())
+        blocks = missing_blocks(plan.drawn, plan.drawn_sizes(wanted), self._store)
+        stats = RunStats()
+        for result in draw_blocks(factory, blocks, workers=self.workers, progress=Silent()):
+            stats.count(plan.drawn, result)
         self._store.scan()
-        return outcome
+        return stats
 
     def _key(self, value: Number, scenario: Scenario) -> str:
         """The scenario's key; two values of the factor may not share one, nor its replicates."""
@@ -216,7 +219,7 @@ class Simulation:
         return imputed(columns, self.worst) if self.worst else columns
 
     def _reading(
-        self, value: Number, scenario: Scenario, estimator: FromRows, n_rep: int, outcome: Outcome
+        self, value: Number, scenario: Scenario, estimator: FromRows, n_rep: int, outcome: RunStats
     ) -> Reading:
         estimates = estimator(scenario, self.measure)
         if outcome.failures and not np.any(estimates.n_rep):

@@ -1,49 +1,63 @@
-"""Claims as both pages show them: in words, by what has become of them."""
+"""Claims as report and index show them: values, tolerance and verdict in words."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from simstudy.claims import (
+    DIFFERS,
     IN_PRINT_ONLY,
-    NOT_REPRODUCED,
+    NO_DATA,
     REPRODUCED,
     TOO_FEW,
     UNCHECKABLE,
-    shown_beside,
+    format_allowed,
+    format_intended,
+    format_values,
+    format_verdict,
+    is_unexpected,
 )
 from simstudy.lazy import pd
-from simstudy.output.formatting import Standing, number, standing
-from simstudy.tables.grid import with_thousands
-from simstudy.tables.rounding import Rounded, with_error
 
-KINDS = {
-    REPRODUCED: "the simulation finds what is printed",
-    IN_PRINT_ONLY: "what is printed is found, and is not what it is taken for",
-    NOT_REPRODUCED: "the simulation finds something else, by more than chance and rounding explain",
+MEANINGS = {
+    REPRODUCED: "the simulation agrees with what is printed",
+    IN_PRINT_ONLY: "the printed number is found again, but it is not what it is taken for",
+    DIFFERS: "the simulation disagrees by more than chance and rounding explain",
     UNCHECKABLE: "the document leaves out what a check would need",
-    TOO_FEW: "the replicates do not decide it",
+    TOO_FEW: "more replicates are needed to decide",
 }
-REMARKS = {"detail": "Found", "rival": "Tried against", "missing": "Missing", "note": "Note"}
+CLASSES = {
+    REPRODUCED: "reproduced",
+    IN_PRINT_ONLY: "in-print",
+    DIFFERS: "differs",
+    UNCHECKABLE: "uncheckable",
+    TOO_FEW: "too-few",
+    NO_DATA: "too-few",
+}
+"""CSS class of each verdict, which sets its colour and mark in both pages."""
+REMARKS = {"detail": "Detail", "missing": "Missing", "note": "Note"}
 
 
-@dataclass(frozen=True)
-class ClaimRow:
+class ClaimRow(NamedTuple):
     """A claim in words.
 
     Parameters
     ----------
+    value
+        Our number, by which a column is sorted.
     allowed
-        How far from the published number ours may be; empty for a statement.
-    kind
-        One of `KINDS`, or `no data` where a run leaves it out.
+        How far our number may be from the published one; of a statement, its criterion in words.
+    verdict
+        One of `simstudy.claims.VERDICTS`.
+    verdict_text
+        The verdict, and whether it is a misprint or unexpected.
     is_ours
-        Whether no document states it, or another claim has counted it.
+        Whether it is a further claim: no document states it, or another claim counts it.
+    rival
+        The wrong alternative that the claim has to reject, with its verdict; empty without one.
     remarks
-        What is to be said of it, by what that is.
+        Remarks by label, such as `Note`.
     """
 
     study: str
@@ -51,13 +65,20 @@ class ClaimRow:
     statement: str
     source: str
     published: str
-    reproduced: str
-    mcse: str
+    ours: str
+    value: float
     allowed: str
-    standing: Standing
-    kind: str
+    verdict: str
+    verdict_text: str
+    is_unexpected: bool
     is_ours: bool
+    rival: str
     remarks: dict[str, str]
+
+    @property
+    def css_class(self) -> str:
+        """The class of its verdict; a verdict of another version has the colour of open ones."""
+        return CLASSES.get(self.verdict, CLASSES[TOO_FEW])
 
 
 def claim_rows(claims: pd.DataFrame, study: str) -> list[ClaimRow]:
@@ -66,47 +87,23 @@ def claim_rows(claims: pd.DataFrame, study: str) -> list[ClaimRow]:
 
 
 def _claim_row(claim: Mapping[Any, Any], study: str) -> ClaimRow:
-    published, found = _both(claim)
-    remarks = {"Right": _right(claim)}
+    published, ours = format_values(claim)
+    remarks = {"Intended": format_intended(claim)}
     remarks |= {label: claim[name] for name, label in REMARKS.items()}
+    unexpected = is_unexpected(claim["verdict"], claim["expected"])
     return ClaimRow(
         study,
         name=claim["claim"],
         statement=claim["statement"],
         source=claim["source"],
         published=published,
-        reproduced=found.value,
-        mcse=found.error,
-        allowed=_allowed(claim),
-        standing=standing(claim),
-        kind=claim["standing"],
+        ours=ours,
+        value=float(claim["reproduced"]),
+        allowed=format_allowed(claim),
+        verdict=str(claim["verdict"]),
+        verdict_text=format_verdict(claim) + ", unexpected" * unexpected,
+        is_unexpected=unexpected,
         is_ours=bool(claim["ours"]),
+        rival=claim["rival"],
         remarks={label: text for label, text in remarks.items() if text},
     )
-
-
-def _both(claim: Mapping[Any, Any]) -> tuple[str, Rounded]:
-    """The published value, and ours with its error, both to the second digit of that."""
-    kind, value, mcse = claim["kind"], claim["reproduced"], claim["mcse"]
-    published, ours = shown_beside(kind, claim["published"], value)
-    if kind == "statement" or math.isnan(value):
-        return published, Rounded(ours, "" if kind == "statement" else number(mcse))
-    return published, Rounded(*map(with_thousands, with_error(value, mcse)))
-
-
-def _right(claim: Mapping[Any, Any]) -> str:
-    """What the document means by the number, its value, and what it is taken for."""
-    name, value = claim["right_name"], claim["right_value"]
-    if not name or math.isnan(value):
-        return str(name)
-    if claim["right_published"] == 1 and value in (0, 1):
-        return f"{name}: {'holds' if value else 'fails'}"
-    ours = with_error(value, claim["right_mcse"])
-    return f"{name}: {ours.value} (MCSE {ours.error or 0}), taken for {claim['right_published']:g}"
-
-
-def _allowed(claim: Mapping[Any, Any]) -> str:
-    most = claim["allowed"]
-    if claim["kind"] == "statement" or math.isnan(most):
-        return ""
-    return f"± {number(most)}" if most else "0"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from simstudy.engine.refusals import PILOT
+from simstudy.analysis.precision import PILOT
 from simstudy.remote.paths import Place
 
 PLAIN = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
@@ -46,8 +46,8 @@ def command_of(manifest: Mapping[str, Any], root: Path | None, folder: Any) -> s
 
 def command_by_name(name: str, root: Path | None) -> str:
     """What a shell takes to run an experiment of a project; empty where there is none."""
-    files = [root / FOLDER / file for file in (f"{name}.py", f"{name}/study.py")] if root else []
-    if not any(path.is_file() for path in files):
+    patterns = f"{name}.py", f"*/{name}.py", f"{name}/study.py"
+    if not root or not any(any((root / FOLDER).glob(pattern)) for pattern in patterns):
         return ""
     return f"{_program(root)} {shlex.join([f'experiment={name}'])}"
 

@@ -1,9 +1,10 @@
-"""Figures within a page: with their captions in a report, made small in the index."""
+"""Figures in a page: whole in a report, as thumbnails in the index."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import io
 import re
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,10 @@ from typing import Any, NamedTuple
 
 from simstudy.remote.paths import Place
 
-PAGE_PIXELS = 96  # to an inch, as a page counts
+FRAME = re.compile(r'width="[\d.]+pt" height="[\d.]+pt" viewBox="0 0 ([\d.]+) ([\d.]+)"')
+TEXT_LINE = re.compile(r'<!-- (.+?) -->\s*<g [^>]*transform="translate\([-\d.]+ ([\d.]+)\)')
+SHORTEST_LINE = 30  # letters: a shorter text may be one of an axis or a panel
+CAPTION_LINE = 9.0  # points from the baseline of a caption's first line to what is above it
 WIDTH, HIGHEST = 320, 1280  # of a thumbnail, in the page's pixels
 DENSITY = 2  # of a thumbnail's own pixels to each of them
 QUALITY = 60  # of WebP, at which letters of this size have no fringes
@@ -22,14 +26,23 @@ THUMBNAIL = re.compile(
 
 
 class ShownFigure(NamedTuple):
-    """A figure of a report, its size in the page's pixels; `pdfs` names columns of journals."""
+    """A figure of a report.
+
+    Parameters
+    ----------
+    alt
+        What is to be seen, for readers who do not see it.
+    source
+        The picture as a data URI: an SVG without its caption, or a PNG where there is no SVG.
+    pdfs
+        Names of the journal columns for which there is a PDF.
+    """
 
     name: str
     title: str
     caption: str
-    data: str
-    width: int
-    height: int
+    alt: str
+    source: str
     pdfs: list[str]
 
 
@@ -49,25 +62,48 @@ def title_of(name: str) -> str:
 
 
 def shown_figures(files: Iterable[Place], manifest: Mapping[str, Any]) -> list[ShownFigure]:
-    """The PNGs among some files, with the captions that the manifest keeps, and their PDFs."""
+    """The figures among some files, in their order, with captions and alt texts of the manifest."""
     files, shown = list(files), []
     for path in files:
         if path.suffix == ".png":
-            name, content = path.stem, path.read_bytes()
+            name, svg = path.stem, path.with_suffix(".svg")
             pdfs = [other.parent.name for other in files if other.name == f"{name}.pdf"]
-            caption, data = manifest["captions"].get(name, ""), base64.b64encode(content).decode()
-            shown.append(ShownFigure(name, title_of(name), caption, data, *_size(content), pdfs))
+            caption = manifest["captions"].get(name, "")
+            alt = manifest.get("alt_texts", {}).get(name, "")
+            source = _source(svg, caption) if svg in files else _data_uri("png", path.read_bytes())
+            shown.append(ShownFigure(name, title_of(name), caption, alt, source, pdfs))
     return shown
 
 
-def _size(png: bytes) -> tuple[int, int]:
-    """Width and height that a picture has on paper, in the page's pixels."""
-    from PIL import Image
+def _source(svg: Place, caption: str) -> str:
+    text = svg.read_text(encoding="utf-8")
+    return _data_uri("svg+xml", without_caption(text, caption).encode())
 
-    with Image.open(io.BytesIO(png)) as figure:
-        per_inch = figure.info.get("dpi", (0.0, 0.0))[0] or PAGE_PIXELS
-        width, height = (round(side * PAGE_PIXELS / per_inch) for side in figure.size)
-    return width, height
+
+def _data_uri(kind: str, content: bytes) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def without_caption(svg: str, caption: str) -> str:
+    """An SVG cropped above its caption, which a page shows as text.
+
+    Matplotlib writes each line of text as a comment before its letters. The figure stays whole
+    where none of these is a line of the caption in its lower half.
+    """
+    frame = FRAME.search(svg)
+    if frame is None:
+        return svg
+    width, height = map(float, frame.groups())
+    tops = [
+        float(y)
+        for line, y in TEXT_LINE.findall(svg)
+        if float(y) > height / 2 and len(line) >= SHORTEST_LINE and html.unescape(line) in caption
+    ]
+    if not tops:
+        return svg
+    cropped = min(tops) - CAPTION_LINE
+    size = f'width="{width:g}pt" height="{cropped:g}pt" viewBox="0 0 {width:g} {cropped:g}"'
+    return svg[: frame.start()] + size + svg[frame.end() :]
 
 
 def thumbnails_in(page: Place) -> dict[str, Thumbnail]:

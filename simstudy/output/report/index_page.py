@@ -13,24 +13,24 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from simstudy.atomic_files import write_bytes, write_json
-from simstudy.claims import TOO_FEW
+from simstudy.claims import NO_DATA, TOO_FEW, format_counts
 from simstudy.design.reprs import from_to
 from simstudy.errors import describe, first_few
-from simstudy.identity.fingerprint import library_version
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted
-from simstudy.output.report.claims import KINDS, ClaimRow, claim_rows
+from simstudy.output.report.claims import MEANINGS, ClaimRow, claim_rows
 from simstudy.output.report.command import command_by_name, command_of, project_around
 from simstudy.output.report.figures import Thumbnail, thumbnail, thumbnails_in, title_of
 from simstudy.output.report.pages import link, page
 from simstudy.output.up_to_date import FIGURES, REPORT, is_unpublished
+from simstudy.provenance.modules import library_version
 from simstudy.remote.paths import Place, name_below
-from simstudy.store.home import FOLDERS
 from simstudy.store.manifest import MANIFEST, listed_files
+from simstudy.store.study_folder import FOLDERS
 
 PAGE, TWIN, CLAIMS = "index.html", "index.json", "claims.parquet"
 FORMAT = 1  # of the JSON: grows where a key changes its meaning
-STATES = {"expected": "finished", "open": "with remarks", "unexpected": "not in order"}
+STATES = {"fine": "finished", "remark": "with remarks", "wrong": "not in order"}
 OTHERS = "Other studies"
 DOCUMENT_FOLDERS = ("docs/documents", "docs", "")  # of a project, for its pages on documents
 NOT_MADE = {"figure": "figures_not_drawn", "table": "tables_not_made"}  # in a manifest
@@ -41,7 +41,7 @@ def write_index(
     folder: Place,
     newest: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     *,
-    sources: Mapping[str, str] = MappingProxyType({}),
+    code: Mapping[str, str] = MappingProxyType({}),
 ) -> Place:
     """Write `index.html` and `index.json`: all studies under `folder`, by document.
 
@@ -51,9 +51,9 @@ def write_index(
     ----------
     newest
         Manifests that are not written yet, by the study's name.
-    sources
-        By the study's name, the digest of its sources as they are now, where that is known:
-        another one in its manifest is said.
+    code
+        By the study's name, `code_digest` of its experiment as it is now. A study whose manifest
+        has another one, made by the same version of Python, is marked.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def write_index(
     files = {name: set[str]() for name in newest} | _files_below(folder)
     any_reports = any(REPORT in names for names in files.values())
     reader = _Reader(
-        folder, project_around(folder), thumbnails_in(folder / PAGE), sources, any_reports
+        folder, project_around(folder), thumbnails_in(folder / PAGE), code, any_reports
     )
     entries = [
         reader.read(name, files[name], newest.get(name))
@@ -77,14 +77,18 @@ def write_index(
     ]
     studies = [entry for entry in entries if isinstance(entry, Study)]
     others = [entry for entry in entries if isinstance(entry, Other)]
-    documents = _documents(studies, folder, reader.root)
-    total, version = _document("all", "", studies), library_version("simstudy")
+    groups = _groups(studies, folder, reader.root)
+    of_documents = [study for group in groups if group.is_document for study in group.studies]
+    total, version = Group("", "", True, of_documents), library_version("simstudy")
+    n_without_data = sum(claim.verdict == NO_DATA for study in studies for claim in study.claims)
     shown = page(
-        PAGE, documents=documents, total=total, others=others, any_reports=any_reports,
-        kinds=KINDS, version=version,
+        PAGE, groups=groups, total=total, studies=studies, others=others, any_reports=any_reports,
+        verdicts=MEANINGS, claims_in_words=_claims_in_words(groups), version=version,
+        n_without_data=n_without_data,
+        reported={study.entry["name"] for study in studies if study.entry["report"]},
     )  # fmt: skip
     write_bytes(folder / PAGE, shown)
-    write_json(folder / TWIN, _as_json(documents, others, version))
+    write_json(folder / TWIN, _as_json(groups, others, version))
     return folder / PAGE
 
 
@@ -116,11 +120,11 @@ class Study(NamedTuple):
     part
         Of which document it is, as its manifest says.
     mark
-        The kind of its worst remark; `expected` where there is none.
+        The CSS class of its worst remark; `fine` where there is none.
     n_wrong
         How many of its remarks, the first ones, say that something went wrong.
-    thumbnails, captions
-        Of its figures, by name.
+    thumbnails, alts
+        Of its figures, by name; the alt text is empty where there is none.
     """
 
     entry: Mapping[str, Any]
@@ -129,7 +133,7 @@ class Study(NamedTuple):
     n_wrong: int
     claims: list[ClaimRow]
     thumbnails: dict[str, Thumbnail | None]
-    captions: Mapping[str, str]
+    alts: Mapping[str, str]
 
     @property
     def seconds(self) -> float:
@@ -145,7 +149,7 @@ class _Reader:
     results: Place
     root: Path | None
     thumbnails: Mapping[str, Thumbnail]
-    sources: Mapping[str, str]
+    code: Mapping[str, str]
     any_reports: bool
 
     def read(self, name: str, files: set[str], newest: Mapping[str, Any] | None) -> Study | Other:
@@ -167,13 +171,11 @@ class _Reader:
         figures, small = self._figures(folder, files, manifest)
         troubles = [figure["trouble"] for figure in figures if figure["trouble"]]
         wrong = [*_wrong(manifest, claims), *filter(None, [first_few(troubles)])]
-        sources = manifest.get("made_from", {}).get("sources")
-        is_stale = bool(sources) and self.sources.get(name, sources) != sources
         has_report = REPORT in files or not self.any_reports or is_unpublished(manifest)
         rest = [*_noteworthy(manifest, claims)]
-        rest += ["its sources have changed since it was made"] * is_stale
+        rest += ["its code has changed since it was made"] * self._is_stale(name, manifest)
         rest += [f"{REPORT} is not here"] * (not has_report)
-        mark = "unexpected" if wrong else "open" if rest else "expected"
+        mark = "wrong" if wrong else "remark" if rest else "fine"
         least, most = _sizes(manifest)
         entry = {
             "name": name,
@@ -193,11 +195,16 @@ class _Reader:
             "command": None if "file" in config else command_of(manifest, self.root, folder),
             "report": _path(name, REPORT) if REPORT in files else None,
             "figures": figures,
-            "claims": dict(Counter(claim.kind for claim in claims if not claim.is_ours)),
-            "claims_of_ours": dict(Counter(claim.kind for claim in claims if claim.is_ours)),
+            "claims": dict(Counter(claim.verdict for claim in claims if not claim.is_ours)),
+            "claims_of_ours": dict(Counter(claim.verdict for claim in claims if claim.is_ours)),
         }
-        captions = dict.fromkeys(small, "") | manifest.get("captions", {})
-        return Study(entry, part, mark, len(wrong), claims, small, captions)
+        alts = dict.fromkeys(small, "") | manifest.get("alt_texts", {})
+        return Study(entry, part, mark, len(wrong), claims, small, alts)
+
+    def _is_stale(self, name: str, manifest: Mapping[str, Any]) -> bool:
+        """Whether the code is known to differ; digests of two versions of Python always do."""
+        then, now = str(manifest.get("code", "")), self.code.get(name, "")
+        return then.split(" ")[0] == now.split(" ")[0] and then != now
 
     def _figures(
         self, folder: Place, files: set[str], manifest: Mapping[str, Any]
@@ -232,7 +239,7 @@ def _wrong(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iterator[
     for what, reasons in NOT_MADE.items():
         for name in manifest.get(f"{what}s_failed", []):
             yield f"{what} {name} failed: {manifest[reasons][name]}"
-    unexpected = [claim.name for claim in claims if claim.standing.kind == "unexpected"]
+    unexpected = [claim.name for claim in claims if claim.is_unexpected]
     if unexpected:
         yield f"{counted(len(unexpected), 'claim')} unexpected: {first_few(unexpected)}"
 
@@ -248,7 +255,7 @@ def _noteworthy(manifest: Mapping[str, Any], claims: Sequence[ClaimRow]) -> Iter
         for name, reason in manifest.get(reasons, {}).items():
             if name not in manifest.get(f"{what}s_failed", []):
                 yield f"{what} {name} {reasons.split('_', 1)[1].replace('_', ' ')}: {reason}"
-    n_open = sum(claim.kind == TOO_FEW for claim in claims)
+    n_open = sum(claim.verdict == TOO_FEW for claim in claims)
     if n_open:
         yield f"{counted(n_open, 'claim')} need{'s' * (n_open == 1)} more replicates"
     if manifest.get("warnings"):
@@ -288,42 +295,80 @@ def _path(study: str, file: str) -> str:
 
 
 # ---------------------------------------------------------------- documents
-class Document(NamedTuple):
-    """A document with its studies.
+@dataclass(frozen=True)
+class Group:
+    """Studies under one heading: those of a document, or others that their project puts together.
 
     Parameters
     ----------
     page
         Path of what the project writes about it, from the folder of the results; empty where
         there is none.
-    claims
-        What the document states.
-    ours
-        What no document states, or another claim has counted.
-    counts
-        How many of the document's claims are of each kind.
+    is_document
+        Whether the studies check a document. Claims of other studies are counted apart.
     """
 
     title: str
     page: str
+    is_document: bool
     studies: Sequence[Study]
-    claims: list[ClaimRow]
-    ours: list[ClaimRow]
-    counts: dict[str, int]
+
+    def _claims(self, is_ours: bool) -> list[ClaimRow]:
+        every = (claim for study in self.studies for claim in study.claims)
+        return [claim for claim in every if claim.is_ours is is_ours]
+
+    @property
+    def claims(self) -> list[ClaimRow]:
+        """What the document states."""
+        return self._claims(False)
+
+    @property
+    def ours(self) -> list[ClaimRow]:
+        """Further claims: no document states them, or another claim counts them."""
+        return self._claims(True)
+
+    @property
+    def has_claims(self) -> bool:
+        return bool(self.claims or self.ours)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many of the document's claims have each verdict."""
+        found = Counter(claim.verdict for claim in self.claims)
+        return {verdict: found[verdict] for verdict in MEANINGS}
+
+    @property
+    def ours_in_words(self) -> str:
+        """The counts of the further claims, such as "16: 5 reproduced, 11 differ"."""
+        counts = format_counts(map(_as_row, self.ours), explained=False)
+        return f"{len(self.ours):,}: {counts}" if counts else ""
 
 
-def _document(title: str, page: str, studies: Sequence[Study]) -> Document:
-    every = [claim for study in studies for claim in study.claims]
-    claims, ours = ([c for c in every if c.is_ours is is_ours] for is_ours in (False, True))
-    found = Counter(claim.kind for claim in claims)
-    return Document(title, page, studies, claims, ours, {kind: found[kind] for kind in KINDS})
+def _as_row(claim: ClaimRow) -> dict[str, str]:
+    expected = "" if claim.is_unexpected else claim.verdict
+    return {"verdict": claim.verdict, "expected": expected}
 
 
-def _documents(studies: Sequence[Study], results: Place, root: Path | None) -> list[Document]:
-    """Documents in the order in which one reads them, those studies last that are of none.
+def _claims_in_words(groups: Sequence[Group]) -> list[tuple[str, str]]:
+    """Verdicts on the documents' claims, on those of other studies, and on further claims."""
+    claims = {
+        "claim of a document": [c for g in groups if g.is_document for c in g.claims],
+        "claim of other studies": [c for g in groups if not g.is_document for c in g.claims],
+        "further claim": [c for g in groups for c in g.ours],
+    }
+    several = ("claims of documents", "claims of other studies", "further claims")
+    return [
+        (counted(len(rows), one, many), format_counts(map(_as_row, rows)))
+        for (one, rows), many in zip(claims.items(), several, strict=True)
+        if rows
+    ]
+
+
+def _groups(studies: Sequence[Study], results: Place, root: Path | None) -> list[Group]:
+    """Documents in the order in which one reads them, then studies without a document.
 
     A document may have studies in several groups of a project: they stand together, those first
-    whose group has most published claims.
+    whose group has most published claims. What has a page of the project is a document.
     """
     n_claims: Counter[str] = Counter()
     for study in studies:
@@ -332,15 +377,17 @@ def _documents(studies: Sequence[Study], results: Place, root: Path | None) -> l
     def rank(study: Study) -> tuple[Any, ...]:
         part = study.part
         group = part.get("group", "")
-        return not part, -n_claims[group], group, part.get("order", [0, 0]), study.entry["name"]
+        order = part.get("order", [0, 0])
+        return not part.get("page"), not part, -n_claims[group], group, order, study.entry["name"]
 
     by_title: dict[str, list[Study]] = {}
     for study in sorted(studies, key=rank):
         by_title.setdefault(study.part.get("title", OTHERS), []).append(study)
-    return [
-        _document(title, _page_on(several[0].part.get("page"), results, root), several)
-        for title, several in by_title.items()
-    ]
+    groups = []
+    for title, several in by_title.items():
+        name = several[0].part.get("page")
+        groups.append(Group(title, _page_on(name, results, root), bool(name), several))
+    return groups
 
 
 def _page_on(name: str | None, results: Place, root: Path | None) -> str:
@@ -353,23 +400,21 @@ def _page_on(name: str | None, results: Place, root: Path | None) -> str:
 
 
 # ---------------------------------------------------------------- for programs
-def _as_json(
-    documents: Sequence[Document], others: Sequence[Other], version: str
-) -> dict[str, Any]:
+def _as_json(groups: Sequence[Group], others: Sequence[Other], version: str) -> dict[str, Any]:
     """The index as an object; paths are from the folder of the results, as links have them."""
     scoreboard = [
         {
-            "document": document.title,
-            "page": document.page or None,
-            "claims": document.counts,
-            "claims_of_ours": dict(Counter(claim.kind for claim in document.ours)),
+            "document": group.title,
+            "page": group.page or None,
+            "claims": group.counts,
+            "claims_of_ours": dict(Counter(claim.verdict for claim in group.ours)),
         }
-        for document in documents
+        for group in groups
     ]
     return {
         "format": FORMAT,
         "simstudy": version,
-        "studies": [study.entry for document in documents for study in document.studies],
+        "studies": [study.entry for group in groups for study in group.studies],
         "scoreboard": scoreboard,
         "others": [{"folder": each.name, "why": each.why, "run": each.run} for each in others],
     }

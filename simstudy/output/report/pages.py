@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from simstudy.claims.verdict import PLURALS
 from simstudy.design.reprs import from_to
 from simstudy.output.formatting import counted, number, time_in_words
+from simstudy.output.report.claims import CLASSES
+from simstudy.tables.summary import as_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -43,8 +46,9 @@ def environment() -> Environment:
     style, index_style = (Markup(template_text(name)) for name in ("style.css", "index.css"))
     made.globals |= {"style": style, "index_style": index_style, "script": Markup(script)}
     made.globals |= {"script_hash": content_hash(script)}
-    made.globals |= {"link": link, "from_to": from_to}
-    made.filters |= {"counted": counted, "time": time_in_words}
+    made.globals |= {"link": link, "from_to": from_to, "classes": CLASSES}
+    made.globals["plurals"] = PLURALS
+    made.filters |= {"counted": counted, "time": time_in_words, "words": as_words}
     made.filters |= {"number": number, "value": format_value}
     return made
 

@@ -1,7 +1,8 @@
-"""A study's page: what was asked, what was found, and how to do it again."""
+"""A study's page: its answer first, then figures, claims and tables, then how it was made."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
@@ -12,19 +13,20 @@ from simstudy.analysis.frames import IN_ALL
 from simstudy.analysis.result import Result
 from simstudy.analysis.summary import MEASURE
 from simstudy.atomic_files import write_bytes
-from simstudy.identity.source_files import PACKAGE, experiment_files
 from simstudy.lazy import pd
-from simstudy.output.formatting import claims_in_words, number, run_time_in_words, size_in_words
+from simstudy.output.formatting import number, run_time_in_words, size_in_words
 from simstudy.output.protocol import headings_of
 from simstudy.output.report.claims import claim_rows
 from simstudy.output.report.command import command_of, project_of
 from simstudy.output.report.figures import shown_figures, title_of
+from simstudy.output.report.findings import findings_of
 from simstudy.output.report.index_page import write_index
 from simstudy.output.report.pages import page
 from simstudy.output.up_to_date import REPORT, TABLES
+from simstudy.provenance.modules import PACKAGE, experiment_files
 from simstudy.remote.paths import Place
 from simstudy.tables.grid import Grid, in_words
-from simstudy.tables.summary import Readings
+from simstudy.tables.summary import Readings, as_words
 from simstudy.tables.table import Table
 
 SHOWN_ROWS = 2000  # of one table; all of them are in a file beside the page
@@ -32,18 +34,28 @@ WIDE = 10  # columns from which on a table takes a page of paper lengthwise
 CHOSEN_FROM = range(2, 16)  # values of a column of which a reader may choose one
 COUNTS = {"n", "n_rep", "n_failed", "replicates", "replicates_timed", "scenarios"}
 """Columns that are read with their thousands apart."""
+HEADINGS = {"mcse": "MCSE", "n_rep": "replicates", "n_failed": "failed"}
+"""Columns of a summary whose names are no words."""
+PARAMETER = re.compile(r"(?<=[(,])(\w+)=")  # of a part, as in Gaussian(mean=0,variance=1)
 SECTIONS = {
-    "planned": "Planned and done",
-    "claims": "Claims of the document",
     "figures": "Figures",
+    "claims": "Claims",
     "tables": "Tables",
-    "summary": "Summary",
+    "design": "Design",
+    "planned": "Planned and done",
     "warnings": "Warnings",
     "failures": "Failures",
+    "summary": "All estimates",
     "times": "Run time",
     "again": "Run it again",
-    "made": "How it was made",
+    "made": "Settings and versions",
 }
+"""Parts of a report in order; from the design on they say how it was made and are folded."""
+LEFT_OUT = {
+    "captions", "alt_texts", "question", "noticed", "protocol", "files", "config",
+    "figures_not_drawn", "tables_not_made",
+}  # fmt: skip
+"""Of a manifest, what the report shows elsewhere."""
 
 
 def write_report(
@@ -73,26 +85,27 @@ def write_report(
     assert result.folder is not None
     name, target = result.plan.name, result.folder / REPORT
     root, warned = project_of(module_file), result.warnings
+    headings, not_made = headings_of(about), _not_made(manifest)
+    shown = shown_figures(files, manifest)
     content = {
-        "planned": manifest.get("protocol"),
+        "figures": shown[1:],
         "claims": claim_rows(result.claims, name),
-        "figures": shown_figures(files, manifest),
         "tables": _tables(tables, files),
-        "summary": summary_of(result.summary, result.readings),
+        "design": headings.paragraphs or headings.parts,
+        "planned": manifest.get("protocol"),
         "warnings": None if warned.empty else html_table(warned, "Warnings", heading="warning"),
         "failures": _failures(result.failures),
+        "summary": summary_of(result.summary, result.readings),
         "times": _run_times(result),
         "again": result.given or command_of(manifest, root, result.folder),
-        "made": manifest,
-    }
-    not_made = {
-        "figures": {title_of(figure): why for figure, why in manifest["figures_not_drawn"].items()},
-        "tables": manifest.get("tables_not_made", {}),
+        "made": {name: value for name, value in manifest.items() if name not in LEFT_OUT},
     }
     there = [part for part in SECTIONS if content[part] or not_made.get(part)]
     written = page(
-        "study.html", name=name, headings=headings_of(about), size=size_in_words(result),
-        n_failed=result.n_failed, claims_in_words=claims_in_words(result.claims),
+        "study.html", name=name, headings=headings, title=headings.question or as_words(name),
+        findings=findings_of(result), best=next(iter(shown), None), manifest=manifest,
+        size=size_in_words(result),
+        n_failed=result.n_failed, n_warned=0 if warned.empty else int(warned["replicates"].sum()),
         level=f"{100 * result.level:g}%", run_time=run_time_in_words(result),
         given=bool(result.given), sources=sources_of(module_file, root) if module_file else {},
         sections={part: SECTIONS[part] for part in there}, not_made=not_made, **content,
@@ -100,6 +113,15 @@ def write_report(
     write_bytes(target, written)
     write_index(result.folder.parent, {name: manifest})
     return target
+
+
+def _not_made(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Figures and tables that are not there, each with the reason."""
+    figures = manifest["figures_not_drawn"].items()
+    return {
+        "figures": {title_of(name): why for name, why in figures},
+        "tables": manifest.get("tables_not_made", {}),
+    }
 
 
 class PublishedTable(NamedTuple):
@@ -112,13 +134,13 @@ class PublishedTable(NamedTuple):
 
 
 def _tables(tables: Mapping[str, Table], files: Sequence[Place]) -> dict[str, PublishedTable]:
-    """Every table by its name."""
+    """Every table by its name in words."""
     found = {}
     for name, table in tables.items():
         grid = table.grid
         own = [path.name for path in files if path.stem == name and path.parent.name == TABLES]
-        shown = table_of_grid(grid, f"Table {name}")
-        found[name] = PublishedTable(shown, grid.caption, grid.notes, own)
+        shown = table_of_grid(grid, f"Table {as_words(name)}")
+        found[title_of(name)] = PublishedTable(shown, grid.caption, grid.notes, own)
     return found
 
 
@@ -142,16 +164,13 @@ def summary_of(summary: pd.DataFrame, readings: Readings = MappingProxyType({}))
     if not frame["reason"].fillna("").astype(bool).any():
         frame = frame.drop(columns="reason")
     factors = list(frame.columns)[: list(frame.columns).index(MEASURE)]
-    firsts = {name: frame[name].iloc[0] for name in factors if len(frame) > 1}
-    common = {
-        name: read_as(first, readings.get(name, {}))
-        for name, first in firsts.items()
-        if frame[name].map(cell_text).nunique() == 1
-    }
-    table = html_table(
-        frame.drop(columns=[*common]), "Summary", heading=MEASURE, choices=[*factors, MEASURE],
-        readings=readings,
-    )  # fmt: skip
+    same = [
+        name for name in factors if len(frame) > 1 and frame[name].map(cell_text).nunique() == 1
+    ]
+    common = {as_words(name): read_as(frame[name].iloc[0], readings.get(name, {})) for name in same}
+    choices = [*factors, MEASURE]
+    shown = frame.drop(columns=same)
+    table = html_table(shown, "Summary", heading=MEASURE, choices=choices, readings=readings)
     return Summary(table, common, "n" in frame)
 
 
@@ -256,7 +275,8 @@ def html_table(
         as_count = is_number and name in COUNTS
         texts.append([_count(v) if as_count else read_as(v, words) for v in values.tolist()])
         may_choose = name in choices or not is_number
-        columns.append(Column(str(name), is_number, may_choose and _has_few(texts[-1])))
+        heading_text = HEADINGS.get(name) or as_words(name)
+        columns.append(Column(heading_text, is_number, may_choose and _has_few(texts[-1])))
     at = list(frame.columns).index(heading) if heading else 0
     return HtmlTable(caption, columns, list(zip(*texts, strict=True)), at, len(frame) - len(shown))
 
@@ -292,10 +312,13 @@ def read_as(value: Any, words: Mapping[Any, str]) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """Four digits of a number, a dash for what is missing, and anything else as it is written."""
+    """Four digits of a number, a dash for what is missing, names and parameters in words."""
     if value is None or value is pd.NA or value is pd.NaT:
         return "–"
-    return number(value) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return number(value)
+    words = PARAMETER.sub(r"\1 = ", as_words(value))
+    return words.replace(",", ", ") if words != str(value) and "(" in words else words
 
 
 # ---------------------------------------------------------------- sources

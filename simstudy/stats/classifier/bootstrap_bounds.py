@@ -234,10 +234,14 @@ def _plain_levels(estimate: PerRep, alpha: float, methods: Sequence[str]) -> Bou
 
 
 def _mirrored(bounds: Bounds, estimate: PerRep, methods: Sequence[str]) -> Bounds:
-    """The bounds in the order asked for, "basic" on the other side of the estimate."""
+    """Reorder the bounds as `methods`, and reflect "basic" at the estimate.
+
+    All bounds are NaN where the estimate is NaN.
+    """
     if "basic" in bounds:
         bounds["basic"] = 2.0 * estimate - bounds["basic"]
-    return {name: bounds[name] for name in methods}
+    unknown = np.isnan(estimate)
+    return {name: np.where(unknown, np.nan, bounds[name]) for name in methods}
 
 
 def _z0(strict: PerRep, weak: PerRep, ties: str) -> PerRep:

@@ -40,6 +40,8 @@ def fisher(log_p: LogP) -> PerReplicate:
     with np.errstate(invalid="ignore"):  # infinite: replaced beneath
         terms = special.xlogy(k, half) - special.gammaln(k + 1) - half
     found = np.minimum(special.logsumexp(terms, axis=-1), 0.0)
+    below = special.gammainc(log_p.shape[-1], half[..., 0])  # 1 - p, which keeps digits near p = 1
+    found = np.where(below < 0.5, np.log1p(-np.minimum(below, 0.5)), found)
     return np.where(np.isposinf(half[..., 0]), -np.inf, found)
 
 

@@ -22,13 +22,20 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, TypeVar, overload
 
-import llvmlite
-import numba
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
-from simstudy.data.read_audit import unwatched
-from simstudy.errors import SimstudyError
+from simstudy.errors import NotHereError, SimstudyError
+
+try:
+    import llvmlite
+    import numba
+    from numba.core.dispatcher import Dispatcher
+except ModuleNotFoundError as error:
+    raise NotHereError(
+        f"compiled kernels need {error.name}, which is not installed: "
+        "pip install 'simstudy[kernels]'"
+    ) from None
+
 from simstudy.stats.compiled import COMPILES
 from simstudy.stats.compiled.machine_code import Key, hashed, keep
 
@@ -79,11 +86,6 @@ def kernel_digest() -> str | None:
 @functools.cache
 def on_disk() -> dict[str, str]:
     """Hashes of all sources of kernels, as they are when this process first asks."""
-    with unwatched():  # a first call in `simulate` reads for the cache and not for the study
-        return _hashes_of_kernels()
-
-
-def _hashes_of_kernels() -> dict[str, str]:
     paths = [path for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py")]
     contents = {_name(path): path.read_bytes() for path in paths}
     return {name: hashed(text) for name, text in contents.items() if COMPILES.search(text)}

@@ -20,10 +20,7 @@ from typing import Any
 import numba
 from numba.core.caching import FunctionCache
 from numba.core.compiler import CompileResult
-from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
-
-from simstudy.data.read_audit import unwatched
 
 PREFIX = "machine-code-"
 UNUSED = 30 * 24 * 3600  # seconds after which a folder of machine code is deleted
@@ -39,7 +36,7 @@ def hashed(*parts: object) -> str:
 
 # ---------------------------------------------------------------- folders
 @functools.cache
-def _folder(digest: str, beside: Path) -> Path | None:
+def folder_of(digest: str, beside: Path) -> Path | None:
     """The first folder of this digest that can be written to, made where it is not there."""
     for parent in _parents(beside):
         folder = parent / f"{PREFIX}{digest[:32]}"
@@ -84,10 +81,9 @@ def _prune(parent: Path, used: Path) -> None:
 
 
 # ---------------------------------------------------------------- numba's cache of one function
-def keep(inner: Any, digest: Callable[[], str | None], beside: Path) -> None:
+def keep(dispatcher: Any, digest: Callable[[], str | None], beside: Path) -> None:
     """Have machine code kept; see `ContentCache`."""
-    name = "_cache" if isinstance(inner, Dispatcher) else "cache"
-    setattr(inner, name, ContentCache(inner, digest, beside))
+    dispatcher._cache = ContentCache(dispatcher, digest, beside)
 
 
 class ContentCache(FunctionCache):
@@ -101,7 +97,7 @@ class ContentCache(FunctionCache):
     Parameters
     ----------
     dispatcher
-        Whose `_cache` (or `cache`, for a universal function) this becomes.
+        Whose `_cache` this becomes.
     digest
         Gives a hash of everything that the machine code is made from, or None for no cache.
     beside
@@ -121,15 +117,14 @@ class ContentCache(FunctionCache):
     def _cache_path(self) -> str | None:
         """Named as numba names it; None where machine code is not kept."""
         digest = self._digest()
-        folder = _folder(digest, self._beside) if digest else None
+        folder = folder_of(digest, self._beside) if digest else None
         return str(folder) if folder else None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
         key = self._key(sig, target_context.codegen())
         path = self._path(key)
-        with unwatched():
-            found = _read(path, key) if path and self._enabled else None
+        found = _read(path, key) if path and self._enabled else None
         return None if found is None else CompileResult._rebuild(target_context, *found)
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -334,6 +334,11 @@ def metric_bootstrap(
         resample: R² of a resample that holds one observation n times, for example.
     """
     check_knobs(k=k, n_boot=n_boot, ddof=ddof)
+    if not len(y):
+        raise DesignError(
+            f"y of shape {np.shape(y)} holds no replicate, so there is nothing to resample. Give "
+            "at least one row: y[np.newaxis] for one sample."
+        )
     moments = _moments(metric, y, prediction)
     n_moment = moments.shape[2]
     at_once = max(1, MAX_DOUBLES // (n_boot * n_moment * (n_moment + 3) // 2))

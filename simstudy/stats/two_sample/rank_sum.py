@@ -14,7 +14,7 @@ import numpy as np
 
 from simstudy.array_types import Float
 from simstudy.lazy import special
-from simstudy.stats.arguments import check_count, check_proportion
+from simstudy.stats.arguments import check_count
 from simstudy.stats.reading import reading
 from simstudy.stats.two_sample.samples import (
     Comparison,
@@ -23,6 +23,7 @@ from simstudy.stats.two_sample.samples import (
     Sample,
     Second,
     checked,
+    is_rejected,
     no_answer,
 )
 
@@ -150,16 +151,14 @@ def p_values_of_u(n1: int, n2: int) -> Float[np.ndarray, " u"]:
 
 @reading
 def least_kept(n1: int, n2: int, alpha: float) -> int:
-    """The smallest U that is not rejected (p >= alpha), which is where the interval begins."""
-    check_proportion("alpha", alpha, "a test of that level")
-    return int(np.argmax(p_values_of_u(n1, n2) >= alpha))
+    """The smallest U that is not rejected (p > alpha), which is where the interval begins."""
+    return int(np.argmax(~is_rejected(p_values_of_u(n1, n2), alpha)))
 
 
 @reading
 def rank_sum_size(n1: int, n2: int, alpha: float) -> float:
-    """Probability of p < alpha for identical continuous distributions, exact."""
-    check_proportion("alpha", alpha, "a test of that level")
-    return float(rank_sum_law(n1, n2)[p_values_of_u(n1, n2) < alpha].sum())
+    """Probability of p <= alpha for identical continuous distributions, exact."""
+    return float(rank_sum_law(n1, n2)[is_rejected(p_values_of_u(n1, n2), alpha)].sum())
 
 
 def _check_sizes(n1: int, n2: int, *, least: int) -> None:

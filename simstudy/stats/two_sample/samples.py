@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError
-from simstudy.stats.arguments import check_count, check_proportion
+from simstudy.stats.arguments import ROUNDING, check_count, check_proportion
 from simstudy.stats.reading import reading
 
 Sample = Float[np.ndarray, "rep obs"]
@@ -19,7 +20,7 @@ class Comparison(NamedTuple):
     """What a method says of each replicate's first sample less its second.
 
     `p` is two-sided, and the interval holds the differences that the test does not reject, so
-    p < alpha where it leaves out 0. `lower` and `upper`, in the units of the data as is
+    p <= alpha where it leaves out 0. `lower` and `upper`, in the units of the data as is
     `estimate`, are infinite where the method rejects no difference that is large enough on that
     side. Where a method has no answer, `p` and the limits are NaN.
     """
@@ -99,18 +100,25 @@ def no_answer(x: First, y: Second) -> Bool[np.ndarray, " rep"]:
 
 @reading
 def fewest_as_extreme(n_drawn: int, alpha: float) -> int:
-    """How many of the drawn statistics must be as extreme for (1 + #) / (1 + drawn) >= alpha.
+    """How many of the drawn statistics must be as extreme for (1 + #) / (1 + drawn) > alpha.
 
-    In floating point as p-values are compared, so that a test and its interval agree to the last
-    draw: 49 of 999 at 0.05.
+    A test rejects at p <= alpha, so that 999 partitions have a size of 0.05: 50 of 999 at 0.05.
+    P-values are compared in floating point by `is_rejected`, so that a test and its interval agree
+    to the last draw.
 
     References
     ----------
     Phipson & Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1), 39.
     """
     check_count("n_drawn", n_drawn, least=1, meaning="a p-value of drawn statistics")
+    return int(is_rejected(np.arange(1, n_drawn + 2) / (n_drawn + 1), alpha).sum())
+
+
+@reading
+def is_rejected(p_value: ArrayLike, alpha: float) -> Bool[np.ndarray, "..."]:
+    """Return where a test rejects: p-value <= alpha, up to a relative rounding error of 1e-12."""
     check_proportion("alpha", alpha, "a test of that level")
-    return int(np.searchsorted(np.arange(1, n_drawn + 2) / (n_drawn + 1), alpha))
+    return np.asarray(np.asarray(p_value) <= alpha * (1 + ROUNDING))
 
 
 def check_drawn(name: str, n_drawn: int, *, least: int) -> None:

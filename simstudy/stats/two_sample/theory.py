@@ -123,7 +123,7 @@ def _rejection(
 # ---------------------------------------------------------------- equal distributions
 @reading
 def permutation_size(n_perm: int, alpha: float) -> float:
-    """Probability that a permutation test of so many partitions rejects, p < alpha.
+    """Probability that a permutation test of `n_perm` partitions rejects (p <= alpha).
 
     For identical continuous distributions: the rank of the statistic among the drawn ones is
     uniform. Partitions that repeat the samples, one in binomial(n1 + n2, n1), are left aside.

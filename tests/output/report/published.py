@@ -37,6 +37,7 @@ def _result(published, folder, manifest):
     return SimpleNamespace(
         plan=SimpleNamespace(name=folder.name, scenarios=keys),
         folder=folder,
+        measures=(),
         n_rep=dict.fromkeys(keys, manifest["replicates_per_scenario"]),
         n_failed=0,
         level=0.95,

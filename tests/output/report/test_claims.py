@@ -1,16 +1,18 @@
-"""Claims on a page: both numbers to the digits of our error, and remarks of each kind apart."""
+"""Claims on a page: both numbers to the digits of our error, a verdict, and labelled remarks."""
 
 import math
 
 import pandas as pd
+import pytest
 
-from simstudy.output.report.claims import claim_rows
+from simstudy.claims import VERDICTS
+from simstudy.output.report.claims import CLASSES, MEANINGS, claim_rows
 
 CLAIM = {
     "claim": "size", "statement": "About 5%", "source": "table 1", "kind": "number",
     "published": 0.05, "reproduced": 0.049, "mcse": 0.002, "allowed": 0.015,
     "verdict": "reproduced", "expected": "reproduced", "rival": "", "detail": "", "note": "",
-    "standing": "reproduced", "ours": False, "missing": "",
+    "misprint": False, "criterion": "", "ours": False, "missing": "",
     "right_name": "", "right_published": math.nan, "right_value": math.nan, "right_mcse": math.nan,
 }  # fmt: skip
 
@@ -21,30 +23,50 @@ def row(**other):
 
 def numbers(**other):
     found = row(**other)
-    return found.published, found.reproduced, found.mcse, found.allowed
+    return found.published, found.ours, found.allowed
 
 
-def test_a_number_has_its_error_and_a_statement_has_none():
-    assert numbers() == ("0.05", "0.0490", "0.0020", "± 0.015")
+def test_numbers_have_two_errors_and_statements_and_exact_numbers_none():
+    assert numbers() == ("0.05", "0.049 ± 0.004", "± 0.015")
     assert numbers(kind="statement", published=1.0, reproduced=0.0, mcse=math.nan) == (
-        "holds", "fails", "", ""
+        "holds", "fails", ""
     )  # fmt: skip
-
-
-def test_our_number_ends_where_its_error_does():
-    assert numbers(reproduced=12345.678, mcse=1.2345)[1:3] == ("12,345.7", "1.2")
-    assert numbers(reproduced=399.0, mcse=0.0, allowed=0.0)[1:] == ("399", "0", "0")
-    nothing = dict.fromkeys(("reproduced", "mcse", "allowed"), math.nan)
-    assert numbers(**nothing)[1:] == ("–", "–", "")
+    assert numbers(reproduced=399.0, mcse=0.0, allowed=0.0)[1:] == ("399", "0")
 
 
 def test_each_remark_has_its_label_and_an_empty_one_is_left_out():
     assert row().remarks == {}
-    said = {"detail": "at 3", "rival": "z (0.07): differs", "note": "off", "missing": "the seed"}
-    assert row(**said).remarks == {
-        "Found": "at 3", "Tried against": "z (0.07): differs", "Missing": "the seed", "Note": "off",
-    }  # fmt: skip
+    remarks = {"detail": "at 3", "note": "off", "missing": "the seed"}
+    assert row(**remarks).remarks == {"Detail": "at 3", "Missing": "the seed", "Note": "off"}
     right = {"right_name": "at the boundary", "right_published": 0.05}
     found = row(**right, right_value=0.1391, right_mcse=0.0021)
-    assert found.remarks == {"Right": "at the boundary: 0.1391 (MCSE 0.0021), taken for 0.05"}
-    assert row(**right).remarks == {"Right": "at the boundary"}
+    assert found.remarks == {"Intended": "at the boundary: 0.139 ± 0.004, taken for 0.05"}
+    assert row(**right).remarks == {"Intended": "at the boundary"}
+
+
+def test_the_wrong_alternative_is_no_remark():
+    found = row(rival="z (0.07): differs")
+    assert (found.rival, found.remarks) == ("z (0.07): differs", {})
+
+
+def test_every_verdict_has_a_class_and_those_of_a_scoreboard_have_a_meaning():
+    assert set(CLASSES) == set(VERDICTS)
+    assert [*MEANINGS] == [verdict for verdict in VERDICTS if verdict != "no data"]
+    assert row(verdict="differs", expected="differs").css_class == "differs", "and never green"
+    assert row(verdict="withdrawn").css_class == CLASSES["too few replicates"]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected", "text"),
+    [
+        ("reproduced", "reproduced", "reproduced"),
+        ("differs", "differs", "differs"),
+        ("differs", "reproduced", "differs, unexpected"),
+        ("reproduced", "differs", "reproduced, unexpected"),
+        ("too few replicates", "differs", "too few replicates"),
+        ("no data", "differs", "no data"),
+    ],
+)
+def test_a_verdict_is_unexpected_where_rederivation_says_otherwise(verdict, expected, text):
+    found = row(verdict=verdict, expected=expected)
+    assert (found.verdict_text, found.is_unexpected) == (text, "unexpected" in text)

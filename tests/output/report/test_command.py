@@ -5,13 +5,12 @@ import shlex
 
 import pytest
 
-from simstudy.cli.compose import read_requests
-from simstudy.cli.overrides import readable
+from simstudy.cli.hydra_compose import compose_one
 from simstudy.cli.project import Project
 from simstudy.output.report.command import command_of, project_of, written
 from tests.support import ROOT
 
-PROJECT = Project(ROOT, "python run.py")
+PROJECT = Project(ROOT, "run.py")
 MANIFEST = {"config": {"experiment": "mine"}, "replicates_per_scenario": 60, "seed": 3}
 
 
@@ -23,8 +22,7 @@ def request_of(command):
     """What the command line makes of a command that a shell has split into words."""
     program, script, *words = shlex.split(command)
     assert [program, script] == ["python", "run.py"]
-    (request,) = read_requests(readable(words, PROJECT), PROJECT)
-    return request
+    return compose_one(words, PROJECT)
 
 
 @pytest.mark.parametrize("name", ["two_stage", "two_stage_robustness"])

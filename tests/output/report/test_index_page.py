@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from simstudy.output.report import figures, write_index
-from simstudy.output.report.claims import KINDS
+from simstudy.output.report.claims import MEANINGS
 from tests.output.report.parsing import Page
 from tests.support import ROOT
 
@@ -43,13 +43,13 @@ def png(path, side=900):
     Image.fromarray(np.arange(side * 600, dtype=np.uint8).reshape(600, side)).save(path)
 
 
-def claims_of(*standings, **more):
-    n = len(standings)
+def claims_of(*verdicts, **more):
+    n = len(verdicts)
     return pd.DataFrame({
         "claim": [f"claim {at}" for at in range(n)], "statement": "So it <is>", "source": "table 1",
         "kind": "number", "published": 0.05, "reproduced": 0.1242, "mcse": 0.0013, "allowed": 0.01,
-        "verdict": "reproduced", "expected": "reproduced", "rival": "", "detail": "", "note": "",
-        "standing": standings, "right_name": "at the boundary", "right_value": 0.1391,
+        "verdict": verdicts, "expected": "reproduced", "rival": "", "detail": "", "note": "",
+        "misprint": False, "criterion": "", "right_name": "at the boundary", "right_value": 0.1391,
         "right_mcse": 0.0021, "right_published": 0.05, "missing": "the seed", "ours": False, **more,
     })  # fmt: skip
 
@@ -76,10 +76,13 @@ def test_studies_stand_by_document_and_a_missing_report_is_no_link(tmp_path):
     (tmp_path / "experiments").mkdir()
     write(results, "z", FINE | part("First", [0, 0], page="first"))
     write(results, "b", FINE | part("Second", [1, 1], page="gone"), report=False)
-    write(results, "c", FINE | part("Second", [1, 0]))
+    write(results, "c", FINE | part("Second", [1, 0], page="gone"))
     write(results, "a", FINE | part("First", [0, 0], group="beyond"))
     write(results, "alone", FINE)
-    claims_of("reproduced").to_parquet(results / "c" / "claims.parquet")
+    for name in ("b", "c"):
+        claims_of(*["reproduced"] * (1 + (name == "c"))).to_parquet(
+            results / name / "claims.parquet"
+        )
     page, said = index(results)
     documents = [(study["name"], study["document"]) for study in said["studies"]]
     assert documents == [
@@ -88,7 +91,7 @@ def test_studies_stand_by_document_and_a_missing_report_is_no_link(tmp_path):
     assert page.texts["h2"][2:] == ["First", "Second", "Other studies"]
     files = [link["href"] for link in page.named("a") if link["href"].startswith("./")]
     reports = [f"./{name}/report.html" for name in ("z", "a", "c", "alone")]
-    assert files == ["./../docs/first.md", *reports]
+    assert [*dict.fromkeys(files)] == ["./../docs/first.md", *reports]
     assert states(said)["b"] == ["with remarks", "report.html is not here"]
     assert page.texts["code"] == ["simstudy run experiment=fine n_rep=4 seed=1"] * 5
 
@@ -115,30 +118,38 @@ def test_size_cost_and_making_are_said_as_far_as_they_are_known(tmp_path):
 
 def test_claims_are_counted_by_kind_and_each_count_leads_to_its_claims(tmp_path):
     for name, document in {"one": "First", "two": "First", "three": "Second"}.items():
-        write(tmp_path, name, FINE | part(document, [document == "Second", 0]))
-    claims_of(*KINDS, "not reproduced", "no data").to_parquet(tmp_path / "one" / "claims.parquet")
+        write(tmp_path, name, FINE | part(document, [document == "Second", 0], page=document))
+    write(tmp_path, "alone", FINE)
+    claims_of("reproduced").to_parquet(tmp_path / "alone" / "claims.parquet")
+    claims_of(*MEANINGS, "differs", "no data").to_parquet(tmp_path / "one" / "claims.parquet")
     claims_of("reproduced", "reproduced", ours=True).to_parquet(tmp_path / "two" / "claims.parquet")
-    unexpected = claims_of("not reproduced", "not reproduced", verdict="differs")
+    unexpected = claims_of("differs", "differs")
     unexpected.to_parquet(tmp_path / "three" / "claims.parquet")
     page, said = index(tmp_path)
-    first, second = (row["claims"] for row in said["scoreboard"])
-    assert first == dict.fromkeys(KINDS, 1) | {"not reproduced": 2}
-    assert second == dict.fromkeys(KINDS, 0) | {"not reproduced": 2}
-    assert [row["claims_of_ours"] for row in said["scoreboard"]] == [{"reproduced": 2}, {}]
+    first, second, _ = (row["claims"] for row in said["scoreboard"])
+    assert first == dict.fromkeys(MEANINGS, 1) | {"differs": 2}
+    assert second == dict.fromkeys(MEANINGS, 0) | {"differs": 2}
+    assert [row["claims_of_ours"] for row in said["scoreboard"]] == [{"reproduced": 2}, {}, {}]
+    assert page.has_words(
+        "9 claims of documents: 1 reproduced, 1 right in print, wrong in substance, 4 differ, "
+        "1 cannot be checked, 1 too few replicates, 1 no data; 5 unexpected "
+        "1 claim of other studies: 1 reproduced 2 further claims: 2 reproduced"
+    )
     cells = [text.strip() for text in page.texts["td"]]
-    assert cells[:21] == [
-        *("1", "1", "2", "1", "1", "6", "2 of 2"),
+    assert cells[:28] == [
+        *("1", "1", "2", "1", "1", "7", "2: 2 reproduced"),
         *("0", "0", "2", "0", "0", "2", ""),
-        *("1", "1", "4", "1", "1", "8", "2 of 2"),
+        *("1", "1", "4", "1", "1", "9", "2: 2 reproduced"),
+        *("1", "0", "0", "0", "0", "1", ""),
     ]
     details = zip(page.named("details"), page.texts["details"], strict=True)
-    folded = {each["id"]: text for each, text in details}
+    folded = {each["id"]: text for each, text in details if "id" in each}
     leads = {link["href"][1:] for link in page.named("a") if "-k" in link["href"]}
     assert leads == set(folded)
-    assert folded["d1-k3"].count("0.1242 ± 0.0013") == 2
+    assert folded["d1-k3"].count("0.124 ± 0.003") == 2
     assert set(page.attributes("data-value")) == {"0.1242"}, "by which the column is sorted"
-    assert "at the boundary: 0.1391" in folded["d1-k2"]
-    assert "Runs left out the data of 1 further claim." in page.text
+    assert "at the boundary: 0.139" in folded["d1-k2"]
+    assert "1 claim has no data in these runs." in page.text
     assert states(said)["three"] == ["not in order", "2 claims unexpected: claim 0; claim 1"]
 
 
@@ -146,11 +157,11 @@ def test_what_went_wrong_in_a_study_is_said(tmp_path):
     odd = {
         "failed_replicates": 1234, "noticed": ["the same twice"], "warnings": 7,
         "figures_not_drawn": {"1": "no data", "2": "ZeroDivisionError"}, "figures_failed": ["2"],
-        "replicates_per_scenario": {"a": 2, "b": 3}, "made_from": {"sources": "before"},
+        "replicates_per_scenario": {"a": 2, "b": 3}, "code": "3.11 before",
     }  # fmt: skip
     write(tmp_path, "odd", FINE | odd)
     write(tmp_path, "python", FINE | {"published": False}, report=False)
-    _, said = index(tmp_path, sources={"odd": "now"})
+    _, said = index(tmp_path, code={"odd": "3.11 now"})
     assert states(said) == {
         "odd": [
             "not in order",
@@ -160,15 +171,16 @@ def test_what_went_wrong_in_a_study_is_said(tmp_path):
             "figure 1 not drawn: no data",
             "7 warnings",
             "randomness to be looked at: the same twice",
-            "its sources have changed since it was made",
+            "its code has changed since it was made",
         ],
         "python": [
             "with remarks",
             "drawn from Python, and not published: no figures, claims or report",
         ],
     }
-    _, said = index(tmp_path, sources={"odd": "before"})
-    assert "its sources have changed since it was made" not in states(said)["odd"]
+    for known in ({"odd": "3.11 before"}, {"odd": "3.12 now"}, {"odd": ""}, {}):
+        _, said = index(tmp_path, code=known)
+        assert "its code has changed since it was made" not in states(said)["odd"], known
 
 
 # ---------------------------------------------------------------- whatever there is
@@ -223,14 +235,15 @@ def test_figures_are_made_small_once(tmp_path, monkeypatch):
     png(tmp_path / "study" / "figures" / "1.png")
     png(tmp_path / "study" / "figures" / "small.png", side=300)
     (tmp_path / "study" / "figures" / "1.svg").write_text("<svg/>")
-    manifest = FINE | {"captions": {"small": "A <caption>.", "1": ""}}
+    manifest = FINE | {"captions": {"small": "A caption.", "1": ""}}
+    manifest["alt_texts"] = {"small": "Points of <y>."}
     paths = (tmp_path / "study" / "figures").glob("*.png")
     digests = {path.name: sha256(path.read_bytes()).hexdigest()[:32] for path in paths}
     manifest["files"] = {f"figures/{name}": digest for name, digest in digests.items()}
     page, _ = index(tmp_path, {"study": manifest})
     small, first = page.named("img")
     assert (first["width"], first["height"], small["width"]) == ("320", "213", "300")
-    assert (small["alt"], first["alt"]) == ("Small: A <caption>.", "Figure 1 of study")
+    assert (small["alt"], first["alt"]) == ("Points of <y>.", "Figure 1 of study")
     links = [each["href"] for each in page.named("a") if "figures" in each["href"]]
     files = [f"./study/figures/{name}" for name in ("small.png", "1.svg", "1.png")]
     assert list(dict.fromkeys(links)) == files
@@ -262,13 +275,13 @@ def test_a_figure_that_cannot_be_shown_is_said(tmp_path):
 
 # ---------------------------------------------------------------- for programs
 def test_the_json_has_the_shape_that_its_page_says(tmp_path):
-    text = (ROOT / "docs" / "layout.md").read_text()
+    text = (ROOT / "docs" / "results.md").read_text()
     said = json.loads(text.partition("```json\n")[2].partition("```")[0])
     manifest = FINE | part("First", [0, 0]) | {"captions": {"1": ""}}
     write(tmp_path, "study", manifest)
     png(tmp_path / "study" / "figures" / "1.png")
     (tmp_path / "begun" / "replicates").mkdir(parents=True)
-    claims_of(*KINDS).to_parquet(tmp_path / "study" / "claims.parquet")
+    claims_of(*MEANINGS).to_parquet(tmp_path / "study" / "claims.parquet")
     assert shape(index(tmp_path)[1]) == shape(said)
 
 
@@ -277,5 +290,5 @@ def shape(value):
     if isinstance(value, list):
         return [shape(value[0])] if value and isinstance(value[0], dict) else []
     if isinstance(value, dict):
-        return {key: shape(inner) for key, inner in value.items() if key not in KINDS}
+        return {key: shape(inner) for key, inner in value.items() if key not in MEANINGS}
     return None

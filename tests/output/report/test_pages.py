@@ -16,7 +16,7 @@ from simstudy.output.report.pages import (
 
 STYLE = template_text("style.css")
 READABLE = 4.5  # of WCAG 2.2, success criterion 1.4.3, for text of any size
-TEXTS = ("ink", "soft", "link", "expected", "unexpected", "open", "wrong")
+TEXTS = ("ink", "soft", "link", "green", "red", "amber", "purple")
 GROUNDS = ("page", "raised")
 
 

@@ -388,3 +388,15 @@ def test_thresholds_are_bounds_of_the_right_quantile(method):
     keep = tb.specificity_threshold(sample, specificity=0.9, confidence=0.8, method=method)
     upper = tb.quantile_bound(sample, method=method, q=0.9, confidence=0.8, side="upper")
     np.testing.assert_array_equal(keep, upper)
+
+
+def test_of_an_estimate_that_is_not_known_no_method_has_a_bound():
+    scores = block(n_rep=2)
+    resamples = draw_resamples(np.random.default_rng(3), scores, n_boot=50, q=Q)
+    estimate = np.array([np.nan, 0.1])
+    methods = ("percentile", "basic", "normal", "bc", "bca")
+    found = boot.bounds_from_resamples(
+        resamples, estimate, np.zeros(2), confidence=0.8, methods=methods
+    )
+    for name, bound in found.items():
+        assert np.isnan(bound).tolist() == [True, False], name

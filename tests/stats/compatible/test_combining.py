@@ -153,3 +153,12 @@ def test_that_test_catches_the_plain_harmonic_mean():
 
     with pytest.raises(AssertionError, match="suspect the code"):
         assert_within_mcse(rejections(plain), LEVEL, SD / np.sqrt(N_REP))
+
+
+@pytest.mark.parametrize("n", [2, 5, 40])
+def test_near_1_fishers_p_keeps_its_digits(n):
+    log_p = np.full(n, np.log1p(-1e-3))
+    half = -mpmath.mpf(float(log_p.sum()))
+    with mpmath.workdps(60):
+        exact = mpmath.log(mpmath.gammainc(n, half, mpmath.inf, regularized=True))
+    assert COMBINERS["fisher"](log_p) == pytest.approx(float(exact), rel=1e-12)

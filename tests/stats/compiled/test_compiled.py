@@ -11,14 +11,10 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numba import cfunc, njit
 
-from simstudy.errors import SimstudyError
 from simstudy.stats.compiled import kernel as kernel_module
 from simstudy.stats.compiled import machine_code
-from simstudy.stats.compiled.renew import rekey
 
 ROOT = Path(__file__).parents[3]
 IMPORT_KERNEL = "simstudy.stats.compiled.kernel import kernel"
@@ -272,7 +268,7 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-COMPILERS = [f"simstudy.stats.compiled.{name}" for name in ("kernel", "machine_code", "renew")]
+COMPILERS = [f"simstudy.stats.compiled.{name}" for name in ("kernel", "machine_code")]
 
 
 def compiling() -> dict[str, Path]:
@@ -290,7 +286,7 @@ def test_only_one_folder_knows_how_to_compile():
         for path in SOURCES
         if re.search(r"(?<!np\.)\b(n?jit|guvectorize|vectorize|cfunc)\b", path.read_text())
     ]
-    assert found == ["kernel.py", "renew.py"]
+    assert found == ["kernel.py"]
 
 
 def test_every_file_with_a_kernel_is_hashed():
@@ -307,232 +303,3 @@ def test_kernels_import_only_kernels(name):
     allowed = (*compiling(), "simstudy.stats.compiled.kernel.kernel", annotations)
     strange = {one for one in ours if not any(f"{one}.".startswith(f"{ok}.") for ok in allowed)}
     assert strange == set()
-
-
-# ---------------------------------------------------------------- functions of users
-USERS_HELPER = """
-from numba import njit
-FACTOR = 2.0
-
-@njit({sig}cache=True)
-def helped(x):
-    return FACTOR * x
-"""
-USERS_CALLERS = """
-import numpy as np
-from numba import guvectorize, njit, vectorize
-import helper
-
-@njit({sig}cache=True)
-def called(x):
-    return helper.helped(x) + 1.0
-
-@njit({plain})
-def uncached(x):
-    return called(x)
-
-@njit({short}cache=True)
-def short(x):
-    return np.float32(called(x)) + np.float32(1 / 3)
-
-@vectorize({sigs}cache=True)
-def each(x):
-    return called(x)
-
-@guvectorize({arrays}"(n)->(n)", cache=True)
-def row(x, out):
-    for i in range(x.size):
-        out[i] = each(x[i])
-
-@njit
-def generated(n):
-    for i in range(n):
-        yield called(i * 1.0)
-
-@njit(cache=True)
-def total(n):
-    found = 0.0
-    for one in generated(n):
-        found += one
-    return found
-"""
-EAGER = {
-    "sig": '"float64(float64)", ', "plain": '"float64(float64)"', "short": '"float32(float64)", ',
-    "sigs": '["float64(float64)"], ', "arrays": '["(float64[:], float64[:])"], ',
-}  # fmt: skip
-LAZY = dict.fromkeys(EAGER, "")
-USE = """
-import json, sys
-import numpy as np
-from simstudy.stats.compiled.renew import rekey
-import helper, user
-NAMES = ["helped", "called", "uncached", "short", "each", "row", "generated", "total"]
-EVERY = [getattr(user, name, None) or helper.helped for name in NAMES]
-
-def values():
-    x = np.array([10.0])
-    return [
-        user.called(10.0), user.uncached(10.0), float(user.short(10.0)), float(user.each(x)[0]),
-        float(user.row(x, np.empty(1))[0]), user.total(2),
-    ]
-
-def overloads():
-    inner = [getattr(one, "_dispatcher", one) for one in EVERY]
-    return [(key, id(value)) for one in inner for key, value in one.overloads.items()]
-"""
-SHOW = USE + "print(json.dumps(values()))"
-
-
-def expected(factor: float) -> list[float]:
-    value = factor * 10 + 1
-    short = float(np.float32(value) + np.float32(1 / 3))
-    return [value, value, short, value, value, 2 + factor]
-
-
-def rekeyed(first: str, digest: str = "new") -> str:
-    return USE + f"{first}\nrekey(EVERY, {digest!r})\nprint(json.dumps(values()))"
-
-
-@pytest.fixture(params=["eager", pytest.param("lazy", marks=pytest.mark.slow)], scope="module")
-def kept(request, tmp_path_factory):
-    """Compiled functions of a user, kept on disk."""
-    signatures = EAGER if request.param == "eager" else LAZY
-    folder = copied_package(tmp_path_factory.mktemp("kept"))
-    (folder / "helper.py").write_text(USERS_HELPER.format(**signatures))
-    (folder / "user.py").write_text(USERS_CALLERS.format(**signatures))
-    assert run(folder, SHOW) == expected(2.0)
-    return folder
-
-
-@pytest.fixture
-def users(kept, tmp_path):
-    """The same, in a folder of the test's own, with a helper that was edited afterwards."""
-    shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
-    edit(tmp_path / "helper.py", "FACTOR = 2.0", "FACTOR = 3.0")
-    return tmp_path
-
-
-@pytest.mark.parametrize("order", ["EVERY", pytest.param("EVERY[::-1]", marks=pytest.mark.slow)])
-def test_a_users_functions_are_renewed(users, order):
-    """Also where the stale ones were called, and so compiled into others, before."""
-    first = "values()" if order == "EVERY[::-1]" else ""
-    assert run(users, rekeyed(f"EVERY[:] = {order}\n{first}")) == expected(3.0)
-
-
-@pytest.mark.slow
-def test_renewed_functions_are_kept_by_digest_for_the_next_process(users):
-    run(users, rekeyed(""))
-    loaded = """
-user.called._cache_hits.clear()
-rekey(EVERY, "new")
-print(json.dumps([values(), sum(user.called.stats.cache_hits.values())]))
-"""
-    assert run(users, USE + loaded) == [expected(3.0), 1]
-    edit(users / "helper.py", "FACTOR = 3.0", "FACTOR = 4.0")
-    assert run(users, rekeyed(""))[0] == NEW, "the digest is said to be of the contents"
-    assert run(users, rekeyed("", "newer")) == expected(4.0)
-
-
-@pytest.mark.slow
-def test_a_second_call_does_nothing(users):
-    code = (
-        USE
-        + """
-rekey(EVERY, "new"); values()
-before, path = overloads(), user.called.stats.cache_path
-rekey(EVERY[::-1], "new")
-same = [before == overloads(), path == user.called.stats.cache_path]
-rekey(EVERY, "other")
-print(json.dumps([*same, path == user.called.stats.cache_path]))
-"""
-    )
-    assert run(users, code) == [True, True, False]
-
-
-@pytest.mark.slow
-def test_an_eager_function_takes_no_other_types_afterwards(users):
-    """As before: integers are converted, not compiled for."""
-    code = (
-        USE
-        + """
-def signatures():
-    return [str(one) for one in (*user.called.signatures, *user.each.types, *user.row.ufunc.types)]
-values(); before = signatures()
-rekey(EVERY, "new"); values()
-user.called(10); user.short(10)
-print(json.dumps([before, signatures(), user.each._frozen, user.called._can_compile]))
-"""
-    )
-    before, after, frozen, can_compile = run(users, code)
-    assert frozen is not can_compile
-    assert set(after) >= set(before)
-    if frozen:
-        assert after == before
-
-
-@pytest.mark.slow
-def test_renewed_functions_have_symbols_of_their_own(users):
-    """Those of one name would be linked to whichever was loaded first: at times, the stale one."""
-    code = (
-        USE
-        + """
-def symbols():
-    inner = [getattr(one, "_dispatcher", one) for one in EVERY]
-    return [made.fndesc.mangled_name for one in inner for made in one.overloads.values()]
-values(); before = symbols()
-rekey(EVERY, "new"); values(); between = symbols()
-rekey(EVERY, "newer"); values(); after = symbols()
-print(json.dumps([before, between, after]))
-"""
-    )
-    before, between, after = map(set, run(users, code))
-    assert min(map(len, (before, between, after))) > 0
-    assert before.isdisjoint(between | after)
-    assert between.isdisjoint(after)
-    numbers = [int(number) for name in between for number in re.findall(r"B\d+v(\d+)", name)]
-    assert min(numbers) >= 2**62, "numba numbers functions in another way"
-
-
-@pytest.mark.slow
-def test_functions_of_one_line_have_files_of_their_own(tree):
-    (tree / "user.py").write_text(
-        "from numba import njit\n"
-        "def made(c):\n    return njit(cache=True)(lambda x: x + c)\n"
-        "one, two = njit(cache=True)(lambda x: x + 1), njit(cache=True)(lambda x: x + 2)\n"
-        "three, four = made(3), made(4)\n"
-        "def whole(x): return 1 / x\n"
-        "strict, loose = (njit(cache=True, error_model=e)(whole) for e in ('python', 'numpy'))\n"
-    )
-    code = """
-import json, user
-from simstudy.stats.compiled.renew import rekey
-rekey([user.one, user.two, user.three, user.four, user.loose, user.strict], "a")
-found = [one(0) for one in (user.one, user.two, user.three, user.four)] + [user.loose(0.0)]
-try:
-    user.strict(0.0)
-except ZeroDivisionError:
-    found.append("raised")
-print(json.dumps([str(one) for one in found]))
-"""
-    for _ in range(2):
-        assert run(tree, code) == ["1", "2", "3", "4", "inf", "raised"]
-
-
-def test_functions_that_are_kept_nowhere_are_left_alone():
-    @njit
-    def one(x):
-        return x + 1
-
-    one(1)
-    before = list(one.overloads.values())
-    rekey([one], "new")
-    assert list(one.overloads.values()) == before
-
-
-def test_what_cannot_be_renewed_is_refused():
-    @cfunc("float64(float64)")
-    def one(x):
-        return x
-
-    with pytest.raises(SimstudyError, match=r"one is a CFunc.*cannot be made again.*cache=True"):
-        rekey([one], "new")

@@ -308,6 +308,7 @@ OWN = {
     "two_sample.samples.moments": {"y": Y[:, :9]},
     "two_sample.samples.no_answer": {"y": Y[:, :9]},
     "two_sample.samples.fewest_as_extreme": {"n_drawn": 19, "alpha": 0.1},
+    "two_sample.samples.is_rejected": {"p_value": np.linspace(0.0, 1.0, 5), "alpha": 0.1},
     "two_sample.t_tests.welch": {"y": Y[:, :9], "alpha": 0.1},
     "two_sample.t_tests.student": {"y": Y[:, :9], "alpha": 0.1},
     "two_sample.t_tests.satterthwaite": {

@@ -218,6 +218,7 @@ DECISIONS = {
     "bootstrap.resamples.resampled_quantile.resamples.values": "in order, where NaN is the last",
     "accuracy.design.fails.check": DECISION,
     "accuracy.design.fails.gamma": DECISION,
+    "two_sample.samples.is_rejected.p_value": DECISION,
     "leave_one_out.utilities.influence.pointwise.y": UNUSED,
     "leave_one_out.utilities.influence.pointwise.log_density": UNUSED,
     "leave_one_out.utilities.log_densities.pointwise.y": UNUSED,

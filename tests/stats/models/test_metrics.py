@@ -295,3 +295,9 @@ def test_tweedie_deviance_exists_on_its_domain_only(power, y, prediction, define
 def test_powers_without_a_distribution_are_refused(power):
     with pytest.raises(DesignError, match=r"belongs to no Tweedie distribution.*at most 0"):
         tweedie_deviance(power)
+
+
+def test_a_bootstrap_of_no_replicate_is_refused():
+    nothing = np.empty((0, 20))
+    with pytest.raises(DesignError, match="holds no replicate, so there is nothing to resample"):
+        metric_bootstrap(metrics.MSE, nothing, nothing, rng_at(), k=1.5, n_boot=100)

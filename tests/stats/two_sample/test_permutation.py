@@ -9,6 +9,7 @@ from scipy import stats
 
 from simstudy.stats.bootstrap.losses import replicate_seeds
 from simstudy.stats.two_sample.permutation import partitions, permutation
+from simstudy.stats.two_sample.samples import fewest_as_extreme, is_rejected
 from simstudy.stats.two_sample.theory import permutation_size
 from tests.stats.words import GOLDEN, WORD, mixed
 from tests.support import assert_within_mcse, replicates_to_catch
@@ -146,8 +147,8 @@ def test_the_interval_ends_where_the_test_begins_to_reject(sizes, studentized):
     found = permutation(x, y, rng_at(), n_perm=199, studentized=studentized, alpha=0.1)
     for end, sign in ((found.lower, -1), (found.upper, 1)):
         step = sign * 1e-6 * np.abs(end - found.estimate)
-        assert (p(end - step) >= 0.1).all()
-        assert (p(end + step) < 0.1).all()
+        assert (p(end - step) > 0.1).all()
+        assert (p(end + step) <= 0.1).all()
 
 
 def test_with_equal_sizes_it_does_not_matter_whether_one_studentizes():
@@ -193,8 +194,8 @@ def test_an_observation_that_is_not_finite_costs_its_replicate_alone(value):
 
 # Its level ---------------------------------------------------------------------------------------
 
-ALPHA, N_PERM = 0.1, 19  # p = 1/20, 2/20, ...: strictly below 0.1 is 1/20
-LEVEL = 0.05
+ALPHA, N_PERM = 0.11, 19  # p = 1/20, 2/20, ...: 2/20 is the largest that is rejected
+LEVEL = 0.1
 N_REP = replicates_to_catch(0.02, sd=np.sqrt(LEVEL * (1 - LEVEL)))
 MCSE = np.sqrt(LEVEL * (1 - LEVEL) / N_REP)
 
@@ -208,15 +209,24 @@ def p_values(*, sd: float = 1.0, studentized: bool = True) -> np.ndarray:
 @pytest.mark.parametrize("studentized", [True, False])
 def test_under_equal_distributions_the_level_is_exact(studentized):
     assert permutation_size(N_PERM, ALPHA) == LEVEL
-    assert_within_mcse((p_values(studentized=studentized) < ALPHA).mean(), LEVEL, MCSE)
+    assert_within_mcse((p_values(studentized=studentized) <= ALPHA).mean(), LEVEL, MCSE)
 
 
 def test_that_test_catches_a_share_without_the_samples_themselves():
     p = (p_values() * (1 + N_PERM) - 1) / N_PERM  # # / B instead of (1 + #) / (1 + B)
     with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse((p < ALPHA).mean(), LEVEL, MCSE)
+        assert_within_mcse((p <= ALPHA).mean(), LEVEL, MCSE)
 
 
 def test_that_test_catches_unequal_variances_without_studentizing():
     with pytest.raises(AssertionError, match="suspect the code"):
-        assert_within_mcse((p_values(sd=3, studentized=False) < ALPHA).mean(), LEVEL, MCSE)
+        assert_within_mcse((p_values(sd=3, studentized=False) <= ALPHA).mean(), LEVEL, MCSE)
+
+
+@pytest.mark.parametrize(("n_drawn", "n_rejected"), [(999, 50), (19, 1), (99, 5)])
+def test_a_p_value_that_equals_the_level_is_rejected(n_drawn, n_rejected):
+    assert fewest_as_extreme(n_drawn, 0.05) == n_rejected
+    assert permutation_size(n_drawn, 0.05) == pytest.approx(0.05, rel=1e-15)
+    p = np.arange(1, n_drawn + 2) / (n_drawn + 1)
+    assert is_rejected(p, 0.05).sum() == n_rejected
+    assert not is_rejected([np.nan, 0.0500001], 0.05).any()

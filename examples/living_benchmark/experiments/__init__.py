@@ -1,0 +1,1 @@
+"""One question in each file: `simstudy run NAME_OF_THE_FILE`."""

@@ -1,0 +1,1 @@
+"""Simulation studies that everybody cites, each reproduced in one file."""

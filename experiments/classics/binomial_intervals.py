@@ -1,0 +1,167 @@
+"""Which interval for a proportion covers it?
+
+Aims         How erratic is the coverage of the Wald interval, and what should replace it?
+Data         One binomial count: n = 50 over p, and the paper's lucky and unlucky n and p.
+Estimands    p.
+Methods      Wald, Wilson, Agresti-Coull, Jeffreys and Clopper-Pearson intervals at 95%, computed
+             once for each possible count.
+Performance  Coverage, beside its exact value, a sum over all counts. One MCSE is 0.15 points of a
+             coverage of 95% at 20,000 replicates.
+
+Brown, Cai & DasGupta (2001), Statistical Science 16, 101-133. Claims are held against the exact
+values; that the simulation agrees with them is a claim of its own.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from simstudy import Claim, Reproduced, Rival, Study, option, published
+from simstudy.claims import shares_match
+from simstudy.figures import caption, colors_of, measure_curves, theme_study
+from simstudy.lazy import p9, pd, special, stats
+from simstudy.measures import rejection_rate
+
+Z = 1.959963984540054
+
+
+def wald(x, n):
+    return x / n + Z * np.sqrt(x / n * (1 - x / n) / n) * np.array([[-1], [1]])
+
+
+def wilson(x, n):
+    half = Z * np.sqrt(n) / (n + Z**2) * np.sqrt(x / n * (1 - x / n) + Z**2 / (4 * n))
+    return (x + Z**2 / 2) / (n + Z**2) + half * np.array([[-1], [1]])
+
+
+def agresti_coull(x, n):
+    return wald(x + Z**2 / 2, n + Z**2)
+
+
+def from_beta(x, n, a, b):
+    """Quantiles of beta(x + a, n - x + b) below and of beta(x + b, n - x + a) above."""
+    lower = special.betaincinv(np.maximum(x + a, 1e-9), n - x + b, 0.025)
+    upper = special.betaincinv(x + b, np.maximum(n - x + a, 1e-9), 0.975)
+    return np.array([np.where(x == 0, 0, lower), np.where(x == n, 1, upper)])
+
+
+METHODS = {
+    "Wald": wald,
+    "Wilson": wilson,
+    "Agresti-Coull": agresti_coull,
+    "Jeffreys": partial(from_beta, a=0.5, b=0.5),
+    "Clopper-Pearson": partial(from_beta, a=0, b=1),
+}
+
+
+@dataclass(frozen=True)
+class Count:
+    n: int
+    p: float
+
+    def covers(self):
+        """Whether the interval of each count covers p, by each method: (count, method)."""
+        limits = [method(np.arange(self.n + 1), self.n) for method in METHODS.values()]
+        return np.column_stack([(lower <= self.p) & (self.p <= upper) for lower, upper in limits])
+
+    def simulate(self, streams, n_rep):
+        return {"covers": self.covers()[streams("data").binomial(self.n, self.p, size=n_rep)]}
+
+    def exact(self):
+        weights = stats.binom.pmf(np.arange(self.n + 1), self.n, self.p)
+        return {"coverage": weights @ self.covers()}
+
+
+def of(result, method):
+    """The exact coverages of a method in all scenarios, those over p at n = 50 first."""
+    return result.summary.query(f"method == '{method}'")["exact"].to_numpy()
+
+
+def holds(result, method, criterion):
+    found = of(result, method)
+    said = f"mean {found[:N_P].mean():.4f}, least {found.min():.4f}"
+    return Reproduced(float(criterion(found)), detail=said)
+
+
+def simulated(result, method):
+    rows = result.summary.query("method == 'Wald'")
+    return shares_match(rows["estimate"], of(result, method), rows["n_rep"], margin=0.03)
+
+
+N_P = 25
+PRINTED = [(30, 0.2, 0.946), (98, 0.2, 0.928), (17, 0.5, 0.951), (40, 0.5, 0.919)]
+PRINTED += [(591, 0.005, 0.945), (592, 0.005, 0.792)]  # n, p, coverage of Wald in examples 1 to 3
+unlucky = partial(holds, criterion=lambda c: c[-1] < c[-2] - 0.1)  # n = 592 and 591
+on_average = partial(holds, criterion=lambda c: abs(c[:N_P].mean() - 0.95) < 0.01)
+never_below = partial(holds, criterion=lambda c: c.min() >= 0.95)
+STATEMENTS = [  # what holds for the first method and must not for the second
+    ("One observation more can cost Wald's interval ten points", unlucky, "Wald", "Wilson"),
+    ("Wilson's interval covers 95% on average over p", on_average, "Wilson", "Wald"),
+    ("Agresti and Coull's covers 95% on average over p", on_average, "Agresti-Coull", "Wald"),
+    ("Jeffreys' interval covers 95% on average over p", on_average, "Jeffreys", "Wald"),
+    ("Clopper and Pearson's never covers less", never_below, "Clopper-Pearson", "Jeffreys"),
+    ("The sum over counts is what a simulation of Wald's finds", simulated, "Wald", "Wilson"),
+]
+
+
+def claim(words, check, method, other):
+    rival = Rival(other, partial(check, method=other))
+    return Claim(words, words, "text", partial(check, method=method), True, rival=rival)
+
+
+def printed(i, n, p, known):
+    words = f"Wald's interval covers p = {p} with probability {known} at n = {n}"
+    check = lambda result: Reproduced(of(result, "Wald")[N_P + i])  # noqa: E731
+    rival = Rival("the level asked for", lambda result: Reproduced(0.95))  # noqa: ARG005
+    return Claim(words, words, "examples 1 to 3", check, known, rounding=5e-4, rival=rival)
+
+
+def exact(counts, **index):
+    """The exact coverage of several counts, a row for each and each method."""
+    table = pd.DataFrame([count.exact()["coverage"] for count in counts], columns=[*METHODS])
+    return table.assign(**index).melt([*index], var_name="method", value_name="exact")
+
+
+def over_p(result):
+    p = np.linspace(0.02, 0.98, 961)
+    theory = exact([Count(50, each) for each in p], p=p)
+    shown = {"panel": "method", "nominal": 0.95, "exact": theory, "joined": False}
+    figure = measure_curves(result.summary.query("n == 50"), x="p", y="coverage", **shown)
+    return figure + p9.scale_x_continuous(breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
+
+
+def least(_):
+    n, p = (each.ravel() for each in np.meshgrid(np.arange(10, 201, 5), np.linspace(0.1, 0.5, 41)))
+    theory = exact(map(Count, n, p), n=n, p=p).groupby(["method", "n"], as_index=False).min()
+    words = "The least coverage over p from 0.1 to 0.9, exact. Dashed: the level asked for."
+    return (
+        p9.ggplot(theory, p9.aes("n", "exact", color="method"))
+        + p9.geom_hline(yintercept=0.95, linetype="dashed")
+        + p9.geom_line()
+        + p9.scale_color_manual(values=colors_of(sorted(METHODS)))
+        + theme_study()
+        + p9.labs(y="least coverage", color="", caption=caption(words))
+    )
+
+
+@published(__file__)
+@dataclass
+class Config:
+    n_rep: int = option("replicates of each n and p", at_least=1)
+
+
+def study(config):
+    points = [(50, round(p, 2)) for p in np.arange(0.02, 1, 0.04)] + [each[:2] for each in PRINTED]
+    return Study(
+        name="binomial_intervals",
+        scenarios=[Count(n, p) for n, p in points],
+        axes={"method": tuple(METHODS)},
+        measures=[rejection_rate("covers", name="coverage")],
+        figures={"over_p": over_p, "least": least},
+        labels={"p": "probability p"},
+        claims=[printed(i, *each) for i, each in enumerate(PRINTED)]
+        + [claim(*each) for each in STATEMENTS],
+        n_rep=config.n_rep,
+        block_size=5000,
+    )

@@ -1,0 +1,151 @@
+"""Which bootstrap interval for the mean of skewed data?
+
+Aims         Do bootstrap intervals repair what skewness does to Student's t, and how fast do the
+             errors vanish?
+Data         Lognormal (sigma 1) or exponential samples of 10 to 80.
+Estimands    The mean.
+Methods      Student's t; percentile, basic, BCa and bootstrap-t intervals from the same 399
+             resamples of each sample.
+Performance  Coverage of 95%, misses on either side, width. One MCSE of a coverage of 95% is 0.24
+             points at 8000 replicates.
+
+Efron (1987), J. Am. Stat. Assoc. 82, 171-185; Hall (1988), Ann. Statist. 16, 927-953, whose orders
+of error are: of one side, 1/sqrt(n) but for BCa and bootstrap-t, whose is 1/n; of both, 1/n.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from simstudy import Claim, Rival, Study, grid, option, published
+from simstudy.claims import chance_reach, decided
+from simstudy.figures import caption, captions, measure_curves
+from simstudy.lazy import p9, pd, special
+from simstudy.measures import coverage, interval_width, tail_miss
+
+METHODS = ("Student", "percentile", "basic", "BCa", "bootstrap-t")
+TAILS = np.array([0.025, 0.975])
+
+
+@dataclass(frozen=True)
+class Skewed:
+    shape: str
+    n_obs: int
+    n_boot: int = 399
+
+    def simulate(self, streams, n_rep):
+        rng, size = streams("data"), (n_rep, self.n_obs)
+        lognormal = self.shape == "lognormal"
+        x = rng.lognormal(size=size) if lognormal else rng.exponential(size=size)
+        picks = streams("resamples")
+        limits = np.array([intervals(each, self.n_boot, picks) for each in x])
+        truth = np.exp(0.5) if lognormal else 1.0
+        return {"lower": limits[..., 0], "upper": limits[..., 1], "truth": np.full(n_rep, truth)}
+
+
+def intervals(x, n_boot, rng):
+    """All intervals of one sample, from one set of resamples: (method, 2)."""
+    n_obs, center = len(x), x.mean()
+    again = x[rng.integers(n_obs, size=(n_boot, n_obs))]
+    means, squares = again.mean(axis=1), (again * again).mean(axis=1)
+    root = np.sqrt(n_obs - 1)
+    ses, se = np.sqrt(np.maximum(squares - means**2, 0)) / root, x.std() / root
+    below = (np.sum(means < center) + np.sum(means == center) / 2) / n_boot
+    z0 = special.ndtri(np.clip(below, 1e-3, 1 - 1e-3))
+    skew = ((x - center) ** 3).sum() / (6 * ((x - center) ** 2).sum() ** 1.5)
+    z = z0 + special.ndtri(TAILS)
+    adjusted = special.ndtr(z0 + z / (1 - skew * z))
+    quantiles = np.quantile(means, [*TAILS, *adjusted])
+    pivots = np.quantile((means - center) / np.where(ses > 0, ses, np.inf), TAILS)
+    return np.array([
+        center + special.stdtrit(n_obs - 1, TAILS) * se,
+        quantiles[:2],
+        2 * center - quantiles[1::-1],
+        quantiles[2:],
+        center - pivots[::-1] * se,
+    ])  # fmt: skip
+
+
+def compare(result, method, other, measure="coverage", n_obs=20, shape="lognormal", by=0.0):
+    """Whether a measure of one method is above another's by more than so much."""
+    rows = result.contrast(measure, axis="method", first=method, second=other)
+    row = rows.query(f"n_obs == {n_obs} and shape == '{shape}'").iloc[0]
+    reach = chance_reach(row["mcse"], row["n_rep"])
+    return decided(row["estimate"] - by, reach, f"{row['estimate']:+.4f} ± {row['mcse']:.4f}")
+
+
+def hall(n_obs, method, shape):
+    """Share of intervals below the mean, to first order in 1/sqrt(n), by Edgeworth's expansion."""
+    z = -special.ndtri(0.025)
+    skewness = {"exponential": 2.0, "lognormal": (np.e + 2) * np.sqrt(np.e - 1)}[shape]
+    terms = {"Student": 2 * z**2 + 1, "percentile": z**2 + 2, "basic": 3 * z**2}
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    return 0.025 + density * skewness * terms.get(method, 0.0) / (6 * np.sqrt(n_obs))
+
+
+LATER = {"measure": "miss_below", "n_obs": 80, "shape": "exponential"}
+STATEMENTS = [  # what holds for the first method against the second, and must not for the third
+    ("Of 20 lognormal values {} covers more often than {}", "BCa", "percentile", "basic", {}),
+    ("Of 20 lognormal values {} covers more often than {}", "bootstrap-t", "BCa", "percentile", {}),
+    ("Of 20 lognormal values {} covers more often than {}", "percentile", "basic", "basic", {}),
+    ("Of 80 exponential values {} lies below more often than {}",
+     "percentile", "BCa", "bootstrap-t", LATER),
+    ("Of 80 exponential values {} lies below more often than {}",
+     "Student", "bootstrap-t", "bootstrap-t", LATER),
+    ("Of 20 lognormal values {} is wider than {}",
+     "bootstrap-t", "Student", "percentile", {"measure": "interval_width"}),
+]  # fmt: skip
+
+
+def claims():
+    for words, first, second, other, where in STATEMENTS:
+        check, said = partial(compare, other=second, **where), words.format(first, second)
+        rival = Rival(other, partial(check, method=other))
+        found = partial(check, method=first)
+        yield Claim(said, said, "Efron (1987), Hall (1988)", found, True, rival=rival)
+
+
+def covers(result):
+    shown = {"color": "method", "panel": "shape", "nominal": 0.95, "log_x": True}
+    return measure_curves(result.summary, x="n_obs", y="coverage", **shown)
+
+
+def misses(result):
+    """Intervals below the mean, of exponential samples, beside the expansion."""
+    rows = result.summary.query("shape == 'exponential'")
+    n = np.geomspace(min(rows["n_obs"]), max(rows["n_obs"]), 50)
+    lines = {method: hall(n, method, "exponential") for method in METHODS}
+    theory = pd.DataFrame(lines | {"n_obs": n}).melt("n_obs", METHODS, "method", "exact")
+    shown = {"panel": "method", "exact": theory, "nominal": 0.025, "log_x": True}
+    words = caption(captions.BARS, "Solid lines: theory to order 1/sqrt(n). Dashed: 2.5%.")
+    figure = measure_curves(rows, x="n_obs", y="miss_below", joined=False, **shown)
+    return figure + p9.labs(caption=words)
+
+
+@published(__file__)
+@dataclass
+class Config:
+    n_obs: list[int] = option("sample sizes", at_least=5)
+    n_rep: int = option("replicates in each scenario", at_least=1)
+
+
+def study(config):
+    shapes = ["lognormal", "exponential"]
+    limits = "lower", "upper"
+    return Study(
+        name="bootstrap_intervals",
+        scenarios=grid(Skewed, shape=shapes, n_obs=config.n_obs),
+        axes={"method": METHODS},
+        measures=[
+            coverage(*limits, truth="truth"),
+            tail_miss(*limits, "truth", side="below"),
+            tail_miss(*limits, "truth", side="above"),
+            interval_width(*limits),
+        ],
+        figures={"coverage": covers, "misses": misses},
+        labels={"n obs": "sample size n (log scale)", "miss below": "intervals below the mean"},
+        claims=list(claims()),
+        n_rep=config.n_rep,
+        block_size=100,
+    )

@@ -1,0 +1,107 @@
+"""What every result offers of its summary, whether it was drawn here or loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from simstudy.errors import SimstudyError, TableError
+from simstudy.lazy import pd
+
+if TYPE_CHECKING:
+    from simstudy.tables.grid import Grid
+    from simstudy.tables.table import Table
+
+SUMMARY = "summary"  # the table that every study has
+
+
+class SummaryAccess:
+    """Rows, tables and the `repr` of a result with a `summary`; a base class."""
+
+    readings: Mapping[str, Mapping[Any, str]] = MappingProxyType({})
+    labels: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def name(self) -> str:
+        """Of the study."""
+        raise NotImplementedError
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """One row per scenario, cell of the axes, and measure, each number with its MCSE."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """What was run, and the first rows of the summary, rounded to their errors."""
+        from simstudy.tables.grid import as_text
+
+        head = self._head()
+        return self._in_short() + (f"\n\n{as_text(head)}" if head else "")
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        from html import escape
+
+        from simstudy.tables.grid import as_html
+
+        head = self._head()
+        return f"<pre>{escape(self._in_short())}</pre>{as_html(head) if head else ''}"
+
+    def _in_short(self) -> str:
+        raise NotImplementedError
+
+    def _head(self) -> Grid | None:
+        """The first rows of the summary's table; None where no summary can be made."""
+        from simstudy.tables.summary import MOST_NUMBERS, summary_head, summary_table
+
+        try:
+            rows = self.summary.head(MOST_NUMBERS)
+        except SimstudyError:  # `summary` raises it again; a `repr` must not
+            return None
+        if not len(rows):
+            return None
+        return summary_head(summary_table(rows, self.name, self.readings, self.labels))
+
+    def select(self, **factors: Any) -> pd.DataFrame:
+        """The rows of the summary with these values of factors, axes and `measure`.
+
+        Floats are equal up to rounding.
+
+        Raises
+        ------
+        KeyError
+            For a factor that the summary does not have.
+        """
+        from simstudy.analysis.lookup import rows_with
+
+        return rows_with(self.summary, factors)
+
+    def row(self, measure: str, **factors: Any) -> pd.Series:
+        """The one row of the summary with this measure and these factors.
+
+        Raises
+        ------
+        LookupError
+            Where there is none, or more than one; KeyError for a factor that it does not have.
+        """
+        from simstudy.analysis.lookup import row_with
+
+        return row_with(self.summary, measure, factors)
+
+    value = row
+
+    def _summary_table(self, name: str, columns: str | None) -> Table:
+        """The summary as a table, with a column for each measure or each value of an axis."""
+        from simstudy.tables.summary import summary_table, summary_table_by
+
+        if name != SUMMARY:
+            raise TableError(
+                f"columns={columns!r} with table {name!r}: only the table of the summary can be "
+                "laid out by an axis. Leave out the name, or columns."
+            )
+        more = self.name, self.readings, self.labels
+        if columns is None:
+            return summary_table(self.summary, *more)
+        return summary_table_by(self.summary, columns, *more)

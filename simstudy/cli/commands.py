@@ -1,0 +1,416 @@
+"""What a command does with one study: draw and publish it, plan it, look at it, or replay it."""
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from simstudy.cli import signals
+from simstudy.cli.exit_status import FAILED, OUT_OF_TIME, interrupted, refuse, resume_command
+from simstudy.cli.experiment_groups import part_of
+from simstudy.cli.resolved_config import ResolvedConfig
+from simstudy.cli.settings import PILOT, read_seconds, read_shard
+from simstudy.cli.shares import (
+    RecordedProgress,
+    ShareRecord,
+    clear_shares,
+    read_costs,
+    write_costs,
+)
+from simstudy.engine.progress import Progress
+from simstudy.errors import (
+    DiskFullError,
+    SchedulerLostError,
+    SimstudyError,
+    StoreError,
+    describe,
+)
+from simstudy.output.parallel_figures import FigureWorkers
+
+Publish = Callable[[ResolvedConfig, Any], int]
+"""Takes a run and its result; returns the exit status."""
+
+
+def carry_out(config: ResolvedConfig, typed: Sequence[str], publish: Publish | None = None) -> int:
+    """Do what is asked of one study; what is wrong with it is printed.
+
+    Parameters
+    ----------
+    typed
+        What the user typed, for the command that goes on after an interruption.
+    publish
+        What becomes of the result of a run; by itself it is published here.
+    """
+    again = resume_command(config.project, config.verb, typed)
+    signals.resume_with(again)
+    if config.differences:
+        print(
+            f"a try of other settings ({config.differences}) goes to {config.out}; replace=true "
+            "publishes it in place of the experiment's own",
+            file=sys.stderr,
+        )
+    try:
+        with signals.raising():
+            if config.verb == "run" and not config.settings.shard:
+                return run(config, publish or publish_result)
+            return COMMANDS[config.verb](config)
+    except SystemExit as ending:  # a study's figures and claims are code of a user's own
+        text = (
+            f"the study's own code ended the program ({describe(ending)}) after its blocks were "
+            "drawn, in a measure, a derived column, a claim or a scenario's exact(), so nothing "
+            "was published. Raise an exception there."
+        )
+        return refuse(SimstudyError(text))
+    except KeyboardInterrupt as stop:
+        return interrupted(stop, again)
+    except DiskFullError as error:
+        return refuse(SimstudyError(f"{error} That is: {again}"))
+    except SchedulerLostError as error:
+        refuse(error, typed)
+        return OUT_OF_TIME
+    except SimstudyError as error:
+        return refuse(error, typed)
+
+
+# ---------------------------------------------------------------- run
+def run(config: ResolvedConfig, publish: Publish) -> int:
+    """Compute what is missing; publish it, unless it stands there already."""
+    from simstudy.engine.progress import Bar
+
+    check_replaceable(config)
+    if config.settings.join:
+        from simstudy.cli.status import check_join
+
+        check_join(config)
+    with Bar(config.name, shown=config.settings.progress) as bar:
+        result = draw(config, bar)
+    if not result.n_left:
+        clear_shares(config.folder, config.settings.seed, config.n_rep)
+    status = publish(config, result)
+    if not result.n_left:
+        return status
+    print(
+        f"budget={config.settings.budget} is spent, and {result.n_left:,} blocks are to go"
+        f"{_time_left(result)}. To go on: "
+        f"{resume_command(config.project, 'run', config.overrides)}"
+    )
+    return status or OUT_OF_TIME
+
+
+def _time_left(result: Any) -> str:
+    """How long that will take, as far as what is drawn tells."""
+    from simstudy.analysis.frames import seconds_left
+    from simstudy.output.formatting import time_in_words
+
+    seconds = seconds_left(result.spent, result.n_left)
+    return "" if math.isnan(seconds) else f", about {time_in_words(seconds)} on one core"
+
+
+def draw(config: ResolvedConfig, progress: Progress, **share: Any) -> Any:
+    """What is missing, or a share of it; the result of all that is stored."""
+    settings = config.settings
+    return config.study.run(
+        config.n_drawn,
+        settings.seed,
+        out=config.out,
+        workers=config.workers,
+        keep=settings.keep,
+        restart=settings.restart,
+        retry=settings.retry,
+        redraw=settings.redraw or (),
+        adopt=settings.adopt,
+        precision=settings.precision,
+        max_rep=settings.max_rep,
+        stop_by=settings.stop_by,
+        budget=read_seconds(settings.budget),
+        progress=progress,
+        whole_blocks=config.whole_blocks,
+        explain=False,  # what is published says more
+        **share,
+    )
+
+
+def run_share(config: ResolvedConfig) -> int:
+    """Compute a share of the blocks, or the first of all, and publish nothing."""
+    from simstudy.analysis.precision import seconds_of_a_block
+    from simstudy.engine.progress import Bar
+
+    check_replaceable(config)
+    shard = read_shard(config.settings.shard)
+    with Bar(config.name, shown=config.settings.progress) as bar:
+        if shard is None:
+            result = draw(config, bar)
+            costs = seconds_of_a_block(result)
+            write_costs(config.folder, costs)
+            print(f"{PILOT}: {result.outcome.n_blocks} blocks computed; {_format_costs(config)}")
+            return FAILED if result.outcome.n_failed else 0
+        record = ShareRecord.of_this_process(shard, config.settings.seed, config.n_rep)
+        recorded = RecordedProgress(bar, record, config.folder)
+        result = draw(config, recorded, shard=shard, weights=read_costs(config.folder))
+    done = result.outcome
+    recorded.end(done.n_blocks, done.n_failed)
+    print(
+        f"shard {shard[0]}/{shard[1]}: {done.n_blocks} blocks computed; "
+        "run without shard=... to summarise"
+    )
+    return FAILED if done.n_failed else 0
+
+
+def _format_costs(config: ResolvedConfig) -> str:
+    costs = read_costs(config.folder).values()
+    if not costs:
+        return "none was timed, so shares are cut as if all blocks cost the same"
+    return (
+        f"a block takes {min(costs):.3g} to {max(costs):.3g} s, and shares are cut by that from "
+        "now on"
+    )
+
+
+def check_replaceable(config: ResolvedConfig) -> None:
+    """Refuse, before anything is drawn, what could not be published when it is done."""
+    from simstudy.output.up_to_date import hash_of_protocol, refuse_replacing
+
+    settings = config.settings
+    hash_of_protocol(config.folder)  # what cannot be held against it is not drawn
+    if not (settings.restart or settings.replace):
+        size = None if settings.precision else config.n_rep
+        plan = config.study.plan(settings.seed)
+        refuse_replacing(config.folder, config.record, plan, size)
+
+
+# ---------------------------------------------------------------- publishing
+def publish_result(config: ResolvedConfig, result: Any) -> int:
+    """Write summary, figures, claims and report, unless they stand there; print what was found."""
+    with signals.raising(False), FigureWorkers(config.workers.count) as workers:
+        status = status_if_current(config, result)
+        return publish_anew(config, result, workers) if status is None else status
+
+
+def status_if_current(config: ResolvedConfig, result: Any) -> int | None:
+    """The status of a result that is published as it would be now; None, where it is not."""
+    from simstudy.output.formatting import seen_from_here, size_in_words
+    from simstudy.output.up_to_date import is_current
+    from simstudy.store.manifest import say_part
+
+    for name in result.store.damaged:
+        print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
+    file = config.module.__file__
+    if not is_current(result, config.record, file, **_outputs(config), sources=config.sources):
+        return None
+    if say_part(result.folder, part_of(config.name, config.project)) and config.settings.report:
+        write_index(result.folder.parent)
+    where = seen_from_here(result.folder)
+    print(f"nothing to do: {where} holds {size_in_words(result)}, and its figures")
+    return FAILED if (result.folder / "failures.parquet").exists() else 0
+
+
+def write_index(folder: Any) -> None:
+    """Write the index of a folder of results anew."""
+    from simstudy.output.report import write_index
+    from simstudy.store.io_errors import translate_io_errors
+
+    with translate_io_errors(folder):
+        write_index(folder, {})
+
+
+def publish_anew(config: ResolvedConfig, result: Any, workers: FigureWorkers) -> int:
+    """Write all outputs, and print what was found.
+
+    Parameters
+    ----------
+    workers
+        Processes that may draw the figures.
+    """
+    from simstudy.output.folder import publish
+    from simstudy.output.terminal import print_closing  # where there is something to print
+
+    settings = config.settings
+    published = publish(
+        result,
+        about=config.module.__doc__ or "",
+        config=config.record,
+        module_file=config.module.__file__,
+        sources=config.sources,
+        **_outputs(config),
+        replace=settings.restart or settings.replace,
+        workers=workers if config.workers.count > 1 else None,
+        part=part_of(config.name, config.project),
+    )
+    print_closing(result, published, partial(_replay_command, config))
+    return FAILED if result.n_failed or published.failed else 0
+
+
+def _outputs(config: ResolvedConfig) -> dict[str, Any]:
+    """Which outputs: figures, those of a journal's columns, the report."""
+    settings = config.settings
+    columns = settings.column_widths if settings.pdf else {}
+    return {"figures": settings.figures, "report": settings.report, "columns": columns}
+
+
+def _replay_command(config: ResolvedConfig, address: str) -> str:
+    """What brings a replicate of this run back: its address, and the settings of this run."""
+    return resume_command(config.project, "replay", [address, *config.overrides])
+
+
+# ---------------------------------------------------------------- other commands
+def plan(config: ResolvedConfig) -> int:
+    """Print what a precision will cost; without one, what a run would do. Nothing is kept."""
+    from simstudy.cli.status import format_plan
+
+    settings = config.settings
+    if not settings.precision:
+        try:
+            print(format_plan(config))
+            check_replaceable(config)
+        except StoreError as error:  # a plan says why a run would be refused
+            print(f"refused  {error}")
+        return 0
+    from simstudy.output.terminal import print_cost
+
+    cost = config.study.forecast(
+        settings.precision, settings.n_rep, settings.seed, stop_by=settings.stop_by
+    )
+    print_cost(cost)
+    n_over = int((cost["needed"] > settings.max_rep).sum())
+    if n_over:
+        print(
+            f"max_rep={settings.max_rep} ends {n_over} of these scenarios before they are so "
+            "precise; allow more with max_rep=..."
+        )
+    return 0
+
+
+def merge(config: ResolvedConfig) -> int:
+    """Copy blocks that the same code drew elsewhere."""
+    settings = config.settings
+    n_new = config.study.merge(
+        config.operand,
+        config.n_rep,
+        settings.seed,
+        out=config.out,
+        keep=settings.keep,
+        whole_blocks=config.whole_blocks,
+    )
+    print(
+        f"merged: {n_new:,} new blocks from {config.operand}. To draw the rest and publish: "
+        f"{resume_command(config.project, 'run', config.overrides)}"
+    )
+    return 0
+
+
+def summarize(config: ResolvedConfig) -> int:
+    """Publish what the blocks say that are there by now."""
+    settings = config.settings
+    result = config.study.look(
+        config.n_rep,
+        settings.seed,
+        out=config.out,
+        keep=settings.keep,
+        whole_blocks=config.whole_blocks,
+    )
+    return publish_result(config, result)
+
+
+def replay(config: ResolvedConfig) -> int:
+    """Draw one recorded replicate again, letting its error through."""
+    from simstudy.engine.block import Address
+
+    settings = config.settings
+    try:
+        row = config.study.replay(Address.parse(config.operand), settings.seed)
+    except Exception:
+        if settings.debug:
+            import pdb
+
+            pdb.post_mortem()
+        raise
+    for name, value in row.items():
+        print(f"{name:24} {value}")
+    return 0
+
+
+def protocol(config: ResolvedConfig) -> int:
+    """Write the study as a preregistration beside its results; nothing of it is drawn."""
+    from simstudy.output.formatting import seen_from_here
+    from simstudy.output.protocol import TEXT, read_protocol
+
+    settings = config.settings
+    before = read_protocol(config.folder)
+    planned = config.study.protocol(
+        settings.n_rep or (None if settings.precision else config.n_rep),
+        settings.seed,
+        precision=settings.precision,
+        pilot=settings.pilot,
+        out=config.out,
+        about=config.module.__doc__ or "",
+        command=_planned_command(config),
+        source=config.module.__file__,
+        workers=config.workers,
+        replace=settings.replace,
+    )
+    is_same = "it stands already: " if before and before.hash == planned.hash else ""
+    print(f"{is_same}{planned!r}: {seen_from_here(config.folder / TEXT)}")
+    if planned.n_drawn:
+        print(f"{planned.n_drawn:,} blocks had been drawn before it was written, and it says so")
+    return 0
+
+
+def _planned_command(config: ResolvedConfig) -> str:
+    """What draws the study that is planned, with places for how much of it."""
+    from simstudy.output.protocol import SIZE
+    from simstudy.output.report.command import command_of, project_of
+    from simstudy.output.up_to_date import SIZES
+
+    made_by = {name: value for name, value in config.record.items() if name not in SIZES}
+    manifest = {"config": made_by, "replicates_per_scenario": 0, "seed": config.settings.seed}
+    root = project_of(config.module.__file__)
+    return command_of(manifest, root, config.folder).replace("n_rep=0", f"n_rep={SIZE}")
+
+
+def crate(config: ResolvedConfig) -> int:
+    """Describe the results that are there as a research object; nothing is drawn or published."""
+    from simstudy.atomic_files import read_json
+    from simstudy.output.formatting import seen_from_here
+    from simstudy.output.report.command import project_of
+    from simstudy.output.ro_crate import CITATION, write_crate
+    from simstudy.store.manifest import MANIFEST
+
+    module, folder = config.module, config.folder
+    root = project_of(module.__file__)
+    made_from = (read_json(folder / MANIFEST) or {}).get("made_from") or {}
+    is_same = made_from.get("sources") == config.sources
+    code = _code_files(module, root) if root and is_same else []
+    citation = [root / CITATION] if root and (root / CITATION).is_file() else []
+    about, zipped = module.__doc__ or "", config.settings.zip
+    made = write_crate(folder, root=root, about=about, code=[*code, *citation], archive=zipped)
+    print(f"{made.n_files:,} files described in {seen_from_here(made.metadata)}")
+    if not is_same:
+        print("not in it: the study's code, which has changed since the results were made")
+    if made.missing:
+        print(f"not in it: {' and '.join(made.missing)}, which {CITATION} beside the study states")
+    if made.archive is not None:
+        print(f"all of them in {seen_from_here(made.archive)}")
+    return 0
+
+
+def _code_files(module: Any, root: Path) -> list[Path]:
+    """An experiment's own files below its project, and its published settings."""
+    from simstudy.provenance.modules import PACKAGE, experiment_files
+
+    own = [path for path in experiment_files(module.__file__) if path.is_relative_to(root)]
+    settings = root / "conf" / "experiment" / f"{module.__name__.split('.')[1]}.yaml"
+    files = [*own, *([settings] if settings.is_file() else [])]
+    return [path for path in files if not path.is_relative_to(PACKAGE)]
+
+
+COMMANDS: dict[str, Callable[[ResolvedConfig], int]] = {
+    "run": run_share,
+    "plan": plan,
+    "summarize": summarize,
+    "replay": replay,
+    "merge": merge,
+    "protocol": protocol,
+    "crate": crate,
+}

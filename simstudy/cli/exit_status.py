@@ -1,0 +1,159 @@
+"""How a command ends: its exit status, and the line that says how to go on."""
+
+import contextlib
+import errno
+import io
+import os
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from simstudy.cli import signals
+from simstudy.cli.project import Project
+from simstudy.errors import AlwaysFailsError, ConfigError, SimstudyError
+from simstudy.remote.paths import without_passwords
+
+DEFECT, REFUSED, FAILED, OUT_OF_TIME, BROKEN_PIPE = 1, 2, 3, 75, 141
+STOPPED = frozenset({OUT_OF_TIME, *(signals.BY_SIGNAL + number for number in signals.STOPS)})
+LONG, REPEATED = 200, 60  # letters of a typed word, and how many of them a refusal repeats
+
+
+def end_with_status(work: Callable[[], int], typed: Sequence[str], command: str) -> int:
+    """The exit status of some work; what is wrong with it is printed in one line.
+
+    Parameters
+    ----------
+    typed
+        What the user typed, whose long values are shortened in a refusal.
+    command
+        The whole command.
+
+    Returns
+    -------
+    int
+        0 all is well; 1 a defect, with its traceback, or an output that cannot be written;
+        2 refused before any work; 3 some replicates failed or drawing a figure raised an error;
+        75 warned by SIGUSR1 that the time is nearly up, and some blocks are to go; 129 hung up;
+        130 interrupted; 141 nobody reads the output any more; 143 terminated.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a locale may know only ASCII
+    try:
+        with early_warning():
+            status = work()
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where what goes wrong can still be told
+        return status
+    except SimstudyError as error:
+        return refuse(error, typed)
+    except KeyboardInterrupt as stop:
+        return interrupted(stop, command)
+    except BrokenPipeError:
+        mute(sys.stdout)
+        return BROKEN_PIPE
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return refuse(ConfigError(f"{error.filename}: {error.strerror}"), typed)
+        if not is_output_error(error):
+            raise
+        mute(sys.stdout)
+        complain(f"cannot write to the standard output: {error.strerror}")
+        return DEFECT
+
+
+def refuse(error: BaseException, typed: Sequence[str] = ()) -> int:
+    """Print in one line what is wrong."""
+    text = str(error)
+    for argument in typed:
+        for part in argument.split("=", 1):
+            if len(part) > LONG:
+                text = text.replace(part, f"{part[:REPEATED]}…")
+    complain(without_passwords(" ".join(text.split())))
+    for frame in error.frames if isinstance(error, AlwaysFailsError) else ():
+        complain(f"  {frame}")
+    return REFUSED
+
+
+def is_output_error(error: BaseException) -> bool:
+    """Whether it is the standard output that cannot be written: nobody reads on, or no room.
+
+    Where a study's folder has no room, that has been said in words of its own by then.
+    """
+    full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+    return full or isinstance(error, BrokenPipeError)
+
+
+def interrupted(stop: KeyboardInterrupt, command: str) -> int:
+    """Print the command that goes on."""
+    from simstudy.engine.graceful_stop import OutOfTime
+
+    command = without_passwords(command)
+    signals.stop_listening()  # a second Ctrl-C must not cut this short
+    if isinstance(stop, OutOfTime):
+        complain(
+            f"out of time: what was begun is finished and kept, and {stop.n_left:,} blocks are to "
+            f"go. To go on: {command}"
+        )
+        return OUT_OF_TIME
+    complain(signals.interruption(command))
+    return signals.status_of(stop)
+
+
+def resume_command(project: Project, verb: str, arguments: Sequence[str]) -> str:
+    """The command that goes on where this one stopped: it must not delete what is finished."""
+    kept = [text for text in arguments if text.lstrip("+").partition("=")[0] != "restart"]
+    return format_command(project.command(verb), kept)
+
+
+def format_command(program: str, arguments: Sequence[str]) -> str:
+    """A command as a user types it in any shell: `shard=auto` holds only in its own job."""
+    return " ".join([program, *map(shlex.quote, map(_share_of_this_job, arguments))])
+
+
+def _share_of_this_job(argument: str) -> str:
+    if not argument.lstrip("+").startswith("shard=auto"):
+        return argument
+    from simstudy.cli.settings import read_shard
+
+    with contextlib.suppress(ConfigError):  # a job of no array, which is refused elsewhere
+        shard = read_shard(argument.partition("=")[2])
+        return f"shard={shard[0]}/{shard[1]}" if shard else argument
+    return argument
+
+
+@contextlib.contextmanager
+def early_warning() -> Iterator[None]:
+    """SIGUSR1, which a batch system can be told to send ahead of a time limit, ends a run early.
+
+    What is under way is finished first: that may be a block of an hour.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not (is_main and hasattr(signal, "SIGUSR1")):  # there is none on Windows
+        yield
+        return
+    from simstudy.engine.graceful_stop import clear_stop_request, request_stop
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: request_stop())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        clear_stop_request()
+
+
+def complain(text: str) -> None:
+    """Print a line on standard error, if anybody reads it."""
+    try:
+        print(text, file=sys.stderr)
+    except OSError:
+        mute(sys.stderr)
+
+
+def mute(stream: Any) -> None:
+    """Drop what waits to be written to a stream: it must not fail again at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,136 @@
+"""Groups of experiments: what `conf/group/NAME.yaml` says of them, in the order of a reader."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from simstudy.cli.project import Project, experiment_names, read_settings
+from simstudy.errors import ConfigError, nearest
+from simstudy.options import build, option
+
+FOLDER = "group"
+ALL = "all"  # the group that every project has: all of its experiments
+
+
+@dataclass
+class Part:
+    """Experiments that belong together, as a file says it."""
+
+    title: str | None = option("what its experiments have in common, in words")
+    page: str | None = option("name of a page that says more of them")
+    experiments: list[str] = option("names of its experiments, in order", default=[])
+
+
+@dataclass
+class Group:
+    """A file of `conf/group/`, checked; `parts` are in the order in which a reader wants them."""
+
+    title: str | None = option("what a reader calls it")
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def experiments(self) -> list[str]:
+        """Its experiments, in order."""
+        return [name for part in self.parts for name in part.experiments]
+
+
+def members(name: str, project: Project) -> list[str]:
+    """The experiments of a group, in its order.
+
+    Raises
+    ------
+    ConfigError
+        For a group that there is not, and for one whose file cannot be meant so.
+    """
+    return experiment_names(project.root) if name == ALL else read_group(name, project).experiments
+
+
+def read_group(name: str, project: Project) -> Group:
+    """A group, as its file says it.
+
+    Raises
+    ------
+    ConfigError
+        Where there is none of this name, or its file names experiments that there are not, or
+        one twice.
+    """
+    known = project.options(FOLDER)
+    if name not in known:
+        raise ConfigError(f"group={name}: no such group; {nearest(name, [ALL, *known])}")
+    values = read_settings(project.conf / FOLDER / f"{name}.yaml")
+    try:
+        group = _build_group(values)
+        _check_names(group.experiments, experiment_names(project.root))
+    except ConfigError as error:
+        raise ConfigError(f"conf/{FOLDER}/{name}.yaml: {error}") from None
+    return group
+
+
+def _build_group(values: dict[str, Any]) -> Group:
+    parts = values.pop("parts", None)
+    if (
+        not parts
+        or not isinstance(parts, list)
+        or not all(isinstance(part, dict) for part in parts)
+    ):
+        raise ConfigError(
+            f"parts is {parts!r}: write a list of them, each with title, page and experiments"
+        )
+    if not all(part.get("title") and part.get("experiments") for part in parts):
+        raise ConfigError("a part has no title, or no experiments: write both")
+    group = build(Group, values)
+    group.parts = tuple(build(Part, part, prefix="parts.") for part in parts)
+    return group
+
+
+def _check_names(names: list[str], known: list[str]) -> None:
+    for name, count in Counter(names).items():
+        if name not in known:
+            raise ConfigError(f"no such experiment as {name}; {nearest(name, known)}")
+        if count > 1:
+            raise ConfigError(f"{name} is listed {count} times: leave it in one part")
+
+
+def default_group(project: Project) -> str:
+    """The group that is meant where nobody names one: what `conf/config.yaml` says, or all.
+
+    Raises
+    ------
+    ConfigError
+        Where it says something else than a name.
+    """
+    path = project.conf / "config.yaml"
+    name = read_settings(path).get(FOLDER, ALL)
+    if not isinstance(name, str):
+        raise ConfigError(f"{path} says group: {name!r}; name one, as in group: {ALL}")
+    return name
+
+
+def part_of(experiment: str, project: Project) -> dict[str, Any] | None:
+    """The part that has an experiment, for its manifest; None, where none has.
+
+    The project's own group goes before the others, which follow by name; so it does not depend
+    on the command. A file that cannot be read has no parts here: it is refused where it is asked
+    for, and one experiment needs no group.
+
+    Returns
+    -------
+    dict
+        `group`, `title`, `page` (empty, if there is none), and `order`: the place of the part in
+        its group and of the experiment in its part, from 1.
+    """
+    try:
+        own = default_group(project)
+    except ConfigError:
+        own = ALL
+    for name in sorted(project.options(FOLDER), key=lambda name: (name != own, name)):
+        try:
+            parts = read_group(name, project).parts
+        except ConfigError:
+            continue
+        for place, part in enumerate(parts, 1):
+            if experiment in part.experiments:
+                order = [place, part.experiments.index(experiment) + 1]
+                page = part.page or ""
+                return {"group": name, "title": part.title, "page": page, "order": order}
+    return None

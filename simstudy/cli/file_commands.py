@@ -1,0 +1,230 @@
+"""Commands on a user's own file: `simstudy apply METHOD FILE` and `simstudy summarize FILE`."""
+
+import shlex
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from simstudy.applied.settings import AccuracySettings, ThresholdSettings, threshold_settings
+from simstudy.cli.exit_status import FAILED
+from simstudy.cli.settings import parse_values
+from simstudy.errors import ConfigError, nearest
+from simstudy.option_types import number_meant
+from simstudy.options import build, option
+
+
+# ---------------------------------------------------------------- apply
+class Method(NamedTuple):
+    """What may be applied: its settings, what checks them and prints its answer, and its use."""
+
+    settings: type[Any]
+    build: Callable[[Mapping[str, Any]], Any]
+    answer: Callable[[str, Any], None]
+    help: str
+    example: str
+
+
+def apply_to_file(arguments: Sequence[str]) -> None:
+    """Print a method's answer for a file, and write it where `out=` says so.
+
+    Raises
+    ------
+    SimstudyError
+        In one line, for anything that makes no sense.
+    """
+    known = {field.name for method in METHODS.values() for field in fields(method.settings)}
+    given = [
+        text
+        for text in arguments
+        if "=" in text and (text.partition("=")[0] in known or not Path(text).is_file())
+    ]
+    words = [text for text in arguments if text not in given]
+    if not words:
+        raise ConfigError(f"apply takes a method and a file, as in {METHODS['accuracy'].example}")
+    name, *files = words
+    if name not in METHODS:
+        raise ConfigError(f"no such method to apply: {name!r}; {nearest(name, METHODS)}")
+    method = METHODS[name]
+    if len(files) != 1:
+        raise ConfigError(
+            f"apply {name} takes one file, and was given {' '.join(files) or 'none'}: "
+            f"{method.example}"
+        )
+    method.answer(files[0], method.build(parse_values(method.settings, given)))
+
+
+def _accuracy(path: str, settings: AccuracySettings) -> None:
+    from simstudy.applied.files import check_file, write_check
+
+    check, file = check_file(path, settings)
+    _print_answer(str(check), write_check(check, file, settings) if settings.out else None)
+
+
+def _thresholds(path: str, settings: ThresholdSettings) -> None:
+    from simstudy.applied.files import answer_tasks, write_table
+    from simstudy.applied.report import table_in_words
+
+    table, file = answer_tasks(path, settings)
+    _print_answer(
+        table_in_words(table), write_table(table, file, settings) if settings.out else None
+    )
+
+
+def _print_answer(answer: str, written: Any) -> None:
+    """The answer, and where its files are: last, so that a refusal is all that is printed."""
+    print(answer)
+    if written is None:
+        return
+    if written.no_figure:
+        print(f"no figure was drawn: {written.no_figure}")
+    print(f"written to {written.folder}")
+
+
+METHODS: Mapping[str, Method] = {
+    "accuracy": Method(
+        AccuracySettings,
+        partial(build, AccuracySettings),
+        _accuracy,
+        "is a candidate less accurate than the reference? A file with the scores of both",
+        "simstudy apply accuracy scores.csv reference=COLUMN candidate=COLUMN [SETTING=VALUE ...]",
+    ),
+    "thresholds": Method(
+        ThresholdSettings,
+        threshold_settings,
+        _thresholds,
+        "thresholds and sample sizes of many tasks: a file with a row for each",
+        "simstudy apply thresholds tasks.csv [DEFAULT=VALUE ...]",
+    ),
+}
+
+
+# ---------------------------------------------------------------- summarize
+USAGE = "simstudy summarize FILE estimate=COLUMN [se=COLUMN method=COLUMN rep=COLUMN by=[COLUMN]]"
+HELP = "measures, figures, tables and a report of replicates that other software made, in a file"
+OF_THE_OUTPUT = ("out", "name", "restart", "replace", "figures", "report")
+COLUMN = "column of "
+WIDE = ("estimate", "se", "lower", "upper", "p_value")  # of which each method may have one
+
+
+@dataclass
+class FileSettings:
+    """Every key of `simstudy summarize FILE`: which column is what, and where results go."""
+
+    estimate: str | None = option(
+        f"{COLUMN}estimates, empty where a method failed; [COLUMN,...] where each method has one"
+    )
+    se: str | None = option(f"{COLUMN}standard errors, or one for each method")
+    truth: str | None = option(
+        "what is estimated: a number, a column, or {LEVEL:NUMBER,...} by the levels of by"
+    )
+    method: str | None = option("column that names the method")
+    rep: str | None = option("column that numbers the data sets, where rows are not in their order")
+    by: list[str] | None = option("columns of the design's cells, [COLUMN,...]")
+    lower: str | None = option(f"{COLUMN}lower limits of intervals")
+    upper: str | None = option(f"{COLUMN}upper limits of intervals")
+    p_value: str | None = option(f"{COLUMN}p-values")
+    df: str | None = option("degrees of freedom of t intervals: a number or a column")
+    level: float = option("nominal coverage of the intervals", default=0.95, above=0, below=1)
+    reference: str | None = option("method that precision is relative to; the first")
+    measures: list[str] | None = option("names of measures, [bias,coverage]; all usual ones")
+    out: str = option("folder below which the results' own is made", default="results")
+    name: str | None = option("of that folder and of the report; the file's")
+    figures: bool = option("draw figures", default=True)
+    report: bool = option("write report.html", default=True)
+    replace: bool = option("replace results of other settings there", default=False)
+    restart: bool = option("delete first what is there of another file", default=False)
+
+
+def names_file(arguments: Sequence[str]) -> bool:
+    """Whether what is to be summarised is a file, and not an experiment's blocks."""
+    return any(map(_is_file, arguments))
+
+
+def _is_file(text: str) -> bool:
+    """Whether a word is a file's name; one without an ending may be an experiment's."""
+    path = Path(text)
+    return path.is_file() or ("=" not in text and bool(path.suffix))
+
+
+def summarize_file(arguments: Sequence[str]) -> int:
+    """Print what a file's replicates come to, and write it all below `out`.
+
+    Returns
+    -------
+    int
+        The exit status: of failures among the replicates, or of figures that raised an error.
+
+    Raises
+    ------
+    SimstudyError
+        In a line, for anything that makes no sense.
+    """
+    from simstudy.external.from_frame import from_file
+
+    file, settings = read_arguments(arguments)
+    given = {name: v for name, v in asdict(settings).items() if name not in OF_THE_OUTPUT}
+    columns = {name: value for name, value in given.items() if value is not None}
+    if not columns.get("estimate"):
+        raise ConfigError(f"estimate= is not given, so nothing can be summarised: {USAGE}")
+    numbers: dict[str, Any] = {name: _columns(columns[name]) for name in WIDE if name in columns}
+    if settings.truth is not None:
+        numbers["truth"] = _truth(settings.truth)
+    if settings.df is not None:
+        numbers["df"] = number_meant(settings.df)
+    place = {"out": settings.out} | ({"name": settings.name} if settings.name else {})
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
+        result = from_file(file, **columns | numbers, **place, restart=settings.restart)
+    result.given = f"simstudy summarize {shlex.join(arguments)}"
+    config = {"file": file, "measures": "all", **columns}  # fewer measures are another result
+    return _publish(result, settings, config)
+
+
+def read_arguments(arguments: Sequence[str]) -> tuple[str, FileSettings]:
+    """The file, and what is asked of it."""
+    files = [text for text in arguments if _is_file(text)]
+    if len(files) != 1:
+        raise ConfigError(f"summarize takes one file, and was given {' '.join(files)}: {USAGE}")
+    given = [text for text in arguments if text not in files]
+    return files[0], build(FileSettings, parse_values(FileSettings, given))
+
+
+def _publish(result: Any, settings: FileSettings, config: dict[str, Any]) -> int:
+    """Write the outputs, unless they stand there, and print them."""
+    from simstudy.output.folder import publish
+    from simstudy.output.formatting import seen_from_here, size_in_words
+    from simstudy.output.terminal import print_closing
+    from simstudy.output.up_to_date import is_current
+
+    figures, report = settings.figures, settings.report
+    if is_current(result, config, None, figures=figures, report=report):
+        where = seen_from_here(result.folder)
+        print(f"nothing to do: {where} holds {size_in_words(result)}, and its figures")
+        return FAILED if result.n_failed else 0
+    may_replace = settings.replace or settings.restart
+    published = publish(result, config=config, figures=figures, report=report, replace=may_replace)
+    print_closing(result, published)
+    return FAILED if result.n_failed or published.failed else 0
+
+
+def _columns(text: str) -> str | list[str]:
+    """One column, or those of a wide table: `[b_cc,b_mi]`."""
+    if text.startswith("[") and text.endswith("]"):
+        return [name.strip() for name in text[1:-1].split(",")]
+    return text
+
+
+def _truth(text: str) -> Any:
+    """A number, a column, or numbers by level: `{a:0.5,b:1}`."""
+    if not (text.startswith("{") and text.endswith("}")):
+        return number_meant(text)
+    pairs = [part.rpartition(":") for part in text[1:-1].split(",")]
+    found = {level.strip(): number_meant(number.strip()) for level, _, number in pairs}
+    if any(not level or isinstance(number, str) for level, number in found.items()):
+        raise ConfigError(
+            f"truth={text} does not give each level a number: write {{LEVEL:NUMBER,...}}, as in "
+            "truth={a:0.5,b:1}, or name a column"
+        )
+    return found

@@ -1,0 +1,255 @@
+"""What a command asks for: an experiment's study and its settings, checked and typed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from simstudy.cli.project import Project, in_own_code, load_experiment, read_settings
+from simstudy.cli.settings import (
+    PILOT,
+    Settings,
+    check_settings,
+    read_backend,
+    read_scale,
+)
+from simstudy.engine.workers import Workers
+from simstudy.errors import ConfigError, nearest
+from simstudy.options import build
+from simstudy.provenance.modules import sources_digest
+from simstudy.remote.paths import Place, place_of
+from simstudy.study.validation import check_whole_groups
+
+MOST_BLOCKS = 200_000_000  # of each some bytes are kept: this many take about a gigabyte
+
+
+@dataclass(frozen=True)
+class ResolvedConfig:
+    """A composed config, checked and typed.
+
+    Parameters
+    ----------
+    verb
+        What is to be done with the study.
+    name
+        The experiment's, which is its file's.
+    module
+        The experiment's file, loaded.
+    config
+        Its `Config`.
+    study
+        The `Study` that it makes of this config.
+    n_rep
+        Replicates in each scenario.
+    out
+        Folder under which the study keeps its own.
+    sources
+        Digest of all sources behind its outputs, as they were when they were loaded.
+    project, overrides
+        Where it was asked for, and what a user typed for this one, without the others of a sweep.
+    backend_options
+        What the backend is told beside the number of workers.
+    whole_blocks
+        Whether methods that go one by one analyse whole blocks, or what is asked for, where a
+        study leaves the choice (`Study.analysed_of`).
+    operand
+        What a command names beside the study: the address of the replicate that is to be drawn
+        again, or the folder of results to merge.
+    differences
+        Options of the experiment that were typed and differ from its own, in words: such a try has
+        a folder to itself, so that published results stay those of the experiment.
+    """
+
+    verb: str
+    name: str
+    module: Any
+    config: Any
+    study: Any
+    settings: Settings
+    n_rep: int
+    out: str
+    sources: str
+    project: Project
+    overrides: tuple[str, ...]
+    backend_options: Mapping[str, Any] = field(default_factory=dict)
+    whole_blocks: bool = True
+    operand: str = ""
+    differences: str = ""
+
+    @property
+    def folder(self) -> Place:
+        """Where its results belong."""
+        return place_of(self.out) / str(self.study.name)
+
+    @property
+    def workers(self) -> Workers:
+        """Who draws it."""
+        settings = self.settings
+        return Workers(
+            settings.backend, settings.n_jobs, self.backend_options, settings.block_seconds
+        )
+
+    @property
+    def n_drawn(self) -> int:
+        """Replicates in each scenario that a run draws: of a pilot, two blocks."""
+        size = 2 * self.study.block_size  # the first may have to compile
+        return min(size, self.n_rep) if self.settings.shard == PILOT else self.n_rep
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What made the numbers, for the manifest: not how they were computed."""
+        made_by = {"experiment": self.name, **asdict(self.config), "keep": self.settings.keep}
+        if not self.settings.precision:
+            return made_by
+        decided = {"precision": self.settings.precision, "stop_by": self.settings.stop_by}
+        return made_by | decided | {"at_least": self.n_rep}
+
+
+def resolve(
+    values: dict[str, Any],
+    choices: Mapping[str, str],
+    overrides: tuple[str, ...],
+    project: Project,
+    verb: str,
+) -> ResolvedConfig:
+    """Check types and ranges of everything, before any work.
+
+    Parameters
+    ----------
+    values
+        The composed config.
+    choices
+        Which file of each group it was made from.
+    """
+    scale = read_scale(values.pop("scale", None), choices["scale"], project)
+    backend, told = read_backend(values.pop("backend", None), choices["backend"])
+    name = choices["experiment"]
+    module = load_experiment(name, project.root)
+    config = _read_config(module, values.pop("experiment", None), project.root)
+    shard = values.get("shard")
+    values["shard"] = str(shard).lower() if isinstance(shard, int) else shard  # 3 forgets its /N
+    _check_names(values, config)
+    settings = build(Settings, values | {"backend": backend})
+    check_settings(settings, verb)
+    if told or ":" in backend:  # what it cannot be told is refused before it is to draw anything
+        from simstudy.engine.executors import maker_of
+
+        maker_of(Workers(backend, settings.n_jobs, told))
+    study = _make_study(module, config, project.root)
+    n_rep = settings.n_rep or scale.replicates(study.n_rep, study.group_size)
+    check_whole_groups(study.group_size, n_rep)
+    _check_size(study, settings, n_rep)
+    out, differences = settings.out or str(scale.out), ""
+    if not (settings.out or settings.replace or settings.restart):
+        out, differences = _folder_of_try(out, module, config, overrides, project)
+    _check_folder(place_of(out) / str(study.name), out)
+    if settings.shard:
+        refuse_own_memory(out, f"shard={settings.shard}")
+    sources = sources_digest(module.__file__)  # now that they are loaded: they may be edited later
+    return ResolvedConfig(
+        verb, name, module, config, study, settings, n_rep, out, sources, project, overrides,
+        told, scale.whole_blocks, differences=differences,
+    )  # fmt: skip
+
+
+def _folder_of_try(
+    out: str, module: Any, config: Any, overrides: Sequence[str], project: Project
+) -> tuple[str, str]:
+    """The folder of the results, and how typed options differ from the experiment's own.
+
+    More values of an option are no difference: these results go on where the others are.
+    """
+    typed = {text.partition("=")[0].removeprefix("experiment.") for text in overrides}
+    if not typed.intersection(asdict(config)):
+        return out, ""
+    from simstudy.output.up_to_date import as_json, differing, folder_of_try
+
+    path = project.conf / "experiment" / f"{module.__name__.rpartition('.')[2]}.yaml"
+    own = {name: value for name, value in read_settings(path).items() if name != "defaults"}
+    declared = _read_config(module, own, project.root)
+    changes = differing(as_json(asdict(declared)), as_json(asdict(config)))
+    changes = [change for change in changes if change.name in typed - {"n_rep"}]
+    said = "; ".join(map(str, changes))
+    return (f"{out}/{folder_of_try(changes)}" if changes else out), said
+
+
+def _check_names(values: Mapping[str, Any], config: Any) -> None:
+    """Refuse what is no setting, such as an experiment's option without its group."""
+    known, own = ({each.name for each in fields(of)} for of in (Settings, config))
+    for name in values:
+        if name not in known:
+            near = nearest(name, {*known, "experiment", "scale"})
+            meant = f"did you mean 'experiment.{name}'?" if name in own else near
+            raise ConfigError(f"{name} is not a setting; {meant}")
+
+
+def _check_size(study: Any, settings: Settings, n_rep: int) -> None:
+    """Refuse more blocks than memory has room for, and a ceiling below what a run begins with."""
+    n_blocks = -(-n_rep // study.block_size) * len(study.scenarios)
+    if n_blocks > MOST_BLOCKS:
+        raise ConfigError(
+            f"n_rep={n_rep} is {n_blocks:,} blocks of {study.block_size} replicates in all "
+            f"{len(study.scenarios)} scenarios, and {MOST_BLOCKS:,} are the most that a run can "
+            "keep account of. Ask for fewer replicates, or give the Study a larger block_size."
+        )
+    if settings.precision and settings.max_rep < n_rep:
+        raise ConfigError(
+            f"max_rep={settings.max_rep} is less than the {n_rep:,} replicates that every scenario "
+            f"begins with: raise it, or begin with fewer, n_rep={settings.max_rep}"
+        )
+
+
+def refuse_own_memory(out: str, asked: str) -> None:
+    """Refuse a place that no other process sees, where several are to share it.
+
+    Parameters
+    ----------
+    asked
+        What has them share it.
+    """
+    if out.startswith("memory:"):
+        raise ConfigError(
+            f"out={out} with {asked}: what one process keeps in its memory no other one sees, and "
+            "it ends with it, so there would be nothing to join. Give a folder that all see."
+        )
+
+
+def _check_folder(folder: Place, out: str) -> None:
+    """Refuse what no file system takes for a folder, such as a name of 300 letters."""
+    if not isinstance(folder, Path):
+        return  # its store says what is wrong with it
+    try:
+        folder.stat()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return  # it is made, or its store says what is in the way
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(
+            f"out={out} cannot be the folder of the results: {reason}. Choose another out=..."
+        ) from None
+
+
+def _read_config(module: Any, values: Any, root: Path) -> Any:
+    """An experiment's options, checked."""
+    if values is not None and not isinstance(values, dict):
+        raise ConfigError(
+            f"experiment is {values!r} in the config: its options are keys below it, as in "
+            "experiment.NAME=VALUE."
+        )
+    with in_own_code(module, "Config", root):
+        return build(module.Config, values or {}, prefix="experiment.")
+
+
+def _make_study(module: Any, config: Any, root: Path) -> Any:
+    """What `study(config)` gives; its errors are the user's, and are named with their line."""
+    from simstudy.study import Study
+
+    with in_own_code(module, "study(config)", root):
+        study = module.study(config)
+        if isinstance(study, Study):
+            _ = study.plan().keys  # a scenario that is no dataclass has none
+            return study
+    raise ConfigError(
+        f"{Path(module.__file__).relative_to(root)}: study(config) gave {study!r}, and has to give "
+        "the Study: end it with return Study(...)."
+    )

@@ -1,0 +1,456 @@
+"""What is stored and published of studies, and what a run would still draw; nothing is drawn.
+
+Of one study its blocks are counted, as a run would find them. Of all studies only files of their
+folders are read: no experiment is imported, and no network is asked.
+"""
+
+import os
+import shlex
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simstudy.atomic_files import read_json
+from simstudy.cli.exit_status import FAILED, resume_command
+from simstudy.cli.experiment_groups import ALL, default_group, members, read_group
+from simstudy.cli.project import (
+    Project,
+    experiment_files,
+    load_experiment,
+    misnamed_files,
+    question_of,
+    read_settings,
+)
+from simstudy.cli.settings import read_scale, read_shard
+from simstudy.cli.shares import FOLDER as SHARES
+from simstudy.cli.shares import (
+    ShareRecord,
+    format_history,
+    read_costs,
+    share_records,
+    slurm_jobs,
+)
+from simstudy.errors import ConfigError, SimstudyError, StoreError, in_one_line
+from simstudy.remote.paths import Place, place_of
+
+if TYPE_CHECKING:
+    from simstudy.cli.resolved_config import ResolvedConfig
+    from simstudy.design.plan import Plan
+    from simstudy.engine.work_queue import BlockSet
+
+RESULTS = "results"
+MANIFEST = "manifest.json"
+BLOCKS = ("replicates", "moments")  # folders of stored blocks
+SHOWN = 10  # scenarios, or shares, with gaps; a line says how many more there are
+HEADER = f"{'experiment':28} {'blocks':>15} {'failed':>7} {'missing':>8}  published"
+ELSEWHERE = "; replicates not in this copy"
+SCRIPT = "SIMSTUDY_SCRIPT"  # a variable in which the script of an array says where it lies
+ROUNDING = 1e-9
+
+
+# ---------------------------------------------------------------- all studies, from their files
+def list_experiments(project: Project) -> Iterator[str]:
+    """Every experiment by document: its name, what is published of it, and its question."""
+    files = experiment_files(project.root)
+    own = default_group(project)
+    parts = [
+        (f"{part.title}", part.experiments)
+        for group in sorted(project.options("group"), key=lambda name: (name != own, name))
+        for part in read_group(group, project).parts
+    ]
+    by_title: dict[str, list[str]] = {}
+    for title, names in parts:
+        by_title[title] = list(dict.fromkeys([*by_title.get(title, []), *names]))
+    rest = sorted(set(files) - {name for names in by_title.values() for name in names})
+    if rest:
+        by_title["in no group" if parts else ""] = rest
+    width = max(map(len, files), default=0)
+    for title, names in by_title.items():
+        if title:
+            yield title
+        for name in names:
+            manifest = read_json(project.root / RESULTS / name / MANIFEST) or {}
+            published = f"{_count(manifest, 'replicates'):,} replicates" if manifest else "–"
+            yield _cut(f"  {name:{width}}  {published:>21}  {question_of(files[name])}")
+    for path in misnamed_files(project.root):
+        yield f"{path}: cannot be run; rename it with letters, digits and _"
+
+
+def _cut(line: str) -> str:
+    """A line that a terminal has room for."""
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else len(line)
+    return line if len(line) <= room else f"{line[: room - 1]}…"
+
+
+def status_of_all(project: Project, arguments: Sequence[str]) -> tuple[list[str], int]:
+    """A line for each experiment, by what lies in its folder; and the exit status.
+
+    Raises
+    ------
+    ConfigError
+        For settings that say more than which folder and which group.
+    """
+    given = dict(text.split("=", 1) for text in arguments)
+    if odd := given.keys() - {"out", "scale", "group"}:
+        raise ConfigError(
+            f"status of all studies takes out=, scale= and group=, and was given "
+            f"{', '.join(sorted(odd))}: name a study, as in simstudy status NAME"
+        )
+    names = members(given.get("group", ALL), project)
+    scale = given.get("scale", "paper")
+    if scale not in project.options("scale"):
+        raise ConfigError(f"scale={scale}: no such scale")
+    own = read_settings(project.conf / "scale" / f"{scale}.yaml")
+    out = given.get("out") or str(read_scale(own, scale, project).out)
+    width = max(map(len, names), default=0)
+    lines, any_failed = [], False
+    for name in names:
+        folder = place_of(out) / name
+        any_failed = any_failed or bool(_count(_manifest(folder), "failed_replicates"))
+        lines.append(f"{name:{width}}  {_state(folder)}")
+    return lines, FAILED if any_failed else 0
+
+
+def _state(folder: Place) -> str:
+    """What there is of a study, as its folder says it."""
+    has_blocks = any(any((folder / name).glob("*.parquet")) for name in BLOCKS)
+    if _manifest(folder):
+        return _published(folder) + ("" if has_blocks else ELSEWHERE)
+    n_shares = len(list((folder / SHARES).glob("*-of-*.json")))
+    if n_shares:
+        return f"not published; {n_shares:,} shares were begun"
+    return "not published; replicates are stored" if has_blocks else "nothing"
+
+
+def _manifest(folder: Place) -> dict[str, Any]:
+    return read_json(folder / MANIFEST) or {}
+
+
+def _count(manifest: Mapping[str, Any], what: str) -> int:
+    """A number that a manifest has; 0 where it has none, or something else."""
+    value = manifest.get(what)
+    return int(value) if isinstance(value, int | float) else 0
+
+
+def _published(folder: Place) -> str:
+    """What outputs the folder holds, as its manifest says."""
+    manifest = _manifest(folder)
+    if not manifest:
+        return "nothing"
+    n_failed = _count(manifest, "failed_replicates")
+    failed = f", {n_failed:,} of them failed" if n_failed else ""
+    n_scenarios = _count(manifest, "scenarios")
+    return (
+        f"published: {_count(manifest, 'replicates'):,} replicates in "
+        f"{n_scenarios:,} scenario{'s' * (n_scenarios != 1)}{failed}"
+    )
+
+
+# ---------------------------------------------------------------- one study, by its blocks
+@dataclass(frozen=True)
+class Inventory:
+    """A study's blocks, or those of a share, by what has become of them.
+
+    Parameters
+    ----------
+    plan
+        Of what is drawn: scenarios, or each in the hands of a method.
+    every
+        All that are asked for.
+    missing
+        Those of them that are not there, or not drawn by the code and settings of this study.
+    failed
+        Those that are there and in which any replicate failed.
+    weights
+        By which shares are cut.
+    """
+
+    plan: "Plan"
+    every: "BlockSet"
+    missing: "BlockSet"
+    failed: "BlockSet"
+    weights: Mapping[str, float]
+
+    @property
+    def n_stored(self) -> int:
+        """How many are there."""
+        return len(self.every) - len(self.missing)
+
+    def of_shard(self, shard: tuple[int, int] | None) -> "Inventory":
+        """What of it is a share's; all of it, without one."""
+        from simstudy.engine.work_queue import blocks_of_shard
+
+        if shard is None:
+            return self
+        every, missing, failed = (
+            blocks_of_shard(self.plan, blocks, shard, self.weights)
+            for blocks in (self.every, self.missing, self.failed)
+        )
+        return replace(self, every=every, missing=missing, failed=failed)
+
+    def by_share(self, n_shares: int) -> dict[int, tuple[int, int]]:
+        """Blocks that are missing, and all blocks, of each of N shares that is incomplete."""
+        from simstudy.engine.work_queue import n_blocks_by_shard
+
+        wanted, missing = (
+            n_blocks_by_shard(self.plan, blocks, n_shares, self.weights)
+            for blocks in (self.every, self.missing)
+        )
+        return {index: (missing[index], wanted[index]) for index in sorted(missing)}
+
+
+def take_inventory(config: "ResolvedConfig") -> Inventory:
+    """Look at a study's folder as a run would, and draw nothing.
+
+    Raises
+    ------
+    StoreError
+        Where a run would refuse the folder.
+    """
+    from simstudy.engine.provenance import compute_provenance
+    from simstudy.engine.work_queue import all_blocks, blocks_with_failures, missing_blocks
+    from simstudy.store.study_folder import StudyFolder
+    from simstudy.study.run_options import check_redraw
+
+    settings, study = config.settings, config.study
+    n_analysed = study.analysed_of(
+        config.n_rep,
+        whole_blocks=config.whole_blocks,
+        keep=settings.keep,
+        precision=settings.precision,
+    )
+    plan = study.plan(settings.seed, n_analysed=n_analysed).drawn
+    kept = study.kept(settings.keep)
+    provenance = compute_provenance(plan, kept.measures, study.worst).of_blocks
+    redraw = check_redraw(settings.redraw or (), study.methods)
+    is_there = (config.folder / kept.folder).is_dir() and not settings.restart
+    home = StudyFolder.open(
+        plan, config.out if is_there else None, provenance, kept, redraw=redraw, at_once=False
+    )
+    wanted = dict.fromkeys(plan.keys, plan.n_blocks(config.n_drawn))
+    return Inventory(
+        plan,
+        all_blocks(plan, wanted),
+        missing_blocks(plan, wanted, home.store),
+        blocks_with_failures(plan, wanted, home.store),
+        read_costs(config.folder),
+    )
+
+
+def check_join(config: "ResolvedConfig") -> None:
+    """Refuse to draw in one process more than one share does.
+
+    Shares cost the same, so what is missing costs as many shares as the missing parts add up to.
+
+    Raises
+    ------
+    ConfigError
+        With the command that draws it in an array.
+    """
+    n_shares = config.settings.join or 1
+    found = take_inventory(config)
+    gaps = found.by_share(n_shares)
+    if sum(missing / wanted for missing, wanted in gaps.values()) > 1 + ROUNDING:
+        raise ConfigError(
+            f"join={n_shares}: {len(found.missing):,} of {len(found.every):,} blocks are missing, "
+            f"in {len(gaps):,} of {n_shares:,} shares. That is more than one share draws, so this "
+            f"process draws none of them. To draw them: {_array_command(config, n_shares, gaps)}"
+        )
+
+
+def _array_command(config: "ResolvedConfig", n_shares: int, shares: Iterable[int]) -> str:
+    """The command that submits some shares to Slurm, again or for the first time."""
+    if script := os.environ.get(SCRIPT):
+        return f"bash {shlex.quote(script)} {format_ranges(shares)}"
+    kept = [text for text in config.overrides if text.partition("=")[0] not in ("shard", "join")]
+    given = [*kept, f"shares={n_shares}", "missing=true"]
+    file = f"{config.name}.sh"
+    return f"{resume_command(config.project, 'batch', given)} > {file} && bash {file}"
+
+
+def format_plan(config: "ResolvedConfig") -> str:
+    """What a run would do, line by line."""
+    study, settings, size = config.study, config.settings, config.study.block_size
+    found = take_inventory(config).of_shard(read_shard(settings.shard))
+    n_drawn = len(found.missing) + (len(found.failed) if settings.retry else 0)
+    shard = f" (shard {settings.shard})" if settings.shard else ""
+    return "\n".join(
+        (
+            f"{study.name}: {len(study.scenarios):,} scenarios, {config.n_drawn:,} replicates in "
+            f"each, drawn in blocks of {size:,}",
+            f"blocks   {len(found.every):,}{shard}: {found.n_stored:,} stored "
+            f"({len(found.failed):,} with failures), {len(found.missing):,} missing",
+            f"to draw  {n_drawn:,} blocks",
+            f"time     {_format_time(n_drawn, _manifest(config.folder))}",
+            f"results  {config.folder}: {_format_outputs(config)}",
+        )
+    )
+
+
+def _format_time(n_blocks: int, manifest: Mapping[str, Any]) -> str:
+    if not n_blocks:
+        return "none: every block is stored"
+    seconds, before = manifest.get("wall_seconds"), _count(manifest, "blocks_computed")
+    if not isinstance(seconds, int | float) or not before:
+        return "not known: no run has drawn blocks into this folder yet"
+    return f"about {n_blocks * seconds / before:,.1f} s, at the pace of the last run"
+
+
+def _format_outputs(config: "ResolvedConfig") -> str:
+    """What a run with these settings writes there."""
+    study, settings = config.study, config.settings
+    tables = f"{len(study.tables)} tables" if study.tables else ""
+    figures = f"{len(study.figures)} figures" if settings.figures and study.figures else ""
+    outputs = [f"summary of {len(study.measures)} measures", f"{len(study.claims)} claims", tables]
+    return ", ".join(filter(None, [*outputs, figures, "report" if settings.report else ""]))
+
+
+def status_of_one(config: "ResolvedConfig") -> tuple[list[str], int]:
+    """A study's line, then its scenarios and shares with gaps; and the exit status."""
+    whole = take_inventory(config)
+    found = whole.of_shard(read_shard(config.settings.shard))
+    manifest, published = _manifest(config.folder), _published(config.folder)
+    any_failed = bool(found.failed) or bool(_count(manifest, "failed_replicates"))
+    status = FAILED if any_failed else 0
+    if manifest and not found.n_stored:
+        return [f"{config.name:28} {published}{ELSEWHERE}"], status
+    counts = f"{found.n_stored:,} of {len(found.every):,}"
+    line = f"{config.name:28} {counts:>15} {len(found.failed):7,} {len(found.missing):8,}  "
+    return [HEADER, f"{line}{published}", *_format_gaps(config, whole)], status
+
+
+# ---------------------------------------------------------------- gaps
+def _format_gaps(config: "ResolvedConfig", found: Inventory) -> Iterator[str]:
+    """What is missing or failed of a study that was begun, line by line; nothing of any other."""
+    records = share_records(config.folder, config.settings.seed, config.n_rep)
+    shard = read_shard(config.settings.shard)
+    if not (records or shard or (found.n_stored and (found.missing or found.failed))):
+        return
+    yield from _scenario_lines(found)
+    n_shares = shard[1] if shard else records[0].n_shares if records else 0
+    if n_shares:
+        yield from _share_lines(config, found, records, n_shares)
+
+
+def _scenario_lines(found: Inventory) -> Iterator[str]:
+    wanted, missing, failed = (
+        _by_scenario(found.plan, blocks) for blocks in (found.every, found.missing, found.failed)
+    )
+    rows = [
+        f"{wanted[name] - missing[name]:,} of {wanted[name]:,}".rjust(15)
+        + f" {failed[name]:7,} {missing[name]:8,}  {name}"
+        for name in wanted
+        if missing[name] or failed[name]
+    ]
+    yield f"{'done':>15} {'failed':>7} {'missing':>8}  blocks of"
+    yield from _first_rows(rows, "scenarios")
+    n_whole = len(wanted) - len(rows)
+    if n_whole:
+        yield f"{n_whole:,} scenarios have all of their blocks, and no failures"
+
+
+def _by_scenario(plan: "Plan", blocks: "BlockSet") -> Counter[str]:
+    from simstudy.design.plan import scenario_behind
+
+    counts = Counter[str]()
+    for key, chosen in blocks.chosen.items():
+        counts[plan.identity_of(scenario_behind(plan.keys[key]))] += int(chosen.sum())
+    return counts
+
+
+def _share_lines(
+    config: "ResolvedConfig", found: Inventory, records: Sequence[ShareRecord], n_shares: int
+) -> Iterator[str]:
+    gaps = found.by_share(n_shares)
+    if not gaps:
+        yield f"all {n_shares:,} shares have drawn their blocks: run without shard to summarise"
+        return
+    begun = {record.index: record for record in records if record.n_shares == n_shares}
+    jobs = slurm_jobs()
+    rows = [
+        f"{index:>7,}/{n_shares:<7,} {missing:>7,} {wanted:>8,}  "
+        + format_history(index, begun.get(index), jobs, config.name)
+        for index, (missing, wanted) in gaps.items()
+    ]
+    yield f"{'share':>7} {'missing':>15} {'of':>8}"
+    yield from _first_rows(rows, "shares")
+    yield (
+        f"{len(gaps):,} of {n_shares:,} shares have gaps: run them again (shard=auto/{n_shares} "
+        f"in an array of {format_ranges(gaps)}), or a run without shard draws what is missing. "
+        f"On Slurm: {_array_command(config, n_shares, gaps)}"
+    )
+
+
+def format_ranges(numbers: Iterable[int]) -> str:
+    """Numbers in order, as batch systems take them: 1-3,7."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ",".join("-".join(map(str, run)) for run in runs)
+
+
+def _first_rows(rows: Sequence[str], what: str) -> Iterator[str]:
+    yield from rows[:SHOWN]
+    if len(rows) > SHOWN:
+        yield f"and {len(rows) - SHOWN:,} more {what}"
+
+
+# ---------------------------------------------------------------- the index of a folder
+def write_index_of(project: Project, arguments: Sequence[str]) -> Place:
+    """Write the index page of a folder of results, by itself the project's; the page.
+
+    Studies whose code has changed are marked there.
+
+    Raises
+    ------
+    SimstudyError
+        Where there is no such folder, it is a study's own, or it cannot be read or written.
+    """
+    from simstudy.output.report import write_index
+
+    if len(arguments) > 1 or any("=" in text and not Path(text).is_dir() for text in arguments):
+        raise ConfigError(
+            f"index takes one folder of results, and was given {' '.join(arguments)}: "
+            f"simstudy index {RESULTS}"
+        )
+    results = place_of(arguments[0]) if arguments else project.root / RESULTS
+    if not results.is_dir():
+        raise ConfigError(
+            f"{results} is no folder, so it has no index. Name one that holds results, as in "
+            f"simstudy index {RESULTS}, or make some: {project.command('run')} experiment=NAME"
+        )
+    if (results / MANIFEST).exists():
+        raise ConfigError(
+            f"{results} is the folder of one study; the index is that of the folder around it: "
+            f"simstudy index {results.parent}"
+        )
+    try:
+        return write_index(results, code=_code(project, results))
+    except OSError as error:
+        raise StoreError(
+            f"the index of {results} cannot be written: {in_one_line(str(error))}. Copy the folder "
+            "to where you may write, or take away what stands in the index's place"
+        ) from None
+
+
+def _code(project: Project, results: Place) -> dict[str, str]:
+    """By experiment, of those with a folder there, the digest of its code as it is now."""
+    from simstudy.output.up_to_date import code_digest
+
+    found: dict[str, str] = {}
+    if not (project.root / "experiments").is_dir() or not isinstance(results, Path):
+        return found
+    for name in experiment_files(project.root):
+        if (results / name).is_dir():
+            try:
+                found[name] = code_digest(load_experiment(name, project.root).__file__)
+            except SimstudyError:  # it cannot be loaded here: nobody knows
+                continue
+    return found

@@ -1,0 +1,347 @@
+"""The commands: what a user may type first, and what each does with the rest."""
+
+import contextlib
+import gc
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from simstudy.cli.experiment_groups import ALL
+from simstudy.cli.project import FOLDER, Project, experiment_names
+from simstudy.errors import ConfigError, nearest
+
+SEVERAL = ("-m", "--multirun")
+SIZE = ("scale", "n_rep", "precision.MEASURE", "seed")
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """A command as typed.
+
+    Parameters
+    ----------
+    arguments
+        What follows the verb, without flags.
+    is_sweep
+        Whether several runs are asked for.
+    is_program
+        Whether this process does nothing else.
+    """
+
+    project: Project
+    verb: str
+    arguments: tuple[str, ...]
+    is_sweep: bool = False
+    shows_config: bool = False
+    is_program: bool = False
+
+    @property
+    def typed(self) -> list[str]:
+        """What a user types after the verb for the same again."""
+        return [*self.arguments, *SEVERAL[:1] * self.is_sweep]
+
+    @property
+    def words(self) -> list[str]:
+        """Arguments that are no settings: experiments, files, an address."""
+        return [text for text in self.arguments if is_word(text)]
+
+
+class Verb(NamedTuple):
+    """What may be typed first.
+
+    Parameters
+    ----------
+    settings
+        Names of the settings that its help lists.
+    """
+
+    run: Callable[[CommandLine], int]
+    usage: str
+    help: str
+    settings: tuple[str, ...] = ()
+
+
+def is_word(argument: str) -> bool:
+    """Whether an argument is no setting."""
+    return "=" not in argument and not argument.startswith(("+", "~"))
+
+
+def is_experiment(project: Project, word: str) -> bool:
+    """Whether an experiment of the project has a name."""
+    return (project.root / FOLDER).is_dir() and word in experiment_names(project.root)
+
+
+# ---------------------------------------------------------------- studies
+def run_study(line: CommandLine) -> int:
+    """Do with a study, or a sweep of them, what the verb says."""
+    settings = with_experiments(line)
+    with _no_garbage(to_the_end=line.is_program):
+        from simstudy.cli.commands import carry_out
+        from simstudy.cli.hydra_compose import compose_one, compose_runs, compose_text
+
+        if line.shows_config:
+            print(compose_text(settings.arguments, line.project), end="")
+            return 0
+        if not settings.is_sweep:
+            config = compose_one(settings.arguments, line.project, line.verb)
+        else:
+            runs = compose_runs(settings.arguments, line.project, line.verb, is_sweep=True)
+    if not settings.is_sweep:
+        return carry_out(config, line.typed)
+    from simstudy.cli.sweep import check_folders_differ, launch_sweep, launches_jobs, run_sweep
+
+    if line.verb in ("run", "summarize"):
+        check_folders_differ(runs)
+    if launches_jobs(settings.arguments):
+        return launch_sweep(runs, settings.arguments, line.project)
+    return run_sweep(runs, line.typed)
+
+
+def with_experiments(line: CommandLine) -> CommandLine:
+    """The same with its words as `experiment=`, and `all` as every experiment.
+
+    Raises
+    ------
+    ConfigError
+        For a word that names none, and for a folder without experiments.
+    """
+    names, settings = line.words, [text for text in line.arguments if not is_word(text)]
+    for text in settings:
+        if text.startswith("~"):
+            raise ConfigError(
+                f"{text} takes a setting away, and a run needs all of them: leave it out"
+            )
+        key = text.partition("=")[0]
+        if key in VERBS:
+            raise ConfigError(f"{text}: {key} is a command, not a setting: {VERBS[key].usage}")
+    known = experiment_names(line.project.root)
+    for name in names:
+        if name in VERBS and name not in known:
+            raise ConfigError(
+                f"{name} is in the wrong place: a command has one verb, before everything else, "
+                f"as in {VERBS[name].usage}"
+            )
+        if name not in known and name != ALL:
+            raise ConfigError(f"no such experiment {name!r}; {nearest(name, known)}")
+    if not names:
+        return line
+    typed = [text for text in settings if text.lstrip("+").startswith("experiment=")]
+    if typed or (ALL in names and len(names) > 1):
+        raise ConfigError(f"{' '.join([*names, *typed])} names experiments twice: leave out one")
+    is_all = names == [ALL] and ALL not in known
+    chosen = "experiment=glob(*)" if is_all else f"experiment={','.join(names)}"
+    is_sweep = line.is_sweep or is_all or len(names) > 1
+    return replace(line, arguments=(chosen, *settings), is_sweep=is_sweep)
+
+
+@contextlib.contextmanager
+def _no_garbage(*, to_the_end: bool) -> Iterator[None]:
+    """Imports leave no garbage: looking for it among what they make is a seventh of a short run.
+
+    Parameters
+    ----------
+    to_the_end
+        Whether what is there afterwards stays until the process ends, as a program may say of
+        itself, but not of another that calls it.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        if to_the_end:
+            gc.freeze()
+
+
+def replay(line: CommandLine) -> int:
+    """Draw one replicate again."""
+    return _with_operand(
+        line,
+        "the address of one replicate",
+        "; failures.parquet has the addresses of those that failed",
+    )
+
+
+def merge(line: CommandLine) -> int:
+    """Copy blocks that the same code drew elsewhere."""
+    return _with_operand(line, "one folder of results")
+
+
+def _with_operand(line: CommandLine, expected: str, hint: str = "") -> int:
+    """Carry out a command that names one thing beside the study.
+
+    Raises
+    ------
+    ConfigError
+        Where it names none, or several.
+    """
+    operands = [word for word in line.words if not is_experiment(line.project, word)]
+    if len(operands) != 1 or line.is_sweep:
+        raise ConfigError(
+            f"{line.verb} takes {expected}, and was given {' '.join(operands) or 'none'}: "
+            f"{VERBS[line.verb].usage}{hint}"
+        )
+    from simstudy.cli.commands import carry_out
+    from simstudy.cli.hydra_compose import compose_one
+
+    rest = tuple(text for text in line.arguments if text not in operands)
+    settings = with_experiments(replace(line, arguments=rest))
+    config = compose_one(settings.arguments, line.project, line.verb)
+    return carry_out(replace(config, operand=operands[0]), line.typed)
+
+
+def summarize(line: CommandLine) -> int:
+    """Publish what is there by now: of an experiment's blocks, or of a file from elsewhere."""
+    from simstudy.cli.file_commands import names_file, summarize_file
+
+    return summarize_file(line.arguments) if names_file(line.arguments) else run_study(line)
+
+
+def status(line: CommandLine) -> int:
+    """Print what is done, failed and missing; of every experiment, if none is named."""
+    from simstudy.cli.status import status_of_all, status_of_one
+
+    settings = with_experiments(line)
+    is_named = any(text.lstrip("+").startswith("experiment=") for text in settings.arguments)
+    if not is_named or line.words == [ALL]:
+        given = [text for text in line.arguments if text != ALL]
+        lines, ended = status_of_all(line.project, given)
+        print("\n".join(lines))
+        return ended
+    from simstudy.cli.hydra_compose import SkippedRun, compose_runs
+
+    highest = 0
+    with _no_garbage(to_the_end=line.is_program):
+        for run in compose_runs(
+            settings.arguments, line.project, line.verb, is_sweep=settings.is_sweep
+        ):
+            if isinstance(run, SkippedRun):
+                print(f"{run.name}: {run.refusal}")
+                continue
+            lines, ended = status_of_one(run)
+            highest = max(highest, ended)
+            print("\n".join(lines))
+    return highest
+
+
+def batch(line: CommandLine) -> int:
+    """Print a script for a cluster."""
+    from simstudy.cli.batch import batch_script
+
+    if line.is_sweep:
+        raise ConfigError(
+            "-m in a script of shares: its jobs draw shares of one study; leave it out"
+        )
+    print(batch_script(line.project, with_experiments(line).arguments), end="")
+    return 0
+
+
+# ---------------------------------------------------------------- the whole project
+def list_studies(line: CommandLine) -> int:
+    """Print the experiments with the question that each asks."""
+    from simstudy.cli.status import list_experiments
+
+    if line.arguments:
+        raise ConfigError(f"list takes no arguments, and was given {' '.join(line.arguments)}")
+    print("\n".join(list_experiments(line.project)))
+    return 0
+
+
+def index(line: CommandLine) -> int:
+    """Write the index of a folder of results anew."""
+    from simstudy.cli.status import write_index_of
+    from simstudy.output.formatting import seen_from_here
+
+    print(seen_from_here(write_index_of(line.project, line.arguments)))
+    return 0
+
+
+def new(line: CommandLine) -> int:
+    """Lay out a project."""
+    from simstudy.cli.project import lay_out
+
+    if len(line.arguments) != 1:
+        raise ConfigError(
+            f"new takes the name of one project, and was given "
+            f"{' '.join(line.arguments) or 'none'}: simstudy new my-study"
+        )
+    print(lay_out(line.arguments[0]))
+    return 0
+
+
+def apply(line: CommandLine) -> int:
+    """Answer a question about a user's own file."""
+    from simstudy.cli.file_commands import apply_to_file
+
+    apply_to_file(line.arguments)
+    return 0
+
+
+VERBS = {
+    "run": Verb(
+        run_study,
+        "simstudy run NAME [SETTING=VALUE ...]",
+        "draw what is missing; summarise, draw figures, check claims, report",
+        (*SIZE, "out", "n_jobs", "backend", "retry", "figures", "report"),
+    ),
+    "plan": Verb(
+        run_study,
+        "simstudy plan NAME [precision.MEASURE=MCSE] [SETTING=VALUE ...]",
+        "print what a run would draw, or what a precision costs; nothing is kept",
+        (*SIZE, "stop_by", "max_rep", "out", "shard", "retry"),
+    ),
+    "protocol": Verb(
+        run_study,
+        "simstudy protocol NAME [precision.MEASURE=MCSE] [pilot=N] [SETTING=VALUE ...]",
+        "write the study as a preregistration (ADEMP-PreReg), before it is drawn",
+        (*SIZE, "pilot", "out", "replace"),
+    ),
+    "status": Verb(
+        status,
+        "simstudy status [NAME] [SETTING=VALUE ...]",
+        "print what is done, failed and missing, of one study or of all",
+        ("scale", "n_rep", "seed", "out", "shard", "group"),
+    ),
+    "list": Verb(list_studies, "simstudy list", "print the studies of this project, by document"),
+    "summarize": Verb(
+        summarize,
+        "simstudy summarize NAME [SETTING=VALUE ...]",
+        "publish what is drawn so far, or a FILE of replicates from other software",
+        ("scale", "n_rep", "seed", "out", "figures", "report"),
+    ),
+    "replay": Verb(
+        replay,
+        "simstudy replay ADDRESS NAME [debug=true] [SETTING=VALUE ...]",
+        "draw one replicate again by its address in failures.parquet, and raise its error",
+        ("seed", "debug"),
+    ),
+    "merge": Verb(
+        merge,
+        "simstudy merge FOLDER NAME [SETTING=VALUE ...]",
+        "copy blocks that the same code drew elsewhere, from a folder of results",
+        ("scale", "n_rep", "seed", "out", "keep"),
+    ),
+    "crate": Verb(
+        run_study,
+        "simstudy crate NAME [zip=true] [SETTING=VALUE ...]",
+        "describe finished results as a research object (RO-Crate) for a repository",
+        ("scale", "out", "zip"),
+    ),
+    "batch": Verb(
+        batch,
+        "simstudy batch NAME shares=N [time=1:00:00] [SETTING=VALUE ...] > NAME.sh",
+        "print a script that runs a study on Slurm: an array of shares, and a job that joins them",
+        ("scale", "n_rep", "seed", "out", "keep", "retry"),
+    ),
+    "index": Verb(
+        index,
+        "simstudy index [FOLDER]",
+        "write the index page of a folder of results (default: results/)",
+    ),
+    "apply": Verb(
+        apply,
+        "simstudy apply METHOD FILE [SETTING=VALUE ...]",
+        "apply a published method to a file of your own: accuracy, thresholds",
+    ),
+    "new": Verb(new, "simstudy new NAME", "lay out a project with a first study"),
+}

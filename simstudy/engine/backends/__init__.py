@@ -1,1 +1,0 @@
-"""Where tasks are computed: each a way from tasks to receipts."""

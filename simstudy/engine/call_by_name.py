@@ -1,0 +1,73 @@
+"""Functions whose parameters name what they are given: methods, and derived columns."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+from simstudy.design import Scenario
+from simstudy.errors import StudyError
+from simstudy.store.arrow_schema import SCENARIO
+
+Unknown = Callable[[str], StudyError]
+"""From the name of a parameter that names nothing to the refusal."""
+
+
+def given(
+    what: str, function: Callable[..., Any], known: Mapping[str, Any], unknown: Unknown
+) -> dict[str, Any]:
+    """What a function's parameters name; one with a default keeps it where nothing has its name.
+
+    Parameters
+    ----------
+    what
+        The function in a user's words, such as `method 'welch'`.
+    known
+        What there is, by name.
+    """
+    found = {}
+    for parameter in parameters_of(what, function):
+        if parameter.name in known:
+            found[parameter.name] = known[parameter.name]
+        elif parameter.default is parameter.empty:
+            raise unknown(parameter.name)
+    return found
+
+
+def parameters_of(what: str, function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
+    """Parameters that may be given; those that a partial fixes are not."""
+    fixed = function.keywords if isinstance(function, partial) else {}
+    for parameter in _signature(what, function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise StudyError(
+                f"{what} takes {parameter}, and parameters name what a method is given: name "
+                "each of them."
+            )
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise StudyError(
+                f"{what} takes {parameter.name!r} by position only, and is given everything by "
+                "name: leave out the '/'."
+            )
+        if parameter.name not in fixed:
+            yield parameter
+
+
+def _signature(what: str, function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        raise StudyError(
+            f"{what} is {function!r}, whose parameters Python cannot tell, so nobody knows what "
+            "to give it: wrap it in a function that names them."
+        ) from None
+
+
+def said_by(scenario: Scenario) -> dict[str, Any]:
+    """What may be asked for of any scenario: itself as `scenario`, unless a factor is named so."""
+    return {SCENARIO: scenario, **factors_by_name(scenario)}
+
+
+def factors_by_name(scenario: Scenario) -> dict[str, Any]:
+    """The values of a scenario's fields, as they are."""
+    return {field.name: getattr(scenario, field.name) for field in fields(scenario)}

@@ -1,0 +1,114 @@
+"""Where tasks are drawn: this process, threads, loky's processes, a Dask cluster, or your own."""
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from functools import partial
+from typing import Protocol
+
+from simstudy.engine.executors.dask import Dask
+from simstudy.engine.executors.local import InProcess, Threads
+from simstudy.engine.executors.loky import Loky
+from simstudy.engine.tasks import Task, TaskResult
+from simstudy.engine.workers import Workers
+from simstudy.errors import ConfigError, describe, nearest
+
+OURS = ("n_workers", "expected")  # what an executor is told by the engine, if it asks for it
+
+
+class Executor(Protocol):
+    """Where tasks are drawn.
+
+    A class of your own needs no more than this. What it may have beside: `n_ahead`, how many tasks
+    it holds at a time (twice as many as workers, where it does not say); `task_seconds`, of work in
+    a task, where handing out one costs more than on one machine; and `isolated()`, another executor
+    for blocks that may end their worker (a process of this machine's, where it has none).
+
+    Attributes
+    ----------
+    n_workers
+        Tasks that are drawn at a time.
+    """
+
+    n_workers: int
+
+    def submit(self, task: Task) -> "Future[TaskResult]":
+        """Begin a task with `simstudy.engine.tasks.draw_task`, there or here.
+
+        A future raises what the worker raised, and `WorkerDiedError` where the worker has ended.
+        """
+
+    def close(self, *, kill: bool) -> None:
+        """All is done; or, with `kill`, nobody waits for what is under way."""
+
+
+def executor_of(workers: Workers, expected: str) -> Executor:
+    """The executor that workers name.
+
+    Parameters
+    ----------
+    expected
+        Hash of the code that workers must have loaded.
+
+    Raises
+    ------
+    ConfigError
+        Where there is none of that name, or it cannot be told what it is to be told.
+    """
+    make = maker_of(workers)
+    names = inspect.signature(make).parameters
+    ours = {"n_workers": workers.count, "expected": expected}
+    told = {name: value for name, value in ours.items() if name in names}
+    return _made(workers.backend, partial(make, **told, **workers.options))
+
+
+def maker_of(workers: Workers) -> Callable[..., Executor]:
+    """What makes the executor that workers name, and takes each of their options.
+
+    Raises
+    ------
+    ConfigError
+        Where there is none of that name, or it has no such option.
+    """
+    known: Mapping[str, Callable[..., Executor]] = {
+        "inline": InProcess, "threads": Threads, "dask": Dask
+    }  # fmt: skip
+    if ":" in workers.backend:
+        make = _class_at(workers.backend)
+    else:
+        make = known.get(workers.backend, Loky)
+    names = set(inspect.signature(make).parameters) - set(OURS)
+    for name in workers.options:
+        if name not in names:
+            raise ConfigError(
+                f"backend.{name}: backend {workers.backend} has no such setting; "
+                + nearest(name, names)
+            )
+    return make
+
+
+def _class_at(place: str) -> Callable[..., Executor]:
+    module, _, kind = place.partition(":")
+    try:
+        found: Callable[..., Executor] = getattr(importlib.import_module(module), kind)
+    except Exception as error:  # whatever a module raises that cannot be imported
+        raise ConfigError(
+            f"backend={place} cannot be imported: {describe(error)}. Name a class of a module that "
+            "Python finds, as module:Class."
+        ) from error
+    if not hasattr(found, "submit"):
+        raise ConfigError(
+            f"backend={place} has no method submit, which begins a task: see "
+            "simstudy.engine.executors.Executor."
+        )
+    return found
+
+
+def _made(name: str, make: Callable[[], Executor]) -> Executor:
+    try:
+        return make()
+    except ConfigError:  # which says it already
+        raise
+    except Exception as error:  # whatever an executor makes of its settings
+        raise ConfigError(f"backend={name} cannot be started: {describe(error)}") from error

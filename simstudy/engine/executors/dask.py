@@ -1,0 +1,180 @@
+"""On a Dask cluster: of this machine's own, one that runs already, or one that a class starts.
+
+Tasks go as futures, not through joblib: a task that kills its workers is then named by the
+scheduler, and the rest goes on. A scheduler runs a task again whose worker died, on another worker,
+and gives it up after the fourth (one that is started here: after the first).
+"""
+
+import pickle
+import sys
+import time
+import weakref
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from multiprocessing import parent_process
+from typing import Any, cast
+
+from simstudy.engine.executors import dask_clusters
+from simstudy.engine.executors.dask_clusters import (
+    connected,
+    refuse_another_version,
+    refuse_both,
+    refuse_other_versions,
+    started,
+    threads_of,
+    threads_there,
+)
+from simstudy.engine.executors.loky import draw_packed, packed
+from simstudy.engine.executors.worker_death import WorkerDiedError, forwarded
+from simstudy.engine.tasks import Task, TaskResult
+from simstudy.engine.timeouts import mark_as_worker
+from simstudy.errors import SchedulerLostError, StoreError, describe
+
+SCHEDULER_SECONDS = 0.005  # of work for each worker in a task: a scheduler hands out 600 a second
+LOOK_SECONDS = 1.0  # between two looks at how many workers there are
+TASKS_AHEAD = 2  # for each thread of a worker, so that none waits for the next
+DIED = "the process died: each of the Dask workers that took it, one after the other"
+
+
+class Dask:
+    """A cluster of Dask's workers, on this machine or on many that share their files.
+
+    Parameters
+    ----------
+    n_workers
+        Of a cluster that is started here; each has one thread.
+    address
+        Of a scheduler that runs already, such as `tcp://10.0.0.1:8786`; None starts a cluster,
+        which opens no port beyond the loopback.
+    cluster
+        A class that starts one, as `module:Class`, such as `dask_jobqueue:SLURMCluster`.
+    cluster_options
+        What that class is told; `n_workers` workers are then asked of it.
+    timeout
+        Seconds to wait for a scheduler and its first worker.
+
+    Raises
+    ------
+    ConfigError
+        Where Dask is not installed, no scheduler answers, or its workers could not do the work.
+    """
+
+    def __init__(
+        self,
+        n_workers: int,
+        address: str | None = None,
+        cluster: str | None = None,
+        cluster_options: Mapping[str, Any] | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        refuse_both(address, cluster)
+        self._open = ExitStack()
+        self._end = weakref.finalize(self, self._open.close)
+        try:
+            where = address or started(self._open, n_workers, cluster, cluster_options or {})
+            self._client = self._open.enter_context(connected(where, float(timeout)))
+            self._asked = 0 if address else n_workers  # of which some may still have to begin
+            self.n_workers = max(self._asked, threads_of(self._client, float(timeout)))
+            refuse_other_versions(self._client)
+        except BaseException:
+            self._end()
+            raise
+        self._looked = time.monotonic()
+        self._seen = False  # whether what a worker wrote was seen from here
+        self.task_seconds = SCHEDULER_SECONDS * self.n_workers
+
+    def submit(self, task: Task) -> "Future[TaskResult]":
+        """Begin a task; `StoreError` where the scheduler has gone, or workers write elsewhere."""
+        told = packed(task), _own_paths(), dask_clusters.own_versions(), not self._seen
+        future = self._client.submit(draw_elsewhere, *told, pure=False)
+        return forwarded(future, lambda done: self._result(done, task))
+
+    def isolated(self) -> "Dask":
+        """The cluster puts other workers in the place of those that die."""
+        return self
+
+    def close(self, *, kill: bool) -> None:  # noqa: ARG002 - a cluster ends with its tasks
+        """Leave the cluster, or end one that was started here."""
+        self._end()
+
+    @property
+    def n_ahead(self) -> int:
+        """Tasks that may be under way, among the workers that there are by now.
+
+        Workers join as a batch system begins their jobs, and go as it ends them.
+        """
+        now = time.monotonic()
+        if now - self._looked > LOOK_SECONDS:
+            self._looked = now
+            self.n_workers = max(self._asked, threads_there(self._client))
+        return TASKS_AHEAD * self.n_workers
+
+    @property
+    def trouble(self) -> str:
+        """That no worker is left: tasks wait until one joins."""
+        if self._client.nthreads():
+            return ""
+        return (
+            f"no worker is left at the Dask scheduler {self._client.scheduler.address}: waiting "
+            "for one to join"
+        )
+
+    def _result(self, done: Any, task: Task) -> TaskResult:
+        from distributed import KilledWorker
+
+        if done.status == "finished":
+            result, files = done.result()
+            self._refuse_elsewhere(task, files)
+            return cast(TaskResult, result)
+        if done.status != "error":
+            raise SchedulerLostError(
+                f"the Dask scheduler at {self._client.scheduler.address} has gone away. What "
+                "was finished is kept. Start a scheduler, and run the same command again."
+            )
+        error = done.exception()
+        if isinstance(error, KilledWorker):
+            raise WorkerDiedError(DIED, by_signal=False)
+        if isinstance(error, FileNotFoundError) and not self._seen:
+            raise _not_shared(task, f"cannot write there: {describe(error)}")
+        raise error
+
+    def _refuse_elsewhere(self, task: Task, files: Collection[str]) -> None:
+        """Once: what lies there for a worker is seen from here."""
+        if not self._seen and not set(task.files.names()).intersection(files):
+            raise _not_shared(task, "wrote its blocks, and they are not there on this machine")
+        self._seen = True
+
+
+def _not_shared(task: Task, what: str) -> StoreError:
+    return StoreError(
+        f"blocks go to {task.files}, and a Dask worker {what}. Choose an out= on a file system "
+        "that all machines share."
+    )
+
+
+def draw_elsewhere(
+    sent: bytes, paths: Sequence[str], versions: Mapping[str, str], looks: bool
+) -> tuple[TaskResult, Collection[str]]:
+    """In a worker: the work of a task, with the study's code found where the caller found it.
+
+    If it `looks`, it says what files it sees where it has written.
+
+    Raises
+    ------
+    ConfigError
+        Where this worker, which may have joined late, has other versions than the caller.
+    """
+    refuse_another_version(versions)
+    sys.path[:] = [*paths, *(path for path in sys.path if path not in paths)]
+    if parent_process() is not None:  # somebody, a nanny, puts another one in its place
+        mark_as_worker()
+    result = draw_packed(sent)
+    return result, pickle.loads(sent).files.names() if looks else ()
+
+
+def _own_paths() -> tuple[str, ...]:
+    """Where this process finds modules, but for its installation, which a worker has itself."""
+    from os.path import abspath
+
+    return tuple(abspath(path) for path in sys.path if not path.startswith(sys.prefix))

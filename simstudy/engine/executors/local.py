@@ -1,0 +1,47 @@
+"""In the user's own process: one task after the other, or in threads.
+
+Exceptions are recorded. A block that ends the process ends the run.
+"""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from simstudy.engine.tasks import Task, TaskResult, draw_task
+
+
+class InProcess:
+    """Draws a task when it is submitted."""
+
+    n_workers = n_ahead = 1
+
+    def submit(self, task: Task) -> "Future[TaskResult]":
+        """Draw it; raises what drawing raises."""
+        done: Future[TaskResult] = Future()
+        done.set_result(draw_task(task))
+        return done
+
+    def isolated(self) -> "InProcess":
+        """There is no other place."""
+        return self
+
+    def close(self, *, kill: bool) -> None:
+        """Nothing is open."""
+
+
+class Threads:
+    """So many threads of this process, for kernels that release the GIL."""
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = n_workers
+        self._pool = ThreadPoolExecutor(n_workers)
+
+    def submit(self, task: Task) -> "Future[TaskResult]":
+        """Begin a task."""
+        return self._pool.submit(draw_task, task)
+
+    def isolated(self) -> "Threads":
+        """There is no other place."""
+        return self
+
+    def close(self, *, kill: bool) -> None:
+        """Wait for what is under way: no thread can be ended."""
+        self._pool.shutdown(cancel_futures=kill)

@@ -1,0 +1,232 @@
+"""In processes, which import the study's code for themselves: what they are sent, and check."""
+
+import contextlib
+import os
+import pickle
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError, Future
+from typing import Any, cast
+
+from simstudy.engine.executors.worker_death import WorkerDiedError, forwarded
+from simstudy.engine.provenance import as_imported, digest_of
+from simstudy.engine.tasks import Task, TaskResult, draw_task
+from simstudy.engine.thread_limits import single_threaded
+from simstudy.engine.timeouts import mark_as_worker
+from simstudy.errors import (
+    StaleCodeError,
+    UnreadableTaskError,
+    UnsendableError,
+    describe,
+    first_few,
+)
+
+LOOK_SECONDS = 1.0  # between looks whether the parent is there
+
+
+class Loky:
+    """So many processes of loky's, kept for the next run that expects the same code.
+
+    Parameters
+    ----------
+    expected
+        Hash of the code that they must have loaded.
+    idle_worker_timeout
+        Seconds after which a process without work ends.
+    """
+
+    def __init__(self, n_workers: int, expected: str, idle_worker_timeout: float = 300.0) -> None:
+        self.n_workers, self.expected = n_workers, expected
+        self.idle_worker_timeout = float(idle_worker_timeout)
+        self._pool: Any = None
+
+    def submit(self, task: Task) -> "Future[TaskResult]":
+        """Begin a task."""
+        sent = packed(task)
+        with deaf_to_interrupts():
+            try:
+                self._pool = self._pool or self._begin_pool()
+                return forwarded(self._pool.submit(draw_packed, sent), self._result)
+            except RuntimeError as error:  # a worker died as it began, or a moment ago
+                raise self._death(error) from error
+
+    def isolated(self) -> "IsolatedWorker":
+        """One process more, for blocks that may end it."""
+        return IsolatedWorker()
+
+    def close(self, *, kill: bool) -> None:
+        """Leave the processes to the next run, or end them."""
+        if kill and self._pool is not None:
+            self._pool.shutdown(wait=False, kill_workers=True)
+            self._pool = None
+
+    def _begin_pool(self) -> Any:
+        from joblib.externals.loky import get_reusable_executor
+
+        return get_reusable_executor(
+            max_workers=self.n_workers,
+            timeout=self.idle_worker_timeout,
+            initializer=_begin,
+            initargs=(os.getpid(), self.expected),
+        )
+
+    def _result(self, done: Any) -> TaskResult:
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        try:
+            return cast(TaskResult, done.result())
+        except (BrokenProcessPool, CancelledError) as error:
+            raise self._death(error) from error
+
+    def _death(self, error: BaseException) -> WorkerDiedError:
+        self._pool = None
+        codes = re.search(r"exit codes of the workers are \{(.+?)\}", str(error))
+        how = codes[1] if codes else describe(error)
+        return WorkerDiedError(f"the process died: {how}", by_signal="EXIT(" not in how)
+
+
+class IsolatedWorker(Loky):
+    """A single process for blocks that may end it; begun anew when they do."""
+
+    n_ahead = 1
+
+    def __init__(self) -> None:
+        super().__init__(1, "")
+
+    def close(self, *, kill: bool) -> None:
+        """End it."""
+        if self._pool is not None:
+            self._pool.shutdown(kill_workers=kill)
+            self._pool = None
+
+    def _begin_pool(self) -> Any:
+        """A process that has begun: what a block takes is not what that takes."""
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        pool = ProcessPoolExecutor(max_workers=1, initializer=_begin, initargs=(os.getpid(),))
+        pool.submit(os.getpid).result()
+        return pool
+
+
+WARNINGS = {
+    getattr(signal, name)
+    for name in ("SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)  # there are none on Windows
+}
+
+
+@contextlib.contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Processes and threads begun within it never hear Ctrl-C, which reaches the whole group.
+
+    Nor do they hear that a job's time is nearly up, which a batch system may tell all processes
+    of the job, and which would end them where nothing handles it. Both are for the parent, which
+    stops them; of Ctrl-C each would say with a traceback that it heard. What a thread blocks is
+    handed down to all that it begins. The trackers of resources, Python's and loky's, may let
+    Ctrl-C through again when they start, so they have to be there before it is blocked.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # there is none on Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as of_loky
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, WARNINGS)
+    try:
+        with _ignored_where_begun("SIGHUP"):
+            resource_tracker.ensure_running()
+            of_loky.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _ignored_where_begun(name: str) -> Iterator[None]:
+    """Processes begun within it never hear a signal: trackers are to outlive all others."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or not hasattr(signal, name):
+        yield
+        return
+    before = signal.signal(getattr(signal, name), signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(getattr(signal, name), signal.SIG_DFL if before is None else before)
+
+
+def _begin(parent: int, _expected: str = "") -> None:
+    """What a worker begins with: given other code to expect, loky starts other workers."""
+    mark_as_worker()
+    end_with(parent)
+
+
+def end_with(parent: int) -> None:
+    """From now on this process ends soon after the one that started it, however that went.
+
+    That one may have gone while this one began. Asked of the system, which can send a signal
+    instead, it would be the end of the thread that started it, and threads come and go.
+    """
+    if os.name == "posix" and os.getppid() != parent:  # elsewhere a launcher may lie between
+        os._exit(1)
+    threading.Thread(target=_wait_for_orphanage, args=(os.getppid(),), daemon=True).start()
+
+
+def _wait_for_orphanage(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(LOOK_SECONDS)
+    os._exit(1)
+
+
+# ---------------------------------------------------------------- what is sent
+def packed(task: Task) -> bytes:
+    """A task as it is sent to a worker.
+
+    Raises
+    ------
+    UnsendableError
+        Where it cannot be: it holds something that lives in this process only.
+    """
+    from joblib.externals.loky.backend.reduction import dumps
+
+    try:
+        return bytes(dumps(task))
+    except Exception as error:  # whatever an object raises that will not be pickled
+        raise UnsendableError(
+            f"the study cannot be sent to worker processes: {describe(error)}. Put its code into a "
+            "module that workers can import, or use backend=threads or backend=inline."
+        ) from error
+
+
+# ---------------------------------------------------------------- in the worker
+def draw_packed(sent: bytes) -> TaskResult:
+    """The work of a worker: load a task, hold its code to what is expected, and compute it."""
+    try:
+        task: Task = pickle.loads(sent)
+    except ImportError as error:
+        where = first_few([path for path in sys.path if path])
+        raise UnreadableTaskError(f"{describe(error)}; looked for in {where}") from None
+    except Exception as error:  # a name that has gone
+        raise UnreadableTaskError(describe(error)) from None
+    with single_threaded():  # libraries have not been told yet in a process of its own
+        _refuse_other_code(task.fingerprint_roots, task.expected)
+        return draw_task(task)
+
+
+_checked: set[str] = set()  # what this process was found to have loaded
+
+
+def _refuse_other_code(roots: Sequence[tuple[Any, ...]], expected: str) -> None:
+    """Draw nothing where this process has loaded other code than the one that started it."""
+    if not expected or expected in _checked:
+        return
+    found = as_imported(tuple(roots))
+    if digest_of(found) != expected:
+        raise StaleCodeError(found)
+    _checked.add(expected)

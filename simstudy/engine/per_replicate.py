@@ -1,0 +1,343 @@
+"""Methods that analyse replicates one by one: what one returns is a row, and so is its failure."""
+
+import contextlib
+import itertools
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from simstudy.engine.error_policy import (
+    error_signature,
+    named_axes,
+    raise_if_all_failed,
+    raising_if_all_failed,
+    reason,
+    should_reraise,
+)
+from simstudy.engine.warning_capture import recorded_warnings
+from simstudy.errors import StudyError, swallowed
+from simstudy.validation import refuse_inexact, unmasked
+
+NOT_ANALYSED = "not analysed: a run of whole blocks does"  # of replicates beyond those wanted
+
+Listener = Callable[[int, int], None]
+"""Is told how many replicates of how many are done."""
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_wanted: ContextVar[tuple[int, int] | None] = ContextVar("wanted", default=None)
+
+
+@dataclass(frozen=True)
+class EachReplicate:
+    """A method that analyses replicates one by one; made by `each_replicate`.
+
+    Parameters
+    ----------
+    analyse
+        Takes one replicate: its parameters name what it is given.
+    returns
+        Names of the columns; None takes those of the first replicate that succeeds.
+    """
+
+    analyse: Callable[..., Any]
+    returns: tuple[str, ...] | None = None
+
+    def __call__(self, **given: Any) -> dict[str, np.ndarray]:
+        """Columns `(rep,)` of data given by name, as a study would give them: to try it out."""
+        lengths = {len(v) for v in given.values() if isinstance(v, np.ndarray) and v.ndim}
+        if len(lengths) != 1:
+            raise StudyError(
+                f"the arrays given have {sorted(lengths)} entries on their first axis, which is "
+                "the replicate: give arrays of one length, at least one."
+            )
+        return self.columns(given, lengths.pop())
+
+    def columns(
+        self, given: Mapping[str, Any], n_rep: int, vectors: Collection[str] = ()
+    ) -> dict[str, np.ndarray]:
+        """Columns `(rep,)` of a block, `(rep, value)` of those that are vectors.
+
+        Parameters
+        ----------
+        given
+            By parameter: arrays with the replicate as first axis, of which each replicate gets its
+            own row; constants; and as `rng` a function from a row to its generator.
+        """
+        calls = (partial(self._analyse_row, given, row) for row in range(n_rep))
+        return _columns_of(calls, n_rep, self.returns, vectors)
+
+    def _analyse_row(self, given: Mapping[str, Any], row: int) -> Any:
+        replicate = {name: _of_row(value, row) for name, value in given.items() if name != "rng"}
+        if "rng" in given:
+            replicate["rng"] = given["rng"](row)
+        return self.analyse(**replicate)
+
+
+def _of_row(value: Any, row: int) -> Any:
+    return value[row] if isinstance(value, np.ndarray) and value.ndim else value
+
+
+@overload
+def each_replicate(
+    analyse: Callable[..., Any], *, returns: str | Sequence[str] | None = None
+) -> EachReplicate: ...
+@overload
+def each_replicate(
+    analyse: Callable[..., Any],
+    first: np.ndarray,
+    /,
+    *data: np.ndarray,
+    returns: str | Sequence[str] | None = None,
+    vectors: Collection[str] = (),
+) -> dict[str, np.ndarray]: ...
+def each_replicate(
+    analyse: Callable[..., Any],
+    *data: np.ndarray,
+    returns: str | Sequence[str] | None = None,
+    vectors: Collection[str] = (),
+) -> Any:
+    """Analyse replicates one by one, for a method that cannot take a block.
+
+    Parameters
+    ----------
+    analyse
+        Takes one replicate of each of `data`; returns a number for each name in `returns`, or one
+        number where there is one name. In a study with further `axes` it may return an array with
+        a number for each position, such as `{"estimate": np.array([b_1, b_2])}`; NaN there says
+        that this position failed. Without `data` its parameters name what it is given, and
+        may include `rng`, a generator of that replicate's own.
+    *data
+        Arrays with the replicate as first axis. None makes a method of a study.
+    returns
+        Names of the columns; None takes those of the first replicate that succeeds.
+    vectors
+        Those of them that have several numbers for each replicate, as many for all of them; a
+        method is told by its study.
+
+    Returns
+    -------
+    dict or EachReplicate
+        Columns `(rep,)` or `(rep, *axes)`; `error` says why a row has no values, and `warning`
+        what a method that did return warned of. Either is there only if it is needed. Without
+        `data`, a method that gives these.
+    """
+    names = (returns,) if isinstance(returns, str) else None if returns is None else tuple(returns)
+    if not data:
+        return EachReplicate(analyse, names)
+    calls = (partial(analyse, *(part[row] for part in data)) for row in range(len(data[0])))
+    return _columns_of(calls, len(data[0]), names, vectors)
+
+
+class _Row(NamedTuple):
+    """What came of one replicate."""
+
+    numbers: dict[str, np.ndarray] | None  # None where it failed
+    error: str | None = None
+    warning: str | None = None
+    cause: Exception | None = None  # of the first replicate's error
+    mark: tuple[type, str, int] | None = None  # what errors of one cause share
+
+
+Known = Mapping[str, tuple[int, ...]]
+"""Columns by name, each with the shape that the replicates so far have in it."""
+
+
+def _columns_of(
+    calls: Iterable[Callable[[], Any]],
+    n_rep: int,
+    names: Sequence[str] | None,
+    vectors: Collection[str],
+) -> dict[str, np.ndarray]:
+    """Columns `(rep,)`, or `(rep, value)` of vectors, from a call for each replicate."""
+    rows: list[_Row] = []
+    known: Known = {}
+    for at, call in enumerate(itertools.islice(calls, wanted_of(n_rep))):
+        rows.append(_attempt_replicate(call, names, known, vectors, at, n_rep))
+        report_progress(len(rows), wanted_of(n_rep))
+        if not known and rows[-1].numbers:
+            known = {name: value.shape for name, value in rows[-1].numbers.items()}
+    _refuse_hopeless(rows, n_rep)
+    rows += [_Row(None, NOT_ANALYSED)] * (n_rep - len(rows))
+    columns = known or dict.fromkeys(names or (), ())
+    values = {name: _column(rows, name, shape) for name, shape in columns.items()}
+    return values | _texts({"error": [r.error for r in rows], "warning": [r.warning for r in rows]})
+
+
+def _refuse_hopeless(rows: Sequence[_Row], n_rep: int) -> None:
+    """Raise an error that all replicates have in common, in the first block of a study.
+
+    In common is where it was raised, and its type: its text may name the replicate's data.
+    """
+    cause = rows[0].cause if rows else None
+    if cause is not None and len({row.mark for row in rows}) == 1:
+        raise_if_all_failed(n_rep, cause)
+
+
+def _column(rows: Sequence[_Row], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """One value for each replicate, or one vector; NaN where it failed."""
+    missing = np.full(shape, np.nan)
+    return np.stack([missing if row.numbers is None else row.numbers[name] for row in rows])
+
+
+def _texts(columns: Mapping[str, list[str | None]]) -> dict[str, np.ndarray]:
+    """Those in which anything is said."""
+    return {
+        name: np.array(column, dtype=object)
+        for name, column in columns.items()
+        if any(text is not None for text in column)
+    }
+
+
+def _attempt_replicate(
+    call: Callable[[], Any],
+    names: Sequence[str] | None,
+    known: Known,
+    vectors: Collection[str],
+    at: int,
+    n_rep: int,
+) -> _Row:
+    """One replicate.
+
+    Parameters
+    ----------
+    names
+        Of the columns, as the study says; `known` are those of the replicates before.
+    at, n_rep
+        Which replicate it is, of how many.
+    """
+    try:
+        with recorded_warnings() as said, raising_if_all_failed(None), analysing(0, 0):
+            values = call()
+        numbers = _numbers(_by_name(values, names or tuple(known)), names, known, vectors)
+    except NamelessError:
+        raise
+    except Exception as error:
+        if should_reraise(at, n_rep, error):
+            raise
+        swallowed(error, at)
+        return _Row(None, reason(error), cause=None if at else error, mark=error_signature(error))
+    return _Row(numbers, None, "; ".join(dict.fromkeys(said)) or None)
+
+
+def is_from_pandas(value: Any, kind: str) -> bool:
+    """Whether it is a pandas object of this class; pandas is not imported to find out."""
+    found = getattr(sys.modules.get("pandas"), kind, None)
+    return found is not None and isinstance(value, found)
+
+
+class NamelessError(StudyError):
+    """A method returned a number, and nobody says what it is called."""
+
+
+def _by_name(values: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    """What a function returned: one value, where there is one name, goes by that."""
+    if is_from_pandas(values, "DataFrame") and len(values) == 1:
+        return {str(name): values[name].iloc[0] for name in values}
+    if is_from_pandas(values, "Series"):
+        return {str(name): value for name, value in values.items()}
+    if isinstance(values, Mapping):
+        return values
+    if not names:
+        raise NamelessError(
+            f"each_replicate: the function returned {type(values).__name__}, not numbers by name, "
+            'so its columns have no names. Return a dict, or say each_replicate(..., returns="p").'
+        )
+    if len(names) > 1:
+        raise StudyError(
+            f"it returned {type(values).__name__}, not {', '.join(names)} by name: return a dict"
+        )
+    return {names[0]: values}
+
+
+def _numbers(
+    values: Mapping[str, Any],
+    names: Sequence[str] | None,
+    known: Known,
+    vectors: Collection[str],
+) -> dict[str, np.ndarray]:
+    """What each name has; names that nobody said are those of every replicate."""
+    if names is None and known and set(values) != set(known):
+        raise StudyError(f"it returned {sorted(values)}, and replicates before {sorted(known)}")
+    return {
+        name: _vector(values, name, known.get(name))
+        if name in vectors
+        else _number(values, name, known.get(name))
+        for name in (names or known or values)
+    }
+
+
+def _number(
+    values: Mapping[str, Any], name: str, before: tuple[int, ...] | None = None
+) -> np.ndarray:
+    """A number, or an array with one for each position of the study's axes."""
+    value = unmasked(values[name], name)
+    axes = named_axes()
+    shape = tuple(map(len, axes.values()))
+    if axes and value.shape == shape and value.dtype.kind in "biuf":
+        refuse_inexact(name, value)
+        return _as_before(name, value.astype(float), before)
+    if value.size != 1:
+        at = f" or an array {shape} over {', '.join(axes)}" if axes else ""
+        raise StudyError(f"{name} has shape {value.shape}, not one number per replicate{at}")
+    number = value.item()
+    if isinstance(number, str | bytes):
+        raise StudyError(f"{name} is the text {number!r}, not one number per replicate")
+    refuse_inexact(name, value)
+    return _as_before(name, np.asarray(float(number)), before)
+
+
+def _as_before(name: str, value: np.ndarray, before: tuple[int, ...] | None) -> np.ndarray:
+    """The value, which has the shape that it has in all replicates."""
+    if before not in (None, value.shape):
+        raise StudyError(f"{name} has shape {value.shape}, and in replicates before {before}")
+    return value
+
+
+def _vector(values: Mapping[str, Any], name: str, before: tuple[int, ...] | None) -> np.ndarray:
+    """The numbers of a vector, which has as many in every replicate."""
+    value = unmasked(values[name], name)
+    refuse_inexact(name, value)
+    if value.ndim != 1 or value.dtype.kind not in "biuf":
+        raise StudyError(
+            f"{name} holds {value.dtype} of shape {value.shape}, not one row of numbers"
+        )
+    return _as_before(name, value, before)
+
+
+# ---------------------------------------------------------------- how far a block is
+@contextlib.contextmanager
+def progress_reported_to(listener: Listener | None) -> Iterator[None]:
+    """Within it, in this thread, methods that go replicate by replicate say how far they are."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def report_progress(done: int, of: int) -> None:
+    """Say it, where somebody wants to hear."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(done, of)
+
+
+@contextlib.contextmanager
+def analysing(first: int, block_size: int) -> Iterator[None]:
+    """Within it, methods that go one by one analyse the first so many of a block; 0 for all."""
+    token = _wanted.set((first, block_size) if first else None)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def wanted_of(n_rep: int) -> int:
+    """How many of some replicates are to be analysed: fewer, where they are a block's."""
+    wanted = _wanted.get()
+    return min(wanted[0], n_rep) if wanted and wanted[1] == n_rep else n_rep

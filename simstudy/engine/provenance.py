@@ -1,0 +1,323 @@
+"""What a plan's numbers depend on: its settings, its scenarios' values, and their code."""
+
+import itertools
+import json
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import FunctionType
+from typing import Any
+
+from simstudy.design import Scenario
+from simstudy.design.plan import Analysed, Plan, method_of, scenario_behind
+from simstudy.engine.columns import validate_columns
+from simstudy.engine.machine_code import drop_stale_machine_code
+from simstudy.engine.methods import analysed, checked_data, without_truth_values
+from simstudy.engine.per_replicate import EachReplicate
+from simstudy.measures import Measure
+from simstudy.provenance.fingerprint import (
+    Fingerprint,
+    Trace,
+    learn_changes,
+    trace,
+)
+from simstudy.provenance.modules import forget_modules, source_file
+from simstudy.provenance.scenario_id import parts_of, short_hash, typed
+from simstudy.provenance.streams import Streams
+from simstudy.provenance.values import hash_of
+from simstudy.store.provenance import Provenance
+
+LAYOUT = 3  # of the rows of a block; one more where the same columns would be stored otherwise
+ENGINE = (Streams, Plan, validate_columns)  # code of ours between a scenario and its columns
+CARRIERS = (
+    "simstudy.validation",
+    "simstudy.engine.rng_checks",
+    "simstudy.engine.error_policy",
+    "simstudy.engine.columns",
+    "simstudy.engine.derived",
+    "simstudy.engine.methods",
+    "simstudy.engine.call_by_name",
+    "simstudy.engine.per_replicate",
+    "simstudy.engine.block",
+    "simstudy.engine.tasks",
+    "simstudy.store.arrow_schema",
+    "simstudy.store.columns",
+    "simstudy.store.moments",
+    "simstudy.store.block_files",
+    "simstudy.store.block_index",
+    "simstudy.store.files",
+    "simstudy.store.messages",
+    "simstudy.atomic_files",
+)
+"""Modules of ours that carry columns from `simulate` to the store: each worker has its own."""
+
+METHODS = (
+    *ENGINE,
+    analysed,
+    checked_data,
+    without_truth_values,
+)  # and between its data and a method's columns
+
+Kind = tuple[type, ...]
+"""The classes of a scenario and of its parts: what decides about its code."""
+
+OWN_PROCESS = "__main__"  # code that workers are sent, instead of importing it
+
+
+@dataclass(frozen=True)
+class RunProvenance:
+    """What blocks are made from, and what is needed to hold workers to it.
+
+    Parameters
+    ----------
+    of_blocks
+        What blocks are stored with.
+    roots
+        What to fingerprint, one after the other: a scenario of each kind, every method, and the
+        measures whose moments are kept.
+    traces
+        What this process found for them.
+    unfollowed
+        What counts as changed since nobody can say, with what it is.
+    """
+
+    of_blocks: Provenance
+    roots: tuple[tuple[Any, ...], ...] = ()
+    traces: tuple[Trace, ...] = ()
+    unfollowed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def generators(self) -> tuple[str, ...]:
+        """Where the study's code reaches generators of random numbers other than `streams`."""
+        return tuple(dict.fromkeys(name for traced in self.traces for name in traced.generators))
+
+    @cached_property
+    def expected(self) -> tuple[Fingerprint, ...]:
+        """What a worker must find for each of them, and of the engine; of `__main__` it has only
+        what it is sent.
+        """
+        names = {name for traced in self.traces for name in traced.found}
+        if not any(name.startswith(OWN_PROCESS) for name in names):
+            return _with_engine(self.traces)
+        return as_imported(self.roots)
+
+
+def compute_provenance(
+    plan: Plan, measures: Sequence[Measure] = (), worst: Mapping[str, float] | None = None
+) -> RunProvenance:
+    """What a plan's blocks are made from.
+
+    Parameters
+    ----------
+    measures
+        Those whose moments are kept in place of replicates.
+    worst
+        What failures count as, where moments are kept.
+    """
+    forget_modules()
+    plan = plan.drawn
+    kinds = _by_kind(map(scenario_behind, plan.scenarios))
+    methods = _methods_of(plan)
+    engine = METHODS if methods else ENGINE
+    derived = [(d.function,) for d in plan.derived if d.name in plan.at_drawing]
+    beside = [*methods.values(), *((measure,) for measure in measures), *derived]
+    roots = (*((scenarios[0], *engine) for scenarios in kinds.values()), *beside)
+    traces = _checked_traces([*((*s, *engine) for s in kinds.values()), *beside])
+    sizes = len(kinds), len(methods), len(measures)
+    of_kinds, of_methods, of_measures, of_derived = _split(traces, *sizes)
+    by_kind = dict(zip(kinds, of_kinds, strict=True))
+    own = map(_with_values, methods.values(), of_methods)
+    by_method = dict(zip(methods, own, strict=True))
+    made = _moments_made_by(measures, of_measures, plan, worst or {})
+    made |= _made_at_drawing(plan, of_derived)
+    return RunProvenance(
+        Provenance(
+            _settings(plan) | made,
+            _values_of(plan, kinds, by_kind),
+            _codes(plan, kinds, by_kind, by_method),
+        ),
+        roots,
+        tuple(traces),
+        {name: what for found in traces for name, what in found.unfollowed.items()},
+    )
+
+
+def _split(traces: Sequence[Trace], *sizes: int) -> list[Sequence[Trace]]:
+    """So many of them each, and the rest."""
+    ends = list(itertools.accumulate(sizes, initial=0))
+    return [traces[start:end] for start, end in itertools.pairwise([*ends, len(traces)])]
+
+
+def _kind_of(scenario: Scenario) -> Kind:
+    """Scenarios made of the same classes have the same code."""
+    return tuple(type(part) for part in parts_of(scenario))
+
+
+def _by_kind(scenarios: Iterable[Scenario]) -> dict[Kind, list[Scenario]]:
+    """The scenarios of each kind, each once: it may have several methods."""
+    kinds: dict[Kind, list[Scenario]] = {}
+    for scenario in {id(scenario): scenario for scenario in scenarios}.values():
+        kinds.setdefault(_kind_of(scenario), []).append(scenario)
+    return kinds
+
+
+def _methods_of(plan: Plan) -> dict[str, tuple[Any, ...]]:
+    """By name, what each method's own code is: what it shares with others is the engine's."""
+    drawn = (each.method for each in plan.scenarios if isinstance(each, Analysed))
+    functions = {method.name: method.function for method in drawn}
+    return {name: _used_by(function) for name, function in functions.items()}
+
+
+def _used_by(function: Any) -> tuple[Any, ...]:
+    """What to follow of a method: of `each_replicate`, which is the engine's, what it was given."""
+    if isinstance(function, EachReplicate):
+        return ("each replicate", function.analyse, function.returns)
+    return (function,)
+
+
+def _codes(
+    plan: Plan,
+    kinds: Mapping[Kind, Sequence[Scenario]],
+    by_kind: Mapping[Kind, Trace],
+    by_method: Mapping[str, Fingerprint],
+) -> dict[str, Fingerprint]:
+    """By key, the code of a scenario and of its method; the same object where it is the same."""
+    pairs = itertools.product(kinds, by_method or [""])
+    known = {
+        (kind, method): _merged(by_kind[kind].found, by_method.get(method, {}))
+        for kind, method in pairs
+    }
+    kind_at = {id(scenario): kind for kind, alike in kinds.items() for scenario in alike}
+    return {
+        key: known[kind_at[id(scenario_behind(drawn))], method_of(drawn)]
+        for key, drawn in plan.keys.items()
+    }
+
+
+def _with_values(parts: Sequence[Any], traced: Trace) -> Fingerprint:
+    """What a method is beside functions, whose content is found: an instance, names it returns."""
+    held = [
+        token
+        for part, token in zip(parts, traced.tokens, strict=True)
+        if not isinstance(part, FunctionType)
+    ]
+    return traced.found | (
+        {"the method's own values": "#" + short_hash("|".join(held))} if held else {}
+    )
+
+
+def _merged(scenarios: Fingerprint, methods: Fingerprint) -> Fingerprint:
+    """The entries of both; of one that they say differently, both."""
+    differ = {
+        name: "#" + short_hash(scenarios[name] + said)
+        for name, said in methods.items()
+        if scenarios.get(name, said) != said
+    }
+    return {**scenarios, **methods, **differ}
+
+
+def _values_of(
+    plan: Plan, kinds: Mapping[Kind, Sequence[Scenario]], traces: Mapping[Kind, Trace]
+) -> dict[str, str]:
+    """By key, a scenario's values as a person reads them, and a hash of all that it holds."""
+    said = {
+        id(scenario): f"{typed(scenario)} #{short_hash(text, 8)}"
+        for kind, scenarios in kinds.items()
+        for scenario, text in zip(scenarios, traces[kind].tokens, strict=False)
+    }
+    return {
+        key: _by(method_of(drawn)) + said[id(scenario_behind(drawn))]
+        for key, drawn in plan.keys.items()
+    }
+
+
+def _by(method: str) -> str:
+    return f"method {method} of " if method else ""
+
+
+def record_runtime_state(
+    plan: Plan, before: RunProvenance, measures: Sequence[Measure] = ()
+) -> None:
+    """Note what drawing blocks in this process changed of what they use: memories, caches."""
+    after = compute_provenance(plan, measures)
+    for key, code in after.of_blocks.codes.items():
+        learn_changes(before.of_blocks.codes[key], code)
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    return {
+        "study": plan.name,
+        "seed": plan.seed,
+        "block_size": plan.block_size,
+        "common": list(plan.common),
+        "axes": {axis: list(labels) for axis, labels in plan.axes.items()},
+        "may_be_missing": sorted(plan.may_be_missing),
+        "layout": LAYOUT,
+    } | ({"n_analysed": plan.n_analysed} if plan.n_analysed else {})
+
+
+def _moments_made_by(
+    measures: Sequence[Measure], traces: Sequence[Trace], plan: Plan, worst: Mapping[str, float]
+) -> dict[str, Any]:
+    """What a block's moments depend on beside its columns."""
+    if not measures:
+        return {}
+    pairs = zip(measures, traces, strict=True)
+    made = {f"measure {measure.name}": _hash_of_trace(found) for measure, found in pairs}
+    return {"measures": made, "on_failure": plan.on_failure, "worst": dict(sorted(worst.items()))}
+
+
+def _made_at_drawing(plan: Plan, traces: Sequence[Trace]) -> dict[str, Any]:
+    """What is stored of vectors, and the code of columns that are derived before it is."""
+    said: dict[str, Any] = {"vectors": sorted(plan.vectors)} if plan.vectors else {}
+    if not plan.keep_vectors:
+        said["keep_vectors"] = False
+    pairs = zip(plan.at_drawing, traces, strict=True)
+    return said | {f"derived {name}": _hash_of_trace(found) for name, found in pairs}
+
+
+def derived_provenance(
+    blocks: Provenance, name: str, functions: Sequence[Callable[..., Any]]
+) -> Provenance:
+    """What the columns are made from that some functions make of blocks."""
+    traces = _checked_traces([(function,) for function in functions])
+    made = {f"{name} {i}": _hash_of_trace(found) for i, found in enumerate(traces)}
+    return replace(blocks, settings={**blocks.settings, "derived": made})
+
+
+def _hash_of_trace(traced: Trace) -> str:
+    return "#" + short_hash(json.dumps([traced.tokens, traced.found], sort_keys=True))
+
+
+def as_imported(roots: Sequence[tuple[Any, ...]]) -> tuple[Fingerprint, ...]:
+    """The fingerprints of code that a worker imports for itself, or is sent."""
+    return _with_engine(_checked_traces(roots, without_main=True))
+
+
+def digest_of(found: Sequence[Fingerprint]) -> str:
+    """One hash of some fingerprints."""
+    return short_hash(json.dumps(list(found), sort_keys=True), 32)
+
+
+def _with_engine(traces: Sequence[Trace]) -> tuple[Fingerprint, ...]:
+    """And of the code of ours that carries columns to the store."""
+    files = {name: source_file(name) for name in CARRIERS}
+    loaded = {name: hash_of(file.read_bytes()) for name, file in files.items() if file}
+    return (*(traced.found for traced in traces), loaded)
+
+
+_known: "weakref.WeakKeyDictionary[Any, str]" = weakref.WeakKeyDictionary()
+
+
+def _checked_traces(roots: Sequence[tuple[Any, ...]], *, without_main: bool = False) -> list[Trace]:
+    """What is used; and nothing that is used remembers what other code computed or compiled."""
+    traces = trace(roots, without_main=without_main)
+    used = short_hash(json.dumps([traced.found for traced in traces], sort_keys=True), 32)
+    for function in {id(f): f for traced in traces for f in traced.cached}.values():
+        is_ours = str(function.__module__).startswith("simstudy.")
+        if not is_ours and _known.get(function) != used:
+            function.cache_clear()
+            _known[function] = used
+    drop_stale_machine_code([part for traced in traces for part in traced.compiled])
+    return traces

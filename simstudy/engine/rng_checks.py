@@ -1,0 +1,159 @@
+"""Random numbers that no seed of the study reaches: streams unasked for, global generators.
+
+They make every block the same, or blocks that are never found again, and no replicate fails of it.
+So the first two blocks of each scenario are watched as they are drawn, and compared.
+"""
+
+import contextlib
+import hashlib
+import math
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simstudy.provenance.streams import Streams
+
+BLOCKS_CHECKED = 2  # of each scenario: a mistake shows in the first
+ROWS_COMPARED = 1024  # of a block: enough to tell shares of 1% from those of any other
+CELLS_COMPARED = 64  # of a replicate
+ENOUGH_BITS = 60  # that columns of as much surprise agree by chance has odds of 2^-60
+
+DRAW_MEANWHILE = ("beartype", "distributed")
+"""Libraries that draw from Python's global generator themselves, in this thread or another."""
+NO_STREAMS = "no streams"
+NUMPY_MOVED, PYTHON_MOVED = "np.random", "random"
+
+_events: ContextVar[dict[str, None] | None] = ContextVar("rng_events", default=None)
+
+
+class RngFinding(NamedTuple):
+    """What was seen of one block: what was odd, and a hash of each column that must vary."""
+
+    key: str
+    block: int
+    odd: tuple[str, ...]
+    hashes: tuple[tuple[str, bytes], ...]
+
+
+@contextlib.contextmanager
+def watching_rng(block: int) -> Iterator[dict[str, None] | None]:
+    """Within it, what is odd about a block's random numbers is noted, if it is an early one."""
+    events: dict[str, None] | None = {} if block < BLOCKS_CHECKED else None
+    token = _events.set(events)
+    try:
+        yield events
+    finally:
+        _events.reset(token)
+
+
+def finding_of(
+    key: str, block: int, columns: Mapping[str, np.ndarray], events: dict[str, None]
+) -> RngFinding:
+    """What was seen of a block that has been drawn."""
+    heads = {
+        name: _head(column)
+        for name, column in columns.items()
+        if column.ndim and column.size and column.dtype.kind in "biuf"
+    }
+    hashes = tuple((name, _hash(head)) for name, head in heads.items() if _must_vary(head))
+    return RngFinding(key, block, tuple(events), hashes)
+
+
+# ---------------------------------------------------------------- while a block is drawn
+def note_odd(kind: str) -> None:
+    """Note something odd about the block that is being drawn, if it is watched."""
+    events = _events.get()
+    if events is not None:
+        events[kind] = None
+
+
+def is_watched() -> bool:
+    """Whether the block that is being drawn is one of the first."""
+    return _events.get() is not None
+
+
+@contextlib.contextmanager
+def watching_generators() -> Iterator[None]:
+    """Note where what is done within moves the generators that all of the process shares.
+
+    Libraries draw from them as they are imported: where any was, the next block will tell.
+    """
+    events = _events.get()
+    if events is None:
+        yield
+        return
+    before, n_loaded = _states(), len(sys.modules)
+    yield
+    if len(sys.modules) == n_loaded:
+        events |= {name: None for name, state in _states().items() if state != before[name]}
+
+
+def _states() -> dict[str, Any]:
+    """The states of the global generators, to be compared."""
+    numpys: Any = np.random.get_state()  # noqa: NPY002 - it is what is looked for
+    states = {NUMPY_MOVED: (numpys[1].tobytes(), *numpys[2:]), PYTHON_MOVED: random.getstate()}
+    if any(library in sys.modules for library in DRAW_MEANWHILE):
+        del states[PYTHON_MOVED]
+    return states
+
+
+def is_deterministic(drawn: object) -> bool:
+    """Whether a scenario, or the one that a method analyses, says that it draws nothing random."""
+    return bool(getattr(getattr(drawn, "scenario", drawn), "deterministic", False))
+
+
+def check_streams(scenario: object, streams: Streams, made: Any, n_rep: int) -> None:
+    """Note replicates that differ although none of the random streams was asked for."""
+    events = _events.get()
+    if events is None or streams.asked or is_deterministic(scenario):
+        return
+    if isinstance(made, Mapping) and any(_differs(array, n_rep) for array in made.values()):
+        events[NO_STREAMS] = None
+
+
+def _differs(array: Any, n_rep: int) -> bool:
+    """Whether an array has replicates, and they are not all the same."""
+    if not isinstance(array, np.ndarray) or array.ndim == 0 or len(array) != n_rep:
+        return False
+    few = array[:ROWS_COMPARED]
+    if few.dtype.kind not in "biuf":
+        return False
+    there = ~np.isnan(few) & ~np.isnan(few[:1])
+    return bool(((few != few[:1]) & there).any())
+
+
+# ---------------------------------------------------------------- when it has been drawn
+def _head(column: np.ndarray) -> np.ndarray:
+    """The first replicates of a column, and as many of their cells as are soon read."""
+    rows = column[:ROWS_COMPARED]
+    return np.ascontiguousarray(rows.reshape(len(rows), -1)[:, :CELLS_COMPARED])
+
+
+def _hash(head: np.ndarray) -> bytes:
+    return hashlib.blake2b(head.tobytes(), digest_size=8).digest()
+
+
+def _must_vary(head: np.ndarray) -> bool:
+    """Whether two blocks cannot have this column by chance.
+
+    Fractions that are all different were drawn from a continuum. Otherwise the order of the
+    replicates decides: it is one of so many orders of these values. Values in rising or falling
+    order were put there.
+    """
+    if _is_in_order(head):
+        return False
+    rows = head.view(np.dtype((np.void, head.itemsize * head.shape[1]))).ravel().tolist()
+    counts, n = Counter(rows).values(), len(rows)
+    if head.dtype.kind == "f" and len(counts) == n > 2 and (head % 1 != 0).any():
+        return True
+    return n * math.log2(n) - sum(count * math.log2(count) for count in counts) > ENOUGH_BITS
+
+
+def _is_in_order(head: np.ndarray) -> bool:
+    first, then = head[:-1], head[1:]
+    return bool((first <= then).all() or (first >= then).all())

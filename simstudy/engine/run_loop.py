@@ -1,0 +1,188 @@
+"""The run loop: what is missing is drawn, until all that is wanted is there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Generator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from simstudy.design.plan import Plan
+from simstudy.engine.progress import Progress
+from simstudy.engine.provenance import RunProvenance, record_runtime_state
+from simstudy.engine.run_monitor import RunMonitor
+from simstudy.engine.run_stats import RunNotes, RunStats
+from simstudy.engine.scheduler import draw_blocks
+from simstudy.engine.task_factory import TaskFactory
+from simstudy.engine.tasks import TaskResult
+from simstudy.engine.work_queue import (
+    BlockId,
+    BlockSet,
+    blocks_of_shard,
+    blocks_with_failures,
+    missing_blocks,
+    n_failed_replicates,
+)
+from simstudy.engine.workers import Workers
+from simstudy.errors import StoreError
+from simstudy.remote.paths import Place
+from simstudy.store.arrow_schema import StoragePolicy
+from simstudy.store.manifest import mark_outdated
+from simstudy.store.run_records import read_records
+from simstudy.store.study_folder import StudyFolder
+
+Results = Generator[TaskResult, None, None]
+
+ROUNDS = 5  # of drawing what another run deleted meanwhile
+PAUSES_SECONDS = (0.1, 0.5, 2.0)  # before looks at a list that lacks what was written
+
+
+@dataclass
+class RunLoop:
+    """A run under way, and what it did so far.
+
+    Parameters
+    ----------
+    weights
+        By scenario key, what a block costs, for the sizes of shards.
+    """
+
+    plan: Plan
+    home: StudyFolder
+    keep: StoragePolicy
+    provenance: RunProvenance
+    workers: Workers
+    progress: Progress
+    weights: Mapping[str, float] | None = None
+    stats: RunStats = field(default_factory=RunStats)
+    monitor: RunMonitor = field(init=False)
+    notes: RunNotes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.monitor = RunMonitor(self.plan, self.progress, generators=self.provenance.generators)
+        self.notes = RunNotes(self.blocks_folder, self.provenance.of_blocks)
+
+    def lacks_any(self, sizes: Mapping[str, int], shard: tuple[int, int] | None = None) -> bool:
+        """Whether there is anything to draw."""
+        return len(self._missing(sizes, shard, retries=True)) > 0
+
+    def draw(self, sizes: Mapping[str, int], shard: tuple[int, int] | None = None) -> Results:
+        """Draw what is missing of so many replicates by scenario key, or a shard's share of it.
+
+        Yields
+        ------
+        TaskResult
+            As each task is finished; nothing is drawn that nobody iterates for.
+
+        Raises
+        ------
+        StoreError
+            Where another run deletes what this one writes.
+        StudyError
+            Where more has failed than the study allows, if only in what was stored before.
+        """
+        blocks = self._missing(sizes, shard, retries=True)
+        retries: Collection[BlockId] = self._missing(sizes, shard).without(blocks)
+        for _ in range(ROUNDS):
+            self._prepare_monitor(sizes)
+            if not retries:  # which are failures that may yet come out well
+                self.monitor.raise_if_too_many_failed()
+            if not (blocks or retries):
+                self.stats.noticed = self._warnings()
+                return
+            yield from self._draw(blocks, retries)
+            blocks, retries = self._still_missing(sizes, shard), ()
+        raise StoreError(
+            f"the blocks of {self.home.store.files} vanish as they are written: another run keeps "
+            "starting over there. Run this again when it has ended, or choose another out=..."
+        )
+
+    def redraw_failures(self, sizes: Mapping[str, int]) -> Results:
+        """Draw the blocks that hold failures again; what comes replaces what is stored."""
+        blocks = blocks_with_failures(self.plan, self._n_blocks(sizes), self.home.store)
+        if blocks:
+            if self.home.path is not None:
+                mark_outdated(self.home.path)
+            self._prepare_monitor(sizes, replaces_failures=True)
+            yield from self._draw(blocks, generation=self.home.store.highest_generation + 1)
+
+    def warn_unfingerprintable(self) -> None:
+        """Name once what nobody can tell the content of."""
+        for name, what in self.provenance.unfollowed.items():
+            self.progress.note(
+                f"{name} ({what}) has neither source nor content that could be compared, so it "
+                "counts as changed: what is drawn now will not be found again by a later run"
+            )
+
+    # ---------------------------------------------------------------- which blocks
+    def _missing(
+        self, sizes: Mapping[str, int], shard: tuple[int, int] | None, *, retries: bool = False
+    ) -> BlockSet:
+        store, wanted = self.home.store, self._n_blocks(sizes)
+        blocks = missing_blocks(self.plan, wanted, store, retries=retries)
+        return blocks_of_shard(self.plan, blocks, shard, self.weights) if shard else blocks
+
+    def _still_missing(self, sizes: Mapping[str, int], shard: tuple[int, int] | None) -> BlockSet:
+        """What is missing when all was drawn, after some more looks where it is anything.
+
+        Network file systems and some object stores list a new file only seconds after it is there.
+        """
+        blocks = self._missing(sizes, shard, retries=True)
+        for pause in PAUSES_SECONDS:
+            if blocks:
+                time.sleep(pause)
+                self.home.store.scan()
+                blocks = self._missing(sizes, shard, retries=True)
+        return blocks
+
+    def _n_blocks(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        return {key: self.plan.n_blocks(n) for key, n in sizes.items()}
+
+    # ---------------------------------------------------------------- drawing them
+    def _draw(
+        self, blocks: Collection[BlockId], retries: Collection[BlockId] = (), *, generation: int = 0
+    ) -> Results:
+        store = self.home.store
+        limit = self.workers.block_seconds
+        factory = TaskFactory(self.plan, store, self.keep, self.provenance, generation, limit)
+        begun = time.perf_counter()
+        try:
+            for result in draw_blocks(
+                factory, blocks, workers=self.workers, progress=self.progress, retries=retries
+            ):
+                self.stats.count(self.plan, result)
+                self.notes.add(result)
+                self.monitor.check(result)
+                yield result
+        finally:
+            self.stats.seconds += time.perf_counter() - begun
+            self.stats.noticed = self._warnings()
+            self.stats.spent = self.notes.spent
+            self.notes.write(self.monitor.remarks)
+            store.scan()
+        if self.workers.backend in ("auto", "inline", "threads"):
+            record_runtime_state(self.plan, self.provenance, self.keep.measures)
+
+    @property
+    def blocks_folder(self) -> Place | None:
+        """That of the blocks; None where nothing of them stays."""
+        return None if self.home.path is None else self.home.path / self.keep.folder
+
+    def _prepare_monitor(
+        self, sizes: Mapping[str, int], *, replaces_failures: bool = False
+    ) -> None:
+        """Tell it what is wanted now, and what of it has failed for good."""
+        self.monitor.wanted = sizes
+        if self.plan.max_failed is not None:
+            n_failed = n_failed_replicates(self.plan, self.home.store, self._n_blocks(sizes))
+            self.monitor.n_failed = {} if replaces_failures else n_failed
+
+    def _warnings(self) -> list[str]:
+        """What is known of the random numbers of all that is stored, and of this run."""
+        return list({**self._stored_warnings, **self.monitor.warnings}.values())
+
+    @cached_property
+    def _stored_warnings(self) -> dict[str, str]:
+        if self.blocks_folder is None or self.home.store.label:  # a share reads no other's records
+            return {}
+        return read_records(self.blocks_folder, self.provenance.of_blocks).first_warnings

@@ -1,0 +1,207 @@
+"""A run watched as it goes: too many failures, blocks that are equal, blocks that take too long."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from simstudy.design.plan import Plan
+from simstudy.engine.block import Address
+from simstudy.engine.columns import BlockConstants
+from simstudy.engine.progress import Progress
+from simstudy.engine.rng_checks import (
+    NO_STREAMS,
+    NUMPY_MOVED,
+    PYTHON_MOVED,
+    RngFinding,
+    is_deterministic,
+)
+from simstudy.engine.row_checks import ROWS_DIFFER
+from simstudy.engine.tasks import TaskResult
+from simstudy.errors import StudyError, first_few
+
+SLOW_SECONDS = 5.0  # of a block: longer than one waits for a sign of life
+SUITABLE_SECONDS = 1.0  # what a block may take: little is lost with it
+REMARKS_KEPT = 1000  # scenarios of which something is known: the others most often have it too
+EQUAL_BLOCKS = "equal blocks"
+MESSAGES = {
+    NO_STREAMS: (
+        "asked for none of its random streams, yet its replicates differ: where their random "
+        'numbers come from a generator of their own, such as default_rng(0), take streams("data") '
+        "instead; where there are none, say so with a class attribute, deterministic = True"
+    ),
+    ROWS_DIFFER: (
+        "gives rows other values when they are analysed alone: replicates of a block must not "
+        "know of each other, or their spread is wrong. Look for a mean or a sort without axis=1, "
+        "centring across replicates, and generators with no seed of the study's; a method that "
+        "is right to look across replicates is named in across_replicates of the Study"
+    ),
+    **{
+        moved: f"drew from {whose} global generator ({moved}), which no seed of the study reaches: "
+        'the numbers will not be found again. Take streams("data") instead'
+        for moved, whose in ((NUMPY_MOVED, "NumPy's"), (PYTHON_MOVED, "Python's"))
+    },
+}
+
+
+@dataclass
+class RunMonitor:
+    """What is kept in view while a run goes on.
+
+    Parameters
+    ----------
+    plan
+        As it is drawn.
+    generators
+        Where the study's code reaches generators of its own, for warnings about random numbers.
+    wanted
+        Replicates wanted of what is drawn, by key.
+    n_failed
+        Replicates that have failed, by key, those of earlier runs included.
+    n_drawn
+        Replicates drawn by this run, by key.
+    warnings
+        By kind, what is said of the run.
+    remarks
+        By kind and key, what was found of random numbers.
+    """
+
+    plan: Plan
+    progress: Progress
+    generators: Sequence[str] = ()
+    wanted: Mapping[str, int] = field(default_factory=dict)
+    n_failed: dict[str, int] = field(default_factory=dict)
+    n_drawn: dict[str, int] = field(default_factory=dict)
+    warnings: dict[str, str] = field(default_factory=dict)
+    remarks: dict[tuple[str, str], str] = field(default_factory=dict)
+    _hashes: dict[tuple[str, str, bytes], int] = field(default_factory=dict, repr=False)
+    _is_text: dict[str, bool] = field(default_factory=dict, repr=False)
+    _constants: BlockConstants = field(default_factory=BlockConstants, repr=False)
+    _n_results: int = 0
+
+    def check(self, result: TaskResult) -> None:
+        """Look at a task that is finished.
+
+        Raises
+        ------
+        StudyError
+            Where more has failed than the study allows, a column is text and numbers, or what is
+            one value for all of a block is another in another.
+        """
+        self._n_results += 1
+        for name, is_text in sorted(result.text_columns):
+            self._check_type(name, is_text=is_text)
+        self._constants.refuse_others(result.constants)
+        for finding in result.rng_findings:
+            self._check_rng(finding)
+        if self._n_results > 1:  # the first may have compiled
+            self._warn_if_slow(max(result.draw_seconds, default=0.0))
+        self._count_failures(result)
+
+    def _check_type(self, name: str, *, is_text: bool) -> None:
+        """Here, and not when all blocks are put together and the work is done."""
+        if self._is_text.setdefault(name, is_text) != is_text:
+            raise StudyError(
+                f"column {name!r} is of one type in some blocks and of another in others: numbers "
+                "and text, which one column of a table cannot be. Return the same type always, "
+                "such as column.astype(str)."
+            )
+
+    # ---------------------------------------------------------------- randomness
+    def _check_rng(self, finding: RngFinding) -> None:
+        scenario = self.plan.keys.get(finding.key)
+        for odd in finding.odd:
+            self._remark(odd, finding.key, f"{scenario!r} {MESSAGES[odd]}{self._generators()}")
+        if not is_deterministic(scenario):
+            equal = [
+                name for name, hashed in finding.hashes if self._is_known(finding, name, hashed)
+            ]
+            if equal:
+                message = _equal_blocks(scenario, finding.block, equal) + self._generators()
+                self._remark(EQUAL_BLOCKS, finding.key, message)
+
+    def _generators(self) -> str:
+        names = first_few(self.generators)
+        return f". Generators other than streams in the code that it uses: {names}" if names else ""
+
+    def _is_known(self, finding: RngFinding, name: str, hashed: bytes) -> bool:
+        """Whether another block of the scenario has the same column."""
+        first = self._hashes.setdefault((finding.key, name, hashed), finding.block)
+        return first != finding.block
+
+    def _remark(self, kind: str, key: str, text: str) -> None:
+        """What holds for blocks that are stored, and so for whoever reads them later."""
+        if len(self.remarks) < REMARKS_KEPT:
+            self.remarks.setdefault((kind, key), text)
+        self._warn(kind, text)
+
+    def _warn(self, kind: str, text: str) -> None:
+        """Each kind once: of the first scenario, since the others most often have it too."""
+        if kind not in self.warnings:
+            self.warnings[kind] = text
+            self.progress.note(f"warning: {text}")
+
+    # ---------------------------------------------------------------- cost
+    def _warn_if_slow(self, seconds: float) -> None:
+        size = self.plan.block_size
+        if seconds > SLOW_SECONDS and size > 1 and "slow" not in self.warnings:
+            suitable = _round_number(size * SUITABLE_SECONDS / seconds)
+            self._warn(
+                "slow",
+                f"a block of {size:,} replicates takes {seconds:.0f} s, and a run that is stopped "
+                f"loses the blocks under way: block_size={suitable} of the Study would make that "
+                "about a second (its random numbers are then others, and drawn anew)",
+            )
+
+    # ---------------------------------------------------------------- failures
+    def _count_failures(self, result: TaskResult) -> None:
+        share = self.plan.max_failed
+        if share is None:
+            return
+        for (key, _), n in zip(result.done, result.failed_each, strict=True):
+            self.n_failed[key] = self.n_failed.get(key, 0) + n
+            self.n_drawn[key] = self.n_drawn.get(key, 0) + self.plan.block_size
+        for key in {key for key, _ in result.done}:
+            self._refuse_more(key, share, result.first_failure)
+
+    def raise_if_too_many_failed(self) -> None:
+        """Refuse to go on, or to be content, where what is stored is over the limit already.
+
+        Raises
+        ------
+        StudyError
+            As when it came about.
+        """
+        if self.plan.max_failed is not None:
+            for key in self.n_failed:
+                self._refuse_more(key, self.plan.max_failed)
+
+    def _refuse_more(
+        self, key: str, share: float, example: tuple[Address, str] | None = None
+    ) -> None:
+        n_failed, size = self.n_failed[key], self.plan.block_size
+        wanted = self.plan.n_blocks(self.wanted.get(key, size)) * size
+        of = max(wanted, self.n_drawn.get(key, 0))
+        if n_failed > share * of:
+            such_as = f", one of them ({example[0]}) with {example[1]}" if example else ""
+            raise StudyError(
+                f"{self.plan.keys[key]!r}: {n_failed:,} of {of:,} replicates failed, more than "
+                f"max_failed={share:g} of them{such_as}. What is finished is kept. Mend what "
+                "fails and run again, draw these anew (retry=failed), or let the Study have a "
+                "larger max_failed."
+            )
+
+
+def _equal_blocks(scenario: object, block: int, columns: Sequence[str]) -> str:
+    names = ", ".join(map(repr, columns))
+    return (
+        f"block {block} of {scenario!r} has the same {names} as a block before it, to the last "
+        "bit: its replicates count twice, and every Monte Carlo error is too small. Take random "
+        'numbers from streams("data"), and from no generator with a seed of its own; where blocks '
+        "are to be the same, say so with a class attribute, deterministic = True"
+    )
+
+
+def _round_number(size: float) -> int:
+    """The largest of 1, 2, 5, 10, 20, ... that is no larger, and at least 1."""
+    power = 10 ** math.floor(math.log10(max(size, 1)))
+    return max(int(step * power) for step in (1, 2, 5) if step * power <= max(size, 1))

@@ -1,0 +1,105 @@
+"""What a run did: blocks, failures, seconds; and the seconds left beside its blocks."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from simstudy.design.plan import Plan, scenario_behind
+from simstudy.errors import SimstudyError
+from simstudy.remote.paths import Place
+from simstudy.store.provenance import Provenance
+from simstudy.store.run_records import RunRecord, Spent, Times, write_record
+
+if TYPE_CHECKING:
+    from simstudy.engine.block import Address
+    from simstudy.engine.tasks import TaskResult
+
+FAILURES_SHOWN = 10  # of which a run remembers the text
+WRITTEN_EVERY = 30.0  # seconds: what a run that is killed does not say of itself
+
+
+@dataclass
+class RunStats:
+    """What a run did.
+
+    `seconds_per_block` is the least time to draw a block of each scenario, by key: the first one
+    may have paid for compiling. Where there are methods, a method's key has what it took itself,
+    and the scenario's key what its data took. `noticed` says what a reader of the numbers has to
+    know: random numbers that nobody addressed, blocks that take too long. `spent` is what all
+    blocks took that it drew, by key.
+    """
+
+    n_blocks: int = 0
+    n_failed: int = 0
+    seconds: float = 0.0
+    failures: list[tuple[Address, str]] = field(default_factory=list)
+    seconds_per_block: dict[str, float] = field(default_factory=dict)
+    noticed: list[str] = field(default_factory=list)
+    spent: Mapping[str, Spent] = field(default_factory=dict)
+
+    def count(self, plan: Plan, result: TaskResult) -> None:
+        """Add a finished task."""
+        self.n_blocks += len(result.done)
+        self.n_failed += result.n_failed
+        if result.first_failure and len(self.failures) < FAILURES_SHOWN:
+            self.failures.append(result.first_failure)
+        each = zip(result.done, result.draw_seconds, result.data_seconds, strict=True)
+        for (key, _), own, data in each:
+            self._keep_least(key, own)
+            if data:
+                self._keep_least(plan.key_of(scenario_behind(plan.keys[key])), data)
+
+    def _keep_least(self, key: str, seconds: float) -> None:
+        self.seconds_per_block[key] = min(seconds, self.seconds_per_block.get(key, seconds))
+
+
+@dataclass
+class RunNotes:
+    """What blocks took, by the key of what was drawn; written beside them now and then.
+
+    Parameters
+    ----------
+    folder
+        That of the blocks; None where nothing of them stays.
+    provenance
+        What they are made from.
+    """
+
+    folder: Place | None
+    provenance: Provenance
+    spent: dict[str, Spent] = field(default_factory=dict)
+    _begun: str = field(default_factory=lambda: _now())
+    _ended: str = ""
+    _name: str = field(default_factory=lambda: uuid.uuid4().hex)
+    _written: float = field(default_factory=time.monotonic)
+    _is_new: bool = False
+
+    def add(self, result: TaskResult) -> None:
+        """Add a finished task."""
+        each = zip(result.done, result.draw_seconds, result.data_seconds, strict=True)
+        for (key, _), own, data in each:
+            self.spent[key] = self.spent.get(key, Spent()).plus(Spent(1, own, data))
+            self._is_new = True
+        self._ended = _now()
+        if time.monotonic() - self._written > WRITTEN_EVERY:
+            self.write()
+
+    def write(self, warnings: Mapping[tuple[str, str], str] | None = None) -> None:
+        """Leave it beside the blocks, in place of what was left before; it is worth no run."""
+        if (self._is_new or warnings) and self.folder is not None:
+            times = Times(self._begun, self._ended)
+            record = RunRecord(self.spent, times, dict(warnings or {}))
+            with contextlib.suppress(OSError, SimstudyError):
+                write_record(self.folder, self._name, self.provenance, record)
+        self._is_new, self._written = False, time.monotonic()
+
+
+def _now() -> str:
+    """UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

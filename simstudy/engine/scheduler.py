@@ -1,0 +1,303 @@
+"""Blocks to workers as tasks, whose size follows what blocks cost; and what happens when one dies.
+
+With `auto` the first tasks are drawn in this process, which measures what a block costs; workers
+are started when they pay.
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+
+from simstudy.atomic_files import ABANDONED_SECONDS
+from simstudy.engine.executors import Executor, executor_of
+from simstudy.engine.executors.local import InProcess
+from simstudy.engine.executors.loky import IsolatedWorker
+from simstudy.engine.executors.worker_death import WorkerDiedError
+from simstudy.engine.graceful_stop import host_signals_deferred, raise_if_stopped, stop_requested
+from simstudy.engine.per_replicate import progress_reported_to
+from simstudy.engine.progress import Progress
+from simstudy.engine.provenance import RunProvenance
+from simstudy.engine.task_factory import TaskFactory
+from simstudy.engine.tasks import Task, TaskResult, record_failed
+from simstudy.engine.thread_limits import single_threaded
+from simstudy.engine.timeouts import GRACE_SECONDS, timeout_message
+from simstudy.engine.work_queue import BlockId, WorkQueue, missing_after_crash
+from simstudy.engine.workers import Workers
+from simstudy.errors import StaleCodeError, StoreError, UnreadableTaskError, first_few
+from simstudy.provenance.fingerprint import changes
+from simstudy.store.io_errors import translate_io_errors
+from simstudy.store.object_store import ObjectStore, refuse_sending
+
+TASK_SECONDS = 0.25  # of work in a task of a short run: 1000 times what it costs to hand it out
+PART_OF_RUN = 0.01  # of what a run took so far, in a long one: the most that a kill costs a worker
+MOST_SECONDS = 20.0  # and never more
+LEAST_PART = 0.1  # of that in a task at the end of a run, when workers share what is left
+TASK_BYTES = 1 << 26  # of rows that a worker gathers before it writes them
+WORKERS_PAY_SECONDS = 1.0  # that workers have to save: what they import takes as long
+LOOK_SECONDS = 5.0  # without a result, before an executor is asked what it waits for
+TRIES = 2  # of a block that ends its worker: somebody else may have ended the first
+
+
+def draw_blocks(
+    factory: TaskFactory,
+    blocks: Collection[BlockId],
+    *,
+    workers: Workers,
+    progress: Progress,
+    retries: Collection[BlockId] = (),
+) -> Iterator[TaskResult]:
+    """Draw and store blocks; whatever stops it, what was finished stays.
+
+    Parameters
+    ----------
+    retries
+        Blocks that the machine made fail before, drawn last and each alone.
+
+    Yields
+    ------
+    TaskResult
+        As each task is finished.
+
+    Raises
+    ------
+    StoreError
+        Where the results cannot be written (a full disk, say), or the code was edited under the
+        run, so that workers would draw something else.
+    OutOfTime
+        Where a stop was asked for; what was begun is finished then.
+    """
+    files = factory.store.files
+    if workers.backend in ("auto", "loky", "dask") and isinstance(files, ObjectStore):
+        refuse_sending(files.place)
+    n_left = len(blocks) + len(retries)
+    progress.begin(n_left * factory.plan.block_size)
+    scheduler = Scheduler(factory, workers, progress)
+    within = progress_reported_to(getattr(progress, "within", None))
+    with (
+        host_signals_deferred(),
+        translate_io_errors(files),
+        single_threaded(),
+        within,
+        _errors_explained(factory.provenance),
+    ):
+        try:
+            for result in scheduler.results(blocks, retries):
+                n_left -= len(result.done)
+                progress.advance(len(result.done) * factory.plan.block_size)
+                yield result
+        finally:
+            files.forget_unfinished(ABANDONED_SECONDS)
+        raise_if_stopped(n_left)
+
+
+class Scheduler:
+    """Hands out blocks as tasks, and gives their results."""
+
+    def __init__(self, factory: TaskFactory, workers: Workers, progress: Progress) -> None:
+        self.factory, self.workers, self.progress = factory, workers, progress
+        self.sizer = ChunkSizer(workers.count)
+        self._trouble = ""  # that was said last
+
+    def results(
+        self, blocks: Collection[BlockId], retries: Collection[BlockId]
+    ) -> Iterator[TaskResult]:
+        """Those of all blocks, where the workers say."""
+        queue = WorkQueue(blocks)
+        if self.workers.backend in ("auto", "inline"):
+            yield from self._results_of(InProcess(), queue, leave=self._workers_pay)
+        if (queue.left or retries) and not stop_requested():
+            with self._executor() as executor:
+                yield from self._results_of(executor, queue)
+                yield from self._isolated_results(executor, retries)
+
+    def _workers_pay(self, n_left: int) -> bool:
+        """Whether what is left is to go to workers: with a time limit, to those that can be ended.
+
+        The first task may have compiled, or loaded what is compiled, as each worker has to; the
+        second tells what a block costs.
+        """
+        if self.workers.backend != "auto":
+            return False
+        if self.factory.block_seconds is not None:
+            return True
+        if self.sizer.n_results < 2 or self.workers.count < 2:
+            return False
+        saved = self.sizer.seconds_per_block * n_left * (1 - 1 / self.workers.count)
+        return saved > WORKERS_PAY_SECONDS + self.sizer.loading_seconds
+
+    @contextmanager
+    def _executor(self) -> Iterator[Executor]:
+        """Where tasks go; whatever is under way is given up where an error leaves this."""
+        executor = executor_of(self.workers, self.factory.expected)
+        self.sizer.n_workers = executor.n_workers
+        self.sizer.least_seconds = max(TASK_SECONDS, getattr(executor, "task_seconds", 0.0))
+        try:
+            yield executor
+        except BaseException:
+            executor.close(kill=True)
+            raise
+        executor.close(kill=False)
+
+    # ---------------------------------------------------------------- tasks to results
+    def _results_of(
+        self,
+        executor: Executor,
+        queue: WorkQueue,
+        leave: Callable[[int], bool] = lambda _: False,
+    ) -> Iterator[TaskResult]:
+        """Results as they come, until nothing is left, or to `leave` the rest is better."""
+        pending: dict[Future[TaskResult], Task] = {}
+        lost: list[Task] = []  # whose worker has died: nothing new is begun until all is back
+        while True:
+            while not lost and self._has_room(executor, pending) and not leave(queue.left):
+                task = self._next_task(queue)
+                if task is None:
+                    break
+                try:
+                    pending[executor.submit(task)] = task
+                except WorkerDiedError:
+                    lost.append(task)
+            if not pending and not lost:
+                return
+            if not pending:
+                yield from self._lost_results(executor, lost, queue.left)
+                lost = []
+                continue
+            done = wait(pending, timeout=LOOK_SECONDS, return_when=FIRST_COMPLETED).done
+            if not done:
+                self._note_trouble(executor)
+            for future in done:
+                task = pending.pop(future)
+                try:
+                    result = future.result()
+                except WorkerDiedError:
+                    lost.append(task)
+                else:
+                    yield self._noted(result)
+
+    def _note_trouble(self, executor: Executor) -> None:
+        """Say once what an executor waits for, if it knows."""
+        trouble = getattr(executor, "trouble", "")
+        if trouble != self._trouble:
+            self.progress.note(trouble or "workers are back")
+            self._trouble = trouble
+
+    def _has_room(self, executor: Executor, pending: Collection[object]) -> bool:
+        n_ahead = getattr(executor, "n_ahead", 2 * executor.n_workers)
+        return len(pending) < n_ahead and not stop_requested()
+
+    def _next_task(self, queue: WorkQueue) -> Task | None:
+        blocks = queue.take(self.sizer.n_blocks(queue.left)) if queue.left else []
+        return self.factory.task(blocks) if blocks else None
+
+    def _noted(self, result: TaskResult) -> TaskResult:
+        self.sizer.learn_from(result)
+        return result
+
+    # ---------------------------------------------------------------- workers that die
+    def _lost_results(
+        self, executor: Executor, tasks: Collection[Task], n_left: int
+    ) -> Iterator[TaskResult]:
+        """Blocks of which one may have ended a worker, each alone."""
+        blocks = list(itertools.chain.from_iterable(task.blocks for task in tasks))
+        if not self.factory.generation:  # else what is there already is what they replace
+            blocks = missing_after_crash(blocks, self.factory.store)
+        self.progress.note(f"a worker died; {len(blocks) + n_left:,} blocks to go")
+        yield from self._isolated_results(executor, blocks)
+
+    def _isolated_results(
+        self, executor: Executor, blocks: Collection[BlockId]
+    ) -> Iterator[TaskResult]:
+        """Blocks drawn one by one where they can end nothing else."""
+        if not blocks:
+            return
+        isolated: Executor = getattr(executor, "isolated", IsolatedWorker)()
+        try:
+            for block_id in itertools.takewhile(lambda _: not stop_requested(), blocks):
+                yield self._result_alone(isolated, self.factory.task([block_id]))
+        finally:
+            if isolated is not executor:  # each block was waited for
+                isolated.close(kill=True)
+
+    def _result_alone(self, isolated: Executor, task: Task) -> TaskResult:
+        """The result of a task of one block; that may be that it ends its worker."""
+        for _ in range(TRIES):
+            begun = time.monotonic()
+            try:
+                return isolated.submit(task).result()
+            except WorkerDiedError as died:
+                death = died
+                limit = task.block_seconds
+                if (
+                    limit
+                    and not died.by_signal
+                    and time.monotonic() - begun > limit + GRACE_SECONDS
+                ):
+                    return record_failed(task, timeout_message(limit), machine=False)
+        return record_failed(task, str(death), machine=death.by_signal)
+
+
+class ChunkSizer:
+    """How many blocks go into the next task: as many as fill some time, and fit into memory.
+
+    A task is a file, and what a kill can cost. Short tasks in a short run, so that a kill costs
+    little; longer ones as the run goes on, so that the number of files grows as the logarithm of
+    its length.
+    """
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers, self.least_seconds = n_workers, TASK_SECONDS
+        self.seconds_per_block = self.bytes_per_block = self.loading_seconds = 0.0
+        self.n_results = 0
+        self._start = time.perf_counter()
+
+    def learn_from(self, result: TaskResult) -> None:
+        """What a block costs is what it cost in the latest task: the first one compiles."""
+        n_blocks = len(result.done)
+        self.n_results += 1
+        if self.n_results == 2:
+            self.loading_seconds = max(0.0, self.seconds_per_block - result.seconds / n_blocks)
+        self.seconds_per_block = result.seconds / n_blocks
+        self.bytes_per_block = max(self.bytes_per_block, result.n_bytes / n_blocks)
+
+    def n_blocks(self, n_left: int) -> int:
+        """Of the next task, where so many are left: enough tasks for every worker."""
+        if not self.seconds_per_block:
+            return 1
+        by_time = int(self.task_seconds / self.seconds_per_block)
+        least = int(self.least_seconds * LEAST_PART / self.seconds_per_block)
+        by_share = max(-(-n_left // (4 * self.n_workers)), least)
+        by_room = int(TASK_BYTES / self.bytes_per_block) if self.bytes_per_block else by_time
+        return max(1, min(by_time, by_share, by_room))
+
+    @property
+    def task_seconds(self) -> float:
+        """Of work in the next task."""
+        so_far = time.perf_counter() - self._start
+        return max(self.least_seconds, min(PART_OF_RUN * so_far, MOST_SECONDS))
+
+
+# ---------------------------------------------------------------- code that workers cannot run
+@contextmanager
+def _errors_explained(provenance: RunProvenance | None) -> Iterator[None]:
+    """Within it, what workers say of the study's code is said with what to do."""
+    try:
+        yield
+    except StaleCodeError as stale:
+        pairs = zip(provenance.expected if provenance else (), stale.found, strict=True)
+        found = dict.fromkeys(line for ours, its in pairs for line in changes(ours, its))
+        raise StoreError(
+            f"workers load other code than this run began with: {first_few(list(found))}. "
+            "It was edited meanwhile, or this process changed it after importing it, so blocks of "
+            "two codes would mix; none was drawn. What was finished is kept as the old code's. "
+            "Run again: the new code is then a run of its own. Where code is changed on purpose "
+            "after it is imported, use backend=threads or backend=inline."
+        ) from None
+    except UnreadableTaskError as error:
+        raise StoreError(
+            f"workers cannot load the study ({error}): its code was edited under this run, or "
+            "cannot be sent to another process. What was finished is kept. Run again, or use "
+            "backend=threads or backend=inline."
+        ) from None

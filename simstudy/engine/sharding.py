@@ -1,0 +1,109 @@
+"""Whose share of a study a block is: the same for everybody, whatever is stored."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from simstudy.design.plan import Plan, scenario_behind
+from simstudy.provenance.scenario_id import short_hash
+from simstudy.store.provenance import Provenance
+
+SPLIT_DIGITS = 12  # of the hash of a split, in the names of files
+
+ShareOf = Callable[[np.ndarray], np.ndarray]
+"""From numbers of blocks to numbers of shares, counted from 0."""
+
+
+def shards_of(
+    plan: Plan, n_shares: int, weights: Mapping[str, float] | None = None
+) -> dict[str, ShareOf]:
+    """By the key of what is drawn, which of `n_shares` a block belongs to.
+
+    Where blocks cost the same they are dealt out in turn, breadth first, and go one share on
+    wherever a turn would begin as one before it did, so that no scenario keeps to a few shares:
+    shares have as many blocks, give or take one, of all scenarios. Otherwise each scenario's
+    blocks go round all shares, one each, and scenarios begin where the cost of those before them
+    ends, as a part of all: the cost of a share then differs from that of another by about one
+    block of the dearest scenario at most, however many blocks there are. Methods of a block
+    are in one share.
+
+    Parameters
+    ----------
+    weights
+        What a block costs, in any unit, by key: of what is drawn, and of its scenario for its data.
+        Keys that are missing cost the mean of the others.
+    """
+    places = _places(plan)
+    cost = np.ones(len(places)) if weights is None else _cost_of_each(plan, places, weights)
+    deal = _in_turn if (cost == cost[0]).all() else _by_cost
+    dealt = deal(cost, n_shares)
+    return {key: dealt[places[id(scenario_behind(drawn))]] for key, drawn in plan.keys.items()}
+
+
+def share_label(
+    plan: Plan,
+    provenance: Provenance,
+    shard: tuple[int, int] | None,
+    weights: Mapping[str, float] | None = None,
+) -> str:
+    """What the names of a share's files have: which split of what study it is, and which share.
+
+    Shares of one split have no block in common, so they need not open each other's files. Where
+    code, data, settings, scenarios, the number of shares or weights differ, the split does.
+
+    Returns
+    -------
+    str
+        `-SPLIT-INDEX`; empty where a run is no share.
+    """
+    if shard is None:
+        return ""
+    index, n_shares = shard
+    split = [provenance.to_json(plan.keys), [*plan.keys], n_shares, sorted((weights or {}).items())]
+    return f"-{short_hash(json.dumps(split), SPLIT_DIGITS)}-{index}"
+
+
+def _in_turn(cost: np.ndarray, n_shares: int) -> list[ShareOf]:
+    """Where blocks of each scenario go, as all of them are dealt out like cards."""
+    n_scenarios = len(cost)
+    meets_again = math.lcm(n_scenarios, n_shares)  # blocks until the first scenario meets share 0
+    has_met_all = meets_again == n_scenarios * n_shares
+
+    def share_of(place: int, block: np.ndarray) -> np.ndarray:
+        number = block * n_scenarios + place
+        return (number if has_met_all else number + number // meets_again) % n_shares
+
+    return [partial(share_of, place) for place in range(n_scenarios)]
+
+
+def _by_cost(cost: np.ndarray, n_shares: int) -> list[ShareOf]:
+    """The same where each scenario's blocks go round, from where the cost of others ends."""
+    before = np.concatenate([[0.0], np.cumsum(cost)[:-1]]) / cost.sum()
+
+    def share_of(start: int, block: np.ndarray) -> np.ndarray:
+        return (block + start) % n_shares
+
+    return [partial(share_of, start) for start in np.floor(before * n_shares).astype(int).tolist()]
+
+
+def _places(plan: Plan) -> dict[int, int]:
+    """The scenarios behind what is drawn, by place in memory, numbered in order."""
+    behind = dict.fromkeys(id(scenario_behind(drawn)) for drawn in plan.scenarios)
+    return {scenario: place for place, scenario in enumerate(behind)}
+
+
+def _cost_of_each(
+    plan: Plan, places: Mapping[int, int], weights: Mapping[str, float]
+) -> np.ndarray:
+    """What a block of each scenario costs, with its data and all of its methods."""
+    names: list[dict[str, None]] = [{} for _ in places]  # in order: sums of floats depend on it
+    for key, drawn in plan.keys.items():
+        behind = scenario_behind(drawn)
+        names[places[id(behind)]] |= {plan.key_of(behind): None, key: None}
+    costs = [[weights[name] for name in of_scenario if name in weights] for of_scenario in names]
+    known = [sum(each) for each in costs if each]
+    mean = sum(known) / len(known) if known else 1.0
+    return np.array([sum(each) if each else mean for each in costs])

@@ -1,0 +1,215 @@
+"""One thread for BLAS, OpenMP, numba and torch: no sum may depend on how many cores there are.
+
+Environment variables tell libraries that are yet to be loaded, here and in worker processes. That
+is not enough: a library may have been loaded before, be loaded inside `simulate`, or ignore its
+variable; and OpenMP and numba count for each thread of Python apart. So every thread looks at its
+pools before it draws, and again after a block in which a library was loaded; a block that was
+drawn with more threads than one is drawn again.
+"""
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from simstudy.errors import StudyError
+from simstudy.provenance.policy import THREAD_VARIABLES
+
+MOST_DRAWS = 10  # of a block: libraries that are loaded one by one need a few, a mistake no end
+
+Drawn = TypeVar("Drawn")
+
+
+@dataclass
+class _Held:
+    """How often threads are held to one, and how they are given back in the end."""
+
+    depth: int = 0
+    give_back: ExitStack = field(default_factory=ExitStack)
+
+    def leave(self) -> None:
+        self.depth -= 1
+        if not self.depth:
+            self.give_back.close()
+
+
+@dataclass
+class _Process(_Held):
+    """What all threads share: the environment, BLAS."""
+
+    n_given_back: int = 0
+    n_limited: int = 0
+
+
+class _Thread(threading.local):
+    """What a thread of Python has to itself, and how things stood when it looked last."""
+
+    def __init__(self) -> None:
+        self.held = _Held()
+        self.looked_at: object = None
+        self.has_drawn = False
+
+
+_lock = threading.RLock()
+_process = _Process()
+_thread = _Thread()
+
+
+@contextlib.contextmanager
+def single_threaded() -> Iterator[None]:
+    """Pools of threads at one thread within, as they were after it.
+
+    It may be entered again within, and by several threads at once: the last to leave gives back
+    what they share. A library that read its variable within keeps the one thread that it read.
+    """
+    _enter()
+    try:
+        _limit_new_pools()
+        yield
+    finally:
+        _leave()
+
+
+def drawn_with_one_thread(draw: Callable[[], Drawn]) -> Drawn:
+    """What `draw` returns where no pool has more than one thread; to be called within the above.
+
+    Parameters
+    ----------
+    draw
+        Gives the same whenever it is called: it is called again where it loaded a library that
+        had more threads.
+
+    Raises
+    ------
+    StudyError
+        Where there are more threads after every call.
+    """
+    _limit_new_pools()
+    n_wide = 0
+    while n_wide < MOST_DRAWS:
+        before = _process.n_limited
+        drawn = draw()
+        _thread.has_drawn = True
+        wide = _limit_new_pools()
+        if not wide and _process.n_limited == before:
+            return drawn
+        n_wide += bool(wide)
+    raise StudyError(
+        f"simulate sets the number of threads itself: in each of {MOST_DRAWS} draws of a block "
+        f"{', '.join(wide)} came to have more than one, and a sum then depends on the machine that "
+        "makes it. Leave out what sets the number: it is one wherever a block is drawn."
+    )
+
+
+def _enter() -> None:
+    with _lock:
+        if not _process.depth:
+            _process.give_back.callback(
+                _put_back, {name: os.environ.get(name) for name in THREAD_VARIABLES}
+            )
+            os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+        _process.depth += 1
+        _thread.held.depth += 1
+
+
+def _put_back(variables: dict[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def _leave() -> None:
+    """Threads that only drew, and never entered, end with what they were limited to."""
+    with _lock:
+        _thread.held.leave()
+        _process.leave()
+        if not _thread.held.depth:
+            _process.n_given_back += 1
+            _thread.has_drawn = False
+
+
+def _limit_new_pools() -> list[str]:
+    """Limit this thread's pools if there may be new ones; the names of those with more threads.
+
+    To look costs a millisecond or two, so it is done only where a library may have been loaded
+    since, or threads were given back.
+    """
+    now = (_process.n_given_back, libraries_loaded())
+    if now == _thread.looked_at:
+        return []
+    with _lock:
+        wide = [*_limit_native(), *_limit_numba(), *_limit_torch()]
+    _thread.looked_at = now
+    return wide
+
+
+def libraries_loaded() -> object:
+    """Changes whenever a library is loaded: the size of all that is mapped as code.
+
+    Where the system does not tell it as cheaply (some microseconds) the number of Python's modules
+    must do, with one more look after a thread's first block.
+    """
+    with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:
+        _, found, rest = file.read().partition(b"VmLib:")
+        if found:
+            return rest.partition(b"\n")[0]
+    return len(sys.modules), _thread.has_drawn
+
+
+def _limit_native() -> list[str]:
+    """BLAS and OpenMP: of OpenMP each thread of Python has a number of its own."""
+    from threadpoolctl import ThreadpoolController
+
+    wide = [pool for pool in ThreadpoolController().lib_controllers if (pool.num_threads or 1) > 1]
+    for pool in wide:
+        _limited(partial(_set_native, pool), pool.num_threads, shared=pool.user_api != "openmp")
+    return [os.path.basename(pool.filepath) for pool in wide]
+
+
+def _set_native(pool: Any, n_threads: int) -> None:
+    """Whoever set it before: OpenBLAS otherwise listens to the first thread that did alone."""
+    is_openblas = hasattr(pool, "clear_controlling_thread")
+    if is_openblas:
+        pool.clear_controlling_thread(force=True)
+    pool.set_num_threads(n_threads)
+    if is_openblas:
+        pool.clear_controlling_thread(force=True)
+
+
+def _limit_numba() -> list[str]:
+    """The pool of `parallel=True`, if it runs: to ask for its size would start it."""
+    numba: Any = sys.modules.get("numba")
+    try:
+        numba.threading_layer()
+    except (AttributeError, ValueError):
+        return []
+    return _limit_where_more("numba", numba, shared=False)
+
+
+def _limit_torch() -> list[str]:
+    torch = sys.modules.get("torch")
+    there = hasattr(torch, "get_num_threads") and hasattr(torch, "set_num_threads")
+    return _limit_where_more("torch", torch, shared=True) if there else []
+
+
+def _limit_where_more(name: str, library: Any, *, shared: bool) -> list[str]:
+    n_threads = library.get_num_threads()
+    if n_threads <= 1:
+        return []
+    _limited(library.set_num_threads, n_threads, shared=shared)
+    return [name]
+
+
+def _limited(set_threads: Callable[[int], Any], n_threads: int, *, shared: bool) -> None:
+    """Set one thread, to be given back by the last that holds the pool."""
+    set_threads(1)
+    held = _process if shared else _thread.held
+    held.give_back.callback(set_threads, n_threads)
+    _process.n_limited += shared

@@ -1,0 +1,89 @@
+"""How long drawing a block may take, where a study or a command says so.
+
+Python code is stopped by an alarm, and the block has failed. Code that does not come back to Python
+hears no alarm: a worker process that is in such code is ended, and `faulthandler` prints where it
+was. In the user's own process nothing is ended.
+"""
+
+import contextlib
+import faulthandler
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+GRACE_SECONDS = 1.0  # for Python to come to its next instruction, before the process is ended
+AGAIN_SECONDS = 1.0  # until a block that has swallowed the exception gets the next
+
+
+class BlockTimeoutError(BaseException):
+    """A block takes too long; no `Exception`, which a method may be written to survive."""
+
+
+@dataclass
+class _Process:
+    """Whether this process was started to draw blocks, and may be ended with one."""
+
+    is_worker: bool = False
+
+
+_process = _Process()
+
+
+def mark_as_worker() -> None:
+    """From now on a block that no alarm stops ends this process."""
+    _process.is_worker = True
+
+
+def hears_ctrl_c() -> bool:
+    """Whether a `KeyboardInterrupt` raised here may be the user's: workers hear no Ctrl-C."""
+    return _in_main_thread() and not _process.is_worker
+
+
+def timeout_message(seconds: float) -> str:
+    """Why a block failed that took too long."""
+    return f"drawing the block took longer than block_seconds={seconds:g}"
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Within it, whatever takes longer is stopped; None is no limit.
+
+    Only the main thread of a process can be stopped by an alarm.
+
+    Raises
+    ------
+    BlockTimeoutError
+        Where Python code takes longer.
+    """
+    with contextlib.ExitStack() as limits:
+        if seconds is not None and _process.is_worker:
+            faulthandler.dump_traceback_later(seconds + GRACE_SECONDS, exit=True)
+            limits.callback(faulthandler.cancel_dump_traceback_later)
+        if seconds is not None and _in_main_thread() and hasattr(signal, "setitimer"):
+            limits.enter_context(_alarm(seconds))
+        yield
+
+
+@contextlib.contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """An alarm also ends waiting and sleeping; the user's own alarm is given back."""
+    is_within = True
+
+    def stop(*_: Any) -> None:
+        if is_within:
+            raise BlockTimeoutError
+
+    handler = signal.signal(signal.SIGALRM, stop)
+    alarm = signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_SECONDS)
+    try:
+        yield
+    finally:
+        is_within = False
+        signal.setitimer(signal.ITIMER_REAL, *alarm)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

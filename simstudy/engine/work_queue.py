@@ -1,0 +1,212 @@
+"""Which blocks are to be drawn, and in which order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from simstudy.design import Scenario
+from simstudy.design.plan import Plan, scenario_behind
+from simstudy.engine.sharding import shards_of
+from simstudy.store.blocks import Store
+from simstudy.store.messages import failed_blocks, n_failed_rows
+
+PART_OF_DONE = 8  # blocks of a scenario that come together: at most this part of those before them
+TOGETHER = 1 << 10  # and never more
+
+
+class BlockId(NamedTuple):
+    """One block to draw, of the scenario (or method of one) with this key."""
+
+    scenario: Scenario
+    block: int
+    key: str
+
+
+@dataclass(frozen=True)
+class BlockSet(Collection[BlockId]):
+    """Blocks to draw, in order; each is made when it is its turn.
+
+    What is remembered is a byte for each block, so a study of many millions can be asked for.
+
+    Parameters
+    ----------
+    chosen
+        By the key of what is drawn, which of its first blocks, shape `(n_blocks,)`; the methods
+        of a scenario have as many.
+    """
+
+    plan: Plan
+    chosen: Mapping[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return sum(int(np.count_nonzero(which)) for which in self.chosen.values())
+
+    def __contains__(self, block_id: object) -> bool:
+        if not isinstance(block_id, BlockId) or block_id.key not in self.chosen:
+            return False
+        which = self.chosen[block_id.key]
+        return block_id.block < len(which) and bool(which[block_id.block])
+
+    def __iter__(self) -> Iterator[BlockId]:
+        """The first block of every scenario before the second of any, and so on.
+
+        Far on some blocks of a scenario come together, so that they lie together in a file: never
+        more than an eighth of those before them, which is what an early look may lack.
+        """
+        families = group_by_dataset(self.plan, self.chosen)
+        for start, end in _bands(max(map(len, self.chosen.values()), default=0)):
+            for family in families:
+                yield from self._in_band(family, start, end)
+
+    def _in_band(self, family: list[str], start: int, end: int) -> Iterator[BlockId]:
+        """Block by block, each with all methods."""
+        here = np.stack([self.chosen[key][start:end] for key in family], axis=1)
+        for block, place in np.argwhere(here).tolist():
+            yield BlockId(self.plan.keys[family[place]], start + block, family[place])
+
+    def without(self, others: BlockSet) -> BlockSet:
+        """These but for others of as many blocks."""
+        return BlockSet(
+            self.plan, {key: which & ~others.chosen[key] for key, which in self.chosen.items()}
+        )
+
+    def only(self, wanted: Mapping[str, np.ndarray]) -> BlockSet:
+        """Those of them that are wanted too, by key and block."""
+        return BlockSet(self.plan, {key: which & wanted[key] for key, which in self.chosen.items()})
+
+
+def group_by_dataset(plan: Plan, keys: Iterable[str]) -> list[list[str]]:
+    """Keys of what is drawn of the same data, next to each other."""
+    families: dict[int, list[str]] = {}
+    for key in keys:
+        families.setdefault(id(scenario_behind(plan.keys[key])), []).append(key)
+    return list(families.values())
+
+
+def _bands(n_blocks: int) -> Iterator[tuple[int, int]]:
+    """Ranges of blocks that are drawn of every scenario before the next."""
+    start = 0
+    while start < n_blocks:
+        end = min(start + min(max(1, start // PART_OF_DONE), TOGETHER), n_blocks)
+        yield start, end
+        start = end
+
+
+class WorkQueue:
+    """Blocks on their way out, each handed out once.
+
+    Attributes
+    ----------
+    left
+        How many have not been handed out.
+    """
+
+    def __init__(self, blocks: Collection[BlockId]) -> None:
+        self.left = len(blocks)
+        self._rest = iter(blocks)
+        self._first: BlockId | None = None  # taken from the rest, and not handed out
+
+    def take(self, n: int) -> list[BlockId]:
+        """The next so many, and with the last one the other methods of its data."""
+        taken: list[BlockId] = []
+        while (block_id := self._first or next(self._rest, None)) is not None:
+            self._first = None
+            if len(taken) >= n and not _same_data(taken[-1], block_id):
+                self._first = block_id
+                break
+            taken.append(block_id)
+        self.left -= len(taken)
+        return taken
+
+
+def _same_data(one: BlockId, other: BlockId) -> bool:
+    """Whether two blocks analyse the same data; those of a scenario that simulates share none."""
+    behind = scenario_behind(one.scenario) is scenario_behind(other.scenario)
+    return behind and one.block == other.block
+
+
+# ---------------------------------------------------------------- which
+def all_blocks(plan: Plan, wanted: Mapping[str, int]) -> BlockSet:
+    """Every block of so many of each scenario, by its key."""
+    return BlockSet(plan, {key: np.ones(wanted[key], dtype=bool) for key in plan.keys})
+
+
+def missing_blocks(
+    plan: Plan, wanted: Mapping[str, int], store: Store, *, retries: bool = False
+) -> BlockSet:
+    """Blocks that are wanted and not stored.
+
+    Parameters
+    ----------
+    wanted
+        Blocks wanted of each scenario, by its key.
+    retries
+        Whether blocks that the machine made fail will do.
+    """
+    lacking = {key: ~store.has_blocks(key, wanted[key], retries=retries) for key in plan.keys}
+    return BlockSet(plan, lacking)
+
+
+def blocks_with_failures(plan: Plan, wanted: Mapping[str, int], store: Store) -> BlockSet:
+    """Stored blocks among those wanted that hold a failure."""
+    return BlockSet(plan, {key: failed_blocks(store, key, wanted[key]) for key in plan.keys})
+
+
+def n_failed_replicates(plan: Plan, store: Store, wanted: Mapping[str, int]) -> dict[str, int]:
+    """How many stored replicates of so many blocks failed, by key; of a block of moments, all."""
+    size = plan.block_size // store.rows_per_block
+    return {key: n_failed_rows(store, key, wanted[key]) * size for key in plan.keys}
+
+
+def missing_after_crash(blocks: Iterable[BlockId], store: Store) -> list[BlockId]:
+    """Those of some blocks that are not in the store by now."""
+    blocks = list(blocks)
+    store.scan()
+    n_blocks = max((block_id.block for block_id in blocks), default=-1) + 1
+    keys = {block_id.key for block_id in blocks}
+    have = {key: store.has_blocks(key, n_blocks, retries=True) for key in keys}
+    return [block_id for block_id in blocks if not have[block_id.key][block_id.block]]
+
+
+def n_blocks_by_shard(
+    plan: Plan, blocks: BlockSet, n_shards: int, weights: Mapping[str, float] | None = None
+) -> Counter[int]:
+    """How many of some blocks belong to each of so many shares, counted from 1."""
+    shares, found = shards_of(plan, n_shards, weights), Counter[int]()
+    for key, which in blocks.chosen.items():
+        whose, counts = np.unique(shares[key](np.flatnonzero(which)), return_counts=True)
+        found.update(dict(zip((whose + 1).tolist(), counts.tolist(), strict=True)))
+    return found
+
+
+def blocks_of_shard(
+    plan: Plan,
+    blocks: BlockSet,
+    shard: tuple[int, int],
+    weights: Mapping[str, float] | None = None,
+) -> BlockSet:
+    """The blocks that belong to shard `i` of `n`, whatever is stored already.
+
+    The methods of a block are in the same shard, which draws their data once.
+
+    Parameters
+    ----------
+    weights
+        What a block costs, in any unit, by the key of what is drawn and, where there are methods,
+        by the scenario's key for its data: as `RunStats` has its seconds. Who is not named costs
+        what the others do on average. Shares are then equal by cost; `simstudy.engine.sharding`
+        says how. All shards of a study must be told the same weights.
+    """
+    index, n_shards = shard
+    shards = shards_of(plan, n_shards, weights)
+    return blocks.only(
+        {
+            key: shards[key](np.arange(len(which))) == index - 1
+            for key, which in blocks.chosen.items()
+        }
+    )

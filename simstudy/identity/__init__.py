@@ -1,1 +1,0 @@
-"""What names a number: scenarios, random streams, and the code that it depends on."""

@@ -1,0 +1,179 @@
+"""Values by content: type and value, the same text in every process."""
+
+import functools
+import hashlib
+import math
+import re
+import struct
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
+from types import EllipsisType, NoneType, NotImplementedType
+from typing import Any
+
+import numpy as np
+
+
+class UnknownValueError(TypeError):
+    """No plain value."""
+
+
+ATOMS = (NoneType, bool, int, float, complex, str, bytes, EllipsisType, NotImplementedType)
+SHOWN = ("datetime", "decimal", "fractions", "uuid", "zoneinfo")  # modules whose reprs say it all
+CONTAINERS = (tuple, list, set, frozenset, dict)
+_FRAMES = """
+DataFrame Series Index RangeIndex MultiIndex Categorical DatetimeIndex CategoricalIndex Table
+LazyFrame
+"""
+FRAMES = frozenset(_FRAMES.split())
+
+
+def hash_of(content: str | bytes, n_hex: int = 16) -> str:
+    """`#` and the first hexadecimal digits of a hash."""
+    data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
+    return "#" + hashlib.sha256(data).hexdigest()[:n_hex]
+
+
+# ---------------------------------------------------------------- plain values
+def plain_token(value: Any, inner: Callable[[Any], str]) -> str:
+    """A value's text.
+
+    Parameters
+    ----------
+    inner
+        Gives the text of what a container holds.
+
+    Raises
+    ------
+    UnknownValueError
+        For anything but numbers, text, arrays, frames, and containers.
+    """
+    kind = type(value)
+    if kind is float and math.isnan(value):
+        return f"float nan {struct.pack('<d', value).hex()}"  # NaNs have signs, and one repr
+    if kind in ATOMS:
+        text = repr(value)
+        return f"{kind.__name__} {text if len(text) < 200 else hash_of(text, 32)}"
+    if kind in CONTAINERS:
+        return _held_by(value, kind, inner)
+    return _token_of_data(value, kind, inner)
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value is data through and through, whose content is the same in every process."""
+    try:
+        _check_plain(value)
+    except (UnknownValueError, RecursionError):
+        return False
+    return True
+
+
+def _check_plain(value: object) -> str:
+    return plain_token(value, _check_plain)
+
+
+def _held_by(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
+    """What a container of a built-in kind holds; also of one that inherits."""
+    if issubclass(kind, dict):
+        pairs = [(key, dict.__getitem__(value, key)) for key in dict.__iter__(value)]
+        parts = [f"{inner(key)}:{inner(part)}" for key, part in pairs]
+    else:  # a subclass may iterate over something else
+        base = next(base for base in CONTAINERS if issubclass(kind, base))
+        parts = [inner(part) for part in tuple(base.__iter__(value))]
+        parts = sorted(parts) if issubclass(kind, set | frozenset) else parts
+    return f"{kind.__name__}[{','.join(parts)}]"
+
+
+def inherited_content(value: Any, inner: Callable[[Any], str]) -> str:
+    """What an instance holds by way of a built-in kind that its class inherits from."""
+    if isinstance(value, CONTAINERS):
+        return _held_by(value, type(value), inner)
+    for atom in (bool, int, float, complex, str, bytes):
+        if isinstance(value, atom):
+            return f"{atom.__name__} {atom.__repr__(value)}"
+    if isinstance(value, np.ndarray):
+        return _token_of_array(np.asarray(value), inner)
+    return ""
+
+
+def _token_of_data(value: Any, kind: type, inner: Callable[[Any], str]) -> str:
+    if kind is np.ndarray:
+        return _token_of_array(value, inner)
+    if isinstance(value, np.generic):
+        return f"{_type_of(value.dtype)} {value.tobytes().hex()}"
+    if kind is re.Pattern:
+        return f"pattern {value.pattern!r} {value.flags}"
+    if isinstance(value, np.dtype):
+        return f"dtype {_type_of(value)}"
+    if kind in (range, slice) or kind.__module__ in SHOWN or isinstance(value, PurePath):
+        return f"{kind.__qualname__} {value!r}"
+    if kind is np.ufunc and _is_known(value):
+        return f"ufunc {value.__name__}"
+    if kind.__name__ in FRAMES and kind.__module__.split(".")[0] in ("pandas", "pyarrow", "polars"):
+        return f"{kind.__qualname__} {_hash_of_frame(value)}"
+    raise UnknownValueError(repr(kind))
+
+
+def _is_known(ufunc: np.ufunc) -> bool:
+    """Whether a ufunc is NumPy's or SciPy's, and not one that was made of a Python function."""
+    homes = (np, sys.modules.get("scipy.special"))
+    return any(getattr(home, ufunc.__name__, None) is ufunc for home in homes)
+
+
+def _type_of(dtype: np.dtype) -> str:
+    return repr(dtype.descr) if dtype.names else dtype.str
+
+
+def _token_of_array(array: np.ndarray, inner: Callable[[Any], str]) -> str:
+    if array.dtype.hasobject:
+        held = hash_of(",".join(map(inner, array.ravel().tolist())), 32)
+    else:
+        held = hash_of(np.ascontiguousarray(array).tobytes(), 32)
+    return f"array {_type_of(array.dtype)} {array.shape} {held}"
+
+
+def _hash_of_frame(frame: Any) -> str:
+    """Of a table: its columns by name, type and value, its index, and its attributes."""
+    import joblib
+
+    return str(joblib.hash(frame.to_pandas() if hasattr(frame, "to_pandas") else frame))
+
+
+# ---------------------------------------------------------------- what an object holds
+def attributes(value: object) -> Mapping[str, Any]:
+    """What an object stores, without asking the object: it might import what it stands for."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def state_of(value: object) -> dict[str, Any]:
+    """Fields of an instance by name, in `__dict__` and in slots, without cached properties."""
+    return {
+        name: held
+        for name, held in (*sorted(attributes(value).items()), *_slots(value))
+        if not isinstance(_class_attribute(type(value), name), functools.cached_property)
+    }
+
+
+def _slots(value: object) -> Iterator[tuple[str, Any]]:
+    for kind in type(value).__mro__:
+        slots = vars(kind).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            hidden = name.startswith("__") and not name.endswith("__")
+            name = f"_{kind.__name__.lstrip('_')}{name}" if hidden else name
+            if name not in ("__dict__", "__weakref__") and hasattr(value, name):
+                yield name, getattr(value, name)
+
+
+def _class_attribute(kind: type, name: str) -> object:
+    """What a class has by a name, without what a descriptor would make of it."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+
+
+def is_shared_generator(value: object) -> bool:
+    """Whether it is the random generator that all of NumPy shares, or the module that holds it."""
+    mtrand = sys.modules.get("numpy.random.mtrand")
+    return mtrand is not None and (value is mtrand or value is getattr(mtrand, "_rand", mtrand))

@@ -1,0 +1,243 @@
+"""How blocks lie in a table: a row for each replicate, and its cells as one list.
+
+A column without axes is a column of numbers. One with axes is a column of lists, whose elements
+are the cells of the axes, the last axis moving fastest: a study with four hundred cells has as many
+columns as one with four. A vector is a list of the length that its scenario says; with axes, a
+list of such lists.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from simstudy.design import Scenario
+from simstudy.design.plan import Plan
+from simstudy.errors import StudyError
+from simstudy.measures import MomentMeasure
+
+ERROR = "error"  # of a whole replicate
+CELL_ERROR = "error_in_cell"  # of its cells, as a list
+SCENARIO, REP = "scenario", "rep"  # whose row it is, and which
+WARNING = "warning"  # what a method that did return warned of, be it only NaN: this says why
+CONVERGED = "converged"  # a column that the engine makes: 1, or NaN where a cell failed
+RESERVED = (SCENARIO, REP, CELL_ERROR)
+N_FAILED = "n_failed"  # ends the name of a stored column of moments that counts failures
+
+
+class Block(NamedTuple):
+    """What one block computed: its columns, and how many of its replicates failed.
+
+    `machine` where it failed for want of memory, disk or the like, which is nothing to keep.
+    """
+
+    scenario: Scenario
+    number: int
+    columns: dict[str, np.ndarray]
+    n_failed: int
+    key: str  # of the scenario, or of one method of it
+    machine: bool = False  # whether it failed by the machine's fault, and not by a method's
+
+
+class StoragePolicy(Protocol):
+    """What is kept of blocks: all of their rows, or moments."""
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder that these files have to themselves."""
+
+    @property
+    def measures(self) -> Sequence[MomentMeasure]:
+        """Measures that what is kept depends on."""
+
+    def rows_per_block(self, plan: Plan, /) -> int:
+        """Rows that each block has in its table."""
+
+    def __call__(self, plan: Plan, blocks: Sequence[Block], /) -> pa.Table:
+        """The table that is kept of some blocks, in order."""
+
+
+@dataclass(frozen=True)
+class ReplicateStorage:
+    """Keeps every row of a block."""
+
+    folder: ClassVar[str] = "replicates"
+    measures: ClassVar[tuple[MomentMeasure, ...]] = ()
+
+    def rows_per_block(self, plan: Plan) -> int:
+        """A row for each replicate."""
+        return plan.block_size
+
+    def __call__(self, plan: Plan, blocks: Sequence[Block]) -> pa.Table:
+        tables = [_rows(plan, list(run)) for _, run in itertools.groupby(blocks, key=_likeness)]
+        return concat_tables(tables)
+
+
+def _likeness(block: Block) -> tuple[Any, ...]:
+    """What blocks share that can be made rows of together; one with failures is alone."""
+    alone = block.number if ERROR in block.columns else -1
+    columns = ((name, c.dtype, c.shape[1:], c.ndim) for name, c in block.columns.items())
+    return block.key, alone, *columns
+
+
+def _rows(plan: Plan, blocks: Sequence[Block]) -> pa.Table:
+    """The rows of blocks of one scenario, with columns of the same types and shapes."""
+    size, columns = plan.block_size, blocks[0].columns
+    first = np.array([block.number for block in blocks], dtype=np.int64) * size
+    rep = np.add.outer(first, np.arange(size, dtype=np.int64)).ravel()
+    arrays: dict[str, Any] = {SCENARIO: pa.repeat(pa.scalar(blocks[0].key), len(rep)), REP: rep}
+    failed = failed_cells(columns)
+    for name in columns:
+        full = _values_of_blocks([block.columns[name] for block in blocks], size)
+        if name == ERROR:
+            arrays[ERROR if full.ndim == 1 else CELL_ERROR] = stored_column(full)
+            continue
+        n_inner = int(name in plan.vectors)
+        void = failed_cell_mask(full, failed, n_inner=n_inner) if name != WARNING else None
+        arrays[name] = stored_column(full, void, n_inner=n_inner)
+    return pa.table(arrays)
+
+
+def _values_of_blocks(columns: Sequence[np.ndarray], size: int) -> np.ndarray:
+    """A column of several blocks; one value, or one for all replicates, is said of each."""
+    full = [np.broadcast_to(column, (size, *column.shape[1:])) for column in columns]
+    return full[0] if len(full) == 1 else np.concatenate(full)
+
+
+def stored_column(
+    array: np.ndarray, void: np.ndarray | None = None, *, n_inner: int = 0
+) -> pa.Array:
+    """A value for each replicate, or a list of its cells; `n_inner` is 1 for vectors, else 0."""
+    kind = pa.string() if array.dtype.kind in "UO" else None
+    mask = None if void is None else np.ascontiguousarray(void).ravel()
+    values = pa.array(np.ascontiguousarray(array).ravel(), type=kind, mask=mask)
+    cells, inner = array.shape[1 : array.ndim - n_inner], array.shape[array.ndim - n_inner :]
+    if inner:
+        values = _in_lists(values, math.prod(array.shape[:-1]), inner[0])
+    return _in_lists(values, len(array), math.prod(cells)) if cells else values
+
+
+def _in_lists(values: pa.Array, n: int, length: int) -> pa.Array:
+    """Values as `n` lists of one length."""
+    return pa.ListArray.from_arrays(np.arange(n + 1, dtype=np.int32) * np.int32(length), values)
+
+
+def failed_cells(columns: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    """Where a block failed, `(rep,)` or `(rep, *axes)`; None where nothing did."""
+    return has_text(columns[ERROR]) if ERROR in columns else None
+
+
+def failed_cell_mask(
+    column: np.ndarray, failed: np.ndarray | None, *, n_inner: int = 0
+) -> np.ndarray | None:
+    """Which values of a column are none, because their cell failed.
+
+    Parameters
+    ----------
+    n_inner
+        Axes of the column that are within a cell: 1 for a vector, else 0.
+    """
+    if failed is None or failed.ndim > column.ndim - n_inner:
+        return None
+    wide = failed.reshape(failed.shape + (1,) * (column.ndim - failed.ndim))
+    return np.broadcast_to(wide, column.shape)
+
+
+def has_text(errors: np.ndarray) -> np.ndarray:
+    """Where an array of errors holds one."""
+    return np.array([text is not None for text in errors.flat], dtype=bool).reshape(errors.shape)
+
+
+def values_per_row(table: pa.Table) -> int:
+    """The most values that a row has in any column."""
+    return max(_longest(column) for column in table.columns)
+
+
+def _longest(column: pa.ChunkedArray) -> int:
+    longest = 1
+    for chunk in column.chunks:
+        length = 1
+        while pa.types.is_list(chunk.type):
+            length *= int(np.diff(chunk.offsets.to_numpy()).max(initial=1))
+            chunk = chunk.flatten()
+        longest = max(longest, length)
+    return longest
+
+
+# ---------------------------------------------------------------- one column, one type
+
+
+def unified(schemas: Iterable[pa.Schema]) -> pa.Schema:
+    """All columns of some tables, in order of appearance.
+
+    Truth values, whole numbers and doubles become the type that holds all of them exactly: no block
+    has whole numbers that a double does not hold.
+
+    Raises
+    ------
+    StudyError
+        Where a column is numbers in one table and text in another.
+    """
+    kinds: dict[str, pa.DataType] = {}
+    for schema in schemas:
+        for column in schema:
+            known = kinds.get(column.name, column.type)
+            kinds[column.name] = _joined(column.name, known, column.type)
+    return pa.schema(list(kinds.items()))
+
+
+def _joined(name: str, one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    if one == other or pa.types.is_null(other):
+        return one
+    if pa.types.is_null(one):
+        return other
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        return pa.list_(_joined(name, one.value_type, other.value_type))
+    if _is_number(one) and _is_number(other):
+        return _number_for(one, other)
+    raise StudyError(
+        f"column {name!r} is of one type in some blocks and of another in others: {one} and "
+        f"{other}. Return the same type always, such as column.astype(float)."
+    )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    )
+
+
+def _number_for(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """The type that holds the numbers of two; of whole ones, with or without a sign, whole."""
+    if pa.types.is_integer(one) and pa.types.is_integer(other) and "uint64" in (one, other):
+        return pa.int64() if one != other else one
+    joint = np.promote_types(one.to_pandas_dtype(), other.to_pandas_dtype())
+    return pa.from_numpy_dtype(joint)
+
+
+def with_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table with a schema's columns and types; columns that it lacks are null."""
+    columns = [
+        _cast(table.column(name), kind)
+        if name in table.column_names
+        else pa.nulls(table.num_rows, kind)
+        for name, kind in zip(schema.names, schema.types, strict=True)
+    ]
+    return pa.table(columns, schema=schema)
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """In Arrow's own way, which refuses numbers that do not come through whole."""
+    return column if column.type == kind else column.cast(kind)
+
+
+def concat_tables(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables as one, in the types that hold all of their columns."""
+    if all(table.schema.equals(tables[0].schema) for table in tables):
+        return pa.concat_tables(tables)
+    schema = unified(table.schema for table in tables)
+    return pa.concat_tables(with_schema(table, schema) for table in tables)

@@ -1,0 +1,187 @@
+"""Where blocks lie: a table of slices, in order of scenario and block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from simstudy.errors import StoreError
+
+RETRY_GENERATION = -1  # of blocks that failed by the machine's fault: a later run draws them again
+
+SLICE = np.dtype(
+    [
+        ("key", np.int32),  # number of the scenario's key
+        ("first", np.int64),  # block
+        ("n", np.int64),  # blocks, which follow each other
+        ("file", np.int32),
+        ("row_group", np.int32),
+        ("offset", np.int64),  # blocks that precede them in the row group
+        ("generation", np.int32),  # of two slices with the same block the higher one holds
+    ]
+)
+"""Consecutive blocks of one scenario in one row group of a file: 40 bytes."""
+
+
+class BlockRange(NamedTuple):
+    """Consecutive whole blocks of one scenario: `n` of them, from `first` on."""
+
+    key: str
+    first: int
+    n: int
+
+    @property
+    def end(self) -> int:
+        """The block after the last."""
+        return self.first + self.n
+
+
+def joined_ranges(ranges: Iterable[tuple[str, int, int]]) -> list[BlockRange]:
+    """Ranges in order, those that follow each other as one."""
+    joined: list[BlockRange] = []
+    for key, first, n in ranges:
+        last = joined[-1] if joined else None
+        if last and (last.key, last.end) == (key, first):
+            joined[-1] = BlockRange(key, last.first, last.n + n)
+        else:
+            joined.append(BlockRange(key, first, n))
+    return joined
+
+
+def slices_of_file(
+    ranges: Sequence[tuple[int, int, int]],
+    row_groups: Sequence[int],
+    rows_per_block: int,
+    *,
+    file: int,
+    generation: int,
+) -> np.ndarray:
+    """The slices of a file.
+
+    Parameters
+    ----------
+    ranges
+        Number of the key, first block and number of blocks of each, in the order of rows.
+    row_groups
+        Rows of each row group; every range lies in one.
+
+    Raises
+    ------
+    StoreError
+        Where the blocks have other numbers of rows.
+    """
+    slices = np.zeros(len(ranges), SLICE)
+    slices["key"], slices["first"], slices["n"] = np.array(ranges, dtype=np.int64).T
+    ends = np.cumsum(slices["n"])
+    starts = ends - slices["n"]
+    bounds, odd = np.divmod(np.cumsum(row_groups), rows_per_block)
+    if odd.any() or not bounds.size or bounds[-1] != ends[-1]:
+        raise StoreError(f"its blocks do not have {rows_per_block} rows each")
+    slices["row_group"] = np.searchsorted(bounds, starts, side="right")
+    if (ends > bounds[slices["row_group"]]).any():
+        raise StoreError("its blocks do not end where its row groups do")
+    slices["offset"] = starts - np.concatenate([[0], bounds])[slices["row_group"]]
+    slices["file"], slices["generation"] = file, generation
+    return slices
+
+
+class BlockIndex:
+    """The slices of all files: of every block one.
+
+    Attributes
+    ----------
+    keys
+        The number of each key.
+    has_duplicates
+        Whether slices were left out, since other files hold the same blocks.
+    """
+
+    def __init__(self) -> None:
+        self.keys: dict[str, int] = {}
+        self.has_duplicates = False
+        self.rebuild([])
+
+    def number_of(self, key: str) -> int:
+        """The number of a key, new or known."""
+        return self.keys.setdefault(key, len(self.keys))
+
+    def rebuild(self, slices: Iterable[np.ndarray]) -> None:
+        """Hold these slices and nothing else; of a block in several, that of the highest."""
+        table = np.concatenate([np.zeros(0, SLICE), *slices])
+        table = table[np.lexsort((table["first"], table["key"]))]
+        follows = table["key"][1:] == table["key"][:-1]
+        overlaps = follows & (table["first"][1:] < (table["first"] + table["n"])[:-1])
+        doubtful = np.unique(table["key"][1:][overlaps])
+        if doubtful.size:
+            clear = table[~np.isin(table["key"], doubtful)]
+            table = np.concatenate(
+                [clear, *(_each_block_once(table[table["key"] == key]) for key in doubtful)]
+            )
+            table = table[np.argsort(table["key"], kind="stable")]
+        bounds = np.searchsorted(table["key"], np.arange(len(self.keys) + 1))
+        self.has_duplicates |= bool(doubtful.size)
+        self._table = table, bounds  # at once, since threads may read
+
+    @property
+    def slices(self) -> np.ndarray:
+        """Those of all scenarios, in order of key and block."""
+        return self._table[0]
+
+    def of(self, key: str) -> np.ndarray:
+        """The slices of a scenario, in order of block."""
+        (slices, bounds), number = self._table, self.keys.get(key)
+        if number is None or number + 1 >= len(bounds):
+            return slices[:0]
+        return slices[bounds[number] : bounds[number + 1]]
+
+    def has(self, key: str, n_blocks: int, *, least: int) -> np.ndarray:
+        """Which of a scenario's first blocks are there; shape `(n_blocks,)`.
+
+        Parameters
+        ----------
+        least
+            Generation below which a block does not count.
+        """
+        slices = self.of(key)
+        slices = slices[(slices["generation"] >= least) & (slices["first"] < n_blocks)]
+        change = np.zeros(n_blocks + 1, dtype=np.int64)
+        np.add.at(change, slices["first"], 1)
+        np.add.at(change, np.minimum(slices["first"] + slices["n"], n_blocks), -1)
+        return np.cumsum(change[:-1]) > 0
+
+    def between(self, key: str, first: int, end: int) -> np.ndarray:
+        """Slices of a scenario's blocks from `first` to before `end`, cut to these."""
+        slices = self.of(key)
+        starts = np.maximum(slices["first"], first)
+        ends = np.minimum(slices["first"] + slices["n"], end)
+        wanted = starts < ends
+        return _cut(slices[wanted], starts[wanted], (ends - starts)[wanted])
+
+    def n_blocks(self, key: str) -> int:
+        """Blocks that a scenario has without a gap, from the first."""
+        slices = self.of(key)
+        ends = np.concatenate([[0], slices["first"] + slices["n"]])
+        gaps = np.flatnonzero(slices["first"] != ends[:-1])
+        return int(ends[gaps[0]] if gaps.size else ends[-1])
+
+
+def _each_block_once(slices: np.ndarray) -> np.ndarray:
+    """The slices of one key, cut: of every block the highest generation in the first file."""
+    slices = slices[np.lexsort((-slices["file"], slices["generation"]))]
+    holder = np.full(int((slices["first"] + slices["n"]).max()), -1)
+    for at, (first, n) in enumerate(zip(slices["first"], slices["n"], strict=True)):
+        holder[first : first + n] = at
+    starts = np.flatnonzero(np.diff(holder, prepend=-2))
+    lengths = np.diff(starts, append=len(holder))
+    there = holder[starts] >= 0
+    return _cut(slices[holder[starts[there]]], starts[there], lengths[there])
+
+
+def _cut(slices: np.ndarray, first: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Of each slice the `n` blocks from `first` on."""
+    cut = slices.copy()
+    cut["offset"] += first - slices["first"]
+    cut["first"], cut["n"] = first, n
+    return cut

@@ -1,0 +1,62 @@
+"""What a disk may refuse, in one line with what to do."""
+
+import contextlib
+import errno
+from collections.abc import Iterator
+from pathlib import Path
+
+from simstudy.atomic_files import lacks_temporary_folder, no_temporary_folder
+from simstudy.errors import DiskFullError, StoreError
+
+# a folder where a file is to be, or a file where a folder is to be
+IN_THE_WAY = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOTEMPTY)
+
+
+@contextlib.contextmanager
+def translate_io_errors(place: object) -> Iterator[None]:
+    """Within it, a disk that is full, must not be written or has gone is refused in one line.
+
+    Parameters
+    ----------
+    place
+        What is written to: as text it is a folder's path, or a place beyond this machine.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise _translated(error, place) from error
+
+
+def _translated(error: OSError, place: object) -> Exception:
+    if lacks_temporary_folder(error):
+        return no_temporary_folder(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFullError(
+            f"the disk that holds {place} is full. Every finished block is kept; free some space "
+            "and run the same command again to go on."
+        )
+    if error.errno == errno.EFBIG:
+        return StoreError(
+            f"cannot write to {place}: a file would be larger than this process or that disk "
+            "allows. Every finished block is kept; raise the limit (ulimit -f unlimited) and run "
+            "the same command again to go on."
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return StoreError(f"cannot write to {place}: {error.strerror}. Choose another out=...")
+    if error.errno in IN_THE_WAY:
+        what = error.filename2 or error.filename or place
+        return StoreError(
+            f"cannot write {what}: {str(error.strerror).lower()}. Move away what stands there, "
+            "then run the same command again; every finished block is kept."
+        )
+    if isinstance(error, FileNotFoundError) and _has_gone(str(place)):
+        return StoreError(
+            f"{place} has gone while this run wrote to it: it was deleted or moved. Put it back, "
+            "or run the same command again to draw it anew."
+        )
+    return error
+
+
+def _has_gone(place: str) -> bool:
+    """Whether a folder is not there; a place beyond this machine has a URL."""
+    return "://" not in place and not Path(place).is_dir()

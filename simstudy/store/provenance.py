@@ -1,0 +1,130 @@
+"""What blocks were made from, as their own file says it: settings, values, code.
+
+Provenance belongs to blocks and not to folders. A block of other provenance (another seed, other
+code, other data) is not this run's block: it is never read, quarantined or deleted.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from simstudy.provenance.fingerprint import Fingerprint, changes
+from simstudy.provenance.scenario_id import short_hash
+
+UNKNOWN = "unknown"  # the study of a file that does not say what made it
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What the blocks of some scenarios are made from.
+
+    Parameters
+    ----------
+    settings
+        What holds for all of them: study, seed, block size, and the policies that shape rows.
+    values
+        The factors of each scenario, by its key, with their types.
+    codes
+        The fingerprint of each scenario's code, by its key.
+    """
+
+    settings: Mapping[str, Any]
+    values: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, Fingerprint] = field(default_factory=dict)
+
+    def only(self, keys: Iterable[str]) -> "Provenance":
+        """The same for some of the scenarios."""
+        keys = list(keys)
+        values = {key: self.values[key] for key in keys if key in self.values}
+        return Provenance(self.settings, values, {key: self.codes[key] for key in values})
+
+    def to_json(self, keys: Iterable[str]) -> str:
+        """As a file says it: code that scenarios and methods share is there once."""
+        few = self.only(sorted(set(keys)))
+        distinct = list({id(code): code for code in few.codes.values()}.values())
+        places = {key: _index_of(code, distinct) for key, code in few.codes.items()}
+        content = {"settings": self.settings, "values": few.values, "code": places}
+        return json.dumps(content | _shared_and_own(distinct), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Provenance":
+        """What a file says; unknown where it says nothing."""
+        try:
+            content = json.loads(text)
+            whole = [{**content.get("shared", {}), **own} for own in content["codes"]]
+            codes = {key: whole[at] for key, at in content["code"].items()}
+            return cls(content["settings"], content["values"], codes)
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+            return cls({"study": UNKNOWN})
+
+    def matches(self, wanted: "Provenance", key: str) -> bool:
+        """Whether a scenario's blocks of this provenance are those that are wanted."""
+        return self._same(wanted, key) or not self.differences(wanted, key)
+
+    def _same(self, wanted: "Provenance", key: str) -> bool:
+        """Whether all is equal, which is the rule, and quick to see."""
+        mine = self.settings, self.values.get(key), self.codes.get(key)
+        return mine == (wanted.settings, wanted.values.get(key), wanted.codes.get(key))
+
+    def differences(self, wanted: "Provenance", key: str) -> list[str]:
+        """In words, what is other in what is wanted; more measures than are wanted do no harm."""
+        found = self.setting_differences(wanted)
+        if self.settings.get("study") == UNKNOWN:
+            return found
+        was, now = self.values.get(key, ""), wanted.values.get(key, "")
+        found += [f"the scenario was {was} and is {now}"] if was != now else []
+        return found + changes(self.codes.get(key, {}), wanted.codes.get(key, {}))
+
+    def setting_differences(self, wanted: "Provenance") -> list[str]:
+        """In words, what holds for all scenarios and is other in what is wanted."""
+        mine, theirs = self.settings, wanted.settings
+        if mine.get("study") == UNKNOWN:
+            return ["its files do not say what made them (an earlier version wrote them)"]
+        names = [name for name in {**theirs, **mine} if name != "measures"]
+        found = [
+            f"{name} was {mine.get(name)} and is {theirs.get(name)}"
+            for name in names
+            if mine.get(name) != theirs.get(name)
+        ]
+        old, new = mine.get("measures", {}), theirs.get("measures", {})
+        return found + changes({name: old[name] for name in new if name in old}, new)
+
+    def digest(self, n_rep: Mapping[str, int]) -> str:
+        """One hash of what some replicates are made from."""
+        return short_hash(json.dumps([self.to_json(n_rep), dict(sorted(n_rep.items()))]), 32)
+
+    def digest_of_each(self, keys: Iterable[str]) -> dict[str, str]:
+        """By key, a hash of what a scenario's blocks are made from."""
+        settings = json.dumps(self.settings, sort_keys=True)
+        codes = {id(code): code for code in self.codes.values()}
+        digests = {at: short_hash(json.dumps(code, sort_keys=True)) for at, code in codes.items()}
+        return {
+            key: short_hash("|".join((settings, self.values[key], digests[id(self.codes[key])])))
+            for key in keys
+            if key in self.codes
+        }
+
+    @cached_property
+    def libraries(self) -> dict[str, str]:
+        """Libraries that the numbers depend on, by version."""
+        entries = {name: version for code in self.codes.values() for name, version in code.items()}
+        return {n: version for n, version in sorted(entries.items()) if not version.startswith("#")}
+
+
+def _shared_and_own(codes: Sequence[Fingerprint]) -> dict[str, Any]:
+    """Entries that all of several codes have, and what each has beside them."""
+    if len(codes) < 2:
+        return {"codes": list(codes)}
+    first, *others = codes
+    shared = dict(set(first.items()).intersection(*(code.items() for code in others)))
+    own = [{name: s for name, s in code.items() if name not in shared} for code in codes]
+    return {"shared": shared, "codes": own}
+
+
+def _index_of(code: Fingerprint, distinct: Sequence[Fingerprint]) -> int:
+    return next(at for at, other in enumerate(distinct) if other is code)
+
+
+NO_PROVENANCE = Provenance({})

@@ -1,0 +1,173 @@
+"""What runs noted of the blocks that they drew: seconds, when that was, and warnings.
+
+It lies beside the blocks and never in them: their bytes depend on no clock. Each run writes a file
+of its own, over and over as it goes on, so that shares of a study which are drawn at one time have
+nothing to agree upon. A hash says of each scenario (or method of one) what its blocks were made
+from: what other code took is not counted.
+"""
+
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from simstudy.atomic_files import read_json, write_bytes
+from simstudy.remote.paths import Place
+from simstudy.store.provenance import Provenance
+
+FOLDER = "_runs"  # below that of the blocks
+MANY_FILES = 64  # which are merged where there are more
+
+
+class Spent(NamedTuple):
+    """What some blocks of one scenario, or of one of its methods, took.
+
+    `own` seconds went into drawing and analysing them (of methods: into analysing), and `data`
+    seconds into data that were drawn for this method first. A block that was drawn twice counts
+    twice.
+    """
+
+    n_blocks: int = 0
+    own: float = 0.0
+    data: float = 0.0
+
+    def plus(self, other: "Spent") -> "Spent":
+        """Both together."""
+        n_blocks = self.n_blocks + other.n_blocks
+        return Spent(n_blocks, self.own + other.own, self.data + other.data)
+
+
+class Times(NamedTuple):
+    """When the first of some blocks was begun and the last was there: UTC, as ISO 8601 has it."""
+
+    first: str
+    last: str
+
+    def joined(self, other: "Times | None") -> "Times":
+        """From the first of both to the last; a clock may have been set back in one."""
+        moments = [*self, *(other or ())]
+        return Times(min(moments), max(moments))
+
+
+@dataclass
+class RunRecord:
+    """What was noted of blocks.
+
+    Parameters
+    ----------
+    spent
+        By key of what was drawn.
+    times
+        When it was drawn; None where no run says so.
+    warnings
+        Texts, each by the kind of what was noticed and the key of what was drawn.
+    """
+
+    spent: dict[str, Spent] = field(default_factory=dict)
+    times: Times | None = None
+    warnings: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def first_warnings(self) -> dict[str, str]:
+        """Of each kind of warning the first."""
+        first: dict[str, str] = {}
+        for (kind, _), text in self.warnings.items():
+            first.setdefault(kind, text)
+        return first
+
+
+def write_record(blocks: Place, name: str, provenance: Provenance, record: RunRecord) -> None:
+    """Write down what a run noted so far, in a file of its own.
+
+    Parameters
+    ----------
+    blocks
+        The folder of the blocks.
+    name
+        Of the run.
+    """
+    made_from = provenance.digest_of_each({*record.spent, *(key for _, key in record.warnings)})
+    times = list(record.times or ())
+    content = {
+        "spent": [
+            [key, made_from[key], *spent, *times]
+            for key, spent in record.spent.items()
+            if key in made_from
+        ],
+        "warnings": [
+            [key, made_from[key], kind, text]
+            for (kind, key), text in record.warnings.items()
+            if key in made_from
+        ],
+    }
+    write_bytes(blocks / FOLDER / f"{name}.json", json.dumps(content).encode())
+
+
+def read_records(blocks: Place, provenance: Provenance) -> RunRecord:
+    """What all runs noted of blocks of this provenance; damaged files say nothing."""
+    found = RunRecord()
+    made_from = provenance.digest_of_each(provenance.values)
+    for path in record_files(blocks):
+        content = read_json(path) or {}
+        for key, digest, spent, times in _entries(content.get("spent"), _spent_of):
+            if made_from.get(key) == digest:
+                found.spent[key] = found.spent.get(key, Spent()).plus(spent)
+                found.times = times.joined(found.times)
+        for key, digest, kind, text in _entries(content.get("warnings"), _warning_of):
+            if made_from.get(key) == digest:
+                found.warnings.setdefault((kind, key), text)
+    return found
+
+
+def merge_records(blocks: Place) -> None:
+    """Make one file of those of many runs; seconds of one that is under way may count twice."""
+    paths = record_files(blocks)
+    if len(paths) <= MANY_FILES:
+        return
+    spent: dict[tuple[str, str], tuple[Spent, Times]] = {}
+    warnings: dict[tuple[str, ...], None] = {}
+    for path in paths:
+        content = read_json(path) or {}
+        for key, made_from, more, times in _entries(content.get("spent"), _spent_of):
+            known, span = spent.get((key, made_from), (Spent(), times))
+            spent[key, made_from] = known.plus(more), times.joined(span)
+        for entry in _entries(content.get("warnings"), _warning_of):
+            warnings[entry] = None
+    merged = {
+        "spent": [[*at, *seconds, *times] for at, (seconds, times) in spent.items()],
+        "warnings": [list(entry) for entry in warnings],
+    }
+    write_bytes(blocks / FOLDER / f"{uuid.uuid4().hex}.json", json.dumps(merged).encode())
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def record_files(blocks: Place) -> list[Place]:
+    """The files of all runs."""
+    return sorted([*(blocks / FOLDER).glob("*.json")], key=str)
+
+
+def _entries(entries: Any, read: Any) -> Iterator[tuple[Any, ...]]:
+    """Those that a run may have written: a key, what its blocks were made from, and the rest."""
+    for entry in entries if isinstance(entries, list) else ():
+        try:
+            key, made_from, *values = entry
+            yield str(key), str(made_from), *read(*values)
+        except (TypeError, ValueError):  # somebody else wrote it
+            continue
+
+
+def _spent_of(n_blocks: int, own: float, data: float, *times: str) -> tuple[Spent, Times]:
+    moments = Times(*(moment for moment in times if datetime.fromisoformat(moment)))
+    spent = Spent(int(n_blocks), float(own), float(data))
+    if not (
+        spent.n_blocks > 0 and 0 <= spent.own < float("inf") and 0 <= spent.data < float("inf")
+    ):
+        raise ValueError
+    return spent, moments
+
+
+def _warning_of(kind: str, text: str) -> tuple[str, str]:
+    return str(kind), str(text)

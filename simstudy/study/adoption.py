@@ -1,0 +1,87 @@
+"""Stored blocks taken over by rewritten code, where one block of each proves it equal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from simstudy.analysis.result import Result
+from simstudy.design.plan import Plan, method_of, scenario_behind
+from simstudy.errors import StoreError, first_few
+from simstudy.store.blocks import Store
+from simstudy.store.compaction import adopt_blocks
+from simstudy.store.provenance import Provenance
+from simstudy.store.study_folder import StudyFolder
+from simstudy.study.declared import Declared
+
+
+def blocks_of_other_code(plan: Plan, store: Store) -> Provenance:
+    """What made the blocks of each scenario and method that has none of the current code.
+
+    Of several provenances of one scenario it is the one with the fewest differences. Blocks of
+    other settings are left out: no draw could prove them equal.
+    """
+    wanted = store.provenance
+    found: dict[str, Provenance] = {}
+    for key in plan.keys:
+        made_by = [each for each in store.others.get(key, ()) if each.settings == wanted.settings]
+        if made_by and not store.n_blocks(key):
+            found[key] = min(made_by, key=lambda each: len(each.differences(wanted, key)))
+    return Provenance(
+        wanted.settings,
+        {key: made_by.values[key] for key, made_by in found.items()},
+        {key: made_by.codes[key] for key, made_by in found.items()},
+    )
+
+
+def part_to_draw(study: Declared, plan: Plan, other: Provenance) -> Declared:
+    """The study with only those scenarios and methods whose blocks are of other code."""
+    changed = [drawn for key, drawn in plan.keys.items() if key in other.codes]
+    scenarios = list({id(each): each for each in map(scenario_behind, changed)}.values())
+    names = {method_of(drawn) for drawn in changed}
+    return replace(
+        study,
+        scenarios=scenarios,
+        methods={name: f for name, f in study.methods.items() if name in names},
+        across_replicates=tuple(name for name in study.across_replicates if name in names),
+    )
+
+
+def adopt_equal_blocks(plan: Plan, home: StudyFolder, other: Provenance, drawn: Result) -> None:
+    """Take over all blocks of other code, if the first of each is the same as one drawn anew.
+
+    Parameters
+    ----------
+    other
+        What made the stored blocks.
+    drawn
+        The first block of each of these scenarios and methods, drawn by the current code.
+
+    Raises
+    ------
+    StoreError
+        Naming those that differ; then nothing is adopted.
+    """
+    store = home.store
+    stored = Store(store.files, store.rows_per_block, other)
+    differing = [
+        repr(plan.keys[key])
+        for key in other.codes
+        if _first_block(stored, key) != _first_block(drawn.store, key)
+    ]
+    if differing:
+        raise StoreError(
+            f"adopt=true: the current code draws other numbers in the first block of "
+            f"{first_few(differing)}, so it was not only rewritten. Nothing in {home.path} was "
+            "adopted. Draw anew what changed with redraw=changed, or undo the change."
+        )
+    adopt_blocks(store, other)
+
+
+def _first_block(store: Store, key: str) -> str:
+    """The rows of a first block as text that differs where any bit of a number does."""
+    columns: pa.Table = store.read(key, store.rows_per_block)
+    named = {name: columns.column(name).to_pylist() for name in sorted(columns.column_names)}
+    empty = [None] * len(columns)
+    return repr({name: values for name, values in named.items() if values != empty})

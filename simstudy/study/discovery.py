@@ -1,0 +1,128 @@
+"""Methods and scenario classes that are found in the files of a folder, and methods on a grid."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+from simstudy.engine.per_replicate import EachReplicate
+from simstudy.errors import StudyError
+
+
+def discover(folder: str) -> dict[str, Any]:
+    """What the files of a folder define: from each file the object that is named like the file.
+
+    A file takes part in a study because it lies in the folder: `methods/ridge.py` defines `ridge`,
+    and `dgps/heavy_tails.py` defines the class `HeavyTails` (capitals and underscores do not
+    count). Where that object is a dict, as from `method_grid`, its entries are taken. Files whose
+    names begin with an underscore are left out.
+
+    Parameters
+    ----------
+    folder
+        Its name as for an import: `"methods"` is a folder beside `experiments/`, or beside the
+        script that is run.
+
+    Returns
+    -------
+    dict
+        The objects by their files' names, in the order of these names.
+
+    Raises
+    ------
+    StudyError
+        Where there is no such folder, a file does not define what it should, or two files define
+        methods of one name.
+    """
+    try:
+        package = importlib.import_module(folder)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{folder}.".startswith(f"{error.name}."):
+            raise  # a file in it imports what is not installed
+        raise StudyError(
+            f"discover({folder!r}): there is no folder {folder} to import from. Put it beside "
+            "experiments/, or beside the script that is run."
+        ) from None
+    found: dict[str, Any] = {}
+    files = pkgutil.iter_modules(getattr(package, "__path__", ()))
+    for name in sorted(file.name for file in files if not file.name.startswith("_")):
+        defined = _object_named(name, importlib.import_module(f"{folder}.{name}"))
+        entries = defined if isinstance(defined, dict) else {name: defined}
+        if twice := found.keys() & entries:
+            raise StudyError(
+                f"{folder}/{name}.py defines {', '.join(sorted(twice))}, which another file in "
+                f"{folder} defines too, and each needs a name of its own: rename one of them."
+            )
+        found |= entries
+    if not found:
+        raise StudyError(
+            f"discover({folder!r}): the folder has no Python file, so the study would have "
+            "nothing from it. Add one file for each method or scenario class."
+        )
+    return found
+
+
+def _object_named(file: str, module: ModuleType) -> Any:
+    wanted = _plain(file)
+    named = [value for name, value in vars(module).items() if _plain(name) == wanted]
+    if len(named) == 1:
+        return named[0]
+    raise StudyError(
+        f"{module.__name__.replace('.', '/')}.py defines {len(named) or 'no'} objects named "
+        f"{file}, and it takes part in the study by the one object that is named like the file: "
+        f"define {file}, or let the file's name begin with _."
+    )
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def method_grid(method: Callable[..., Any], **levels: Iterable[Any]) -> dict[str, Any]:
+    """A method for each combination of values of its parameters.
+
+    Parameters
+    ----------
+    method
+        A function, or `each_replicate(function)`.
+    levels
+        By parameter of the method, the values that it takes.
+
+    Returns
+    -------
+    dict
+        Methods by name: the function's name, then the values, as in `ridge_0.1`.
+
+    Raises
+    ------
+    StudyError
+        Where the method has no parameter of such a name.
+
+    Examples
+    --------
+    >>> def ridge(x, y, penalty):
+    ...     return {"estimate": (x * y).sum(axis=1) / ((x * x).sum(axis=1) + penalty)}
+    >>> list(method_grid(ridge, penalty=[0.1, 1.0]))
+    ['ridge_0.1', 'ridge_1.0']
+    """
+    function = method.analyse if isinstance(method, EachReplicate) else method
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        inspect.signature(function).bind_partial(**levels)
+    except TypeError as error:
+        raise StudyError(
+            f"method_grid({name}): {error}. Give levels of the function's own parameters."
+        ) from None
+    methods: dict[str, Any] = {}
+    for values in itertools.product(*levels.values()):
+        bound = partial(function, **dict(zip(levels, values, strict=True)))
+        one = replace(method, analyse=bound) if isinstance(method, EachReplicate) else bound
+        methods["_".join([name, *map(str, values)])] = one
+    return methods

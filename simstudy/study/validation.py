@@ -1,0 +1,462 @@
+"""What a study may declare, refused where it cannot be."""
+
+import inspect
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import fields
+from typing import Any
+
+from simstudy import measures as our_measures
+from simstudy.design import Scenario
+from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
+from simstudy.measures import Measure
+from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
+from simstudy.validation import check_whole, is_whole
+
+OWN_NAMES = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", "data")
+SUMMARY = (
+    *("estimate", "mcse", "lower", "upper", "exact", "n_rep", "n_failed", "n_given", "reason"),
+    *("variance_reduction", "n_effective", "remark"),
+)
+MARKS = set("[],/")  # in names of columns and addresses
+LONGEST = 60  # letters of a name
+ON_FAILURE = ("record", "abort", "impute_worst")
+
+
+# ---------------------------------------------------------------- names and policies
+def check_study_name(name: Any) -> None:
+    """Refuse a name that is none of a folder."""
+    if not isinstance(name, str):
+        raise StudyError(
+            f"the study's name is {in_one_line(repr(name))}, and a folder is named by it: give a "
+            "text of letters, digits, '-' and '_' first, and scenarios after it."
+        )
+    if not name or not all(letter.isalnum() or letter in "-_" for letter in name):
+        raise StudyError(f"study name {name!r} names a folder: use letters, digits, '-' and '_'.")
+
+
+def check_mappings(**declared: Any) -> None:
+    """Refuse what is to go by name and does not."""
+    for what, value in declared.items():
+        if not isinstance(value, Mapping):
+            raise StudyError(
+                f"{what}={value!r} has no names: give a dict, with each under the name that tables "
+                "are to have for it."
+            )
+
+
+def check_names(**declared: Any) -> None:
+    """Refuse what is to be several names and is none, or one text, which counts by its letters."""
+    for what, value in declared.items():
+        are_names = isinstance(value, Collection) and not isinstance(value, str | bytes)
+        if not are_names or not all(isinstance(name, str) for name in value):
+            near = f"({value!r},)" if isinstance(value, str) else "('x',)"
+            raise StudyError(
+                f"{what}={value!r} is no collection of names: give a tuple of texts, such as "
+                f"{what}={near}."
+            )
+
+
+def check_figures(figures: Mapping[Any, Any]) -> None:
+    """Refuse a figure that nobody could draw."""
+    for name, function in figures.items():
+        if not isinstance(name, str) or not callable(function):
+            raise StudyError(
+                f"figure {name!r} is {function!r}: give under a name a function of the result "
+                "that returns a plot."
+            )
+
+
+def check_tables(tables: Mapping[Any, Any]) -> None:
+    """Refuse a table that nobody could make."""
+    for name, function in tables.items():
+        if not isinstance(name, str) or not callable(function):
+            raise StudyError(
+                f"table {name!r} is {function!r}: give under a name a function of the result that "
+                "returns a simstudy.tables.Table."
+            )
+
+
+def check_block_size(size: Any) -> None:
+    """Refuse a number of replicates that no block holds."""
+    said = "of replicates in a block"
+    check_whole("block_size", size, least=1, counts=said, usual=1000, refusal=StudyError)
+
+
+def check_group_size(size: Any, block_size: int) -> None:
+    """Refuse a number of dependent replicates that is none, or does not go into a block."""
+    said = "of replicates that depend on each other, 1 where none does"
+    check_whole("group_size", size, least=1, counts=said, refusal=StudyError)
+    if block_size % size:
+        near = max(block_size // size, 1) * size
+        raise StudyError(
+            f"block_size={block_size} with group_size={size}: a group would lie in two blocks, "
+            f"which are drawn apart; nearest that works: block_size={near}"
+        )
+
+
+def check_common(common: Sequence[str], factors: Collection[str]) -> None:
+    """Refuse to share random numbers over what no scenario has."""
+    check_names(common=common)
+    for name in common:
+        if name not in factors:
+            raise StudyError(
+                f"common names {name!r}, which is no factor of the scenarios, so nothing would "
+                f"share random numbers for it; {nearest(name, factors)}"
+            )
+
+
+def check_readings(readings: Mapping[str, Any], factors: Collection[str]) -> None:
+    """Refuse words for the values of what is no factor, and what are no words."""
+    for name, words in readings.items():
+        if name not in factors:
+            raise StudyError(
+                f"readings names {name!r}, which is no factor of the scenarios, so no table would "
+                f"show its words; {nearest(name, factors)}"
+            )
+        if not isinstance(words, Mapping) or not all(isinstance(w, str) for w in words.values()):
+            raise StudyError(
+                f"readings[{name!r}] is {words!r}: tables show a text in the place of a value, so "
+                'give what each value means, such as {0: "∞"}.'
+            )
+
+
+def check_labels(labels: Mapping[str, Any]) -> None:
+    """Refuse labels that are no texts."""
+    for name, label in labels.items():
+        if not isinstance(label, str):
+            raise StudyError(
+                f"labels[{name!r}] is {label!r}: tables and figures show a text in the place of a "
+                'name, such as {"null_share": "share of true nulls"}.'
+            )
+
+
+def check_axes(axes: Mapping[str, Sequence[str]], factors: Collection[str]) -> None:
+    """Refuse an axis that is a factor too, and labels that nobody could write."""
+    for axis, names in axes.items():
+        if not isinstance(axis, str) or not axis.strip() or axis in (*OWN_NAMES, *SUMMARY):
+            raise StudyError(
+                f"an axis is named {axis!r}, which is the engine's own in tables, or no name: give "
+                "it another."
+            )
+        if not len(names) or len(set(names)) < len(names):
+            raise StudyError(
+                f"axis {axis!r} has labels {list(names)}: name each of its positions once, at "
+                "least one."
+            )
+    both = sorted(set(factors) & set(axes))
+    if both:
+        raise StudyError(
+            f"{both[0]!r} is a factor of the scenarios and an axis, and the summary has one "
+            "column for it: rename one of the two."
+        )
+    labels = [label for axis in axes.values() for label in axis]
+    if any(set(label) & set("[],") for label in labels):
+        raise StudyError(f"axis labels {labels} name columns: leave out brackets and commas.")
+
+
+def check_factors(factors: Collection[str], measures: Sequence[Measure]) -> None:
+    """Refuse a factor of whose name a table has another column."""
+    own = {axis for measure in measures for axis in measure.axes}
+    for name in sorted(factors):
+        if name in (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", *SUMMARY):
+            raise StudyError(
+                f"a factor is named {name!r}, which is the name of a column that tables of "
+                "replicates, failures or measures have anyway: rename the scenarios' field."
+            )
+        if name in own:
+            raise StudyError(
+                f"{name!r} is a factor of the scenarios and an axis of a measure, and the summary "
+                "has one column for it: rename one of the two."
+            )
+
+
+def check_across_replicates(names: Sequence[str], methods: Mapping[str, Any]) -> None:
+    """Refuse what is no tuple of methods' names."""
+    check_names(across_replicates=names)
+    for name in names:
+        if name not in methods:
+            raise StudyError(
+                f"across_replicates names no method {name!r}; {nearest(name, methods)}"
+            )
+
+
+def factor_names_of(scenarios: Sequence[Scenario]) -> set[str]:
+    """Names of the factors of any scenario."""
+    kinds = {type(scenario) for scenario in scenarios}
+    return {field.name for kind in kinds for field in fields(kind)}
+
+
+def check_policy(on_failure: str, worst: Mapping[str, float]) -> None:
+    """Refuse what is no policy of failures, and a worst value that nothing asks for."""
+    if on_failure not in ON_FAILURE:
+        raise StudyError(f"on_failure={on_failure!r}: say {' or '.join(ON_FAILURE)}.")
+    if bool(worst) != (on_failure == "impute_worst"):
+        raise StudyError(
+            f"on_failure={on_failure!r} with worst={dict(worst)}: 'impute_worst' needs the worst "
+            "value of each column that measures read, and nothing else does."
+        )
+
+
+def check_max_failed(share: Any) -> None:
+    """Refuse a limit of failures that is no share of the replicates."""
+    is_share = isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1
+    if share is not None and not is_share:
+        raise StudyError(
+            f"max_failed={share!r}: say which share of the replicates may fail before the run "
+            "stops, from 0 to 1, such as 0.05."
+        )
+
+
+def check_measures(measures: Sequence[Measure], vectors: Collection[str]) -> None:
+    """Refuse two measures of one name, and one of what has as many values as a scenario says."""
+    names = [measure.name for measure in measures]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise StudyError(f"two measures are named {twice[0]!r}: give one of them name=...")
+    for measure in measures:
+        for name in set(measure.reads) & set(vectors):
+            raise StudyError(
+                f"measure {measure.name!r} reads {name!r}, a vector with many values in each "
+                "replicate: name what it comes to in derived={...}, and read that."
+            )
+
+
+# ---------------------------------------------------------------- methods
+def check_claim_names(names: Sequence[str]) -> None:
+    """Refuse two claims of one name."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise StudyError(
+            f"two claims are named {twice[0]!r}: tables, pages and tests would take one for the "
+            "other. Name each as no other is."
+        )
+
+
+def check_methods(methods: Mapping[Any, Any], axis: str, axes: Collection[str]) -> None:
+    """Refuse methods that have no usable name or cannot be called, and an axis given twice."""
+    for name, function in methods.items():
+        _check_method_name(name)
+        if not callable(function):
+            raise StudyError(
+                f"method {name!r} is {function!r}, which cannot be called: give a function whose "
+                "parameters name what it needs, or each_replicate(function)."
+            )
+    if methods and axis in axes:
+        raise StudyError(
+            f"axes declares {axis!r}, the axis that methods make themselves, so columns would "
+            "have it twice: leave it out of axes, or give the methods' another methods_axis=..."
+        )
+
+
+def _check_method_name(name: Any) -> None:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        raise StudyError(
+            f"a method is named {name!r}, and its replicates are found by its name: give it one "
+            "of letters, such as 'welch'."
+        )
+    if name in OWN_NAMES or set(name) & MARKS or name != name.strip():
+        raise StudyError(
+            f"a method is named {name!r}, which is the engine's own or has a mark of its own in "
+            f"it (one of {' '.join(sorted(MARKS))}, or spaces around it): rename it."
+        )
+
+
+def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> None:
+    """Refuse scenarios that do not draw data where there are methods, or do not simulate."""
+    needed, other = ("draw", "simulate") if methods else ("simulate", "draw")
+    for kind in dict.fromkeys(map(type, scenarios)):
+        if not callable(getattr(kind, needed, None)):
+            has_other = callable(getattr(kind, other, None))
+            raise StudyError(_no_drawing(kind.__name__, methods, has_other=has_other))
+
+
+def _no_drawing(name: str, methods: Mapping[str, Any], *, has_other: bool) -> str:
+    if methods:
+        simulates = f"{name} has simulate, and" if has_other else f"{name} has no draw, but"
+        return (
+            f"{simulates} the study has methods ({', '.join(methods)}), which analyse what draw "
+            f"returns: give {name} a draw(self, streams, n_rep) that returns data by name"
+            + (", or leave out methods." if has_other else ".")
+        )
+    draws = (
+        " but has draw: name the methods=... that analyse its data, or give"
+        if has_other
+        else (": give")
+    )
+    return (
+        f"{name} has no simulate{draws} it a simulate(self, streams, n_rep) that returns columns."
+    )
+
+
+# ---------------------------------------------------------------- vectors, derived columns
+def check_vectors(vectors: Mapping[Any, Any], scenarios: Sequence[Scenario]) -> None:
+    """Refuse a vector whose name is taken, or whose length is not known of every scenario."""
+    for name, said in vectors.items():
+        _check_own_name("vector", name)
+        for scenario in scenarios:
+            length = _length(name, said, scenario)
+            if not is_whole(length) or length < 1:
+                raise StudyError(
+                    f"vector {name!r} has length {length!r} in {scenario!r}: say a whole number "
+                    "at least 1, or the name of a field or property of the scenario that is one."
+                )
+
+
+def _length(name: str, said: Any, scenario: Scenario) -> Any:
+    if not isinstance(said, str):
+        return said
+    if not hasattr(scenario, said):
+        known = [each for each in dir(scenario) if not each.startswith("_")]
+        raise StudyError(
+            f"vector {name!r} is to be as long as {said!r} says, and {type(scenario).__name__} "
+            f"has no such field or property; {nearest(said, known)}"
+        )
+    return getattr(scenario, said)
+
+
+def check_derived(derived: Mapping[Any, Any], taken: Collection[str]) -> None:
+    """Refuse a derived column whose name is taken, or that is no function."""
+    for name, function in derived.items():
+        _check_own_name("derived column", name)
+        if name in taken:
+            raise StudyError(
+                f"derived column {name!r} has the name of a factor, an axis or a vector, so what "
+                "reads it could mean either: rename it."
+            )
+        if not callable(function):
+            raise StudyError(
+                f"derived column {name!r} is {function!r}: give a function whose parameters name "
+                "the columns and factors that it is made of."
+            )
+
+
+def _check_own_name(what: str, name: Any) -> None:
+    if name in OWN_NAMES:
+        raise StudyError(f"{what} {name!r} has a name that is the engine's own: give it another.")
+    if not isinstance(name, str) or not name.isidentifier() or len(name) > LONGEST:
+        raise StudyError(
+            f"{what} {str(name)[:LONGEST]!r}: functions ask for it by that name, and files "
+            f"have it: give it the name of a variable, of at most {LONGEST} letters."
+        )
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def check_whole_groups(group_size: int, n_rep: int) -> None:
+    """Refuse a number of replicates that cuts a group of dependent ones."""
+    if n_rep % group_size:
+        near = max(1, round(n_rep / group_size)) * group_size
+        raise ConfigError(
+            f"n_rep={n_rep}: the study's replicates come in groups of {group_size}, which are "
+            f"drawn and counted whole; nearest that works: n_rep={near}"
+        )
+
+
+def check_n_rep(n_rep: Any) -> None:
+    """Refuse anything but a whole number of at least 1."""
+    check_whole("n_rep", n_rep, least=1, usual=1000)
+
+
+def check_pilot(n_rep: Any) -> None:
+    """Refuse anything but a whole number of at least 2: one replicate has no Monte Carlo error."""
+    check_whole("pilot", n_rep, least=2, counts="of replicates in each scenario")
+
+
+def check_seed(seed: Any) -> None:
+    """Refuse anything but a whole number of at least 0."""
+    check_whole("seed", seed, least=0, counts="that names a sequence of random numbers", usual=1)
+
+
+# ---------------------------------------------------------------- lists
+def refuse_unordered(what: str, value: Any) -> None:
+    """Refuse a set, of which Python makes another order each time it starts."""
+    if isinstance(value, Set):
+        raise StudyError(
+            f"{what} is a set, which has another order in each run: give a list or a tuple."
+        )
+
+
+def check_lists(**declared: tuple[Any, type, str]) -> None:
+    """Refuse what is to be a list of things of a type and is one of them, or has others in it.
+
+    Parameters
+    ----------
+    **declared
+        What was given, of which type all of it is to be, and what one writes for one.
+    """
+    for what, (value, kind, such_as) in declared.items():
+        if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
+            raise StudyError(_no_list(what, value, kind, such_as))
+        refuse_unordered(what, value)
+        for part in value:
+            if not isinstance(part, kind) or isinstance(part, type):
+                raise StudyError(_no_member(what, part, kind, such_as))
+
+
+def _no_list(what: str, value: Any, kind: type, such_as: str) -> str:
+    """Something that is no list; what goes into it is recognised where it is one."""
+    if isinstance(value, type) and kind is Scenario:
+        return f"{what} is {_class_and_no_scenario(value)}"
+    if isinstance(value, kind):
+        itself = _shown(value) if kind is Scenario else such_as
+        return (
+            f"{what} is a {kind.__name__}, and no list: put it into brackets, as in "
+            f"{what}=[{itself}]."
+        )
+    if _is_factory(value):
+        return f"{what} is {_not_called(value)}"
+    return f"{what} is {_shown(value)}, and no list: give one, such as [{such_as}]."
+
+
+def _no_member(what: str, part: Any, kind: type, such_as: str) -> str:
+    """Something in a list that does not belong there."""
+    if kind is Scenario and isinstance(part, type):
+        return f"{what} has in it {_class_and_no_scenario(part)}"
+    if kind is Measure and _is_factory(part):
+        return f"{what} has in it {_not_called(part)}"
+    if kind is Measure and isinstance(part, str) and _is_factory(getattr(our_measures, part, None)):
+        return (
+            f"{what} has the name {part!r} in it, which is no Measure: give "
+            f"{_call_of(getattr(our_measures, part))}, from simstudy.measures."
+        )
+    return (
+        f"{what} has {_shown(part)} in it, which is no {kind.__name__}: give a list such as "
+        f"[{such_as}]."
+    )
+
+
+def _class_and_no_scenario(kind: type) -> str:
+    return (
+        f"the class {kind.__name__}, which is no Scenario but makes them: give grid("
+        f"{kind.__name__}, ...) with values for its factors, or a list such as "
+        f"[{kind.__name__}(...)]."
+    )
+
+
+def _not_called(factory: Any) -> str:
+    return (
+        f"the function {factory.__name__}, which is no Measure but makes one: call it, as in "
+        f"[{_call_of(factory)}]."
+    )
+
+
+def _is_factory(value: Any) -> bool:
+    """Whether it makes measures, and is one of ours."""
+    return inspect.isfunction(value) and getattr(our_measures, value.__name__, None) is value
+
+
+def _call_of(factory: Any) -> str:
+    """How one calls a factory with what it cannot do without: `bias('estimate', 'truth')`."""
+    parameters = inspect.signature(factory).parameters.values()
+    needed = [each for each in parameters if each.default is each.empty]
+    said = [
+        f"{each.name}='{each.name}'" if each.kind is each.KEYWORD_ONLY else f"'{each.name}'"
+        for each in needed
+    ]
+    return f"{factory.__name__}({', '.join(said)})"
+
+
+def _shown(value: Any) -> str:
+    """A value in one bounded line."""
+    return in_one_line(repr(value))

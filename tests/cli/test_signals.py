@@ -1,0 +1,44 @@
+"""What a signal raises, where, and what a caller gets back; `test_stopped_runs.py` sends some."""
+
+import subprocess
+import sys
+import threading
+
+from simstudy.cli import commands, main, signals
+from simstudy.cli.signals import HungUp, Terminated, status_of
+from tests.support import ROOT, command_line
+
+HALF_LOADED = """
+import sys, types
+import simstudy.cli
+sys.modules["simstudy.atomic_files"] = types.ModuleType("simstudy.atomic_files")
+simstudy.cli._end(130)
+"""
+
+
+def test_a_signal_while_modules_load_is_one_line_too():
+    told = subprocess.run([sys.executable, "-c", HALF_LOADED], cwd=ROOT, capture_output=True)
+    assert (told.returncode, len(told.stderr.splitlines())) == (130, 1)
+
+
+# ---------------------------------------------------------------- in this process
+def test_each_stop_has_its_status():
+    stopped = KeyboardInterrupt(), Terminated(), HungUp()
+    assert [status_of(stop) for stop in stopped] == [130, 143, 129]
+
+
+def test_the_command_that_goes_on_after_a_signal_deletes_nothing(monkeypatch):
+    """Also while results are published, when a signal ends the process at once."""
+    printed = []
+    monkeypatch.setattr(commands, "run", lambda *_: printed.append(signals.interruption()) or 0)
+    assert command_line(["experiment=two_stage", "restart=true", "experiment.k=[1]"]) == 0
+    assert printed[0].endswith("To go on: python run.py experiment=two_stage 'experiment.k=[1]'")
+
+
+def test_in_another_thread_signals_are_left_alone():
+    """Only the main one may say what they do."""
+    statuses = []
+    other = threading.Thread(target=lambda: statuses.append(main(["--version"])))
+    other.start()
+    other.join()
+    assert statuses == [0]

@@ -1,0 +1,86 @@
+"""Backends by name, of the package or of one's own, each told what is its own."""
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+import pytest
+
+from simstudy.engine.executors import executor_of
+from simstudy.engine.executors.local import InProcess, Threads
+from simstudy.engine.executors.loky import Loky
+from simstudy.engine.tasks import draw_task
+from simstudy.engine.workers import Workers
+from simstudy.errors import ConfigError
+from tests import toy
+from tests.guarantees.content import assert_same_result
+
+HERE = __name__
+seen: list[tuple[str, int]] = []
+
+
+@dataclass
+class Counting:
+    """Computes here, and notes for whom."""
+
+    address: str
+    n_workers: int
+
+    def submit(self, task):
+        seen.append((self.address, self.n_workers))
+        done = Future()
+        done.set_result(draw_task(task))
+        return done
+
+    def close(self, *, kill):
+        """Nothing is open."""
+
+
+class Picky:
+    def __init__(self, address):
+        raise ConnectionError(f"nobody at {address}")
+
+    def submit(self, task):
+        """Never asked."""
+
+
+def run(tmp_path, **workers):
+    return toy.study().run(120, seed=3, out=tmp_path, workers=Workers(**workers))
+
+
+def test_a_executor_of_ones_own_computes_the_same(tmp_path):
+    seen.clear()
+    own = run(tmp_path / "a", backend=f"{HERE}:Counting", n_jobs=3, options={"address": "x:1"})
+    assert set(seen) == {("x:1", 3)}
+    assert_same_result(own, run(tmp_path / "b", backend="inline"))
+
+
+def test_each_is_told_what_it_asks_for():
+    assert isinstance(executor_of(Workers("threads", 2), ""), Threads)
+    told = executor_of(Workers("loky", 2, {"idle_worker_timeout": 7}), "code")
+    assert isinstance(told, Loky)
+    assert (told.n_workers, told.expected, told.idle_worker_timeout) == (2, "code", 7)
+    assert isinstance(
+        executor_of(Workers("simstudy.engine.executors.local:InProcess"), ""), InProcess
+    )
+
+
+@pytest.mark.parametrize(
+    ("workers", "said"),
+    [
+        ({"backend": "loki"}, "backend=loki: no such backend.*did you mean 'loky'"),
+        ({"backend": "threads", "options": {"address": 1}}, "backend.address: backend threads has"),
+        ({"backend": "loky", "options": {"idle_timeout": 1}}, "did you mean 'idle_worker_timeout'"),
+        (
+            {"backend": "loky", "options": {"expected": "x"}},
+            "backend.expected: backend loky has no",
+        ),
+        ({"backend": "no.such:Thing"}, "backend=no.such:Thing cannot be imported: ModuleNotFound"),
+        ({"backend": "simstudy.errors:StudyError"}, "has no method submit, which begins a task"),
+        ({"backend": f"{HERE}:Counting"}, "cannot be started: TypeError.*address"),
+        ({"backend": f"{HERE}:Picky", "options": {"address": "y"}}, "started:.*nobody at y"),
+    ],
+)
+def test_what_makes_no_backend_is_refused_in_a_line(workers, said, tmp_path):
+    with pytest.raises(ConfigError, match=said) as refusal:
+        run(tmp_path, **workers)
+    assert "\n" not in str(refusal.value)

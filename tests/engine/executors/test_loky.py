@@ -1,0 +1,90 @@
+"""What goes to a worker process, and what is said where it cannot go or be read there."""
+
+import signal
+import sys
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from simstudy.engine.executors.loky import draw_packed, packed
+from simstudy.engine.provenance import compute_provenance
+from simstudy.engine.task_factory import TaskFactory
+from simstudy.engine.work_queue import missing_blocks
+from simstudy.engine.workers import Workers
+from simstudy.errors import StaleCodeError, StudyError, UnreadableTaskError
+from simstudy.store.arrow_schema import ReplicateStorage
+from simstudy.store.blocks import Store
+from simstudy.study import Study
+from tests import toy
+
+PLAN = toy.study((3,)).plan()
+
+
+@dataclass(frozen=True)
+class KeepLocked(ReplicateStorage):
+    """Holds what lives in one process only."""
+
+    lock: object = field(default_factory=threading.Lock)
+
+
+@pytest.fixture
+def factory(tmp_path):
+    provenance = compute_provenance(PLAN)
+    store = Store(tmp_path, PLAN.block_size, provenance.of_blocks)
+    return TaskFactory(PLAN, store, ReplicateStorage(), provenance)
+
+
+def tasks_of(factory, n_blocks):
+    jobs = missing_blocks(PLAN, dict.fromkeys(PLAN.keys, n_blocks), factory.store)
+    return [factory.task([job]) for job in jobs]
+
+
+def test_a_task_comes_through_as_it_was_sent(factory):
+    (task,) = tasks_of(factory, 1)
+    receipt = draw_packed(packed(task))
+    assert receipt.done == tuple((each.key, each.block) for each in task.blocks)
+
+
+def test_what_cannot_be_sent_is_said_with_what_will_do(factory):
+    (task,) = tasks_of(factory, 1)
+    said = "the study cannot be sent to worker processes: .* use backend=threads or backend=inline"
+    with pytest.raises(StudyError, match=said):
+        packed(task._replace(keep=KeepLocked()))
+
+
+def test_what_cannot_be_loaded_is_said():
+    with pytest.raises(UnreadableTaskError, match="UnpicklingError"):
+        draw_packed(b"no task")
+
+
+def test_a_module_that_a_worker_lacks_is_said_with_where_it_looked(monkeypatch):
+    monkeypatch.setattr(sys, "path", ["/first/of/all", *sys.path])
+    sent = b"cno_such_module\nStudy\n."  # a pickle of a class
+    with pytest.raises(UnreadableTaskError, match=r"no_such_module.*looked for in /first/of/all"):
+        draw_packed(sent)
+
+
+def test_with_other_code_than_expected_nothing_is_drawn(factory):
+    (task,) = tasks_of(factory, 1)
+    with pytest.raises(StaleCodeError):
+        draw_packed(packed(task._replace(expected="another")))
+    assert list(task.files.path.iterdir()) == []
+
+
+# ---------------------------------------------------------------- Ctrl-C
+@dataclass(frozen=True)
+class Listens:
+    """Says whether its process would hear Ctrl-C."""
+
+    def simulate(self, streams, n_rep):
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        return {"deaf": np.full(n_rep, signal.SIGINT in blocked)}
+
+
+def test_ctrl_c_is_for_the_parent_alone():
+    """It reaches the whole group, and each worker would say with a traceback that it did."""
+    study = Study("listens", [Listens()], block_size=2)
+    assert study.run(8, workers=Workers("loky", 2)).replicates["deaf"].all()
+    assert not study.run(8, workers=Workers("inline")).replicates["deaf"].any()

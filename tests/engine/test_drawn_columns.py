@@ -1,0 +1,111 @@
+"""Measures read what `draw` returned and numbers of the scenario, which no method hands through."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from simstudy import Study, each_replicate, grid
+from simstudy.errors import StudyError
+from simstudy.measures import bias, coverage
+
+
+@dataclass(frozen=True)
+class RandomTruth:
+    n_obs: int
+
+    @property
+    def double(self):
+        return 2.0 * self.n_obs
+
+    @property
+    def table(self):
+        return "no number"
+
+    def draw(self, streams, n_rep):
+        rng = streams("data")
+        truth = rng.normal(size=n_rep)
+        return {"truth": truth, "x": rng.normal(truth[:, None], 1.0, (n_rep, self.n_obs))}
+
+
+def average(x):
+    return {"estimate": x.mean(axis=1), "se": np.full(len(x), x.shape[1] ** -0.5)}
+
+
+def handed_through(x, truth):
+    return average(x) | {"truth": truth}
+
+
+def as_frame(x):
+    return pd.DataFrame(average(x))
+
+
+def middle(x):
+    if x[0] > 2:
+        raise ValueError("too large")
+    return pd.Series({"estimate": np.median(x), "se": len(x) ** -0.5})
+
+
+MEASURES = [
+    bias("estimate", "truth"),
+    coverage(estimate="estimate", se="se", truth="truth"),
+    bias("estimate", "double", name="far"),
+]
+
+
+def study(**methods):
+    return Study(
+        "random_truth",
+        grid(RandomTruth, n_obs=[4, 9]),
+        methods=methods,
+        measures=MEASURES,
+        block_size=100,
+    )
+
+
+def test_the_drawn_truth_is_that_which_a_method_would_hand_through():
+    mine = study(average=average).run(150, n_jobs=1)
+    theirs = study(average=handed_through).run(150, n_jobs=1)
+    pd.testing.assert_frame_equal(mine.summary, theirs.summary)
+    assert abs(mine.row("coverage", n_obs=9)["estimate"] - 0.95) < 0.1
+    far = mine.row("far", n_obs=4)["estimate"]
+    assert far == pytest.approx(mine.values("estimate", n_obs=4).mean() - 8.0)
+
+
+def test_moments_know_it_too(tmp_path):
+    kept = study(average=average).run(200, n_jobs=1)
+    moments = study(average=average).run(200, n_jobs=1, keep="summary", out=tmp_path)
+    np.testing.assert_allclose(moments.summary["estimate"], kept.summary["estimate"], rtol=1e-12)
+
+
+def test_frames_and_series_are_columns():
+    result = study(average=average, frame=as_frame, median=each_replicate(middle)).run(
+        150, n_jobs=1
+    )
+    for n_obs in (4, 9):
+        np.testing.assert_array_equal(
+            result.values("estimate", n_obs=n_obs, method="frame"),
+            result.values("estimate", n_obs=n_obs, method="average"),
+        )
+    failed = result.failures
+    assert set(failed["method"]) == {"median"}
+    assert result.row("bias", n_obs=4, method="median")["n_failed"] > 0
+
+
+@pytest.mark.parametrize("name", ["x", "table", "thruth"])
+def test_what_is_no_number_of_a_replicate_or_scenario_is_refused(name):
+    wrong = replace(study(average=average), measures=[bias("estimate", name)])
+    with pytest.raises(StudyError, match=f"reads column '{name}'"):
+        wrong.run(100, n_jobs=1)
+
+
+def fails(x):
+    raise ValueError(f"too large: {x[0]}")
+
+
+def test_a_method_of_which_every_replicate_fails_has_no_columns_beside_others():
+    both = replace(study(average=average, fails=each_replicate(fails)), max_failed=1.0)
+    result = both.run(100, n_jobs=1)
+    assert result.row("bias", n_obs=4, method="fails")["n_failed"] == 100
+    assert result.row("bias", n_obs=4, method="average")["n_failed"] == 0

@@ -1,0 +1,325 @@
+"""A method that fails costs itself its cell, and says why."""
+
+import errno
+import gc
+import warnings
+
+import numpy as np
+import pytest
+
+from simstudy.engine.error_policy import (
+    MACHINE_TROUBLE,
+    by_method,
+    is_machine_trouble,
+    naming_axes,
+    raising,
+)
+from simstudy.engine.per_replicate import each_replicate
+from simstudy.errors import StudyError, describe
+
+X = np.array([4.0, -1.0, 9.0, 0.0])
+
+
+def root(x):
+    if x < 0:
+        raise ValueError("negative\n  values have no root")
+    if x == 0:
+        warnings.warn("zero is a fixed point", stacklevel=1)
+    return {"root": np.sqrt(x), "square": x * x}
+
+
+def test_what_went_wrong_is_data_in_its_own_row():
+    columns = each_replicate(root, X, returns=("root", "square"))
+    np.testing.assert_array_equal(columns["root"], [2, np.nan, 3, 0])
+    np.testing.assert_array_equal(columns["square"], [16, np.nan, 81, 0])
+    assert columns["error"].tolist() == [
+        None,
+        "ValueError: negative values have no root",
+        *[None] * 2,
+    ]
+    assert columns["warning"].tolist() == [None] * 3 + ["UserWarning: zero is a fixed point"]
+
+
+def test_without_data_it_is_a_method_whose_parameters_name_what_it_is_given():
+    method = each_replicate(lambda x, y, scale: {"sum": scale * (x + y)})
+    columns = method(x=X, y=2 * X, scale=3.0)
+    assert set(columns) == {"sum"}
+    np.testing.assert_array_equal(columns["sum"], [3 * (x + 2 * x) for x in X])
+
+
+def test_names_that_nobody_said_are_those_of_the_first_replicate_that_succeeds():
+    columns = each_replicate(root)(x=X[1:])
+    np.testing.assert_array_equal(columns["root"], [np.nan, 3, 0])
+    np.testing.assert_array_equal(columns["square"], [np.nan, 81, 0])
+
+
+def test_a_replicate_that_returns_other_names_than_those_before_has_failed():
+    def analyse(x):
+        return {"a": x} if x > 4 else {"a": x, "b": x}
+
+    columns = each_replicate(analyse)(x=X)
+    assert columns["error"].tolist() == [
+        *(None, None),
+        "StudyError: it returned ['a'], and replicates before ['a', 'b']",
+        None,
+    ]
+    np.testing.assert_array_equal(columns["a"], [4, -1, np.nan, 0])
+
+
+def test_a_vector_is_a_row_of_each_replicate():
+    columns = each_replicate(lambda x: {"v": x + np.arange(3), "y": x}, X, vectors=["v"])
+    np.testing.assert_array_equal(columns["v"], X[:, None] + np.arange(3))
+    np.testing.assert_array_equal(columns["y"], X)
+
+
+def test_a_vector_of_a_replicate_that_failed_is_missing():
+    def fragile(x):
+        if x == X[1]:
+            raise ValueError("no root")
+        return np.full(3, x)
+
+    columns = each_replicate(fragile, X, returns="v", vectors=["v"])
+    assert np.isnan(columns["v"][1]).all()
+    others = np.delete(X, 1)[:, np.newaxis].repeat(3, axis=1)
+    np.testing.assert_array_equal(np.delete(columns["v"], 1, axis=0), others)
+    assert columns["error"].tolist() == [None, "ValueError: no root", None, None]
+
+
+def test_vectors_of_several_lengths_are_failures_of_the_later():
+    columns = each_replicate(lambda x: {"v": np.zeros(3 if x == X[0] else 4)}, X, vectors=["v"])
+    said = "StudyError: v has shape (4,), and in replicates before (3,)"
+    assert columns["error"].tolist() == [None, said, said, said]
+
+
+def test_only_the_row_that_is_replayed_raises():
+    with raising(1, len(X)), pytest.raises(ValueError, match="no root"):
+        each_replicate(root, X, returns=["root"])
+    with raising(2, len(X)):
+        assert each_replicate(root, X, returns=["root"])["error"][1] is not None
+    assert each_replicate(root, X, returns=["root"])["error"][1] is not None, "and no longer after"
+
+
+def test_interrupts_are_not_data():
+    def stop(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        each_replicate(stop, X, returns=["y"])
+
+
+def test_garbage_of_others_is_no_warning_of_a_replicate():
+    def analyse(x):
+        open(__file__)  # noqa: SIM115
+        gc.collect()
+        warnings.warn("seen", stacklevel=1)
+        return {"y": x}
+
+    said = each_replicate(analyse, np.zeros(3), returns=["y"])["warning"]
+    assert set(said) == {"UserWarning: seen"}
+
+
+def warn(text):
+    warnings.warn(text, stacklevel=1)
+
+
+MINE = ["UserWarning: mine"]
+
+
+def test_filters_are_as_they_were_and_nothing_piles_up():
+    before = list(warnings.filters)
+    each_replicate(lambda x: warn("mine") or {"y": x}, X, returns=["y"])
+    assert warnings.filters == before
+
+
+def test_a_method_may_keep_its_warnings_to_itself():
+    def analyse(x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warn("not for you")
+        warn("mine")
+        return {"y": x}
+
+    assert each_replicate(analyse, X[:1], returns=["y"])["warning"].tolist() == MINE
+
+
+def test_an_analysis_within_an_analysis_has_its_own_warnings():
+    inner = []
+
+    def analyse(x):
+        warn("before")
+        inner.append(each_replicate(root, X[3:], returns=["root"])["warning"].tolist())
+        warn("after")
+        return {"y": x}
+
+    said = each_replicate(analyse, X[:1], returns=["y"])["warning"].tolist()
+    assert said == ["UserWarning: before; UserWarning: after"]
+    assert inner == [["UserWarning: zero is a fixed point"]]
+
+
+# ---------------------------------------------------------------- what is no failure of a method
+def caused(error, cause):
+    error.__cause__ = cause
+    return error
+
+
+def meanwhile(error, context):
+    error.__context__ = context
+    return error
+
+
+def refused_array():
+    """NumPy's own kind of MemoryError."""
+    with pytest.raises(MemoryError) as refusal:
+        np.empty(10**17)
+    return refusal.value
+
+
+TROUBLE = [
+    MemoryError(),
+    refused_array(),
+    *(OSError(code, "no more") for code in sorted(MACHINE_TROUBLE)),
+    caused(RuntimeError("cannot start"), OSError(errno.EAGAIN, "fork")),
+    meanwhile(ValueError("no fit"), caused(KeyError("x"), MemoryError())),
+    ExceptionGroup("two", [ValueError("x"), MemoryError()]),
+]
+OF_THE_METHOD = [
+    ValueError("no solution"),
+    np.linalg.LinAlgError("singular"),
+    FileNotFoundError(errno.ENOENT, "no such file"),
+    OSError("without a number"),
+    caused(RuntimeError("no fit"), ValueError("x")),
+    meanwhile(ValueError("no fit"), PermissionError(errno.EACCES, "no")),
+]
+
+
+def raised(error):
+    def raises(*_):
+        raise error
+
+    return raises
+
+
+@pytest.mark.parametrize("error", TROUBLE, ids=repr)
+def test_trouble_of_the_machine_is_raised_and_not_recorded(error):
+    assert is_machine_trouble(error)
+    with pytest.raises(type(error)):
+        each_replicate(raised(error), X, returns=["y"])
+    with pytest.raises(type(error)):
+        by_method({"a": lambda: {"x": X}, "b": raised(error)}, n_rep=4)
+
+
+@pytest.mark.parametrize("error", OF_THE_METHOD, ids=repr)
+def test_what_a_method_raises_is_its_own(error):
+    assert not is_machine_trouble(error)
+    errors = each_replicate(raised(error), X, returns=["y"])["error"]
+    assert errors.tolist() == [describe(error)] * 4
+    made = by_method({"a": lambda: {"x": X}, "b": raised(error)}, n_rep=4)
+    assert made["error"][:, 1].tolist() == [describe(error)] * 4
+
+
+# ---------------------------------------------------------------- methods on a block
+def fails():
+    raise np.linalg.LinAlgError("singular")
+
+
+def test_a_method_that_raises_costs_no_other_anything():
+    made = by_method({"a": lambda: {"x": X}, "b": fails}, n_rep=4)
+    np.testing.assert_array_equal(made["x"][:, 0], X)
+    assert made["error"][:, 0].tolist() == [None] * 4
+    assert made["error"][:, 1].tolist() == ["LinAlgError: singular"] * 4
+
+
+def test_further_axes_come_after_the_method():
+    wide = np.arange(8.0).reshape(4, 2)
+    made = by_method({"a": lambda: {"x": wide}, "b": lambda: {"x": X}, "c": fails}, n_rep=4)
+    assert made["x"].shape == (4, 3, 2)
+    np.testing.assert_array_equal(made["x"][:, 0], wide)
+    np.testing.assert_array_equal(made["x"][:, 1], np.stack([X, X], axis=1))
+
+
+def test_a_column_that_does_not_fit_is_that_methods_failure():
+    made = by_method({"a": lambda: {"x": X}, "b": lambda: {"x": X[:2]}}, n_rep=4)
+    says = "StudyError: x has shape (2,); its first axis must be 4"
+    assert made["error"][:, 1].tolist() == [says] * 4
+
+
+def test_a_replay_lets_the_error_through():
+    with raising(0, len(X)), pytest.raises(np.linalg.LinAlgError, match="singular"):
+        by_method({"a": lambda: {"x": X}, "b": fails}, n_rep=4)
+
+
+def test_the_errors_of_rows_go_with_their_method():
+    def careful():
+        return each_replicate(root, X, returns=["root"])
+
+    made = by_method({"plain": lambda: {"root": X}, "careful": careful}, n_rep=4)
+    assert made["error"][1].tolist() == [None, "ValueError: negative values have no root"]
+    assert made["error"][0].tolist() == [None, None]
+
+
+def nothing_returned():
+    """A method that forgets its return."""
+
+
+@pytest.mark.parametrize(
+    ("second", "says"),
+    [
+        (lambda: {"x": X, "se": X}, "'a' and 'b' return different columns: only 'b' returns 'se'"),
+        (lambda: {"y": X}, "'a' and 'b' return different columns: only 'a' returns 'x'"),
+        (lambda: {"error": ["lost", None, None, None]}, "different columns: only 'a' returns 'x'"),
+        (nothing_returned, "method 'b' returned NoneType, not columns by name: return a dict"),
+    ],
+    ids=["more", "other", "none", "nothing"],
+)
+def test_methods_that_return_other_columns_are_refused(second, says):
+    with pytest.raises(StudyError, match=says):
+        by_method({"a": lambda: {"x": X}, "b": second}, n_rep=4)
+
+
+def test_methods_go_in_the_order_of_the_axis_that_has_their_names():
+    methods = {"mean": lambda: {"x": X}, "median": lambda: {"x": 2 * X}}
+    with naming_axes({"metric": ("mse", "mae"), "method": ("median", "mean")}):
+        made = by_method(methods, n_rep=4)["x"]
+    np.testing.assert_array_equal(made, np.stack([2 * X, X], axis=1))
+
+
+@pytest.mark.parametrize(
+    ("axes", "says"),
+    [
+        (
+            {},
+            r"given a, b, and the study has no axes: .*Say Study\(axes={'method': \('a', 'b'\)}\)",
+        ),
+        ({"method": ("a", "c")}, "given a, b, and the study has axes 'method' with a, c: one meth"),
+    ],
+    ids=["none", "other"],
+)
+def test_methods_of_which_no_axis_has_the_names_are_refused(axes, says):
+    with naming_axes(axes), pytest.raises(StudyError, match=says):
+        by_method({"a": lambda: {"x": X}, "b": lambda: {"x": X}}, n_rep=4)
+
+
+# ---------------------------------------------------------------- mistakes, numbers
+
+
+LARGE = 2**60 + 1
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (LARGE, f"column 'x' holds {LARGE}, a whole number beyond 2^53"),
+        (2**70, f"column 'x' holds {2**70}, a whole number beyond 2^53"),
+        (np.ma.array([LARGE]), f"column 'x' holds {LARGE}, a whole number beyond 2^53"),
+        ("3.5", "x is the text '3.5', not one number per replicate"),
+    ],
+    ids=str,
+)
+def test_a_replicate_does_not_round_nor_read_text(value, says):
+    assert says in each_replicate(lambda x: value, X, returns="x")["error"][0]
+
+
+def test_whole_numbers_are_not_rounded_beside_another_methods():
+    large = np.full(4, LARGE)
+    made = by_method({"a": lambda: {"x": X}, "b": lambda: {"x": large}}, n_rep=4)
+    assert "beyond 2^53" in made["error"][0, 1]

@@ -1,0 +1,116 @@
+"""Methods whose rows depend on each other are named; others are not accused."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from simstudy.engine.per_replicate import each_replicate
+from simstudy.engine.progress import Silent
+from simstudy.engine.workers import Workers
+from simstudy.errors import StudyError
+from simstudy.measures import mean
+from simstudy.study import Study
+
+INLINE = Workers("inline", 1)
+
+
+@dataclass(frozen=True)
+class Sample:
+    n_obs: int = 5
+
+    def draw(self, streams, n_rep):
+        return {"x": streams("data").standard_normal((n_rep, self.n_obs)), "truth": 0.0}
+
+
+def noticed(block_size=40, scenario=None, **methods):
+    study = Study("rows", [scenario or Sample()], methods=methods, measures=[mean("estimate")],
+                  block_size=block_size)  # fmt: skip
+    found = study.run(block_size, workers=INLINE, progress=Silent()).outcome.noticed
+    return [text for text in found if "when they are analysed alone" in text]
+
+
+def without_axis(x):
+    return {"estimate": x.mean()}
+
+
+def centred(x):
+    means = x.mean(axis=1)
+    return {"estimate": means - means.mean()}
+
+
+def wrong_axis(x):
+    return {"estimate": x.mean(axis=0)}
+
+
+def unseeded(x):
+    return {"estimate": x.mean(axis=1) + np.random.default_rng().normal(size=len(x))}
+
+
+def ranked(x):
+    return {"estimate": x.mean(axis=1).argsort().argsort().astype(float)}
+
+
+@pytest.mark.parametrize("method", [without_axis, centred, unseeded, ranked])
+def test_rows_that_know_of_each_other_are_told(method):
+    (said,) = noticed(suspect=method)
+    assert said.startswith("method suspect of Sample(n_obs=5) gives rows other values")
+    assert "across_replicates" in said
+
+
+def test_a_generator_of_ones_own_is_named():
+    (said,) = noticed(suspect=unseeded, innocent=own)
+    assert said.endswith("code that it uses: np.random.default_rng in tests.engine.test_row_checks")
+    (said,) = noticed(suspect=ranked)
+    assert "default_rng" not in said
+
+
+def test_a_wrong_axis_is_told_where_the_sizes_are_equal():
+    assert noticed(scenario=Sample(n_obs=40), suspect=wrong_axis)
+
+
+def own(x, truth):
+    return {"estimate": x.mean(axis=1) - truth}
+
+
+def iterated(x):
+    """A fit that goes on until all replicates have converged."""
+    found = np.zeros(len(x))
+    step = np.ones(len(x))
+    while np.abs(step).max() > 1e-8:
+        step = 0.7 * (x.mean(axis=1) - found)
+        found = found + step
+    return {"estimate": found}
+
+
+def by_product(x):
+    return {"estimate": x @ np.full(x.shape[1], 1 / x.shape[1])}
+
+
+def needs_many(x):
+    if len(x) < 10:
+        raise ValueError("too few")
+    return {"estimate": x.mean(axis=1)}
+
+
+def drawn(x, streams):
+    return {"estimate": streams("own").standard_normal(len(x))}
+
+
+def one(x):
+    return {"estimate": x.mean()}
+
+
+@pytest.mark.parametrize(
+    "method", [own, iterated, by_product, needs_many, drawn, each_replicate(one)]
+)
+def test_others_are_not_accused(method):
+    assert noticed(fine=method) == []
+
+
+def test_a_method_that_says_so_may_look_across():
+    study = Study("rows", [Sample()], methods={"eb": centred}, measures=[mean("estimate")],
+                  block_size=40, across_replicates=("eb",))  # fmt: skip
+    assert study.run(40, workers=INLINE, progress=Silent()).outcome.noticed == []
+    with pytest.raises(StudyError, match=r"across_replicates names no method 'be'.*'eb'"):
+        Study("rows", [Sample()], methods={"eb": centred}, across_replicates=("be",))

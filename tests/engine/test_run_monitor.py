@@ -1,0 +1,392 @@
+"""A run watched as it goes: failures counted against a limit, slow blocks, a sign of life."""
+
+import os
+import random
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from simstudy.engine import rng_checks
+from simstudy.engine.block import Address
+from simstudy.engine.per_replicate import each_replicate, progress_reported_to, report_progress
+from simstudy.engine.run_monitor import SLOW_SECONDS, RunMonitor
+from simstudy.engine.tasks import TaskResult
+from simstudy.engine.workers import Workers
+from simstudy.errors import AlwaysFailsError, StudyError
+from simstudy.measures import mean
+from simstudy.stats.models.least_squares import fit_each
+from simstudy.study import Study
+from tests.engine.giving import SIZE, plan_of
+from tests.guarantees.flaky import Deadly, deadly_study
+from tests.guarantees.hostile import CASES, Drawing
+
+INLINE = Workers("inline", 1)
+
+
+class Notes:
+    """A progress that remembers what it is told."""
+
+    def __init__(self):
+        self.said, self.far = [], []
+
+    def begin(self, n_rep):
+        self.total = n_rep
+
+    def advance(self, n_rep):
+        pass
+
+    def note(self, text):
+        self.said.append(text)
+
+    def within(self, done, of):
+        self.far.append((done, of))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Draws as it should, and may leave the folder in which it was started."""
+
+    goes_to: str = ""
+
+    def simulate(self, streams, n_rep):
+        if self.goes_to:
+            os.chdir(self.goes_to)
+        return {"x": streams("data").normal(size=n_rep)}
+
+
+# ---------------------------------------------------------------- failures
+def test_the_error_behind_is_there_and_on_workers_its_frames():
+    study = deadly_study(Deadly((0,)), max_failed=None)
+    with pytest.raises(AlwaysFailsError) as here:
+        study.run(20, workers=INLINE)
+    assert isinstance(here.value.__cause__, ZeroDivisionError)
+    with pytest.raises(AlwaysFailsError, match="ZeroDivisionError: block 0") as elsewhere:
+        study.run(20, workers=Workers("threads", 2))
+    assert elsewhere.value.frames == here.value.frames
+    assert "die: raise ZeroDivisionError" in here.value.frames[-1]
+
+
+def test_an_error_and_its_frames_come_through_a_pickle():
+    import pickle
+
+    sent = pickle.loads(pickle.dumps(AlwaysFailsError("no", ["a.py, line 1"])))
+    assert (str(sent), sent.frames) == ("no", ("a.py, line 1",))
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5, "all", True])
+def test_a_limit_that_is_no_share_is_refused(share):
+    with pytest.raises(StudyError, match=r"max_failed=.*from 0 to 1, such as 0\.05"):
+        Study("x", [Deadly()], max_failed=share)
+
+
+def test_a_run_over_the_limit_stays_refused_and_draws_nothing_more(tmp_path):
+    from dataclasses import replace
+
+    study = replace(CASES["as many as may fail"].study_of("as many as may fail"), max_failed=0.1)
+    stored = []
+    for _ in range(3):
+        with pytest.raises(StudyError, match=r"max_failed=0\.1 of them.*retry=failed"):
+            study.run(60, out=tmp_path, workers=INLINE)
+        stored.append(sorted(path.name for path in tmp_path.rglob("*.parquet")))
+    assert stored[0], "what was drawn before the limit was reached is kept"
+    assert stored[1] == stored[2] == stored[0], "the runs that were refused went on drawing"
+    lax = replace(study, max_failed=0.9).run(60, out=tmp_path, workers=INLINE)
+    assert lax.failures["rep"].nunique() == 20
+    with pytest.raises(StudyError, match="20 of 60 replicates failed"):
+        study.run(60, out=tmp_path, workers=INLINE)
+
+
+# ---------------------------------------------------------------- slow blocks, signs of life
+def result_of(seconds):
+    return TaskResult((("k", 0),), seconds, 0, None, (seconds,), (0.0,))
+
+
+def test_a_slow_block_is_pointed_out_once_with_a_size_that_suits():
+    notes = Notes()
+    monitor = RunMonitor(plan_of(axes={}, block_size=1000, max_failed=None), notes)
+    for seconds in (SLOW_SECONDS * 20, SLOW_SECONDS / 2):
+        monitor.check(result_of(seconds))
+    assert not notes.said, "the first block may have compiled"
+    for _ in range(2):
+        monitor.check(result_of(SLOW_SECONDS * 20))
+    (said,) = notes.said
+    assert "a block of 1,000 replicates takes 100 s" in said
+    assert "block_size=10 of the Study" in said
+
+
+def test_what_is_a_constant_in_one_task_is_the_same_in_another():
+    monitor = RunMonitor(plan_of(axes={}, max_failed=None), Notes())
+    for truth in (2.0, 2.0):
+        monitor.check(result_of(0.0)._replace(constants=frozenset({("k", "e", (truth,))})))
+    with pytest.raises(StudyError, match=r"'e' is one value .*, 2\.0 in one block and 2\.5 in ano"):
+        monitor.check(result_of(0.0)._replace(constants=frozenset({("k", "e", (2.5,))})))
+
+
+def test_a_block_that_goes_on_one_by_one_says_how_far_it_is():
+    case, notes = CASES["one by one"], Notes()
+    case.study_of("one by one").run(workers=INLINE, progress=notes)
+    assert notes.far == 2 * [(done, 20) for done in range(1, 21)]
+    report_progress(1, 2)
+    with progress_reported_to(None):
+        report_progress(1, 2)
+
+
+def test_a_bar_shows_how_far_a_block_is(capsys, monkeypatch):
+    from simstudy.engine import progress
+
+    monkeypatch.setattr(progress, "LINE_SECONDS", -1.0)
+    progress.Bar("slow").within(3, 1000)
+    assert capsys.readouterr().err == "slow: 3 of the 1,000 replicates of a block\n"
+
+
+# ---------------------------------------------------------------- part of a block
+def one_by_one(calls, **changes):
+    def double(z, rng):
+        calls.append(z)
+        return {"x": 2 * z + rng.random()}
+
+    declared = {"block_size": 20, "measures": [mean("x")], "methods": {"m": each_replicate(double)}}
+    return Study("parts", [Drawing("one by one")], **{**declared, **changes})
+
+
+def test_a_try_analyses_what_it_asks_for_and_it_is_the_beginning_of_the_whole(tmp_path):
+    calls: list[float] = []
+    study = one_by_one(calls)
+    tried = study.run(7, out=tmp_path, workers=INLINE, whole_blocks=False)
+    assert len(calls) == 7
+    assert (tried.n_failed, tried.outcome.n_failed) == (0, 0)
+    whole = study.run(20, workers=INLINE)
+    (scenario,) = whole.plan.scenarios
+    x = whole.columns(scenario, "x")["x"]
+    np.testing.assert_array_equal(tried.columns(scenario, "x")["x"], x[:7])
+    again = study.run(7, out=tmp_path, workers=INLINE, whole_blocks=False)
+    assert again.outcome.n_blocks == 0
+    assert study.look(7, out=tmp_path, whole_blocks=False).summary.equals(tried.summary)
+
+
+def test_a_block_of_which_a_part_was_analysed_is_no_block_of_a_run(tmp_path):
+    from simstudy.errors import StoreError
+
+    study = one_by_one([])
+    study.run(7, out=tmp_path, workers=INLINE, whole_blocks=False)
+    with pytest.raises(StoreError, match="n_analysed was 7 and is None"):
+        study.run(7, out=tmp_path, workers=INLINE)
+
+
+@pytest.mark.parametrize("changes", [{"n_rep": 20}, {"precision": {"mean_x": 0.5}}])
+def test_whole_blocks_where_they_are_wanted(changes):
+    calls: list[float] = []
+    one_by_one(calls).run(**{"n_rep": 20} | changes, workers=INLINE, whole_blocks=False)
+    assert len(calls) >= 20
+
+
+# ---------------------------------------------------------------- a replay
+class Stubborn:
+    """A model that cannot be fitted to some data."""
+
+    def get_params(self, deep=True):
+        return {}
+
+    def set_params(self, **_params):
+        return self
+
+    def fit(self, features, y):
+        if y[0] > 0:
+            raise ArithmeticError(f"no fit at {y[0]}")
+        return self
+
+    def predict(self, new):
+        return np.zeros(len(new))
+
+
+def fitted(z):
+    features = np.ones((len(z), 1, 1))
+    fits = fit_each(Stubborn(), features, z[:, None], features, np.random.default_rng(1))
+    errors = np.full(len(z), None, dtype=object)
+    errors[[failure.replicate for failure in fits.failures]] = [f.error for f in fits.failures]
+    return {"x": fits.prediction[:, 0], "error": errors}
+
+
+def test_a_replay_raises_what_a_loop_of_fits_swallowed():
+    pytest.importorskip("sklearn", reason="needs pip install -e '.[dev]'")
+    study = Study(
+        "fits", [Drawing("one by one")], [mean("x")], methods={"m": fitted}, block_size=20
+    )
+    failures = study.run(20, workers=INLINE).failures
+    row = failures.iloc[2]
+    with pytest.raises(ArithmeticError, match="no fit at") as raised:
+        study.replay(Address.parse(row["address"]))
+    assert f"ArithmeticError: {raised.value}" == row["error"]
+
+
+# ---------------------------------------------------------------- names, types
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("measure", "estimate", "n_rep", "lower", "block", "rep", "error", "scenario", "address"),
+        *("warning", "converged"),
+    ],
+)
+def test_a_factor_that_has_the_name_of_a_column_of_tables_is_refused(name):
+    from dataclasses import make_dataclass
+
+    def simulate(self, streams, n_rep):
+        return {"x": streams("data").random(n_rep)}
+
+    kind = make_dataclass("Kind", [(name, float)], frozen=True, namespace={"simulate": simulate})
+    with pytest.raises(StudyError, match=f"a factor is named '{name}', which is the name of a col"):
+        Study("named", [kind(1.0), kind(2.0)])
+
+
+def test_a_factor_of_several_types_is_text_where_a_file_needs_one(tmp_path):
+    import pandas as pd
+
+    from simstudy.output.folder import publish
+
+    study = Study(
+        "mixed", [Deadly((99,)), Deadly((98,), how=0.5), Deadly((97,), how="auto")], [mean("x")],
+        block_size=10,
+    )  # fmt: skip
+    made = publish(study.run(20, out=tmp_path, workers=INLINE))
+    assert list(pd.read_parquet(made.folder / "summary.parquet")["how"]) == ["raise", "0.5", "auto"]
+    assert list(pd.read_parquet(made.folder / "scenarios.parquet")["how"])[1] == "0.5"
+
+
+def test_deterministic_scenarios_say_so():
+    from dataclasses import dataclass
+    from typing import ClassVar
+
+    @dataclass(frozen=True)
+    class Listed:
+        def simulate(self, streams, n_rep):
+            return {"x": np.arange(n_rep) % 2}
+
+    @dataclass(frozen=True)
+    class Said(Listed):
+        deterministic: ClassVar[bool] = True
+
+    def noticed(scenario):
+        notes = Notes()
+        run = Study("listed", [scenario], [mean("x")], block_size=SIZE).run(
+            SIZE, progress=notes, workers=INLINE
+        )
+        assert [f"warning: {text}" for text in run.outcome.noticed] == notes.said
+        return notes.said
+
+    assert "say so with a class attribute, deterministic = True" in noticed(Listed())[0]
+    assert not noticed(Said())
+
+
+# ---------------------------------------------------------------- equal blocks
+@pytest.mark.parametrize(
+    ("made", "size"),
+    [
+        (lambda own, ours, n: {"x": own.normal(size=n)}, 10),
+        (lambda own, ours, n: {"x": own.random(n) < 0.05}, 1000),
+        (lambda own, ours, n: {"x": own.normal(size=n), "y": ours.normal(size=n)}, 100),
+        (lambda own, ours, n: {"x": np.stack([np.ones(n), own.normal(size=n)], axis=1)}, 100),
+    ],
+    ids=["short", "rare", "beside another", "first cell constant"],
+)
+def test_a_column_that_is_the_same_in_each_block_is_named(made, size):
+    notes = equal_blocks_of(lambda own, streams, n: made(own, streams("data"), n), size)
+    assert "has the same 'x' as a block before it, to the last bit" in notes.said[0]
+    assert "'y'" not in notes.said[0]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda streams, n: {"x": streams("data").random(n) < 0.5},
+        lambda streams, n: {"x": streams("data").normal(size=n), "level": np.linspace(0, 1, n)},
+        lambda streams, n: {"x": streams("data").normal(size=n), "n_used": np.full(n, 30)},
+    ],
+    ids=["few replicates", "in order", "constant"],
+)
+def test_columns_that_may_be_the_same_are_no_surprise(made):
+    assert not equal_blocks_of(lambda _own, streams, n: made(streams, n), 4).said
+
+
+def equal_blocks_of(made, size):
+    """What is said of a run of as many blocks as are looked at, beside a generator of its own."""
+
+    @dataclass(frozen=True)
+    class Own:
+        truth: float = 0.0
+
+        def simulate(self, streams, n_rep):
+            return made(np.random.default_rng(0), streams, n_rep)
+
+    columns = made(np.random.default_rng(0), lambda _: np.random.default_rng(1), size)
+    axes = {"cell": ("a", "b")} if columns["x"].ndim > 1 else {}
+    notes = Notes()
+    study = Study("own", [Own()], [mean("x")], axes=axes, block_size=size)
+    study.run(16 * size, workers=INLINE, progress=notes)
+    return notes
+
+
+def own_seed(size=10):
+    @dataclass(frozen=True)
+    class Seeded:
+        truth: float = 0.0
+
+        def simulate(self, streams, n_rep):
+            return {"x": np.random.default_rng(0).normal(size=n_rep) + streams("data").normal() * 0}
+
+    return Study("seeded", [Seeded()], [mean("x")], block_size=size)
+
+
+@pytest.mark.parametrize("keep", ["replicates", "summary"])
+def test_what_was_noticed_stays_with_the_blocks(keep, tmp_path):
+    from simstudy.output.folder import publish
+
+    study, folder = own_seed(), {"out": tmp_path, "keep": keep}
+    (said,) = study.run(160, workers=INLINE, progress=Notes(), **folder).outcome.noticed
+    assert "has the same 'x'" in said
+    for n_rep in (160, 170):
+        result = study.run(n_rep, workers=INLINE, progress=Notes(), **folder)
+        assert result.outcome.noticed == [said]
+        assert "has the same" in (publish(result).folder / "manifest.json").read_text()
+    assert study.look(170, **folder).outcome.noticed == [said]
+    fresh = study.run(10, workers=INLINE, progress=Notes(), restart=True, **folder)
+    assert not fresh.outcome.noticed
+
+
+def test_a_derived_column_that_moves_a_global_generator_is_noticed():
+    def jittered(x):
+        return x + np.random.normal(size=len(x))  # noqa: NPY002
+
+    study = Study(
+        "jitter", [Drawn()], [mean("y")], derived={"y": jittered}, block_size=10,
+    )  # fmt: skip
+    (said,) = study.run(20, workers=INLINE, progress=Notes(), keep="summary").outcome.noticed
+    assert "drew from NumPy's global generator" in said
+
+
+@pytest.mark.parametrize("is_loaded", [True, False])
+def test_pythons_generator_is_not_watched_where_a_library_draws_from_it_meanwhile(
+    is_loaded, monkeypatch
+):
+    def jittered(x):
+        return x + random.random()
+
+    monkeypatch.setattr(rng_checks, "DRAW_MEANWHILE", ("checker",))
+    if is_loaded:
+        monkeypatch.setitem(sys.modules, "checker", object())
+    study = Study("jitter", [Drawn()], [mean("y")], derived={"y": jittered}, block_size=10)
+    said = study.run(20, workers=INLINE, progress=Notes(), keep="summary").outcome.noticed
+    assert ["drew from Python's global generator" in text for text in said] == [True] * (
+        not is_loaded
+    )
+
+
+def test_results_stay_where_they_were_asked_for(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    study = Study("moves", [Drawn(str(tmp_path / "elsewhere"))], [mean("x")], block_size=10)
+    result = study.run(40, out="results", workers=INLINE)
+    assert result.folder == tmp_path / "results" / "moves"
+    assert len(result.summary) == 1
+    assert not list((tmp_path / "elsewhere").iterdir())

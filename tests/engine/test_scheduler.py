@@ -1,0 +1,209 @@
+"""Blocks to results: in which portions, and what becomes of blocks whose worker dies."""
+
+from concurrent.futures import Future
+
+import pytest
+
+from simstudy.engine import scheduler
+from simstudy.engine.executors.worker_death import WorkerDiedError
+from simstudy.engine.progress import Silent
+from simstudy.engine.scheduler import MOST_SECONDS, PART_OF_RUN, TASK_BYTES, ChunkSizer, draw_blocks
+from simstudy.engine.task_factory import TaskFactory
+from simstudy.engine.tasks import TaskResult, draw_task
+from simstudy.engine.work_queue import missing_blocks
+from simstudy.engine.workers import Workers
+from simstudy.errors import StoreError, UnreadableTaskError
+from simstudy.store.arrow_schema import ReplicateStorage
+from simstudy.store.blocks import Store
+from tests import toy
+
+PLAN = toy.study((3, 10)).plan()
+
+
+@pytest.fixture
+def factory(tmp_path):
+    return TaskFactory(PLAN, Store(tmp_path, PLAN.block_size), ReplicateStorage())
+
+
+def blocks_of(factory, n_blocks):
+    return missing_blocks(PLAN, dict.fromkeys(PLAN.keys, n_blocks), factory.store)
+
+
+def drawn(factory, blocks, executor, monkeypatch, progress=None):
+    monkeypatch.setattr(scheduler, "executor_of", lambda *_: executor)
+    workers = Workers("loky", executor.n_workers)
+    return list(draw_blocks(factory, blocks, workers=workers, progress=progress or Silent()))
+
+
+class Mortal:
+    """Draws here; a task with a block of these dies, in the pool and in the isolated worker."""
+
+    n_workers = 2
+
+    def __init__(self, pool, isolated=None, *, by_signal=True):
+        self.pool, self.by_signal, self.asked = set(pool), by_signal, []
+        self.alone = None if isolated is None else Mortal(isolated, by_signal=by_signal)
+
+    def submit(self, task):
+        blocks = [(each.key, each.block) for each in task.blocks]
+        self.asked.append(blocks)
+        done = Future()
+        if self.pool.intersection(blocks):
+            done.set_exception(WorkerDiedError("SIGKILL", by_signal=self.by_signal))
+        else:
+            done.set_result(draw_task(task))
+        return done
+
+    def isolated(self):
+        return self.alone
+
+    def close(self, *, kill):
+        self.closed = kill
+
+
+def first_of(factory, block):
+    return next((b.key, b.block) for b in blocks_of(factory, 6) if b.block == block)
+
+
+def test_blocks_of_a_dead_worker_are_drawn_again_one_by_one(factory, monkeypatch):
+    innocent = first_of(factory, 2)
+    executor = Mortal([innocent], [])
+    results = drawn(factory, blocks_of(factory, 6), executor, monkeypatch)
+    assert sum(len(result.done) for result in results) == 12
+    assert not any(result.n_failed for result in results)
+    assert [innocent] in executor.alone.asked
+    assert all(len(blocks) == 1 for blocks in executor.alone.asked)
+    assert (executor.closed, executor.alone.closed) == (False, True)
+    factory.store.scan()
+    assert not blocks_of(factory, 6)
+
+
+@pytest.mark.parametrize("by_signal", [True, False])
+def test_a_block_that_ends_two_workers_is_recorded(by_signal, factory, monkeypatch):
+    """What a signal ended is drawn again by the next run: it may have come from outside."""
+    bad = first_of(factory, 2)
+    executor = Mortal([bad], [bad], by_signal=by_signal)
+    results = drawn(factory, blocks_of(factory, 6), executor, monkeypatch)
+    failed = [result for result in results if result.n_failed]
+    assert [result.done for result in failed] == [(bad,)]
+    assert failed[0].first_failure[1] == "SIGKILL"
+    assert executor.alone.asked.count([bad]) == 2
+    factory.store.scan()
+    again = [(b.key, b.block) for b in blocks_of(factory, 6)]
+    assert again == ([bad] if by_signal else [])
+
+
+class Waiting(Mortal):
+    """Its workers have gone, and come back when that was told."""
+
+    def __init__(self):
+        super().__init__([])
+        self.trouble, self.waiting, self.told = "no worker is left", [], []
+
+    def submit(self, task):
+        if not self.trouble:
+            return super().submit(task)
+        self.waiting.append((Future(), task))
+        return self.waiting[-1][0]
+
+
+class Listening(Silent):
+    def __init__(self, executor):
+        self.executor = executor
+
+    def note(self, text):
+        self.executor.told.append(text)
+        self.executor.trouble = ""
+        for future, task in self.executor.waiting:
+            future.set_result(draw_task(task))
+        self.executor.waiting = []
+
+
+def test_what_an_executor_waits_for_is_told_once_and_the_run_goes_on(factory, monkeypatch):
+    monkeypatch.setattr(scheduler, "LOOK_SECONDS", 0.02)
+    executor = Waiting()
+    results = drawn(factory, blocks_of(factory, 6), executor, monkeypatch, Listening(executor))
+    assert sum(len(result.done) for result in results) == 12
+    assert executor.told[0] == "no worker is left"
+    assert set(executor.told[1:]) <= {"workers are back"}
+
+
+def test_an_error_ends_workers_that_nobody_waits_for(factory, monkeypatch):
+    executor = Mortal([])
+    executor.submit = lambda task: (_ for _ in ()).throw(ZeroDivisionError)
+    with pytest.raises(ZeroDivisionError):
+        drawn(factory, blocks_of(factory, 2), executor, monkeypatch)
+    assert executor.closed is True
+
+
+def test_what_workers_cannot_load_is_said_with_what_will_do(factory, monkeypatch):
+    executor = Mortal([])
+    unreadable = Future()
+    unreadable.set_exception(UnreadableTaskError("ImportError: no module named trial"))
+    executor.submit = lambda task: unreadable
+    said = r"workers cannot load the study \(ImportError: .* Run again, or use backend=threads"
+    with pytest.raises(StoreError, match=said):
+        drawn(factory, blocks_of(factory, 2), executor, monkeypatch)
+
+
+# ---------------------------------------------------------------- auto
+def refuse(*_):
+    raise AssertionError("workers were started")
+
+
+def test_a_short_study_starts_no_workers(monkeypatch, tmp_path):
+    monkeypatch.setattr(scheduler, "executor_of", refuse)
+    result = toy.study().run(220, out=tmp_path, workers=Workers("auto", 2))
+    assert result.outcome.n_blocks == 15
+
+
+def test_workers_are_started_when_they_pay(monkeypatch):
+    monkeypatch.setattr(scheduler, "executor_of", refuse)
+    monkeypatch.setattr(scheduler, "WORKERS_PAY_SECONDS", -1e9)
+    with pytest.raises(AssertionError, match="workers were started"):
+        toy.study().run(1000, workers=Workers("auto", 2))
+    toy.study().run(1000, workers=Workers("auto", 1))
+
+
+def test_with_a_time_limit_every_block_is_drawn_where_it_can_be_ended(monkeypatch):
+    monkeypatch.setattr(scheduler, "executor_of", refuse)
+    with pytest.raises(AssertionError, match="workers were started"):
+        toy.study().run(50, workers=Workers("auto", 2, block_seconds=60))
+
+
+# ---------------------------------------------------------------- the size of a task
+def result_of(n_blocks, seconds, n_bytes=0):
+    done, nothing = tuple(("a", block) for block in range(n_blocks)), (0.0,) * n_blocks
+    return TaskResult(done, seconds, 0, None, nothing, nothing, n_bytes=n_bytes)
+
+
+@pytest.mark.parametrize(
+    ("seconds_per_block", "n_left", "expected"),
+    [
+        (0.0, 100, 1),  # nothing is known yet
+        (0.01, 1000, 25),  # a quarter of a second
+        (0.01, 16, 2),  # two tasks for each of 4 workers, and then some
+        (0.001, 30, 25),  # and no tasks of less than a fortieth of a second
+        (9.0, 1000, 1),
+    ],
+)
+def test_blocks_in_a_task(seconds_per_block, n_left, expected):
+    size = ChunkSizer(2)
+    size.seconds_per_block = seconds_per_block
+    assert size.n_blocks(n_left) == expected
+
+
+def test_tasks_grow_with_the_run_up_to_a_bound(monkeypatch):
+    clock = iter([0.0, 1.0, 100.0, 1e5])
+    monkeypatch.setattr(scheduler.time, "perf_counter", lambda: next(clock))
+    size = ChunkSizer(64)
+    size.learn_from(result_of(100, 1.0))
+    found = [size.n_blocks(10**9) for _ in range(3)]
+    assert found == [25, round(100 * PART_OF_RUN * 100), round(100 * MOST_SECONDS)]
+
+
+def test_a_task_is_no_more_than_memory_has_room_for():
+    size = ChunkSizer(2)
+    size.least_seconds = 100.0
+    size.learn_from(result_of(10, 1e-3, n_bytes=10 * TASK_BYTES // 7))
+    assert size.n_blocks(10**6) == 7

@@ -1,0 +1,141 @@
+"""Shares of a study: every block in one, by number or by cost."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simstudy.design.plan import scenario_behind
+from simstudy.engine.sharding import shards_of
+from simstudy.engine.workers import Workers
+from simstudy.errors import StoreError
+from simstudy.store.files import Folder
+from tests import toy
+from tests.engine.test_methods import METHODS
+from tests.engine.test_methods import study as study_with_methods
+from tests.guarantees.content import content
+
+PLAN = toy.study((3, 10, 30, 100)).plan()
+KEYS = list(PLAN.keys)
+ANALYSED = study_with_methods().plan().drawn
+
+
+def share_of_each(n_shares, n_blocks, weights=None, plan=PLAN):
+    """By key, the share of each block."""
+    blocks = np.arange(n_blocks)
+    return {key: share(blocks) for key, share in shards_of(plan, n_shares, weights).items()}
+
+
+@pytest.mark.parametrize("weights", [None, dict.fromkeys(KEYS, 3.0), {}, {"unknown": 7.0}])
+@pytest.mark.parametrize("n_shares", [1, 3, 5, 9])
+def test_equal_blocks_are_dealt_out_in_turn(n_shares, weights):
+    found = share_of_each(n_shares, 9, weights)
+    for place, key in enumerate(KEYS):
+        expected = [(block * len(KEYS) + place) % n_shares for block in range(9)]
+        assert found[key].tolist() == expected
+
+
+@pytest.mark.parametrize("n_shares", [1, 2, 3, 4, 6, 8, 10, 12])
+def test_whatever_their_number_shares_are_of_one_size_and_mix_all_scenarios(n_shares):
+    for n_blocks in (1, 2, 5, n_shares, 3 * n_shares):
+        found = share_of_each(n_shares, n_blocks)
+        sizes = np.bincount(np.concatenate(list(found.values())), minlength=n_shares)
+        assert np.ptp(sizes) <= 1
+        for shares in found.values():
+            assert len(set(shares)) == n_shares or n_blocks < n_shares
+
+
+@given(
+    st.lists(st.floats(0.01, 1000), min_size=4, max_size=4),
+    st.integers(1, 12),
+    st.integers(1, 40),
+)
+def test_no_share_costs_more_than_another_by_much_more_than_a_block(costs, n_shares, n_blocks):
+    weights = dict(zip(KEYS, costs, strict=True))
+    found = share_of_each(n_shares, n_blocks, weights)
+    load = np.zeros(n_shares)
+    for key, shares in found.items():
+        assert set(shares) <= set(range(n_shares))
+        np.add.at(load, shares, weights[key])
+    if len(set(costs)) > 1:
+        assert np.ptp(load) <= 2 * max(costs) + 1e-9
+
+
+def test_by_number_one_share_would_have_had_all_the_dear_blocks():
+    """Two of four scenarios dear, in a short run: a case that dealing in turn gets wrong."""
+    weights = dict(zip(KEYS, [100.0, 1.0, 100.0, 1.0], strict=True))
+
+    def loads(by_cost):
+        load = np.zeros(2)
+        for key, shares in share_of_each(2, 1, by_cost).items():
+            np.add.at(load, shares, weights[key])
+        return load
+
+    assert loads(None).tolist() == [200.0, 2.0]
+    assert np.ptp(loads(weights)) == 0.0
+
+
+def test_methods_of_a_block_are_in_one_share_and_their_costs_add_up():
+    drawn = list(ANALYSED.keys)
+    data = ANALYSED.key_of(scenario_behind(ANALYSED.keys[drawn[0]]))
+    weights = {drawn[0]: 2.0, drawn[1]: 3.0, data: 5.0}
+    found = share_of_each(6, 9, weights, ANALYSED)
+    for at in range(0, len(drawn), len(METHODS)):
+        family = [found[key].tolist() for key in drawn[at : at + len(METHODS)]]
+        assert family == [family[0]] * len(METHODS)
+    together = share_of_each(6, 9, {drawn[0]: 10.0}, ANALYSED)
+    assert {key: shares.tolist() for key, shares in found.items()} == {
+        key: shares.tolist() for key, shares in together.items()
+    }
+
+
+# ---------------------------------------------------------------- files of shares
+INLINE = Workers("inline", 1)
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Names of the files of blocks that were opened."""
+    names = []
+    original = Folder.open
+
+    def noted(folder, name):
+        names.append(name)
+        return original(folder, name)
+
+    monkeypatch.setattr(Folder, "open", noted)
+    return names
+
+
+def test_a_share_opens_no_file_of_the_others_and_draws_no_block_again(tmp_path, opened):
+    study = toy.study()
+    for index in (1, 2, 3):
+        study.run(450, out=tmp_path, workers=INLINE, shard=(index, 4))
+    before = {path.name for path in (tmp_path / "toy" / "replicates").glob("*.parquet")}
+    opened.clear()
+    study.run(450, out=tmp_path, workers=INLINE, shard=(4, 4))
+    assert opened
+    assert not before.intersection(opened)
+    assert study.run(450, out=tmp_path, workers=INLINE, shard=(2, 4)).outcome.n_blocks == 0
+    joined = study.run(450, out=tmp_path, workers=INLINE)
+    assert joined.outcome.n_blocks == 0
+    assert content(joined) == content(study.run(450, workers=INLINE))
+
+
+def test_what_another_split_or_a_whole_run_has_drawn_is_not_drawn_again(tmp_path):
+    study = toy.study()
+    study.run(200, out=tmp_path, workers=INLINE)
+    study.run(450, out=tmp_path, workers=INLINE, shard=(1, 2))
+    costs = dict.fromkeys(study.plan().keys, 1.0) | {next(iter(study.plan().keys)): 9.0}
+    drawn = [
+        study.run(450, out=tmp_path, workers=INLINE, shard=(i, 3), weights=costs).outcome.n_blocks
+        for i in (1, 2, 3)
+    ]
+    n_by_first = sum(len(range(4, 9)) for _ in study.plan().keys) - sum(drawn)
+    assert n_by_first in (7, 8), "half of the 15 blocks beyond the whole run"
+
+
+def test_shares_of_other_results_are_refused_although_they_are_other_shares(tmp_path):
+    toy.study().run(450, seed=1, out=tmp_path, workers=INLINE, shard=(1, 2))
+    with pytest.raises(StoreError, match="seed was 1 and is 2"):
+        toy.study().run(450, seed=2, out=tmp_path, workers=INLINE, shard=(2, 2))

@@ -1,0 +1,332 @@
+"""Wherever a block is drawn, and whatever it loads, its sums are made by one thread."""
+
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from simstudy.engine import thread_limits as threads
+from simstudy.engine.thread_limits import (
+    MOST_DRAWS,
+    drawn_with_one_thread,
+    libraries_loaded,
+    single_threaded,
+)
+from simstudy.engine.workers import Workers
+from simstudy.errors import StudyError
+from simstudy.measures import mean
+from simstudy.provenance.policy import THREAD_VARIABLES
+from simstudy.study import Study
+from tests import openmp
+
+ROOT = Path(__file__).parents[2]
+BACKENDS = ["inline", "threads", "loky"]
+
+
+@pytest.fixture(scope="module")
+def obliging(tmp_path_factory):
+    """Has the number of threads that the environment says when it is loaded."""
+    return openmp.compiled(tmp_path_factory.mktemp("obliging"))
+
+
+@pytest.fixture(scope="module")
+def stubborn(tmp_path_factory):
+    """Has four, whatever the environment says."""
+    return openmp.compiled(tmp_path_factory.mktemp("stubborn"), stubborn=True)
+
+
+@cache
+def in_a_new_process(library, backend, how="", n_threads="4"):
+    """Bits of the sums, the threads that made them, and what the process is left with."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in THREAD_VARIABLES
+    }
+    if n_threads:
+        environment["OMP_NUM_THREADS"] = n_threads
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.openmp", library, backend, how],
+        env=environment, cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.splitlines()
+
+
+# ---------------------------------------------------------------- whole runs
+@pytest.mark.parametrize("n_threads", ["4", ""])
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.slow
+def test_a_library_that_is_loaded_inside_a_block(obliging, backend, n_threads):
+    bits, made_by, left = in_a_new_process(obliging, backend, n_threads=n_threads)
+    assert made_by.startswith("[1] ")
+    assert bits == in_a_new_process(obliging, "inline")[0]
+    assert left.startswith(n_threads or "None"), "the environment is as it was"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.slow
+def test_a_library_that_heeds_no_environment(stubborn, backend):
+    bits, made_by, left = in_a_new_process(stubborn, backend)
+    assert made_by.startswith("[1] ")
+    assert bits == in_a_new_process(stubborn, "inline")[0]
+    has_now = "1" if backend == "threads" else "4"  # where it was loaded in another thread
+    assert left == f"4 {has_now}", "what the library had is given back"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.slow
+def test_a_library_that_was_loaded_before(obliging, backend):
+    bits, made_by, left = in_a_new_process(obliging, backend, "loaded")
+    assert made_by.startswith("[1] ")
+    assert bits == in_a_new_process(obliging, "inline")[0]
+    assert left == "4 4"
+
+
+@pytest.mark.parametrize(
+    ("kind", "backend", "how"),
+    [
+        ("stubborn", "inline", "unchecked"),
+        ("stubborn", "threads", "unchecked"),
+        ("obliging", "threads", "loaded unchecked"),
+    ],
+)
+@pytest.mark.slow
+def test_those_tests_notice_more_threads(kind, backend, how, request):
+    library = request.getfixturevalue(kind)
+    bits, made_by, _ = in_a_new_process(library, backend, how)
+    assert "4" in made_by.partition("]")[0]
+    assert bits != in_a_new_process(library, "inline")[0]
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """Sums by numba's own threads, and how many those were."""
+
+    k: int = 0
+
+    def simulate(self, streams, n_rep):
+        import numba
+
+        @numba.njit(parallel=True, fastmath=True)
+        def total(x):
+            found = 0.0
+            for i in numba.prange(x.size):
+                found += x[i]
+            return found
+
+        x = streams("data").standard_normal((n_rep, 1001))
+        made_by = np.full(n_rep, numba.get_num_threads())
+        return {"total": np.array([total(row) for row in x]), "threads": made_by}
+
+
+@pytest.mark.slow
+def test_numbas_own_threads(monkeypatch):
+    import numba
+
+    if numba.config.NUMBA_NUM_THREADS == 1:
+        pytest.skip("numba has one thread on this machine, whatever it is told")
+    study = Study("parallel", [Parallel()], measures=[mean("total", name="mean")], block_size=20)
+
+    def drawn(backend):
+        result = study.run(60, workers=Workers(backend, 2))
+        return result.columns(Parallel(), "total", "threads")
+
+    inline, loky = drawn("inline"), drawn("loky")
+    assert set(inline["threads"]) == {1}
+    np.testing.assert_array_equal(inline["total"], loky["total"])
+    assert numba.get_num_threads() == numba.config.NUMBA_NUM_THREADS
+    monkeypatch.setattr("simstudy.engine.tasks.drawn_with_one_thread", lambda draw: draw())
+    monkeypatch.setattr(threads, "_limit_numba", list)
+    unchecked = drawn("inline")
+    assert set(unchecked["threads"]) == {numba.config.NUMBA_NUM_THREADS}
+    assert unchecked["total"].tobytes() != inline["total"].tobytes(), "more threads, other bits"
+
+
+# ---------------------------------------------------------------- the environment
+def test_the_environment_says_one_within_and_what_it_said_after(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    before = dict(os.environ)
+    with single_threaded():
+        assert {os.environ[name] for name in THREAD_VARIABLES} == {"1"}
+        with pytest.raises(ZeroDivisionError), single_threaded():
+            raise ZeroDivisionError
+        assert os.environ["OMP_NUM_THREADS"] == "1", "the inner one is not the last to leave"
+    assert dict(os.environ) == before
+
+
+def test_runs_at_once_that_do_not_end_in_order(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    entered, leave = threading.Event(), threading.Event()
+
+    def other():
+        with single_threaded():
+            entered.set()
+            leave.wait()
+
+    thread = threading.Thread(target=other)
+    with single_threaded():
+        thread.start()
+        entered.wait()
+    assert os.environ["OMP_NUM_THREADS"] == "1", "the other run goes on"
+    leave.set()
+    thread.join()
+    assert os.environ["OMP_NUM_THREADS"] == "3"
+
+
+# ---------------------------------------------------------------- when blocks are drawn again
+class Pool:
+    """Looks like torch; counts how often it is asked, and sets itself when told to."""
+
+    def __init__(self, n_threads=1):
+        self.n_threads = n_threads
+
+    def get_num_threads(self):
+        return self.n_threads
+
+    def set_num_threads(self, n_threads):
+        self.n_threads = n_threads
+
+
+@pytest.fixture
+def pool(monkeypatch):
+    """The only pool there is; `pool.library` stands for the libraries that are loaded."""
+    one = Pool()
+    one.library = 0
+    one.looks = 0
+
+    def look():
+        one.looks += 1
+        return threads._limit_where_more("pool", one, shared=one.shared)
+
+    one.shared = True
+    monkeypatch.setattr(threads, "_limit_native", list)
+    monkeypatch.setattr(threads, "_limit_numba", list)
+    monkeypatch.setattr(threads, "_limit_torch", look)
+    monkeypatch.setattr(threads, "libraries_loaded", lambda: one.library)
+    return one
+
+
+def loading(pool, times=1, n_threads=4):
+    """Draws the number of threads; the first so many times it loads what sets that."""
+    left = iter(range(times))
+
+    def draw():
+        if next(left, None) is not None:
+            pool.library += 1
+            pool.n_threads = n_threads
+        return pool.n_threads
+
+    return draw
+
+
+@pytest.mark.parametrize("times", [0, 1, 3])
+def test_a_block_is_drawn_until_one_thread_drew_it(pool, times):
+    with single_threaded():
+        assert drawn_with_one_thread(loading(pool, times)) == 1
+    assert pool.n_threads == (4 if times else 1)
+
+
+def test_blocks_that_load_nothing_pay_nothing(pool):
+    with single_threaded():
+        drawn_with_one_thread(loading(pool))
+        looks = pool.looks
+        for _ in range(100):
+            drawn_with_one_thread(loading(pool, 0))
+        assert pool.looks == looks
+    with single_threaded():
+        assert pool.looks == looks + 1, "what was given back may have more threads again"
+
+
+def test_a_study_that_sets_its_threads_in_every_block_is_told(pool):
+    says = rf"^simulate sets the number of threads itself: in each of {MOST_DRAWS} draws .* pool "
+    with single_threaded(), pytest.raises(StudyError, match=says) as told:
+        drawn_with_one_thread(loading(pool, 1000))
+    assert "a sum then depends on the machine" in str(told.value)
+    assert "Leave out what sets the number" in str(told.value)
+
+
+def test_each_thread_limits_what_it_has_to_itself(pool):
+    """As with OpenMP: what the parent limits, its threads do not inherit."""
+    pool.shared = False
+    pool.n_threads = 2
+    drawn = []
+
+    def work():
+        pool.n_threads = 2
+        drawn.append(drawn_with_one_thread(loading(pool, 0)))
+
+    with single_threaded():
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert drawn == [1]
+    assert pool.n_threads == 2
+
+
+def test_openblas_is_limited_by_a_thread_that_did_not_set_it_first():
+    """OpenBLAS listens to one thread alone, unless that is made to let go."""
+
+    class OpenBlas:
+        controls, num_threads = None, 4
+
+        def clear_controlling_thread(self, *, force):
+            self.controls = None
+
+        def set_num_threads(self, n_threads):
+            me = threading.get_ident()
+            self.controls = self.controls or me
+            if self.controls == me:
+                self.num_threads = n_threads
+
+    library = OpenBlas()
+    library.set_num_threads(4)
+    thread = threading.Thread(target=threads._set_native, args=(library, 1))
+    thread.start()
+    thread.join()
+    assert library.num_threads == 1
+
+
+# ---------------------------------------------------------------- what is looked at
+def test_torch_is_asked_where_it_is_loaded(monkeypatch):
+    torch = Pool(4)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    with single_threaded():
+        assert torch.n_threads == 1
+    assert torch.n_threads == 4
+
+
+def test_numba_is_not_started_to_be_asked(monkeypatch):
+    def not_yet():
+        raise ValueError("Threading layer is not initialized.")
+
+    monkeypatch.setitem(sys.modules, "numba", SimpleNamespace(threading_layer=not_yet))
+    assert threads._limit_numba() == []
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert threads._limit_numba() == []
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["by the system", "by modules"])
+def test_a_library_that_was_loaded_is_noticed(told, monkeypatch, tmp_path):
+    if not told:
+        monkeypatch.setattr(threads, "open", no_file, raising=False)
+    elif not Path("/proc/self/status").exists():
+        pytest.skip("this system does not tell the size of what is mapped")
+    before = libraries_loaded()
+    assert libraries_loaded() == before
+    if told:
+        import ctypes
+
+        ctypes.CDLL(openmp.compiled(tmp_path))
+    else:
+        monkeypatch.setitem(sys.modules, "new", SimpleNamespace())
+    assert libraries_loaded() != before
+
+
+def no_file(*_args):
+    raise FileNotFoundError("/proc/self/status")

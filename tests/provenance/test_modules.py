@@ -1,0 +1,147 @@
+"""Whose modules are, and what their sources import and do."""
+
+import importlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from simstudy.provenance.modules import (
+    forget_modules,
+    imported_modules,
+    is_below,
+    is_kernel,
+    is_project,
+    is_standard,
+    libraries_of,
+    modules_behind,
+    source,
+    whole_digest,
+)
+
+SOURCES = {
+    "placed/__init__.py": "",
+    "placed/kernel.py": "from numba import njit\nimport os\nuse = os.getcwd\n",
+    "placed/model.py": "import json, numpy as np\nfrom . import kernel\nfrom .deep import draw\n",
+    "placed/deep/__init__.py": "from ..model import np\n",
+    "placed/late.py": "def f():\n    import placed.kernel\n    from scipy import stats\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A package on the path; gives a function that writes a file into it."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def write(place, text):
+        path = tmp_path / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        forget()
+        return path
+
+    for place, text in SOURCES.items():
+        write(place, text)
+    yield write
+    forget()
+
+
+def forget():
+    for name in [name for name in sys.modules if name.split(".")[0] == "placed"]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    forget_modules()
+
+
+def test_whose_a_module_is(project):
+    assert is_project("placed.model")
+    assert is_project("simstudy.design")
+    assert is_project("__main__")
+    assert not is_project("numpy.random")
+    assert not is_project("no_such_module")
+    assert is_standard("json.decoder")
+
+
+def test_kernels_are_known_by_what_they_import(project):
+    assert is_kernel("placed.kernel")
+    assert not is_kernel("placed.model")
+    assert is_below("placed", "deep")
+    assert not is_below("placed", "json")
+
+
+def test_what_a_source_imports(project):
+    assert imported_modules("placed.model") == ["placed", "placed.kernel", "placed.deep"]
+    assert imported_modules("placed.late") == ["placed", "placed.kernel"]
+    assert imported_modules("placed.late", at_import_only=True) == ["placed"]
+    assert modules_behind("placed.deep") == [
+        "placed",
+        "placed.deep",
+        "placed.kernel",
+        "placed.model",
+    ]
+    assert list(libraries_of("placed.late")) == ["placed.kernel", "scipy"]
+
+
+def test_libraries_whose_names_are_never_read_are_imported_for_what_they_do(project):
+    assert list(libraries_of("placed.kernel")) == ["numba", "os"]
+    assert list(libraries_of("placed.kernel", unused_only=True)) == ["numba"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "has_effects"),
+    [
+        ("x = 1", False),
+        ("x: int = 1", False),
+        ("x, (y, z) = 1, (2, 3)", False),
+        ("'a text'", False),
+        ("import os", False),
+        ("@property\ndef f(): ...", False),
+        ("if __name__ == '__main__':\n    print()", False),
+        ("print()", True),
+        ("x.y = 1", True),
+        ("x['y'] = 1", True),
+        ("_ = f()", True),
+        ("x += 1", True),
+        ("for i in range(3): ...", True),
+        ("if x:\n    y = 1", True),
+        ("@register\ndef f(): ...", True),
+    ],
+)
+def test_statements_that_do_more_than_bind_a_name(statement, has_effects, project):
+    project("placed/model.py", statement)
+    assert len(source("placed.model").effects) == has_effects
+
+
+@pytest.mark.parametrize("text", ["x = (", "\0"])
+def test_a_source_that_cannot_be_read_says_nothing(text, project):
+    project("placed/model.py", text)
+    assert source("placed.model").effects == ()
+    assert imported_modules("placed.model") == ["placed"]
+
+
+def test_the_whole_of_a_source_is_what_it_does(project):
+    project("placed/model.py", "def f(x):\n    return x\n")
+    plain = whole_digest("placed.model")
+    project("placed/model.py", '"""Said."""\n\n\ndef f(x: int) -> int:\n    "Why."\n    return x\n')
+    assert whole_digest("placed.model") == plain
+    project("placed/model.py", "def f(x):\n    return -x\n")
+    assert whole_digest("placed.model") != plain
+
+
+def test_what_a_process_was_started_with_is_no_dependency_of_a_package(tmp_path):
+    """Worker processes are started with an installed file, other processes with a user's."""
+    site, here = tmp_path / "site-packages", tmp_path / "start.py"
+    site.mkdir()
+    (site / "asks_main.py").write_text("import __main__\n")
+    text = "from simstudy.provenance.modules import library\nprint(library('asks_main'))\n"
+    for path in (site / "start.py", here):
+        path.write_text(text)
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), *sys.path])}
+    said = [
+        subprocess.run([sys.executable, path], env=env, capture_output=True, text=True, check=True)
+        for path in (site / "start.py", here)
+    ]
+    assert said[0].stdout == said[1].stdout
+    assert "asks_main" in said[0].stdout

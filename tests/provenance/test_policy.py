@@ -1,0 +1,50 @@
+"""The lists name what there is: a module that moves takes its entry along."""
+
+import importlib.util
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from simstudy.provenance.policy import (
+    DISTRIBUTIONS,
+    HAS_EFFECTS,
+    RUNS,
+    SILENT,
+    STATES,
+    WELL_KNOWN,
+    is_passed_over,
+)
+
+
+@pytest.mark.parametrize("module", sorted({*SILENT, *(f"simstudy.{name}" for name in RUNS)}))
+def test_modules_of_ours_in_the_lists_exist(module):
+    assert importlib.util.find_spec(module) is not None
+    assert is_passed_over(module)
+
+
+def test_distributions_and_states_are_those_of_well_known_libraries():
+    assert set(DISTRIBUTIONS) <= WELL_KNOWN
+    assert set(STATES) - {"decimal"} <= WELL_KNOWN
+
+
+@pytest.mark.parametrize(
+    ("dtype", "grad", "counts"),
+    [("float32", True, False), ("float64", True, True), ("float32", False, True)],
+)
+def test_torch_counts_where_it_is_not_as_it_comes(dtype, grad, counts):
+    """It is loaded late: a process that has loaded it and one that has yet to are the same."""
+    torch = SimpleNamespace(
+        get_default_dtype=lambda: f"torch.{dtype}", is_grad_enabled=lambda: grad
+    )
+    assert (STATES["torch"](torch) is not None) == counts
+
+
+@pytest.mark.parametrize("decorator", ["register_model", "np.overload", "app.hook('draw')"])
+def test_decorators_that_reach_into_a_library_are_known_by_name(decorator):
+    assert HAS_EFFECTS.search(decorator)
+
+
+@pytest.mark.parametrize("decorator", ["dataclass(frozen=True)", "functools.cache", "property"])
+def test_that_test_catches_decorators_that_only_bind(decorator):
+    assert not re.search(HAS_EFFECTS, decorator)

@@ -1,0 +1,314 @@
+"""What counts as another computation: the code that makes numbers, and nothing about it."""
+
+import importlib
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simstudy.provenance import modules
+from simstudy.provenance.fingerprint import changes, fingerprint
+from simstudy.provenance.fingerprint import trace as trace_roots
+from simstudy.provenance.modules import forget_modules, is_project, source
+from tests.toy import Mean
+
+PACKAGE = Path(__file__).parents[2] / "simstudy"
+
+MODEL = '''
+"""A scenario."""
+from dataclasses import dataclass
+
+import numpy as np
+
+import HELPERS
+from HELPERS import scale
+
+SHIFT = 1.5
+UNUSED = 1
+KNOWN: int = 4
+
+
+def shifted(x):
+    """Move x."""
+    return x + SHIFT * KNOWN  # by a constant
+
+
+def drawn_by_nobody(x):
+    return x
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial."""
+
+    k: float
+    n_obs: int = 10
+
+    def simulate(self, streams, n_rep):
+        """Draw."""
+        x = streams("data").standard_normal(n_rep)
+        return {"x": shifted(scale(x, self.k)), "y": HELPERS.twice(x)}
+
+    def exact(self) -> dict[str, float]:
+        return {"mean": 1.5}
+'''
+
+HELPERS = """
+import numpy as np
+
+FACTOR = 2.0
+LIMITS = {"low": 0}
+
+
+def twice(x):
+    return inner(x) * FACTOR
+
+
+def inner(x):
+    return np.asarray(x)
+
+
+def scale(x, k):
+    return k * x
+"""
+
+
+@pytest.fixture
+def trace(tmp_path, monkeypatch):
+    """The fingerprint of the model's scenario, with some text replaced."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def fingerprint_with(*replacements, use="Trial(k=1)"):
+        texts = {"traced_model": MODEL, "traced_helpers": HELPERS}
+        for old, new in replacements:
+            assert any(old in text for text in texts.values()), old
+            texts = {name: text.replace(old, new) for name, text in texts.items()}
+        for name, text in texts.items():
+            (tmp_path / f"{name}.py").write_text(text.replace("HELPERS", "traced_helpers"))
+        forget()
+        module = importlib.import_module("traced_model")
+        found = fingerprint([eval(use, vars(module))])
+        return {name.removeprefix("traced_"): value for name, value in found.items()}
+
+    yield fingerprint_with
+    forget()
+
+
+def forget():
+    """As a new process: nothing of the modules is remembered."""
+    for name in ("traced_model", "traced_helpers"):
+        sys.modules.pop(name, None)
+    importlib.invalidate_caches()
+    forget_modules()
+
+
+def differing(first, second):
+    return {name for name in {*first, *second} if first.get(name) != second.get(name)}
+
+
+def test_it_follows_what_the_scenario_uses_and_nothing_else(trace):
+    assert set(trace()) == {
+        "model.Trial",
+        "model.Trial.simulate",
+        "model.shifted",
+        "model.SHIFT",
+        "model.KNOWN",
+        "helpers.scale",
+        "helpers.twice",
+        "helpers.inner",
+        "helpers.FACTOR",
+        "numpy",
+        "numpy (its settings)",
+        "python",
+    }
+
+
+@pytest.mark.parametrize(
+    "replacement",
+    [
+        ("  # by a constant", "  # by SHIFT, in the units of x"),
+        ('"""Move x."""', '"""Move each x\n\n    by a constant.\n    """'),
+        ('    """Move x."""\n', ""),
+        ('"""One trial."""', '"""A trial."""'),
+        ('"""Draw."""', '"""Draw and analyse."""'),
+        ("def shifted(x):", "def shifted(x: float, ) -> float:"),
+        ("k: float", "k: int | float"),
+        ("return x + SHIFT * KNOWN", "return (x\n            + SHIFT * KNOWN)"),
+        ('{"mean": 1.5}', '{"mean": 1.6, "sd": 1}'),
+        ("UNUSED = 1", "UNUSED = 2"),
+        ("def drawn_by_nobody(x):\n    return x", "def drawn_by_somebody(x):\n    return -x"),
+        ('"""A scenario."""', '"""Another docstring of the module."""'),
+        ("KNOWN: int = 4", "KNOWN: float = 4"),
+    ],
+    ids=lambda pair: pair[1][:30].replace("\n", " "),
+)
+def test_what_does_not_count(replacement, trace):
+    assert differing(trace(), trace(replacement)) == set()
+
+
+@pytest.mark.parametrize(
+    ("replacement", "changed"),
+    [
+        (("return x + SHIFT", "return x - SHIFT"), {"model.shifted"}),
+        (("SHIFT = 1.5", "SHIFT = 1.6"), {"model.SHIFT"}),
+        (("n_obs: int = 10", "n_obs: int = 11"), {"model.Trial"}),
+        (("standard_normal", "standard_exponential"), {"model.Trial.simulate"}),
+        (("return k * x", "return k * x + 0"), {"helpers.scale"}),
+        (("np.asarray(x)", "np.asarray(x) + 1"), {"helpers.inner"}),
+        (("FACTOR = 2.0", "FACTOR = 3.0"), {"helpers.FACTOR"}),
+        (("def scale(x, k):", "def scale(x, k=1):"), {"helpers.scale"}),
+        (("@dataclass(frozen=True)", "@dataclass(frozen=True, order=True)"), {"model.Trial"}),
+    ],
+    ids=lambda value: value[1] if isinstance(value, tuple) else "",
+)
+def test_what_counts_and_what_is_named(replacement, changed, trace):
+    assert differing(trace(), trace(replacement)) == changed
+
+
+def test_the_version_of_a_library_counts(trace, monkeypatch):
+    before = trace()
+    assert before["numpy"] == np.__version__
+    monkeypatch.setattr(modules, "library_version", lambda top: f"99.{top}")
+    assert differing(before, trace()) == {"numpy"}
+
+
+def test_a_scenario_of_a_notebook_has_a_fingerprint_too():
+    space = {"__name__": "__main__"}
+    code = """
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Cell:
+        k: float
+        def simulate(self, streams, n_rep):
+            return {"x": streams("data").random(n_rep) * %s}
+    """
+    made = []
+    for factor in ("2", "2", "3"):
+        exec(textwrap.dedent(code % factor), space)
+        made.append(fingerprint([space["Cell"](1)]))
+    assert made[0] == made[1] != made[2]
+
+
+def test_changes_in_words():
+    old = {"a.f": "#1", "numpy": "2.0", "gone": "#3", "same": "#4"}
+    new = {"a.f": "#2", "numpy": "2.1", "new": "#5", "same": "#4"}
+    assert changes(old, new) == [
+        "a.f has changed",
+        "gone is gone",
+        "new is new",
+        "numpy was 2.0 and is 2.1",
+    ]
+    assert changes(old, old) == []
+
+
+def test_the_standard_library_does_not_count():
+    assert not set(fingerprint([Mean(3)])) & set(sys.stdlib_module_names)
+    assert is_project("json") is False
+
+
+# ---------------------------------------------------------------- our own modules
+MAY_ACT = {
+    "simstudy.array_types",
+    "simstudy.lazy",
+    *(f"simstudy.stats.compiled.{name}" for name in ("kernel", "lanes", "sixteen")),
+}
+"""Annotations, late imports, and what teaches numba vectors (it counts whole)."""
+
+
+@pytest.mark.slow
+def test_modules_of_ours_only_define():
+    """The walk does not ask what else they do when they are imported."""
+    paths = [path.relative_to(PACKAGE.parent).with_suffix("") for path in PACKAGE.rglob("*.py")]
+    names = {".".join(path.parts).removesuffix(".__init__") for path in paths}
+    assert len(names) > 100
+    assert {name for name in names if source(name).effects} <= MAY_ACT
+
+
+WRAPPED = """
+import functools
+from dataclasses import dataclass
+
+
+def unchanged(function):
+    return function
+
+
+def doubled(function):
+    @functools.wraps(function)
+    @CHECKED
+    def outer(x: float) -> float:
+        return 2.0 * function(x)
+
+    return outer
+
+
+@doubled
+@CHECKED
+def shifted(x: float) -> float:
+    return x + 1.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    k: float
+
+    def simulate(self, streams, n_rep):
+        return {"x": shifted(self.k)}
+"""
+CHECKING = {
+    "nobody": ("unchanged", ""),
+    "beartype": ("beartype", "from beartype import beartype"),
+    "jaxtyping": ("checked", "from beartype import beartype\nfrom functools import partial\n"
+                  "from jaxtyping import jaxtyped\n"
+                  "checked = partial(jaxtyped, typechecker=beartype)\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("checker", ["beartype", "jaxtyping"])
+def test_a_wrapper_counts_whoever_checks_its_types(checker, trace):
+    """`wraps` says of the checker what the wrapper wraps, and not what the checker checks."""
+
+    def entries(by, text=WRAPPED):
+        name, imports = CHECKING[by]
+        found = trace((MODEL, imports + text.replace("CHECKED", name)), use="Trial(k=1.0)")
+        return {
+            name: value for name, value in found.items() if "shifted" in name or "doubled" in name
+        }
+
+    plain = entries("nobody")
+    assert set(plain) == {"model.doubled.<locals>.outer", "model.shifted"}
+    assert entries(checker) == plain
+    for old, new in [("2.0 *", "3.0 *"), ("x + 1.0", "x + 1.5")]:
+        other = entries(checker, WRAPPED.replace(old, new))
+        assert other == entries("nobody", WRAPPED.replace(old, new)) != plain
+
+
+def test_what_lies_beside_code_that_looks_up_modules_counts_where_it_can_be_read(trace, tmp_path):
+    looks_up = ("x = streams", '__import__("traced_helpers")\n        x = streams')
+    before = trace(looks_up)
+    (tmp_path / ".#traced_model.py").symlink_to("somebody@somewhere.1234")
+    (tmp_path / "folder.py").mkdir()
+    assert differing(before, trace(looks_up)) == set()
+    (tmp_path / "beside.py").write_text("x = 1\n")
+    assert differing(before, trace(looks_up)) != set()
+
+
+def test_exact_counts_where_code_that_is_followed_names_it(trace):
+    calls = ('"y": HELPERS.twice(x)', '"y": HELPERS.twice(x) + self.exact()["mean"]')
+    for _ in range(5):  # sets have an order of their own in each walk
+        assert "model.Trial.exact" in trace(calls)
+    assert differing(trace(calls), trace(calls, ('"mean": 1.5', '"mean": 1.6'))) == {
+        "model.Trial.exact"
+    }
+
+
+def test_what_several_roots_use_is_in_the_fingerprint_of_each(trace):
+    trace()
+    model = sys.modules["traced_model"]
+    roots = [(model.shifted,), (model.Trial(k=1), model.shifted)]
+    several = [traced.found for traced in trace_roots(roots)]
+    assert several == [fingerprint(parts) for parts in roots]

@@ -1,0 +1,163 @@
+"""A block as a table and back: each cell in its place, what failed void, and nothing else."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simstudy.engine.block import failed_block
+from simstudy.errors import StudyError
+from simstudy.store.arrow_schema import ReplicateStorage
+from simstudy.store.columns import columns_of, with_failures_missing
+from tests.engine.giving import SIZE, WIDE, Named, X, plan_of, read_back, stored
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (X, X),
+        (X.tolist(), X),
+        (X.astype(np.int32), X.astype(np.int32)),
+        (X > 2, X > 2),
+        (WIDE, WIDE),
+        (WIDE[:, :1], np.repeat(WIDE[:, :1], 2, axis=1)),
+        (WIDE[:, :, :1], np.repeat(WIDE[:, :, :1], 3, axis=2)),
+        (3.5, np.full(SIZE, 3.5)),
+        (np.int64(3), np.full(SIZE, 3)),
+        (np.array(list("abcdef")), np.array(list("abcdef"), dtype=object)),
+        (["a", None, "c", None, "e", "f"], np.array(["a", None, "c", None, "e", "f"])),
+    ],
+    ids=lambda x: f"{np.asarray(x).dtype}{np.shape(x)}",
+)
+def test_layout_and_back(column, expected):
+    found = read_back({"x": column})["x"]
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype.kind == np.asarray(expected).dtype.kind
+
+
+OF_EACH_KIND = {
+    "x": X,
+    "wide": WIDE,
+    "narrow": WIDE[:, :1],
+    "one": 3.5,
+    "text": np.array(list("abcdef")),
+    "count": X.astype(np.int32),
+}
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        [OF_EACH_KIND] * 3,
+        [OF_EACH_KIND, OF_EACH_KIND | {"error": [None, "lost", None, None, None, None]}],
+        [{"x": X}, {"x": X.astype(np.float32)}, {"x": 2.0}],
+        [{"x": X, "text": ["a"] * SIZE}, {"x": X, "text": ["longer"] * SIZE}],
+    ],
+    ids=["alike", "failed", "of other types", "other text"],
+)
+def test_blocks_together_are_the_rows_of_each_below_each_other(returned):
+    each = [stored(columns, number=number) for number, columns in enumerate(returned)]
+    together = ReplicateStorage()(plan_of(), [block for block, _ in each])
+    apart = pa.concat_tables([table for _, table in each], promote_options="permissive")
+    assert together.schema.equals(apart.schema)
+    assert together.to_pylist() == apart.to_pylist()
+    assert together.column("rep").to_pylist() == list(range(SIZE * len(each)))
+
+
+def test_a_failed_cell_voids_its_own_cell_only():
+    wide = WIDE.copy()
+    wide[4, 1, 2] = np.nan
+    made, table = stored({"x": wide, "y": WIDE, "n": X.astype(int)})
+    assert made.n_failed == 1
+    assert "error" not in table.column_names, "no replicate failed as a whole"
+    assert table["error_in_cell"].to_pylist()[4] == [None] * 5 + ["NaN in x"]
+    assert table["y"].to_pylist()[4] == [*WIDE[4].ravel()[:5].tolist(), None]
+    others = np.delete(np.arange(SIZE), 4).tolist()
+    assert table["y"].take(others).to_pylist() == WIDE[others].reshape(-1, 6).tolist()
+    assert table["n"].null_count == 0, "a column without the axes belongs to no cell"
+
+
+def test_a_failed_replicate_voids_all_of_its_cells():
+    error = np.array([None, "no convergence", None, None, None, None], dtype=object)
+    columns = {"x": WIDE, "hit": WIDE > 5, "label": np.array(list("abcdef")), "error": error}
+    made, table = stored(columns)
+    back = columns_of(plan_of(), table, ("x", "hit", "label"))
+    assert made.n_failed == 1
+    assert np.isnan(back["x"][1]).all()
+    assert np.isnan(back["hit"][1]).all()
+    assert back["label"].tolist() == ["a", None, "c", "d", "e", "f"]
+    np.testing.assert_array_equal(np.delete(back["x"], 1, axis=0), np.delete(WIDE, 1, axis=0))
+
+
+def test_measures_see_nan_where_a_cell_failed():
+    error = np.array([None, "x", None, None, None, None], dtype=object)
+    columns = {
+        "x": WIDE,
+        "truth": 2,
+        "hit": X > 1,
+        "name": np.array(list("abcdef")),
+        "error": error,
+    }
+    block, table = stored(columns)
+    seen = with_failures_missing(block)
+    assert set(seen) == {"x", "truth", "hit"}
+    back = columns_of(plan_of(), table, ("x", "truth", "hit"))
+    for name, column in seen.items():
+        np.testing.assert_array_equal(column, back[name])
+
+
+COLUMN = st.sampled_from(["float", "int", "bool", "wide", "wide bool", "scalar"])
+
+
+@given(st.lists(COLUMN, min_size=1, max_size=4), st.sets(st.integers(0, SIZE - 1)), st.booleans())
+def test_round_trip_with_failures(kinds, failed, by_cell):
+    """Every value comes back where nothing failed, and none where something did."""
+    rng = np.random.default_rng(5)
+    columns = {f"c{i}": _column(rng, kind) for i, kind in enumerate(kinds)}
+    error = np.full((SIZE, 2, 3) if by_cell else SIZE, None, dtype=object)
+    for row in failed:
+        error[(row, 1, 2) if by_cell else row] = "lost"
+    back = read_back(columns | {"error": error})
+    for name, column in columns.items():
+        whole = np.broadcast_to(column, (SIZE, *np.shape(column)[1:])).astype(object)
+        lost = np.broadcast_to(_lost(error, whole), whole.shape)
+        expected = np.where(lost, np.nan, whole).astype(float)
+        np.testing.assert_array_equal(back[name].astype(float), expected)
+    np.testing.assert_array_equal(back["error"], error)
+
+
+def _column(rng, kind):
+    shape = (SIZE, 2, 3) if "wide" in kind else (SIZE,)
+    return {
+        "float": rng.random(shape),
+        "wide": rng.random(shape),
+        "int": rng.integers(0, 9, shape),
+        "bool": rng.random(shape) < 0.5,
+        "wide bool": rng.random(shape) < 0.5,
+        "scalar": np.float64(2.5),
+    }[kind]
+
+
+def _lost(error, whole):
+    """The rule in plain words: a cell is lost if its row is, or if it is the one that failed."""
+    lost = np.array([one is not None for one in error.flat]).reshape(error.shape)
+    if lost.ndim > whole.ndim:
+        return np.zeros(whole.shape, dtype=bool)
+    return lost.reshape(lost.shape + (1,) * (whole.ndim - lost.ndim))
+
+
+def test_blocks_with_and_without_errors_share_a_table():
+    plan = plan_of(axes={})
+    fine, _ = stored({"x": X}, axes={})
+    broken = failed_block(plan, Named(2), 1, "died")
+    table = ReplicateStorage()(plan, [fine, broken])
+    assert table["x"].to_pylist() == [*X, *[None] * SIZE]
+    assert table["error"].to_pylist() == [None] * SIZE + ["died"] * SIZE
+    assert pa.types.is_float64(table.schema.field("x").type)
+
+
+def test_a_column_that_nobody_returned_is_named_with_the_nearest():
+    _, table = stored({"estimate": X, "wide": WIDE})
+    with pytest.raises(StudyError, match=r"reads column 'estimat'.*did you mean 'estimate'"):
+        columns_of(plan_of(), table, ("estimat",))

@@ -1,0 +1,222 @@
+"""Files beyond this machine: few requests, whole or absent, and undamaged when they are read."""
+
+import os
+import pickle
+import uuid
+
+import pytest
+
+from simstudy.atomic_files import write_bytes
+from simstudy.engine import scheduler
+from simstudy.engine.workers import Workers
+from simstudy.errors import StoreError, UnreachableError
+from simstudy.remote import paths
+from simstudy.remote.paths import list_sizes, place_of
+from simstudy.store import compaction, object_store
+from simstudy.store.blocks import Store
+from simstudy.store.compaction import compact
+from simstudy.store.object_store import ObjectStore
+from tests import toy
+from tests.remote.file_systems import Counting, Cut, Late
+from tests.store.samples import BLOCKS, OWNER, ROWS, assert_holds
+from tests.store.test_files import put
+
+N = len(BLOCKS)
+
+
+def objects(protocol="counting", *, at_once=True):
+    return ObjectStore(place_of(f"{protocol}://{uuid.uuid4().hex}/blocks"), at_once)
+
+
+def again(files, *, at_once=True):
+    """The same place, as another process sees it."""
+    return ObjectStore(files.place, at_once)
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch):
+    monkeypatch.setattr(paths, "PUT_WHOLE", {"counting"})
+    Counting.asked.clear()
+    return Counting.asked
+
+
+@pytest.fixture
+def filled():
+    files = objects()
+    for group in BLOCKS:
+        put(files, group)
+    Counting.asked.clear()
+    return files
+
+
+def size_of_smallest(files):
+    return min(map(files.size, files.names()))
+
+
+# ---------------------------------------------------------------- requests
+def test_a_file_is_put_with_one_request(asked):
+    put(objects(), ("a", 0, 1))
+    assert asked == {"put_file": 1}
+
+
+def test_a_store_lists_once_and_asks_for_each_file_once(filled, asked):
+    store = Store(again(filled), ROWS, OWNER)
+    assert asked == {"ls": 1, "cat_file": N}
+    asked.clear()
+    assert_holds(store, "b", 6)
+    store.own_sizes()
+    assert not asked, "rows and sizes are known"
+    store.scan()
+    assert asked == {"ls": 1}, "and what was seen is not asked for again"
+
+
+def test_only_the_end_of_a_file_is_asked_for_until_its_rows_are(filled, asked, monkeypatch):
+    monkeypatch.setattr(object_store, "TAIL_BYTES", size_of_smallest(filled) - 1)
+    asked.clear()
+    store = Store(again(filled, at_once=False), ROWS, OWNER)
+    assert asked == {"ls": 1, "cat_file": N}
+    asked.clear()
+    assert_holds(store, "c", 1)
+    assert asked == {"cat_file": 1}
+
+
+def test_of_a_file_with_longer_metadata_all_is_asked_for(filled, asked, monkeypatch):
+    monkeypatch.setattr(object_store, "TAIL_BYTES", 100)
+    store = Store(again(filled, at_once=False), ROWS, OWNER)
+    assert asked == {"ls": 1, "cat_file": 2 * N}
+    assert_holds(store, "c", 1)
+
+
+def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monkeypatch):
+    monkeypatch.setattr(scheduler, "TASK_SECONDS", 0.0)
+    monkeypatch.setattr(compaction, "MANY_FILES", 0)
+    out = f"counting://{uuid.uuid4().hex}"
+    how = {"workers": Workers("inline", 1), "explain": False}
+    for share in (1, 2):
+        asked.clear()
+        run = toy.study().run(200, out=out, shard=(share, 2), **how)
+        n_files = run.outcome.n_blocks
+        assert run.store.n_files == 1, "a share leaves one file and opens none of other shares"
+        put = n_files + 1 + 1  # the one that they are gathered in, and what they took
+        assert (asked["put_file"], asked["rm_file"]) == (put, n_files)
+        assert asked["cat_file"] == 1, "the manifest"
+    asked.clear()
+    whole = toy.study().run(200, out=out, **how)
+    assert (asked["put_file"], asked["cat_file"], asked["rm_file"]) == (1, 2 + 1 + 2, 2)
+    asked.clear()
+    assert len(whole.summary)
+    assert not asked, "a summary is made of the copies"
+
+
+# ---------------------------------------------------------------- whole or absent
+def test_an_upload_cut_in_the_middle_leaves_nothing_that_is_seen(monkeypatch):
+    files = objects("cut")
+    for after in (0, 10, 1000):
+        monkeypatch.setattr(Cut, "after", after)
+        with pytest.raises(UnreachableError, match="the other end has gone"):
+            put(files, ("a", 0, 1))
+        assert files.names() == []
+        assert Store(again(files), ROWS, OWNER).damaged == []
+    monkeypatch.setattr(Cut, "after", None)
+    put(files, ("a", 0, 1))
+    assert_holds(Store(again(files), ROWS, OWNER), "a", 1)
+
+
+# ---------------------------------------------------------------- undamaged
+def damage(files, name):
+    place = files.place / name
+    content = bytearray(place.read_bytes())
+    content[10] ^= 1  # in a column's values: what the file says of itself is as it was
+    write_bytes(place, bytes(content))
+
+
+def test_a_damaged_file_is_set_aside_as_it_is_found(filled):
+    name = filled.names()[0]
+    damage(filled, name)
+    store = Store(again(filled), ROWS, OWNER)
+    assert store.damaged == [f"{name} (its bytes are not the ones that were written)"]
+    assert name not in filled.names()
+    assert list_sizes(filled.place / "_damaged").keys() == {name}
+
+
+class FlexibleChecksumError(Exception):
+    """As botocore names it."""
+
+
+def test_an_object_whose_checksum_the_store_itself_refuses_is_damaged(filled, monkeypatch):
+    name, plain = filled.names()[0], Counting.cat_file
+
+    def refuse(self, path, *arguments, **settings):
+        if path.endswith(name):
+            raise FlexibleChecksumError("expected and calculated checksums do not match")
+        return plain(self, path, *arguments, **settings)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Counting, "cat_file", refuse)
+        store = Store(again(filled), ROWS, OWNER)
+    assert store.damaged == [f"{name} (its bytes are not the ones that were written)"]
+    assert name not in filled.names()
+
+
+def test_a_damaged_file_that_was_not_read_yet_is_refused_when_it_is(filled, monkeypatch):
+    monkeypatch.setattr(object_store, "TAIL_BYTES", size_of_smallest(filled) - 1)
+    store = Store(again(filled, at_once=False), ROWS, OWNER)
+    (name,) = [
+        file.name for file in store.files_in_use if file.number == store.index.of("c")["file"]
+    ]
+    damage(filled, name)
+    said = f"{name} in counting://.* cannot be used: its bytes are not .* draws its blocks again"
+    with pytest.raises(StoreError, match=said):
+        store.read("c", 1)
+    assert name not in os.listdir(store.files._copies.name)
+
+
+# ---------------------------------------------------------------- lists that come late
+def test_a_list_that_lacks_what_this_process_wrote_is_believed_less(asked, monkeypatch):
+    monkeypatch.setattr(compaction, "MANY_FILES", 0)
+    files = objects("late")
+    store = Store(files, ROWS, OWNER)
+    for group in BLOCKS:
+        put(files, group)
+    compact(store)
+    for key, n_blocks in {"a": 4, "b": 6, "c": 1}.items():
+        assert_holds(store, key, n_blocks)
+
+
+def test_a_listed_file_that_has_gone_is_passed_over(monkeypatch):
+    files = objects("late")
+    put(files, ("a", 0, 1))
+    put(files, ("b", 0, 1))
+    for _ in range(Late.looks):
+        files.names()
+    other = again(files)
+    gone = next(iter(list_sizes(other.place)))
+    files.delete(gone)
+    assert gone in other.names(), "the list is late"
+    store = Store(other, ROWS, OWNER)
+    assert store.n_files == 1
+    assert store.damaged == []
+
+
+# ---------------------------------------------------------------- in other processes
+def test_a_worker_gets_a_place_and_keeps_no_copy():
+    files = objects()
+    sent = pickle.loads(pickle.dumps(files))
+    name = put(sent, ("a", 0, 1))
+    assert os.listdir(sent._copies.name) == []
+    assert files.names() == [name]
+    assert_holds(Store(files, ROWS, OWNER), "a", 1)
+
+
+def test_what_lies_in_memory_is_not_sent_to_a_worker():
+    with pytest.raises(StoreError, match=r"lies in the memory of this process.*backend=threads"):
+        pickle.dumps(objects("memory"))
+
+
+@pytest.mark.parametrize("backend", ["auto", "loky", "dask"])
+def test_what_lies_in_one_process_is_refused_to_others_before_anything_is_drawn(backend):
+    place = place_of(f"memory://{uuid.uuid4().hex}")
+    with pytest.raises(StoreError, match=r"in the memory of this process.*backend=threads or"):
+        toy.study().run(200, out=place, workers=Workers(backend, 2))
+    assert not list(place.rglob("*.parquet"))
+    assert toy.study().run(200, out=place, workers=Workers("threads", 2)).outcome.n_blocks

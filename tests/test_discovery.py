@@ -1,0 +1,100 @@
+"""Methods and scenario classes are found in folders, and a grid of parameters makes methods."""
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+
+from simstudy import discover, each_replicate, method_grid
+from simstudy.errors import StudyError
+from simstudy.provenance.modules import experiment_files
+from tests.cli.projects import write
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A function that writes files of a folder `found_parts`, and discovers what they define."""
+    monkeypatch.syspath_prepend(tmp_path)
+    write(tmp_path, {"found_helper.py": ""})
+
+    def discovered(**files):
+        write(tmp_path, {f"found_parts/{name}.py": text for name, text in files.items()})
+        importlib.invalidate_caches()
+        return discover("found_parts")
+
+    yield discovered
+    for name in [name for name in sys.modules if name.startswith("found_")]:
+        del sys.modules[name]
+
+
+def test_each_file_gives_the_object_that_is_named_like_it(folder):
+    found = folder(
+        ridge="import numpy\ndef helper(): ...\ndef ridge(x): ...",
+        heavy_tails="class HeavyTails: ...",
+        _shared="def other(): ...",
+    )
+    assert list(found) == ["heavy_tails", "ridge"]
+    assert found["heavy_tails"].__name__ == "HeavyTails"
+    assert found["ridge"].__module__ == "found_parts.ridge"
+
+
+def test_a_dictionary_gives_its_entries(folder):
+    found = folder(lasso="def fit(x, by): ...\nlasso = {'lasso_1': fit, 'lasso_2': fit}")
+    assert list(found) == ["lasso_1", "lasso_2"]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"ridge": "def rigde(x): ..."}, "ridge.py defines no objects named ridge"),
+        ({"ridge": "def ridge(x): ...\nclass Ridge: ..."}, "defines 2 objects named ridge"),
+        ({"a": "a = {'b': 1}", "b": "b = 2"}, "b.py defines b, which another file"),
+        ({"_none": ""}, "the folder has no Python file"),
+    ],
+    ids=["another name", "two", "twice", "empty"],
+)
+def test_what_is_not_one_method_of_one_name_is_refused(files, said, folder):
+    with pytest.raises(StudyError, match=said):
+        folder(**files)
+
+
+def test_a_folder_that_is_not_there_is_named():
+    with pytest.raises(StudyError, match="there is no folder no_such_parts"):
+        discover("no_such_parts")
+
+
+def test_what_a_file_cannot_import_is_its_own_error(folder):
+    with pytest.raises(ModuleNotFoundError, match="not_installed_here"):
+        folder(ridge="import not_installed_here")
+
+
+def test_files_that_a_study_discovers_are_among_its_sources(folder, tmp_path):
+    folder(ridge="import found_helper\ndef ridge(x): ...")
+    text = "from simstudy import discover\nMETHODS = discover('found_parts')"
+    write(tmp_path, {"found_study.py": text})
+    study = importlib.import_module("found_study")
+    names = [path.relative_to(tmp_path).as_posix() for path in experiment_files(study.__file__)]
+    assert names == ["found_helper.py", "found_parts/ridge.py", "found_study.py"]
+
+
+# ---------------------------------------------------------------- grids
+def power(x, exponent, by=1.0):
+    return {"estimate": by * x**exponent}
+
+
+def test_a_grid_makes_a_method_of_each_combination():
+    methods = method_grid(power, exponent=[1, 2], by=[0.5])
+    assert list(methods) == ["power_1_0.5", "power_2_0.5"]
+    assert methods["power_2_0.5"](3.0) == {"estimate": 4.5}
+
+
+def test_a_grid_of_a_method_that_goes_one_by_one():
+    methods = method_grid(each_replicate(power, returns="estimate"), exponent=[2])
+    columns = methods["power_2"](x=np.array([1.0, 3.0]))
+    assert columns["estimate"].tolist() == [1.0, 9.0]
+
+
+def test_a_parameter_that_the_method_lacks_is_refused():
+    with pytest.raises(StudyError, match="unexpected keyword argument 'exponents'"):
+        method_grid(power, exponents=[1])

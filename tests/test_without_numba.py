@@ -1,0 +1,42 @@
+"""A study of one's own needs no compiler; a study with compiled kernels says what it needs."""
+
+from tests.cli.projects import python
+from tests.support import ROOT
+
+BLOCKED = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("llvmlite", "numba"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+from simstudy.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+SETTINGS = ("scale=smoke", "backend=inline", "progress=false")
+
+
+def without_numba(folder, *words):
+    """The command line where numba and llvmlite are not installed."""
+    return python(folder, "-c", BLOCKED, *words)
+
+
+def test_a_new_project_runs_with_figures_and_report(tmp_path):
+    assert without_numba(tmp_path, "new", "mine").returncode == 0
+    project = tmp_path / "mine"
+    done = without_numba(project, "run", "experiment=proportion_interval", "out=out", *SETTINGS)
+    assert done.returncode == 0, done.stderr
+    results = project / "out" / "proportion_interval"
+    assert list((results / "figures").glob("*.png"))
+    assert (results / "report.html").exists()
+
+
+def test_a_study_with_compiled_kernels_says_in_one_line_what_to_install(tmp_path):
+    settings = ("figures=false", f"out={tmp_path}", *SETTINGS)
+    done = without_numba(ROOT, "run", "experiment=two_stage", *settings)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("two_stage: ")
+    assert "pip install 'simstudy[kernels]'" in done.stderr
