@@ -73,8 +73,9 @@ def test_the_worst_status_of_jobs_elsewhere_is_that_of_the_sweep(project):
     folder = Path(done.stderr.strip().rpartition(": ")[2])
     assert done.stderr == f"2 jobs are handed on; what they print: {folder}\n"
     assert folder.parent == project / "sweeps"
-    for job in (0, 4):
-        manifest = json.loads((project / "results" / f"job_{job}" / "manifest.json").read_text())
+    results = project / "results"
+    for written in (results / "job_0", results / "tries/job_4/job_4"):  # 0 is the default
+        manifest = json.loads((written / "manifest.json").read_text())
         assert manifest["replicates"] == 20
 
 

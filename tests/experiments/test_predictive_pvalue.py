@@ -205,7 +205,7 @@ def test_means_of_figure_1_end_where_their_errors_do(small):
     words = next(each for each in small.figure("1").layers if "label" in each.mapping)._data[
         "label"
     ]
-    pairs = re.findall(r"; −?([\d.]+) ± ([\d.]+)$", "\n".join(words), re.MULTILINE)
+    pairs = re.findall(r"; mean −?([\d.]+) ± ([\d.]+)$", "\n".join(words), re.MULTILINE)
     assert len(pairs) == 3 * len(words)
     assert all(len(v.partition(".")[2]) == len(e.partition(".")[2]) for v, e in pairs)
     assert all(float(error) > 0 for _, error in pairs)
