@@ -10,6 +10,7 @@ from simstudy.errors import DesignError
 from simstudy.measures import rejection_rate
 from simstudy.measures.contrasts import paired
 from simstudy.trials.regression import METHODS, METRICS
+from tests.figures.data import text_of
 
 pytestmark = pytest.mark.slow
 
