@@ -19,6 +19,7 @@ from simstudy.cli.shares import (
     read_costs,
     write_costs,
 )
+from simstudy.engine.graceful_stop import host_signals_deferred
 from simstudy.engine.progress import Progress
 from simstudy.errors import (
     DiskFullError,
@@ -33,6 +34,7 @@ Publish = Callable[[ResolvedConfig, Any], int]
 """Takes a run and its result; returns the exit status."""
 
 
+@host_signals_deferred()
 def carry_out(config: ResolvedConfig, typed: Sequence[str], publish: Publish | None = None) -> int:
     """Do what is asked of one study; what is wrong with it is printed.
 

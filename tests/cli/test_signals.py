@@ -1,8 +1,12 @@
 """What a signal raises, where, and what a caller gets back; `test_stopped_runs.py` sends some."""
 
+import os
+import signal
 import subprocess
 import sys
 import threading
+
+import pytest
 
 from simstudy.cli import commands, main, signals
 from simstudy.cli.signals import HungUp, Terminated, status_of
@@ -33,6 +37,29 @@ def test_the_command_that_goes_on_after_a_signal_deletes_nothing(monkeypatch):
     monkeypatch.setattr(commands, "run", lambda *_: printed.append(signals.interruption()) or 0)
     assert command_line(["experiment=two_stage", "restart=true", "experiment.k=[1]"]) == 0
     assert printed[0].endswith("To go on: python run.py experiment=two_stage 'experiment.k=[1]'")
+
+
+def test_a_handler_of_a_batch_system_ends_the_command_and_not_the_study(monkeypatch, capsys):
+    """Such as submitit's, which queues the job again and exits."""
+    done = []
+
+    def run(*_):
+        os.kill(os.getpid(), signal.SIGUSR2)
+        done.append("to its end")
+        return 0
+
+    def requeue(number, frame):
+        raise SystemExit(-1)
+
+    monkeypatch.setattr(commands, "run", run)
+    before = signal.signal(signal.SIGUSR2, requeue)
+    try:
+        with pytest.raises(SystemExit) as ending:
+            command_line(["experiment=two_stage"])
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+    assert (ending.value.code, done) == (-1, ["to its end"])
+    assert "the study's own code" not in capsys.readouterr().err
 
 
 def test_in_another_thread_signals_are_left_alone():
