@@ -151,21 +151,10 @@ def began(process: int) -> str | None:
 
     Numbers of processes are used again: number and beginning together are not.
     """
-    said = _stat(process)
-    return said[19] if said else None
-
-
-def is_stopped(process: int) -> bool:
-    """Whether a process waits to be told to go on; False where the system does not say."""
-    said = _stat(process)
-    return bool(said) and said[0] == "T"
-
-
-def _stat(process: int) -> list[str]:
-    """What Linux says of a process, from its state on; else nothing."""
     with contextlib.suppress(OSError):
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return []
+        said = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return said[19]
+    return None
 
 
 # ---------------------------------------------------------------- temporary folders

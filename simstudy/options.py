@@ -149,26 +149,41 @@ def published(experiment_file: str) -> Callable[[type[C]], type[C]]:
 
 
 def _published_values(experiment_file: Path) -> dict[str, Any]:
-    import yaml
-
     is_folder = experiment_file.name == "study.py"  # of an experiment that outgrew one file
     named = experiment_file.parent if is_folder else experiment_file
     above = (folder for folder in named.parents if (folder / "conf").is_dir())
     path = next(above, named.parents[1]) / "conf" / "experiment" / f"{named.stem}.yaml"
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except FileNotFoundError:
+    if not path.exists():
         raise ConfigError(
             f"{experiment_file.name} takes its published values from {path}, which is not there. "
             "Write that file, or give every option of Config a default."
-        ) from None
-    except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}, line {mark.line + 1}," if mark else str(path)
-        raise ConfigError(f"{where} cannot be read: {describe(error)}") from None
-    if not isinstance(values, dict):
-        raise ConfigError(f"{path} holds {values!r}: write options there, each as NAME: VALUE")
-    return values
+        )
+    return read_settings(path)
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """The keys of a YAML file and their values; none, where it is empty or not there.
+
+    Raises
+    ------
+    ConfigError
+        Naming the file and the line, where it cannot be read.
+    """
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, where PyYAML was built with it
+    try:
+        values = yaml.load(path.read_text(encoding="utf-8"), loader)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigError(f"{path}{line}, is no YAML: {error.problem}") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path} cannot be read: {describe(error)}") from None
+    if values is None or isinstance(values, dict):
+        return values or {}
+    raise ConfigError(f"{path} holds {values!r}: write settings, each as NAME: VALUE")
 
 
 def _same_keys(cls: Any, values: Mapping[str, Any], experiment_file: str) -> None:

@@ -24,7 +24,7 @@ def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
     """
     for name in where:
         _check_factor(scenarios, name)
-    found = [scenario for scenario in scenarios if not _differing(scenario, where)]
+    found = [each for each in scenarios if all(_same(getattr(each, n), where[n]) for n in where)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -32,10 +32,9 @@ def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
             f"{len(found)} scenarios have {_in_words(where)}, so it is open which is meant. Name "
             "more of their factors."
         )
-    near = min(scenarios, key=lambda scenario: _distance(scenario, where))
-    theirs = {name: getattr(near, name) for name in where}
+    there = {name: list(dict.fromkeys(getattr(each, name) for each in scenarios)) for name in where}
     raise LookupError(
-        f"no scenario of this run has {_in_words(where)}; the nearest has {_in_words(theirs)}"
+        f"no scenario of this run has {_in_words(where)}; there is: {_in_words(there)}"
     )
 
 
@@ -111,28 +110,10 @@ def _check_factor(scenarios: Sequence[Any], name: str) -> None:
         raise LookupError(f"{name!r} is no factor of these scenarios: {nearest(name, known)}")
 
 
-def _differing(scenario: Any, where: Mapping[str, Any]) -> list[str]:
-    pairs = ((name, getattr(scenario, name), wanted) for name, wanted in where.items())
-    return [name for name, value, wanted in pairs if not _same(value, wanted)]
-
-
 def _same(value: Any, wanted: Any) -> bool:
     if isinstance(value, float) and isinstance(wanted, int | float):
         return math.isclose(value, wanted, rel_tol=SAME)
     return bool(value == wanted)
-
-
-def _distance(scenario: Any, where: Mapping[str, Any]) -> tuple[int, float]:
-    """How many factors differ, then how far numbers are apart in proportion."""
-    differing = _differing(scenario, where)
-    return len(differing), sum(_apart(getattr(scenario, n), where[n]) for n in differing)
-
-
-def _apart(value: Any, wanted: Any) -> float:
-    if not (isinstance(value, int | float) and isinstance(wanted, int | float)):
-        return 1.0
-    gap = abs(value - wanted) / max(abs(value), abs(wanted))
-    return gap if math.isfinite(gap) else 1.0
 
 
 def _in_words(factors: Mapping[str, Any]) -> str:

@@ -441,7 +441,7 @@ class Result(SummaryAccess):
         Raises
         ------
         LookupError
-            Where there is none (it names the nearest), or more than one.
+            Where there is none, or more than one.
         """
         from simstudy.analysis.lookup import scenario_with
 
@@ -478,11 +478,11 @@ class Result(SummaryAccess):
 
     @cached_property
     def failures(self) -> pd.DataFrame:
-        from simstudy.analysis.frames import failure_frame, no_failures
+        from simstudy.analysis.frames import failure_frame
         from simstudy.analysis.summary import factor_names
 
         if not self.any_failed:
-            return no_failures()
+            return pd.DataFrame(columns=["address", ERROR])
         found = failure_frame(self.plan.drawn, self.store, self.drawn_sizes)
         names = [*factor_names(self.plan), "block", "rep", *self.plan.axes, ERROR, "address"]
         return found[names]

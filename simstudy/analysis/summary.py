@@ -13,7 +13,7 @@ import numpy as np
 from simstudy.analysis.estimates import Estimator
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, factors_in
-from simstudy.errors import StudyError
+from simstudy.errors import StudyError, in_one_line
 from simstudy.lazy import pd
 from simstudy.measures import Estimates, Measure
 from simstudy.measures.intervals import anytime_mean, anytime_share
@@ -91,16 +91,10 @@ def _like_cells(
         axes = cell_axes(plan, measure, len(shape))
         sizes = ", ".join(f"{name}: {len(labels)}" for name, labels in axes.items()) or "none"
         raise StudyError(
-            f"{scenario!r}: exact() gives {measure.name!r} {_kind_of(truth)}, which does not fit "
-            f"the measure's cells of shape {shape} (axes {sizes}), so theory cannot stand by the "
-            "estimates. Return one number, or an array with one for each cell."
+            f"{scenario!r}: exact() gives {measure.name!r} {in_one_line(repr(truth))}, which does "
+            f"not fit the measure's cells of shape {shape} (axes {sizes}), so theory cannot stand "
+            "by the estimates. Return one number, or an array with one for each cell."
         ) from error
-
-
-def _kind_of(truth: Any) -> str:
-    """What was given instead of numbers, for an error."""
-    shape = np.shape(truth) if isinstance(truth, np.ndarray | list | tuple | float | int) else None
-    return f"values of shape {shape}" if shape is not None else f"{truth!r}"
 
 
 def exact_of(scenario: Scenario) -> Mapping[str, float | np.ndarray]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from simstudy.errors import ConfigError, FigureError, nearest
 from simstudy.lazy import pd
 from simstudy.read_table import read_table
 from simstudy.remote.paths import Place, place_of
+from simstudy.store.io_errors import translate_io_errors
 
 FIGURE = "sampling"
 
@@ -189,13 +189,13 @@ def write_check(check: AccuracyCheck, file: TableFile, settings: AccuracySetting
 
     Raises
     ------
-    ConfigError
+    StoreError
         Where the folder cannot be written to.
     """
     folder = place_of(str(settings.out))
     row = pd.DataFrame([{**check.record, "notes": "; ".join(check.notes)}])
     answer = {**check.record, "is_regression": check.is_regression}
-    with _writing_to(folder):
+    with translate_io_errors(folder):
         why = _write_figure(check, folder)
         _write_answer(folder, f"{check!r}\n", row, answer, file, settings)
     return Written(folder, why)
@@ -206,32 +206,15 @@ def write_table(table: pd.DataFrame, file: TableFile, settings: ThresholdSetting
 
     Raises
     ------
-    ConfigError
+    StoreError
         Where the folder cannot be written to.
     """
     folder = place_of(str(settings.out))
     answer = {"tasks": table.astype(object).where(table.notna(), None).to_dict("records")}
-    with _writing_to(folder):
+    with translate_io_errors(folder):
         write_bytes(folder / "answer.csv", table.to_csv(index=False).encode())
         _write_answer(folder, f"{table_in_words(table)}\n", table, answer, file, settings)
     return Written(folder)
-
-
-@contextlib.contextmanager
-def _writing_to(folder: Place) -> Iterator[None]:
-    """Say in one line why files cannot be written to a folder."""
-    try:
-        yield
-    except FileExistsError:
-        raise ConfigError(
-            f"out={folder} is a file, so no answer can be written into it. Name a folder, which is "
-            "made where there is none."
-        ) from None
-    except OSError as error:
-        raise ConfigError(
-            f"cannot write an answer to {folder}: {error.strerror}. Name with out= a folder that "
-            "you may write to."
-        ) from None
 
 
 def _write_figure(check: AccuracyCheck, folder: Place) -> str:

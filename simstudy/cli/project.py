@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from simstudy.errors import (
     BrokenExperimentError,
@@ -21,6 +20,7 @@ from simstudy.errors import (
     describe,
     nearest,
 )
+from simstudy.options import read_settings as read_settings
 
 PACKAGE_CONF = Path(__file__).parent / "conf"  # a project's own files go ahead of these
 FOLDER = "experiments"
@@ -78,31 +78,6 @@ def program_name(script: str | None) -> str:
     path = Path(script).resolve()
     is_here = os.path.exists(path.name) and os.path.samefile(path.name, path)
     return f"python {path.name if is_here else shlex.quote(str(path))}"
-
-
-def read_settings(path: Path) -> dict[str, Any]:
-    """The keys of a YAML file and their values; none, where it is empty or not there.
-
-    Raises
-    ------
-    ConfigError
-        Naming the file and the line, where it cannot be read.
-    """
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C, where PyYAML was built with it
-    try:
-        values = yaml.load(path.read_text(encoding="utf-8"), loader)
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"{path}{line}, is no YAML: {error.problem}") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path} cannot be read: {describe(error)}") from None
-    if values is None or isinstance(values, dict):
-        return values or {}
-    raise ConfigError(f"{path} holds {values!r}: write settings, each as NAME: VALUE")
 
 
 # ---------------------------------------------------------------- experiments

@@ -8,45 +8,15 @@ from typing import Any
 
 from simstudy.analysis.result import Figure, MakesTable
 from simstudy.claims import Claim
-from simstudy.design import Scenario, refuse_twins
+from simstudy.design import Scenario
 from simstudy.design.plan import Derived, Method, Plan
 from simstudy.design.reprs import names_in_short, shown
 from simstudy.engine.derived import columns_behind
 from simstudy.engine.per_replicate import EachReplicate
-from simstudy.engine.workers import check_block_seconds
-from simstudy.errors import StudyError
 from simstudy.measures import Measure, Setting
 from simstudy.store.arrow_schema import ReplicateStorage, StoragePolicy
 from simstudy.store.moments import MomentStorage, streamable
-from simstudy.study.validation import (
-    check_across_replicates,
-    check_axes,
-    check_block_size,
-    check_claim_names,
-    check_common,
-    check_derived,
-    check_drawing,
-    check_factors,
-    check_figures,
-    check_group_size,
-    check_labels,
-    check_lists,
-    check_mappings,
-    check_max_failed,
-    check_measures,
-    check_methods,
-    check_n_rep,
-    check_names,
-    check_policy,
-    check_readings,
-    check_seed,
-    check_study_name,
-    check_tables,
-    check_vectors,
-    check_whole_groups,
-    factor_names_of,
-    refuse_unordered,
-)
+from simstudy.study.validation import check_declared, check_seed
 
 
 @dataclass(frozen=True)
@@ -79,33 +49,7 @@ class Declared:
     across_replicates: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_study_name(self.name)
-        self._check_kinds()
-        check_methods(self.methods, self.methods_axis, self.axes)
-        check_across_replicates(self.across_replicates, self.methods)
-        check_axes(self.all_axes, factor_names_of(self.scenarios))
-        check_factors(factor_names_of(self.scenarios), self.measures)
-        check_block_size(self.block_size)
-        check_n_rep(self.n_rep)
-        check_group_size(self.group_size, self.block_size)
-        check_whole_groups(self.group_size, self.n_rep)
-        check_policy(self.on_failure, self.worst)
-        check_block_seconds(self.block_seconds)
-        check_max_failed(self.max_failed)
-        check_names(may_be_missing=self.may_be_missing, worst=self.worst)
-        if not self.scenarios:
-            raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
-        refuse_twins(self.scenarios)
-        check_common(self.common, factor_names_of(self.scenarios))
-        check_readings(self.readings, factor_names_of(self.scenarios))
-        check_labels(self.labels)
-        check_drawing(self.scenarios, self.methods)
-        check_vectors(self.vectors, self.scenarios)
-        taken = {*self.vectors, *self.all_axes, *factor_names_of(self.scenarios)}
-        check_derived(self.derived, taken)
-        check_measures(self.measures, self.vectors)
-        self.measures_within(1)
-        check_claim_names([claim.name for claim in self.claims])
+        check_declared(self)
 
     def __repr__(self) -> str:
         """In a few lines; `study.scenarios` and the other attributes have all of it."""
@@ -116,30 +60,6 @@ class Declared:
             f"measures: {names_in_short(measure.name for measure in self.measures)}",
             f"{self.n_rep:,} replicates of each scenario, in blocks of {self.block_size:,}",
         )
-
-    def _check_kinds(self) -> None:
-        """Refuse what is not of the kind that all that follows takes it for."""
-        check_mappings(
-            methods=self.methods,
-            vectors=self.vectors,
-            derived=self.derived,
-            axes=self.axes,
-            figures=self.figures,
-            tables=self.tables,
-            readings=self.readings,
-            labels=self.labels,
-            worst=self.worst,
-        )
-        for axis, labels in self.axes.items():
-            check_names(**{f"axes[{axis!r}]": labels})
-            refuse_unordered(f"axes[{axis!r}]", labels)
-        check_lists(
-            scenarios=(self.scenarios, Scenario, "TwoSample(20, 5)"),
-            measures=(self.measures, Measure, "mean('x')"),
-            claims=(self.claims, Claim, "Claim(...)"),
-        )
-        check_figures(self.figures)
-        check_tables(self.tables)
 
     @property
     def all_axes(self) -> dict[str, tuple[str, ...]]:

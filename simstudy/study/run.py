@@ -36,9 +36,8 @@ from simstudy.store.run_records import merge_records
 from simstudy.store.study_folder import StudyFolder, check_provenance
 from simstudy.study.adoption import adopt_equal_blocks, blocks_of_other_code, part_to_draw
 from simstudy.study.declared import Declared
-from simstudy.study.pilot import pilot_rep
 from simstudy.study.results import blocks_of_each, result_of
-from simstudy.study.run_options import RunOptions, check_redraw
+from simstudy.study.run_options import RunOptions, check_redraw, pilot_rep
 
 Sizes = Mapping[str, int]  # replicates by scenario key
 Results = Generator[TaskResult, None, None]

@@ -23,6 +23,7 @@ from simstudy.validation import check_whole, is_whole
 
 KEEPS = ("replicates", "summary")
 Out = str | os.PathLike[str] | Place | None
+PILOT_REP = 10_000  # replicates that tell an MCSE to a hundredth of itself
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,12 @@ class RunOptions:
     def is_all(self) -> bool:
         """Whether it is no share of a run."""
         return self.shard is None
+
+
+def pilot_rep(study: Declared, n_rep: int) -> int:
+    """Replicates of a pilot: no more than two blocks or some thousands, in whole groups."""
+    enough = max(2 * study.block_size, PILOT_REP)
+    return min(n_rep, enough + -enough % study.group_size)
 
 
 # ---------------------------------------------------------------- one by one
@@ -207,13 +214,8 @@ def check_max_rep(most: Any) -> None:
 
 def check_progress(progress: Any) -> None:
     """Refuse what cannot be told how far a run is."""
-    if (
-        progress is not None
-        and not isinstance(progress, bool)
-        and not all(
-            callable(getattr(progress, told, None)) for told in ("begin", "advance", "note")
-        )
-    ):
+    told = (getattr(progress, name, None) for name in ("begin", "advance", "note"))
+    if progress is not None and not isinstance(progress, bool) and not all(map(callable, told)):
         raise ConfigError(
             f"progress={in_one_line(repr(progress))} is neither True, False nor an object with "
             "the methods begin, advance and note: leave it out to see progress in a terminal."

@@ -16,9 +16,8 @@ from simstudy.remote.paths import Place
 from simstudy.study.declared import Declared
 from simstudy.study.look import look
 from simstudy.study.merge import merge
-from simstudy.study.pilot import pilot_rep
 from simstudy.study.run import run, warn_of
-from simstudy.study.run_options import RunOptions, check_precision
+from simstudy.study.run_options import RunOptions, check_precision, pilot_rep
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution

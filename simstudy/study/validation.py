@@ -1,16 +1,19 @@
 """What a study may declare, refused where it cannot be."""
 
-import inspect
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from simstudy import measures as our_measures
-from simstudy.design import Scenario
+from simstudy.claims import Claim
+from simstudy.design import Scenario, refuse_twins
+from simstudy.engine.workers import check_block_seconds
 from simstudy.errors import ConfigError, StudyError, in_one_line, nearest
 from simstudy.measures import Measure
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING
 from simstudy.validation import check_whole, is_whole
+
+if TYPE_CHECKING:
+    from simstudy.study.declared import Declared
 
 OWN_NAMES = (*RESERVED, ERROR, WARNING, CONVERGED, "block", "address", "measure", "data")
 SUMMARY = (
@@ -56,24 +59,15 @@ def check_names(**declared: Any) -> None:
             )
 
 
-def check_figures(figures: Mapping[Any, Any]) -> None:
-    """Refuse a figure that nobody could draw."""
-    for name, function in figures.items():
-        if not isinstance(name, str) or not callable(function):
-            raise StudyError(
-                f"figure {name!r} is {function!r}: give under a name a function of the result "
-                "that returns a plot."
-            )
-
-
-def check_tables(tables: Mapping[Any, Any]) -> None:
-    """Refuse a table that nobody could make."""
-    for name, function in tables.items():
-        if not isinstance(name, str) or not callable(function):
-            raise StudyError(
-                f"table {name!r} is {function!r}: give under a name a function of the result that "
-                "returns a simstudy.tables.Table."
-            )
+def check_functions(**declared: Mapping[Any, Any]) -> None:
+    """Refuse a figure or a table that nobody could make."""
+    for what, functions in declared.items():
+        for name, function in functions.items():
+            if not isinstance(name, str) or not callable(function):
+                raise StudyError(
+                    f"{what}[{name!r}] is {function!r}: give under a name a function of the "
+                    "result, which returns it."
+                )
 
 
 def check_block_size(size: Any) -> None:
@@ -263,29 +257,14 @@ def _check_method_name(name: Any) -> None:
 
 def check_drawing(scenarios: Sequence[Scenario], methods: Mapping[str, Any]) -> None:
     """Refuse scenarios that do not draw data where there are methods, or do not simulate."""
-    needed, other = ("draw", "simulate") if methods else ("simulate", "draw")
+    needed = "draw" if methods else "simulate"
     for kind in dict.fromkeys(map(type, scenarios)):
         if not callable(getattr(kind, needed, None)):
-            has_other = callable(getattr(kind, other, None))
-            raise StudyError(_no_drawing(kind.__name__, methods, has_other=has_other))
-
-
-def _no_drawing(name: str, methods: Mapping[str, Any], *, has_other: bool) -> str:
-    if methods:
-        simulates = f"{name} has simulate, and" if has_other else f"{name} has no draw, but"
-        return (
-            f"{simulates} the study has methods ({', '.join(methods)}), which analyse what draw "
-            f"returns: give {name} a draw(self, streams, n_rep) that returns data by name"
-            + (", or leave out methods." if has_other else ".")
-        )
-    draws = (
-        " but has draw: name the methods=... that analyse its data, or give"
-        if has_other
-        else (": give")
-    )
-    return (
-        f"{name} has no simulate{draws} it a simulate(self, streams, n_rep) that returns columns."
-    )
+            raise StudyError(
+                f"{kind.__name__} has no {needed}(self, streams, n_rep), and methods= names "
+                f"{', '.join(methods) or 'none'}: where a study has methods its scenarios draw the "
+                "data that these analyse, and where it has none they simulate columns."
+            )
 
 
 # ---------------------------------------------------------------- vectors, derived columns
@@ -341,8 +320,6 @@ def _check_own_name(what: str, name: Any) -> None:
 
 
 # ---------------------------------------------------------------- numbers
-
-
 def check_whole_groups(group_size: int, n_rep: int) -> None:
     """Refuse a number of replicates that cuts a group of dependent ones."""
     if n_rep % group_size:
@@ -387,76 +364,69 @@ def check_lists(**declared: tuple[Any, type, str]) -> None:
     """
     for what, (value, kind, such_as) in declared.items():
         if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
-            raise StudyError(_no_list(what, value, kind, such_as))
+            said = in_one_line(repr(value))
+            raise StudyError(f"{what} is {said}, and no list: give {what}=[{such_as}], say.")
         refuse_unordered(what, value)
         for part in value:
             if not isinstance(part, kind) or isinstance(part, type):
-                raise StudyError(_no_member(what, part, kind, such_as))
+                made = f", or call it, {part.__name__}(...)" if hasattr(part, "__name__") else ""
+                raise StudyError(
+                    f"{what} has {in_one_line(repr(part))} in it, which is no {kind.__name__}: "
+                    f"give a list such as [{such_as}]{made}."
+                )
 
 
-def _no_list(what: str, value: Any, kind: type, such_as: str) -> str:
-    """Something that is no list; what goes into it is recognised where it is one."""
-    if isinstance(value, type) and kind is Scenario:
-        return f"{what} is {_class_and_no_scenario(value)}"
-    if isinstance(value, kind):
-        itself = _shown(value) if kind is Scenario else such_as
-        return (
-            f"{what} is a {kind.__name__}, and no list: put it into brackets, as in "
-            f"{what}=[{itself}]."
-        )
-    if _is_factory(value):
-        return f"{what} is {_not_called(value)}"
-    return f"{what} is {_shown(value)}, and no list: give one, such as [{such_as}]."
+# ---------------------------------------------------------------- all of it
+def check_declared(study: "Declared") -> None:
+    """Refuse a study that could not be run, or of which tables could not tell.
+
+    Raises
+    ------
+    StudyError
+        In one line, for the first thing that is wrong.
+    """
+    check_study_name(study.name)
+    _check_kinds(study)
+    factors = factor_names_of(study.scenarios)
+    check_methods(study.methods, study.methods_axis, study.axes)
+    check_across_replicates(study.across_replicates, study.methods)
+    check_axes(study.all_axes, factors)
+    check_factors(factors, study.measures)
+    check_block_size(study.block_size)
+    check_n_rep(study.n_rep)
+    check_group_size(study.group_size, study.block_size)
+    check_whole_groups(study.group_size, study.n_rep)
+    check_policy(study.on_failure, study.worst)
+    check_block_seconds(study.block_seconds)
+    check_max_failed(study.max_failed)
+    check_names(may_be_missing=study.may_be_missing, worst=study.worst)
+    if not study.scenarios:
+        raise StudyError(f"study {study.name!r} has no scenarios: there is nothing to simulate.")
+    refuse_twins(study.scenarios)
+    check_common(study.common, factors)
+    check_readings(study.readings, factors)
+    check_labels(study.labels)
+    check_drawing(study.scenarios, study.methods)
+    check_vectors(study.vectors, study.scenarios)
+    check_derived(study.derived, {*study.vectors, *study.all_axes, *factors})
+    check_measures(study.measures, study.vectors)
+    study.measures_within(1)
+    check_claim_names([claim.name for claim in study.claims])
 
 
-def _no_member(what: str, part: Any, kind: type, such_as: str) -> str:
-    """Something in a list that does not belong there."""
-    if kind is Scenario and isinstance(part, type):
-        return f"{what} has in it {_class_and_no_scenario(part)}"
-    if kind is Measure and _is_factory(part):
-        return f"{what} has in it {_not_called(part)}"
-    if kind is Measure and isinstance(part, str) and _is_factory(getattr(our_measures, part, None)):
-        return (
-            f"{what} has the name {part!r} in it, which is no Measure: give "
-            f"{_call_of(getattr(our_measures, part))}, from simstudy.measures."
-        )
-    return (
-        f"{what} has {_shown(part)} in it, which is no {kind.__name__}: give a list such as "
-        f"[{such_as}]."
+def _check_kinds(study: "Declared") -> None:
+    """Refuse what is not of the kind that all that follows takes it for."""
+    check_mappings(
+        methods=study.methods, vectors=study.vectors, derived=study.derived, axes=study.axes,
+        figures=study.figures, tables=study.tables, readings=study.readings, labels=study.labels,
+        worst=study.worst,
+    )  # fmt: skip
+    for axis, labels in study.axes.items():
+        check_names(**{f"axes[{axis!r}]": labels})
+        refuse_unordered(f"axes[{axis!r}]", labels)
+    check_lists(
+        scenarios=(study.scenarios, Scenario, "TwoSample(20, 5)"),
+        measures=(study.measures, Measure, "mean('x')"),
+        claims=(study.claims, Claim, "Claim(...)"),
     )
-
-
-def _class_and_no_scenario(kind: type) -> str:
-    return (
-        f"the class {kind.__name__}, which is no Scenario but makes them: give grid("
-        f"{kind.__name__}, ...) with values for its factors, or a list such as "
-        f"[{kind.__name__}(...)]."
-    )
-
-
-def _not_called(factory: Any) -> str:
-    return (
-        f"the function {factory.__name__}, which is no Measure but makes one: call it, as in "
-        f"[{_call_of(factory)}]."
-    )
-
-
-def _is_factory(value: Any) -> bool:
-    """Whether it makes measures, and is one of ours."""
-    return inspect.isfunction(value) and getattr(our_measures, value.__name__, None) is value
-
-
-def _call_of(factory: Any) -> str:
-    """How one calls a factory with what it cannot do without: `bias('estimate', 'truth')`."""
-    parameters = inspect.signature(factory).parameters.values()
-    needed = [each for each in parameters if each.default is each.empty]
-    said = [
-        f"{each.name}='{each.name}'" if each.kind is each.KEYWORD_ONLY else f"'{each.name}'"
-        for each in needed
-    ]
-    return f"{factory.__name__}({', '.join(said)})"
-
-
-def _shown(value: Any) -> str:
-    """A value in one bounded line."""
-    return in_one_line(repr(value))
+    check_functions(figures=study.figures, tables=study.tables)

@@ -1,23 +1,18 @@
 """The command line: every mistake is one line, and what is done is done once."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from simstudy.atomic_files import write_json
 from simstudy.cli import commands
 from simstudy.cli.exit_status import OUT_OF_TIME, REFUSED
 from simstudy.cli.hydra_compose import compose_one
-from simstudy.cli.project import Project, experiment_names, load_experiment
+from simstudy.cli.project import Project, experiment_names
 from simstudy.design import grid, scenario_key
-from simstudy.errors import NotHereError
 from simstudy.store.block_files import provenance_of_files
 from simstudy.store.blocks import Store
 from simstudy.store.files import Folder
@@ -66,43 +61,6 @@ def test_a_mistake_anywhere_in_a_sweep_is_found_before_the_first_run(capsys, tmp
     line = refused(capsys, "-m", "experiment=two_stage", "n_rep=10,0", f"out={tmp_path / 'out'}")
     assert line.startswith("n_rep=0: allowed is a whole number at least 1")
     assert not (tmp_path / "out").exists()
-
-
-def test_a_mistake_ends_a_process_with_status_2_and_no_traceback():
-    command = [sys.executable, str(ROOT / "run.py"), "experiment=two_stge"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "experiment=two_stge: no such experiment; did you mean 'two_stage'?\n"
-
-
-# ---------------------------------------------------------------- folders
-def test_a_folder_that_cannot_be_written(capsys, tmp_path):
-    file = tmp_path / "file"
-    file.write_text("mine")
-    for out in (f"{file}/below", "/proc/nowhere"):
-        line = refused(capsys, *SMALL, f"out={out}")
-        assert line.startswith(f"cannot write results to {out}/two_stage: ")
-        assert line.endswith("Choose another out=...")
-    assert file.read_text() == "mine"
-
-
-def test_a_folder_of_another_study(capsys, tmp_path):
-    write_json(tmp_path / "two_stage" / "manifest.json", {"study": "someone_elses"})
-    line = refused(capsys, *SMALL, f"out={tmp_path}")
-    assert line == (
-        f"{tmp_path}/two_stage holds the results of study 'someone_elses', which 'two_stage' would "
-        "overwrite. Choose another out=..., or move that folder away."
-    )
-
-
-def test_blocks_of_another_seed(capsys, tmp_path):
-    quick = [*SMALL, *FEW, f"out={tmp_path}"]
-    assert command_line(quick) == 0
-    capsys.readouterr()
-    line = refused(capsys, *quick, "seed=7")
-    assert "seed was 1 and is 7" in line
-    assert line.endswith("Keep both with another out=..., or start over with restart=true.")
-    assert command_line([*quick, "seed=7", "restart=true"]) == 0
 
 
 # ---------------------------------------------------------------- runs
@@ -175,28 +133,6 @@ def test_a_grid_without_a_figures_scenarios_is_no_failure(capsys, tmp_path):
     assert "figure 1 was not drawn: k in (0, 0.5, 1, 1.5, 2) at n2 in (100, 300, 500): none" in said
 
 
-def test_each_run_of_a_sweep_is_named_before_its_tables(capsys, tmp_path):
-    asked = [*SMALL, "n_rep=10,20", f"out={tmp_path / 'out'}", "figures=false", "report=false"]
-    assert command_line(["plan", "-m", *asked]) == 0
-    named = [line for line in capsys.readouterr().out.splitlines() if line.startswith("-- ")]
-    assert [line.split()[5:] for line in named] == [
-        [*SMALL, f"n_rep={n}", f"out={tmp_path / 'out'}", "figures=false", "report=false"]
-        for n in (10, 20)
-    ]
-
-
-def test_a_replicate_is_drawn_again_by_its_address(capsys, tmp_path):
-    asked = [*SMALL, *FEW, f"out={tmp_path}"]
-    assert command_line(asked) == 0
-    capsys.readouterr()
-    row = replicates(tmp_path / "two_stage", 10).iloc[13]
-    address = f"{row['scenario']}/{row['rep']}"
-    assert command_line(["replay", address, *SMALL]) == 0
-    shown = dict(line.split() for line in capsys.readouterr().out.splitlines())
-    assert float(shown["s2"]) == row["s2"]
-    assert shown["reject"] == str(row["reject"])
-
-
 def test_a_damaged_file_is_named_on_the_way(capsys, tmp_path):
     asked = [*SMALL, *FEW, f"out={tmp_path}"]
     assert command_line(asked) == 0
@@ -207,37 +143,6 @@ def test_a_damaged_file_is_named_on_the_way(capsys, tmp_path):
     told = capsys.readouterr()
     assert told.err.startswith(f"damaged, set aside and computed again: {path.name}")
     assert drawn_now(told.out) > 0
-
-
-def is_here(name):
-    """Whether the data and the libraries of an experiment are on this machine."""
-    module = load_experiment(name, ROOT)
-    try:
-        module.study(module.Config())
-    except NotHereError:
-        return False
-    return True
-
-
-@pytest.mark.slow
-def test_every_experiment_in_one_sweep(smoke_runs, capsys):
-    """The blocks of this sweep are the ones that the contracts of the experiments look at.
-
-    An experiment whose data are not here costs the others nothing, and is said.
-    """
-    here = [name for name in EXPERIMENTS if is_here(name)]
-    asked = ["all", "group=all", "scale=smoke", f"out={smoke_runs.folder}", "progress=false"]
-    status = 0 if here == EXPERIMENTS else REFUSED
-    with smoke_runs.alone(EXPERIMENTS) as folder:
-        assert command_line([*asked, "figures=false", "report=false"]) == status
-    said = capsys.readouterr().err.splitlines()
-    refused = [line for line in said if not line.startswith("warning: ")]
-    assert len(refused) == len(EXPERIMENTS) - len(here)
-    assert all("a block of" in line for line in said if line not in refused), "only slow blocks"
-    for name in here:
-        assert (folder / name / "manifest.json").exists()
-    assert not {"outputs", "multirun", "multirun.yaml", ".hydra"} & set(os.listdir(Path.cwd()))
-    assert not {"outputs", "multirun", "multirun.yaml", ".hydra"} & set(os.listdir(folder))
 
 
 # ---------------------------------------------------------------- how a run ends

@@ -79,13 +79,6 @@ def test_a_sweep_names_what_is_no_experiment_and_goes_on(project, capsys):
     assert (project / "results" / "good" / "report.html").exists()
 
 
-def test_the_status_of_all_has_a_line_for_each(project, capsys):
-    assert main(["status"]) == 0
-    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == {
-        *BROKEN, "good", "inner", "mistaken",
-    }  # fmt: skip
-
-
 def test_a_folder_may_hold_several_experiments(project, capsys):
     assert main(["run", "experiment=inner", "figures=false", "backend=inline"]) == 0
     assert (project / "results" / "inner" / "report.html").exists()

@@ -6,8 +6,7 @@ import re
 import pytest
 
 from simstudy.cli import main
-from simstudy.cli.file_commands import FileSettings, read_arguments
-from simstudy.options import option_help
+from simstudy.cli.file_commands import read_arguments
 from tests.external.tables import long_table
 
 ASKED = ["estimate=b", "se=se", "method=method", "rep=dataset", "by=[dgm]", "truth=0.5"]
@@ -81,19 +80,6 @@ def test_mistakes_are_a_line_each(arguments, line, here, capsys):
     assert told.startswith(line)
     assert told.count("\n") == 1
     assert not (here / "results").exists()
-
-
-def test_help_has_every_setting(capsys):
-    told = said(capsys, "--help")
-    assert "FILE: measures, figures, tables and a report of replicates" in told
-    for name, text in option_help(FileSettings):
-        assert f"  {name}" in told
-        assert text in told
-
-
-def test_an_experiment_is_summarised_as_before(capsys):
-    for arguments in (["experiment=none"], ["none"]):
-        assert "so there is no study to run" in said(capsys, *arguments, status=2)
 
 
 def test_arguments_are_read_whatever_their_order():

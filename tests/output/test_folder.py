@@ -151,13 +151,6 @@ def test_figures_and_report_of_a_shorter_run_do_not_stay_beside_a_longer_ones(st
     assert is_current(result, CONFIG, FILE, figures=True, report=True)
 
 
-def test_what_is_not_ours_stays(standing, tmp_path):
-    mine = tmp_path / "toy" / "figures" / "mine.png"
-    mine.write_bytes(b"mine")
-    longer(tmp_path, figures=False, report=False)
-    assert mine.read_bytes() == b"mine"
-
-
 @pytest.mark.parametrize("at", range(1, 8))
 def test_a_run_killed_while_publishing_leaves_nothing_that_passes_as_current(
     at, standing, tmp_path, monkeypatch
@@ -220,18 +213,6 @@ def test_failures_are_a_file_of_their_own(tmp_path):
     assert stored["rep"].tolist() == expected
     assert manifest_of(tmp_path / "fragile")["failed_replicates"] == len(expected)
     assert "NaN in estimate" in (tmp_path / "fragile" / "report.html").read_text()
-
-
-def test_failures_of_an_earlier_run_do_not_stay(tmp_path):
-    publish(fragile().run(60, out=tmp_path))
-    (tmp_path / "fragile" / "failures.parquet").exists()
-    mended = Study(
-        "fragile", [Fragile(healthy=True)], [bias("estimate", truth="truth")],
-        {"method": ("a", "b")}, 50,
-    )  # fmt: skip
-    publish(mended.run(60, out=tmp_path), replace=True)
-    assert not (tmp_path / "fragile" / "failures.parquet").exists()
-    assert not (tmp_path / "fragile" / "summary_all_methods.parquet").exists()
 
 
 def test_the_factors_of_every_scenario():
