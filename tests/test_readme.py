@@ -15,7 +15,6 @@ from simstudy.cli.file_commands import names_file, read_arguments
 from simstudy.cli.hydra_compose import compose_runs
 from simstudy.cli.project import Project
 from simstudy.cli.subcommands import VERBS, CommandLine, with_experiments
-from tests.cli.projects import contracts, write
 from tests.pages import in_one_process
 from tests.support import command_line
 
@@ -59,22 +58,6 @@ def test_skewed_data_cost_the_t_interval_its_coverage(first_study):
     summary = first_study.study(first_study.Config()).run(4000).summary
     strong = summary.query("measure == 'coverage' and sigma == 1.0").set_index("n_obs")
     assert strong.loc[10, "upper"] < strong.loc[100, "lower"] < 0.95
-
-
-@pytest.mark.slow
-def test_the_first_study_keeps_the_contracts(tmp_path):
-    """Its file and the test file, as the README shows them, in a project of their own."""
-    write(
-        tmp_path,
-        {
-            "experiments/__init__.py": "",
-            "experiments/skewed.py": blocks("python")[0],
-            "tests/test_contracts.py": blocks("python")[2],
-        },
-    )
-    done = contracts(tmp_path)
-    assert done.returncode == 0, done.stdout
-    assert "skipped" in done.stdout, "it declares no exact value, and the contract says so"
 
 
 def commands() -> list[list[str]]:

@@ -36,18 +36,6 @@ def shifted(*common: str):
     )
 
 
-def test_a_paired_difference_is_the_mean_of_differences(result):
-    found = result.contrast("coverage", axis="method", first="t", second="z")
-    for scenario, row in zip(result.plan.scenarios, found.to_dict("records"), strict=True):
-        data = result.columns(scenario, "lower", "upper")
-        covers = (data["lower"] <= 0) & (data["upper"] >= 0)
-        difference = covers[:, 0].astype(float) - covers[:, 1]
-        assert row["estimate"] == pytest.approx(difference.mean())
-        assert row["mcse"] == pytest.approx(difference.std(ddof=1) / np.sqrt(400))
-        assert row["n_obs"] == scenario.n_obs
-        assert row["contrast"] == "t against z"
-
-
 def test_pairing_leaves_less_error_than_independence(result):
     found = result.contrast("coverage", axis="method", first="t", second="z")
     alone = result.summary.query("measure == 'coverage'").groupby("n_obs")["mcse"]

@@ -186,11 +186,6 @@ def test_a_column_that_has_a_factors_name_and_other_values_hides_no_factor():
     assert rows["shift"].nunique() == 10
 
 
-def test_workers_are_a_number_and_move_no_number(result):
-    one = toy.study((3, 10)).run(120, n_jobs=1, progress=False)
-    assert one.summary.equals(result.summary)
-
-
 # ---------------------------------------------------------------- in a notebook
 def test_its_repr_has_the_numbers_of_the_summary_with_their_errors(result):
     table = str(result.table()).splitlines()

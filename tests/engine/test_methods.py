@@ -629,27 +629,6 @@ def without_failures(x, y):
     return {"estimate": np.stack([y[:, 0], y[:, 1]], axis=1), "hit": y[:, 0] > 0}
 
 
-def test_a_failed_replicate_is_void_in_all_cells_of_its_method():
-    methods = {"a": with_metrics, "b": without_failures, "wholly": wholly}
-    result = study(methods, axes=FURTHER).run(workers=INLINE)
-    (drawn, *_) = result.plan.scenarios
-    found = result.columns(drawn, "estimate", "hit")
-    assert found["estimate"].shape == (3 * SIZE, 3, 2)
-    void = np.isnan(found["estimate"])
-    assert void[:, 0].any()
-    np.testing.assert_array_equal(void[:, 0, 0], void[:, 0, 1])
-    assert not void[:, 1].any()
-    assert void[:, 2].all()
-    rows = result.summary
-    assert list(rows[rows["measure"] == "mean"].columns[:5]) == [
-        *("n1", "shift", "alpha", "method", "metric")
-    ]
-    assert len(rows[rows["measure"] == "mean"]) == 4 * 3 * 2
-    hits = rows[rows["measure"] == "hits"]
-    assert len(hits) == 4 * 3, "a column without the further axis has a value for each method"
-    assert len(result.rows(drawn)) == 3 * SIZE * 3 * 2
-
-
 # ---------------------------------------------------------------- summaries
 @pytest.mark.parametrize("axes", [{}, FURTHER], ids=["methods", "further"])
 def test_moments_of_blocks_summarise_as_replicates_do(axes):

@@ -150,12 +150,6 @@ def test_what_vanishes_from_a_shelf_is_missed_in_words(shelf):
         store.read("a", 1)
 
 
-def test_a_path_is_a_folder_and_so_is_a_url_of_this_machine(tmp_path):
-    for place in (tmp_path / "a", str(tmp_path / "a"), f"file://{tmp_path}/a"):
-        assert files_at(place) == Folder(tmp_path / "a")
-    assert (tmp_path / "a").is_dir()
-
-
 def test_a_url_is_a_place_beyond_this_machine():
     pytest.importorskip("s3fs", reason="needs pip install -e '.[dev]'")
     place = place_of("s3://bucket/blocks")

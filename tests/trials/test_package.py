@@ -10,8 +10,3 @@ def test_every_name_is_there_and_no_module_stands_in_for_it(name):
     found = getattr(trials, name)
     assert importlib.import_module(found.__module__).__name__.startswith("simstudy.trials.")
     assert found.__doc__
-
-
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match=r"'simstudy\.trials' has no attribute 'ThreeStage'"):
-        _ = trials.ThreeStage

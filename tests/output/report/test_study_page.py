@@ -139,10 +139,6 @@ def test_it_says_how_it_was_made(page):
     assert headers >= {"seed", "replicates per scenario", "versions", "digest", "wall seconds"}
 
 
-def test_a_study_of_a_library_says_in_python_how_to_run_it_again(page):
-    assert page.texts["pre"] == ["study.run(60, seed=1)"]
-
-
 def test_its_question_is_kept_for_the_index(folder):
     index = Page((folder.parent / "index.html").read_text())
     assert index.has_words("What is it?")
