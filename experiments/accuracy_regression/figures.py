@@ -54,6 +54,7 @@ PAIRS = ("document", "known", "mcnemar", "mcnemar_mid_p", "paired_z")
 POINTS = 100.0  # of accuracy, the document's scale
 TARGETS = (10.0, 5.0, 2.0, 1.0)  # effects to be detected, in points
 FIRST_SIZE = 32  # from which the document doubles
+LATTICE_TO = 160  # prompts that the figure of the lattice shows: beyond, cycles run together
 SHARE = "share of checks that fail"
 WIDE = 1.7  # of a line that another of 0.7 lies on
 
@@ -437,7 +438,8 @@ def lattice_figure(result: Result) -> ggplot:
     """The document's test by n: failing at the threshold or below it, as computed or rounded."""
     chosen = like(result, correlation=0.0, quantile=0.0, accuracy=0.5)
     rows = _rows(chosen, result, AT_OR_BELOW)
-    sizes = range(int(rows["n"].min()), int(rows["n"].max()) + 1)
+    rows = rows[rows["n"] <= LATTICE_TO] if rows["n"].min() <= LATTICE_TO else rows
+    sizes = range(int(rows["n"].min()), max(LATTICE_TO, int(rows["n"].max())) + 1)
     cells = {each.effect: each for each in chosen}.values()
     finer = pd.concat(_at_or_below(replace(each, n=n)) for n in sizes for each in cells)
     finer = _with_words(finer, AT_OR_BELOW, result).drop(columns="effect")
