@@ -551,10 +551,10 @@ def _needed_by_formula(about: AccuracyCheck, same: Sequence[AccuracyCheck]) -> p
 
 
 FIGURES: Mapping[str, Callable[[Result], ggplot]] = {
+    "one_reference": reference_figure,
     "hypotheses": hypotheses_figure,
     "sample_size": sizes_figure,
     "lattice": lattice_figure,
-    "one_reference": reference_figure,
     "same_prompts": pairing_figure,
     "savings": savings_figure,
     "sigma": sigma_figure,

@@ -195,8 +195,8 @@ def _rows(summary: pd.DataFrame, words: Mapping[str, str]) -> pd.DataFrame:
 
 
 FIGURES: dict[str, Figure] = {
+    "residual_noise": residual_noise_figure,
     **{measure: partial(estimators_figure, measure=measure) for measure in TITLES},
     "orders": orders_figure,
     "size": size_figure,
-    "residual_noise": residual_noise_figure,
 }
