@@ -168,7 +168,13 @@ class Study:
 
     def alt(self, figure: str) -> str:
         """What a figure shows, in a line: its title, marks and axes."""
-        seen = self.manifest.get("alt_texts", {}).get(figure, "").partition(";")[0].strip(" .")
+        seen = (
+            self.manifest.get("alt_texts", {})
+            .get(figure, "")
+            .partition(";")[0]
+            .replace("$", "")
+            .strip(" .")
+        )
         title = title_of(figure)
         return f"{title}: {seen[:1].lower()}{seen[1:]}" if seen else f"{title} of {self.name}"
 

@@ -24,7 +24,6 @@ from simstudy.claims import (
 from writing.refusals import PageError, listed
 from writing.results import Claim, Study
 
-
 SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z0-9])")
 MOST_SENTENCES = 2  # of a note in the scoreboard
 

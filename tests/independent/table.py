@@ -105,7 +105,7 @@ def tables(rows: Sequence[Row]) -> str:
     parts = [f"\n{summary(rows)}\n"]
     for document, of_it in groupby(rows, key=lambda row: row.check.document):
         lines = "".join(markdown(row) + "\n" for row in of_it)
-        parts.append(f"\n### {document}\n\n{HEAD}{lines}")
+        parts.append(f"\n## {document}\n\n{HEAD}{lines}")
     return "".join(parts) + "\n"
 
 
