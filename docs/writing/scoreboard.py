@@ -11,7 +11,6 @@ from simstudy.claims import (
     IN_PRINT_ONLY,
     NO_DATA,
     PUBLISHED_VERDICTS,
-    REPRODUCED,
     TOO_FEW,
     UNCHECKABLE,
     count_verdicts,
@@ -25,7 +24,6 @@ from writing.refusals import PageError, listed
 from writing.results import Claim, Study
 
 SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z0-9])")
-MOST_SENTENCES = 2  # of a note in the scoreboard
 
 
 class Entry(NamedTuple):
@@ -113,7 +111,7 @@ def entry(claim: Claim) -> Entry:
 
 def _why(claim: Claim) -> str:
     """What a reader needs to know of a verdict: the report has the whole note."""
-    note = _first_sentences(str(claim.note), 1 if claim.verdict == REPRODUCED else MOST_SENTENCES)
+    note = SENTENCE_END.split(str(claim.note))[0]
     if claim.verdict == UNCHECKABLE:
         return _sentence(f"Missing: {claim.missing}")
     if claim.verdict == TOO_FEW:
@@ -121,10 +119,6 @@ def _why(claim: Claim) -> str:
     if claim.verdict == IN_PRINT_ONLY:
         return " ".join(filter(None, [_sentence(format_intended(claim.values)), note]))
     return note
-
-
-def _first_sentences(text: str, n: int) -> str:
-    return " ".join(SENTENCE_END.split(text)[:n])
 
 
 def _sentence(text: str) -> str:
