@@ -181,7 +181,7 @@ def hypotheses_figure(result: Result) -> ggplot:
             f"A drawing of the document's formulas, in which nothing is simulated: α = "
             f"{first.alpha:g}, β = {first.beta:g}, σ = 50 points, n = {n}. Blue area: α. "
             "Vermillion area: β. Dashed: the threshold γ.",
-            x="check less reference, points of accuracy",
+            x="check minus reference, points of accuracy",
             y="density",
             size=(theme.FULL_WIDTH, 4.2),
         )
@@ -276,8 +276,8 @@ def reference_figure(result: Result) -> ggplot:
     said = captions.titles(
         "Accuracy 1/2, where σ = 1/2 is true. Solid, blue: exact, by enumeration. Dashes and dots, "
         "vermillion: the normal approximation Φ(√2 Φ⁻¹(α) + δ), and with θ in it. "
-        f"{captions.BARS} Dashed: asked for. In the panels: the simulated average over references "
-        "(one Monte Carlo standard error).",
+        f"{captions.BARS} Dashed: asked for. In the panels: the simulated average over references. "
+        f"{captions.PLUS_MINUS}",
         captions.replicates_in_words(rows),
         x="luck of the reference δ: its distance above the truth, in its own standard errors",
         y=SHARE,
@@ -359,7 +359,7 @@ def _averages(result: Result, about: AccuracyCheck) -> pd.DataFrame:
         "rejection_rate", method="document", correlation=0.0, quantile=0.0, **factors
     )
     what = "average" if is_narrow() else "average over references"
-    words = f"{what}\n{row['estimate']:.4f} ({row['mcse']:.4f})"
+    words = f"{what}\n{row['estimate']:.4f} ± {2 * row['mcse']:.4f}"
     luck, top = (3.0, 0.25) if about.effect else (-3.0, 0.5)
     return pd.DataFrame([{"n": about.n, "effect": about.effect, "luck": luck, "estimate": top,
                           "words": words, "method": "document"}])  # fmt: skip
