@@ -21,6 +21,7 @@ extensions = [
     "website.api",
 ]
 exclude_patterns = ["templates"]
+myst_enable_extensions = ["dollarmath"]  # $...$ and $$...$$, as on GitHub; MathJax renders them
 myst_heading_anchors = 4  # anchors as on GitHub
 
 autodoc_typehints = "none"  # docstrings have units and shapes; annotations are long and say less

@@ -74,7 +74,9 @@ def study(config: Config) -> Study:
 def measure_figure(result: Result, measure: str) -> ggplot:
     """Coverage or width by estimator, share and dependence."""
     said = {**WORDS, **ORDERED_WORDS}
-    words = {name: said[name] for name in result.plan.axes["estimator"]}
+    coverage = result.summary[result.summary["measure"] == "coverage"]
+    ordered = coverage.groupby("estimator")["estimate"].mean().sort_values(ascending=False)
+    words = {name: said[name] for name in ordered.index}
     rows = result.summary.assign(estimator=in_order(result.summary["estimator"], words))
     kinds = [f"ρ = {value:g}" if value else "independent" for value in rows["correlation"]]
     rows = rows.assign(scores=in_order(kinds, {kind: kind for kind in dict.fromkeys(kinds)}))
@@ -90,7 +92,7 @@ def measure_figure(result: Result, measure: str) -> ggplot:
     return figure + captions.titles(
         captions.BARS,
         f"{first.level:.0%} percentile intervals of {first.n_boot} resamples, lists of "
-        f"{first.n_prediction} p-values.",
+        f"{first.n_prediction} p-values. Estimators in the order of their mean coverage.",
         *([captions.dashed("coverage asked for")] if measure == "coverage" else []),
         *captions.notes(rows),
         size=(theme.FULL_WIDTH, theme.TALLEST),

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from simstudy.claims import PUBLISHED_VERDICTS
+from simstudy.output.report.findings import count_claims
 from simstudy.output.report.index_page import write_index
 from write import main
 from writing.callables import agrees, cell, figure, holds
@@ -279,7 +280,22 @@ def test_claims_that_do_not_say_which_are_misprints_are_not_counted(trial):
         counted([trial])
 
 
-def test_readme_scoreboard_index_and_studies_count_the_same(tmp_path):
+VERDICT = r"(\d+) (reproduced|right in print|differ|cannot be checked|too few)"
+
+
+def by_terminal_and_report(titles: set[str]) -> dict[str, int]:
+    """Verdicts on claims of documents, summed over the sentences that a run prints."""
+    totals = dict.fromkeys(PUBLISHED_VERDICTS, 0)
+    for manifest in ROOT.glob("results/*/manifest.json"):
+        if json.loads(manifest.read_text())["part"]["title"] in titles:
+            claims = pd.read_parquet(manifest.parent / "claims.parquet").to_dict("records")
+            said = [text for label, text in count_claims(claims) if "of the document" in label]
+            for n, words in re.findall(VERDICT, " ".join(said)):
+                totals[next(v for v in totals if v.startswith(words))] += int(n)
+    return totals
+
+
+def test_terminal_report_readme_scoreboard_and_index_count_the_same(tmp_path):
     """Entries of the five documents, by verdict, from the committed tables of claims."""
     titles = set()
     for manifest in ROOT.glob("results/*/manifest.json"):
@@ -293,15 +309,18 @@ def test_readme_scoreboard_index_and_studies_count_the_same(tmp_path):
     index = json.loads((tmp_path / "index.json").read_text())["scoreboard"]
     documents = [row["claims"] for row in index if row["document"] in titles]
     by_index = [sum(row.get(v, 0) for row in documents) for v in PUBLISHED_VERDICTS]
-    pages = ["README.md", "docs/scoreboard.md", "docs/findings.md"]
-    for page in pages:
+    for page in ("README.md", "docs/scoreboard.md"):
         (total,) = re.findall(r"^\| all \| (.*) \|$", (ROOT / page).read_text(), re.MULTILINE)
         entries, *by_verdict, n_misprints = map(int, total.split(" | "))
         assert by_verdict == by_index, page
         assert entries == sum(by_verdict)
         assert 0 < n_misprints < by_verdict[PUBLISHED_VERDICTS.index("differs")]
-    rows = re.findall(r"^\| .* \| (.*?) \| [^|]* \| `\w+` \|$",
-                      (ROOT / "docs/scoreboard.md").read_text(), re.MULTILINE)  # fmt: skip
+    tables = re.split(r"^### .*$", (ROOT / "docs/scoreboard.md").read_text(), flags=re.MULTILINE)
+    lines = "".join(tables[1:]).splitlines()
+    rows = [re.split(r"(?<!\\) \| ", line)[5] for line in lines if line.startswith("| ")]
+    summed = re.search(r"(\d+) of (\d+) reproduce", (ROOT / "docs/findings.md").read_text())
+    assert [*map(int, summed.groups())] == [by_index[0], sum(by_index)]
+    assert by_terminal_and_report(titles) == dict(zip(PUBLISHED_VERDICTS, by_index, strict=True))
     listed_there = [row.removesuffix(" (misprint)") for row in rows]
     assert [listed_there.count(verdict) for verdict in PUBLISHED_VERDICTS] == by_index
 

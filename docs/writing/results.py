@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from simstudy.output.report.figures import title_of
 from writing.numbers import Known
 from writing.refusals import PageError, listed
 from writing.tables import Table, in_words
@@ -164,6 +165,18 @@ class Study:
         """Of each figure that is there, by its name, what stands below it."""
         there = sorted(path.stem for path in (self.folder / "figures").glob("*.png"))
         return {name: self.manifest["captions"].get(name, "") for name in there}
+
+    def alt(self, figure: str) -> str:
+        """What a figure shows, in a line: its title, marks and axes."""
+        seen = (
+            self.manifest.get("alt_texts", {})
+            .get(figure, "")
+            .partition(";")[0]
+            .replace("$", "")
+            .strip(" .")
+        )
+        title = title_of(figure)
+        return f"{title}: {seen[:1].lower()}{seen[1:]}" if seen else f"{title} of {self.name}"
 
     @property
     def summary(self) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ from simstudy.claims import (
 )
 from writing.refusals import PageError, listed
 from writing.results import Claim, Study
+
+SENTENCE_END = re.compile(r"(?<=[.?!]) (?=[A-Z0-9])")
 
 
 class Entry(NamedTuple):
@@ -107,13 +110,15 @@ def entry(claim: Claim) -> Entry:
 
 
 def _why(claim: Claim) -> str:
+    """What a reader needs to know of a verdict: the report has the whole note."""
+    note = SENTENCE_END.split(str(claim.note))[0]
     if claim.verdict == UNCHECKABLE:
         return _sentence(f"Missing: {claim.missing}")
     if claim.verdict == TOO_FEW:
         return _sentence(claim.detail)
     if claim.verdict == IN_PRINT_ONLY:
-        return " ".join(filter(None, [_sentence(format_intended(claim.values)), claim.note]))
-    return str(claim.note)
+        return " ".join(filter(None, [_sentence(format_intended(claim.values)), note]))
+    return note
 
 
 def _sentence(text: str) -> str:

@@ -54,6 +54,7 @@ PAIRS = ("document", "known", "mcnemar", "mcnemar_mid_p", "paired_z")
 POINTS = 100.0  # of accuracy, the document's scale
 TARGETS = (10.0, 5.0, 2.0, 1.0)  # effects to be detected, in points
 FIRST_SIZE = 32  # from which the document doubles
+LATTICE_TO = 160  # prompts that the figure of the lattice shows: beyond, cycles run together
 SHARE = "share of checks that fail"
 WIDE = 1.7  # of a line that another of 0.7 lies on
 
@@ -180,7 +181,7 @@ def hypotheses_figure(result: Result) -> ggplot:
             f"A drawing of the document's formulas, in which nothing is simulated: α = "
             f"{first.alpha:g}, β = {first.beta:g}, σ = 50 points, n = {n}. Blue area: α. "
             "Vermillion area: β. Dashed: the threshold γ.",
-            x="check less reference, points of accuracy",
+            x="check minus reference, points of accuracy",
             y="density",
             size=(theme.FULL_WIDTH, 4.2),
         )
@@ -275,8 +276,8 @@ def reference_figure(result: Result) -> ggplot:
     said = captions.titles(
         "Accuracy 1/2, where σ = 1/2 is true. Solid, blue: exact, by enumeration. Dashes and dots, "
         "vermillion: the normal approximation Φ(√2 Φ⁻¹(α) + δ), and with θ in it. "
-        f"{captions.BARS} Dashed: asked for. In the panels: the simulated average over references "
-        "(one Monte Carlo standard error).",
+        f"{captions.BARS} Dashed: asked for. In the panels: the simulated average over references. "
+        f"{captions.PLUS_MINUS}",
         captions.replicates_in_words(rows),
         x="luck of the reference δ: its distance above the truth, in its own standard errors",
         y=SHARE,
@@ -358,7 +359,7 @@ def _averages(result: Result, about: AccuracyCheck) -> pd.DataFrame:
         "rejection_rate", method="document", correlation=0.0, quantile=0.0, **factors
     )
     what = "average" if is_narrow() else "average over references"
-    words = f"{what}\n{row['estimate']:.4f} ({row['mcse']:.4f})"
+    words = f"{what}\n{row['estimate']:.4f} ± {2 * row['mcse']:.4f}"
     luck, top = (3.0, 0.25) if about.effect else (-3.0, 0.5)
     return pd.DataFrame([{"n": about.n, "effect": about.effect, "luck": luck, "estimate": top,
                           "words": words, "method": "document"}])  # fmt: skip
@@ -437,7 +438,8 @@ def lattice_figure(result: Result) -> ggplot:
     """The document's test by n: failing at the threshold or below it, as computed or rounded."""
     chosen = like(result, correlation=0.0, quantile=0.0, accuracy=0.5)
     rows = _rows(chosen, result, AT_OR_BELOW)
-    sizes = range(int(rows["n"].min()), int(rows["n"].max()) + 1)
+    rows = rows[rows["n"] <= LATTICE_TO] if rows["n"].min() <= LATTICE_TO else rows
+    sizes = range(int(rows["n"].min()), max(LATTICE_TO, int(rows["n"].max())) + 1)
     cells = {each.effect: each for each in chosen}.values()
     finer = pd.concat(_at_or_below(replace(each, n=n)) for n in sizes for each in cells)
     finer = _with_words(finer, AT_OR_BELOW, result).drop(columns="effect")
@@ -549,10 +551,10 @@ def _needed_by_formula(about: AccuracyCheck, same: Sequence[AccuracyCheck]) -> p
 
 
 FIGURES: Mapping[str, Callable[[Result], ggplot]] = {
+    "one_reference": reference_figure,
     "hypotheses": hypotheses_figure,
     "sample_size": sizes_figure,
     "lattice": lattice_figure,
-    "one_reference": reference_figure,
     "same_prompts": pairing_figure,
     "savings": savings_figure,
     "sigma": sigma_figure,

@@ -79,11 +79,8 @@ def pairing_figure(result: Result) -> ggplot:
     rows = rows[rows["n"] == n]
     theory = _normal_theory(rows, n, result.plan.scenarios[0])
     figure = _by_rate(rows, "correlation", PAIRED, exact=theory, joined=False)
-    hidden = (
-        "At correlation 0 z hides paired z, and Student's t paired t; where z and t agree, z hides "
-        "Student's t, and paired z paired t."
-    )
-    words = p9.labs(caption=caption(NORMAL_THEORY, _without_lines(figure), hidden))
+    beside = "Points of one correlation are set apart, and with them their theory."
+    words = p9.labs(caption=caption(NORMAL_THEORY, _without_lines(figure), beside))
     title = f"correlation of the two scores of a prompt, n = {n}"
     size = captions.titles(x=title, y="share of checks that fail", size=(theme.FULL_WIDTH, 6.4))
     return figure + size + words + _at_correlations(rows)
@@ -133,7 +130,7 @@ def saving_figure(result: Result) -> ggplot:
     sizes = dict(sorted(zip(rows["correlation"], rows["n"], strict=True)))
     said = ", ".join(f"{n} at {rho:g}" for rho, n in sizes.items())
     effect = f"The effect is that which z detects on {n_full} other prompts; n is {said}."
-    title = "correlation; n is (1 − correlation) times as large"
+    title = f"correlation ρ of the two scores of a prompt (n = {n_full} (1 − ρ))"
     words = p9.labs(caption=caption(figure.labels.caption, effect))
     size = captions.titles(x=title, y="power", size=(theme.FULL_WIDTH, 5))
     return figure + size + words + _at_correlations(rows)
@@ -213,7 +210,7 @@ def _by_rate(
     figure = measure_curves(
         rows.drop(columns="detectable_at"), x=x, y="rejection_rate", color="method",
         panel="scores", rows="rate", nominal="asked", exact=exact, log_x=log_x,
-        joined=joined, colors=_colors(methods), apart=log_x,
+        joined=joined, colors=_colors(methods),
     )  # fmt: skip
     return figure + p9.facet_grid(rows="rows", cols="panel", scales="free_y")
 

@@ -56,10 +56,10 @@ def study(config: Config) -> Study:
         block_size=5000,
         n_rep=config.n_rep,
         figures={
+            "sawtooth": figure_sawtooth,
             "5": figure_5,
             "6": figure_6,
             "6_deviation": figure_6_deviation,
-            "sawtooth": figure_sawtooth,
         },
         tables={"designs": table_of_designs},
         readings={"n_obs": {0: "by formula"}},

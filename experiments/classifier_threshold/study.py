@@ -49,7 +49,7 @@ def study(config: Config) -> Study:
         axes={"method": Threshold.methods},
         block_size=1000,
         n_rep=config.n_rep,
-        figures={"1": figure_1, "coverage_table": figure_coverage, "2": figure_2, "4": figure_4},
+        figures={"coverage_table": figure_coverage, "1": figure_1, "2": figure_2, "4": figure_4},
         tables={"coverage": table_of_coverage},
         readings={"n_boot": {0: "∞"}},
         claims=CLAIMS,

@@ -69,28 +69,24 @@ def _few_features(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure_relative_error(result: Result) -> ggplot:
-    """Relative error of the standard error by n, against both of its targets.
+    """Relative error of the standard error by n, against the spread over data sets.
 
     Few and many observations each have a scale: by n = 100 what is left is a tenth and less.
     """
     rows = _few_features(_middle(ordinary(result)))
-    rows = rows[rows["measure"].isin(TARGETS)]
-    rows = rows.assign(target=_targets_by_size(rows), measure="relative_error")
+    rows = rows[rows["measure"] == "relative_error"]
+    rows = rows.assign(target=_by_size(rows))
     figure = _curves(rows, "relative_error", **AGAINST_N, y=RELATIVE)
     own = p9.facet_grid(rows="rows", cols="panel", scales="free_y")
     size = p9.theme(figure_size=(theme.FULL_WIDTH, 2.0 + 1.4 * rows["target"].nunique()))
-    return figure + own + size + _says(rows, NO_ERROR, OWN_SCALE)
+    return figure + own + size + _says(rows, NO_ERROR, SPREAD, OWN_SCALE)
 
 
-def _targets_by_size(rows: pd.DataFrame) -> Any:
-    """By target, and by whether observations are few or many."""
-    words = {
-        (measure, many): f"{target},\nn {'≥' if many else '<'} {MANY}"
-        for measure, target in TARGETS.items()
-        for many in (False, True)
-    }
-    there = list(zip(rows["measure"], rows["n"] >= MANY, strict=True))
-    return in_order(there, {level: said for level, said in words.items() if level in there})
+def _by_size(rows: pd.DataFrame) -> Any:
+    """Whether observations are few or many."""
+    words = {many: f"n {'≥' if many else '<'} {MANY}" for many in (False, True)}
+    there = (rows["n"] >= MANY).tolist()
+    return in_order(there, {many: said for many, said in words.items() if many in there})
 
 
 def figure_coverage(result: Result) -> ggplot:
@@ -113,7 +109,7 @@ def figure_differences(result: Result) -> ggplot:
     rows = rows[rows["measure"] == "relative_error"]
     rows = rows.assign(target=in_order(rows["target"], words))
     figure = _curves(rows, "relative_error", **AGAINST_N, y=RELATIVE)
-    return figure + _says(rows, NO_ERROR, "Errors are of the spread over data sets.")
+    return figure + _says(rows, NO_ERROR, SPREAD)
 
 
 def figure_high_p(result: Result) -> ggplot:
@@ -128,6 +124,7 @@ def figure_high_p(result: Result) -> ggplot:
 AGAINST_N: dict[str, Any] = {"x": "n", "title": "observations n", "nominal": 0.0}
 RELATIVE = "relative error of the standard error"
 NO_ERROR = captions.dashed("no error")
+SPREAD = "Errors are of the spread over data sets."
 OWN_SCALE = "Each row of panels has a scale of its own."
 
 

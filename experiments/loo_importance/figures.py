@@ -88,7 +88,8 @@ def figure_k(result: Result) -> ggplot:
     )  # fmt: skip
     return figure + captions.titles(
         captions.dashed("equality, the theory for a known σ"),
-        f"Means over the observations of a data set, at most {MAX_POINTS} data sets of each p.",
+        "Means over the observations of a data set, "
+        f"at most {MAX_POINTS} data sets of each\u00a0p.",
         x="leverage, at the posterior mean of σ",
         y="Pareto k",
     )

@@ -63,10 +63,10 @@ def study(config: Config) -> Study:
         n_rep=config.n_rep,
         may_be_missing=MAY_BE_MISSING,
         figures={
+            "bias": figure_bias,
             "answers": figure_answers,
             "simres_high_p_n50": figure_simres,
             "pareto_k": figure_k,
-            "bias": figure_bias,
         },
         claims=CLAIMS,
     )

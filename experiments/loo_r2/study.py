@@ -50,10 +50,10 @@ def study(config: Config) -> Study:
         n_rep=config.n_rep,
         may_be_missing=MAY_BE_MISSING,
         figures={
+            "forms": figure_forms,
             "simres": figure_simres,
             "simres_low_n": figure_simres_low_n,
             "simres_high_p_n50": figure_simres_high_p_n50,
-            "forms": figure_forms,
             "ratio": figure_ratio,
         },
         tables={"approximations": table_of_approximations},

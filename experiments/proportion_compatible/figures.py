@@ -45,20 +45,25 @@ TUNED = "λ: the p-value above which Storey's estimator takes all for compatible
 def estimators_figure(result: Result, measure: str) -> ggplot:
     """A measure of clipped and standard estimators by share, shift and dependence."""
     rows = _by_shift(result, WORDS)
+    is_bias = measure == "bias"  # which dependence hardly moves: one row of panels shows it
+    if is_bias:
+        rows = rows[rows["dependence"] == rows["dependence"].iloc[0]].drop(columns="dependence")
     figure = measure_curves(
         rows,
         x="null_share",
         y=measure,
         color="estimator",
         panel="shift",
-        rows="dependence",
-        nominal=0 if measure == "bias" else None,
+        rows=None if is_bias else "dependence",
+        nominal=0 if is_bias else None,
         dashed="no bias",
         colors=colors_of(WORDS.values()),
         apart=0.5,  # shares end at 0 and 1, and eight marks would reach far beyond
     )
-    said = (figure.labels.caption, f"Lists of {_n(result)} p-values. {SHIFT} {CORRELATION} {TUNED}")
-    return figure + captions.titles(*said, x=SHARE, y=TITLES[measure], size=(theme.FULL_WIDTH, 7.6))
+    kind = "Independent predictions." if is_bias else CORRELATION
+    said = (figure.labels.caption, f"Lists of {_n(result)} p-values. {SHIFT} {kind} {TUNED}")
+    size = (theme.FULL_WIDTH, 4.6 if is_bias else 7.6)
+    return figure + captions.titles(*said, x=SHARE, y=TITLES[measure], size=size)
 
 
 def orders_figure(result: Result) -> ggplot:
@@ -190,8 +195,8 @@ def _rows(summary: pd.DataFrame, words: Mapping[str, str]) -> pd.DataFrame:
 
 
 FIGURES: dict[str, Figure] = {
+    "residual_noise": residual_noise_figure,
     **{measure: partial(estimators_figure, measure=measure) for measure in TITLES},
     "orders": orders_figure,
     "size": size_figure,
-    "residual_noise": residual_noise_figure,
 }

@@ -66,7 +66,7 @@ def study(config: Config) -> Study:
         measures=MEASURES,
         block_size=100,
         n_rep=config.n_rep,
-        figures={"3A": figure_3a, "3B": figure_3b, "3C": figure_3c, "methods": figure_methods},
+        figures={"methods": figure_methods, "3A": figure_3a, "3B": figure_3b, "3C": figure_3c},
         tables={"coverage": table_of_coverage},
         claims=CLAIMS,
     )

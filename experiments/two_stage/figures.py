@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from simstudy.figures import captions, in_order, measure_curves, rows_like, them
 from simstudy.figures.theme import STROKES
 from simstudy.lazy import ggplot, p9, pd, special
 from simstudy.measures import intervals
-from simstudy.stats.two_stage.design import critical_value, power
+from simstudy.stats.two_stage.design import boundary_rejection, critical_value, power
 from simstudy.stats.two_stage.law import TwoStageStatistic, conditional_p_value
 from simstudy.trials.two_stage import TwoStage
 
@@ -197,10 +197,12 @@ def figure_boundary(result: Result) -> ggplot:
     return (
         figure
         + p9.geom_vline(xintercept=0, color=theme.MUTED)
+        + _size_at_the_bound(chosen)
         + p9.scale_y_continuous(limits=(0, 1))
         + captions.titles(
-            f"n1 = {chosen[0].n1}, n2 = {n2}. Points: bins of a quarter, of {bins['n'].min():,} to "
-            f"{bins['n'].max():,} replicates. {captions.BARS} {captions.LINES}",
+            f"n1 = {chosen[0].n1}, n2 = {n2}, k up to 2: above it few nulls are true. Points: bins "
+            f"of a quarter, of {bins['n'].min():,} to {bins['n'].max():,} replicates. "
+            f"{captions.BARS} {captions.LINES}",
             captions.dashed(
                 f"the size {chosen[0].alpha:g}, which is the average over the left side"
             ),
@@ -210,6 +212,19 @@ def figure_boundary(result: Result) -> ggplot:
             size=(theme.FULL_WIDTH, 4.6),
         )
     )
+
+
+def _size_at_the_bound(trials: Sequence[TwoStage]) -> list[Any]:
+    """The exact probability at the bound, beside its point, of the trial with k near 1.5."""
+    trial = min(trials, key=lambda each: abs(each.k - 1.5))
+    size = float(boundary_rejection(trial.alpha, trial.k, trial.n1, trial.n2))
+    at = pd.DataFrame({"x": [0.0], "y": [size], "words": [f"{size:.1%} at k = {trial.k:g}"]})
+    place = {"data": at, "inherit_aes": False, "color": theme.INK}
+    return [
+        p9.geom_point(p9.aes("x", "y"), shape="o", fill="none", size=4, **place),
+        p9.geom_text(p9.aes("x", "y", label="words"), ha="left", va="top", nudge_x=0.12,
+                     nudge_y=-0.02, size=9, **place),
+    ]  # fmt: skip
 
 
 def _rejection_curve(trial: TwoStage) -> pd.DataFrame:

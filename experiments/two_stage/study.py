@@ -65,6 +65,6 @@ def study(config: Config) -> Study:
         measures=MEASURES,
         block_size=1000,
         n_rep=config.n_rep,
-        figures={"1": figure_1, "1B": figure_1b, "1C": figure_1c, "boundary": figure_boundary},
+        figures={"boundary": figure_boundary, "1": figure_1, "1B": figure_1b, "1C": figure_1c},
         claims=CLAIMS,
     )

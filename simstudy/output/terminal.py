@@ -19,7 +19,6 @@ from simstudy.claims import (
     TOO_FEW,
     UNCHECKABLE,
     Reproduced,
-    format_counts,
     format_values,
     is_unexpected,
 )
@@ -34,6 +33,7 @@ from simstudy.output.formatting import (
     seen_from_here,
     work_in_words,
 )
+from simstudy.output.report.findings import count_claims
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,7 +70,8 @@ def print_closing(
     console.print(_found_table(result) if summary is None else summary)
     if len(result.claims):
         console.print(_claims_table(result.claims))
-        console.print(f"claims: {format_counts(result.claims.to_dict('records'))}")
+        for label, counts in count_claims(result.claims.to_dict("records")):
+            console.print(f"{label}: {counts}", markup=False, highlight=False)
         for text in undecided_claims(result):
             console.print(Text(text), soft_wrap=True)
         absent = result.claims[result.claims["verdict"] == NO_DATA]

@@ -20,6 +20,7 @@ Labels = Mapping[Any, str]
 MEASURE = "measure"
 HEAD_ROWS = 10  # of a summary's table in the `repr` of a result
 MOST_NUMBERS = 1000  # rows of a summary: a number takes some 20 microseconds, a page holds 200
+MOST_NAMED = 4  # measures in a caption
 SOMETIMES = {"variance_reduction": "variance reduction", "n_effective": "carried by"}
 """Columns of a summary that only some measures have, and what they are headed."""
 NAME = re.compile(r"[^\W_]+(_[\w.]+)+")  # in code, of several words
@@ -66,8 +67,7 @@ def summary_table(
                 columns[beside] = Column(f"{as_words(measure)}: {heading}", decimals=1)
                 data[beside] = _spread(rows[name], at, len(firsts))
     notes = [constants_in_words(same, readings, labels), _replicates(summary), PARENTHESES]
-    caption = f"Summary of {as_words(title)}"
-    return Table(pd.DataFrame(data), caption, columns, [*filter(None, notes)])
+    return Table(pd.DataFrame(data), _caption(summary, title), columns, [*filter(None, notes)])
 
 
 def as_words(name: Any) -> str:
@@ -124,7 +124,17 @@ def summary_table_by(
         data[name] = _spread(rows["estimate"], at, len(firsts))
         data[error] = _spread(rows["mcse"], at, len(firsts))
     notes = [constants_in_words(same, readings, labels), _replicates(summary), PARENTHESES]
-    return Table(pd.DataFrame(data), f"Summary of {as_words(title)}", columns, [*notes])
+    return Table(pd.DataFrame(data), _caption(summary, title, axis), columns, [*notes])
+
+
+def _caption(summary: pd.DataFrame, title: str, axis: str = "") -> str:
+    """What a table of a summary holds, such as "Toy: bias and coverage in each scenario"."""
+    words = as_words(title)
+    names = [as_words(name) for name in summary[MEASURE].unique()]
+    *most, last = names if 0 < len(names) <= MOST_NAMED else ["all estimates"]
+    named = f"{', '.join(most)} and {last}" if most else last
+    where = f"by {as_words(axis)}" if axis else "in each scenario"
+    return f"{words[:1].upper()}{words[1:]}: {named} {where}"
 
 
 def summary_head(table: Table) -> Grid:

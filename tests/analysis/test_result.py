@@ -197,9 +197,10 @@ def test_its_repr_has_the_numbers_of_the_summary_with_their_errors(result):
 
 
 def test_only_the_first_rows_of_many_are_shown():
-    shown = repr(toy.study(tuple(range(3, 15))).run(40, workers=INLINE))
+    result = toy.study(tuple(range(3, 15))).run(40, workers=INLINE)
+    shown = repr(result)
     assert "The first 10 of 24 rows." in shown
-    assert "  14  " not in shown.partition("Summary of")[2]
+    assert "  14  " not in shown.partition(result.table().grid.caption)[2]
 
 
 def test_a_summary_that_cannot_be_made_does_not_break_the_repr():

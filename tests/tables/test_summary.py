@@ -20,7 +20,7 @@ SUMMARY = pd.DataFrame([*rows(k=0.5, n=10, method="a"), *rows(k=0.5, n=20, metho
 def test_a_row_for_each_scenario_and_a_column_for_each_measure():
     table = summary_table(SUMMARY, "toy")
     assert table.markdown() == (
-        "Summary of toy\n\n"
+        "Toy: power and bias in each scenario\n\n"
         "|   n |         power |           bias |\n"
         "| --: | ------------: | -------------: |\n"
         "|  10 | 0.500 (0.010) | -0.250 (0.010) |\n"

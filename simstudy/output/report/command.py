@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from simstudy.analysis.precision import PILOT
@@ -29,7 +30,13 @@ def project_around(results: Place) -> Path | None:
     return next((folder for folder in above if (folder / FOLDER).is_dir()), None)
 
 
-def command_of(manifest: Mapping[str, Any], root: Path | None, folder: Any) -> str:
+def command_of(
+    manifest: Mapping[str, Any],
+    root: Path | None,
+    folder: Any,
+    *,
+    published: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
     """What a shell takes to run the study again, or Python, where it was run as a library.
 
     Parameters
@@ -38,10 +45,23 @@ def command_of(manifest: Mapping[str, Any], root: Path | None, folder: Any) -> s
         The project's folder.
     folder
         Where the results lie: named only where that is below the project and not as usual.
+    published
+        Settings that the command need not name, from `published_settings`.
     """
     if "experiment" not in manifest["config"]:
         return f"study.run({_size(manifest)}, seed={manifest['seed']})"
-    return f"{_program(root)} {shlex.join([*asked(manifest), *_out(root, folder)])}"
+    return f"{_program(root)} {shlex.join([*asked(manifest, published), *_out(root, folder)])}"
+
+
+def published_settings(name: str, root: Path | None) -> dict[str, Any]:
+    """The published settings of an experiment of a project; none where they cannot be read."""
+    import yaml
+
+    try:
+        text = (root / "conf" / "experiment" / f"{name}.yaml").read_text("utf-8") if root else ""
+        return dict(yaml.safe_load(text) or {})
+    except (OSError, ValueError, TypeError, yaml.YAMLError):
+        return {}
 
 
 def command_by_name(name: str, root: Path | None) -> str:
@@ -56,13 +76,20 @@ def _program(root: Path | None) -> str:
     return "python run.py" if root and (root / "run.py").is_file() else "simstudy run"
 
 
-def asked(manifest: Mapping[str, Any]) -> list[str]:
-    """The settings of a run, one for each word of a command."""
+def asked(
+    manifest: Mapping[str, Any], published: Mapping[str, Any] = MappingProxyType({})
+) -> list[str]:
+    """The settings of a run that are not the published ones, one for each word of a command."""
     config = manifest["config"]
     own = {name: value for name, value in config.items() if name not in ABOVE}
     targets = config.get("precision") or {}
     size = {} if targets else {"n_rep": _size(manifest)}  # a precision decides as it goes
-    own = {name: value for name, value in own.items() if size.get(name) != value}
+    size = {name: value for name, value in size.items() if published.get(name) != value}
+    own = {
+        name: value
+        for name, value in own.items()
+        if size.get(name) != value and (name not in published or published[name] != value)
+    }
     words = [f"experiment={config['experiment']}"]
     words += [f"experiment.{name}={written(value)}" for name, value in own.items()]
     words += [f"precision.{name}={written(value)}" for name, value in targets.items()]

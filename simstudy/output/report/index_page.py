@@ -19,7 +19,12 @@ from simstudy.errors import describe, first_few
 from simstudy.lazy import pd
 from simstudy.output.formatting import counted
 from simstudy.output.report.claims import MEANINGS, ClaimRow, claim_rows
-from simstudy.output.report.command import command_by_name, command_of, project_around
+from simstudy.output.report.command import (
+    command_by_name,
+    command_of,
+    project_around,
+    published_settings,
+)
 from simstudy.output.report.figures import Thumbnail, thumbnail, thumbnails_in, title_of
 from simstudy.output.report.pages import link, page
 from simstudy.output.up_to_date import FIGURES, REPORT, is_unpublished
@@ -192,7 +197,7 @@ class _Reader:
             "made": manifest.get("made"),
             "version": manifest.get("versions", {}).get("simstudy"),
             "commit": _commit(manifest.get("git")),
-            "command": None if "file" in config else command_of(manifest, self.root, folder),
+            "command": None if "file" in config else self._command(manifest, folder),
             "report": _path(name, REPORT) if REPORT in files else None,
             "figures": figures,
             "claims": dict(Counter(claim.verdict for claim in claims if not claim.is_ours)),
@@ -200,6 +205,11 @@ class _Reader:
         }
         alts = dict.fromkeys(small, "") | manifest.get("alt_texts", {})
         return Study(entry, part, mark, len(wrong), claims, small, alts)
+
+    def _command(self, manifest: Mapping[str, Any], folder: Place) -> str:
+        """The command that runs a study again, without the settings that are published."""
+        published = published_settings(manifest["config"].get("experiment", ""), self.root)
+        return command_of(manifest, self.root, folder, published=published)
 
     def _is_stale(self, name: str, manifest: Mapping[str, Any]) -> bool:
         """Whether the code is known to differ; digests of two versions of Python always do."""

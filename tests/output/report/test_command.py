@@ -7,7 +7,12 @@ import pytest
 
 from simstudy.cli.hydra_compose import compose_one
 from simstudy.cli.project import Project
-from simstudy.output.report.command import command_of, project_of, written
+from simstudy.output.report.command import (
+    command_of,
+    project_of,
+    published_settings,
+    written,
+)
 from tests.support import ROOT
 
 PROJECT = Project(ROOT, "run.py")
@@ -32,6 +37,17 @@ def test_of_a_published_study_it_asks_for_the_same(name):
     assert request.record == manifest["config"]
     assert request.n_rep == manifest["replicates_per_scenario"]
     assert request.settings.seed == manifest["seed"]
+
+
+def test_published_settings_need_not_be_named():
+    manifest, folder = manifest_of("two_stage"), ROOT / "results" / "two_stage"
+    published = published_settings("two_stage", ROOT)
+    command = command_of(manifest, ROOT, folder, published=published)
+    assert command == "python run.py experiment=two_stage seed=1"
+    assert request_of(command).record == manifest["config"]
+    other = manifest | {"config": manifest["config"] | {"k": [1.5]}}
+    assert "experiment.k=[1.5]" in command_of(other, ROOT, folder, published=published)
+    assert published_settings("none", ROOT) == published_settings("two_stage", None) == {}
 
 
 @pytest.mark.parametrize("stop_by", ["looks", "pilot"])
