@@ -65,10 +65,10 @@ class Loky:
             self._pool = None
 
     def _begin_pool(self) -> Any:
-        from joblib.externals.loky import get_reusable_executor
+        from joblib.executor import get_memmapping_executor
 
-        return get_reusable_executor(
-            max_workers=self.n_workers,
+        return get_memmapping_executor(
+            n_jobs=self.n_workers,
             timeout=self.idle_worker_timeout,
             initializer=_begin,
             initargs=(os.getpid(), self.expected),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 
 from simstudy.engine.executors.loky import draw_packed, packed
 from simstudy.engine.provenance import compute_provenance
@@ -88,3 +89,11 @@ def test_ctrl_c_is_for_the_parent_alone():
     study = Study("listens", [Listens()], block_size=2)
     assert study.run(8, workers=Workers("loky", 2)).replicates["deaf"].all()
     assert not study.run(8, workers=Workers("inline")).replicates["deaf"].any()
+
+
+def test_joblib_works_in_a_process_that_has_run_a_study():
+    """As scikit-learn with `n_jobs=2` in the same notebook; both take joblib's pool."""
+    study = toy.study(block_size=10)
+    study.run(100, workers=Workers("loky", 2))
+    assert Parallel(n_jobs=2)(delayed(abs)(number) for number in (-1, 2)) == [1, 2]
+    assert study.run(200, workers=Workers("loky", 2)).outcome.n_failed == 0
