@@ -247,7 +247,14 @@ class Result(SummaryAccess):
         return with_anytime_limits(rows, known, self.level, planned)
 
     def contrast(
-        self, measure: str, *, axis: str, first: str, second: str, scale: Scale = "difference"
+        self,
+        measure: str,
+        *,
+        axis: str,
+        first: str,
+        second: str,
+        scale: Scale = "difference",
+        **factors: Any,
     ) -> pd.DataFrame:
         """A measure of one method against another's, on the replicates they share.
 
@@ -258,13 +265,18 @@ class Result(SummaryAccess):
             second="z"`.
         scale
             `difference` (first - second) or `ratio` (first/second).
+        **factors
+            Factors and other axes of the rows to keep, as of `select`; all, if none is named.
 
         Returns
         -------
         DataFrame
             A row per scenario and cell of the other axes; the MCSE is that of the pairs.
         """
-        return self._comparisons.methods(self._measure(measure), axis, first, second, scale)
+        from simstudy.analysis.lookup import rows_with
+
+        rows = self._comparisons.methods(self._measure(measure), axis, first, second, scale)
+        return rows_with(rows, factors)
 
     def contrast_scenarios(
         self, measure: str, first: Scenario, second: Scenario, *, scale: Scale = "difference"

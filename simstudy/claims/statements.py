@@ -1,0 +1,151 @@
+"""Statements about rows of a summary: whether they hold, beyond what chance explains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from simstudy.claims.chance import chance_reach, decided
+from simstudy.claims.claim import Claim, Rival
+from simstudy.claims.reproduced import Reproduced
+from simstudy.claims.verdict import DIFFERS, REPRODUCED
+from simstudy.lazy import pd
+
+
+def statement(
+    words: str,
+    check: Callable[..., Reproduced],
+    right: Mapping[str, Any],
+    rival: Mapping[str, Any],
+    *,
+    source: str,
+    **more: Any,
+) -> Claim:
+    """A claim without a number: what a check finds with some arguments, and not with others.
+
+    Parameters
+    ----------
+    words
+        What the document says, in our words; it names the claim too.
+    check
+        A function of the result and keyword arguments, such as `is_above`.
+    right
+        The arguments with which it has to hold.
+    rival
+        Those that differ in the nearest wrong answer, and name it: another method, another
+        scenario. Empty where the claim itself is expected to differ.
+    source
+        Where the document says so: figure, table or section.
+    **more
+        Further parameters of `Claim`, such as `note`.
+    """
+    wrong = Rival(_in_words(rival), partial(check, **{**right, **rival})) if rival else None
+    expected = REPRODUCED if rival else DIFFERS
+    found = partial(check, **right)
+    return Claim(words, words, source, found, True, rival=wrong, expected=expected, **more)
+
+
+def _in_words(arguments: Mapping[str, Any]) -> str:
+    """Texts as they are, and numbers with their names."""
+    said = (v if isinstance(v, str) else f"{name} = {v}" for name, v in arguments.items())
+    return ", ".join(said)
+
+
+def is_above(
+    result: Any, measure: str, limit: float, *, everywhere: bool = True, **where: Any
+) -> Reproduced:
+    """Whether a measure is above a limit, in every row with these factors or in one of them.
+
+    Parameters
+    ----------
+    result
+        A `Result`, or anything else with its `select`.
+    everywhere
+        Whether it must be so in every row; else one is enough.
+    **where
+        Factors and axes of the rows, as of `Result.select`.
+    """
+    rows = result.select(measure=measure, **where)
+    return _decided(rows, rows["estimate"] - limit, everywhere)
+
+
+def is_below(
+    result: Any, measure: str, limit: float, *, everywhere: bool = True, **where: Any
+) -> Reproduced:
+    """Whether a measure is below a limit; arguments as of `is_above`."""
+    rows = result.select(measure=measure, **where)
+    return _decided(rows, limit - rows["estimate"], everywhere)
+
+
+def is_near(
+    result: Any, measure: str, value: float | str, margin: float, **where: Any
+) -> Reproduced:
+    """Whether a measure is nearer to a value than a margin, in every row with these factors.
+
+    Parameters
+    ----------
+    result, where
+        As of `is_above`.
+    value
+        A number, or the column that holds it, such as `exact`.
+    margin
+        The smallest distance worth calling one, in the units of the measure.
+    """
+    rows = result.select(measure=measure, **where)
+    return _decided(rows, margin - _distance(rows, value), True)
+
+
+def is_far(
+    result: Any,
+    measure: str,
+    value: float | str,
+    margin: float,
+    *,
+    everywhere: bool = True,
+    **where: Any,
+) -> Reproduced:
+    """Whether a measure is further from a value than a margin; arguments as of `is_near`."""
+    rows = result.select(measure=measure, **where)
+    return _decided(rows, _distance(rows, value) - margin, everywhere)
+
+
+def is_more(
+    result: Any,
+    measure: str,
+    first: str,
+    second: str,
+    *,
+    by: float = 0.0,
+    axis: str = "method",
+    **where: Any,
+) -> Reproduced:
+    """Whether a measure of one method exceeds that of another on the same data, everywhere.
+
+    Parameters
+    ----------
+    result
+        A `Result`.
+    first, second
+        Labels of the axis.
+    by
+        By more than so much; a negative number allows for as much less.
+    **where
+        Factors and other axes of the rows, as of `Result.contrast`.
+    """
+    rows = result.contrast(measure, axis=axis, first=first, second=second, **where)
+    return _decided(rows, rows["estimate"] - by, True)
+
+
+def _distance(rows: pd.DataFrame, value: float | str) -> pd.Series:
+    known = rows[value] if isinstance(value, str) else value
+    return (rows["estimate"] - known).abs()
+
+
+def _decided(rows: pd.DataFrame, excess: pd.Series, everywhere: bool) -> Reproduced:
+    """The statement that an excess is above 0, with the errors of the rows."""
+    reach = chance_reach(rows["mcse"], rows.get("n_given", rows["n_rep"]), max(len(rows), 1))
+    found = rows["estimate"]
+    said = f"{found.min():.4f}"
+    said += f" ± {rows['mcse'].max():.4f}" if len(rows) == 1 else f" to {found.max():.4f}"
+    return decided(excess, reach, said, everywhere=everywhere)
