@@ -15,12 +15,11 @@ White & Carlin (2010), Statistics in Medicine 29, 2920-2931.
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from simstudy import Claim, Rival, Study, grid, option, published
-from simstudy.claims import chance_reach, decided
+from simstudy import Study, grid, option, published
+from simstudy.claims import is_above, is_far, is_near, statement
 from simstudy.figures import dots_plot, measure_curves
 from simstudy.lazy import special
 from simstudy.measures import bias, coverage_at, empirical_se, relative_precision, rmse
@@ -99,41 +98,30 @@ def imputed(x, z, y, missing, streams):
     return {"estimate": estimates.mean(axis=0), "se": np.sqrt(total)}
 
 
-def compare(result, method, measure, by, least, sign, coefficient="x", strength=1.0, to=0.0):
-    """Whether a measure is further from a value than so much (sign 1), or nearer (-1)."""
-    where = {"missing_by": by, "coefficient": coefficient, "method": method, "strength": strength}
-    row = result.value(measure, **where)
-    reach = chance_reach(row["mcse"], row["n_rep"])
-    said = f"{row['estimate']:.4f} ± {row['mcse']:.4f}"
-    return decided(sign * (abs(row["estimate"] - to) - least), reach, said)
-
-
-cases, mi = {"method": "complete cases"}, {"method": "imputed"}
-biased, unbiased = ({"measure": "bias", "least": 0.05, "sign": sign} for sign in (1, -1))
-covers = {"measure": "coverage", "least": 0.02, "sign": -1, "to": 0.95}
-gains = {"measure": "relative_precision", "least": 0.2, "sign": 1}
-STATEMENTS = [  # what holds for the first and must not for the second
-    ("Complete cases are unbiased if missing by z", cases | unbiased | {"by": "z"}, {"by": "y"}),
-    ("Complete cases are unbiased if missing by x", cases | unbiased | {"by": "x"}, {"by": "y"}),
-    ("Complete cases are biased if missing by y", cases | biased | {"by": "y"}, {"by": "z"}),
-    ("Imputation is unbiased if x is missing by y", mi | unbiased | {"by": "y"}, cases),
+at = {"coefficient": "x", "strength": 1.0}
+unbiased = at | {"measure": "bias", "value": 0, "margin": 0.05}
+covers = at | {"measure": "coverage", "value": 0.95, "margin": 0.02, "method": "imputed"}
+gains = at | {"measure": "relative_precision", "limit": 0.2, "method": "imputed"}
+by_x, by_y, by_z, by_both = ({"missing_by": each} for each in ("x", "y", "z", "x and y"))
+cases, imputation = {"method": "complete cases"}, {"method": "imputed"}
+for_z = {"coefficient": "z"}
+STATEMENTS = [  # what holds with some arguments, and must not with others
+    ("Complete cases are unbiased if missing by z", is_near, unbiased | cases | by_z, by_y),
+    ("Complete cases are unbiased if missing by x", is_near, unbiased | cases | by_x, by_y),
+    ("Complete cases are biased if missing by y", is_far, unbiased | cases | by_y, by_z),
+    ("Imputation is unbiased if x is missing by y", is_near, unbiased | imputation | by_y, cases),
     ("Imputation is biased for z if x is missing by x",
-     mi | biased | {"by": "x", "coefficient": "z", "strength": 2.0}, cases),
-    ("Both are biased if x is missing by x and y", mi | biased | {"by": "x and y"}, {"by": "y"}),
-    ("Imputation covers 95%, to 2 points, if x is missing by y", mi | covers | {"by": "y"}, cases),
+     is_far, unbiased | imputation | by_x | for_z | {"strength": 2.0}, cases),
+    ("Both are biased if x is missing by x and y",
+     is_far, unbiased | by_both | {"method": ["complete cases", "imputed"]}, by_y),
+    ("Imputation covers 95%, to 2 points, if x is missing by y", is_near, covers | by_y, cases),
     ("Imputation is much more precise for z, missing at random",
-     mi | gains | {"by": "random", "coefficient": "z"}, {"coefficient": "x"}),
+     is_above, gains | for_z | {"missing_by": "random"}, {"coefficient": "x"}),
 ]  # fmt: skip
 
 
-def claims():
-    for words, right, wrong in STATEMENTS:
-        rival = Rival(", ".join(map(str, wrong.values())), partial(compare, **right | wrong))
-        yield Claim(words, words, "abstract", partial(compare, **right), True, rival=rival)
-
-
 def performance(result):
-    rows = result.summary.query("coefficient == 'x' and strength == 1")
+    rows = result.select(coefficient="x", strength=1)
     shown = {"measure": ["bias", "coverage", "empirical_se"], "rows": "missing_by"}
     return dots_plot(rows, y="method", nominal={"bias": 0.0, "coverage": 0.95}, **shown)
 
@@ -171,7 +159,7 @@ def study(config):
             "strength": "log odds of being missing, per standard deviation",
             "rmse": "root mean squared error",
         },
-        claims=list(claims()),
+        claims=[statement(*each, source="abstract") for each in STATEMENTS],
         n_rep=config.n_rep,
         block_size=250,
     )

@@ -16,12 +16,11 @@ Rev. Econ. Stat. 90, 414-427. The paper's survey data are replaced by its own AR
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from simstudy import Claim, Rival, Study, grid, option, published
-from simstudy.claims import decided, shares_reach
+from simstudy import Study, grid, option, published
+from simstudy.claims import is_above, is_below, is_near, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import pd, special
 from simstudy.measures import rejection_rate_at
@@ -155,46 +154,23 @@ def theory(rho, n):
     return np.mean(rates)
 
 
-def compare(result, method, least, sign, rho=0.8, n_state=50, to=0.0):
-    """Whether the rejection rate is above a level (sign 1), below it, or near one (-1, `to`)."""
-    row = result.value("rejection_rate", method=method, rho=rho, n_state=n_state)
-    low, high = shares_reach(row["estimate"], row["n_rep"])
-    away = abs(row["estimate"] - to) - least
-    return decided(sign * away, (high - low) / 2, f"{row['estimate']:.4f}")
-
-
-def near_theory(result, method, rho=0.8):
-    row = result.value("rejection_rate", method=method, rho=rho, n_state=50)
-    low, high = shares_reach(row["estimate"], row["n_rep"])
-    said = f"{row['estimate']:.4f}, by theory {theory(rho, 50):.4f}"
-    return decided(0.05 - abs(row["estimate"] - theory(rho, 50)), (high - low) / 2, said)
-
-
-near = {"least": 0.03, "sign": -1, "to": 0.05}
-STATEMENTS = [  # what holds for the first and must not for the second
-    ("Least squares finds effects in a quarter of placebo laws", compare,
-     {"method": "least squares", "least": 0.25, "sign": 1}, {"method": "cluster"}),
-    ("It does so as often as normal theory says, to 5 points", near_theory,
-     {"method": "least squares"}, {"method": "cluster"}),
-    ("Negative autocorrelation makes it conservative", compare,
-     {"method": "least squares", "rho": -0.4, "least": 0.025, "sign": -1}, {"rho": 0.4}),
-    ("An AR(1) correction is no remedy", compare,
-     {"method": "AR(1)", "least": 0.08, "sign": 1}, {"method": "cluster"}),
-    ("Clustering by state works with 50 states", compare,
-     near | {"method": "cluster"}, {"method": "least squares"}),
-    ("The block bootstrap works with 50 states", compare,
-     near | {"method": "block bootstrap"}, {"n_state": 6}),
-    ("Collapsing works with 6 states", compare,
-     near | {"method": "collapsed", "n_state": 6}, {"method": "least squares"}),
+of_50 = {"measure": "rejection_rate", "n_state": 50, "rho": 0.8}
+near, theirs = of_50 | {"value": 0.05, "margin": 0.03}, {"method": "least squares"}
+by_cluster, by_blocks = {"method": "cluster"}, {"method": "block bootstrap"}
+STATEMENTS = [  # what holds with some arguments, and must not with others
+    ("Least squares finds effects in a quarter of placebo laws",
+     is_above, of_50 | theirs | {"limit": 0.25}, by_cluster),
+    ("It does so as often as normal theory says, to 5 points",
+     is_near, near | theirs | {"value": theory(0.8, 50), "margin": 0.05}, by_cluster),
+    ("Negative autocorrelation makes it conservative",
+     is_below, of_50 | theirs | {"limit": 0.025, "rho": -0.4}, {"rho": 0.4}),
+    ("An AR(1) correction is no remedy",
+     is_above, of_50 | {"method": "AR(1)", "limit": 0.08}, by_cluster),
+    ("Clustering by state works with 50 states", is_near, near | by_cluster, theirs),
+    ("The block bootstrap works with 50 states", is_near, near | by_blocks, {"n_state": 6}),
+    ("Collapsing works with 6 states",
+     is_near, near | {"method": "collapsed", "n_state": 6}, theirs),
 ]  # fmt: skip
-
-
-def claims():
-    for words, check, right, wrong in STATEMENTS:
-        rival = Rival(", ".join(map(str, wrong.values())), partial(check, **right | wrong))
-        yield Claim(
-            words, words, "abstract, sections 4-5", partial(check, **right), True, rival=rival
-        )
 
 
 def rates(result):
@@ -203,7 +179,7 @@ def rates(result):
 
 
 def by_theory(result):
-    rows = result.summary.query("method == 'least squares'")
+    rows = result.select(method="least squares")
     rho, sizes = np.linspace(-0.45, 0.95, 60), sorted({*rows["n_state"]})
     lines = {n: [theory(each, n) for each in rho] for n in sizes} | {"rho": rho}
     exact = pd.DataFrame(lines).melt("rho", sizes, "n_state", "exact")
@@ -227,7 +203,7 @@ def study(config):
         measures=[rejection_rate_at("p")],
         figures={"rates": rates, "theory": by_theory},
         labels={"rho": "autocorrelation ρ within states"},
-        claims=list(claims()),
+        claims=[statement(*each, source="abstract, sections 4-5") for each in STATEMENTS],
         n_rep=config.n_rep,
         block_size=250,
     )
