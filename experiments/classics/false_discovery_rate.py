@@ -98,7 +98,7 @@ STATEMENTS = [  # what holds with some arguments, and must not with others
     ("Hochberg has at least the power of Bonferroni",
      is_more, gain | {"first": "Hochberg", "second": "Bonferroni"}, {"second": "BH"}),
     ("Power against many tests is lost slowly",
-     keeps_power, {"method": "BH"}, {"method": "Bonferroni"}),
+     keeps_power, {"method": "BH"}, "Bonferroni"),
     ("The FDR is the share of true nulls times q", is_near, fdr_of_bh, {"value": Q}),
     ("Storey's procedure has at least the power of Benjamini-Hochberg",
      is_more, gain | {"first": "Storey", "second": "BH"}, {"first": "Hochberg"}),

@@ -25,13 +25,7 @@ from simstudy.lazy import special
 from simstudy.measures import bias, coverage_at, empirical_se, relative_precision, rmse
 
 M = 10
-DRIVERS = {
-    "random": (0, 0, 0),
-    "z": (0, 1, 0),
-    "y": (0, 0, 0.5),
-    "x": (1, 0, 0),
-    "x and y": (1, 0, 0.5),
-}
+BY = {"random": (0, 0, 0), "z": (0, 1, 0), "y": (0, 0, 0.5), "x": (1, 0, 0), "x and y": (1, 0, 0.5)}
 
 
 @dataclass(frozen=True)
@@ -47,7 +41,7 @@ class Covariates:
         x, e = rng.normal(size=(2, *size))
         z = self.correlation * x + np.sqrt(1 - self.correlation**2) * e
         y = self.beta * (x + z) + 2 * rng.normal(size=size)
-        by_x, by_z, by_y = DRIVERS[self.missing_by]
+        by_x, by_z, by_y = BY[self.missing_by]
         drive = self.strength * (by_x * x + by_z * z + by_y * y)  # about 0: half are missing
         missing = streams("missing").random(size) < special.expit(drive)
         return {"x": x, "z": z, "y": y, "missing": missing}
@@ -73,14 +67,13 @@ def with_intercept(*columns):
     return np.stack([np.ones_like(columns[0]), *columns], axis=2)
 
 
-def all_data(x, z, y):
-    b, variance = slopes(x, z, y, np.ones_like(y))
-    return {"estimate": b, "se": np.sqrt(variance)}
-
-
 def complete_cases(x, z, y, missing):
     b, variance = slopes(x, z, y, 1.0 - missing)
     return {"estimate": b, "se": np.sqrt(variance)}
+
+
+def all_data(x, z, y):
+    return complete_cases(x, z, y, np.zeros_like(y))
 
 
 def imputed(x, z, y, missing, streams):
@@ -98,25 +91,25 @@ def imputed(x, z, y, missing, streams):
     return {"estimate": estimates.mean(axis=0), "se": np.sqrt(total)}
 
 
-at = {"coefficient": "x", "strength": 1.0}
-unbiased = at | {"measure": "bias", "value": 0, "margin": 0.05}
-covers = at | {"measure": "coverage", "value": 0.95, "margin": 0.02, "method": "imputed"}
-gains = at | {"measure": "relative_precision", "limit": 0.2, "method": "imputed"}
+by_cases = {"measure": "bias", "value": 0, "margin": 0.05, "coefficient": "x", "strength": 1.0}
+by_cases |= {"method": "complete cases"}
+imputation = by_cases | {"method": "imputed"}
+covers = imputation | {"measure": "coverage", "value": 0.95, "margin": 0.02, "missing_by": "y"}
+gains = {"measure": "relative_precision", "limit": 0.2, "coefficient": "z", "strength": 1.0}
 by_x, by_y, by_z, by_both = ({"missing_by": each} for each in ("x", "y", "z", "x and y"))
-cases, imputation = {"method": "complete cases"}, {"method": "imputed"}
-for_z = {"coefficient": "z"}
 STATEMENTS = [  # what holds with some arguments, and must not with others
-    ("Complete cases are unbiased if missing by z", is_near, unbiased | cases | by_z, by_y),
-    ("Complete cases are unbiased if missing by x", is_near, unbiased | cases | by_x, by_y),
-    ("Complete cases are biased if missing by y", is_far, unbiased | cases | by_y, by_z),
-    ("Imputation is unbiased if x is missing by y", is_near, unbiased | imputation | by_y, cases),
+    ("Complete cases are unbiased if missing by z", is_near, by_cases | by_z, by_y),
+    ("Complete cases are unbiased if missing by x", is_near, by_cases | by_x, by_y),
+    ("Complete cases are biased if missing by y", is_far, by_cases | by_y, by_z),
+    ("Imputation is unbiased if x is missing by y", is_near, imputation | by_y, "complete cases"),
     ("Imputation is biased for z if x is missing by x",
-     is_far, unbiased | imputation | by_x | for_z | {"strength": 2.0}, cases),
+     is_far, imputation | by_x | {"coefficient": "z", "strength": 2.0}, "complete cases"),
     ("Both are biased if x is missing by x and y",
-     is_far, unbiased | by_both | {"method": ["complete cases", "imputed"]}, by_y),
-    ("Imputation covers 95%, to 2 points, if x is missing by y", is_near, covers | by_y, cases),
+     is_far, imputation | by_both | {"method": ["complete cases", "imputed"]}, by_y),
+    ("Imputation covers 95%, to 2 points, if x is missing by y",
+     is_near, covers, "complete cases"),
     ("Imputation is much more precise for z, missing at random",
-     is_above, gains | for_z | {"missing_by": "random"}, {"coefficient": "x"}),
+     is_above, gains | {"method": "imputed", "missing_by": "random"}, {"coefficient": "x"}),
 ]  # fmt: skip
 
 
@@ -144,7 +137,7 @@ def study(config):
     methods = {"all data": all_data, "complete cases": complete_cases, "imputed": imputed}
     return Study(
         name="missing_covariates",
-        scenarios=grid(Covariates, missing_by=list(DRIVERS), strength=config.strength),
+        scenarios=grid(Covariates, missing_by=list(BY), strength=config.strength),
         methods=methods,
         axes={"coefficient": ("x", "z")},
         measures=[

@@ -23,7 +23,8 @@ import numpy as np
 
 from simstudy import Study, grid, option, published
 from simstudy.claims import is_more, statement
-from simstudy.figures import captions, measure_curves, theme_study
+from simstudy.figures import caption, captions, measure_curves
+from simstudy.figures.theme import MUTED
 from simstudy.lazy import p9
 from simstudy.measures import mean
 
@@ -141,30 +142,21 @@ STATEMENTS = [  # what has the larger error, than which, and must not
 
 
 def errors(result):
-    shown = {"color": "method", "log_x": True}
-    return measure_curves(
-        result.summary, x="snr", y=["test_error", "explained", "nonzeros"], **shown
-    )
+    shown = {"y": ["test_error", "explained", "nonzeros"], "color": "method", "log_x": True}
+    return measure_curves(result.summary, x="snr", **shown)
 
 
 def crossing(result):
     """Best subset less lasso with its error here, and with that of ten replicates."""
     rows = result.contrast("test_error", axis="method", first="best subset", second="lasso")
     ten = 2 * rows["mcse"] * np.sqrt(rows["n_rep"] / 10)
-    rows = rows.assign(low=rows["estimate"] - ten, high=rows["estimate"] + ten)
-    words = (
-        "Test error of best subset less that of the lasso, on the same data. Bars: 2 MCSE. Grey: "
-    )
+    grey = rows.assign(low=rows["estimate"] - ten, high=rows["estimate"] + ten)
+    bars = p9.aes("snr", ymin="low", ymax="high")
+    words = "Dashed: no difference. Grey: 2 MCSE of 10 replicates, as many as the paper had."
     return (
-        p9.ggplot(rows, p9.aes("snr", "estimate", ymin="lower", ymax="upper"))
-        + p9.geom_linerange(p9.aes(ymin="low", ymax="high"), color="#BBBBBB", size=3)
-        + p9.geom_hline(yintercept=0, linetype="dashed")
-        + p9.geom_pointrange(color="#0072B2")
-        + p9.scale_x_log10()
-        + theme_study()
-        + captions.titles(
-            words + "2 MCSE of 10 replicates, as many as the paper had.", y="difference"
-        )
+        measure_curves(rows, x="snr", y="test_error", nominal=0.0, log_x=True, joined=False)
+        + p9.geom_linerange(bars, grey, inherit_aes=False, color=MUTED, alpha=0.3, size=3)
+        + p9.labs(y="test error: best subset less lasso", caption=caption(captions.BARS, words))
     )
 
 

@@ -536,7 +536,9 @@ def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:
     mapping = getattr(figure, "mapping", None)
     if not labels or mapping is None:
         return figure
+    from simstudy.figures.captions import in_words
     from simstudy.lazy import p9
 
+    known = {in_words(name): said for name, said in labels.items()} | dict(labels)
     titles = {at: getattr(figure.labels, at, None) or str(name) for at, name in mapping.items()}
-    return figure + p9.labs(**{at: labels[t] for at, t in titles.items() if t in labels})
+    return figure + p9.labs(**{at: known[t] for at, t in titles.items() if t in known})

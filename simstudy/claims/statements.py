@@ -17,7 +17,7 @@ def statement(
     words: str,
     check: Callable[..., Reproduced],
     right: Mapping[str, Any],
-    rival: Mapping[str, Any],
+    rival: Mapping[str, Any] | str,
     *,
     source: str,
     **more: Any,
@@ -33,23 +33,23 @@ def statement(
     right
         The arguments with which it has to hold.
     rival
-        Those that differ in the nearest wrong answer, and name it: another method, another
-        scenario. Empty where the claim itself is expected to differ.
+        Those that differ in the nearest wrong answer, and name it, such as another factor; a text
+        is another method. Empty where the claim itself is expected to differ.
     source
         Where the document says so: figure, table or section.
     **more
         Further parameters of `Claim`, such as `note`.
     """
-    wrong = Rival(_in_words(rival), partial(check, **{**right, **rival})) if rival else None
-    expected = REPRODUCED if rival else DIFFERS
+    other = {"method": rival} if isinstance(rival, str) else dict(rival)
+    wrong = Rival(_in_words(other), partial(check, **{**right, **other})) if other else None
+    expected = REPRODUCED if other else DIFFERS
     found = partial(check, **right)
     return Claim(words, words, source, found, True, rival=wrong, expected=expected, **more)
 
 
 def _in_words(arguments: Mapping[str, Any]) -> str:
     """Texts as they are, and numbers with their names."""
-    said = (v if isinstance(v, str) else f"{name} = {v}" for name, v in arguments.items())
-    return ", ".join(said)
+    return ", ".join(v if isinstance(v, str) else f"{n} = {v:g}" for n, v in arguments.items())
 
 
 def is_above(
