@@ -49,7 +49,7 @@ def statement(
 
 def _in_words(arguments: Mapping[str, Any]) -> str:
     """Texts as they are, and numbers with their names."""
-    return ", ".join(v if isinstance(v, str) else f"{n} = {v:g}" for n, v in arguments.items())
+    return ", ".join(v if isinstance(v, str) else f"{n} = {v}" for n, v in arguments.items())
 
 
 def is_above(
