@@ -14,6 +14,7 @@ Benjamini & Hochberg (1995), J. R. Statist. Soc. B 57, 289-300; 20,000 replicate
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -105,15 +106,10 @@ STATEMENTS = [  # what holds with some arguments, and must not with others
 ]  # fmt: skip
 
 
-def power(result):
-    shown = {"color": "method", "panel": "null_share", "rows": "pattern", "log_x": True}
-    return measure_curves(result.summary, x="m", y="power", **shown)
-
-
-def fdr(result):
-    rows = result.select(pattern="equal")
-    shown = {"color": "method", "panel": "null_share", "nominal": Q, "log_x": True}
-    return measure_curves(rows, x="m", y="fdr", **shown)
+def curves(result, y, nominal=None):
+    rows = result.summary.rename(columns={"null_share": "true nulls"})
+    shown = {"color": "method", "panel": "true nulls", "rows": "pattern", "log_x": True}
+    return measure_curves(rows, x="m", y=y, nominal=nominal, **shown)
 
 
 @published(__file__)
@@ -133,7 +129,7 @@ def study(config):
         scenarios=grid(ManyTests, **factors),
         methods=tests | {"Storey": storey},
         measures=[mean("power", name="power"), *rates],
-        figures={"power": power, "fdr": fdr},
+        figures={"power": partial(curves, y="power"), "fdr": partial(curves, y="fdr", nominal=Q)},
         labels={"m": "hypotheses m (log scale)", "fdr": "false discovery rate"},
         claims=[statement(*each, source="sections 3 and 4") for each in STATEMENTS],
         n_rep=config.n_rep,

@@ -113,15 +113,21 @@ STATEMENTS = [  # what holds with some arguments, and must not with others
 ]  # fmt: skip
 
 
+def in_words(rows):
+    """Headings of panels that say what x and z are."""
+    by, of = rows["missing_by"].replace("random", "chance"), rows["coefficient"]
+    return rows.assign(missing_by="missing by " + by, coefficient="coefficient of " + of)
+
+
 def performance(result):
-    rows = result.select(coefficient="x", strength=1)
+    rows = in_words(result.select(coefficient="x", strength=1))
     shown = {"measure": ["bias", "coverage", "empirical_se"], "rows": "missing_by"}
     return dots_plot(rows, y="method", nominal={"bias": 0.0, "coverage": 0.95}, **shown)
 
 
 def crossing(result):
     """Error of both, and of all data, by how strongly x is missing by something."""
-    rows = result.summary.query("missing_by != 'random'")
+    rows = in_words(result.select(missing_by=["z", "y", "x", "x and y"]))
     shown = {"color": "method", "panel": "missing_by", "rows": "coefficient"}
     return measure_curves(rows, x="strength", y="rmse", **shown)
 

@@ -133,9 +133,9 @@ METHODS = {
 }
 
 
-def theory(rho, n_state):
+def theory(rho, states):
     """Rejection rate of least squares with normal estimates, over the years of the law."""
-    years, n = np.arange(N_YEAR), n_state
+    years, n = np.arange(N_YEAR), states
     omega = rho ** np.abs(np.subtract.outer(years, years)) / (1 - rho**2)
     after = years >= np.array(YEARS)[:, None]
     share = after.mean(axis=1, keepdims=True)
@@ -168,13 +168,14 @@ STATEMENTS = [  # what holds with some arguments, and must not with others
 
 
 def rates(result):
-    shown = {"color": "method", "panel": "n_state", "nominal": 0.05}
-    return measure_curves(result.summary, x="rho", y="rejection_rate", **shown)
+    rows = result.summary.rename(columns={"n_state": "states"})
+    shown = {"color": "method", "panel": "states", "nominal": 0.05}
+    return measure_curves(rows, x="rho", y="rejection_rate", **shown)
 
 
 def by_theory(result):
-    rows = result.select(method="least squares")
-    shown = {"panel": "n_state", "nominal": 0.05, "exact": theory, "joined": False}
+    rows = result.select(method="least squares").rename(columns={"n_state": "states"})
+    shown = {"panel": "states", "nominal": 0.05, "exact": theory, "joined": False}
     return measure_curves(rows, x="rho", y="rejection_rate", **shown)
 
 

@@ -112,15 +112,15 @@ STATEMENTS = [  # what holds with some arguments, and must not with others
 
 def performance(result):
     """The tutorial's table: measures by method and shape."""
-    rows = result.select(gamma=[1.0, 1.5])
+    rows = result.select(gamma=[1.0, 1.5]).rename(columns={"gamma": "shape"})
     shown = ["bias", "coverage", "empirical_se", "relative_error_model_se"]
     nominal = {"bias": 0.0, "coverage": 0.95, "relative_error_model_se": 0.0}
-    return dots_plot(rows, measure=shown, y="method", rows="gamma", nominal=nominal)
+    return dots_plot(rows, measure=shown, y="method", rows="shape", nominal=nominal)
 
 
 def zips(result):
-    rows = result.replicates.query("gamma == 1 or gamma == 1.5")
-    return zip_plot(rows, std_error="se", truth=-0.5, method="method", rows="gamma")
+    rows = result.replicates.query("gamma in [1, 1.5]").rename(columns={"gamma": "shape"})
+    return zip_plot(rows, std_error="se", truth=-0.5, method="method", rows="shape")
 
 
 def misspecified(result):

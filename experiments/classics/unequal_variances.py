@@ -100,7 +100,7 @@ OURS = "Skewness makes Welch's test liberal", is_above, skewed, {"shape": "norma
 def curves(result, shift, nominal=None):
     """Rejection rates without a shift, which are sizes, or with one: what protection costs."""
     rows = result.select(shift=shift)
-    rows = rows.assign(sizes=rows["n1"].astype(str) + " and " + rows["n2"].astype(str))
+    rows = rows.assign(sizes="sizes " + rows["n1"].astype(str) + " and " + rows["n2"].astype(str))
     shown = {"color": "method", "panel": "sizes", "rows": "shape", "nominal": nominal}
     return measure_curves(rows, x="sd", y="rejection_rate", log_x=True, **shown)
 

@@ -27,6 +27,7 @@ from simstudy.figures import measure_curves
 from simstudy.lazy import special
 from simstudy.measures import bias, median_bias, rejection_rate_at
 
+WORDS = {"n_instruments": "instruments", "rho": "correlation"}
 METHODS = ("OLS", "2SLS", "LIML", "Anderson-Rubin")
 
 
@@ -60,10 +61,10 @@ def inner(a, b):
     return (a * b).sum(axis=1)
 
 
-def bias_of_2sls(strength, n_instruments, method="2SLS", rho=0.5):
+def bias_of_2sls(strength, instruments, method="2SLS", rho=0.5):
     """The closed form; without strength it is that of OLS, rho."""
-    half = strength * n_instruments / 2
-    ratio = np.exp(-half) * special.hyp1f1(n_instruments / 2 - 1, n_instruments / 2, half)
+    half = strength * instruments / 2
+    ratio = np.exp(-half) * special.hyp1f1(instruments / 2 - 1, instruments / 2, half)
     return rho * ratio if method == "2SLS" else np.nan
 
 
@@ -113,15 +114,15 @@ PRINTED = Claim(
 
 
 def sizes(result):
-    rows = result.select(n_instruments=[3, 10])
-    shown = {"color": "method", "panel": "n_instruments", "rows": "rho", "nominal": 0.05}
+    rows = result.select(n_instruments=[3, 10]).rename(columns=WORDS)
+    shown = {"color": "method", "panel": "instruments", "rows": "correlation", "nominal": 0.05}
     return measure_curves(rows, x="strength", y="rejection_rate", log_x=True, **shown)
 
 
 def biases(result):
     rows = result.select(n_instruments=[3, 10], rho=0.5, method=["OLS", "2SLS"])
-    shown = {"color": "method", "panel": "n_instruments", "log_x": True, "exact": bias_of_2sls}
-    return measure_curves(rows, x="strength", y="bias", **shown)
+    shown = {"color": "method", "panel": "instruments", "log_x": True, "exact": bias_of_2sls}
+    return measure_curves(rows.rename(columns=WORDS), x="strength", y="bias", **shown)
 
 
 @published(__file__)
