@@ -19,8 +19,8 @@ import numpy as np
 
 from simstudy import Study, grid, option, published
 from simstudy.claims import is_more, statement
-from simstudy.figures import caption, captions, measure_curves
-from simstudy.lazy import p9, special, stats
+from simstudy.figures import measure_curves
+from simstudy.lazy import special, stats
 from simstudy.measures import coverage, interval_width, tail_miss
 
 METHODS = ("Student", "percentile", "basic", "BCa", "bootstrap-t")
@@ -101,9 +101,9 @@ def covers(result):
 def misses(result):
     """Intervals below the mean, of exponential samples, beside the expansion."""
     rows = result.select(shape="exponential")
-    shown = {"panel": "method", "exact": hall, "nominal": 0.025, "log_x": True, "joined": False}
-    words = caption(captions.BARS, "Solid lines: theory to order 1/sqrt(n). Dashed: 2.5%.")
-    return measure_curves(rows, x="n_obs", y="miss_below", **shown) + p9.labs(caption=words)
+    theory = {"exact": hall, "solid": "theory to order 1/sqrt(n)", "nominal": 0.025}
+    shown = {"panel": "method", "log_x": True, "joined": False}
+    return measure_curves(rows, x="n_obs", y="miss_below", **theory, **shown)
 
 
 @published(__file__)

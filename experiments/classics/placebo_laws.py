@@ -176,7 +176,7 @@ def rates(result):
 def by_theory(result):
     rows = result.select(method="least squares").rename(columns={"n_state": "states"})
     shown = {"panel": "states", "nominal": 0.05, "exact": theory, "joined": False}
-    return measure_curves(rows, x="rho", y="rejection_rate", **shown)
+    return measure_curves(rows, x="rho", y="rejection_rate", solid="normal theory", **shown)
 
 
 @published(__file__)

@@ -125,8 +125,8 @@ def zips(result):
 
 def misspecified(result):
     """The bias of each model over the shape, with that of infinitely many patients."""
-    of_each = {"color": "method", "exact": limit_of_exponential}
-    return measure_curves(result.summary, x="gamma", y="bias", **of_each)
+    theory = {"exact": limit_of_exponential, "solid": "infinitely many patients"}
+    return measure_curves(result.summary, x="gamma", y="bias", color="method", **theory)
 
 
 @published(__file__)

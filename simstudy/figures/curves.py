@@ -45,6 +45,7 @@ def measure_curves(
     nominal: float | str | Mapping[str, float] | None = None,
     dashed: str = "the level asked for",
     exact: bool | pd.DataFrame | Callable[..., float] = True,
+    solid: str = "exact theory",
     log_x: bool = False,
     colors: Mapping[str, str] | None = None,
     joined: bool = True,
@@ -74,6 +75,8 @@ def measure_curves(
         Without the column of `color` it holds for all colours. Of several measures it may have one
         that is known without simulation: a panel of its own. Or a function whose parameters are
         such columns, drawn from the first point to the last; NaN where theory says nothing.
+    solid
+        What that line is, in words, such as "theory to order 1/n".
     log_x
         Whether the horizontal axis is logarithmic.
     colors
@@ -105,6 +108,7 @@ def measure_curves(
     width = _dodge_width(drawn, log_x)
     drawn, theory = (_beside(rows, width * apart, log_x) for rows in (drawn, theory))
     place = _aside_of_categories(drawn, width * apart)
+    said = _says(drawn, theory, joined, solid)
     return (
         p9.ggplot(drawable(drawn), _position(drawn))
         + _nominal(nominal, drawn, found)
@@ -117,7 +121,7 @@ def measure_curves(
         + p9.labs(
             x=in_words(x),
             y=_title(measures),
-            caption=caption(*_says(drawn, theory, joined), _dashed(nominal, dashed), *notes(drawn)),
+            caption=caption(*said, _dashed(nominal, dashed), *notes(drawn)),
         )
     )
 
@@ -360,13 +364,13 @@ def _title(measures: Sequence[str]) -> str:
     return in_words(measures[0]) if len(measures) == 1 else "estimate"
 
 
-def _says(drawn: pd.DataFrame, theory: pd.DataFrame, joined: bool) -> list[str]:
+def _says(drawn: pd.DataFrame, theory: pd.DataFrame, joined: bool, solid: str) -> list[str]:
     simulated, _ = _joined(drawable(drawn))
     line, marks = _joined(theory, LEAST_OF_A_LINE) if not theory.empty else (theory, theory)
     return [
         captions.BARS * bool(drawn["lower"].notna().any()),
-        captions.LINES * (not line.empty),
-        captions.LEVEL_MARKS * (not marks.empty),
+        f"Solid lines: {solid}." * (not line.empty),
+        f"Level marks: {solid}." * (not marks.empty),
         captions.JOINS * (joined and not simulated.empty),
     ]
 

@@ -193,6 +193,8 @@ def test_theory_may_be_a_function_of_the_columns_that_are_drawn():
     assert np.ptp(np.diff(np.log(line["exact"]))) < 1e-9  # even on the logarithmic axis
     drawn = measure_curves(SUMMARY, y="coverage", **SPECIFIC, exact=lambda n: 1 / n)
     assert "color" not in exact_layers(drawn)[0]
+    said = measure_curves(SUMMARY, y="coverage", **SPECIFIC, exact=lambda n: 1 / n, solid="1/n")
+    assert "Solid lines: 1/n." in text_of(said)
     assert set(exact_layers(drawn)[0]["panel"]) == set(SUMMARY["dgp"])
 
 
