@@ -658,7 +658,7 @@ def test_a_statement_is_tried_with_what_its_rival_changes():
     right = {"measure": "coverage", "limit": 0.85, "method": "t", "n": 5}
     made = [
         statement("t covers", is_above, right, "z", source="table 1", note="so it is"),
-        statement("t covers 85%", is_above, right, {"limit": 0.93}, source="table 1"),
+        statement("t covers 85%", is_above, right, {"limit": 0.93}, True, source="table 1"),
         statement("z covers", is_above, right | {"method": "z"}, {}, source="table 1"),
     ]
     table = check_claims(made, Rows(mcse=1e-4))
@@ -666,6 +666,7 @@ def test_a_statement_is_tried_with_what_its_rival_changes():
     assert table["verdict"].tolist() == ["reproduced", "reproduced", "differs"]
     assert table["rival"].tolist() == ["z (fails): differs", "limit = 0.93 (fails): differs", ""]
     assert table.loc[0, "detail"] == "0.9000 ± 0.0001"
+    assert table["ours"].tolist() == [False, True, False]
     assert (made[0].name, made[0].statement, made[0].note) == ("t covers", "t covers", "so it is")
 
 

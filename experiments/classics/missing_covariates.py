@@ -97,7 +97,7 @@ imputation = by_cases | {"method": "imputed"}
 covers = imputation | {"measure": "coverage", "value": 0.95, "margin": 0.02, "missing_by": "y"}
 gains = {"measure": "relative_precision", "limit": 0.2, "coefficient": "z", "strength": 1.0}
 by_x, by_y, by_z, by_both = ({"missing_by": each} for each in ("x", "y", "z", "x and y"))
-STATEMENTS = [  # what holds with some arguments, and must not with others
+STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves it to us
     ("Complete cases are unbiased if missing by z", is_near, by_cases | by_z, by_y),
     ("Complete cases are unbiased if missing by x", is_near, by_cases | by_x, by_y),
     ("Complete cases are biased if missing by y", is_far, by_cases | by_y, by_z),
@@ -107,7 +107,7 @@ STATEMENTS = [  # what holds with some arguments, and must not with others
     ("Both are biased if x is missing by x and y",
      is_far, imputation | by_both | {"method": ["complete cases", "imputed"]}, by_y),
     ("Imputation covers 95%, to 2 points, if x is missing by y",
-     is_near, covers, "complete cases"),
+     is_near, covers, "complete cases", True),
     ("Imputation is much more precise for z, missing at random",
      is_above, gains | {"method": "imputed", "missing_by": "random"}, {"coefficient": "x"}),
 ]  # fmt: skip

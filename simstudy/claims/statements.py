@@ -18,6 +18,7 @@ def statement(
     check: Callable[..., Reproduced],
     right: Mapping[str, Any],
     rival: Mapping[str, Any] | str,
+    ours: bool = False,
     *,
     source: str,
     **more: Any,
@@ -35,6 +36,8 @@ def statement(
     rival
         Those that differ in the nearest wrong answer, and name it, such as another factor; a text
         is another method. Empty where the claim itself is expected to differ.
+    ours
+        Whether the document does not state it.
     source
         Where the document says so: figure, table or section.
     **more
@@ -43,8 +46,8 @@ def statement(
     other = {"method": rival} if isinstance(rival, str) else dict(rival)
     wrong = Rival(_in_words(other), partial(check, **{**right, **other})) if other else None
     expected = REPRODUCED if other else DIFFERS
-    found = partial(check, **right)
-    return Claim(words, words, source, found, True, rival=wrong, expected=expected, **more)
+    known = {"rival": wrong, "expected": expected, "ours": ours, **more}
+    return Claim(words, words, source, partial(check, **right), True, **known)
 
 
 def _in_words(arguments: Mapping[str, Any]) -> str:
