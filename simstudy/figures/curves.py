@@ -170,7 +170,8 @@ def _on_a_grid(
     grid = pd.DataFrame({x: between(found[x].min(), found[x].max(), PLACES)})
     if columns:
         grid = found[columns].drop_duplicates().merge(grid, how="cross")
-    rows = grid[[name for name in grid if name in asked]].to_dict("records")
+    given = {str(name): grid[name].tolist() for name in grid if name in asked}
+    rows = (dict(zip(given, row, strict=True)) for row in zip(*given.values(), strict=True))
     return grid.assign(exact=[formula(**row) for row in rows]).dropna(subset="exact")
 
 
