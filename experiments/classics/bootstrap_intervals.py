@@ -23,6 +23,7 @@ from simstudy.figures import measure_curves
 from simstudy.lazy import special, stats
 from simstudy.measures import coverage, interval_width, tail_miss
 
+SOURCE = "Efron (1987), Hall (1988)"
 METHODS = ("Student", "percentile", "basic", "BCa", "bootstrap-t")
 TAILS = np.array([0.025, 0.975])
 
@@ -98,12 +99,11 @@ def covers(result):
     return measure_curves(result.summary, x="n_obs", y="coverage", **shown)
 
 
-def misses(result):
+def below_mean(result):
     """Intervals below the mean, of exponential samples, beside the expansion."""
     rows = result.select(shape="exponential")
     theory = {"exact": hall, "solid": "theory to order 1/sqrt(n)", "nominal": 0.025}
-    shown = {"panel": "method", "log_x": True, "joined": False}
-    return measure_curves(rows, x="n_obs", y="miss_below", **theory, **shown)
+    return measure_curves(rows, x="n_obs", y="miss_below", panel="method", log_x=True, **theory)
 
 
 @published(__file__)
@@ -114,19 +114,15 @@ class Config:
 
 
 def study(config):
-    limits, source = ("lower", "upper"), "Efron (1987), Hall (1988)"
+    misses = [tail_miss("lower", "upper", "truth", side=side) for side in ("below", "above")]
     return Study(
         name="bootstrap_intervals",
         scenarios=grid(Skewed, shape=["lognormal", "exponential"], n_obs=config.n_obs),
         axes={"method": METHODS},
-        measures=[
-            coverage(*limits, truth="truth"),
-            *(tail_miss(*limits, "truth", side=side) for side in ("below", "above")),
-            interval_width(*limits),
-        ],
-        figures={"coverage": covers, "misses": misses},
+        measures=[coverage("lower", "upper", "truth"), *misses, interval_width("lower", "upper")],
+        figures={"coverage": covers, "misses": below_mean},
         labels={"n_obs": "sample size n (log scale)", "miss_below": "intervals below the mean"},
-        claims=[statement(words, is_more, *each, source=source) for words, *each in STATEMENTS],
+        claims=[statement(words, is_more, *each, source=SOURCE) for words, *each in STATEMENTS],
         n_rep=config.n_rep,
         block_size=100,
     )
