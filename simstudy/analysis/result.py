@@ -260,6 +260,8 @@ class Result(SummaryAccess):
 
         Parameters
         ----------
+        measure
+            Name of the measure.
         axis, first, second
             Two positions on one of the study's axes, such as `axis="method", first="t",
             second="z"`.

@@ -42,6 +42,11 @@ def statement(
         Where the document says so: figure, table or section.
     **more
         Further parameters of `Claim`, such as `note`.
+
+    Returns
+    -------
+    Claim
+        It is expected to be reproduced, or, without a rival, to differ.
     """
     other = {"method": rival} if isinstance(rival, str) else dict(rival)
     wrong = Rival(_in_words(other), partial(check, **{**right, **other})) if other else None
@@ -64,10 +69,24 @@ def is_above(
     ----------
     result
         A `Result`, or anything else with its `select`.
+    measure
+        Name of the measure.
+    limit
+        In the units of the measure.
     everywhere
         Whether it must be so in every row; else one is enough.
     **where
         Factors and axes of the rows, as of `Result.select`.
+
+    Returns
+    -------
+    Reproduced
+        1 where the statement holds, 0 where it does not.
+
+    Raises
+    ------
+    TooFewReplicatesError
+        Where replicates are too few for either answer.
     """
     rows = result.select(measure=measure, **where)
     return _decided(rows, rows["estimate"] - limit, everywhere)
@@ -76,7 +95,23 @@ def is_above(
 def is_below(
     result: Any, measure: str, limit: float, *, everywhere: bool = True, **where: Any
 ) -> Reproduced:
-    """Whether a measure is below a limit; arguments as of `is_above`."""
+    """Whether a measure is below a limit, in every row with these factors or in one of them.
+
+    Parameters
+    ----------
+    result, measure, limit, everywhere, **where
+        As of `is_above`.
+
+    Returns
+    -------
+    Reproduced
+        1 where the statement holds, 0 where it does not.
+
+    Raises
+    ------
+    TooFewReplicatesError
+        Where replicates are too few for either answer.
+    """
     rows = result.select(measure=measure, **where)
     return _decided(rows, limit - rows["estimate"], everywhere)
 
@@ -88,12 +123,22 @@ def is_near(
 
     Parameters
     ----------
-    result, where
+    result, measure, **where
         As of `is_above`.
     value
         A number, or the column that holds it, such as `exact`.
     margin
         The smallest distance worth calling one, in the units of the measure.
+
+    Returns
+    -------
+    Reproduced
+        1 where the statement holds, 0 where it does not.
+
+    Raises
+    ------
+    TooFewReplicatesError
+        Where replicates are too few for either answer.
     """
     rows = result.select(measure=measure, **where)
     return _decided(rows, margin - _distance(rows, value), True)
@@ -108,7 +153,25 @@ def is_far(
     everywhere: bool = True,
     **where: Any,
 ) -> Reproduced:
-    """Whether a measure is further from a value than a margin; arguments as of `is_near`."""
+    """Whether a measure is further from a value than a margin, in every row or in one of them.
+
+    Parameters
+    ----------
+    result, measure, everywhere, **where
+        As of `is_above`.
+    value, margin
+        As of `is_near`.
+
+    Returns
+    -------
+    Reproduced
+        1 where the statement holds, 0 where it does not.
+
+    Raises
+    ------
+    TooFewReplicatesError
+        Where replicates are too few for either answer.
+    """
     rows = result.select(measure=measure, **where)
     return _decided(rows, _distance(rows, value) - margin, everywhere)
 
@@ -129,12 +192,26 @@ def is_more(
     ----------
     result
         A `Result`.
+    measure
+        Name of the measure.
     first, second
         Labels of the axis.
     by
         By more than so much; a negative number allows for as much less.
+    axis
+        Name of the axis.
     **where
         Factors and other axes of the rows, as of `Result.contrast`.
+
+    Returns
+    -------
+    Reproduced
+        1 where the statement holds, 0 where it does not.
+
+    Raises
+    ------
+    TooFewReplicatesError
+        Where replicates are too few for either answer.
     """
     rows = result.contrast(measure, axis=axis, first=first, second=second, **where)
     return _decided(rows, rows["estimate"] - by, True)
