@@ -4,9 +4,11 @@ import math
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+from simstudy.analysis.lookup import rows_with
 from simstudy.claims import (
     CLOSE_Z,
     Claim,
@@ -27,11 +29,17 @@ from simstudy.claims import (
     format_intended,
     format_values,
     format_verdict,
+    is_above,
+    is_below,
+    is_far,
+    is_more,
+    is_near,
     matches,
     of_row,
     share,
     shares_match,
     shares_reach,
+    statement,
 )
 from simstudy.errors import StudyError, TooFewReplicatesError
 
@@ -599,3 +607,71 @@ def test_a_row_of_the_summary_is_a_reproduced_number():
     assert of_row(row, "why") == Reproduced(0.8, 0.01, "why")
     assert of_row(row | {"n_rep": 50}) == Reproduced(0.8, 0.01, "", 50)
     assert of_row(row | {"n_rep": 50, "n_given": 3}) == Reproduced(0.8, 0.01, "", 3)
+
+
+class Rows:
+    """A result of three sample sizes and two methods, each number with the same error."""
+
+    def __init__(self, mcse: float) -> None:
+        rows = [("t", 5, 0.90), ("t", 10, 0.94), ("t", 20, 0.95)]
+        rows += [("z", 5, 0.80), ("z", 10, 0.90), ("z", 20, 0.94)]
+        self.summary = pd.DataFrame(rows, columns=["method", "n", "estimate"]).assign(
+            measure="coverage", mcse=mcse, n_rep=1000, exact=0.95
+        )
+
+    def select(self, **factors):
+        return rows_with(self.summary, factors)
+
+    def contrast(self, measure, *, axis, first, second, **factors):
+        one, other = (self.select(**{axis: label}) for label in (first, second))
+        apart = one["estimate"].to_numpy() - other["estimate"].to_numpy()
+        return rows_with(one.assign(estimate=apart), factors)
+
+
+@pytest.mark.parametrize(
+    ("check", "arguments", "holds"),
+    [
+        (is_above, {"limit": 0.85, "method": "t"}, True),
+        (is_above, {"limit": 0.92, "method": "t"}, False),
+        (is_above, {"limit": 0.92, "method": "t", "everywhere": False}, True),
+        (is_below, {"limit": 0.92, "n": [5, 10], "method": "z"}, True),
+        (is_below, {"limit": 0.92, "n": [5, 20], "method": "z"}, False),
+        (is_near, {"value": 0.95, "margin": 0.02, "n": 20}, True),
+        (is_near, {"value": "exact", "margin": 0.02}, False),
+        (is_far, {"value": "exact", "margin": 0.02, "n": 5}, True),
+        (is_far, {"value": 0.95, "margin": 0.02, "method": "t"}, False),
+        (is_far, {"value": 0.95, "margin": 0.02, "method": "t", "everywhere": False}, True),
+        (is_more, {"first": "t", "second": "z"}, True),
+        (is_more, {"first": "z", "second": "t"}, False),
+        (is_more, {"first": "z", "second": "t", "by": -0.03, "n": 20}, True),
+    ],
+)
+def test_a_statement_about_rows_holds_beyond_chance_or_has_too_few_replicates(
+    check, arguments, holds
+):
+    assert check(Rows(mcse=1e-4), "coverage", **arguments).value == holds
+    with pytest.raises(TooFewReplicatesError):
+        check(Rows(mcse=1.0), "coverage", **arguments)
+
+
+def test_a_statement_is_tried_with_what_its_rival_changes():
+    right = {"measure": "coverage", "limit": 0.85, "method": "t", "n": 5}
+    made = [
+        statement("t covers", is_above, right, "z", source="table 1", note="so it is"),
+        statement("t covers 85%", is_above, right, {"limit": 0.93}, True, source="table 1"),
+        statement("z covers", is_above, right | {"method": "z"}, {}, source="table 1"),
+    ]
+    table = check_claims(made, Rows(mcse=1e-4))
+    assert table["verdict"].tolist() == table["expected"].tolist()
+    assert table["verdict"].tolist() == ["reproduced", "reproduced", "differs"]
+    assert table["rival"].tolist() == ["z (fails): differs", "limit = 0.93 (fails): differs", ""]
+    assert table.loc[0, "detail"] == "0.9000 ± 0.0001"
+    assert table["ours"].tolist() == [False, True, False]
+    assert (made[0].name, made[0].statement, made[0].note) == ("t covers", "t covers", "so it is")
+
+
+def test_a_statement_about_no_row_has_no_data():
+    nowhere = {"measure": "coverage", "limit": 0.5, "n": 7}
+    table = check_claims([statement("of 7", is_above, nowhere, {"n": 8}, source="")], Rows(1e-4))
+    assert table["verdict"].tolist() == ["no data"]
+    assert "not in this run" in table.loc[0, "detail"]

@@ -19,6 +19,7 @@ from writing.pages import Page, pages
 from writing.refusals import PageError, listed
 from writing.results import Claim, Row, Rows, Study, committed
 from writing.scoreboard import counted, counts_in_words, entry, misprints, tally
+from writing.sources import code_lines, measured
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted((ROOT / "docs" / "documents").glob("*.md"))
@@ -379,6 +380,34 @@ def test_a_cell_is_one_line_with_its_bars_escaped():
 
 # ---------------------------------------------------------------- the command
 PAGE = "Power is {{ study('trial').row('power', method='a', n_test=50) | percent(1) }}.\n"
+
+
+def test_lines_of_code_leave_out_blanks_comments_and_docstrings(tmp_path):
+    text = '''"""Docstring
+of two lines."""
+
+X = """a text
+is code"""  # and its comment is none
+
+
+def half(x):
+    """Half of it."""
+    # why
+    return (
+        x
+        / 2
+    )
+'''
+    (tmp_path / "code.py").write_text(text, encoding="utf-8")
+    assert code_lines(tmp_path, "code.py") == 7
+    assert code_lines(tmp_path, "code.py", "half") == 5
+    with pytest.raises(PageError, match="no function 'third'"):
+        code_lines(tmp_path, "code.py", "third")
+
+
+def test_what_a_benchmark_wrote_is_found_by_its_first_column(tmp_path):
+    (tmp_path / "times.csv").write_text("study,ratio\na,2\nb,3.5\n", encoding="utf-8")
+    assert measured(tmp_path, "times.csv")["b"]["ratio"] == "3.5"
 
 
 def test_the_command_writes_pages_and_regions_and_then_finds_nothing_to_do(tmp_path, capsys):

@@ -14,16 +14,16 @@ of error are: of one side, 1/sqrt(n) but for BCa and bootstrap-t, whose is 1/n; 
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from simstudy import Claim, Rival, Study, grid, option, published
-from simstudy.claims import chance_reach, decided
-from simstudy.figures import caption, captions, measure_curves
-from simstudy.lazy import p9, pd, special
+from simstudy import Study, grid, option, published
+from simstudy.claims import is_more, statement
+from simstudy.figures import measure_curves
+from simstudy.lazy import special, stats
 from simstudy.measures import coverage, interval_width, tail_miss
 
+SOURCE = "Efron (1987), Hall (1988)"
 METHODS = ("Student", "percentile", "basic", "BCa", "bootstrap-t")
 TAILS = np.array([0.025, 0.975])
 
@@ -67,43 +67,31 @@ def intervals(x, n_boot, rng):
     ])  # fmt: skip
 
 
-def compare(result, method, other, measure="coverage", n_obs=20, shape="lognormal", by=0.0):
-    """Whether a measure of one method is above another's by more than so much."""
-    rows = result.contrast(measure, axis="method", first=method, second=other)
-    row = rows.query(f"n_obs == {n_obs} and shape == '{shape}'").iloc[0]
-    reach = chance_reach(row["mcse"], row["n_rep"])
-    return decided(row["estimate"] - by, reach, f"{row['estimate']:+.4f} ± {row['mcse']:.4f}")
-
-
-def hall(n_obs, method, shape):
-    """Share of intervals below the mean, to first order in 1/sqrt(n), by Edgeworth's expansion."""
-    z = -special.ndtri(0.025)
-    skewness = {"exponential": 2.0, "lognormal": (np.e + 2) * np.sqrt(np.e - 1)}[shape]
+def hall(n_obs, method, skewness=2.0):
+    """Intervals below the mean, to order 1/sqrt(n), of samples as skewed as exponential ones."""
+    z = stats.norm.isf(0.025)
     terms = {"Student": 2 * z**2 + 1, "percentile": z**2 + 2, "basic": 3 * z**2}
-    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    return 0.025 + density * skewness * terms.get(method, 0.0) / (6 * np.sqrt(n_obs))
+    first_order = stats.norm.pdf(z) * skewness * terms.get(method, 0.0) / 6
+    return 0.025 + first_order / np.sqrt(n_obs)
 
 
-LATER = {"measure": "miss_below", "n_obs": 80, "shape": "exponential"}
-STATEMENTS = [  # what holds for the first method against the second, and must not for the third
-    ("Of 20 lognormal values {} covers more often than {}", "BCa", "percentile", "basic", {}),
-    ("Of 20 lognormal values {} covers more often than {}", "bootstrap-t", "BCa", "percentile", {}),
-    ("Of 20 lognormal values {} covers more often than {}", "percentile", "basic", "basic", {}),
-    ("Of 80 exponential values {} lies below more often than {}",
-     "percentile", "BCa", "bootstrap-t", LATER),
-    ("Of 80 exponential values {} lies below more often than {}",
-     "Student", "bootstrap-t", "bootstrap-t", LATER),
-    ("Of 20 lognormal values {} is wider than {}",
-     "bootstrap-t", "Student", "percentile", {"measure": "interval_width"}),
+covered = {"measure": "coverage", "n_obs": 20, "shape": "lognormal"}
+below = {"measure": "miss_below", "n_obs": 80, "shape": "exponential"}
+wider = covered | {"measure": "interval_width"}
+STATEMENTS = [  # what holds for the first method against the second, and must not for others
+    ("Of 20 lognormal values BCa covers more often than percentile",
+     covered | {"first": "BCa", "second": "percentile"}, {"first": "basic"}),
+    ("Of 20 lognormal values bootstrap-t covers more often than BCa",
+     covered | {"first": "bootstrap-t", "second": "BCa"}, {"first": "percentile"}),
+    ("Of 20 lognormal values percentile covers more often than basic",
+     covered | {"first": "percentile", "second": "basic"}, {"second": "BCa"}),
+    ("Of 80 exponential values percentile lies below more often than BCa",
+     below | {"first": "percentile", "second": "BCa"}, {"first": "bootstrap-t"}),
+    ("Of 80 exponential values Student lies below more often than bootstrap-t",
+     below | {"first": "Student", "second": "bootstrap-t"}, {"second": "basic"}),
+    ("Of 20 lognormal values bootstrap-t is wider than Student",
+     wider | {"first": "bootstrap-t", "second": "Student"}, {"first": "percentile"}),
 ]  # fmt: skip
-
-
-def claims():
-    for words, first, second, other, where in STATEMENTS:
-        check, said = partial(compare, other=second, **where), words.format(first, second)
-        rival = Rival(other, partial(check, method=other))
-        found = partial(check, method=first)
-        yield Claim(said, said, "Efron (1987), Hall (1988)", found, True, rival=rival)
 
 
 def covers(result):
@@ -111,16 +99,11 @@ def covers(result):
     return measure_curves(result.summary, x="n_obs", y="coverage", **shown)
 
 
-def misses(result):
+def below_mean(result):
     """Intervals below the mean, of exponential samples, beside the expansion."""
-    rows = result.summary.query("shape == 'exponential'")
-    n = np.geomspace(min(rows["n_obs"]), max(rows["n_obs"]), 50)
-    lines = {method: hall(n, method, "exponential") for method in METHODS}
-    theory = pd.DataFrame(lines | {"n_obs": n}).melt("n_obs", METHODS, "method", "exact")
-    shown = {"panel": "method", "exact": theory, "nominal": 0.025, "log_x": True}
-    words = caption(captions.BARS, "Solid lines: theory to order 1/sqrt(n). Dashed: 2.5%.")
-    figure = measure_curves(rows, x="n_obs", y="miss_below", joined=False, **shown)
-    return figure + p9.labs(caption=words)
+    rows = result.select(shape="exponential")
+    theory = {"exact": hall, "solid": "theory to order 1/sqrt(n)", "nominal": 0.025}
+    return measure_curves(rows, x="n_obs", y="miss_below", panel="method", log_x=True, **theory)
 
 
 @published(__file__)
@@ -131,21 +114,15 @@ class Config:
 
 
 def study(config):
-    shapes = ["lognormal", "exponential"]
-    limits = "lower", "upper"
+    misses = [tail_miss("lower", "upper", "truth", side=side) for side in ("below", "above")]
     return Study(
         name="bootstrap_intervals",
-        scenarios=grid(Skewed, shape=shapes, n_obs=config.n_obs),
+        scenarios=grid(Skewed, shape=["lognormal", "exponential"], n_obs=config.n_obs),
         axes={"method": METHODS},
-        measures=[
-            coverage(*limits, truth="truth"),
-            tail_miss(*limits, "truth", side="below"),
-            tail_miss(*limits, "truth", side="above"),
-            interval_width(*limits),
-        ],
-        figures={"coverage": covers, "misses": misses},
-        labels={"n obs": "sample size n (log scale)", "miss below": "intervals below the mean"},
-        claims=list(claims()),
+        measures=[coverage("lower", "upper", "truth"), *misses, interval_width("lower", "upper")],
+        figures={"coverage": covers, "misses": below_mean},
+        labels={"n_obs": "sample size n (log scale)", "miss_below": "intervals below the mean"},
+        claims=[statement(words, is_more, *each, source=SOURCE) for words, *each in STATEMENTS],
         n_rep=config.n_rep,
         block_size=100,
     )

@@ -20,8 +20,8 @@ from functools import partial
 
 import numpy as np
 
-from simstudy import Claim, Rival, Study, grid, option, published
-from simstudy.claims import chance_reach, decided
+from simstudy import Study, grid, option, published
+from simstudy.claims import is_above, is_below, is_far, is_near, statement
 from simstudy.figures import measure_curves
 from simstudy.lazy import special
 from simstudy.measures import bias, coverage_at, mean, relative_error_model_se
@@ -68,67 +68,42 @@ def fit(x, y, firth=False, n_steps=100):
     return {name: np.where(found[:, None], each, np.nan)[:, 1:] for name, each in columns.items()}
 
 
-def of_each(which):
-    """A derived column from estimates, standard errors and true coefficients."""
-    return lambda estimate, se: which(estimate, 1.645 * se, np.array([*BETA.values()])) * 1.0
-
-
+TRUE, Z = np.array([*BETA.values()]), 1.645
 DERIVED = {
-    "truth": of_each(lambda b, _, beta: np.broadcast_to(beta, b.shape)),
-    "found": of_each(lambda b, *_: ~np.isnan(b)),
-    "significant": of_each(lambda b, margin, _: np.where(np.isnan(b), np.nan, abs(b) > margin)),
-    "wrong_way": of_each(lambda b, margin, beta: (b * beta < 0) & (abs(b) > margin)),
+    "truth": lambda estimate: np.broadcast_to(TRUE, estimate.shape) * 1.0,
+    "found": lambda estimate: ~np.isnan(estimate) * 1.0,
+    "significant": lambda estimate, se, found: np.where(found, abs(estimate) > Z * se, np.nan),
+    "wrong_way": lambda estimate, significant: ((estimate * TRUE < 0) & (significant == 1)) * 1.0,
 }
 
 
-def compare(result, measure, epv, least, sign=1, method="likelihood", coefficient=None, to=0.0):
-    """Whether a measure is above some number (sign 1) or below it (-1), in one coefficient.
-
-    Without a coefficient, whether the largest distance of all from `to` is.
-    """
-    where = f"measure == '{measure}' and epv == {epv} and method == '{method}'"
-    rows = result.summary.query(where)
-    if coefficient:
-        rows, found = rows[rows["coefficient"] == coefficient], None
-    found = rows["estimate"] if coefficient else abs(rows["estimate"] - to)
-    reach = chance_reach(rows["mcse"], rows["n_rep"], len(rows))
-    said = ", ".join(f"{value:.3f}" for value in rows["estimate"])
-    return decided(sign * (found - least), reach, said, everywhere=sign < 0 or bool(coefficient))
-
-
-off = {"measure": "coverage", "to": 0.9, "least": 0.03}
-biased = {"measure": "bias", "least": 0.1}
-model_se = {"measure": "relative_error_model_se", "least": 0.1}
-wrong = {"measure": "wrong_way", "coefficient": "half", "least": 0.01}
-rejected = {"measure": "significant", "coefficient": "none", "least": 0.1}
-downward = {"measure": "bias", "coefficient": "rare", "least": -0.02, "sign": -1}
-STATEMENTS = [  # what holds with so many events per variable, and must not with the others
-    ("With 10 no coefficient has a bias of 0.1", biased | {"sign": -1}, 10, 2),
-    ("With 10 coverage is 90% to 3 points", off | {"sign": -1}, 10, 2),
-    ("With 2 coefficients are biased", biased, 2, 25),
-    ("With 2 intervals do not have proper coverage", off, 2, 25),
-    ("With 2 model variances are off the empirical ones", model_se, 2, 25),
-    ("With 2 effects are significant in the wrong direction", wrong, 2, 25),
-    ("With 2 the Wald test of no effect is conservative", rejected | {"sign": -1}, 2, None),
-    ("With 2 some coefficients are biased towards zero", downward, 2, None),
+at_2 = {"method": "likelihood", "epv": 2}
+biased = at_2 | {"measure": "bias", "value": 0, "margin": 0.1}
+off = at_2 | {"measure": "coverage", "value": 0.9, "margin": 0.03}
+model_se = at_2 | {"measure": "relative_error_model_se", "value": 0, "margin": 0.1}
+wrong = at_2 | {"measure": "wrong_way", "coefficient": "half", "limit": 0.01}
+rejected = at_2 | {"measure": "significant", "coefficient": "none", "limit": 0.1}
+downward = at_2 | {"measure": "bias", "coefficient": [*BETA][:-1], "limit": -0.02}
+some, at_10, at_25 = {"everywhere": False}, {"epv": 10}, {"epv": 25}
+STATEMENTS = [  # what holds with so many events per variable, and must not with others
+    ("With 10 no coefficient has a bias of 0.1", is_near, biased | at_10, {"epv": 2}),
+    ("With 10 coverage is 90% to 3 points", is_near, off | at_10, {"epv": 2}),
+    ("With 2 coefficients are biased", is_far, biased | some, at_25),
+    ("With 2 intervals do not have proper coverage", is_far, off | some, at_25),
+    ("With 2 model variances are off the empirical ones", is_far, model_se | some, at_25),
+    ("With 2 effects are significant in the wrong direction", is_above, wrong, at_25),
+    ("With 2 the Wald test of no effect is conservative", is_below, rejected, {}),
+    ("With 2 some coefficients are biased towards zero", is_below, downward | some, {}),
 ]
 
 
-def claims():
-    for words, check, epv, other in STATEMENTS:
-        rival = Rival(f"{other} events", partial(compare, epv=other, **check)) if other else None
-        expected = "reproduced" if other else "differs"
-        found = partial(compare, epv=epv, **check)
-        yield Claim(words, words, "abstract", found, True, rival=rival, expected=expected)
-
-
-def curves(result, measure, nominal):
-    shown = {"color": "coefficient", "panel": "method", "nominal": nominal, "log_x": True}
-    return measure_curves(result.summary, x="epv", y=measure, **shown)
+def errors(result):
+    shown = {"color": "coefficient", "panel": "method", "nominal": {"bias": 0, "coverage": 0.9}}
+    return measure_curves(result.summary, x="epv", y=["bias", "coverage"], log_x=True, **shown)
 
 
 def found(result):
-    rows = result.summary.query("coefficient == 'none'")
+    rows = result.select(coefficient="none")
     return measure_curves(rows, x="epv", y="found", color="method", log_x=True)
 
 
@@ -140,9 +115,6 @@ class Config:
 
 
 def study(config):
-    shares = [mean(name, name=name) for name in ("found", "significant", "wrong_way")]
-    nominal = {"bias": 0.0, "coverage": 0.9}
-    figures = {name: partial(curves, measure=name, nominal=at) for name, at in nominal.items()}
     return Study(
         name="events_per_variable",
         scenarios=grid(Trial, epv=config.epv),
@@ -153,12 +125,12 @@ def study(config):
             bias("estimate", truth="truth"),
             coverage_at("estimate", "se", "truth", level=0.9),
             relative_error_model_se("estimate", "se"),
-            *shares,
+            *(mean(name, name=name) for name in ("found", "significant", "wrong_way")),
         ],
         may_be_missing=("estimate", "se"),
-        figures=figures | {"found": found},
+        figures={"bias": errors, "found": found},
         labels={"epv": "events per variable (log scale)", "found": "fits with a maximum"},
-        claims=list(claims()),
+        claims=[statement(*each, source="abstract") for each in STATEMENTS],
         n_rep=config.n_rep,
         block_size=200,
     )

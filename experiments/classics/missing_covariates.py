@@ -15,24 +15,17 @@ White & Carlin (2010), Statistics in Medicine 29, 2920-2931.
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from simstudy import Claim, Rival, Study, grid, option, published
-from simstudy.claims import chance_reach, decided
+from simstudy import Study, grid, option, published
+from simstudy.claims import is_above, is_far, is_near, statement
 from simstudy.figures import dots_plot, measure_curves
 from simstudy.lazy import special
 from simstudy.measures import bias, coverage_at, empirical_se, relative_precision, rmse
 
 M = 10
-DRIVERS = {
-    "random": (0, 0, 0),
-    "z": (0, 1, 0),
-    "y": (0, 0, 0.5),
-    "x": (1, 0, 0),
-    "x and y": (1, 0, 0.5),
-}
+BY = {"random": (0, 0, 0), "z": (0, 1, 0), "y": (0, 0, 0.5), "x": (1, 0, 0), "x and y": (1, 0, 0.5)}
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class Covariates:
         x, e = rng.normal(size=(2, *size))
         z = self.correlation * x + np.sqrt(1 - self.correlation**2) * e
         y = self.beta * (x + z) + 2 * rng.normal(size=size)
-        by_x, by_z, by_y = DRIVERS[self.missing_by]
+        by_x, by_z, by_y = BY[self.missing_by]
         drive = self.strength * (by_x * x + by_z * z + by_y * y)  # about 0: half are missing
         missing = streams("missing").random(size) < special.expit(drive)
         return {"x": x, "z": z, "y": y, "missing": missing}
@@ -74,14 +67,13 @@ def with_intercept(*columns):
     return np.stack([np.ones_like(columns[0]), *columns], axis=2)
 
 
-def all_data(x, z, y):
-    b, variance = slopes(x, z, y, np.ones_like(y))
-    return {"estimate": b, "se": np.sqrt(variance)}
-
-
 def complete_cases(x, z, y, missing):
     b, variance = slopes(x, z, y, 1.0 - missing)
     return {"estimate": b, "se": np.sqrt(variance)}
+
+
+def all_data(x, z, y):
+    return complete_cases(x, z, y, np.zeros_like(y))
 
 
 def imputed(x, z, y, missing, streams):
@@ -99,48 +91,43 @@ def imputed(x, z, y, missing, streams):
     return {"estimate": estimates.mean(axis=0), "se": np.sqrt(total)}
 
 
-def compare(result, method, measure, by, least, sign, coefficient="x", strength=1.0, to=0.0):
-    """Whether a measure is further from a value than so much (sign 1), or nearer (-1)."""
-    where = {"missing_by": by, "coefficient": coefficient, "method": method, "strength": strength}
-    row = result.value(measure, **where)
-    reach = chance_reach(row["mcse"], row["n_rep"])
-    said = f"{row['estimate']:.4f} ± {row['mcse']:.4f}"
-    return decided(sign * (abs(row["estimate"] - to) - least), reach, said)
-
-
-cases, mi = {"method": "complete cases"}, {"method": "imputed"}
-biased, unbiased = ({"measure": "bias", "least": 0.05, "sign": sign} for sign in (1, -1))
-covers = {"measure": "coverage", "least": 0.02, "sign": -1, "to": 0.95}
-gains = {"measure": "relative_precision", "least": 0.2, "sign": 1}
-STATEMENTS = [  # what holds for the first and must not for the second
-    ("Complete cases are unbiased if missing by z", cases | unbiased | {"by": "z"}, {"by": "y"}),
-    ("Complete cases are unbiased if missing by x", cases | unbiased | {"by": "x"}, {"by": "y"}),
-    ("Complete cases are biased if missing by y", cases | biased | {"by": "y"}, {"by": "z"}),
-    ("Imputation is unbiased if x is missing by y", mi | unbiased | {"by": "y"}, cases),
+by_cases = {"measure": "bias", "value": 0, "margin": 0.05, "coefficient": "x", "strength": 1.0}
+by_cases |= {"method": "complete cases"}
+imputation = by_cases | {"method": "imputed"}
+covers = imputation | {"measure": "coverage", "value": 0.95, "margin": 0.02, "missing_by": "y"}
+gains = {"measure": "relative_precision", "limit": 0.2, "coefficient": "z", "strength": 1.0}
+by_x, by_y, by_z, by_both = ({"missing_by": each} for each in ("x", "y", "z", "x and y"))
+STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves it to us
+    ("Complete cases are unbiased if missing by z", is_near, by_cases | by_z, by_y),
+    ("Complete cases are unbiased if missing by x", is_near, by_cases | by_x, by_y),
+    ("Complete cases are biased if missing by y", is_far, by_cases | by_y, by_z),
+    ("Imputation is unbiased if x is missing by y", is_near, imputation | by_y, "complete cases"),
     ("Imputation is biased for z if x is missing by x",
-     mi | biased | {"by": "x", "coefficient": "z", "strength": 2.0}, cases),
-    ("Both are biased if x is missing by x and y", mi | biased | {"by": "x and y"}, {"by": "y"}),
-    ("Imputation covers 95%, to 2 points, if x is missing by y", mi | covers | {"by": "y"}, cases),
+     is_far, imputation | by_x | {"coefficient": "z", "strength": 2.0}, "complete cases"),
+    ("Both are biased if x is missing by x and y",
+     is_far, imputation | by_both | {"method": ["complete cases", "imputed"]}, by_y),
+    ("Imputation covers 95%, to 2 points, if x is missing by y",
+     is_near, covers, "complete cases", True),
     ("Imputation is much more precise for z, missing at random",
-     mi | gains | {"by": "random", "coefficient": "z"}, {"coefficient": "x"}),
+     is_above, gains | {"method": "imputed", "missing_by": "random"}, {"coefficient": "x"}),
 ]  # fmt: skip
 
 
-def claims():
-    for words, right, wrong in STATEMENTS:
-        rival = Rival(", ".join(map(str, wrong.values())), partial(compare, **right | wrong))
-        yield Claim(words, words, "abstract", partial(compare, **right), True, rival=rival)
+def in_words(rows):
+    """Headings of panels that say what x and z are."""
+    by, of = rows["missing_by"].replace("random", "chance"), rows["coefficient"]
+    return rows.assign(missing_by="missing by " + by, coefficient="coefficient of " + of)
 
 
 def performance(result):
-    rows = result.summary.query("coefficient == 'x' and strength == 1")
+    rows = in_words(result.select(coefficient="x", strength=1))
     shown = {"measure": ["bias", "coverage", "empirical_se"], "rows": "missing_by"}
     return dots_plot(rows, y="method", nominal={"bias": 0.0, "coverage": 0.95}, **shown)
 
 
 def crossing(result):
     """Error of both, and of all data, by how strongly x is missing by something."""
-    rows = result.summary.query("missing_by != 'random'")
+    rows = in_words(result.select(missing_by=["z", "y", "x", "x and y"]))
     shown = {"color": "method", "panel": "missing_by", "rows": "coefficient"}
     return measure_curves(rows, x="strength", y="rmse", **shown)
 
@@ -156,7 +143,7 @@ def study(config):
     methods = {"all data": all_data, "complete cases": complete_cases, "imputed": imputed}
     return Study(
         name="missing_covariates",
-        scenarios=grid(Covariates, missing_by=list(DRIVERS), strength=config.strength),
+        scenarios=grid(Covariates, missing_by=list(BY), strength=config.strength),
         methods=methods,
         axes={"coefficient": ("x", "z")},
         measures=[
@@ -171,7 +158,7 @@ def study(config):
             "strength": "log odds of being missing, per standard deviation",
             "rmse": "root mean squared error",
         },
-        claims=list(claims()),
+        claims=[statement(*each, source="abstract") for each in STATEMENTS],
         n_rep=config.n_rep,
         block_size=250,
     )

@@ -21,9 +21,10 @@ from itertools import combinations
 
 import numpy as np
 
-from simstudy import Claim, Rival, Study, grid, option, published
-from simstudy.claims import chance_reach, decided
-from simstudy.figures import captions, measure_curves, theme_study
+from simstudy import Study, grid, option, published
+from simstudy.claims import is_more, statement
+from simstudy.figures import caption, captions, measure_curves
+from simstudy.figures.theme import MUTED
 from simstudy.lazy import p9
 from simstudy.measures import mean
 
@@ -123,59 +124,39 @@ def relaxed(gram, inner):
 METHODS = {"best subset": best_subset, "forward": forward, "lasso": lasso, "relaxed": relaxed}
 
 
-def compare(result, first, second, snr, at_most=0.0):
-    """Whether one method's test error is no more than so much above another's, on the same data."""
-    rows = result.contrast("test_error", axis="method", first=first, second=second)
-    rows = rows[rows["snr"].isin(snr)]
-    reach = chance_reach(rows["mcse"], rows["n_rep"], len(rows))
-    said = ", ".join(f"{gain:+.4f}" for gain in rows["estimate"])
-    return decided(at_most - rows["estimate"], reach, said)
-
-
-LOW, HIGH, ALL = [0.05, 0.09, 0.14], [3.52, 6.0], [0.05, 0.25, 0.71, 2.07, 6.0]
-little, much = ("lasso", "best subset", LOW), ("best subset", "lasso", HIGH)
-worse = ("best subset", "lasso", ALL, 0.01)
-STATEMENTS = [  # what holds, of which against which, and must not
-    ("With little signal the lasso beats best subset", little, (*little[:2], HIGH)),
-    ("With much signal best subset beats the lasso", much, (*much[:2], LOW)),
-    ("Stepwise selection is as good, to 0.01", ("forward", "best subset", ALL, 0.01), worse),
-    ("The relaxed lasso is as good as the lasso, to 0.01", ("relaxed", "lasso", ALL, 0.01), worse),
-    ("And as best subset, to 0.01", ("relaxed", "best subset", ALL, 0.01), worse),
-]
-
-
-def claims():
-    for words, right, wrong in STATEMENTS:
-        rival = Rival(f"{wrong[0]} against {wrong[1]}", lambda r, of=wrong: compare(r, *of))
-        found = lambda r, of=right: compare(r, *of)  # noqa: E731
-        yield Claim(words, words, "abstract, section 4", found, True, rival=rival)
+SOURCE = "abstract, section 4"
+low, high, all_over = [0.05, 0.09, 0.14], [3.52, 6.0], [0.05, 0.25, 0.71, 2.07, 6.0]
+worse = {"measure": "test_error", "by": -0.01, "snr": all_over, "first": "lasso"}
+STATEMENTS = [  # what has the larger error, than which, and must not
+    ("With little signal the lasso beats best subset",
+     worse | {"by": 0, "first": "best subset", "second": "lasso", "snr": low}, {"snr": high}),
+    ("With much signal best subset beats the lasso",
+     worse | {"by": 0, "second": "best subset", "snr": high}, {"snr": low}),
+    ("Stepwise selection is as good, to 0.01",
+     worse | {"first": "best subset", "second": "forward"}, {"second": "lasso"}),
+    ("The relaxed lasso is as good as the lasso, to 0.01",
+     worse | {"second": "relaxed"}, {"second": "best subset"}),
+    ("And as best subset, to 0.01",
+     worse | {"first": "best subset", "second": "relaxed"}, {"second": "lasso"}),
+]  # fmt: skip
 
 
 def errors(result):
-    shown = {"color": "method", "log_x": True}
-    return measure_curves(
-        result.summary, x="snr", y=["test_error", "explained", "nonzeros"], **shown
-    )
+    shown = {"y": ["test_error", "explained", "nonzeros"], "color": "method", "log_x": True}
+    return measure_curves(result.summary, x="snr", **shown)
 
 
 def crossing(result):
     """Best subset less lasso with its error here, and with that of ten replicates."""
     rows = result.contrast("test_error", axis="method", first="best subset", second="lasso")
     ten = 2 * rows["mcse"] * np.sqrt(rows["n_rep"] / 10)
-    rows = rows.assign(low=rows["estimate"] - ten, high=rows["estimate"] + ten)
-    words = (
-        "Test error of best subset less that of the lasso, on the same data. Bars: 2 MCSE. Grey: "
-    )
+    grey = rows.assign(low=rows["estimate"] - ten, high=rows["estimate"] + ten)
+    bars = p9.aes("snr", ymin="low", ymax="high")
+    words = "Dashed: no difference. Grey: 2 MCSE of 10 replicates, as many as the paper had."
     return (
-        p9.ggplot(rows, p9.aes("snr", "estimate", ymin="lower", ymax="upper"))
-        + p9.geom_linerange(p9.aes(ymin="low", ymax="high"), color="#BBBBBB", size=3)
-        + p9.geom_hline(yintercept=0, linetype="dashed")
-        + p9.geom_pointrange(color="#0072B2")
-        + p9.scale_x_log10()
-        + theme_study()
-        + captions.titles(
-            words + "2 MCSE of 10 replicates, as many as the paper had.", y="difference"
-        )
+        measure_curves(rows, x="snr", y="test_error", nominal=0.0, log_x=True, joined=False)
+        + p9.geom_linerange(bars, grey, inherit_aes=False, color=MUTED, alpha=0.3, size=3)
+        + p9.labs(y="test error: best subset less lasso", caption=caption(captions.BARS, words))
     )
 
 
@@ -194,7 +175,7 @@ def study(config):
         measures=[mean(name, name=name) for name in ("test_error", "explained", "nonzeros")],
         figures={"errors": errors, "crossing": crossing},
         labels={"snr": "signal-to-noise ratio (log scale)"},
-        claims=list(claims()),
+        claims=[statement(words, is_more, *each, source=SOURCE) for words, *each in STATEMENTS],
         n_rep=config.n_rep,
         block_size=200,
     )

@@ -18,10 +18,10 @@ from functools import partial
 
 import numpy as np
 
-from simstudy import Claim, Rival, Study, grid, option, published, together
-from simstudy.claims import chance_reach, decided
+from simstudy import Study, grid, option, published, together
+from simstudy.claims import is_above, is_below, is_near, statement
 from simstudy.figures import measure_curves
-from simstudy.lazy import pd, special, stats
+from simstudy.lazy import special, stats
 from simstudy.measures import rejection_rate_at
 from simstudy.stats.two_sample import theory
 
@@ -77,55 +77,31 @@ def brunner_munzel(x, y):
     return {"p": 2 * special.stdtr(np.maximum(df, 1), -np.abs(t))}
 
 
-def compare(result, method, level, sign, n1=30, n2=10, sd=4.0, shape="normal"):
-    """Whether the size is above a level (sign 1), below it (-1), or everywhere near 5% (0)."""
-    if sign:
-        chosen = {"n1": n1, "n2": n2, "sd": sd, "shape": shape, "shift": 0.0, "method": method}
-        rows = pd.DataFrame([result.value("rejection_rate", **chosen)])
-        excess = sign * (rows["estimate"] - level)
-    else:
-        rows = result.summary.query(f"method == '{method}' and shape == '{shape}' and shift == 0")
-        excess = level - (rows["estimate"] - 0.05).abs()
-    reach = chance_reach(rows["mcse"], rows["n_rep"], len(rows))
-    return decided(excess, reach, ", ".join(f"{rate:.4f}" for rate in rows["estimate"]))
+SOURCE = {"source": "Welch (1938), Pratt (1964)"}
+SOURCE |= {"note": "Liberal is beyond 7.5%, conservative below 2.5%."}
+size = {"measure": "rejection_rate", "shift": 0.0, "shape": "normal"}
+liberal = size | {"limit": 0.075, "n1": 30, "n2": 10, "sd": 4.0}
+conservative = size | {"limit": 0.025, "n1": 10, "n2": 30, "sd": 4.0}
+kept = size | {"value": 0.05, "margin": 0.015}
+STATEMENTS = [  # what has to hold, what must not, and whether the paper leaves it to us
+    ("Student's test is liberal if the smaller sample varies more",
+     is_above, liberal | {"method": "Student"}, "Welch"),
+    ("It is conservative if the larger sample varies more",
+     is_below, conservative | {"method": "Student"}, "Welch"),
+    ("Wilcoxon's test is no remedy for unequal variances",
+     is_above, liberal | {"method": "Wilcoxon"}, "Welch"),
+    ("Of normal samples Welch's test keeps 5% to 1.5 points",
+     is_near, kept | {"method": "Welch"}, "Student"),
+    ("Skewness makes Welch's test liberal", is_above,
+     liberal | {"method": "Welch", "shape": "lognormal"}, {"shape": "normal"}, True),
+]  # fmt: skip
 
 
-liberal = partial(compare, level=0.075, sign=1)
-conservative = partial(compare, level=0.025, sign=-1, n1=10, n2=30)
-kept = partial(compare, level=0.015, sign=0)
-STATEMENTS = [  # what holds for the first method and must not for the second
-    ("Student's test is liberal if the smaller sample varies more", liberal, "Student", "Welch"),
-    ("It is conservative if the larger sample varies more", conservative, "Student", "Welch"),
-    ("Wilcoxon's test is no remedy for unequal variances", liberal, "Wilcoxon", "Welch"),
-    ("Of normal samples Welch's test keeps 5% to 1.5 points", kept, "Welch", "Student"),
-]
-
-
-def claims():
-    source, note = "Welch (1938), Pratt (1964)", "Liberal is beyond 7.5%, conservative below 2.5%."
-    for words, check, method, other in STATEMENTS:
-        found, rival = partial(check, method=method), Rival(other, partial(check, method=other))
-        yield Claim(words, words, source, found, True, rival=rival, note=note)
-    words, normal = "Skewness makes Welch's test liberal", partial(liberal, method="Welch")
-    skewed, rival = partial(normal, shape="lognormal"), Rival("normal samples", normal)
-    yield Claim(words, words, source, skewed, True, rival=rival, note=note, ours=True)
-
-
-def with_sizes(result, where):
-    rows = result.summary.query(where)
-    return rows.assign(sizes=rows["n1"].astype(str) + " and " + rows["n2"].astype(str))
-
-
-def size(result):
-    rows = with_sizes(result, "shift == 0")
-    shown = {"color": "method", "panel": "sizes", "rows": "shape", "nominal": 0.05}
-    return measure_curves(rows, x="sd", y="rejection_rate", log_x=True, **shown)
-
-
-def power(result):
-    """What each test finds, where its size is right: the cost of its protection."""
-    rows = with_sizes(result, "shift == 1")
-    shown = {"color": "method", "panel": "sizes", "rows": "shape"}
+def curves(result, shift, nominal=None):
+    """Rejection rates without a shift, which are sizes, or with one: what protection costs."""
+    rows = result.select(shift=shift)
+    rows = rows.assign(sizes="sizes " + rows["n1"].astype(str) + " and " + rows["n2"].astype(str))
+    shown = {"color": "method", "panel": "sizes", "rows": "shape", "nominal": nominal}
     return measure_curves(rows, x="sd", y="rejection_rate", log_x=True, **shown)
 
 
@@ -145,8 +121,8 @@ def study(config):
         scenarios=grid(TwoSamples, sizes, **factors),
         methods=tests | {"Brunner-Munzel": brunner_munzel},
         measures=[rejection_rate_at("p")],
-        figures={"size": size, "power": power},
+        figures={"size": partial(curves, shift=0, nominal=0.05), "power": partial(curves, shift=1)},
         labels={"sd": "standard deviation of the second sample (log scale)"},
-        claims=list(claims()),
+        claims=[statement(*each, **SOURCE) for each in STATEMENTS],
         n_rep=config.n_rep,
     )

@@ -247,24 +247,38 @@ class Result(SummaryAccess):
         return with_anytime_limits(rows, known, self.level, planned)
 
     def contrast(
-        self, measure: str, *, axis: str, first: str, second: str, scale: Scale = "difference"
+        self,
+        measure: str,
+        *,
+        axis: str,
+        first: str,
+        second: str,
+        scale: Scale = "difference",
+        **factors: Any,
     ) -> pd.DataFrame:
         """A measure of one method against another's, on the replicates they share.
 
         Parameters
         ----------
+        measure
+            Name of the measure.
         axis, first, second
             Two positions on one of the study's axes, such as `axis="method", first="t",
             second="z"`.
         scale
             `difference` (first - second) or `ratio` (first/second).
+        **factors
+            Factors and other axes of the rows to keep, as of `select`; all, if none is named.
 
         Returns
         -------
         DataFrame
             A row per scenario and cell of the other axes; the MCSE is that of the pairs.
         """
-        return self._comparisons.methods(self._measure(measure), axis, first, second, scale)
+        from simstudy.analysis.lookup import rows_with
+
+        rows = self._comparisons.methods(self._measure(measure), axis, first, second, scale)
+        return rows_with(rows, factors)
 
     def contrast_scenarios(
         self, measure: str, first: Scenario, second: Scenario, *, scale: Scale = "difference"
@@ -524,7 +538,9 @@ def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:
     mapping = getattr(figure, "mapping", None)
     if not labels or mapping is None:
         return figure
+    from simstudy.figures.captions import in_words
     from simstudy.lazy import p9
 
+    known = {in_words(name): said for name, said in labels.items()} | dict(labels)
     titles = {at: getattr(figure.labels, at, None) or str(name) for at, name in mapping.items()}
-    return figure + p9.labs(**{at: labels[t] for at, t in titles.items() if t in labels})
+    return figure + p9.labs(**{at: known[t] for at, t in titles.items() if t in known})

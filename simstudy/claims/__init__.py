@@ -22,6 +22,12 @@ from simstudy.claims.reproduced import binomial_error as binomial_error
 from simstudy.claims.reproduced import cautious_binomial_error as cautious_binomial_error
 from simstudy.claims.reproduced import of_row as of_row
 from simstudy.claims.reproduced import share as share
+from simstudy.claims.statements import is_above as is_above
+from simstudy.claims.statements import is_below as is_below
+from simstudy.claims.statements import is_far as is_far
+from simstudy.claims.statements import is_more as is_more
+from simstudy.claims.statements import is_near as is_near
+from simstudy.claims.statements import statement as statement
 from simstudy.claims.table import BROKEN as BROKEN
 from simstudy.claims.table import check_claims as check_claims
 from simstudy.claims.verdict import DIFFERS as DIFFERS

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from simstudy.figures.panels import facets, panel_grid, turned_labels, with_pane
 from simstudy.figures.theme import BLUE, INK, LETTER, MUTED, colors_by, theme_study
 from simstudy.lazy import ggplot, p9, pd
 
+PLACES = 61  # of a line of theory that is a function
 LEAST_OF_A_LINE = 5  # places of theory between which it can be read off a line
 
 
@@ -42,7 +44,8 @@ def measure_curves(
     rows: str | None = None,
     nominal: float | str | Mapping[str, float] | None = None,
     dashed: str = "the level asked for",
-    exact: bool | pd.DataFrame = True,
+    exact: bool | pd.DataFrame | Callable[..., float] = True,
+    solid: str = "exact theory",
     log_x: bool = False,
     colors: Mapping[str, str] | None = None,
     joined: bool = True,
@@ -70,7 +73,10 @@ def measure_curves(
         Whether to draw the column `exact` as a solid line. Or a frame of
         theory on a finer grid: columns `x`, those mapped, and `exact`, in the units of the measure.
         Without the column of `color` it holds for all colours. Of several measures it may have one
-        that is known without simulation: a panel of its own.
+        that is known without simulation: a panel of its own. Or a function whose parameters are
+        such columns, drawn from the first point to the last; NaN where theory says nothing.
+    solid
+        What that line is, in words, such as "theory to order 1/n".
     log_x
         Whether the horizontal axis is logarithmic.
     colors
@@ -96,10 +102,13 @@ def measure_curves(
         _check_log(found[x])
     refuse_hidden(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
     drawn = _drawn(found, x, mapped)
+    if callable(exact):
+        exact = _on_a_grid(exact, found, x, mapped, log_x)
     theory, drawn = _same_panels(_theory_of(exact, drawn, x, mapped), drawn, mapped)
     width = _dodge_width(drawn, log_x)
     drawn, theory = (_beside(rows, width * apart, log_x) for rows in (drawn, theory))
     place = _aside_of_categories(drawn, width * apart)
+    said = _says(drawn, theory, joined, solid)
     return (
         p9.ggplot(drawable(drawn), _position(drawn))
         + _nominal(nominal, drawn, found)
@@ -112,7 +121,7 @@ def measure_curves(
         + p9.labs(
             x=in_words(x),
             y=_title(measures),
-            caption=caption(*_says(drawn, theory, joined), _dashed(nominal, dashed), *notes(drawn)),
+            caption=caption(*said, _dashed(nominal, dashed), *notes(drawn)),
         )
     )
 
@@ -145,6 +154,25 @@ def _theory_of(
     if isinstance(exact, pd.DataFrame):
         return _finer_theory(exact, drawn, x, mapped)
     return drawn[drawn["exact"].notna() & exact]
+
+
+def _on_a_grid(
+    formula: Callable[..., float],
+    found: pd.DataFrame,
+    x: str,
+    mapped: dict[str, str | None],
+    log_x: bool,
+) -> pd.DataFrame:
+    """A frame of theory from a function of `x` and of mapped columns."""
+    asked = signature(formula).parameters
+    columns = [c for role, c in mapped.items() if c and (role != "color" or c in asked)]
+    between = np.geomspace if log_x else np.linspace
+    grid = pd.DataFrame({x: between(found[x].min(), found[x].max(), PLACES)})
+    if columns:
+        grid = found[columns].drop_duplicates().merge(grid, how="cross")
+    given = {str(name): grid[name].tolist() for name in grid if name in asked}
+    rows = (dict(zip(given, row, strict=True)) for row in zip(*given.values(), strict=True))
+    return grid.assign(exact=[formula(**row) for row in rows]).dropna(subset="exact")
 
 
 def _finer_theory(
@@ -337,13 +365,13 @@ def _title(measures: Sequence[str]) -> str:
     return in_words(measures[0]) if len(measures) == 1 else "estimate"
 
 
-def _says(drawn: pd.DataFrame, theory: pd.DataFrame, joined: bool) -> list[str]:
+def _says(drawn: pd.DataFrame, theory: pd.DataFrame, joined: bool, solid: str) -> list[str]:
     simulated, _ = _joined(drawable(drawn))
     line, marks = _joined(theory, LEAST_OF_A_LINE) if not theory.empty else (theory, theory)
     return [
         captions.BARS * bool(drawn["lower"].notna().any()),
-        captions.LINES * (not line.empty),
-        captions.LEVEL_MARKS * (not marks.empty),
+        f"Solid lines: {solid}." * (not line.empty),
+        f"Level marks: {solid}." * (not marks.empty),
         captions.JOINS * (joined and not simulated.empty),
     ]
 

@@ -36,6 +36,15 @@ def shifted(*common: str):
     )
 
 
+def test_rows_of_a_contrast_are_chosen_by_factors(result):
+    both = {"axis": "method", "first": "t", "second": "z"}
+    every = result.contrast("coverage", **both)
+    n_obs = int(every["n_obs"].iloc[0])
+    chosen = result.contrast("coverage", **both, n_obs=n_obs)
+    assert chosen["n_obs"].tolist() == [n_obs]
+    assert chosen["mcse"].item() == every["mcse"].iloc[0]
+
+
 def test_pairing_leaves_less_error_than_independence(result):
     found = result.contrast("coverage", axis="method", first="t", second="z")
     alone = result.summary.query("measure == 'coverage'").groupby("n_obs")["mcse"]

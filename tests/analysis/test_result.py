@@ -12,6 +12,7 @@ import simstudy
 from simstudy.design import grid, scenario_key
 from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, TableError
+from simstudy.figures import measure_curves
 from simstudy.measures import mean
 from simstudy.study import Study
 from simstudy.tables.grid import in_words
@@ -227,6 +228,9 @@ def test_a_table_with_a_column_for_each_method(result):
 def test_rows_and_values_are_selected_by_factors(result):
     chosen = result.select(n_obs=10, method="z")
     assert chosen["measure"].tolist() == ["bias", "coverage", "empirical_se"]
+    both = result.select(measure=["bias", "coverage"], n_obs=10.0, method="z")
+    assert both["measure"].tolist() == ["bias", "coverage"]
+    assert result.select(method=[]).empty
     ten = result.scenario(n_obs=10)
     mine = result.values("estimate", n_obs=10, method="z")
     np.testing.assert_array_equal(mine, result.columns(ten, "estimate")["estimate"][:, 1])
@@ -238,11 +242,16 @@ def test_rows_and_values_are_selected_by_factors(result):
 
 def test_labels_are_headings_and_titles():
     labels = {"n_obs": "sample size", "coverage": "share that covers"}
-    figures = {"1": lambda result: p9.ggplot(result.summary, p9.aes("n_obs", "estimate"))}
+    figures = {
+        "1": lambda result: p9.ggplot(result.summary, p9.aes("n_obs", "estimate")),
+        "2": lambda result: measure_curves(result.select(method="t"), x="n_obs", y="coverage"),
+    }
     result = replace(toy.study((3, 10)), labels=labels, figures=figures).run(40, workers=INLINE)
     headings = [heading.text for heading in result.table().grid.headings]
     assert {"sample size", "share that covers"} < set(headings)
     assert result.figure("1").labels.x == "sample size"
+    shown = result.figure("2").labels
+    assert (shown.x, shown.y) == ("sample size", "share that covers")
     with pytest.raises(StudyError, match="3: tables and figures show a text"):
         replace(toy.study((3,)), labels={"n_obs": 3})
 
