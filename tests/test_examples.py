@@ -198,7 +198,7 @@ def test_the_notebook_runs_from_top_to_bottom(monkeypatch):
         assert cell["outputs"] == []
         code = "".join(cell["source"]).replace("n_rep=4000", "n_rep=1000")
         exec(compile(code, cell["id"], "exec"), vars(module))
-    gain = module.result.value("relative_precision", df=3, method="median")
+    gain = module.result.row("relative_precision", df=3, method="median")
     assert gain["lower"] > 0, "of three degrees of freedom the median knows more than the mean"
 
 

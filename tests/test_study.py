@@ -166,7 +166,7 @@ def test_a_damaged_file_is_named_and_its_blocks_drawn_again(tmp_path):
     path.write_bytes(path.read_bytes()[:-100])
     again = study.run(120, out=tmp_path)
     assert again.outcome.n_blocks > 0
-    assert path.name in again.store.damaged[0]
+    assert path.name in again.details.store.damaged[0]
     pd.testing.assert_frame_equal(again.summary, before, check_exact=True)
 
 

@@ -79,7 +79,7 @@ def passing(result: Result, choose: Callable[[Result], AccuracyCheck]) -> Reprod
 
 
 def _row(result: Result, check: AccuracyCheck, measure: str, **where: str) -> Any:
-    return result.value(measure, **where, **factors_of(check))
+    return result.row(measure, **where, **factors_of(check))
 
 
 def _shares(result: Result, checks: Checks, method: str) -> tuple[PerCheck, PerCheck]:

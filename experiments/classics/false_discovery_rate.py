@@ -94,7 +94,7 @@ def gains(result, first, second):
 def keeps_power(result, method):
     """Whether power falls by less than 0.1 from 4 tests to 64 of false nulls."""
     where = {"method": method, "null_share": 0, "pattern": "equal"}
-    few, many = (result.value("power", m=m, **where) for m in (4, 64))
+    few, many = (result.row("power", m=m, **where) for m in (4, 64))
     loss, error = few["estimate"] - many["estimate"], np.hypot(few["mcse"], many["mcse"])
     return decided(0.1 - loss, chance_reach(error, few["n_rep"]), f"power falls by {loss:.3f}")
 

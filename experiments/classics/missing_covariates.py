@@ -102,7 +102,7 @@ def imputed(x, z, y, missing, streams):
 def compare(result, method, measure, by, least, sign, coefficient="x", strength=1.0, to=0.0):
     """Whether a measure is further from a value than so much (sign 1), or nearer (-1)."""
     where = {"missing_by": by, "coefficient": coefficient, "method": method, "strength": strength}
-    row = result.value(measure, **where)
+    row = result.row(measure, **where)
     reach = chance_reach(row["mcse"], row["n_rep"])
     said = f"{row['estimate']:.4f} ± {row['mcse']:.4f}"
     return decided(sign * (abs(row["estimate"] - to) - least), reach, said)

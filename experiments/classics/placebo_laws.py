@@ -157,14 +157,14 @@ def theory(rho, n):
 
 def compare(result, method, least, sign, rho=0.8, n_state=50, to=0.0):
     """Whether the rejection rate is above a level (sign 1), below it, or near one (-1, `to`)."""
-    row = result.value("rejection_rate", method=method, rho=rho, n_state=n_state)
+    row = result.row("rejection_rate", method=method, rho=rho, n_state=n_state)
     low, high = shares_reach(row["estimate"], row["n_rep"])
     away = abs(row["estimate"] - to) - least
     return decided(sign * away, (high - low) / 2, f"{row['estimate']:.4f}")
 
 
 def near_theory(result, method, rho=0.8):
-    row = result.value("rejection_rate", method=method, rho=rho, n_state=50)
+    row = result.row("rejection_rate", method=method, rho=rho, n_state=50)
     low, high = shares_reach(row["estimate"], row["n_rep"])
     said = f"{row['estimate']:.4f}, by theory {theory(rho, 50):.4f}"
     return decided(0.05 - abs(row["estimate"] - theory(rho, 50)), (high - low) / 2, said)

@@ -92,7 +92,7 @@ def cox(time, died, treated):
 
 def compare(result, measure, method, least, sign, gamma=1.5, to=0.0):
     """Whether a measure is further from a value than so much (sign 1), or less far (-1)."""
-    row = result.value(measure, method=method, gamma=gamma)
+    row = result.row(measure, method=method, gamma=gamma)
     reach = chance_reach(row["mcse"], row["n_rep"])
     said = f"{row['estimate']:.4f} ± {row['mcse']:.4f}"
     return decided(sign * (abs(row["estimate"] - to) - least), reach, said)
@@ -100,14 +100,14 @@ def compare(result, measure, method, least, sign, gamma=1.5, to=0.0):
 
 def enough(result, method, gamma=1.5, n_rep=1600):
     """Monte Carlo error of the bias in 1600 replicates, against the 0.005 they are chosen for."""
-    row = result.value("empirical_se", method=method, gamma=gamma)
+    row = result.row("empirical_se", method=method, gamma=gamma)
     error, root = row["estimate"], np.sqrt(n_rep)
     said = f"{error / root:.5f} with {n_rep}"
     return decided(0.005 - error / root, chance_reach(row["mcse"] / root, row["n_rep"]), said)
 
 
 def at_limit(result, gamma, method="exponential"):
-    row = result.value("bias", method=method, gamma=1.5)
+    row = result.row("bias", method=method, gamma=1.5)
     limit = limit_of_exponential(gamma)
     reach = chance_reach(row["mcse"], row["n_rep"])
     return decided(0.01 - abs(row["estimate"] - limit), reach, f"theory {limit:.4f}")

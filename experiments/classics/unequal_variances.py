@@ -81,7 +81,7 @@ def compare(result, method, level, sign, n1=30, n2=10, sd=4.0, shape="normal"):
     """Whether the size is above a level (sign 1), below it (-1), or everywhere near 5% (0)."""
     if sign:
         chosen = {"n1": n1, "n2": n2, "sd": sd, "shape": shape, "shift": 0.0, "method": method}
-        rows = pd.DataFrame([result.value("rejection_rate", **chosen)])
+        rows = pd.DataFrame([result.row("rejection_rate", **chosen)])
         excess = sign * (rows["estimate"] - level)
     else:
         rows = result.summary.query(f"method == '{method}' and shape == '{shape}' and shift == 0")

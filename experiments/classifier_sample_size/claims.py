@@ -123,7 +123,7 @@ def _on_the_axes(result: Result) -> Reproduced:
 
 def _applied(result: Result, measure: str) -> Reproduced:
     """The simulated trial at the approximation's size."""
-    row = result.value(measure, rule="score", **APPLIED)
+    row = result.row(measure, rule="score", **APPLIED)
     return of_row(row, f"exactly {row['exact']:.4f}")
 
 

@@ -87,7 +87,7 @@ def test_figure_3a_has_the_rates_by_both_risks(small):
     """Claims are about the printed risk, bars about the true one; a panel says both."""
     words = small.figure("3A").layers[-1]._data["said"]
     share = {
-        name: small.value(name, metric="mse", method="studentized")["estimate"]
+        name: small.row(name, metric="mse", method="studentized")["estimate"]
         for name in ("power", "power_printed")
     }
     assert f"true risk {100 * share['power']:.1f}%" in words.iloc[0]
@@ -100,7 +100,7 @@ def test_the_coverage_table_is_the_documents_beside_ours(small):
     assert said["published"].to_dict() == {"MSE": 0.935, "MAE": 0.939}
     assert set(said["bootstrap"]) == {"studentized"}
     assert set(frame["nominal"].round(3)) == {0.933}
-    ours = small.value("null_is_false_printed", metric="mae", method="studentized")
+    ours = small.row("null_is_false_printed", metric="mae", method="studentized")
     assert said.loc["MAE", "simulated"] == ours["estimate"]
     assert "0.939" in small.table("coverage").markdown()
 
