@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -189,17 +190,35 @@ def test_confounding_of_the_plasmode_data_is_that_of_its_rows(example):
     assert abs(found["weighting"]) < 5 * 8.6 / np.sqrt(400)
 
 
-def test_the_notebook_runs_from_top_to_bottom(monkeypatch):
-    notebook = json.loads((EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8"))
-    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+def outputs_of(notebook: Path, module: ModuleType) -> list[Any]:
+    """Run the cells of a notebook in a module; the value of each that ends in an expression."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    shown = []
+    for cell in (each for each in cells if each["cell_type"] == "code"):
+        assert cell["outputs"] == []
+        body = ast.parse("".join(cell["source"]).replace("n_rep=4000", "n_rep=1000")).body
+        last = body.pop() if isinstance(body[-1], ast.Expr) else None
+        exec(compile(ast.Module(body, []), cell["id"], "exec"), vars(module))
+        if last is not None:
+            shown.append(
+                eval(compile(ast.Expression(last.value), cell["id"], "eval"), vars(module))
+            )
+    return shown
+
+
+def test_the_notebook_runs_from_top_to_bottom_and_shows_numbers(monkeypatch):
     module = ModuleType("notebook")
     monkeypatch.setitem(sys.modules, "notebook", module)
-    for cell in cells:
-        assert cell["outputs"] == []
-        code = "".join(cell["source"]).replace("n_rep=4000", "n_rep=1000")
-        exec(compile(code, cell["id"], "exec"), vars(module))
-    gain = module.result.row("relative_precision", df=3, method="median")
+    study, result, table, contrast, figure = outputs_of(EXAMPLES / "notebook.ipynb", module)
+    gain = result.row("relative_precision", df=3, method="median")
     assert gain["lower"] > 0, "of three degrees of freedom the median knows more than the mean"
+    assert "methods: mean, trimmed, median" in study._repr_html_()
+    spread = result.row("empirical_se", df=3, method="median")
+    shown = f"{spread['estimate']:.4f} ({spread['mcse']:.4f})"
+    assert shown in result._repr_html_()
+    assert shown in table._repr_markdown_()
+    assert contrast._repr_html_().count("<tr") == 1 + 4  # headings, and a row for each df
+    assert len(figure.draw().axes) == 1
 
 
 def test_the_package_keeps_the_contracts(tmp_path):
