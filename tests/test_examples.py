@@ -16,10 +16,11 @@ import pytest
 from scipy import optimize, special
 from statsmodels.duration.hazard_regression import PHReg
 
+from experiments.classics.survival_models import cox as classic_cox
 from simstudy.provenance.streams import Streams
 from tests.cli.projects import contracts
 from tests.pages import in_one_process
-from tests.support import ROOT, assert_within_mcse
+from tests.support import ROOT, assert_within_mcse, r_has
 
 pytestmark = pytest.mark.slow
 
@@ -46,6 +47,7 @@ def example(monkeypatch):
     """A script, as a module that was imported: its study is made and not run."""
 
     def imported(name: str) -> ModuleType:
+        monkeypatch.syspath_prepend(EXAMPLES)  # as of a script: an example may import another
         spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, name, module)
@@ -83,6 +85,8 @@ def test_lines_of_code_are_counted_as_one_reads_them():
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_runs_at_smoke_size(path, example):
+    if path.stem == "survival_in_r" and not r_has("survival"):
+        pytest.skip("there is no R with its package survival here")
     study = replace(example(path.stem).study, block_size=3)
     result = study.run(n_rep=3)
     assert result.n_failed == 0
@@ -113,6 +117,21 @@ def test_the_cox_model_is_that_of_statsmodels(patients):
         fit = PHReg(time, treated[:, None].astype(float), status=died).fit()
         assert ours["estimate"][row] == pytest.approx(fit.params[0], abs=1e-6)
         assert ours["se"][row] == pytest.approx(fit.bse[0], rel=1e-5)
+
+
+def test_the_cox_models_are_that_of_r(example, monkeypatch):
+    """Those of the example and of the classic, replicate by replicate."""
+    if not r_has("survival"):
+        pytest.skip("there is no R with its package survival here")
+    module = example("survival_in_r")
+    data = module.Patients(shape=1.5, n_obs=80).draw(Streams(1, "survival", "patients", 0), 50)
+    known = module.coxph(**data)
+    assert set(known["error"]) == {None}
+    for ours in (module.cox(**data), classic_cox(**data)):
+        np.testing.assert_allclose(ours["estimate"], known["estimate"], rtol=0, atol=1e-6)
+        np.testing.assert_allclose(ours["se"], known["se"], rtol=1e-5)
+    nobody = module.coxph(data["time"], np.zeros_like(data["died"]), data["treated"])
+    assert all("No (non-missing) observations" in text or text for text in nobody["error"])
 
 
 def test_the_cox_model_has_no_estimate_where_all_deaths_are_in_one_arm(patients):
