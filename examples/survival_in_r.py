@@ -25,10 +25,11 @@ suppressMessages(library(survival))
 folder <- commandArgs(trailingOnly = TRUE)[1]
 block <- function(name) as.matrix(read.csv(file.path(folder, name), header = FALSE))
 time <- block("time"); died <- block("died"); treated <- block("treated")
+failed <- function(e) data.frame(estimate = NA, se = NA, error = conditionMessage(e))
 one <- function(i) tryCatch({
-  fit <- coxph(Surv(time[i, ], died[i, ]) ~ treated[i, ])
+  fit <- coxph(Surv(time[i, ], died[i, ]) ~ treated[i, ], eps = 1e-12)
   data.frame(estimate = unname(coef(fit)), se = sqrt(vcov(fit)[1]), error = "")
-}, error = function(e) data.frame(estimate = NA, se = NA, error = conditionMessage(e)))
+}, error = failed, warning = failed)
 write.csv(do.call(rbind, lapply(seq_len(nrow(time)), one)), row.names = FALSE)
 """
 
@@ -57,8 +58,8 @@ study = Study(
         measures.empirical_se("estimate"),
         measures.mean("se", name="model_se"),
     ],
-    block_size=200,
-    n_rep=1000,
+    block_size=100,
+    n_rep=500,
 )
 
 if __name__ == "__main__":

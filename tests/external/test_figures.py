@@ -40,7 +40,7 @@ def test_one_method_in_one_cell_has_them_too(table):
     assert drawn(result, "estimates").axes
     assert drawn(result, "bias_and_errors").axes
     without = from_frame(table[["b"]], estimate="b")
-    assert list(without.figures) == ["estimates", "bias_and_errors"]
+    assert list(without.details.figures) == ["estimates", "bias_and_errors"]
 
 
 def test_rows_of_panels_say_one_factor_a_line(table):

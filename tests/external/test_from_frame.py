@@ -143,8 +143,8 @@ def test_a_truth_may_be_a_number_a_column_or_a_mapping(table):
     np.testing.assert_array_equal(by_level.summary["estimate"], by_column.summary["estimate"])
     number = from_frame(table, truth=0.6, **COLUMNS)
     assert (
-        number.value("bias", dgm="skewed", method="old")["estimate"]
-        == by_level.value("bias", dgm="skewed", method="old")["estimate"]
+        number.row("bias", dgm="skewed", method="old")["estimate"]
+        == by_level.row("bias", dgm="skewed", method="old")["estimate"]
     )
 
 
