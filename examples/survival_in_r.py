@@ -27,7 +27,7 @@ block <- function(name) as.matrix(read.csv(file.path(folder, name), header = FAL
 time <- block("time"); died <- block("died"); treated <- block("treated")
 failed <- function(e) data.frame(estimate = NA, se = NA, error = conditionMessage(e))
 one <- function(i) tryCatch({
-  fit <- coxph(Surv(time[i, ], died[i, ]) ~ treated[i, ], eps = 1e-12)
+  fit <- coxph(Surv(time[i, ], died[i, ]) ~ treated[i, ], eps = 1e-11)
   data.frame(estimate = unname(coef(fit)), se = sqrt(vcov(fit)[1]), error = "")
 }, error = failed, warning = failed)
 write.csv(do.call(rbind, lapply(seq_len(nrow(time)), one)), row.names = FALSE)
