@@ -77,11 +77,6 @@ def any_failure(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> bool:
     return any(errors_in(batch.table) for batch in read_batches(store, sizes, sorted(names)))
 
 
-def no_failures() -> pd.DataFrame:
-    """The frame of failures where there is none."""
-    return pd.DataFrame(columns=["address", ERROR])
-
-
 def failure_frame(plan: Plan, store: Store, n_rep: Mapping[str, int]) -> pd.DataFrame:
     """One row per failed replicate and cell, with its error and its address."""
     cells = [*plan.cells()]

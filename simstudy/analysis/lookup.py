@@ -90,7 +90,7 @@ def place_on_axes(axes: Mapping[str, Sequence[str]], where: Mapping[str, Any]) -
 
 
 def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Rows with these values; floats are compared but for their last bits."""
+    """Rows with these values, or one of a list; floats are compared but for their last bits."""
     there = np.ones(len(rows), dtype=bool)
     for name, wanted in where.items():
         if name not in rows:
@@ -100,6 +100,8 @@ def rows_with(rows: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _has(values: pd.Series, wanted: Any) -> Bool[np.ndarray, " row"]:
+    if isinstance(wanted, list):
+        return np.asarray(np.any([_has(values, each) for each in wanted], axis=0))
     if isinstance(wanted, float) and pd.api.types.is_numeric_dtype(values):
         return np.asarray(np.isclose(values.to_numpy(float), wanted, rtol=SAME, atol=0.0))
     return np.asarray((values == wanted).to_numpy(bool, na_value=False))

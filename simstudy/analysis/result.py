@@ -110,7 +110,13 @@ class Result(SummaryAccess):
 
     @cached_property
     def summary_all_methods(self) -> pd.DataFrame:
-        """The summary of the replicates in which every method succeeded."""
+        """Summary of the replicates in which every method succeeded.
+
+        Raises
+        ------
+        StudyError
+            If the study has no axes, or only moments of blocks were kept.
+        """
         from simstudy.analysis.summary import summarize
         from simstudy.measures import all_methods
 
@@ -141,7 +147,7 @@ class Result(SummaryAccess):
         return run_time(self.plan, self.details.spent)
 
     def anytime(self, measure: str, *, planned: float | None = None) -> pd.DataFrame:
-        """A measure's summary, with limits that hold however often somebody looks.
+        """Summarize a measure with limits that hold however often somebody looks at the run.
 
         Parameters
         ----------
@@ -150,6 +156,11 @@ class Result(SummaryAccess):
         planned
             Of means, the replicates at which limits are to be closest together: the same number at
             every look.
+
+        Returns
+        -------
+        pd.DataFrame
+            The rows of the summary, with these limits as `lower` and `upper`.
 
         Raises
         ------
@@ -170,25 +181,31 @@ class Result(SummaryAccess):
         second: str | Scenario,
         axis: str | None = None,
         scale: Scale = "difference",
+        **factors: Any,
     ) -> pd.DataFrame:
-        """A measure of one method, or in one scenario, against another's.
+        """Compare a measure of one method, or in one scenario, with that of another.
 
         Parameters
         ----------
+        measure
+            Name of a measure of the study.
         first, second
             Two positions on one of the study's axes, such as `axis="method", first="t",
             second="z"`, compared on the replicates they share. Without `axis` two scenarios,
             which are paired if they share random numbers.
         scale
             `difference` (first - second) or `ratio` (first/second).
+        **factors
+            Factors and other axes of the rows to keep, as of `select`; all, if none is named.
 
         Returns
         -------
-        DataFrame
+        pd.DataFrame
             A row per scenario and cell of the other axes, of two scenarios per cell of the axes;
             the MCSE is that of the pairs.
         """
         from simstudy.analysis.comparisons import Comparisons
+        from simstudy.analysis.lookup import rows_with
         from simstudy.store.columns import imputed
 
         def read(scenario: Scenario, measure: Measure) -> Mapping[str, np.ndarray]:
@@ -197,13 +214,14 @@ class Result(SummaryAccess):
         compared = Comparisons(self.plan, read, self.details.level)
         known = self.details.measure(measure)
         if axis is not None:
-            return compared.methods(known, axis, str(first), str(second), scale)
+            rows = compared.methods(known, axis, str(first), str(second), scale)
+            return rows_with(rows, factors)
         if isinstance(first, str) or isinstance(second, str):
             raise StudyError(
                 f"contrast(first={first!r}, second={second!r}) does not say on which axis these "
                 f"are: add axis=..., one of {', '.join(self.plan.axes)}."
             )
-        return compared.scenarios(known, first, second, scale)
+        return rows_with(compared.scenarios(known, first, second, scale), factors)
 
     @cached_property
     def claims(self) -> pd.DataFrame:
@@ -225,12 +243,19 @@ class Result(SummaryAccess):
         return self.rows()
 
     def rows(self, *scenarios: Scenario, columns: Sequence[str] | None = None) -> pd.DataFrame:
-        """Replicates of some scenarios (all, if none is named), as one tidy frame.
+        """Return the replicates of some scenarios as one tidy frame.
 
         Parameters
         ----------
+        scenarios
+            Scenarios of this run; all, if none is named.
         columns
             Those that `simulate` returned; all, if None.
+
+        Returns
+        -------
+        pd.DataFrame
+            A row per scenario, replicate and cell of the axes.
         """
         self.details.refuse_moments("replicates")
         chosen = scenarios or self.plan.scenarios
@@ -240,25 +265,46 @@ class Result(SummaryAccess):
     def columns(
         self, scenario: Scenario, *names: str, first_block: bool = False
     ) -> dict[str, np.ndarray]:
-        """Columns of one scenario as arrays `(rep,)` or `(rep, *axes)`.
+        """Return columns of one scenario as arrays.
 
         Parameters
         ----------
+        scenario
+            A scenario of this run.
+        names
+            Names of columns.
         first_block
             Whether the replicates are those of the scenario's first block, which is stored whole
             however few were asked for: for what needs as many as a block has.
+
+        Returns
+        -------
+        dict[str, np.ndarray]
+            Arrays `(rep,)` or `(rep, *axes)`, by name.
         """
         rows, key = self.details.rows, self._known_key(scenario)
         return rows.columns(key, names, self.plan.block_size if first_block else None)
 
     def figure(self, name: str, *, width: float | None = None) -> Any:
-        """A figure of the study, by its name in the document.
+        """Draw a figure of the study.
 
         Parameters
         ----------
+        name
+            Its name in the study.
         width
             Inches of the page for which it is laid out, such as 3.5 for one column of a journal;
             that of a page's text, unless given.
+
+        Returns
+        -------
+        Any
+            The figure, of plotnine or matplotlib.
+
+        Raises
+        ------
+        FigureError
+            If the study has no figure of this name.
         """
         figures = self.details.figures
         if name not in figures:
@@ -269,13 +315,20 @@ class Result(SummaryAccess):
             return _labelled(figures[name](self), self._labels)
 
     def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
-        """A table of the study by its name; every study has the one called `summary`.
+        """Make a table of the study; every study has the one called `summary`.
 
         Parameters
         ----------
+        name
+            Its name in the study.
         columns
             For the table of the summary: the factor or axis whose values become columns, such as
             `method`. None makes a column of each measure.
+
+        Returns
+        -------
+        Table
+            The table, which prints as text and is written by `save_table`.
 
         Raises
         ------
@@ -321,7 +374,18 @@ class Result(SummaryAccess):
         return target
 
     def save_report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report alone: one HTML page, with its figures inside."""
+        """Write the report alone: one HTML page, with its figures inside.
+
+        Parameters
+        ----------
+        path
+            Path of the file.
+
+        Returns
+        -------
+        Path
+            The path.
+        """
         from simstudy.atomic_files import write_bytes
         from simstudy.remote.paths import place_of
 
@@ -342,7 +406,17 @@ class Result(SummaryAccess):
             self.summary = kept
 
     def scenario(self, **where: Any) -> Any:
-        """The one scenario of this run with these factors.
+        """Find the one scenario of this run with these factors.
+
+        Parameters
+        ----------
+        where
+            Values of factors, by name.
+
+        Returns
+        -------
+        Any
+            The scenario.
 
         Raises
         ------
@@ -384,11 +458,11 @@ class Result(SummaryAccess):
 
     @cached_property
     def failures(self) -> pd.DataFrame:
-        from simstudy.analysis.frames import failure_frame, no_failures
+        from simstudy.analysis.frames import failure_frame
         from simstudy.analysis.summary import factor_names
 
         if not self.details.any_failed:
-            return no_failures()
+            return pd.DataFrame(columns=["address", ERROR])
         found = failure_frame(self.plan.drawn, self.details.store, self.details.drawn_sizes)
         names = [*factor_names(self.plan), "block", "rep", *self.plan.axes, ERROR, "address"]
         return found[names]
@@ -428,7 +502,9 @@ def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:
     mapping = getattr(figure, "mapping", None)
     if not labels or mapping is None:
         return figure
+    from simstudy.figures.captions import in_words
     from simstudy.lazy import p9
 
+    known = {in_words(name): said for name, said in labels.items()} | dict(labels)
     titles = {at: getattr(figure.labels, at, None) or str(name) for at, name in mapping.items()}
-    return figure + p9.labs(**{at: labels[t] for at, t in titles.items() if t in labels})
+    return figure + p9.labs(**{at: known[t] for at, t in titles.items() if t in known})

@@ -67,7 +67,7 @@ class SummaryAccess:
     def select(self, **factors: Any) -> pd.DataFrame:
         """The rows of the summary with these values of factors, axes and `measure`.
 
-        Floats are equal up to rounding.
+        A list stands for any of its values. Floats are equal up to rounding.
 
         Raises
         ------
