@@ -13,6 +13,7 @@ import pytest
 from simstudy.claims import BROKEN, DIFFERS, REPRODUCED, UNCHECKABLE, VERDICTS
 from simstudy.cli.exit_status import FAILED
 from simstudy.cli.project import experiment_names, load_experiment
+from simstudy.design.plan import number_properties
 from simstudy.engine.workers import Workers
 from simstudy.errors import NotHereError
 from simstudy.lazy import pd
@@ -276,7 +277,8 @@ class ExperimentContracts:
         factors = set(factor_names_of(study.scenarios))
         everywhere = set.intersection(*names.values()) | set(study.derived) | factors
         for measure in study.measures:
-            lacking = set(measure.reads) - everywhere - {CONVERGED}
+            known = [set(number_properties(each, measure.reads)) for each in study.scenarios]
+            lacking = set(measure.reads) - everywhere - set.intersection(*known) - {CONVERGED}
             assert not lacking, f"{measure.name} reads {lacking}, which simulate does not return"
 
     # ------------------------------------------------------------ what is true
