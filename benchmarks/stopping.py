@@ -62,7 +62,7 @@ class Rule:
             f"{self.rate:g}",
             f"{self.error:g}",
             f"{self.stop_by}, from {self.n_rep:,}",
-            f"{n.mean() + result.n_pilot:,.0f}",
+            f"{n.mean() + result.details.n_pilot:,.0f}",
             f"{bias:+.1f} ± {2 * mcse:.1f}".replace("-", "−"),
             f"{covered.mean():.3f}",
             f"{error.mean():.2f}, {error.max():.2f}",

@@ -177,11 +177,9 @@ PUBLISHED = {"n_train": 100, "n_test": 1000, "n_boot": 1000.0}
 def _unbiased(result: Result, truth: str = "variance_printed") -> Reproduced:
     """Ratio of the mean bootstrap variance to the true one, for the document's truth."""
     rows = {
-        "with the intercept in the truth": result.value("variance_bias", **PUBLISHED),
-        "limit of infinitely many": result.value(
-            "variance_bias", **PUBLISHED | {"n_boot": math.inf}
-        ),
-        "standard deviation": result.value("sd_bias", **PUBLISHED),
+        "with the intercept in the truth": result.row("variance_bias", **PUBLISHED),
+        "limit of infinitely many": result.row("variance_bias", **PUBLISHED | {"n_boot": math.inf}),
+        "standard deviation": result.row("sd_bias", **PUBLISHED),
     }
     said = ", ".join(f"{name} {1 + row['estimate']:.4f}" for name, row in rows.items())
     scenario = result.scenario(**PUBLISHED)

@@ -113,7 +113,7 @@ def _cover(
         raise LookupError("p-values of this dependence with a share below 1")
     z, said = [], []
     for name in estimators:
-        rows = [result.value("coverage", estimator=name, **factors_of(t)) for t in trials]
+        rows = [result.row("coverage", estimator=name, **factors_of(t)) for t in trials]
         found, n_rep = (np.array([row[what] for row in rows]) for what in ("estimate", "n_rep"))
         z += list(_deviation(found, n_rep, trials[0].level) * (1 if at_least else -1))
         said.append(f"{name} {', '.join(f'{share:.3f}' for share in found)}")

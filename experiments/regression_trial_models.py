@@ -109,8 +109,7 @@ def _with_skewed_errors(result: Result) -> Reproduced:
     mean is taken as the mean of their errors, which it cannot exceed.
     """
     dgp = factors_of(result.scenario(dgp=DGPS["curved"]))["dgp"]
-    rows = result.summary.query("measure == 'null_is_false' and metric == 'mse'")
-    rows = rows[(rows["dgp"] == dgp) & (rows["method"] == "studentized")]
+    rows = result.select(measure="null_is_false", metric="mse", dgp=dgp, method="studentized")
     by_size = rows.assign(n=rows["n_test"].astype(int)).groupby("n")
     if SMALLEST not in by_size.groups:
         raise LookupError(f"test samples of {SMALLEST}")

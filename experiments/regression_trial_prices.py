@@ -77,9 +77,9 @@ def _forest(result: Result, spread: float, n_test: int) -> Reproduced:
     dgp = factors_of(result.scenario(dgp=Prices(spread)))["dgp"]
     cell = {"dgp": dgp, "n_test": str(n_test), "metric": "tweedie_1.5"}
     cell |= {"model": "random_forest", "method": "studentized"}
-    power = result.value("power", **cell)
+    power = result.row("power", **cell)
     detail = f"power {power['estimate']:.3f} ± {2 * power['mcse']:.3f}; n_test={n_test}"
-    row = result.value("null_is_false", **cell)
+    row = result.row("null_is_false", **cell)
     error = max(row["mcse"], float(cautious_binomial_error(row["estimate"], row["n_rep"])))
     return Reproduced(row["estimate"], error, detail, row["n_rep"])
 

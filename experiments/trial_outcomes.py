@@ -67,7 +67,7 @@ def outcomes(result: Result) -> pd.DataFrame:
     """A row for each outcome of the first design: as printed, exactly, and simulated."""
     design: TwoStageOutcomes = result.plan.scenarios[0]
     setting = {name: getattr(design, name) for name in ("k", "n1", "alpha", "power")}
-    rows = [result.value(name, **setting) for name in OUTCOMES]
+    rows = [result.row(name, **setting) for name in OUTCOMES]
     decision, null, formula = zip(*OUTCOMES.values(), strict=True)
     return pd.DataFrame(
         {

@@ -137,7 +137,7 @@ FIFTY = {"n_obs": 50, "sensitivity": 0.95, "confidence": 0.8}
 def _simulated(result: Result, name: str, rank: int) -> tuple[float, float]:
     """An entry of the table as simulated, with its MCSE."""
     measure = "exactly" if name == "probability" else "coverage"
-    row = result.value(measure, rank=str(rank), **FIFTY)
+    row = result.row(measure, rank=str(rank), **FIFTY)
     return 1 - row["estimate"] if name == "violation" else row["estimate"], row["mcse"]
 
 
@@ -151,7 +151,7 @@ def table_of_ranks(result: Result) -> Table:
         "simulated": Column(mcse="mcse"),
     }
     found = pd.concat([_ways(result, name) for name in HEADS], ignore_index=True)
-    n_rep = result.value("coverage", rank="1", **FIFTY)["n_rep"]
+    n_rep = result.row("coverage", rank="1", **FIFTY)["n_rep"]
     caption = "The r-th of {n_obs} positive scores as threshold for {sensitivity:.0%} sensitivity"
     notes = [f"In parentheses: Monte Carlo standard errors, of {n_rep:,} replicates."]
     return Table(found, caption.format(**FIFTY), columns, notes)
@@ -180,7 +180,7 @@ def _table_entry(result: Result, name: str, rank: int) -> Reproduced:
 def _largest_safe(result: Result, n: int, confidence: float = 0.8) -> Reproduced:
     """The umbrella's rank where simulation says that it is safe and the next is not; else 0."""
     about = {"rank": "umbrella", "n_obs": n, "sensitivity": 0.95, "confidence": confidence}
-    safe, exactly = (result.value(name, **about) for name in ("coverage", "exactly"))
+    safe, exactly = (result.row(name, **about) for name in ("coverage", "exactly"))
     rank = int(umbrella_rank(n, 0.95, confidence))
     kept = np.array([safe["estimate"], safe["estimate"] - exactly["estimate"]])
     detail = f"rank {rank} keeps the sensitivity in {kept[0]:.4f}, the next in {kept[1]:.4f}"
@@ -200,7 +200,7 @@ def _printed_sum(_: Result) -> Reproduced:
 
 def _much_tighter(result: Result, n: int = 50) -> Reproduced:
     """Whether the umbrella's rank has more than 85% confidence where 80% is asked for."""
-    row = result.value("coverage", rank="umbrella", **(FIFTY | {"n_obs": n}))
+    row = result.row("coverage", rank="umbrella", **(FIFTY | {"n_obs": n}))
     excess = row["estimate"] - FIFTY["confidence"]
     detail = f"n = {n}: {excess:.4f} ({row['mcse']:.4f}) beyond; exactly "
     detail += f"{row['exact'] - FIFTY['confidence']:.4f}"

@@ -5,7 +5,10 @@ lets the named error pass with probability 1e-3.
 """
 
 import math
+import shutil
+import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,3 +53,12 @@ def assert_within_mcse(actual: Any, expected: Any, mcse: Any, comparisons: int =
 def command_line(arguments: Sequence[str]) -> int:
     """The exit status of `python run.py` with these arguments, wherever one stands."""
     return main(list(arguments), script=str(ROOT / "run.py"))
+
+
+@cache
+def r_has(package: str) -> bool:
+    """Whether R is here, and a package of R."""
+    if shutil.which("Rscript") is None:
+        return False
+    asked = f'quit(status = !requireNamespace("{package}", quietly = TRUE))'
+    return subprocess.run(["Rscript", "--vanilla", "-e", asked], check=False).returncode == 0

@@ -89,13 +89,13 @@ def test_every_scenario_has_as_many_when_time_is_up(tmp_path):
     (n,) = set(ended.n_rep.values())
     assert 10 <= n < 100_000
     assert n % 10 == 0
-    assert ended.n_left > 0
-    assert f"out of time: {ended.n_left:,} blocks are to go" in repr(ended)
+    assert ended.details.n_left > 0
+    assert f"out of time: {ended.details.n_left:,} blocks are to go" in repr(ended)
     assert ended.outcome.n_blocks >= 3 * n / 10
     assert not stop_requested()
     assert (ended.summary["n_rep"] == n).all()
     longer = counted().run(n + 10, workers=INLINE, out=tmp_path)
-    assert longer.n_left == 0
+    assert longer.details.n_left == 0
     assert longer.outcome.n_blocks <= 3
     for scenario in ended.plan.scenarios:
         first, more = (each.columns(scenario, "x")["x"] for each in (ended, longer))
@@ -104,7 +104,7 @@ def test_every_scenario_has_as_many_when_time_is_up(tmp_path):
 
 def test_a_budget_that_is_enough_changes_nothing():
     result = counted().run(20, budget=1000, workers=INLINE)
-    assert result.n_left == 0
+    assert result.details.n_left == 0
     assert set(result.n_rep.values()) == {20}
 
 
@@ -122,13 +122,13 @@ def test_a_budget_without_a_block_of_each_is_out_of_time(monkeypatch):
     with pytest.raises(OutOfTime):
         slow.run(10, budget=0.04, workers=INLINE)
     assert not stop_requested()
-    assert counted().run(10, workers=INLINE).n_left == 0
+    assert counted().run(10, workers=INLINE).details.n_left == 0
 
 
 def test_where_a_precision_decides_each_scenario_keeps_what_it_has(tmp_path):
     asked = {"precision": {"mean_x": 1e-4}, "budget": 50, "out": tmp_path}
     ended = counted().run(10, workers=INLINE, **asked)
-    assert ended.n_left > 0
+    assert ended.details.n_left > 0
     assert min(ended.n_rep.values()) >= 10
 
 
@@ -138,7 +138,7 @@ def test_a_clock_ends_a_run_of_several_workers(monkeypatch, tmp_path):
     ended = counted().run(10_000_000, budget=20.0, workers=Workers("auto", 2), out=tmp_path)
     (n,) = set(ended.n_rep.values())
     assert 10 <= n < 10_000_000
-    assert ended.n_left > 0
+    assert ended.details.n_left > 0
 
 
 @pytest.mark.parametrize("budget", [0, -1, float("nan"), float("inf"), "2h", True])

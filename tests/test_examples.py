@@ -9,16 +9,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import optimize, special
 from statsmodels.duration.hazard_regression import PHReg
 
+from experiments.classics.survival_models import cox as classic_cox
 from simstudy.provenance.streams import Streams
 from tests.cli.projects import contracts
 from tests.pages import in_one_process
-from tests.support import ROOT, assert_within_mcse
+from tests.support import ROOT, assert_within_mcse, r_has
 
 pytestmark = pytest.mark.slow
 
@@ -45,6 +47,7 @@ def example(monkeypatch):
     """A script, as a module that was imported: its study is made and not run."""
 
     def imported(name: str) -> ModuleType:
+        monkeypatch.syspath_prepend(EXAMPLES)  # as of a script: an example may import another
         spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, name, module)
@@ -82,6 +85,8 @@ def test_lines_of_code_are_counted_as_one_reads_them():
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_runs_at_smoke_size(path, example):
+    if path.stem == "survival_in_r" and not r_has("survival"):
+        pytest.skip("there is no R with its package survival here")
     study = replace(example(path.stem).study, block_size=3)
     result = study.run(n_rep=3)
     assert result.n_failed == 0
@@ -112,6 +117,22 @@ def test_the_cox_model_is_that_of_statsmodels(patients):
         fit = PHReg(time, treated[:, None].astype(float), status=died).fit()
         assert ours["estimate"][row] == pytest.approx(fit.params[0], abs=1e-6)
         assert ours["se"][row] == pytest.approx(fit.bse[0], rel=1e-5)
+
+
+def test_the_cox_models_are_that_of_r(example, monkeypatch):
+    """Those of the example and of the classic, replicate by replicate."""
+    if not r_has("survival"):
+        pytest.skip("there is no R with its package survival here")
+    module = example("survival_in_r")
+    data = module.Patients(shape=1.5, n_obs=80).draw(Streams(1, "survival", "patients", 0), 50)
+    known = module.coxph(**data)
+    assert set(known["error"]) == {None}
+    for ours in (module.cox(**data), classic_cox(**data)):
+        np.testing.assert_allclose(ours["estimate"], known["estimate"], rtol=0, atol=1e-6)
+        np.testing.assert_allclose(ours["se"], known["se"], rtol=1e-5)
+    one_arm = module.coxph(data["time"], data["died"] & data["treated"], data["treated"])
+    assert np.isnan(one_arm["estimate"]).all()
+    assert all("may be infinite" in text for text in one_arm["error"])
 
 
 def test_the_cox_model_has_no_estimate_where_all_deaths_are_in_one_arm(patients):
@@ -189,17 +210,35 @@ def test_confounding_of_the_plasmode_data_is_that_of_its_rows(example):
     assert abs(found["weighting"]) < 5 * 8.6 / np.sqrt(400)
 
 
-def test_the_notebook_runs_from_top_to_bottom(monkeypatch):
-    notebook = json.loads((EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8"))
-    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+def outputs_of(notebook: Path, module: ModuleType) -> list[Any]:
+    """Run the cells of a notebook in a module; the value of each that ends in an expression."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    shown = []
+    for cell in (each for each in cells if each["cell_type"] == "code"):
+        assert cell["outputs"] == []
+        body = ast.parse("".join(cell["source"]).replace("n_rep=4000", "n_rep=1000")).body
+        last = body.pop() if isinstance(body[-1], ast.Expr) else None
+        exec(compile(ast.Module(body, []), cell["id"], "exec"), vars(module))
+        if last is not None:
+            shown.append(
+                eval(compile(ast.Expression(last.value), cell["id"], "eval"), vars(module))
+            )
+    return shown
+
+
+def test_the_notebook_runs_from_top_to_bottom_and_shows_numbers(monkeypatch):
     module = ModuleType("notebook")
     monkeypatch.setitem(sys.modules, "notebook", module)
-    for cell in cells:
-        assert cell["outputs"] == []
-        code = "".join(cell["source"]).replace("n_rep=4000", "n_rep=1000")
-        exec(compile(code, cell["id"], "exec"), vars(module))
-    gain = module.result.value("relative_precision", df=3, method="median")
+    study, result, table, contrast, figure = outputs_of(EXAMPLES / "notebook.ipynb", module)
+    gain = result.row("relative_precision", df=3, method="median")
     assert gain["lower"] > 0, "of three degrees of freedom the median knows more than the mean"
+    assert "methods: mean, trimmed, median" in study._repr_html_()
+    spread = result.row("empirical_se", df=3, method="median")
+    shown = f"{spread['estimate']:.4f} ({spread['mcse']:.4f})"
+    assert shown in result._repr_html_()
+    assert shown in table._repr_markdown_()
+    assert contrast._repr_html_().count("<tr") == 1 + 4  # headings, and a row for each df
+    assert len(figure.draw().axes) == 1
 
 
 def test_the_package_keeps_the_contracts(tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.cli.projects import python, write
 from tests.pages import blocks, run_examples
 from tests.support import ROOT
 
@@ -46,6 +47,35 @@ def test_rpy2_gives_what_scipy_gives(data):
     found = made["welch_by_rpy2"](data["x"][0], data["y"][0])
     known = stats.ttest_ind(data["x"][0], data["y"][0], equal_var=False)
     assert found["p"] == pytest.approx(known.pvalue, rel=1e-10)
+
+
+GO = """
+import numpy as np
+from in_r import both
+from simstudy import Workers
+
+if __name__ == "__main__":
+    result = both.run(200, workers=Workers("loky", 2), progress=False)
+    assert result.n_failed == 0
+    known, found = (result.values("p", method=name) for name in both.methods)
+    np.testing.assert_allclose(found, known, rtol=1e-10)
+"""
+BOTH = """
+from dataclasses import replace
+from simstudy import each_replicate
+
+methods = {"Rscript": welch_in_r, "rpy2": each_replicate(welch_by_rpy2)}
+both = replace(study, methods=methods)
+"""
+
+
+@pytest.mark.slow
+def test_each_worker_process_has_its_r(tmp_path):
+    pytest.importorskip("rpy2")
+    module = "\n".join([*blocks(PAGE, "python"), *blocks(PAGE, "py"), BOTH])
+    write(tmp_path, {"in_r.py": module, "go.py": GO})
+    done = python(tmp_path, "go.py")
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_program_that_the_page_calls_gets_whole_blocks(names, data, tmp_path, monkeypatch):

@@ -79,7 +79,7 @@ def passing(result: Result, choose: Callable[[Result], AccuracyCheck]) -> Reprod
 
 
 def _row(result: Result, check: AccuracyCheck, measure: str, **where: str) -> Any:
-    return result.value(measure, **where, **factors_of(check))
+    return result.row(measure, **where, **factors_of(check))
 
 
 def _shares(result: Result, checks: Checks, method: str) -> tuple[PerCheck, PerCheck]:
@@ -254,7 +254,7 @@ def as_enumerated(result: Result, shift: int = 0) -> Reproduced:
 
     To half a percent, which is a tenth of α; above twice α, to one.
     """
-    rows = result.summary[result.summary["measure"] == "rejection_rate"]
+    rows = result.select(measure="rejection_rate")
     share, n_rep, exact = (rows[name].to_numpy(float) for name in ("estimate", "n_rep", "exact"))
     margin = np.where(exact > 0.1, 2 * HALF_A_PERCENT, HALF_A_PERCENT)
     error = cautious_binomial_error(share, n_rep)

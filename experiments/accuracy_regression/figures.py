@@ -355,9 +355,7 @@ def _by_formula(about: AccuracyCheck, luck: Float[np.ndarray, " luck"]) -> pd.Da
 def _averages(result: Result, about: AccuracyCheck) -> pd.DataFrame:
     """Words for the share averaged over references, in the corner that no curve comes to."""
     factors = {"n": about.n, "accuracy": about.accuracy, "effect": about.effect}
-    row = result.value(
-        "rejection_rate", method="document", correlation=0.0, quantile=0.0, **factors
-    )
+    row = result.row("rejection_rate", method="document", correlation=0.0, quantile=0.0, **factors)
     what = "average" if is_narrow() else "average over references"
     words = f"{what}\n{row['estimate']:.4f} ± {2 * row['mcse']:.4f}"
     luck, top = (3.0, 0.25) if about.effect else (-3.0, 0.5)

@@ -69,7 +69,7 @@ def rates(
 ) -> Rates:
     """How often these checks fail by a method, or another measure, which may be of no method."""
     by = {} if method is None else {"method": method}
-    rows = [result.value(measure, **_place(each), **by) for each in trials]
+    rows = [result.row(measure, **_place(each), **by) for each in trials]
     return Rates(*(np.array([row[name] for row in rows]) for name in ("estimate", "n_rep")))
 
 

@@ -87,7 +87,7 @@ def _easier_near_1(_: Result, other_null: float = 0.5) -> Reproduced:
 # ---------------------------------------------------------------- simulated trials
 def _all_published(result: Result, rule: str = "score") -> pd.DataFrame:
     """Of each design one row: type-II errors asked for, simulated and exact."""
-    rows = result.summary.query(f"measure == 'power' and rule == '{rule}' and n_obs == 0")
+    rows = result.select(measure="power", rule=rule, n_obs=0)
     if len(rows) != N_DESIGNS:
         raise LookupError(f"{len(rows)} designs, not the {N_DESIGNS} published ones")
     return rows.assign(beta_hat=1 - rows["estimate"], exact_beta=1 - rows["exact"])
@@ -123,7 +123,7 @@ def _on_the_axes(result: Result) -> Reproduced:
 
 def _applied(result: Result, measure: str) -> Reproduced:
     """The simulated trial at the approximation's size."""
-    row = result.value(measure, rule="score", **APPLIED)
+    row = result.row(measure, rule="score", **APPLIED)
     return of_row(row, f"exactly {row['exact']:.4f}")
 
 

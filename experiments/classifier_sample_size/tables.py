@@ -58,7 +58,7 @@ def _row(result: Result, design: Trial) -> dict[str, Any]:
         "n_safe": int(least.forever),
     }
     for name in ("power", "size"):
-        found = result.value(name, rule="score", n_obs=0, **asked)
+        found = result.row(name, rule="score", n_obs=0, **asked)
         row |= {f"{name}_exact": found["exact"], name: found["estimate"]}
         row |= {f"{name}_mcse": found["mcse"], "n_rep": found["n_rep"]}
     return row

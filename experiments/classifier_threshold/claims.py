@@ -65,7 +65,7 @@ def _thresholds(result: Result, name: str) -> PerRep:
 
 
 def _coverage(result: Result, method: str) -> Any:
-    return result.value("coverage", method=method, **EXACTLY)
+    return result.row("coverage", method=method, **EXACTLY)
 
 
 def _in_words(rows: dict[str, Any]) -> str:
@@ -123,7 +123,7 @@ def _minimum_is_safe(result: Result) -> Reproduced:
 # ---------------------------------------------------------------- bounds and their coverage
 def _covered(result: Result, method: str) -> Reproduced:
     limit = _in_words({"with infinitely many": _coverage(result, method)})
-    row = result.value("coverage", method=method, **AS_PUBLISHED)
+    row = result.row("coverage", method=method, **AS_PUBLISHED)
     return of_row(row, f"1000 resamples; {limit}")
 
 
@@ -138,7 +138,7 @@ def _nearest_to_target(result: Result, champion: str = "bca strict") -> Reproduc
 
 
 def _near_target(result: Result) -> Reproduced:
-    rows = {m: result.value("coverage", method=m, **AS_PUBLISHED) for m in BCA}
+    rows = {m: result.row("coverage", method=m, **AS_PUBLISHED) for m in BCA}
     return of_row(rows[BCA[0]], _in_words(rows))
 
 
@@ -172,13 +172,13 @@ def _left_skew(result: Result, sign: int = 1) -> Reproduced:
 
 # ---------------------------------------------------------------- the umbrella
 def _umbrella_covers(result: Result, method: str = "umbrella") -> Reproduced:
-    row = result.value("coverage", method=method, **AS_PUBLISHED)
+    row = result.row("coverage", method=method, **AS_PUBLISHED)
     return of_row(row, f"exactly {row['exact']:.4f}")
 
 
 def _spreads_more(result: Result, method: str = "umbrella") -> Reproduced:
     """Than BCa's thresholds, whatever its ties."""
-    rows = {m: result.value("sd_threshold", method=m, **EXACTLY) for m in (method, *BCA)}
+    rows = {m: result.row("sd_threshold", method=m, **EXACTLY) for m in (method, *BCA)}
     spread = np.array([row["estimate"] for row in rows.values()])
     detail = f"sd of thresholds: {_in_words(rows)}"
     return decided(spread[0] - spread[1:], _reach_of_differences(rows), detail)
@@ -200,7 +200,7 @@ def _bca_is_better(result: Result, method: str = "bca strict") -> Reproduced:
     """Coverage nearer to its target than the umbrella's, and mean sensitivity nearer to 95%."""
     excess, reach, said = [], [], []
     for name, aim in AIMS.items():
-        rows = {m: result.value(name, method=m, **EXACTLY) for m in (method, "umbrella")}
+        rows = {m: result.row(name, method=m, **EXACTLY) for m in (method, "umbrella")}
         mine, other = (abs(row["estimate"] - aim) for row in rows.values())
         excess.append(other - mine)
         reach += list(_reach_of_differences(rows, n_compared=len(AIMS)))

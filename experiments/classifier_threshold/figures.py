@@ -196,7 +196,7 @@ def _bootstrap_of(
     """Bars of one test set's resamples, and where its quantile and bootstrap mean are."""
     drawn = f"resample_{i + 1}"
     names = [f"score_{j + 1}" for j in range(n_low(scenario.n_obs, scenario.target.q))]
-    stored = result.first_block(scenario, drawn, *names)
+    stored = result.columns(scenario, drawn, *names, first_block=True)
     lowest = np.array([stored[name][i] for name in names])
     law = bootstrap.quantile_law(scenario.n_obs, scenario.target.q)
     atoms, chance = bootstrap.atoms_of_sorted(lowest, law)
@@ -209,7 +209,7 @@ def _bootstrap_of(
 
 
 def _n_resamples(result: Result, scenario: Any) -> int:
-    return len(result.first_block(scenario, "resample_1")["resample_1"])
+    return len(result.columns(scenario, "resample_1", first_block=True)["resample_1"])
 
 
 # ---------------------------------------------------------------- 4

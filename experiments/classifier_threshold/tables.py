@@ -38,10 +38,10 @@ def table_of_coverage(result: Result) -> Table:
 
 
 def _row(result: Result, method: str) -> dict[str, Any]:
-    limit = result.value("coverage", method=method, n_boot=LIMIT, **AT)
+    limit = result.row("coverage", method=method, n_boot=LIMIT, **AT)
     drawn = {"estimate": math.nan, "mcse": math.nan}
     if method in BOOTSTRAP:
-        drawn = dict(result.value("coverage", method=method, n_boot=DRAWN, **AT))
+        drawn = dict(result.row("coverage", method=method, n_boot=DRAWN, **AT))
     return {
         "method": LABELS[method],
         "published": SAID.get(method, math.nan),

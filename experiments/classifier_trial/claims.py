@@ -19,19 +19,19 @@ AS_PUBLISHED = EXACTLY | {"n_boot": 1000}
 
 def _published_measure(result: Result, name: str, method: str = "bca strict") -> Reproduced:
     others = "; ".join(
-        f"{m} {result.value(name, method=m, **EXACTLY)['estimate']:.4f}"
+        f"{m} {result.row(name, method=m, **EXACTLY)['estimate']:.4f}"
         for m in ("bca mid", "bca weak", "umbrella", "tolerance")
     )
-    row = result.value(name, method=method, **AS_PUBLISHED)
+    row = result.row(name, method=method, **AS_PUBLISHED)
     return of_row(row, f"other thresholds: {others}")
 
 
 def _sensitivity(result: Result, method: str) -> Reproduced:
-    return of_row(result.value("mean_trial_sensitivity", method=method, **EXACTLY))
+    return of_row(result.row("mean_trial_sensitivity", method=method, **EXACTLY))
 
 
 def _overpowered(result: Result, method: str = "bca strict") -> Reproduced:
-    row = result.value("mean_power_given_threshold", method=method, **AS_PUBLISHED)
+    row = result.row("mean_power_given_threshold", method=method, **AS_PUBLISHED)
     power, error = row["estimate"], row["mcse"]
     detail = f"mean over thresholds {power:.4f} ({error:.4f})"
     return decided(
@@ -41,8 +41,8 @@ def _overpowered(result: Result, method: str = "bca strict") -> Reproduced:
 
 def _both_causes(result: Result) -> Reproduced:
     """Whether the approximation, and the threshold, each add to the power."""
-    fixed = result.value("power", method="true", **EXACTLY)
-    row = result.value("mean_power_given_threshold", method="bca strict", **EXACTLY)
+    fixed = result.row("power", method="true", **EXACTLY)
+    row = result.row("mean_power_given_threshold", method="bca strict", **EXACTLY)
     gained = [fixed["estimate"] - 0.8, row["estimate"] - fixed["estimate"]]
     error = [fixed["mcse"], np.hypot(row["mcse"], fixed["mcse"])]
     detail = (

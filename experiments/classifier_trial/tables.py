@@ -41,7 +41,7 @@ def _row(result: Result, method: str) -> dict[str, Any]:
     n_boot = DRAWN if method in BOOTSTRAP else LIMIT
     row: dict[str, Any] = {"method": TRIAL_LABELS[method]}
     for name in HEADS:
-        found = result.value(name, method=method, n_boot=n_boot)
+        found = result.row(name, method=method, n_boot=n_boot)
         said = PUBLISHED[name] if method == "bca strict" else np.nan
         row |= {
             f"{name}_published": said,

@@ -42,9 +42,7 @@ def _rows(result: Result, where: Where, method: str) -> pd.DataFrame:
     chosen = [(s.n_obs, s.n_feature, s.prior) for s in result.plan.scenarios if where(s)]
     if not chosen:
         raise LookupError("a scenario that this is about")
-    rows = result.summary
-    rows = rows[(rows["compared"] == "model") & (rows["method"] == method)]
-    rows = rows[rows["utility"] == OF_METHOD[method]]
+    rows = result.select(compared="model", method=method, utility=OF_METHOD[method])
     cell = list(zip(rows["n_obs"], rows["n_feature"], rows["prior"], strict=True))
     return rows[[place in chosen for place in cell]]
 

@@ -42,7 +42,7 @@ def table_of_approximations(result: Result) -> Table:
 
 
 def _n_rep(result: Result) -> int:
-    found = result.value("coverage", compared="model", utility="mae", method="taylor", **AT)
+    found = result.row("coverage", compared="model", utility="mae", method="taylor", **AT)
     return int(found["n_rep"])
 
 
@@ -63,7 +63,7 @@ def _row(result: Result, utility: str) -> dict[str, Any]:
 def _numbers(result: Result, utility: str) -> Iterator[tuple[str, float]]:
     for name, _ in _measured():
         measure, compared, method = name.split(", ")
-        found = result.value(measure, compared=compared, utility=utility, method=method, **AT)
+        found = result.row(measure, compared=compared, utility=utility, method=method, **AT)
         yield name, found["estimate"]
         yield f"{name}_mcse", found["mcse"]
 

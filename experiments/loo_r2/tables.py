@@ -129,7 +129,7 @@ def table_of_approximations(result: Result) -> Table:
     }
     for name, (_, _, heading) in MEASURED.items():
         columns[name] = Column(heading, mcse=f"{name}_mcse")
-    n_rep = int(result.value("model_se", utility="mae", method="taylor", **AT)["n_rep"])
+    n_rep = int(result.row("model_se", utility="mae", method="taylor", **AT)["n_rep"])
     return ApproximationTable(found, CAPTION, columns, [VARIANCE, _of_numbers(n_rep)])
 
 
@@ -150,6 +150,6 @@ def _row(result: Result, utility: str) -> dict[str, Any]:
 
 def _numbers(result: Result, utility: str) -> Iterator[tuple[str, float]]:
     for name, (measure, method, _) in MEASURED.items():
-        found = result.value(measure, utility=utility, method=method, **AT)
+        found = result.row(measure, utility=utility, method=method, **AT)
         yield name, found["estimate"]
         yield f"{name}_mcse", found["mcse"]

@@ -28,7 +28,7 @@ def _falls_with_n(result: Result, wrong: bool = True) -> Reproduced:
     if len(chosen) < 2:
         raise LookupError("lists of several lengths")
     cells = [chosen[n] for n in sorted(chosen)]
-    rows = [result.value("mean_log10_p", estimator="rfdr", **factors_of(t)) for t in cells]
+    rows = [result.row("mean_log10_p", estimator="rfdr", **factors_of(t)) for t in cells]
     found, error = (np.array([row[name] for row in rows]) for name in ("estimate", "mcse"))
     reach = chance_reach(np.hypot(error[1:], error[:-1]), rows[0]["n_rep"], len(rows) - 1)
     pairs = zip(found, sorted(chosen), strict=True)

@@ -122,7 +122,7 @@ def _errors_below_storey(
 
 
 def _rmse(result: Result, trial: Proportion, estimator: str) -> Any:
-    return result.value("rmse", estimator=estimator, **factors_of(trial))
+    return result.row("rmse", estimator=estimator, **factors_of(trial))
 
 
 def _noise_lowers(result: Result, names: Sequence[str], of: str = "") -> Reproduced:
@@ -152,7 +152,7 @@ def _by_spread(result: Result, estimator: str, measure: str) -> tuple[Any, Any, 
     if not wrong:
         raise LookupError("predictive distributions without residual noise")
     trials = [right, *sorted(wrong, key=lambda trial: trial.spread)]
-    rows = [result.value(measure, estimator=estimator, **factors_of(trial)) for trial in trials]
+    rows = [result.row(measure, estimator=estimator, **factors_of(trial)) for trial in trials]
     truths = [trial.null_share if measure == "bias" else 0 for trial in trials]
     found = np.array([row["estimate"] for row in rows]) + truths
     return found, np.array([row["mcse"] for row in rows]), min(row["n_rep"] for row in rows)

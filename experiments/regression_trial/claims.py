@@ -86,7 +86,7 @@ def _sd_over(result: Result, method: str = "studentized") -> Reproduced:
     said, over = [], []
     for sample in SAMPLES:
         own, vanilla = (
-            result.value(f"sd_{sample}_bias", metric="mse", method=name)
+            result.row(f"sd_{sample}_bias", metric="mse", method=name)
             for name in (method, "vanilla")
         )
         over.append(own)

@@ -47,7 +47,7 @@ def _row(
     result: Result, trial: RegressionTrial, measure: str, metric: str, method: str
 ) -> dict[str, Any]:
     setting = {name: getattr(trial, name) for name in ("alpha", "power", *AT)}
-    found = result.value(measure, metric=metric, method=method, **setting)
+    found = result.row(measure, metric=metric, method=method, **setting)
     is_published = method == "studentized" and measure.endswith("_printed")
     return {
         "metric": METRICS[metric],

@@ -77,7 +77,7 @@ def sizes(result: Result, trials: Cells, method: str, measure: str = "type_1_err
 
 
 def _row(result: Result, trial: ComparedSamples, method: str, measure: str) -> Any:
-    return result.value(measure, method=method, **factors_of(trial))
+    return result.row(measure, method=method, **factors_of(trial))
 
 
 # ---------------------------------------------------------------- what decides

@@ -74,7 +74,7 @@ def _apart(values: Iterable[float], follows: Callable[[float], float]) -> list[f
 
 def _row(result: Result, measure: str, k: float, n2: float) -> Any:
     first = result.plan.scenarios[0]
-    return result.value(measure, k=k, n2=n2, n1=first.n1, alpha=first.alpha)
+    return result.row(measure, k=k, n2=n2, n1=first.n1, alpha=first.alpha)
 
 
 def _steps(

@@ -127,16 +127,17 @@ def shortfalls(
         Whether errors are taken as large as chance may have hidden them.
     """
     chosen = {target.measure for target in targets}
-    measures = {each.name: each for each in result.measures if each.name in chosen}
-    estimates = result.estimates(list(measures.values()))
+    measures = {each.name: each for each in result.details.measures if each.name in chosen}
+    estimates = result.details.estimates(list(measures.values()))
     if cautious:
         estimates = {
-            (key, name): with_unlucky_errors(found, measures[name], result.level)
+            (key, name): with_unlucky_errors(found, measures[name], result.details.level)
             for (key, name), found in estimates.items()
         }
     return {
         key: max(
-            target.shortfall(estimates[key, target.measure], result.level) for target in targets
+            target.shortfall(estimates[key, target.measure], result.details.level)
+            for target in targets
         )
         for key in result.plan.keys
     }
@@ -225,15 +226,17 @@ def without_spread(result: Result, targets: Sequence[Target]) -> list[str]:
 
     A rare outcome that has not been seen yet leaves a mean without any error, as a constant does.
     """
-    measures = [each for each in result.measures if each.name in {t.measure for t in targets}]
-    estimates = result.estimates(measures)
+    measures = [
+        each for each in result.details.measures if each.name in {t.measure for t in targets}
+    ]
+    estimates = result.details.estimates(measures)
     return [
         f"precision.{target.measure}: {result.n_rep[key]:,} replicates of {identity(scenario)} "
         "show no spread, so how many an error takes is not known from them: unless these values "
         "are always the same, ask for more with n_rep=..."
         for key, scenario in result.plan.keys.items()
         for target in targets
-        if target.shortfall(estimates[key, target.measure], result.level) == 0
+        if target.shortfall(estimates[key, target.measure], result.details.level) == 0
     ]
 
 
@@ -255,7 +258,7 @@ def forecast(pilot: Result, targets: Sequence[Target], stop_by: str = LOOKS) -> 
     by_scenario = _with_shortfall(pilot, targets, cautious=stop_by == PILOT)
     seconds = seconds_of_a_block(pilot)
     size = pilot.plan.block_size
-    bytes_per_rep = pilot.store.n_bytes / sum(pilot.n_rep.values())
+    bytes_per_rep = pilot.details.store.n_bytes / sum(pilot.n_rep.values())
     rows = []
     each = zip(pilot.plan.keys.items(), by_scenario, strict=True)
     for (key, scenario), (n, short) in each:

@@ -23,7 +23,7 @@ def refuse_what_cannot_be_taken(result: Result) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # of few replicates, which say nothing of many
         try:
-            result.estimates(result.declared)
+            result.details.estimates(result.details.declared)
         except Exception as error:
             raise _of_its_measure(result, error) from error
 
@@ -33,7 +33,7 @@ def _of_its_measure(result: Result, error: Exception) -> SimstudyError:
     if isinstance(error, SimstudyError):
         return error
     (scenario,) = result.plan.scenarios
-    name = next((m.name for m in result.declared if _fails(result, [m])), "")
+    name = next((m.name for m in result.details.declared if _fails(result, [m])), "")
     return StudyError(
         f"{scenario!r}: measure {name!r} cannot be taken of the first block: {describe(error)}. "
         "It would be the same when all is drawn, so nothing more was. Mend what the measure is "
@@ -43,7 +43,7 @@ def _of_its_measure(result: Result, error: Exception) -> SimstudyError:
 
 def _fails(result: Result, measures: Sequence[Measure]) -> bool:
     try:
-        result.estimates(measures)
+        result.details.estimates(measures)
     except Exception:  # the same as before, of whichever measure
         return True
     return False

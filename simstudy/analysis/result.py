@@ -9,15 +9,15 @@ import dataclasses
 import functools
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simstudy.analysis.details import Details
 from simstudy.analysis.summary_access import SUMMARY, SummaryAccess
 from simstudy.design import Scenario, scenario_key
 from simstudy.design.plan import Plan
@@ -25,29 +25,22 @@ from simstudy.design.reprs import names_in_short, shown
 from simstudy.engine.run_stats import RunStats
 from simstudy.errors import FigureError, StudyError, TableError, nearest
 from simstudy.lazy import pd
-from simstudy.store.arrow_schema import CONVERGED, ERROR
-from simstudy.store.study_folder import FOLDERS
+from simstudy.store.arrow_schema import ERROR
 
 if TYPE_CHECKING:
-    from simstudy.analysis.comparisons import Comparisons
-    from simstudy.analysis.estimates import Estimator, Prepare
-    from simstudy.analysis.precision import Target
-    from simstudy.analysis.result_columns import Rows
-    from simstudy.claims import Claim
-    from simstudy.measures import Estimates, Measure
+    from simstudy.measures import Measure
     from simstudy.measures.contrasts import Scale
     from simstudy.remote.paths import Place
-    from simstudy.store.blocks import Store
-    from simstudy.store.run_records import RunRecord, Spent, Times
     from simstudy.tables.table import Table
 
-Figure = Callable[["Result"], Any]
-MakesTable = Callable[["Result"], "Table"]
 
-
-@dataclass(repr=False)
 class Result(SummaryAccess):
     """The result of a study.
+
+    Parameters
+    ----------
+    details
+        What it rests on: the store, what the study declares, how it was run.
 
     Attributes
     ----------
@@ -63,118 +56,78 @@ class Result(SummaryAccess):
         One row per claim of the document.
     seconds
         One row per scenario and method: what drawing took.
-
-    Parameters
-    ----------
-    plan
-        What was drawn.
-    n_rep
-        Replicates used of each scenario, by its key.
-    moments_only
-        Whether only moments of blocks were kept (`keep="summary"`).
-    given
-        What gives the result again, where its replicates were not drawn here but given; else empty.
-    group_size
-        So many replicates, one after the other, may depend on each other.
     """
 
-    plan: Plan
-    store: Store
-    n_rep: Mapping[str, int]
-    declared: Sequence[Measure]
-    figures: Mapping[str, Figure] = field(default_factory=dict)
-    claimed: Sequence[Claim] = ()
-    worst: Mapping[str, float] = field(default_factory=dict)
-    moments_only: bool = False
-    level: float = 0.95
-    folder: Place | None = None
-    outcome: RunStats = field(default_factory=RunStats)
-    targets: Sequence[Target] = ()
-    n_left: int = 0  # blocks that a time budget has left undrawn
-    n_pilot: int = 0  # replicates of each scenario in the pilot that fixed how many there are
-    design: tuple[str, ...] = ()  # keys of all scenarios of the study, where some are left out
-    keep_alive: object = field(default=None, repr=False)
-    tables: Mapping[str, MakesTable] = field(default_factory=dict)
-    readings: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    given: str = ""
-    group_size: int = 1
+    def __init__(self, details: Details) -> None:
+        self.details = details
+        self._readings, self._labels = details.readings, details.labels
 
     @property
-    def name(self) -> str:
-        """Of the study."""
+    def plan(self) -> Plan:
+        """What was drawn: scenarios, axes, seed."""
+        return self.details.plan
+
+    @property
+    def n_rep(self) -> Mapping[str, int]:
+        """Replicates used of each scenario, by its key."""
+        return self.details.n_rep
+
+    @property
+    def folder(self) -> Place | None:
+        """The study's own folder; None where nothing was kept."""
+        return self.details.folder
+
+    @property
+    def outcome(self) -> RunStats:
+        """What this run did: blocks that it drew, failures, seconds, and what was noticed."""
+        return self.details.outcome
+
+    @property
+    def _name(self) -> str:
         return self.plan.name
 
     def _in_short(self) -> str:
         least, most = min(self.n_rep.values()), max(self.n_rep.values())
         each = f"{least:,}" + f" to {most:,}" * (most > least)
+        n_left = self.details.n_left
         return shown(
             f"Result of {self.plan.name}",
             self.plan.scenarios,
             "; ".join(f"{axis}: {names_in_short(at)}" for axis, at in self.plan.axes.items()),
-            f"measures: {names_in_short(measure.name for measure in self.declared)}",
+            f"measures: {names_in_short(measure.name for measure in self.details.declared)}",
             f"{each} replicates of each scenario, {self.n_failed or 'none'} failed; seed "
             f"{self.plan.seed}",
-            f"out of time: {self.n_left:,} blocks are to go" if self.n_left else "",
+            f"out of time: {n_left:,} blocks are to go" if n_left else "",
         )
 
     @cached_property
     def summary(self) -> pd.DataFrame:
         from simstudy.analysis.summary import summarize
 
-        return summarize(self.plan, self.measures, self._estimator(self.measures))
+        return summarize(
+            self.plan, self.details.measures, self.details.estimator(self.details.measures)
+        )
 
     @cached_property
     def summary_all_methods(self) -> pd.DataFrame:
-        """The summary of the replicates in which every method succeeded."""
+        """Summary of the replicates in which every method succeeded.
+
+        Raises
+        ------
+        StudyError
+            If the study has no axes, or only moments of blocks were kept.
+        """
         from simstudy.analysis.summary import summarize
         from simstudy.measures import all_methods
 
-        self._refuse_moments("replicates")
+        self.details.refuse_moments("replicates")
         if not self.plan.axes:
             raise StudyError(f"{self.plan.name} has no axis of methods to hold together.")
         axis = self.plan.methods_axis or "method"
         place = list(self.plan.axes).index(axis) if axis in self.plan.axes else 0
         watch = functools.partial(all_methods, axis=place)
-        return summarize(self.plan, self.declared, self._estimator(self.declared, watch))
-
-    @cached_property
-    def measures(self) -> Sequence[Measure]:
-        """The study's measures, and the convergence rate where any replicate failed."""
-        from simstudy.measures import convergence_rate
-
-        names = {measure.name for measure in self.declared}
-        if not self.any_failed or "convergence_rate" in names:
-            return self.declared
-        return [*self.declared, convergence_rate(CONVERGED).of_groups(self.group_size)]
-
-    @cached_property
-    def remarks(self) -> list[str]:
-        """What speaks against estimates of measures that take less work, each measure's at once."""
-        if not any(measure.remarks for measure in self.declared):
-            return []
-        from simstudy.analysis.summary import factor_names, remarks_in_words
-
-        return remarks_in_words(self.summary, [*factor_names(self.plan), *self.plan.axes])
-
-    @cached_property
-    def any_failed(self) -> bool:
-        """Whether any of this result's replicates failed, whatever else is stored beside them."""
-        from simstudy.analysis.frames import any_failure
-
-        return any_failure(self.plan.drawn, self.store, self.drawn_sizes)
-
-    @property
-    def drawn_sizes(self) -> dict[str, int]:
-        """Replicates used, by the key under which they are stored: a method's, if there are any."""
-        return self.plan.drawn_sizes(self.n_rep)
-
-    @property
-    def seconds_by_method(self) -> dict[str, float]:
-        """Seconds per replicate of each method that this run drew, without drawing its data."""
-        from simstudy.analysis.result_columns import seconds_by_method
-
-        return seconds_by_method(self.plan, self.outcome.seconds_per_block)
+        declared = self.details.declared
+        return summarize(self.plan, declared, self.details.estimator(declared, watch))
 
     @cached_property
     def seconds(self) -> pd.DataFrame:
@@ -191,41 +144,10 @@ class Result(SummaryAccess):
         """
         from simstudy.analysis.frames import run_time
 
-        return run_time(self.plan, self.spent)
-
-    @cached_property
-    def spent(self) -> Mapping[str, Spent]:
-        """What blocks took, by the key of what was drawn."""
-        return self.outcome.spent if self.folder is None else self._record.spent
-
-    @property
-    def times(self) -> Times | None:
-        """When its blocks were drawn, by all runs; None where nothing says so."""
-        return None if self.folder is None else self._record.times
-
-    @property
-    def _record(self) -> RunRecord:
-        from simstudy.store.run_records import read_records
-
-        return read_records(self._blocks_folder, self.store.provenance)
-
-    @property
-    def _blocks_folder(self) -> Place:
-        if self.folder is None:
-            raise StudyError("this result lives in memory only, and has no folder of blocks.")
-        return self.folder / FOLDERS["summary" if self.moments_only else "replicates"]
-
-    def estimates(self, measures: Sequence[Measure]) -> dict[tuple[str, str], Estimates]:
-        """Some measures of every scenario, by scenario key and measure name."""
-        estimator = self._estimator(measures)
-        return {
-            (key, measure.name): estimator(scenario, measure)
-            for key, scenario in self.plan.keys.items()
-            for measure in measures
-        }
+        return run_time(self.plan, self.details.spent)
 
     def anytime(self, measure: str, *, planned: float | None = None) -> pd.DataFrame:
-        """A measure's summary, with limits that hold however often somebody looks.
+        """Summarize a measure with limits that hold however often somebody looks at the run.
 
         Parameters
         ----------
@@ -235,6 +157,11 @@ class Result(SummaryAccess):
             Of means, the replicates at which limits are to be closest together: the same number at
             every look.
 
+        Returns
+        -------
+        pd.DataFrame
+            The rows of the summary, with these limits as `lower` and `upper`.
+
         Raises
         ------
         StudyError
@@ -242,29 +169,30 @@ class Result(SummaryAccess):
         """
         from simstudy.analysis.summary import MEASURE, with_anytime_limits
 
-        known = self._measure(measure)
+        known = self.details.measure(measure)
         rows = self.summary[self.summary[MEASURE] == known.name]
-        return with_anytime_limits(rows, known, self.level, planned)
+        return with_anytime_limits(rows, known, self.details.level, planned)
 
     def contrast(
         self,
         measure: str,
         *,
-        axis: str,
-        first: str,
-        second: str,
+        first: str | Scenario,
+        second: str | Scenario,
+        axis: str | None = None,
         scale: Scale = "difference",
         **factors: Any,
     ) -> pd.DataFrame:
-        """A measure of one method against another's, on the replicates they share.
+        """Compare a measure of one method, or in one scenario, with that of another.
 
         Parameters
         ----------
         measure
-            Name of the measure.
-        axis, first, second
+            Name of a measure of the study.
+        first, second
             Two positions on one of the study's axes, such as `axis="method", first="t",
-            second="z"`.
+            second="z"`, compared on the replicates they share. Without `axis` two scenarios,
+            which are paired if they share random numbers.
         scale
             `difference` (first - second) or `ratio` (first/second).
         **factors
@@ -272,56 +200,39 @@ class Result(SummaryAccess):
 
         Returns
         -------
-        DataFrame
-            A row per scenario and cell of the other axes; the MCSE is that of the pairs.
+        pd.DataFrame
+            A row per scenario and cell of the other axes, of two scenarios per cell of the axes;
+            the MCSE is that of the pairs.
         """
-        from simstudy.analysis.lookup import rows_with
-
-        rows = self._comparisons.methods(self._measure(measure), axis, first, second, scale)
-        return rows_with(rows, factors)
-
-    def contrast_scenarios(
-        self, measure: str, first: Scenario, second: Scenario, *, scale: Scale = "difference"
-    ) -> pd.DataFrame:
-        """A measure in one scenario against another: paired if they share random numbers."""
-        return self._comparisons.scenarios(self._measure(measure), first, second, scale)
-
-    @property
-    def _comparisons(self) -> Comparisons:
         from simstudy.analysis.comparisons import Comparisons
+        from simstudy.analysis.lookup import rows_with
         from simstudy.store.columns import imputed
 
         def read(scenario: Scenario, measure: Measure) -> Mapping[str, np.ndarray]:
-            return imputed(self.columns(scenario, *measure.reads), self.worst)
+            return imputed(self.columns(scenario, *measure.reads), self.details.worst)
 
-        return Comparisons(self.plan, read, self.level)
-
-    def _measure(self, name: str) -> Measure:
-        known = {measure.name: measure for measure in self.measures}
-        if name not in known:
-            raise StudyError(f"{self.plan.name} has no measure {name!r}; {nearest(name, known)}")
-        return known[name]
-
-    def _estimator(self, measures: Sequence[Measure], prepare: Prepare | None = None) -> Estimator:
-        from simstudy.analysis.estimates import FromMoments, FromRows
-        from simstudy.store.columns import imputed
-
-        if self.moments_only:
-            return FromMoments(self.plan, self.store, measures, self.n_rep, self.level)
-        if prepare is None and self.worst:
-            prepare = functools.partial(imputed, worst=self.worst)
-        return FromRows(self.plan, self.store, measures, self.n_rep, prepare, self.level)
+        compared = Comparisons(self.plan, read, self.details.level)
+        known = self.details.measure(measure)
+        if axis is not None:
+            rows = compared.methods(known, axis, str(first), str(second), scale)
+            return rows_with(rows, factors)
+        if isinstance(first, str) or isinstance(second, str):
+            raise StudyError(
+                f"contrast(first={first!r}, second={second!r}) does not say on which axis these "
+                f"are: add axis=..., one of {', '.join(self.plan.axes)}."
+            )
+        return rows_with(compared.scenarios(known, first, second, scale), factors)
 
     @cached_property
     def claims(self) -> pd.DataFrame:
         from simstudy.claims import check_claims
 
-        return check_claims(self.claimed, self)
+        return check_claims(self.details.claimed, self)
 
     @cached_property
     def n_failed(self) -> int:
         """Replicates that failed, in any cell."""
-        if not self.any_failed:
+        if not self.details.any_failed:
             return 0
         from simstudy.analysis.summary import factor_names
 
@@ -332,72 +243,106 @@ class Result(SummaryAccess):
         return self.rows()
 
     def rows(self, *scenarios: Scenario, columns: Sequence[str] | None = None) -> pd.DataFrame:
-        """Replicates of some scenarios (all, if none is named), as one tidy frame.
+        """Return the replicates of some scenarios as one tidy frame.
 
         Parameters
         ----------
+        scenarios
+            Scenarios of this run; all, if none is named.
         columns
             Those that `simulate` returned; all, if None.
+
+        Returns
+        -------
+        pd.DataFrame
+            A row per scenario, replicate and cell of the axes.
         """
-        self._refuse_moments("replicates")
+        self.details.refuse_moments("replicates")
         chosen = scenarios or self.plan.scenarios
         frames = [self._frame(scenario, columns) for scenario in chosen]
         return pd.concat(frames, ignore_index=True)
 
-    def columns(self, scenario: Scenario, *names: str) -> dict[str, np.ndarray]:
-        """Columns of one scenario as arrays `(rep,)` or `(rep, *axes)`."""
-        self._refuse_moments("replicates")
-        key = self._known_key(scenario)
-        return self._rows.columns(key, names)
-
-    def first_block(self, scenario: Scenario, *names: str) -> dict[str, np.ndarray]:
-        """Columns of a scenario's first block: stored whole, however few replicates were asked for.
-
-        For what needs as many replicates as a block has, whichever run it is shown in.
-        """
-        self._refuse_moments("replicates")
-        key = self._known_key(scenario)
-        return self._rows.columns(key, names, self.plan.block_size)
-
-    def figure(self, name: str, *, width: float | None = None) -> Any:
-        """A figure of the study, by its name in the document.
+    def columns(
+        self, scenario: Scenario, *names: str, first_block: bool = False
+    ) -> dict[str, np.ndarray]:
+        """Return columns of one scenario as arrays.
 
         Parameters
         ----------
+        scenario
+            A scenario of this run.
+        names
+            Names of columns.
+        first_block
+            Whether the replicates are those of the scenario's first block, which is stored whole
+            however few were asked for: for what needs as many as a block has.
+
+        Returns
+        -------
+        dict[str, np.ndarray]
+            Arrays `(rep,)` or `(rep, *axes)`, by name.
+        """
+        rows, key = self.details.rows, self._known_key(scenario)
+        return rows.columns(key, names, self.plan.block_size if first_block else None)
+
+    def figure(self, name: str, *, width: float | None = None) -> Any:
+        """Draw a figure of the study.
+
+        Parameters
+        ----------
+        name
+            Its name in the study.
         width
             Inches of the page for which it is laid out, such as 3.5 for one column of a journal;
             that of a page's text, unless given.
+
+        Returns
+        -------
+        Any
+            The figure, of plotnine or matplotlib.
+
+        Raises
+        ------
+        FigureError
+            If the study has no figure of this name.
         """
-        if name not in self.figures:
-            raise FigureError(
-                f"no figure {name!r} in {self.plan.name}; {nearest(name, self.figures)}"
-            )
+        figures = self.details.figures
+        if name not in figures:
+            raise FigureError(f"no figure {name!r} in {self.plan.name}; {nearest(name, figures)}")
         from simstudy.figures.page import laid_out_for
 
         with laid_out_for(width) if width is not None else nullcontext(), self._lent_summary():
-            return _labelled(self.figures[name](self), self.labels)
+            return _labelled(figures[name](self), self._labels)
 
     def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
-        """A table of the study by its name; every study has the one called `summary`.
+        """Make a table of the study; every study has the one called `summary`.
 
         Parameters
         ----------
+        name
+            Its name in the study.
         columns
             For the table of the summary: the factor or axis whose values become columns, such as
             `method`. None makes a column of each measure.
+
+        Returns
+        -------
+        Table
+            The table, which prints as text and is written by `save_table`.
 
         Raises
         ------
         TableError
             Where there is no such table, and for `columns` of another table than the summary's.
         """
-        if columns is not None or (name == SUMMARY and name not in self.tables):
+        tables = self.details.tables
+        if columns is not None or (name == SUMMARY and name not in tables):
             return self._summary_table(name, columns)
-        if name not in self.tables:
-            known = {SUMMARY, *self.tables}
+        if name not in tables:
+            known = {SUMMARY, *tables}
             raise TableError(f"no table {name!r} in {self.plan.name}; {nearest(name, known)}")
         with self._lent_summary():
-            return self.tables[name](self)
+            return tables[name](self)
 
     def publish(self, folder: str | os.PathLike[str] | Place, *, replace: bool = False) -> Place:
         """Write frames, tables, figures and the report into a folder of the study below this one.
@@ -425,11 +370,22 @@ class Result(SummaryAccess):
 
         target = place_of(folder) / self.plan.name
         target.mkdir(parents=True, exist_ok=True)
-        publish(dataclasses.replace(self, folder=target), replace=replace)
+        publish(Result(dataclasses.replace(self.details, folder=target)), replace=replace)
         return target
 
     def save_report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report alone: one HTML page, with its figures inside."""
+        """Write the report alone: one HTML page, with its figures inside.
+
+        Parameters
+        ----------
+        path
+            Path of the file.
+
+        Returns
+        -------
+        Path
+            The path.
+        """
         from simstudy.atomic_files import write_bytes
         from simstudy.remote.paths import place_of
 
@@ -450,7 +406,17 @@ class Result(SummaryAccess):
             self.summary = kept
 
     def scenario(self, **where: Any) -> Any:
-        """The one scenario of this run with these factors.
+        """Find the one scenario of this run with these factors.
+
+        Parameters
+        ----------
+        where
+            Values of factors, by name.
+
+        Returns
+        -------
+        Any
+            The scenario.
 
         Raises
         ------
@@ -495,9 +461,9 @@ class Result(SummaryAccess):
         from simstudy.analysis.frames import failure_frame
         from simstudy.analysis.summary import factor_names
 
-        if not self.any_failed:
+        if not self.details.any_failed:
             return pd.DataFrame(columns=["address", ERROR])
-        found = failure_frame(self.plan.drawn, self.store, self.drawn_sizes)
+        found = failure_frame(self.plan.drawn, self.details.store, self.details.drawn_sizes)
         names = [*factor_names(self.plan), "block", "rep", *self.plan.axes, ERROR, "address"]
         return found[names]
 
@@ -506,19 +472,14 @@ class Result(SummaryAccess):
         """How many replicates warned of what, by method and other axes."""
         from simstudy.analysis.frames import warning_counts
 
-        return warning_counts(self.plan.drawn, self.store, self.drawn_sizes, [*self.plan.axes])
+        of = self.details
+        return warning_counts(self.plan.drawn, of.store, of.drawn_sizes, [*self.plan.axes])
 
     def _frame(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
         from simstudy.analysis.frames import replicate_frame
 
         self._known_key(scenario)
-        return replicate_frame(self._rows, scenario, names)
-
-    @cached_property
-    def _rows(self) -> Rows:
-        from simstudy.analysis.result_columns import Rows
-
-        return Rows(self.plan, self.store, self.n_rep)
+        return replicate_frame(self.details.rows, scenario, names)
 
     def _known_key(self, scenario: Scenario) -> str:
         key = scenario_key(scenario)
@@ -526,11 +487,14 @@ class Result(SummaryAccess):
             raise LookupError(f"scenario {scenario} is not in this run")
         return key
 
-    def _refuse_moments(self, what: str) -> None:
-        if self.moments_only:
-            raise StudyError(
-                f"this run kept no {what}, only its summary. Run it with keep=replicates."
-            )
+
+def remarks_of(result: Result) -> list[str]:
+    """What speaks against estimates of measures that take less work, each measure's at once."""
+    if not any(measure.remarks for measure in result.details.declared):
+        return []
+    from simstudy.analysis.summary import factor_names, remarks_in_words
+
+    return remarks_in_words(result.summary, [*factor_names(result.plan), *result.plan.axes])
 
 
 def _labelled(figure: Any, labels: Mapping[str, str]) -> Any:

@@ -20,11 +20,11 @@ SUMMARY = "summary"  # the table that every study has
 class SummaryAccess:
     """Rows, tables and the `repr` of a result with a `summary`; a base class."""
 
-    readings: Mapping[str, Mapping[Any, str]] = MappingProxyType({})
-    labels: Mapping[str, str] = MappingProxyType({})
+    _readings: Mapping[str, Mapping[Any, str]] = MappingProxyType({})
+    _labels: Mapping[str, str] = MappingProxyType({})
 
     @property
-    def name(self) -> str:
+    def _name(self) -> str:
         """Of the study."""
         raise NotImplementedError
 
@@ -62,7 +62,7 @@ class SummaryAccess:
             return None
         if not len(rows):
             return None
-        return summary_head(summary_table(rows, self.name, self.readings, self.labels))
+        return summary_head(summary_table(rows, self._name, self._readings, self._labels))
 
     def select(self, **factors: Any) -> pd.DataFrame:
         """The rows of the summary with these values of factors, axes and `measure`.
@@ -90,8 +90,6 @@ class SummaryAccess:
 
         return row_with(self.summary, measure, factors)
 
-    value = row
-
     def _summary_table(self, name: str, columns: str | None) -> Table:
         """The summary as a table, with a column for each measure or each value of an axis."""
         from simstudy.tables.summary import summary_table, summary_table_by
@@ -101,7 +99,7 @@ class SummaryAccess:
                 f"columns={columns!r} with table {name!r}: only the table of the summary can be "
                 "laid out by an axis. Leave out the name, or columns."
             )
-        more = self.name, self.readings, self.labels
+        more = self._name, self._readings, self._labels
         if columns is None:
             return summary_table(self.summary, *more)
         return summary_table_by(self.summary, columns, *more)

@@ -88,13 +88,13 @@ def run(config: ResolvedConfig, publish: Publish) -> int:
         check_join(config)
     with Bar(config.name, shown=config.settings.progress) as bar:
         result = draw(config, bar)
-    if not result.n_left:
+    if not result.details.n_left:
         clear_shares(config.folder, config.settings.seed, config.n_rep)
     status = publish(config, result)
-    if not result.n_left:
+    if not result.details.n_left:
         return status
     print(
-        f"budget={config.settings.budget} is spent, and {result.n_left:,} blocks are to go"
+        f"budget={config.settings.budget} is spent, and {result.details.n_left:,} blocks are to go"
         f"{_time_left(result)}. To go on: "
         f"{resume_command(config.project, 'run', config.overrides)}"
     )
@@ -106,7 +106,7 @@ def _time_left(result: Any) -> str:
     from simstudy.analysis.frames import seconds_left
     from simstudy.output.formatting import time_in_words
 
-    seconds = seconds_left(result.spent, result.n_left)
+    seconds = seconds_left(result.details.spent, result.details.n_left)
     return "" if math.isnan(seconds) else f", about {time_in_words(seconds)} on one core"
 
 
@@ -196,7 +196,7 @@ def status_if_current(config: ResolvedConfig, result: Any) -> int | None:
     from simstudy.output.up_to_date import is_current
     from simstudy.store.manifest import say_part
 
-    for name in result.store.damaged:
+    for name in result.details.store.damaged:
         print(f"damaged, set aside and computed again: {name}", file=sys.stderr)
     file = config.module.__file__
     if not is_current(result, config.record, file, **_outputs(config), sources=config.sources):

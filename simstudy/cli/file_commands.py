@@ -177,7 +177,7 @@ def summarize_file(arguments: Sequence[str]) -> int:
     place = {"out": settings.out} | ({"name": settings.name} if settings.name else {})
     with warnings.catch_warnings(action="ignore", category=UserWarning):  # printed at the end
         result = from_file(file, **columns | numbers, **place, restart=settings.restart)
-    result.given = f"simstudy summarize {shlex.join(arguments)}"
+    result.details.given = f"simstudy summarize {shlex.join(arguments)}"
     config = {"file": file, "measures": "all", **columns}  # fewer measures are another result
     return _publish(result, settings, config)
 

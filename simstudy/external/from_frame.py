@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simstudy.analysis.details import Details
 from simstudy.analysis.result import Result
 from simstudy.data.content_hash import hash_of_frame
 from simstudy.design.plan import Plan
@@ -186,7 +187,7 @@ def from_frame(
     made: tuple[str, ...] = ("method", "rep") if wide else ("rep",) * (roles.rep == DATA_SET)
     typed_roles = {r: v for r, v in roles.config.items() if r not in made} | wide
     arguments = ", ".join(f"{role}={value!r}" for role, value in typed_roles.items())
-    result = Result(
+    details = Details(
         plan=plan,
         store=home.store,
         n_rep={key: cell.n_rep for key, cell in stored.items()},
@@ -197,6 +198,7 @@ def from_frame(
         keep_alive=home.temporary,
         given=f"simstudy.from_frame(rows, {arguments})",
     )
+    result = Result(details)
     explain_folder(result)
     for text in outcome.noticed:
         warnings.warn(text, stacklevel=2)

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from simstudy.tables.table import Table
 
 
+OF_ITS_CODE = (  # names of a result that a folder alone cannot have
+    *("anytime", "columns", "contrast", "details", "figure", "outcome", "plan", "publish"),
+    *("scenario", "seconds"),
+)
+
+
 def load(folder: str | os.PathLike[str] | Place) -> StoredResult:
     """The results that lie in a folder such as `results/NAME`, or at a URL.
 
@@ -74,16 +80,23 @@ class StoredResult(SummaryAccess):
     folder: Place
     manifest: Mapping[str, Any]
 
+    def __getattr__(self, name: str) -> Any:
+        """Say what a result has that was not loaded."""
+        if name in OF_ITS_CODE:
+            raise AttributeError(
+                f"a loaded result has no {name!r}, which needs the study's code. With it, "
+                f"study.look(out={str(self.folder.parent)!r}) gives a result that has it."
+            )
+        raise AttributeError(f"a loaded result has no attribute {name!r}")
+
     def _in_short(self) -> str:
         n_scenarios, n_rep = (self.manifest[what] for what in ("scenarios", "replicates"))
-        n_failed = self.manifest.get("failed_replicates") or 0
-        failed = f" ({n_failed:,} failed)" * bool(n_failed)
+        failed = f" ({self.n_failed:,} failed)" * bool(self.n_failed)
         said = f"{n_scenarios:,} scenarios, {n_rep:,} replicates{failed}"
-        return f"<{self.name}: {said}, in {self.folder}>"
+        return f"<{self._name}: {said}, in {self.folder}>"
 
     @property
-    def name(self) -> str:
-        """Of the study."""
+    def _name(self) -> str:
         return str(self.manifest["study"])
 
     # ---------------------------------------------------------------- what was found
@@ -91,6 +104,16 @@ class StoredResult(SummaryAccess):
     def summary(self) -> pd.DataFrame:
         """One row per scenario, cell of the axes, and measure, each number with its MCSE."""
         return self._frame("summary")
+
+    @cached_property
+    def summary_all_methods(self) -> pd.DataFrame:
+        """The summary of the replicates in which every method succeeded, of published results."""
+        return self._frame("summary_all_methods")
+
+    @property
+    def n_failed(self) -> int:
+        """Replicates that failed, in any cell."""
+        return int(self.manifest.get("failed_replicates") or 0)
 
     @cached_property
     def scenarios(self) -> pd.DataFrame:
@@ -211,7 +234,7 @@ class StoredResult(SummaryAccess):
         """What is known of how rows lie: axes and vectors, and no scenarios."""
         settings = self._store.provenance.settings
         return Plan(
-            name=self.name,
+            name=self._name,
             seed=int(settings["seed"]),
             scenarios=(),
             axes={axis: tuple(labels) for axis, labels in settings["axes"].items()},

@@ -3,7 +3,7 @@
 For replicates with and without an effect in one scenario, told apart by a column: where the truth
 is drawn, or where a scenario holds many tests. Where it is the scenario that has an effect or has
 none, `power` in one and `type_1_error` in the other say the same, and a ratio of two scenarios'
-(`Result.contrast_scenarios(..., scale="ratio")`) of `rejection_rate` and `non_rejection_rate` is
+(`Result.contrast(..., scale="ratio")`) of `rejection_rate` and `non_rejection_rate` is
 the positive and the negative likelihood ratio.
 
 All are ratios of means, so their Monte Carlo standard errors are those of the delta method with

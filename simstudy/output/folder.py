@@ -142,7 +142,9 @@ def publish(
     with translate_io_errors(folder), folder_lock(folder):
         settings = config or {}
         if not replace:
-            refuse_replacing(folder, settings, result.plan, result.n_rep, design=result.design)
+            refuse_replacing(
+                folder, settings, result.plan, result.n_rep, design=result.details.design
+            )
         made_from = origin_of(result, settings, module_file, sources)
         start = time.perf_counter()
         for place in (folder, folder / FIGURES, folder / TABLES):
@@ -213,7 +215,7 @@ def draw_figures(
     workers
         Processes that may draw figures side by side, in a folder of this machine.
     """
-    draw, names = _Draw(result, folder, columns), list(result.figures)
+    draw, names = _Draw(result, folder, columns), list(result.details.figures)
     if workers is None or not isinstance(folder, Path):
         return _together(map(draw, names))
     parts = workers.map(draw, names)
@@ -233,7 +235,7 @@ class _Draw:
         return _one(name, self._drawn)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        light = replace(self.result)  # without frames that may be large
+        light = Result(replace(self.result.details))  # without frames that may be large
         light.summary = self.result.summary
         return _Draw, (light, self.folder, dict(self.columns))
 
@@ -261,8 +263,8 @@ def write_tables(result: Result, folder: Place) -> Artefacts:
         saved = save_table(table, folder / TABLES, name, label=label)
         return Artefacts([*saved], tables={name: table})
 
-    own = [SUMMARY] if SUMMARY not in result.tables and is_short(result.summary) else []
-    return _together(_one(name, write) for name in (*result.tables, *own))
+    own = [SUMMARY] if SUMMARY not in result.details.tables and is_short(result.summary) else []
+    return _together(_one(name, write) for name in (*result.details.tables, *own))
 
 
 def _one(name: str, make: Callable[[str], Artefacts]) -> Artefacts:

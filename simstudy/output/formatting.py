@@ -52,7 +52,7 @@ def work_in_words(result: Result) -> str:
     """The same, with what of it was drawn by this run."""
     n_rep, outcome = sum(result.n_rep.values()), result.outcome
     in_all = f", {n_rep:,} in all" * (len(result.plan.scenarios) > 1)
-    if result.given:
+    if result.details.given:
         return f"{size_in_words(result)}{in_all} (given, not drawn)."
     return (
         f"{size_in_words(result)}{in_all} ({counted(outcome.n_blocks, 'block')} drawn now, "
@@ -112,13 +112,13 @@ def precision_in_words(result: Result) -> str:
     """Whether the Monte Carlo errors that were asked for are there, and what that saved."""
     from simstudy.analysis.precision import shortfalls, spent
 
-    taken = spent(result, result.targets)
+    taken = spent(result, result.details.targets)
     n_short = int((~taken["reached"]).sum())
     uniform = int(taken["n_rep"].max()) * len(taken)
     text = f"precision reached in {len(taken) - n_short:,} of {len(taken):,} scenarios"
-    if result.n_pilot:
-        worst = max(shortfalls(result, result.targets).values())
-        share = f"{text}, by a pilot of {result.n_pilot:,} replicates"
+    if result.details.n_pilot:
+        worst = max(shortfalls(result, result.details.targets).values())
+        share = f"{text}, by a pilot of {result.details.n_pilot:,} replicates"
         return f"{share}; the largest error is {worst:.3g} times what was asked for"
     if n_short:
         return f"{text}; the others stopped at max_rep: raise it to go on"
@@ -129,7 +129,7 @@ def outliers_in_words(result: Result) -> list[str]:
     """What lies far out, by each measure that looks for it; empty where nothing does."""
     from simstudy.measures import OutlierRate
 
-    looking = [measure for measure in result.measures if isinstance(measure, OutlierRate)]
+    looking = [measure for measure in result.details.measures if isinstance(measure, OutlierRate)]
     return [said for measure in looking for said in _of_one_column(result, measure)]
 
 

@@ -47,7 +47,7 @@ def facts_of(result: Result, blocks: str) -> dict[str, Any]:
         "digest": digest(result),
         "made_from": {"blocks": blocks},
         **_data_of(plan),
-        "design": design_of(result.design or plan.drawn.keys),
+        "design": design_of(result.details.design or plan.drawn.keys),
     }
 
 
@@ -62,8 +62,11 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
 
     A run that drew nothing keeps what the previous manifest says of the run that did.
     """
-    outcome, in_all = result.outcome, sum(each.own + each.data for each in result.spent.values())
-    known = {**previous.get("seconds_per_replicate", {}), **result.seconds_by_method}
+    outcome, in_all = (
+        result.outcome,
+        sum(each.own + each.data for each in result.details.spent.values()),
+    )
+    known = {**previous.get("seconds_per_replicate", {}), **result.details.seconds_by_method}
     names = [method.name for method in result.plan.methods if method.name in known]
     last_run = {
         "wall_seconds": round(outcome.seconds, 3),
@@ -76,7 +79,7 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
         noticed = noticed or previous.get("noticed", [])
     facts = last_run | {
         "core_seconds": round(in_all, 3),
-        DRAWN: list(result.times or ()),
+        DRAWN: list(result.details.times or ()),
         "noticed": noticed,
         "warnings": int(result.warnings["replicates"].sum()),
     }
@@ -87,7 +90,7 @@ def facts_of_drawing(result: Result, previous: Mapping[str, Any]) -> dict[str, A
 def protocol_facts(result: Result) -> dict[str, Any]:
     """Of a study with a protocol, which one that is, and what was done otherwise."""
     planned = None if result.folder is None else read_protocol(result.folder)
-    if planned is None or result.given:
+    if planned is None or result.details.given:
         return {}
     rows = [row._asdict() for row in planned.compared(result)]
     said = {"hash": planned.hash, "written": planned.written, "places_left": planned.n_places}
@@ -153,9 +156,9 @@ def _write(folder: Place, previous: Mapping[str, Any], result: Result) -> None:
     """All of it, between the manifest that goes and the one that comes."""
     clear_outputs(folder)
     files = write_frames(result, folder, frames_of(result))
-    owner = result.store.provenance
-    libraries = owner.only(result.drawn_sizes).libraries
-    content = facts_of(result, owner.digest(result.drawn_sizes)) | program(libraries)
+    owner = result.details.store.provenance
+    libraries = owner.only(result.details.drawn_sizes).libraries
+    content = facts_of(result, owner.digest(result.details.drawn_sizes)) | program(libraries)
     content |= facts_of_drawing(result, previous)
     content |= {"published": False, "files": hashes_of(folder, files)}
     write_json(folder / MANIFEST, content)

@@ -42,7 +42,14 @@ def snapshot_of_plan(
 def snapshot_of_result(result: Result) -> Snapshot:
     """What was done; the precision that it reached is compared apart."""
     sizes = result.n_rep.values()
-    return _snapshot(result.plan, result.declared, sizes, result.worst, {}, result.store.provenance)
+    return _snapshot(
+        result.plan,
+        result.details.declared,
+        sizes,
+        result.details.worst,
+        {},
+        result.details.store.provenance,
+    )
 
 
 def _snapshot(

@@ -190,9 +190,9 @@ def read_protocol(folder: Place) -> Protocol | None:
 def _precision_row(name: str, asked: Any, result: Result) -> Row:
     """The largest Monte Carlo error beside the one that was planned, of which it is an estimate."""
     planned = f"a Monte Carlo error of at most {asked}{' of it' * isinstance(asked, str)}"
-    if name not in [measure.name for measure in result.declared]:
+    if name not in [measure.name for measure in result.details.declared]:
         return Row(name, planned, "not measured", differs=True)
-    (target,) = read_targets({name: asked}, result.declared)
+    (target,) = read_targets({name: asked}, result.details.declared)
     short = shortfalls(result, [target])
     n_short, error = sum(r > MARGIN for r in short.values()), target.mcse * max(short.values())
     done = f"{100 * error:.3g}%" if target.relative else number(error)

@@ -51,7 +51,7 @@ def spread_of(measure: Measure, plan: Plan, pilot: Result | None) -> tuple[float
         return float(np.sqrt(shares * (1 - shares)).max()), by
     if pilot is None:
         return math.nan, UNKNOWN
-    found = pilot.estimates([measure])
+    found = pilot.details.estimates([measure])
     each = (found[key, measure.name].mcse * math.sqrt(n) for key, n in pilot.n_rep.items())
     errors = np.concatenate([np.ravel(error) for error in each])
     known = errors[~np.isnan(errors)]

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.result import Result
+from simstudy.analysis.result import Result, remarks_of
 from simstudy.analysis.summary import overview
 from simstudy.analysis.summary_access import SUMMARY
 from simstudy.claims import (
@@ -77,7 +77,7 @@ def print_closing(
         absent = result.claims[result.claims["verdict"] == NO_DATA]
         for row in absent.to_dict("records"):
             console.print(Text(f"{row['claim']}: {row['detail']}"), soft_wrap=True)
-    if result.targets:
+    if result.details.targets:
         console.print(precision_in_words(result))
     for text in _protocol_in_words(made.protocol):
         console.print(Text(text), soft_wrap=True)
@@ -87,13 +87,13 @@ def print_closing(
         console.print(f"table {name} was not made: {why}", markup=False)
     for text in outliers_in_words(result):
         console.print("[yellow]outliers[/]:", Text(text), soft_wrap=True)
-    for text in (*result.remarks, *result.outcome.noticed):
+    for text in (*remarks_of(result), *result.outcome.noticed):
         console.print("[yellow]warning[/]:", Text(text), soft_wrap=True)
     if len(result.warnings):
         _print_warnings(console, result.warnings)
     if len(result.failures):
         _print_failures(console, result, replay)
-    took = run_time_in_words(result) if result.outcome.n_blocks and not result.given else ""
+    took = run_time_in_words(result) if result.outcome.n_blocks and not result.details.given else ""
     if took:
         console.print(f"drawing took {took}", markup=False, soft_wrap=True)
     where = seen_from_here(made.folder)
@@ -104,9 +104,12 @@ def _short_summary(result: Result, width: int) -> Text | None:
     """The summary itself, where it has few rows and they fit into the width of the terminal."""
     from rich.text import Text
 
-    if len(result.summary) > MOST_ROWS * max(1, len(result.measures)) or result.summary.empty:
+    if (
+        len(result.summary) > MOST_ROWS * max(1, len(result.details.measures))
+        or result.summary.empty
+    ):
         return None
-    table = result.table(SUMMARY) if SUMMARY not in result.tables else None
+    table = result.table(SUMMARY) if SUMMARY not in result.details.tables else None
     if table is None or len(table.grid.rows) > MOST_ROWS:
         return None
     lines = str(table).splitlines()[2 : 4 + len(table.grid.rows)]  # without caption and notes
@@ -118,7 +121,7 @@ def _short_summary(result: Result, width: int) -> Text | None:
 def undecided_claims(result: Result) -> list[str]:
     """For each claim that the replicates do not decide, how many would."""
     rows = result.claims[result.claims["verdict"] == TOO_FEW]
-    claimed = {claim.name: claim for claim in result.claimed}
+    claimed = {claim.name: claim for claim in result.details.claimed}
     most, texts = max(result.n_rep.values()), []
     for row in rows.to_dict("records"):
         ours = Reproduced(row["reproduced"], row["mcse"])
@@ -172,7 +175,7 @@ def _found_table(result: Result) -> Table:
     from rich.markup import escape
 
     names = ["measure", "rows", "least", "greatest", "largest MCSE", "worst z from theory"]
-    found = overview(result.summary, result.measures)
+    found = overview(result.summary, result.details.measures)
     shown = ["least", "greatest", "largest_mcse", "worst_z"]
     if "least_reduction" in found:
         names, shown = [*names, "least variance reduction"], [*shown, "least_reduction"]
@@ -204,7 +207,7 @@ def _print_failures(console: Console, result: Result, replay: Callable[[str], st
     n_failed = failures["address"].nunique()
     said = f"[red]{n_failed:,} replicates failed[/] (failures.parquet); the first:"
     console.print(said, Text(str(first["error"])))
-    if result.given:  # nobody here knows how to draw it
+    if result.details.given:  # nobody here knows how to draw it
         return
     address, seed = first["address"], result.plan.seed
     in_python = f'study.replay(Address.parse("{address}"), seed={seed})'

@@ -48,7 +48,7 @@ def origin_of(
     planned = "" if result.folder is None else hash_of_protocol(result.folder)
     return {
         "config": dict(config),
-        "blocks": result.store.provenance.digest(result.drawn_sizes),
+        "blocks": result.details.store.provenance.digest(result.details.drawn_sizes),
         "sources": sources or sources_digest(module_file),
         "versions": _versions(result, module_file),
         **({"protocol": planned} if planned else {}),
@@ -98,7 +98,7 @@ def hash_of_protocol(folder: Place) -> str:
 
 def _versions(result: Result, module_file: str | None) -> dict[str, str]:
     """Of the libraries behind every number and figure."""
-    few = result.store.provenance.only(result.drawn_sizes)
+    few = result.details.store.provenance.only(result.details.drawn_sizes)
     named = library_versions() | experiment_libraries(module_file) | few.libraries
     return dict(sorted(named.items()))
 
@@ -127,7 +127,7 @@ def is_current(
     listed = listed_files(manifest)
     asked = {FIGURES: figures, REPORT: report}  # all else is made by every run
     wanted = {name for name in listed if asked.get(name.partition("/")[0], True)}
-    drawn = set(result.figures) - set(manifest.get("figures_not_drawn", {}))
+    drawn = set(result.details.figures) - set(manifest.get("figures_not_drawn", {}))
     wanted |= {f"{FIGURES}/{name}.png" for name in drawn if figures}
     wanted |= {REPORT} if report else set()
     return all(name in listed and file_hash(folder / name) == listed[name] for name in wanted)

@@ -143,6 +143,7 @@ def _kind_of_file(filename: str) -> str:
 _PREFIXES = tuple({sys.prefix, sys.base_prefix, sys.exec_prefix})
 _SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/lib", "/usr/lib", "/usr/share")  # time zones, locales
 _COMPILED = (".pyc", ".pyo", ".so", ".pyd", ".nbi", ".nbc")  # the last two are numba's
+_COMPILER_CACHE = f"{os.sep}compiledir_"  # begins the name of PyTensor's folder, and so PyMC's
 
 _written: set[str] = set()  # files and folders that this process made while drawing
 
@@ -159,6 +160,7 @@ def is_unowned(full: str, reader: str) -> bool:
     """
     return (
         full.endswith(_COMPILED)
+        or _COMPILER_CACHE in full
         or any(inside(full, folder) for folder in _SYSTEM)
         or not _is_project(full)
         or _is_installed(full, reader)

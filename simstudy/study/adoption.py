@@ -68,7 +68,7 @@ def adopt_equal_blocks(plan: Plan, home: StudyFolder, other: Provenance, drawn: 
     differing = [
         repr(plan.keys[key])
         for key in other.codes
-        if _first_block(stored, key) != _first_block(drawn.store, key)
+        if _first_block(stored, key) != _first_block(drawn.details.store, key)
     ]
     if differing:
         raise StoreError(

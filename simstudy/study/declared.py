@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
-from simstudy.analysis.result import Figure, MakesTable
+from simstudy.analysis.details import Figure, MakesTable
 from simstudy.claims import Claim
 from simstudy.design import Scenario
 from simstudy.design.plan import Derived, Method, Plan
@@ -60,6 +61,10 @@ class Declared:
             f"measures: {names_in_short(measure.name for measure in self.measures)}",
             f"{self.n_rep:,} replicates of each scenario, in blocks of {self.block_size:,}",
         )
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return f"<pre>{escape(repr(self))}</pre>"
 
     @property
     def all_axes(self) -> dict[str, tuple[str, ...]]:

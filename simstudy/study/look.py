@@ -41,4 +41,4 @@ def look(study: Declared, asked: RunOptions) -> Result:
     sizes = {key: there[key] for key in begun.keys}
     known = list(read_records(folder / kept.folder, provenance).first_warnings.values())
     result = result_of(study, begun, home, RunStats(noticed=known), kept, sizes)
-    return replace(result, design=tuple(plan.drawn.keys))
+    return Result(replace(result.details, design=tuple(plan.drawn.keys)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from simstudy.analysis.details import Details
 from simstudy.analysis.result import Result
 from simstudy.design.plan import Plan
 from simstudy.engine.provenance import compute_provenance
@@ -25,7 +26,7 @@ def result_of(
     sizes: Mapping[str, int],
 ) -> Result:
     """What so many replicates of each scenario, stored in a folder, say."""
-    return Result(
+    details = Details(
         plan=plan,
         store=home.store,
         n_rep=dict(sizes),
@@ -42,6 +43,7 @@ def result_of(
         keep_alive=home.temporary,
         group_size=study.group_size,
     )
+    return Result(details)
 
 
 def provenance_of(study: Declared, plan: Plan, keep: StoragePolicy) -> Provenance:

@@ -16,7 +16,7 @@ from simstudy.analysis.precision import (
     without_spread,
 )
 from simstudy.analysis.preflight import refuse_what_cannot_be_taken
-from simstudy.analysis.result import Result
+from simstudy.analysis.result import Result, remarks_of
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan
 from simstudy.engine.graceful_stop import OutOfTime, time_budget
@@ -68,7 +68,7 @@ def warn_of(result: Result, asked: RunOptions, *, stacklevel: int) -> None:
         return
     texts = list(result.outcome.noticed)
     if asked.is_all and asked.explain:  # a pilot's remarks are those of the run
-        texts += result.remarks
+        texts += remarks_of(result)
     for text in texts:
         warnings.warn(text, stacklevel=stacklevel + 1)
 
@@ -236,9 +236,8 @@ class _Run:
     def result(self, sizes: Sizes) -> Result:
         """What was found, and what is to be said of how."""
         n_pilot = max(self.pilot.n_rep.values()) if self.pilot else 0
-        found = replace(
-            self._result(sizes), targets=self.targets, n_pilot=n_pilot, n_left=self.n_left
-        )
+        details = self._result(sizes).details
+        found = Result(replace(details, targets=self.targets, n_pilot=n_pilot, n_left=self.n_left))
         if self.targets and self.asked.is_all:
             self.work.stats.noticed.extend(without_spread(self.pilot or found, self.targets))
         return found

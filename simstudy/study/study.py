@@ -225,8 +225,8 @@ class Study(Declared):
             nothing.
         budget
             Seconds after which no more blocks are begun. The result then has as many replicates of
-            each scenario as all of them have (with `precision`, as each has), and `n_left` says
-            how many blocks are missing. Running again goes on.
+            each scenario as all of them have (with `precision`, as each has), and
+            `details.n_left` says how many blocks are missing. Running again goes on.
 
         redraw
             Methods whose code has changed since their blocks were stored: these are drawn anew,

@@ -71,7 +71,7 @@ def comparisons(result: Result, study: Study) -> Iterator[Comparison]:
     """Every value that `exact()` of a scenario declares and an estimate can be held against."""
     for scenario in result.plan.scenarios:
         declared = scenario.exact() if hasattr(scenario, "exact") else {}
-        for measure in result.declared:
+        for measure in result.details.declared:
             if measure.name in declared:
                 columns = imputed(result.columns(scenario, *measure.reads), study.worst)
                 yield from _compared(measure, columns, declared[measure.name], identity(scenario))

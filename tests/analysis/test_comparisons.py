@@ -59,7 +59,7 @@ def test_a_ratio_is_one_where_methods_agree(result):
 
 def test_scenarios_that_share_random_numbers_are_paired():
     result = shifted("shift")
-    row = result.contrast_scenarios("level", Shifted(1.0), Shifted(0.0)).iloc[0]
+    row = result.contrast("level", first=Shifted(1.0), second=Shifted(0.0)).iloc[0]
     assert row["paired"]
     assert row["estimate"] == pytest.approx(1)
     assert row["mcse"] == pytest.approx(0, abs=1e-12)
@@ -67,7 +67,7 @@ def test_scenarios_that_share_random_numbers_are_paired():
 
 def test_scenarios_with_their_own_are_not():
     result = shifted()
-    row = result.contrast_scenarios("level", Shifted(1.0), Shifted(0.0)).iloc[0]
+    row = result.contrast("level", first=Shifted(1.0), second=Shifted(0.0)).iloc[0]
     each = result.summary["mcse"]
     assert not row["paired"]
     assert row["mcse"] == pytest.approx(np.hypot(*each))

@@ -188,7 +188,7 @@ def test_it_may_ask_for_the_scenario(keep_vectors, tmp_path):
 def test_vectors_may_be_dropped_once_reduced(tmp_path):
     lean = study(keep_vectors=False)
     result = lean.run(25, out=tmp_path, workers=INLINE)
-    assert "p_value" not in result.store.column_names()
+    assert "p_value" not in result.details.store.column_names()
     full = study().run(25, workers=INLINE)
     assert result.summary.equals(full.summary)
     with pytest.raises(StudyError, match="'p_value', which simulate did not return"):

@@ -50,7 +50,7 @@ def everything(n_scenarios, **settings):
 @pytest.mark.parametrize("fails", [False, True])
 def test_side_by_side_has_the_bits_of_one_alone(fails):
     result = everything(6, fails=fails).run(N_REP, workers=Workers("inline"))
-    found = result.estimates(MEASURES)
+    found = result.details.estimates(MEASURES)
     for scenario in result.plan.scenarios:
         key = result.plan.key_of(scenario)
         for measure in MEASURES:
@@ -72,7 +72,7 @@ def test_most_measures_are_taken_side_by_side(monkeypatch):
 
     monkeypatch.setattr(FromRows, "_side_by_side", watched)
     result = everything(6).run(N_REP, workers=Workers("inline"))
-    _ = result.estimates(MEASURES)
+    _ = result.details.estimates(MEASURES)
     ((n_scenarios, names),) = taken
     assert n_scenarios == 6
     assert len(names) > 20
@@ -102,7 +102,7 @@ def test_a_users_own_measure_sees_one_scenario_at_a_time():
     watching = MomentMeasure(name="watching", reads=("x",), terms=terms, value=only)
     result = shifted([watching], [1, 2, 3]).run(30, workers=Workers("inline"))
     seen.clear()  # it was looked at early, of a first block
-    result.estimates([watching])
+    result.details.estimates([watching])
     assert set(seen) == {(30,)}
 
 

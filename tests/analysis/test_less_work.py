@@ -13,6 +13,7 @@ from pandas.testing import assert_frame_equal
 from benchmarks import less_work
 from benchmarks.pages import around
 from simstudy import Study, Workers, grid, load
+from simstudy.analysis.result import remarks_of
 from simstudy.analysis.summary import NUMBERS
 from simstudy.claims.reproduced import of_row
 from simstudy.errors import ConfigError, StudyError
@@ -62,7 +63,7 @@ def test_the_same_bits_with_other_workers_and_the_first_groups_of_a_longer_run()
 def test_scenarios_are_compared_by_groups():
     result = study().run(400, workers=INLINE)
     first, second = result.plan.scenarios
-    found = result.contrast_scenarios("power", first, second)
+    found = result.contrast("power", first=first, second=second)
     mcse = result.summary.query("measure == 'power'")["mcse"]
     np.testing.assert_allclose(found["mcse"], np.hypot(*mcse), rtol=1e-12)
 
@@ -122,11 +123,11 @@ def test_a_wrong_mean_is_said_in_the_summary_and_as_a_warning():
         result = study(1, measures=[PLAIN, wrong]).run(400, workers=INLINE)
     said = result.summary.groupby("measure")["remark"].agg(lambda texts: (texts != "").sum())
     assert said.to_dict() == {"by_control": 2, "power": 0}
-    assert len(result.remarks) == 1
-    assert "(and in 1 other row)" in result.remarks[0]
+    assert len(remarks_of(result)) == 1
+    assert "(and in 1 other row)" in remarks_of(result)[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        assert study(1).run(400, workers=INLINE).remarks == []
+        assert remarks_of(study(1).run(400, workers=INLINE)) == []
 
 
 def test_weights_may_be_kept_as_moments():

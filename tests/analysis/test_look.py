@@ -75,7 +75,7 @@ def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):
         found = plain(self)
         if not compacted:
             compacted.append(self)
-            compact(other.store)
+            compact(other.details.store)
         return found
 
     monkeypatch.setattr(Folder, "names", names)
@@ -83,7 +83,7 @@ def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):
     found = study().look(1000, out=tmp_path)
     assert compacted
     assert found.n_rep == other.n_rep
-    assert len(found.store.files_in_use) == 1
+    assert len(found.details.store.files_in_use) == 1
 
 
 def test_nothing_to_look_at_is_said(tmp_path):

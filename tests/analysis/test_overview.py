@@ -21,8 +21,8 @@ def rows(*numbers):
 
 def test_a_line_for_each_measure_in_the_studys_order():
     result = toy.study((3, 10)).run(100, workers=INLINE)
-    lines = overview(result.summary, result.measures)
-    assert lines["measure"].tolist() == [measure.name for measure in result.measures]
+    lines = overview(result.summary, result.details.measures)
+    assert lines["measure"].tolist() == [measure.name for measure in result.details.measures]
     for line in lines.to_dict("records"):
         own = result.summary[result.summary["measure"] == line["measure"]]
         assert line["rows"] == len(own)

@@ -38,7 +38,7 @@ def test_replicates_go_where_the_error_is_large():
 
 def test_little_is_drawn_beyond_need():
     result = run(precision={"bias": 0.02})
-    short = shortfalls(result, read_targets({"bias": 0.02}, result.measures))
+    short = shortfalls(result, read_targets({"bias": 0.02}, result.details.measures))
     assert all(0.8 < value <= 1 for key, value in short.items() if result.n_rep[key] > 400)
 
 

@@ -9,6 +9,7 @@ import plotnine as p9
 import pytest
 
 import simstudy
+from simstudy.analysis.result import Result
 from simstudy.design import grid, scenario_key
 from simstudy.engine.workers import Workers
 from simstudy.errors import FigureError, SimstudyError, StudyError, TableError
@@ -91,26 +92,26 @@ def test_the_first_block_is_whole_however_few_replicates_were_asked_for(result):
     assert few.columns(scenario, "estimate")["estimate"].shape == (2, 2)
     plain = scenario.simulate(result.plan.streams(scenario, 0), size)
     for run in (few, result):
-        block = run.first_block(scenario, "estimate", "truth")
+        block = run.columns(scenario, "estimate", "truth", first_block=True)
         np.testing.assert_array_equal(block["estimate"], plain["estimate"])
         assert block["truth"].shape == (size,)
 
 
 def test_a_value_by_measure_and_factors(result):
-    row = result.value("coverage", n_obs=3, method="t")
+    row = result.row("coverage", n_obs=3, method="t")
     assert row["exact"] == 0.95
     assert row["n_obs"] == 3
-    assert result.value("coverage", truth=0.0, n_obs=3.0 + 1e-12, method="t")["exact"] == 0.95
+    assert result.row("coverage", truth=0.0, n_obs=3.0 + 1e-12, method="t")["exact"] == 0.95
     for where in ({"n_obs": 3}, {"n_obs": 4, "method": "t"}):
         with pytest.raises(LookupError, match="rows have measure 'coverage' and"):
-            result.value("coverage", **where)
+            result.row("coverage", **where)
 
 
 def test_a_scenario_that_was_not_drawn(result):
     with pytest.raises(LookupError, match="is not in this run"):
         result.columns(toy.Mean(99), "estimate")
     with pytest.raises(LookupError, match="is not in this run"):
-        result.first_block(toy.Mean(99), "estimate")
+        result.columns(toy.Mean(99), "estimate", first_block=True)
     with pytest.raises(LookupError, match="is not in this run"):
         result.rows(toy.Mean(99))
 
@@ -157,7 +158,6 @@ def test_without_replicates_the_summary_is_all_there_is():
     for ask in (
         lambda: result.replicates,
         lambda: result.columns(result.plan.scenarios[0], "x"),
-        lambda: result.first_block(result.plan.scenarios[0], "x"),
         lambda: result.summary_all_methods,
     ):
         with pytest.raises(StudyError, match="kept no replicates, only its summary"):
@@ -168,7 +168,7 @@ def test_what_is_held_in_memory_goes_with_the_result():
     from pathlib import Path
 
     result = toy.study((3,)).run(10, workers=INLINE)
-    folder = Path(result.store.files.path)
+    folder = Path(result.details.store.files.path)
     assert folder.exists()
     del result
     assert not folder.exists()
@@ -205,7 +205,8 @@ def test_only_the_first_rows_of_many_are_shown():
 
 
 def test_a_summary_that_cannot_be_made_does_not_break_the_repr():
-    broken = replace(toy.study((3,)).run(40, workers=INLINE), declared=[mean("not there")])
+    drawn = toy.study((3,)).run(40, workers=INLINE).details
+    broken = Result(replace(drawn, declared=[mean("not there")]))
     with pytest.raises(SimstudyError):
         _ = broken.summary
     assert repr(broken).startswith("Result of toy")
@@ -267,3 +268,13 @@ def test_it_is_published_and_its_report_saved(result, tmp_path):
 def test_packages_are_attributes():
     names = "import simstudy; print(simstudy.measures.bias, simstudy.tables, simstudy.figures)"
     subprocess.run([sys.executable, "-c", names], check=True, capture_output=True)
+
+
+def test_a_result_has_few_public_names(result):
+    names = [name for name in dir(result) if not name.startswith("_")]
+    assert len(names) <= 25, names
+
+
+def test_a_study_shows_what_it_declares_in_a_notebook():
+    study = toy.study((3,))
+    assert study._repr_html_() == f"<pre>{study!r}</pre>"

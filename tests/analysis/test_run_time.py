@@ -90,10 +90,10 @@ def test_when_it_was_drawn_spans_all_runs_of_this_code_and_of_no_other(tmp_path,
         return moment
 
     first = at(1)
-    assert study().run(SIZE, out=tmp_path, workers=INLINE).times == (first, first)
+    assert study().run(SIZE, out=tmp_path, workers=INLINE).details.times == (first, first)
     last = at(3)
     longer = study().run(2 * SIZE, out=tmp_path, workers=INLINE)
-    assert longer.times == (first, last)
+    assert longer.details.times == (first, last)
     at(7)
     study(other=other).run(SIZE, out=tmp_path, workers=INLINE)
     for path in (tmp_path / "sleepy" / "replicates" / "_runs").glob("*.json"):
@@ -101,8 +101,8 @@ def test_when_it_was_drawn_spans_all_runs_of_this_code_and_of_no_other(tmp_path,
         if said["spent"][0][-2] == first:  # one that is damaged says nothing
             entries = [[*entry[:-2], "yesterday", 5] for entry in said["spent"]]
             path.write_text(json.dumps({"spent": entries}))
-    assert study().look(out=tmp_path).times == (last, last)
-    assert study().run(SIZE, workers=INLINE).times is None
+    assert study().look(out=tmp_path).details.times == (last, last)
+    assert study().run(SIZE, workers=INLINE).details.times is None
 
 
 def test_what_other_code_took_is_not_counted(tmp_path, own_clock):
@@ -122,7 +122,7 @@ def test_blocks_are_the_same_bytes_whatever_they_took_and_damage_costs_the_time_
     negative = json.dumps({"spent": [[key, made_from, -1, *rest[1:]], *entries[1:]]})
     for broken in ("{", negative, '{"spent": 3}'):
         said.write_text(broken)
-        assert key not in read_records(said.parents[1], one.store.provenance).spent
+        assert key not in read_records(said.parents[1], one.details.store.provenance).spent
         assert study().run(SIZE, out=tmp_path / "a", workers=INLINE).outcome.n_blocks == 0
 
 

@@ -63,10 +63,10 @@ def test_every_file_has_a_row_for_each_cell(result):
 
 
 def test_a_row_is_found_by_its_class(result):
-    found = result.value("mean_x", scenario_class="skewed", n=5)
+    found = result.row("mean_x", scenario_class="skewed", n=5)
     assert found["estimate"] > 1
     with pytest.raises(LookupError, match="scenario_class"):
-        result.value("mean_x", n=5)
+        result.row("mean_x", n=5)
 
 
 def test_one_class_needs_no_column(tmp_path):

@@ -379,7 +379,7 @@ def test_replicates_are_those_of_the_study(found: Solution) -> None:
     best = found.trace.sort_values("mcse").iloc[0]
     n_rep = int(found.trace.query("at == @best['at']")["n_rep"].sum())
     one = dataclasses.replace(TRIAL, n2=int(best["at"]))
-    row = two_stage([one]).run(n_rep, workers=INLINE).value("power")
+    row = two_stage([one]).run(n_rep, workers=INLINE).row("power")
     assert (row["estimate"], row["mcse"]) == (best["estimate"], best["mcse"])
 
 

@@ -53,7 +53,7 @@ def test_a_pilot_biases_nothing(by_pilot):
 @pytest.mark.slow
 def test_the_error_is_the_one_asked_for_whatever_luck_the_pilot_had(by_pilot):
     sizes = np.array(list(by_pilot.n_rep.values()))
-    assert by_pilot.n_pilot == 500
+    assert by_pilot.details.n_pilot == 500
     assert (sizes % 50 == 0).all()
     true_error = np.sqrt(RATE * (1 - RATE) / sizes)
     n_above = (true_error > ERROR).sum()

@@ -78,10 +78,10 @@ def test_every_number_is_that_of_the_plain_formula():
     for method, data in rows.groupby("method"):
         error = (data["estimate"] - data["truth"]).to_numpy()
         hit = ((data["lower"] <= data["truth"]) & (data["truth"] <= data["upper"])).to_numpy()
-        found = result.value("bias", method=method)
+        found = result.row("bias", method=method)
         assert found["estimate"] == pytest.approx(error.mean(), rel=1e-14)
         assert found["mcse"] == pytest.approx(error.std(ddof=1) / np.sqrt(120), rel=1e-14)
-        found = result.value("coverage", method=method)
+        found = result.row("coverage", method=method)
         assert found["estimate"] == hit.mean()
         assert found["mcse"] == pytest.approx(hit.std() / np.sqrt(120), rel=1e-14)
         assert found["n_rep"] == 120
@@ -146,7 +146,7 @@ def test_a_measure_brings_axes_of_its_own():
         block_size=100,
     )
     result = study.run(100, workers=INLINE)
-    (name,) = result.measures[0].axes
+    (name,) = result.details.measures[0].axes
     rows = result.summary.dropna(subset=[name])
     p = result.columns(PValues(), "p")["p"]
     assert list(zip(rows["method"], rows[name], strict=True)) == list(

@@ -30,9 +30,8 @@ def project(tmp_path_factory):
 def test_it_has_all_that_a_project_has(project):
     files = {str(path.relative_to(project)) for path in project.rglob("*") if path.is_file()}
     assert files == {
-        ".gitignore", "README.md", "conf/experiment/proportion_interval.yaml",
-        "experiments/__init__.py", "experiments/proportion_interval.py", "ruff.toml", "run.py",
-        "tests/test_contracts.py",
+        ".gitignore", "README.md", "experiments/__init__.py", "experiments/proportion_interval.py",
+        "ruff.toml", "run.py", "tests/test_contracts.py",
     }  # fmt: skip
     assert (project / "README.md").read_text().startswith("# my-study\n")
     assert (project / "run.py").read_text() == (ROOT / "run.py").read_text()

@@ -248,7 +248,7 @@ def test_methods_of_scenarios_that_share_random_numbers_share_them():
     first, second = (result.scenario(n1=4, shift=shift) for shift in (0.0, 1.0))
     own, shifted = (result.columns(s, "estimate")["estimate"][:, 0] for s in (first, second))
     np.testing.assert_allclose(shifted - own, 1.0, atol=1e-12)
-    contrast = result.contrast_scenarios("mean", second, first)
+    contrast = result.contrast("mean", first=second, second=first)
     assert bool(contrast["paired"].iloc[0])
     assert contrast["mcse"].iloc[0] < 1e-12
 
@@ -340,7 +340,7 @@ def test_what_a_method_holds_counts(first, second, tmp_path):
 
 
 def test_what_one_method_uses_is_no_others(tmp_path):
-    owner = study().run(SIZE, out=tmp_path, workers=INLINE).store.provenance
+    owner = study().run(SIZE, out=tmp_path, workers=INLINE).details.store.provenance
     plan = study().plan()
     codes = {
         method.name: owner.codes[key]
@@ -592,8 +592,8 @@ def test_a_method_that_only_failed_is_nan():
     result = study({**some("difference"), "wholly": wholly}).run(workers=INLINE)
     (drawn, *_) = result.plan.scenarios
     assert np.isnan(result.columns(drawn, "estimate")["estimate"][:, 1]).all()
-    assert result.value("mean", n1=4, shift=0.0, method="wholly")["n_rep"] == 0
-    assert result.value("mean", n1=4, shift=0.0, method="difference")["n_failed"] == 0
+    assert result.row("mean", n1=4, shift=0.0, method="wholly")["n_rep"] == 0
+    assert result.row("mean", n1=4, shift=0.0, method="difference")["n_failed"] == 0
     texts = result.rows(drawn)
     assert texts[texts["method"] == "difference"]["error"].isna().all()
     assert set(texts[texts["method"] == "wholly"]["error"]) == {"ArithmeticError: never"}
@@ -659,7 +659,7 @@ def test_precision_is_reached_by_every_method(tmp_path):
     rows = result.summary
     assert (rows[rows["measure"] == "mean"]["mcse"] <= 0.1).all()
     for key, drawn in result.plan.drawn_keys.items():
-        assert {result.store.n_blocks(each) * SIZE for each in drawn} == {result.n_rep[key]}
+        assert {result.details.store.n_blocks(each) * SIZE for each in drawn} == {result.n_rep[key]}
 
 
 # ---------------------------------------------------------------- data that hide in others

@@ -181,4 +181,4 @@ def test_figures_of_scenarios_that_are_left_out_say_what_they_lack():
         "savings": "the same prompts",
     }.items():
         with pytest.raises(LookupError, match=lacks):
-            result.figures[name](result)
+            result.details.figures[name](result)

@@ -19,6 +19,7 @@ from experiments.accuracy_scores.answers import (
 from experiments.accuracy_scores.claims import CLAIMS
 from experiments.accuracy_scores.figures import COLORS, METHOD_WORDS, SCORES, saved_from
 from experiments.accuracy_scores.study import Config, study
+from simstudy import Result
 from simstudy.dgps.prompts import GaussianScores
 from simstudy.engine.workers import Workers
 from simstudy.trials.score_checks import METHODS, ScoreCheck
@@ -141,9 +142,8 @@ def test_scenarios_that_come_by_two_ways_come_once():
 def test_figures_say_what_they_lack():
     result = study(Config(**SMALL, scores=["normal"])).run(100, workers=INLINE)
     assert saved_from(result) == 128
-    none_saved = replace(
-        result, plan=replace(result.plan, scenarios=[ScoreCheck(GaussianScores(), n=32)])
-    )
+    other = replace(result.plan, scenarios=[ScoreCheck(GaussianScores(), n=32)])
+    none_saved = Result(replace(result.details, plan=other))
     with pytest.raises(LookupError, match="paired tests with fewer prompts"):
         saved_from(none_saved)
 
@@ -152,7 +152,7 @@ def test_pairs_are_drawn_at_an_n_that_was_swept():
     """What paired tests save from is another n here, of which only one correlation was drawn."""
     swept = Config(**SMALL | {"saved_from": 512}, scores=["normal"])
     result = study(swept).run(100, workers=INLINE)
-    drawn = result.figures["pairing"](result)
+    drawn = result.details.figures["pairing"](result)
     assert set(drawn.data["x"]) == {0, 0.8}
     assert "Solid lines: theory of normal scores." in text_of(drawn)
     assert "Dotted" not in text_of(drawn)  # straight, beside theory's curves

@@ -42,7 +42,7 @@ def test_few_replicates_do_not_reproduce(small):
 def test_captions_say_which_truth_and_why_points_lie_to_one_side(small):
     assert "The truth has the fitted intercept in it; the document's" in text_of(small.figure("2B"))
     said = text_of(small.figure("scatter"))
-    limit = small.value("scatter", n_boot=float("inf"))["estimate"]
+    limit = small.row("scatter", n_boot=float("inf"))["estimate"]
     assert f"they scatter by {limit:.4f}, to first order {(14 / 4000) ** 0.5:.4f}" in said
 
 

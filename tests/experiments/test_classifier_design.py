@@ -43,7 +43,7 @@ def test_the_table_of_ranks_is_the_documents_beside_ours(ranked):
     assert len(frame) == 3 * 4
     assert (frame["published"] - frame["exact"]).abs().max() <= 0.005
     kept = frame[frame["probability"] == "sensitivity kept"].set_index("rank")["simulated"]
-    assert kept[1] == ranked.value("coverage", rank="1", **umbrella.FIFTY)["estimate"]
+    assert kept[1] == ranked.row("coverage", rank="1", **umbrella.FIFTY)["estimate"]
 
 
 def test_where_no_rank_is_safe_none_is_drawn(ranked):
@@ -112,7 +112,7 @@ def test_designs_of_figure_6_lie_in_the_band_that_their_exact_error_is_in(sizes)
 def test_points_of_the_sawtooth_stand_on_their_n_and_184_is_one(sizes):
     drawn = sizes.figure("sawtooth").data
     assert (drawn["place"] == drawn["x"]).all()
-    own = sizes.value("power", n_obs=0, sensitivity=0.95, margin=0.05, beta=0.2, rule="score")
+    own = sizes.row("power", n_obs=0, sensitivity=0.95, margin=0.05, beta=0.2, rule="score")
     at_184 = drawn[(drawn["x"] == 184) & (drawn["rows"] == "power") & (drawn["color"] == "score")]
     assert at_184["estimate"].tolist() == [own["estimate"]]
 
@@ -138,7 +138,7 @@ def test_the_sizes_around_belong_to_the_last_design():
     study = sample_size.study(config)
     assert [trial.n_trial for trial in study.scenarios] == [283, 280, 290]
     result = study.run(n_rep=100)
-    for name in result.figures:
+    for name in result.details.figures:
         result.figure(name).draw()
     assert (result.claims["verdict"] == "no data").sum() == 5  # all that are about trials drawn
 
@@ -163,7 +163,7 @@ def test_the_examples_table_is_the_documents_beside_ours(example):
     frame = example.table("applied").frame.set_index("method")
     said = frame.dropna(subset="power_published")
     assert said.index.tolist() == ["BCa, ties left out"]
-    row = example.value("power", method="bca strict", n_boot=1000)
+    row = example.row("power", method="bca strict", n_boot=1000)
     assert said["power"].tolist() == [row["estimate"]]
 
 

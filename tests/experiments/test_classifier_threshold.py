@@ -25,7 +25,7 @@ def published():
 
 def test_stored_test_sets_are_those_behind_the_thresholds(published):
     scenario = published.plan.scenarios[0]
-    stored = published.first_block(scenario, "score_1", "threshold", "bootstrap_mean")
+    stored = published.columns(scenario, "score_1", "threshold", "bootstrap_mean", first_block=True)
     np.testing.assert_array_equal(
         stored["score_1"], stored["threshold"][:, METHODS.index("umbrella")]
     )
@@ -58,7 +58,7 @@ def test_the_coverage_table_is_the_documents_beside_ours(published):
     for label, share in said.items():
         if methods[label] in PUBLISHED:
             assert share == claimed[f"coverage, {methods[label]}"]
-    limit = published.value("coverage", method="bca mid", n_boot=0)
+    limit = published.row("coverage", method="bca mid", n_boot=0)
     assert frame.loc["BCa, ties by half", "limit"] == limit["estimate"]
 
 
@@ -66,7 +66,7 @@ def test_figures_of_other_sizes_are_drawn():
     result = study(Config(n_obs=[20], sensitivity=[0.9], n_boot=[0], confidence=[0.7])).run(
         n_rep=60
     )
-    for name in result.figures:
+    for name in result.details.figures:
         result.figure(name).draw()
     assert (result.claims["verdict"] == "no data").sum() > 5
 

@@ -175,7 +175,7 @@ def test_importance_sampling_does_not_leave_out_what_the_fit_interpolates():
     result = importance(config).run(n_rep=40)
     assert "leaves an observation out" not in undecided(result.claims)
     # 40 replicates decide what the document prints, and not what it means.
-    printed = {claim.name: claim for claim in result.claimed}[OVERFITTED]
+    printed = {claim.name: claim for claim in result.details.claimed}[OVERFITTED]
     assert printed.verdict(printed.reproduce(result)) == "reproduced"
     assert "overfitted, p = 100, importance sampling" in fell(result.claims)
 

@@ -183,7 +183,7 @@ def small():
 
 @pytest.mark.slow
 def test_a_small_run_has_every_figure_and_a_verdict_on_every_claim(small):
-    for name in small.figures:
+    for name in small.details.figures:
         small.figure(name)
     told = small.claims[["detail", "rival"]]
     assert not told.apply(lambda said: said.str.contains("could not be computed")).any(axis=None)
@@ -192,7 +192,7 @@ def test_a_small_run_has_every_figure_and_a_verdict_on_every_claim(small):
 @pytest.mark.slow
 def test_the_line_at_1_is_no_statement_on_the_cfdr_as_printed(small):
     said = text_of(small.figure("distributions"))
-    nulls = small.value(
+    nulls = small.row(
         "mean_cfdr", method="true_nulls", epochs="2", n_boot_models="4", distribution="centered"
     )
     assert f"100% true nulls, have {nulls['estimate']:.1f}." in said

@@ -87,7 +87,7 @@ def test_figures_are_functions_of_the_result(small):
 def test_figure_3a_has_the_rates_by_the_true_risk(small):
     """Claims are about the printed risk, bars and panels about the true one."""
     words = small.figure("3A").layers[-1]._data["said"]
-    power = small.value("power", metric="mse", method="studentized")["estimate"]
+    power = small.row("power", metric="mse", method="studentized")["estimate"]
     assert f"power = {100 * power:.1f}%" in words.iloc[0]
     assert "Rates by the risk as printed" in text_of(small.figure("3A"))
 
@@ -98,7 +98,7 @@ def test_the_coverage_table_is_the_documents_beside_ours(small):
     assert said["published"].to_dict() == {"MSE": 0.935, "MAE": 0.939}
     assert set(said["bootstrap"]) == {"studentized"}
     assert set(frame["nominal"].round(3)) == {0.933}
-    ours = small.value("null_is_false_printed", metric="mae", method="studentized")
+    ours = small.row("null_is_false_printed", metric="mae", method="studentized")
     assert said.loc["MAE", "simulated"] == ours["estimate"]
     assert "0.939" in small.table("coverage").markdown()
 

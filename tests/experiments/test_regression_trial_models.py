@@ -70,7 +70,7 @@ def test_figures_say_which_trials_they_show_and_join_no_share_of_few():
     trial = result.plan.scenarios[0]
     about = f"Studentized bootstrap, n_train = {trial.n_train}, k = {trial.k:g}."
     joined = {}
-    for name in result.figures:
+    for name in result.details.figures:
         plot = result.figure(name)
         assert about in text_of(plot)
         joined[name] = captions.JOINS in text_of(plot)

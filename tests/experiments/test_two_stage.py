@@ -69,7 +69,7 @@ def test_shares_with_a_false_null_are_held_against_those_of_normal_means():
     config = two_stage_robustness.Config(k=[0, 1], n2=[50], dgps=["gaussian", "lognormal"])
     found = two_stage_robustness.study(config).run(100)
     plot = found.figure("null_is_false")
-    share = found.value("null_is_false", k=1, dgp="Lognormal", variance="estimated")["estimate"]
+    share = found.row("null_is_false", k=1, dgp="Lognormal", variance="estimated")["estimate"]
     drawn = plot.data.query("color == 'lognormal' and panel == 'k = 1'").set_index("rows")
     assert drawn.loc["estimated variance", "estimate"] == pytest.approx(share - ndtr(1))
     assert "Φ(k), the share for normal means with a known variance, 0.500 at k = 0" in text_of(plot)

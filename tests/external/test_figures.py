@@ -20,10 +20,10 @@ def drawn(result, name):
 
 def test_every_figure_is_drawn(table):
     result = from_frame(table, truth={"normal": 0.5, "skewed": 0.6}, **COLUMNS)
-    assert list(result.figures) == [
+    assert list(result.details.figures) == [
         "estimates", "standard_errors", "bias_and_errors", "coverage_and_power", "over_factor"
     ]  # fmt: skip
-    for name in list(result.figures)[:-1]:
+    for name in list(result.details.figures)[:-1]:
         assert drawn(result, name).axes
     with pytest.raises(FigureError, match="no factor is a quantity with several values"):
         result.figure("over_factor")
@@ -40,7 +40,7 @@ def test_one_method_in_one_cell_has_them_too(table):
     assert drawn(result, "estimates").axes
     assert drawn(result, "bias_and_errors").axes
     without = from_frame(table[["b"]], estimate="b")
-    assert list(without.figures) == ["estimates", "bias_and_errors"]
+    assert list(without.details.figures) == ["estimates", "bias_and_errors"]
 
 
 def test_rows_of_panels_say_one_factor_a_line(table):

@@ -16,8 +16,8 @@ def test_words_for_nothing_are_levels_where_one_is_to_stand(tmp_path):
     (tmp_path / "rows.csv").write_text("\n".join(["missing,set,method,b", *rows]))
     asked = {"estimate": "b", "method": "method", "rep": "set", "by": ["missing"], "truth": 0.0}
     found = from_file(tmp_path / "rows.csv", **asked)
-    assert found.value("bias", missing="None", method="01")["estimate"] == 1.5
-    assert found.value("bias", missing="MCAR", method="001")["n_failed"] == 1
+    assert found.row("bias", missing="None", method="01")["estimate"] == 1.5
+    assert found.row("bias", missing="MCAR", method="001")["n_failed"] == 1
 
 
 def test_semicolons_come_with_commas_in_numbers_and_gaps(tmp_path):

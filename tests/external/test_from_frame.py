@@ -73,7 +73,7 @@ def test_they_are_those_of_plain_formulas(table, result, dgm, method):
         "power": np.mean(np.abs(b) > half),
     }
     for name, number in expected.items():
-        row = result.value(name, dgm=dgm, method=method)
+        row = result.row(name, dgm=dgm, method=method)
         assert row["estimate"] == pytest.approx(number, rel=1e-12), name
         assert row["mcse"] > 0
 
@@ -102,12 +102,12 @@ def test_order_of_rows_moves_no_number(table, result):
 
 # ---------------------------------------------------------------- failures
 def test_what_is_missing_is_a_failure_of_that_method(result):
-    counted = result.value("bias", dgm="normal", method="new")
+    counted = result.row("bias", dgm="normal", method="new")
     assert (counted["n_rep"], counted["n_failed"]) == (59, 1)
-    lacking = result.value("bias", dgm="skewed", method="new")
+    lacking = result.row("bias", dgm="skewed", method="new")
     assert (lacking["n_rep"], lacking["n_failed"]) == (35, 5)
-    assert result.value("convergence_rate", dgm="skewed", method="new")["estimate"] == 35 / 40
-    assert result.value("bias", dgm="skewed", method="old")["n_failed"] == 0
+    assert result.row("convergence_rate", dgm="skewed", method="new")["estimate"] == 35 / 40
+    assert result.row("bias", dgm="skewed", method="old")["n_failed"] == 0
 
 
 def test_each_is_told_with_its_reason(result):
@@ -123,7 +123,7 @@ def test_a_standard_error_may_be_missing_beside_an_estimate(table):
     gap = table.assign(se=table["se"].where(table.index != 7))
     found = from_frame(gap, truth=TRUTH, **COLUMNS)
     where = {"dgm": table["dgm"][7], "method": table["method"][7]}
-    n_bias, n_se = (found.value(name, **where)["n_failed"] for name in ("bias", "model_se"))
+    n_bias, n_se = (found.row(name, **where)["n_failed"] for name in ("bias", "model_se"))
     assert n_se == n_bias + 1
 
 
@@ -143,8 +143,8 @@ def test_a_truth_may_be_a_number_a_column_or_a_mapping(table):
     np.testing.assert_array_equal(by_level.summary["estimate"], by_column.summary["estimate"])
     number = from_frame(table, truth=0.6, **COLUMNS)
     assert (
-        number.value("bias", dgm="skewed", method="old")["estimate"]
-        == by_level.value("bias", dgm="skewed", method="old")["estimate"]
+        number.row("bias", dgm="skewed", method="old")["estimate"]
+        == by_level.row("bias", dgm="skewed", method="old")["estimate"]
     )
 
 
@@ -233,9 +233,7 @@ def test_measures_over_any_column(table):
     names = dict.fromkeys(found.summary["measure"])
     assert list(names) == ["bias", "mean_seconds", "of_zero", "convergence_rate"]
     mine = rows_of(timed, "normal", "old")["seconds"].mean()
-    assert found.value("mean_seconds", dgm="normal", method="old")["estimate"] == pytest.approx(
-        mine
-    )
+    assert found.row("mean_seconds", dgm="normal", method="old")["estimate"] == pytest.approx(mine)
 
 
 def test_precision_is_relative_to_the_method_that_is_named(table):
@@ -326,7 +324,7 @@ def test_a_wide_table_is_the_long_one():
         np.testing.assert_array_equal(mine.summary[name], theirs.summary[name])
         np.testing.assert_array_equal(in_order.summary[name], theirs.summary[name])
     assert list(mine.summary["method"].unique()) == ["cc", "mi"]
-    assert "estimate=['b_cc', 'b_mi']" in mine.given
+    assert "estimate=['b_cc', 'b_mi']" in mine.details.given
 
 
 def test_what_a_wide_table_cannot_say_is_refused():

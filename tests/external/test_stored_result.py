@@ -10,6 +10,7 @@ import simstudy
 from simstudy import Study, each_replicate, grid, load
 from simstudy.errors import StoreError, StudyError
 from simstudy.external.from_frame import from_frame
+from simstudy.external.stored_result import OF_ITS_CODE
 from simstudy.measures import mean
 from tests import toy
 from tests.external.tables import COLUMNS, long_table
@@ -78,7 +79,7 @@ def test_frames_are_those_of_the_result(kept):
     assert stored.failures["address"].tolist() == result.failures["address"].tolist()
     assert stored.warnings.empty
     assert stored.claims.empty
-    assert stored.value("mean_estimate", n_obs=3, method="middle")["n_rep"] == 50
+    assert stored.row("mean_estimate", n_obs=3, method="middle")["n_rep"] == 50
 
 
 def test_it_has_the_names_of_a_result(kept):
@@ -92,6 +93,17 @@ def test_it_has_the_names_of_a_result(kept):
     )
     with pytest.raises(LookupError, match="which method is meant"):
         stored.values("estimate", n_obs=3)
+
+
+def test_each_name_of_a_result_is_there_or_says_what_has_it(kept):
+    result, stored = kept
+    assert stored.n_failed == result.n_failed > 0
+    of_result = {name for name in dir(result) if not name.startswith("_")}
+    lacking = {name for name in of_result if name not in dir(stored)}
+    assert lacking == set(OF_ITS_CODE)
+    for name in lacking:
+        with pytest.raises(AttributeError, match=r"study\.look\(out="):
+            getattr(stored, name)
 
 
 def test_replicates_have_their_factors_and_methods(kept):

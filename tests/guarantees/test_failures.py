@@ -83,7 +83,7 @@ def test_a_warning_is_kept_beside_its_value(result, high):
 
 def test_a_failed_cell_holds_no_value(result, high):
     for scenario, stumbled in high.items():
-        table = result.store.read(result._known_key(scenario), N_REP)
+        table = result.details.store.read(result._known_key(scenario), N_REP)
         for method in ("raises", "nan", "array"):
             place = flaky.METHODS.index(method)
             stored = [cells[place] for cells in table.column("estimate").to_pylist()]

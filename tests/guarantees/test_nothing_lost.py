@@ -54,11 +54,11 @@ def assert_complete(out: Path, reference) -> None:
     """What the killed runs left is, to the last byte, what one quiet run leaves."""
     found = slow.study().run(N_REP, slow.SEED, out=out, workers=INLINE)
     assert found.outcome.n_blocks == 0
-    assert not found.store.damaged
-    assert not found.any_failed
+    assert not found.details.store.damaged
+    assert not found.details.any_failed
     assert_same_result(found, reference)
     for key in found.plan.keys:
-        assert_each_block_once(found.store, key, found.plan.n_blocks(N_REP))
+        assert_each_block_once(found.details.store, key, found.plan.n_blocks(N_REP))
 
 
 # ---------------------------------------------------------------- kill -9
@@ -174,11 +174,11 @@ def bit_flipped(path: Path) -> Path:
 
 def test_a_damaged_file_is_named_set_aside_and_computed_again(tmp_path):
     reference = toy_run(tmp_path / "intact")
-    folder = toy_run(tmp_path / "damaged").store.files.path
+    folder = toy_run(tmp_path / "damaged").details.store.files.path
     path = bit_flipped(next(folder.glob("*.parquet")))
     again = toy_run(tmp_path / "damaged")
-    assert [one.split()[0] for one in again.store.damaged] == [path.name]
-    assert "bytes are not" in again.store.damaged[0]
+    assert [one.split()[0] for one in again.details.store.damaged] == [path.name]
+    assert "bytes are not" in again.details.store.damaged[0]
     assert (folder / "_damaged" / path.name).exists()
     assert again.outcome.n_blocks > 0
     assert_same_result(again, reference)
@@ -201,7 +201,7 @@ def foreign_table(folder: Path) -> Path:
 
 
 def of_another_seed(folder: Path) -> Path:
-    other = toy_run(folder / "tmp", seed=4).store.files.path
+    other = toy_run(folder / "tmp", seed=4).details.store.files.path
     return Path(shutil.copy(next(other.glob("*.parquet")), folder))
 
 
@@ -220,11 +220,11 @@ def test_blocks_of_another_run_are_left_where_they_are(tmp_path):
     """Their rows would fit, their numbers would not."""
     first = toy_run(tmp_path / "here")
     numbers = content(first)
-    path = of_another_seed(first.store.files.path)
+    path = of_another_seed(first.details.store.files.path)
     before = path.read_bytes()
     again = toy_run(tmp_path / "here")
     assert again.outcome.n_blocks == 0
-    assert not again.store.damaged
+    assert not again.details.store.damaged
     assert path.read_bytes() == before
     assert content(again) == numbers
 
@@ -239,12 +239,12 @@ FOREIGN = {
 def test_a_file_without_good_blocks_is_named_and_set_aside(intrude, tmp_path):
     first = toy_run(tmp_path / "here")
     numbers = content(first)
-    path = intrude(first.store.files.path)
+    path = intrude(first.details.store.files.path)
     again = toy_run(tmp_path / "here")
     assert again.outcome.n_blocks == 0
-    reasons = {one.split()[0]: one for one in again.store.damaged}
+    reasons = {one.split()[0]: one for one in again.details.store.damaged}
     assert FOREIGN[intrude] in reasons[path.name]
-    assert (first.store.files.path / "_damaged" / path.name).exists()
+    assert (first.details.store.files.path / "_damaged" / path.name).exists()
     assert content(again) == numbers
 
 

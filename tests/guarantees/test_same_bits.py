@@ -260,11 +260,13 @@ def test_files_know_no_clock_and_no_machine(name, tmp_path, monkeypatch):
     monkeypatch.setattr(platform, "node", lambda: "elsewhere")
     monkeypatch.setenv("USER", "somebody")
     elsewhere = run(name, tmp_path / "elsewhere")
-    assert file_names(elsewhere.store.files.path) == file_names(here.store.files.path)
+    assert file_names(elsewhere.details.store.files.path) == file_names(
+        here.details.store.files.path
+    )
 
 
 def test_files_carry_only_what_they_hold(reference):
-    path = max(reference.store.files.path.glob("*.parquet"))
+    path = max(reference.details.store.files.path.glob("*.parquet"))
     metadata = pq.read_metadata(path)
     keys = {RANGES_KEY, PROVENANCE_KEY, GENERATION_KEY, WIDTH_KEY, b"ARROW:schema"}
     assert set(metadata.metadata) == keys

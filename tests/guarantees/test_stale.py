@@ -231,7 +231,7 @@ def test_restart_starts_over_and_deletes_nothing_else(written, first, tmp_path):
 
 def test_blocks_that_do_not_say_what_made_them_are_refused(written, first, tmp_path):
     """As an earlier version of this software wrote them."""
-    folder = first.store.files.path
+    folder = first.details.store.files.path
     unsigned = []
     for path in folder.glob("*.parquet"):
         table = pq.read_table(path)
@@ -370,7 +370,7 @@ def test_a_refactoring_is_adopted_after_one_block_of_each(methods, tmp_path):
     for old, new in zip(rows_of(before), rows_of(after), strict=True):
         pd.testing.assert_frame_equal(old, new, check_exact=True)
     assert run_methods(methods, tmp_path).outcome.n_blocks == 0, "it is this code's from now on"
-    folder = after.store.files
+    folder = after.details.store.files
     made_by = [codes for _, each in provenance_of_files(folder) for codes in each.codes.values()]
     assert made_by
     assert not any("stale_kernel.centre" in codes for codes in made_by)

@@ -155,7 +155,7 @@ def test_a_damaged_object_is_named_set_aside_and_drawn_again(out, tmp_path):
     damaged = place_of(out) / names[0]
     write_bytes(damaged, damaged.read_bytes()[:-9] + b"otherwise")
     whole = toy.study().run(100, out=out, workers=INLINE)
-    (said,) = whole.store.damaged
+    (said,) = whole.details.store.damaged
     assert said.startswith(damaged.name)
     toy.study().run(100, out=tmp_path, workers=INLINE)
     aside = damaged.parent / "_damaged" / damaged.name
@@ -192,7 +192,11 @@ def test_a_bucket_that_is_not_there_is_one_line(kind):
 def test_no_secret_is_in_any_file_pickle_or_refusal(kind, out, capfd):
     result = toy.study().run(50, out=out, workers=INLINE)
     publish(result, config={})
-    found = [*everything(out).values(), pickle.dumps(result.store), repr(result.store).encode()]
+    found = [
+        *everything(out).values(),
+        pickle.dumps(result.details.store),
+        repr(result.details.store).encode(),
+    ]
     with pytest.raises(UnreachableError) as refused:
         write_bytes(place_of(f"{kind}://nowhere/a"), b"")
     found += [str(refused.value).encode(), repr(refused.value).encode()]
@@ -216,4 +220,4 @@ def test_a_command_takes_a_url_where_it_takes_a_folder(out, capsys):
 
 def test_a_folder_of_this_machine_may_be_given_as_a_url(tmp_path):
     result = toy.study().run(50, out=f"file://{tmp_path}", workers=INLINE)
-    assert result.store.files == Folder(tmp_path / "toy" / "replicates")
+    assert result.details.store.files == Folder(tmp_path / "toy" / "replicates")

@@ -75,12 +75,12 @@ def test_likelihood_ratios_over_scenarios_are_ratios_of_two_rates():
         400, workers=INLINE
     )
     null, effect = result.plan.scenarios
-    size, power = (float(result.value("rejection_rate", mean=at)["estimate"]) for at in (0.0, 1.0))
+    size, power = (float(result.row("rejection_rate", mean=at)["estimate"]) for at in (0.0, 1.0))
     for name, expected in (
         ("rejection_rate", power / size),
         ("non_rejection_rate", (1 - power) / (1 - size)),
     ):
-        found = result.contrast_scenarios(name, effect, null, scale="ratio")
+        found = result.contrast(name, first=effect, second=null, scale="ratio")
         assert found["estimate"].item() == pytest.approx(expected)
         assert found["mcse"].item() > 0
 

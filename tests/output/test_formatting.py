@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from simstudy import Study, grid
+from simstudy import Result, Study, grid
 from simstudy.measures import mean, outlier_rate
 from simstudy.output.folder import publish
 from simstudy.output.formatting import (
@@ -26,7 +26,7 @@ def result():
 def test_one_size_or_several(result):
     assert size_in_words(result) == "1,100 replicates in each of 2 scenarios"
     few, many = result.plan.keys
-    uneven = replace(result, n_rep={few: 50, many: 1100})
+    uneven = Result(replace(result.details, n_rep={few: 50, many: 1100}))
     assert size_in_words(uneven) == "50 to 1,100 replicates in each of 2 scenarios"
 
 
@@ -37,7 +37,7 @@ def test_one_scenario_is_not_each_of_one():
 
 
 def test_precision_reached_and_not(result):
-    measure = result.measures[0].name
+    measure = result.details.measures[0].name
     study = toy.study((3, 10))
     reached = study.run(100, precision={measure: 10.0})
     assert precision_in_words(reached).startswith("precision reached in 2 of 2 scenarios; the same")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from simstudy import Result
 from simstudy.errors import StoreError
 from simstudy.output.folder import publish
 from simstudy.output.up_to_date import code_digest, file_hash, is_current
@@ -143,7 +144,7 @@ def test_a_scenario_with_fewer_replicates_counts(standing, tmp_path):
     result = study(figures=SOUND).run(60, out=tmp_path)
     first, second = result.plan.keys
     with pytest.raises(StoreError, match="n_rep was 60 and is 50"):
-        publish(replace(result, n_rep={first: 100, second: 50}), config=CONFIG)
+        publish(Result(replace(result.details, n_rep={first: 100, second: 50})), config=CONFIG)
 
 
 def test_a_pipe_in_the_place_of_an_output_is_not_read(tmp_path):

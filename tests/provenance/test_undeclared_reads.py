@@ -199,6 +199,14 @@ def test_what_no_study_owns_is_passed_over(does, tmp_path, monkeypatch):
     sys.modules.pop("imported_here", None)
 
 
+def test_the_cache_of_a_compiler_is_passed_over(tmp_path):
+    """PyMC reads it at each fit."""
+    key = tmp_path / "compiledir_Linux-x86_64" / "key.pkl"
+    key.parent.mkdir()
+    key.write_bytes(b"")
+    assert read_within(lambda _: key.read_bytes(), tmp_path) == []
+
+
 def test_only_what_this_process_wrote_while_drawing_is_passed_over(tmp_path):
     path = tmp_path / "x"
     path.write_text("before")

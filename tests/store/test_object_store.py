@@ -96,7 +96,9 @@ def test_a_run_puts_each_file_once_and_asks_once_for_those_of_others(asked, monk
         asked.clear()
         run = toy.study().run(200, out=out, shard=(share, 2), **how)
         n_files = run.outcome.n_blocks
-        assert run.store.n_files == 1, "a share leaves one file and opens none of other shares"
+        assert run.details.store.n_files == 1, (
+            "a share leaves one file and opens none of other shares"
+        )
         put = n_files + 1 + 1  # the one that they are gathered in, and what they took
         assert (asked["put_file"], asked["rm_file"]) == (put, n_files)
         assert asked["cat_file"] == 1, "the manifest"

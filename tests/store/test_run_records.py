@@ -36,21 +36,21 @@ def with_times(path, *times):
 def test_a_clock_that_was_set_back_turns_no_time_around(drawn):
     result, path = drawn
     with_times(path, LAST, FIRST)
-    assert result.times == (FIRST, LAST)
+    assert result.details.times == (FIRST, LAST)
 
 
 @pytest.mark.parametrize("times", [[FIRST], [FIRST, "2026-02-30T00:00:00Z"], [FIRST, None]])
 def test_what_is_no_time_says_nothing(drawn, times):
     result, path = drawn
     with_times(path, *times)
-    assert result.times is None
+    assert result.details.times is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"spent": 3}', '{"spent": [[1, 2, 3, 4, 5, 6, 7]]}'])
 def test_a_damaged_file_says_nothing(drawn, text):
     result, path = drawn
     path.write_text(text)
-    record = read_records(path.parents[1], result.store.provenance)
+    record = read_records(path.parents[1], result.details.store.provenance)
     assert (record.times, record.spent) == (None, {})
 
 
@@ -63,12 +63,12 @@ def test_many_files_become_one_that_says_the_same(drawn, monkeypatch):
             Times(f"2026-01-0{3 - i}T00:00:00Z", "2026-01-04T00:00:00Z"),
             {("odd", next(iter(result.plan.keys))): f"text {i}"},
         )
-        write_record(blocks, f"run{i}", result.store.provenance, record)
-    before = read_records(blocks, result.store.provenance)
+        write_record(blocks, f"run{i}", result.details.store.provenance, record)
+    before = read_records(blocks, result.details.store.provenance)
     merge_records(blocks)
     assert len(record_files(blocks)) == 4, "few stay as they are"
     monkeypatch.setattr(run_records, "MANY_FILES", 3)
     merge_records(blocks)
     assert len(record_files(blocks)) == 1
-    assert read_records(blocks, result.store.provenance) == before
+    assert read_records(blocks, result.details.store.provenance) == before
     assert sum(spent.n_blocks for spent in before.spent.values()) > 6

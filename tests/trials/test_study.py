@@ -78,7 +78,7 @@ def test_one_more_model_fits_no_other_again(tmp_path):
         for name in COLUMNS:
             np.testing.assert_array_equal(alone[name][:, 0], among_others[name][:, 0])
     assert run(tmp_path, RIDGE).outcome.n_blocks == 0
-    assert set(both.seconds_by_method) == {"ridge"}, "what this run has spent"
+    assert set(both.details.seconds_by_method) == {"ridge"}, "what this run has spent"
 
 
 def test_an_edited_estimator_is_refused_and_drawn_anew_alone(tmp_path):

@@ -27,7 +27,7 @@ def findings_of(result: Result) -> list[str]:
         and the largest Monte Carlo standard error of each measure with the largest distance from
         theory. Two where there are no claims.
     """
-    measures = overview(result.summary, result.measures)
+    measures = overview(result.summary, result.details.measures)
     differing = _largest_difference(result.claims)
     sentences = [_verdicts(result.claims), differing or _ranges(measures, result)]
     return [*filter(None, sentences), _errors(measures)]

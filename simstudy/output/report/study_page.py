@@ -95,9 +95,9 @@ def write_report(
         "planned": manifest.get("protocol"),
         "warnings": None if warned.empty else html_table(warned, "Warnings", heading="warning"),
         "failures": _failures(result.failures),
-        "summary": summary_of(result.summary, result.readings),
+        "summary": summary_of(result.summary, result.details.readings),
         "times": _run_times(result),
-        "again": result.given or command_of(manifest, root, result.folder),
+        "again": result.details.given or command_of(manifest, root, result.folder),
         "made": {name: value for name, value in manifest.items() if name not in LEFT_OUT},
     }
     there = [part for part in SECTIONS if content[part] or not_made.get(part)]
@@ -106,8 +106,9 @@ def write_report(
         findings=findings_of(result), best=next(iter(shown), None), manifest=manifest,
         size=size_in_words(result),
         n_failed=result.n_failed, n_warned=0 if warned.empty else int(warned["replicates"].sum()),
-        level=f"{100 * result.level:g}%", run_time=run_time_in_words(result),
-        given=bool(result.given), sources=sources_of(module_file, root) if module_file else {},
+        level=f"{100 * result.details.level:g}%", run_time=run_time_in_words(result),
+        given=bool(result.details.given),
+        sources=sources_of(module_file, root) if module_file else {},
         sections={part: SECTIONS[part] for part in there}, not_made=not_made, **content,
     )  # fmt: skip
     write_bytes(target, written)
@@ -203,7 +204,7 @@ def _run_times(result: Result) -> HtmlTable | None:
         return None
     ordered = result.seconds.sort_values(IN_ALL, ascending=False, kind="stable")
     axis = [result.plan.methods_axis] if result.plan.methods else []
-    return html_table(ordered, "Run time", choices=axis, readings=result.readings)
+    return html_table(ordered, "Run time", choices=axis, readings=result.details.readings)
 
 
 # ---------------------------------------------------------------- tables of the page

@@ -1,0 +1,175 @@
+"""What a result rests on: its store, what its study declares, and how it was run."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from simstudy.design.plan import Plan
+from simstudy.engine.run_stats import RunStats
+from simstudy.errors import StudyError, nearest
+from simstudy.store.arrow_schema import CONVERGED
+from simstudy.store.study_folder import FOLDERS
+
+if TYPE_CHECKING:
+    from simstudy.analysis.estimates import Estimator, Prepare
+    from simstudy.analysis.precision import Target
+    from simstudy.analysis.result import Result
+    from simstudy.analysis.result_columns import Rows
+    from simstudy.claims import Claim
+    from simstudy.measures import Estimates, Measure
+    from simstudy.remote.paths import Place
+    from simstudy.store.blocks import Store
+    from simstudy.store.run_records import RunRecord, Spent, Times
+    from simstudy.tables.table import Table
+
+Figure = Callable[["Result"], Any]
+MakesTable = Callable[["Result"], "Table"]
+
+
+@dataclass
+class Details:
+    """What a result is made of; `Result` is what a reader asks.
+
+    Parameters
+    ----------
+    plan
+        What was drawn.
+    n_rep
+        Replicates used of each scenario, by its key.
+    declared
+        The study's measures.
+    moments_only
+        Whether only moments of blocks were kept (`keep="summary"`).
+    n_left
+        Blocks that a time budget has left undrawn.
+    n_pilot
+        Replicates of each scenario in the pilot that fixed how many there are.
+    design
+        Keys of all scenarios of the study, where some are left out.
+    given
+        What gives the result again, where its replicates were not drawn here but given; else empty.
+    group_size
+        So many replicates, one after the other, may depend on each other.
+    """
+
+    plan: Plan
+    store: Store
+    n_rep: Mapping[str, int]
+    declared: Sequence[Measure]
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    claimed: Sequence[Claim] = ()
+    worst: Mapping[str, float] = field(default_factory=dict)
+    moments_only: bool = False
+    level: float = 0.95
+    folder: Place | None = None
+    outcome: RunStats = field(default_factory=RunStats)
+    targets: Sequence[Target] = ()
+    n_left: int = 0
+    n_pilot: int = 0
+    design: tuple[str, ...] = ()
+    keep_alive: object = field(default=None, repr=False)
+    tables: Mapping[str, MakesTable] = field(default_factory=dict)
+    readings: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    given: str = ""
+    group_size: int = 1
+
+    # ---------------------------------------------------------------- measures
+    @cached_property
+    def measures(self) -> Sequence[Measure]:
+        """The study's measures, and the convergence rate where any replicate failed."""
+        from simstudy.measures import convergence_rate
+
+        names = {measure.name for measure in self.declared}
+        if not self.any_failed or "convergence_rate" in names:
+            return self.declared
+        return [*self.declared, convergence_rate(CONVERGED).of_groups(self.group_size)]
+
+    def measure(self, name: str) -> Measure:
+        """The measure of this name."""
+        known = {measure.name: measure for measure in self.measures}
+        if name not in known:
+            raise StudyError(f"{self.plan.name} has no measure {name!r}; {nearest(name, known)}")
+        return known[name]
+
+    def estimates(self, measures: Sequence[Measure]) -> dict[tuple[str, str], Estimates]:
+        """Some measures of every scenario, by scenario key and measure name."""
+        estimator = self.estimator(measures)
+        return {
+            (key, measure.name): estimator(scenario, measure)
+            for key, scenario in self.plan.keys.items()
+            for measure in measures
+        }
+
+    def estimator(self, measures: Sequence[Measure], prepare: Prepare | None = None) -> Estimator:
+        """What takes these measures of a scenario: of its rows, or of moments."""
+        from simstudy.analysis.estimates import FromMoments, FromRows
+        from simstudy.store.columns import imputed
+
+        if self.moments_only:
+            return FromMoments(self.plan, self.store, measures, self.n_rep, self.level)
+        if prepare is None and self.worst:
+            prepare = functools.partial(imputed, worst=self.worst)
+        return FromRows(self.plan, self.store, measures, self.n_rep, prepare, self.level)
+
+    # ---------------------------------------------------------------- replicates
+    @cached_property
+    def rows(self) -> Rows:
+        """The columns of replicates; refused where only moments were kept."""
+        from simstudy.analysis.result_columns import Rows
+
+        self.refuse_moments("replicates")
+        return Rows(self.plan, self.store, self.n_rep)
+
+    def refuse_moments(self, what: str) -> None:
+        """Refuse what needs replicates where none were kept."""
+        if self.moments_only:
+            raise StudyError(
+                f"this run kept no {what}, only its summary. Run it with keep=replicates."
+            )
+
+    @cached_property
+    def any_failed(self) -> bool:
+        """Whether any of these replicates failed, whatever else is stored beside them."""
+        from simstudy.analysis.frames import any_failure
+
+        return any_failure(self.plan.drawn, self.store, self.drawn_sizes)
+
+    @property
+    def drawn_sizes(self) -> dict[str, int]:
+        """Replicates used, by the key under which they are stored: a method's, if there are any."""
+        return self.plan.drawn_sizes(self.n_rep)
+
+    # ---------------------------------------------------------------- seconds
+    @property
+    def seconds_by_method(self) -> dict[str, float]:
+        """Seconds per replicate of each method that this run drew, without drawing its data."""
+        from simstudy.analysis.result_columns import seconds_by_method
+
+        return seconds_by_method(self.plan, self.outcome.seconds_per_block)
+
+    @cached_property
+    def spent(self) -> Mapping[str, Spent]:
+        """What blocks took, by the key of what was drawn."""
+        return self.outcome.spent if self.folder is None else self._record.spent
+
+    @property
+    def times(self) -> Times | None:
+        """When its blocks were drawn, by all runs; None where nothing says so."""
+        return None if self.folder is None else self._record.times
+
+    @property
+    def _record(self) -> RunRecord:
+        from simstudy.store.run_records import read_records
+
+        return read_records(self._blocks_folder, self.store.provenance)
+
+    @property
+    def _blocks_folder(self) -> Place:
+        if self.folder is None:
+            raise StudyError("this result lives in memory only, and has no folder of blocks.")
+        return self.folder / FOLDERS["summary" if self.moments_only else "replicates"]
