@@ -36,6 +36,17 @@ def bootstrapped(
     n_boot
         Resamples, at least 2.
 
+    Returns
+    -------
+    Measure
+        The measure, in the units of what the function returns.
+
+    Raises
+    ------
+    DesignError
+        If the function cannot be called, names no columns or has no name, or `n_boot` is less
+        than 2.
+
     Notes
     -----
     Replicates are drawn with replacement, whole rows of them, so the error is right where one

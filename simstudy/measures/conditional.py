@@ -29,6 +29,17 @@ def conditional(measure: Measure, *, raw: Measure, name: str | None = None) -> M
     name
         What the summary calls it; as the raw measure, if not given.
 
+    Returns
+    -------
+    Measure
+        The measure, in the units of `raw`.
+
+    Raises
+    ------
+    DesignError
+        If the two measures have different axes, or one of them has no influence of each
+        replicate.
+
     Notes
     -----
     Both use the replicates that both can use. Where the two differ by more than five standard

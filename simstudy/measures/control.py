@@ -16,7 +16,19 @@ Value = str | Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class Control:
-    """A column whose mean is known; made by `control`."""
+    """A column whose mean is known; made by `control`.
+
+    Parameters
+    ----------
+    name
+        What messages call it.
+    value
+        Name of a column, or a function of columns.
+    mean
+        Its expectation: a number, or the name of a factor or column.
+    reads
+        The columns that it needs.
+    """
 
     name: str
     value: Value
@@ -37,6 +49,17 @@ def control(value: Value, *, mean: Operand, name: str | None = None) -> Control:
         replicates, the difference of the two has mean 0 and is the control.
     name
         What messages call it; that of the column or of the function, if not given.
+
+    Returns
+    -------
+    Control
+        The control, to be given to `controlled`.
+
+    Raises
+    ------
+    DesignError
+        If `value` is neither a column's name nor a function, or `mean` is no number and no
+        name.
     """
     _refuse_no_mean(mean)
     if isinstance(value, str):

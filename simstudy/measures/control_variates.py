@@ -50,6 +50,16 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
     name
         What the summary calls it; as the measure, if not given.
 
+    Returns
+    -------
+    Measure
+        The measure, in the units of the plain one.
+
+    Raises
+    ------
+    DesignError
+        If there are no controls, or the measure has no influence of each replicate.
+
     Notes
     -----
     With influences y of the plain estimate and controls c of means mu, n replicates of each, b the

@@ -14,7 +14,13 @@ Number = float | np.ndarray
 
 
 class Interval(NamedTuple):
-    """Lower and upper limit, in the units of the measure."""
+    """Lower and upper limit, in the units of the measure.
+
+    Attributes
+    ----------
+    lower, upper : float array (*cells)
+        The limits, in the units of the measure.
+    """
 
     lower: Float[np.ndarray, " *cells"]
     upper: Float[np.ndarray, " *cells"]
@@ -56,6 +62,16 @@ def wilson(proportion: Number, trials: Number, *, level: float) -> Interval:
         Number of trials behind each proportion, not necessarily whole; 0 gives NaN.
     level
         Coverage of the interval, in (0, 1).
+
+    Returns
+    -------
+    Interval
+        Limits in [0, 1], of the shape of the two arguments together.
+
+    Raises
+    ------
+    DesignError
+        If a proportion is outside [0, 1], or `level` outside (0, 1).
 
     References
     ----------

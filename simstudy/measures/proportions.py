@@ -35,10 +35,15 @@ def proportion(
         means whose denominator is random too, and `trials` is the number in the condition.
     axes
         The measure's own axis, if it has one.
-    kind
-        As of any measure.
     by_cell
         As of any measure: whether `event` looks at nothing beside the cell.
+    kind
+        As of any measure.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
     """
     axes = axes or {}
     if given is None:

@@ -56,7 +56,7 @@ class RankCheck(NamedTuple):
 def check_ranks(
     ranks: Float[np.ndarray, " rep"], n_draws: int, *, level: float = 0.95
 ) -> RankCheck:
-    """Hold ranks against uniform ones, by all counts up to some ranks at once.
+    """Compare ranks with uniform ones, by all counts up to some ranks at once.
 
     At each place the count of ranks below it is binomial. Together the counts are those of a
     multinomial sample: independent Poisson counts, given their sum. So the probability that all lie
@@ -72,6 +72,17 @@ def check_ranks(
         Draws of each replicate, at least 1.
     level
         Probability of the band, in (0, 1).
+
+    Returns
+    -------
+    RankCheck
+        The differences from uniform, their band, and the p-value.
+
+    Raises
+    ------
+    DesignError
+        If `level` is not in (0, 1), `n_draws` is less than 1, no rank is known, or one is no
+        whole number from 0 to `n_draws`.
 
     References
     ----------
@@ -105,12 +116,23 @@ def rank_check(rank: str, *, n_draws: int, name: str = "rank_check") -> Measure:
         Column with the number of a replicate's draws that are below its truth, 0 to `n_draws`.
     n_draws
         Draws of each replicate, at least 1.
+    name
+        What the summary calls it.
+
+    Returns
+    -------
+    Measure
+        A measure whose estimate is the p-value, without an MCSE.
 
     Notes
     -----
     The p-value is exact for the replicates at hand (`check_ranks`). It has no Monte Carlo standard
     error, since it is no estimate of a quantity beyond these replicates; `mcse` is NaN and `reason`
     says so.
+
+    References
+    ----------
+    Säilynoja, Bürkner and Vehtari (2022), Stat. Comput. 32, 32.
     """
     return _RankUniformity(name=name, kind="rank_check", reads=(rank,), n_draws=n_draws)
 

@@ -57,12 +57,24 @@ def relative_precision(
         others count as failed. "own": the variance of each over all replicates in which it
         succeeded itself; then `n_rep` counts those in which either did, and `n_given` those in
         which the method did.
+    name
+        What the summary calls it.
     mcse
         "influence", or "normal": 2 (SE_ref/SE)^2 sqrt((1 - r^2)/(n - 1)), with r the correlation
         of the two methods' estimates (Morris, White & Crowther 2019, Table 6), which is for
         pairs, so for "both" only.
     around
         Matters to block-wise moments only: a number, or a constant column, near the mean.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure without a unit: 0.2 where the reference has 1.2 times the method's variance.
+
+    Raises
+    ------
+    DesignError
+        If an option has a value that does not exist, or "normal" is combined with "own".
 
     Notes
     -----

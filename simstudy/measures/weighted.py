@@ -56,6 +56,16 @@ def weighted_mean(
     name
         What the summary calls it.
 
+    Returns
+    -------
+    MomentMeasure
+        A measure in the units of the column.
+
+    Raises
+    ------
+    DesignError
+        If `normalised` is not True or False.
+
     Notes
     -----
     Influences are w y - estimate, and w (y - estimate) over the mean of w. `n_effective` is the
@@ -93,6 +103,16 @@ def weighted_proportion(
         Column of True and False, or 1 and 0.
     weight, normalised, name
         As of `weighted_mean`, with its notes and sources.
+
+    Returns
+    -------
+    MomentMeasure
+        A measure of a proportion, with Wilson's interval.
+
+    Raises
+    ------
+    DesignError
+        If `normalised` is not True or False.
     """
     return _weighted(event, weight, name or event, normalised=normalised, is_share=True)
 
