@@ -49,6 +49,53 @@ MakesTable = Callable[["Result"], "Table"]
 class Result(SummaryAccess):
     """The result of a study.
 
+    Parameters
+    ----------
+    plan
+        What was drawn.
+    store
+        Where its blocks are.
+    n_rep
+        Replicates used of each scenario, by its key.
+    declared
+        The measures that the study declares.
+    figures
+        Functions that draw the study's figures, by name.
+    claimed
+        The claims of the study.
+    worst
+        Values that failures count as, by column.
+    moments_only
+        Whether only moments of blocks were kept (`keep="summary"`).
+    level
+        Coverage of the intervals in the summary, in (0, 1).
+    folder
+        Folder of the study; None for a temporary one.
+    outcome
+        What the run did: blocks, failures and times.
+    targets
+        Monte Carlo standard errors that the run was to reach.
+    n_left
+        Blocks that a time budget has left undrawn.
+    n_pilot
+        Replicates of each scenario in the pilot that fixed the number of replicates; 0 without
+        one.
+    design
+        Keys of all scenarios of the study, where this result has only some; else empty.
+    keep_alive
+        An object that must live as long as the result, such as a temporary folder.
+    tables
+        Functions that make the study's tables, by name.
+    readings
+        Words for values of factors in figures and tables, by factor and value.
+    labels
+        Words for factors and axes in figures and tables.
+    given
+        Python code that gives the result again, where its replicates were not drawn here; else
+        empty.
+    group_size
+        So many replicates, one after the other, may depend on each other; groups do not.
+
     Attributes
     ----------
     summary
@@ -63,19 +110,6 @@ class Result(SummaryAccess):
         One row per claim of the document.
     seconds
         One row per scenario and method: what drawing took.
-
-    Parameters
-    ----------
-    plan
-        What was drawn.
-    n_rep
-        Replicates used of each scenario, by its key.
-    moments_only
-        Whether only moments of blocks were kept (`keep="summary"`).
-    given
-        What gives the result again, where its replicates were not drawn here but given; else empty.
-    group_size
-        So many replicates, one after the other, may depend on each other.
     """
 
     plan: Plan
@@ -126,7 +160,13 @@ class Result(SummaryAccess):
 
     @cached_property
     def summary_all_methods(self) -> pd.DataFrame:
-        """The summary of the replicates in which every method succeeded."""
+        """Summary of the replicates in which every method succeeded.
+
+        Raises
+        ------
+        StudyError
+            If the study has no axes, or only moments of blocks were kept.
+        """
         from simstudy.analysis.summary import summarize
         from simstudy.measures import all_methods
 
@@ -216,7 +256,18 @@ class Result(SummaryAccess):
         return self.folder / FOLDERS["summary" if self.moments_only else "replicates"]
 
     def estimates(self, measures: Sequence[Measure]) -> dict[tuple[str, str], Estimates]:
-        """Some measures of every scenario, by scenario key and measure name."""
+        """Compute measures in every scenario.
+
+        Parameters
+        ----------
+        measures
+            Any measures of columns that the replicates have.
+
+        Returns
+        -------
+        dict[tuple[str, str], Estimates]
+            Estimates over the axes, by scenario key and measure name.
+        """
         estimator = self._estimator(measures)
         return {
             (key, measure.name): estimator(scenario, measure)
@@ -225,7 +276,7 @@ class Result(SummaryAccess):
         }
 
     def anytime(self, measure: str, *, planned: float | None = None) -> pd.DataFrame:
-        """A measure's summary, with limits that hold however often somebody looks.
+        """Summarize a measure with limits that hold however often somebody looks at the run.
 
         Parameters
         ----------
@@ -234,6 +285,11 @@ class Result(SummaryAccess):
         planned
             Of means, the replicates at which limits are to be closest together: the same number at
             every look.
+
+        Returns
+        -------
+        pd.DataFrame
+            The rows of the summary, with these limits as `lower` and `upper`.
 
         Raises
         ------
@@ -249,10 +305,12 @@ class Result(SummaryAccess):
     def contrast(
         self, measure: str, *, axis: str, first: str, second: str, scale: Scale = "difference"
     ) -> pd.DataFrame:
-        """A measure of one method against another's, on the replicates they share.
+        """Compare a measure of one method with that of another, on the replicates they share.
 
         Parameters
         ----------
+        measure
+            Name of a measure of the study.
         axis, first, second
             Two positions on one of the study's axes, such as `axis="method", first="t",
             second="z"`.
@@ -269,7 +327,22 @@ class Result(SummaryAccess):
     def contrast_scenarios(
         self, measure: str, first: Scenario, second: Scenario, *, scale: Scale = "difference"
     ) -> pd.DataFrame:
-        """A measure in one scenario against another: paired if they share random numbers."""
+        """Compare a measure in two scenarios: in pairs if they share random numbers.
+
+        Parameters
+        ----------
+        measure
+            Name of a measure of the study.
+        first, second
+            Scenarios of this run.
+        scale
+            `difference` (first - second) or `ratio` (first/second).
+
+        Returns
+        -------
+        pd.DataFrame
+            A row per cell of the axes.
+        """
         return self._comparisons.scenarios(self._measure(measure), first, second, scale)
 
     @property
@@ -318,12 +391,19 @@ class Result(SummaryAccess):
         return self.rows()
 
     def rows(self, *scenarios: Scenario, columns: Sequence[str] | None = None) -> pd.DataFrame:
-        """Replicates of some scenarios (all, if none is named), as one tidy frame.
+        """Return the replicates of some scenarios as one tidy frame.
 
         Parameters
         ----------
+        scenarios
+            Scenarios of this run; all, if none is named.
         columns
             Those that `simulate` returned; all, if None.
+
+        Returns
+        -------
+        pd.DataFrame
+            A row per scenario, replicate and cell of the axes.
         """
         self._refuse_moments("replicates")
         chosen = scenarios or self.plan.scenarios
@@ -331,28 +411,66 @@ class Result(SummaryAccess):
         return pd.concat(frames, ignore_index=True)
 
     def columns(self, scenario: Scenario, *names: str) -> dict[str, np.ndarray]:
-        """Columns of one scenario as arrays `(rep,)` or `(rep, *axes)`."""
+        """Return columns of one scenario as arrays.
+
+        Parameters
+        ----------
+        scenario
+            A scenario of this run.
+        names
+            Names of columns.
+
+        Returns
+        -------
+        dict[str, np.ndarray]
+            Arrays `(rep,)` or `(rep, *axes)`, by name.
+        """
         self._refuse_moments("replicates")
         key = self._known_key(scenario)
         return self._rows.columns(key, names)
 
     def first_block(self, scenario: Scenario, *names: str) -> dict[str, np.ndarray]:
-        """Columns of a scenario's first block: stored whole, however few replicates were asked for.
+        """Return columns of a scenario's first block, whole even if fewer replicates were asked.
 
-        For what needs as many replicates as a block has, whichever run it is shown in.
+        For a figure or table that shows the replicates of one block, and so is the same in every
+        run.
+
+        Parameters
+        ----------
+        scenario
+            A scenario of this run.
+        names
+            Names of columns.
+
+        Returns
+        -------
+        dict[str, np.ndarray]
+            Arrays `(rep,)` or `(rep, *axes)`, by name.
         """
         self._refuse_moments("replicates")
         key = self._known_key(scenario)
         return self._rows.columns(key, names, self.plan.block_size)
 
     def figure(self, name: str, *, width: float | None = None) -> Any:
-        """A figure of the study, by its name in the document.
+        """Draw a figure of the study.
 
         Parameters
         ----------
+        name
+            Its name in the study.
         width
             Inches of the page for which it is laid out, such as 3.5 for one column of a journal;
             that of a page's text, unless given.
+
+        Returns
+        -------
+        Any
+            The figure, of plotnine or matplotlib.
+
+        Raises
+        ------
+        FigureError
+            If the study has no figure of this name.
         """
         if name not in self.figures:
             raise FigureError(
@@ -364,13 +482,20 @@ class Result(SummaryAccess):
             return _labelled(self.figures[name](self), self.labels)
 
     def table(self, name: str = SUMMARY, *, columns: str | None = None) -> Table:
-        """A table of the study by its name; every study has the one called `summary`.
+        """Make a table of the study; every study has the one called `summary`.
 
         Parameters
         ----------
+        name
+            Its name in the study.
         columns
             For the table of the summary: the factor or axis whose values become columns, such as
             `method`. None makes a column of each measure.
+
+        Returns
+        -------
+        Table
+            The table, which prints as text and is written by `save_table`.
 
         Raises
         ------
@@ -415,7 +540,18 @@ class Result(SummaryAccess):
         return target
 
     def save_report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the report alone: one HTML page, with its figures inside."""
+        """Write the report alone: one HTML page, with its figures inside.
+
+        Parameters
+        ----------
+        path
+            Path of the file.
+
+        Returns
+        -------
+        Path
+            The path.
+        """
         from simstudy.atomic_files import write_bytes
         from simstudy.remote.paths import place_of
 
@@ -436,7 +572,17 @@ class Result(SummaryAccess):
             self.summary = kept
 
     def scenario(self, **where: Any) -> Any:
-        """The one scenario of this run with these factors.
+        """Find the one scenario of this run with these factors.
+
+        Parameters
+        ----------
+        where
+            Values of factors, by name.
+
+        Returns
+        -------
+        Any
+            The scenario.
 
         Raises
         ------

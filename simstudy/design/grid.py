@@ -75,7 +75,17 @@ class Linked:
 
 
 def together(**factors: Sequence[Any]) -> Linked:
-    """Factors zipped: the i-th value of each with the i-th of the others.
+    """Pair the values of several factors: the i-th value of each with the i-th of the others.
+
+    Parameters
+    ----------
+    factors
+        As many values of each factor.
+
+    Returns
+    -------
+    Linked
+        An argument of `grid`.
 
     Raises
     ------
@@ -104,7 +114,7 @@ def grid(
     where: Callable[[AnyScenario], bool] | None = None,
     **factors: Any,
 ) -> Grid[AnyScenario]:
-    """Every combination of the factors' values, the last factor moving fastest.
+    """Make a scenario of every combination of the factors' values, the last factor moving fastest.
 
     Parameters
     ----------
@@ -116,6 +126,11 @@ def grid(
         Keeps the scenarios for which it is true.
     **factors
         A value, or several, for each factor. Factors left out keep their defaults.
+
+    Returns
+    -------
+    Grid[AnyScenario]
+        The scenarios, in order: a sequence.
 
     Raises
     ------

@@ -168,6 +168,8 @@ def by_method(
     methods
         By name, as the study's axis has them: functions without arguments that return columns
         `(rep,)` or `(rep, *further axes)`, the same names for each method.
+    n_rep
+        Replicates in the block.
 
     Returns
     -------

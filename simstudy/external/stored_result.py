@@ -33,7 +33,12 @@ if TYPE_CHECKING:
 
 
 def load(folder: str | os.PathLike[str] | Place) -> StoredResult:
-    """The results that lie in a folder such as `results/NAME`, or at a URL.
+    """Load the results in a folder such as `results/NAME`, or at a URL.
+
+    Parameters
+    ----------
+    folder
+        Folder of one study, or its URL.
 
     Returns
     -------

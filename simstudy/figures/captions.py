@@ -35,7 +35,18 @@ PLUS_MINUS = "±: 2 Monte Carlo standard errors."
 
 
 def caption(*sentences: str) -> str:
-    """Sentences under a figure, wrapped to its width; empty ones are left out."""
+    """Wrap sentences to the width of a figure, for its caption; empty ones are left out.
+
+    Parameters
+    ----------
+    sentences
+        Sentences, in order.
+
+    Returns
+    -------
+    str
+        The caption.
+    """
     return "\n".join(textwrap.wrap(" ".join(s for s in sentences if s), WIDTH))
 
 

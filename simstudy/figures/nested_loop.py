@@ -51,7 +51,7 @@ def nested_loop_plot(
     nominal: float | None = None,
     colors: Mapping[str, str] | None = None,
 ) -> ggplot:
-    """One measure over all scenarios, as steps with their Monte Carlo interval.
+    """Draw one measure over all scenarios, as steps with their Monte Carlo interval.
 
     Parameters
     ----------
@@ -76,6 +76,15 @@ def nested_loop_plot(
         drawn in the order of the key, so that of two that agree both are seen. A line breaks where
         a scenario lacks that colour's result. Refused: scenarios that the factors do not tell
         apart.
+
+    Raises
+    ------
+    FigureError
+        If no factor varies, or the factors do not tell all scenarios apart.
+
+    References
+    ----------
+    Rücker & Schwarzer (2014), BMC Med. Res. Methodol. 14, 129.
     """
     need_columns(summary, [color, *(factors or [])])
     found = rows_of(summary, [y])

@@ -43,9 +43,21 @@ def normal(estimate: Any, mcse: Any, *, level: float) -> Interval:
 
 
 def cautious_binomial_error(share: Any, n: Any) -> Any:
-    """Monte Carlo error of a share of n replicates, as if one more had gone either way.
+    """Compute the Monte Carlo error of a share of n replicates, as if one more had gone either way.
 
-    So 0 of n is not without error.
+    So 0 of n has an error above 0.
+
+    Parameters
+    ----------
+    share
+        The share, in [0, 1].
+    n
+        Replicates; broadcast against `share`.
+
+    Returns
+    -------
+    Any
+        The error.
     """
     cautious = (np.asarray(share, float) * n + 1) / (np.asarray(n, float) + 2)
     return np.sqrt(cautious * (1 - cautious) / n)

@@ -261,6 +261,11 @@ class Study(Declared):
             Whether files that `simstudy.load` reads without this code are written to the folder:
             scenarios, summary, failures and a manifest. Published files are not replaced.
 
+        Returns
+        -------
+        Result
+            The result, with its summary, figures, tables and claims.
+
         Raises
         ------
         ConfigError, StoreError
@@ -305,15 +310,28 @@ class Study(Declared):
         keep: str = "replicates",
         whole_blocks: bool = True,
     ) -> Result:
-        """The result of the blocks that are there, of a run that may still be going on.
+        """Return the result of the blocks that are stored, of a run that may still be going on.
 
         Blocks are drawn breadth first, so this is the whole study with fewer replicates. A
         scenario without any block is left out.
 
         Parameters
         ----------
+        n_rep
+            Replicates in each scenario of that run; None takes the study's own number.
+        seed
+            Seed of the run.
+        out
+            The folder that the run was given.
         keep
             What that run keeps of its blocks.
+        whole_blocks
+            As that run was told.
+
+        Returns
+        -------
+        Result
+            The result so far.
 
         Raises
         ------
@@ -367,13 +385,17 @@ class Study(Declared):
         *,
         stop_by: str = LOOKS,
     ) -> pd.DataFrame:
-        """What a precision will cost, scenario by scenario, from a pilot that is not kept.
+        """Predict what a precision will cost in each scenario, from a pilot that is not kept.
 
         Parameters
         ----------
+        precision
+            Monte Carlo standard errors to reach, by measure, as for `run`.
         n_rep
             Of the pilot, in each scenario; no more than two blocks or some thousands are drawn,
             since a pilot as long as the run would say what it costs after it has cost it.
+        seed
+            Seed of the pilot.
         stop_by
             What will end a scenario, as for `run`; the cost of its own pilot is not in it.
 
@@ -415,6 +437,8 @@ class Study(Declared):
         n_rep
             Replicates in each scenario; None takes as many as `precision` needs or, without one,
             the study's own number.
+        seed
+            Seed of the run.
         precision
             Monte Carlo standard errors to reach, by measure, as for `run`. How many replicates they
             take follows from theory for shares (their worst case, or what `exact()` of the
@@ -437,6 +461,11 @@ class Study(Declared):
             How the pilot is drawn, as for `run`.
         replace
             Whether the protocol of another plan may be replaced; it is kept under its hash.
+
+        Returns
+        -------
+        Protocol
+            The protocol, which prints as Markdown.
 
         Raises
         ------
@@ -462,22 +491,38 @@ class Study(Declared):
         )
 
     def solve(self, scenario: Scenario | ScenarioOf, factor: str, **question: Any) -> Solution:
-        """The value of a factor at which a measure reaches a target, by simulation alone.
+        """Find the value of a factor at which a measure reaches a target, by simulation alone.
 
-        For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`;
-        `simstudy.analysis.solve.solve` says what else may be asked.
+        For example `study.solve(trial, "n2", measure="power", target=0.8, low=50, high=1000)`.
+
+        Parameters
+        ----------
+        scenario
+            A scenario, of which the factor is varied, or a function from a value to a scenario.
+        factor
+            Name of the factor.
+        question
+            `measure`, `target`, `low`, `high` and other arguments of
+            `simstudy.analysis.solve.solve`.
+
+        Returns
+        -------
+        Solution
+            The value with its interval, and how it was found.
         """
         from simstudy.analysis.solve import solve
 
         return solve(self, scenario, factor, **question)
 
     def replay(self, address: Address | str, seed: int = 1) -> dict[str, Any]:
-        """One replicate drawn again with its whole block; an error in it is raised, not recorded.
+        """Draw one replicate again, with its whole block; an error in it is raised, not recorded.
 
         Parameters
         ----------
         address
             As tables of failures have it, or made of such a text.
+        seed
+            Seed of the run that the address is from.
 
         Returns
         -------

@@ -32,7 +32,7 @@ def summary_table(
     readings: Readings = MappingProxyType({}),
     labels: Labels = MappingProxyType({}),
 ) -> Table:
-    """A summary with its measures side by side; what is the same in all rows is said below.
+    """Make a table of a summary, with its measures side by side; constant columns are named below.
 
     Parameters
     ----------
@@ -45,6 +45,11 @@ def summary_table(
         By factor, what values mean that are not what they say.
     labels
         Headings of factors, axes and measures, by name; others are headed by their names.
+
+    Returns
+    -------
+    Table
+        The table.
     """
     keys = list(summary.columns[: list(summary.columns).index(MEASURE)])
     places = _places(summary[keys])

@@ -150,7 +150,7 @@ ONE_SE = math.erf(math.sqrt(0.5))  # level of an interval of one standard error 
 
 
 class Simulation:
-    """Reads a measure by drawing blocks through the streams and the store of the engine.
+    """Evaluates a measure at values of a factor, by drawing blocks through engine and store.
 
     Parameters
     ----------
@@ -158,10 +158,14 @@ class Simulation:
         The study's; its scenarios are not used.
     scenario_of
         The scenario at a value of the factor.
+    measure
+        The measure that is to reach its target.
     cell
         Labels that choose one cell of the measure, by axis.
     worst
         What failed values count as, if the study says so.
+    workers
+        How blocks are drawn.
     """
 
     def __init__(
