@@ -15,7 +15,17 @@ FAR = 40.0  # bandwidths, from which on an end is none
 
 
 class Density(NamedTuple):
-    """A density at some places, and two standard errors either side of it."""
+    """A density at some places, with its Monte Carlo error.
+
+    Attributes
+    ----------
+    value : float array (place,)
+        The places.
+    density : float array (place,)
+        The density there.
+    lower, upper : float array (place,)
+        Two standard errors either side of it.
+    """
 
     value: Float[np.ndarray, " place"]
     density: Float[np.ndarray, " place"]
