@@ -141,9 +141,10 @@ def storey(p: PValues, lam: float = 0.5) -> Shares:
 
 @reading
 def storey_smoother(p: PValues) -> Shares:
-    """Smooth Storey's estimate for 19 thresholds by a natural cubic spline of 3 df, at the last one.
+    """Smooth Storey's estimate for 19 thresholds by a natural cubic spline, at the last one.
 
-    The spline is linear in the estimates: one weight for each threshold. Kept within [0, 1].
+    The spline has 3 degrees of freedom and is linear in the estimates: one weight for each
+    threshold. Kept within [0, 1].
 
     Parameters
     ----------

@@ -47,9 +47,10 @@ class Mixture(NamedTuple):
         return self.n_null + self.n_other
 
     def counts(self, places: Float[np.ndarray, " place"]) -> CountLaw:
-        """Compute probabilities of 0, 1, ..., n p-values at or below each place; errors below 1e-14.
+        """Compute probabilities of 0, 1, ..., n p-values at or below each place.
 
-        From the characteristic function, by a Fourier transform as long as there are counts.
+        From the characteristic function, by a Fourier transform as long as there are counts. Errors
+        are below 1e-14.
 
         Parameters
         ----------

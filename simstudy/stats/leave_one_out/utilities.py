@@ -81,7 +81,7 @@ class Estimate(NamedTuple):
 
 @reading
 def taylor_ratio(n_obs: int) -> float:
-    """Compute Taylor's standard error over that of the Bayesian bootstrap with infinitely many draws.
+    """Compute Taylor's standard error over the Bayesian bootstrap's with infinitely many draws.
 
     sqrt((n + 1) / (n - 1)): for MAE, MSE, elpd and their differences always, for the others to
     first order. Weights of the Bayesian bootstrap have variance (n - 1) / (n² (n + 1)) each.

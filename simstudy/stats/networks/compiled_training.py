@@ -93,7 +93,9 @@ class CompiledTrainer:
         self.values[:, self.plan.scales[0] : self.plan.shifts[0]] = 1
 
     def of_network(self, at: int, numbers: Float[np.ndarray, "block parameter lane"]) -> np.ndarray:
-        """Return the numbers of one network: weights by layer, scales, shifts, the last layer's bias.
+        """Return the numbers of one network.
+
+        These are weights by layer, then scales, shifts, and the last layer's bias.
 
         Parameters
         ----------
