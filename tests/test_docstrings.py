@@ -14,7 +14,7 @@ import pytest
 
 from tests.support import ROOT
 
-ALSO = ("simstudy.design", "simstudy.testing")  # a study's author calls them; on no page
+ALSO = ("simstudy.design",)  # what scenarios and grids are made of; on no page of its own
 API_BLOCK = re.compile(r"^```\{api\} ([\w.]+)\n```$", re.MULTILINE)
 HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : .*)?$", re.MULTILINE)
@@ -229,3 +229,20 @@ def of_class(node: ast.ClassDef) -> tuple[list[str], bool]:
 def test_public_docstrings_have_their_sections(module):
     found = {entry.name: missing(entry) for entry in public(module)}
     assert {name: lacks for name, lacks in found.items() if lacks} == {}
+
+
+def test_a_docstring_without_its_sections_is_found():
+    source = """def half(x: float, *, name: str = "") -> float:
+    '''Halve a number.
+
+    Parameters
+    ----------
+    x
+        The number.
+    '''
+    if x < 0:
+        raise ValueError(name)
+    return x / 2
+"""
+    (node,) = ast.parse(source).body
+    assert missing(Public("here", node)) == ["Returns", "parameter name", "Raises"]

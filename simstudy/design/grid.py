@@ -32,7 +32,20 @@ class Simulates(Scenario, Protocol):
     """A scenario that analyses what it draws."""
 
     def simulate(self, streams: Streams, n_rep: int) -> Columns:
-        """Draw and analyse `n_rep` replicates."""
+        """Draw and analyse replicates.
+
+        Parameters
+        ----------
+        streams
+            `streams("purpose")` gives the generator of each purpose.
+        n_rep
+            Replicates of the block.
+
+        Returns
+        -------
+        Columns
+            Columns `(rep,)` or `(rep, *axes)`, by name; NaN where a replicate failed.
+        """
         ...
 
 
@@ -41,7 +54,20 @@ class DrawsData(Scenario, Protocol):
     """A scenario whose data are analysed by the study's methods."""
 
     def draw(self, streams: Streams, n_rep: int) -> Mapping[str, Any]:
-        """Data of `n_rep` replicates by name: arrays `(rep, ...)`, or constants."""
+        """Draw the data of replicates.
+
+        Parameters
+        ----------
+        streams
+            `streams("purpose")` gives the generator of each purpose.
+        n_rep
+            Replicates of the block.
+
+        Returns
+        -------
+        Mapping[str, Any]
+            Arrays `(rep, ...)`, or constants, by name.
+        """
         ...
 
 
@@ -54,7 +80,13 @@ class HasExact(Protocol):
     """A scenario for which theory gives some of the measures."""
 
     def exact(self) -> Exact:
-        """In the units of the measures; NaN in the cells of which theory says nothing."""
+        """Return what theory says of measures, in their units.
+
+        Returns
+        -------
+        Exact
+            Numbers or arrays over the axes, by measure; NaN in cells of which theory says nothing.
+        """
         ...
 
 
@@ -68,7 +100,15 @@ PlainFactor = bool | int | float | str | None
 
 @dataclass(frozen=True)
 class Linked:
-    """Factors that move together; made by `together`."""
+    """Factors that move together; made by `together`.
+
+    Parameters
+    ----------
+    names
+        Names of the factors.
+    rows
+        Values of all of them, a row for each combination.
+    """
 
     names: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -212,7 +252,12 @@ def _is_required(field: "Field[Any]") -> bool:
 
 
 def refuse_twins(scenarios: Sequence[Scenario]) -> None:
-    """Refuse scenarios that would share rows: the same one twice, or two classes of one name.
+    """Raise an error for scenarios that would share rows: equal ones, or two classes of one name.
+
+    Parameters
+    ----------
+    scenarios
+        Scenarios of a study.
 
     Raises
     ------
@@ -254,5 +299,16 @@ def _refuse_namesakes(scenarios: Sequence[Scenario]) -> None:
 
 
 def scenario_key(scenario: Scenario) -> str:
-    """Sixteen hexadecimal digits that name a scenario in the store."""
+    """Hash a scenario's identity to its key in the store.
+
+    Parameters
+    ----------
+    scenario
+        Any scenario.
+
+    Returns
+    -------
+    str
+        Sixteen hexadecimal digits.
+    """
     return short_hash(identity(scenario))
