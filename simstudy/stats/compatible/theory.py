@@ -54,7 +54,7 @@ class Mixture(NamedTuple):
 
         Parameters
         ----------
-        places : float array (place,)
+        places : float array (places,)
             Places in [0, 1].
 
         Returns

@@ -19,11 +19,11 @@ class Density(NamedTuple):
 
     Attributes
     ----------
-    value : float array (place,)
+    value : float array (places,)
         The places.
-    density : float array (place,)
+    density : float array (places,)
         The density there.
-    lower, upper : float array (place,)
+    lower, upper : float array (places,)
         Two standard errors either side of it.
     """
 
