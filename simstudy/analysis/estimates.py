@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from simstudy.analysis.result_columns import Rows, stacked_estimates
+from simstudy.analysis.result_columns import ResultColumns, stacked_estimates
 from simstudy.design import Scenario
 from simstudy.design.plan import Plan, number_factors, properties_in
 from simstudy.engine.workers import available_cores
@@ -63,12 +63,12 @@ class FromRows:
         key = self.plan.key_of(scenario)
         if measure not in self._by_cell:
             return self._of_whole[key, measure.name]
-        each = [self._of_cells[drawn, measure.name] for drawn in self.plan.drawn_keys[key]]
+        each = [self._of_cells[drawn, measure.name] for drawn in self.plan.work_unit_keys[key]]
         return stacked_estimates(each) if self.plan.methods else each[0]
 
     @cached_property
-    def _rows(self) -> Rows:
-        return Rows(self.plan, self.store, self.n_rep)
+    def _rows(self) -> ResultColumns:
+        return ResultColumns(self.plan, self.store, self.n_rep)
 
     @cached_property
     def _by_cell(self) -> list[Measure]:
@@ -127,7 +127,7 @@ class FromRows:
 
     def _columns(self, table: pa.Table) -> Columns:
         names = names_read(self._by_cell)
-        return columns_of(self.plan.drawn, table, names, known=self._rows.derived.known)
+        return columns_of(self.plan.work_units, table, names, known=self._rows.derived.known)
 
     def _side_by_side(self, batch: Batch) -> Found:
         columns = self._columns(batch.table)
@@ -182,7 +182,7 @@ class FromMoments:
 
     def __call__(self, scenario: Scenario, measure: Measure) -> Estimates:
         assert isinstance(measure, MomentMeasure)
-        keys = self.plan.drawn_keys[self.plan.key_of(scenario)]
+        keys = self.plan.work_unit_keys[self.plan.key_of(scenario)]
         each = [self._of_drawn(key, measure) for key in keys]
         return stacked_estimates(each) if self.plan.methods else each[0]
 
@@ -190,7 +190,7 @@ class FromMoments:
         if measure.reads == (CONVERGED,):
             return measure.from_moments(self._without_error(key), level=self.level)
         merged = self._merged[key, measure.name]
-        if self.plan.drawn.axes and np.ndim(merged.n) == 0:
+        if self.plan.work_units.axes and np.ndim(merged.n) == 0:
             merged = spread_over(merged, self._cells_of(measure.name))
         return measure.from_moments(merged, level=self.level)
 
@@ -209,7 +209,7 @@ class FromMoments:
 
     def _without_error(self, key: str) -> Moments:
         """Of whether replicates went without an error, in each cell: which the errors tell."""
-        axes = self.plan.drawn.axes
+        axes = self.plan.work_units.axes
         shape = tuple(len(labels) for labels in axes.values())
         n_rep = self.plan.drawn_sizes(self.n_rep)[key]
         failed: list[set[int]] = [set() for _ in range(math.prod(shape))]

@@ -116,7 +116,7 @@ MARGIN = 1.05  # the MCSE is an estimate itself: ask for a little more than it s
 FASTEST_GROWTH = 4.0  # of a scenario in one round, while its MCSE rests on few replicates
 
 
-def shortfalls(
+def precision_ratios(
     result: Result, targets: Sequence[Target], *, cautious: bool = False
 ) -> dict[str, float]:
     """By scenario key, how many times too large the worst error still is; 1 or less is enough.
@@ -179,7 +179,7 @@ def grown_until_precise(
         result = result_of(sizes)
         larger = next_sizes(
             sizes,
-            shortfalls(result, targets),
+            precision_ratios(result, targets),
             block_size=result.plan.block_size,
             ceiling=ceiling,
         )
@@ -211,7 +211,7 @@ def _with_shortfall(
     pilot: Result, targets: Sequence[Target], *, cautious: bool
 ) -> list[tuple[int, float]]:
     """Each scenario's replicates, and how many times too large its error is."""
-    short = shortfalls(pilot, targets, cautious=cautious)
+    short = precision_ratios(pilot, targets, cautious=cautious)
     return [(pilot.n_rep[key], short[key]) for key in pilot.plan.keys]
 
 
@@ -239,7 +239,7 @@ def without_spread(result: Result, targets: Sequence[Target]) -> list[str]:
 
 def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
     """What each scenario took, and whether it was enough."""
-    short = shortfalls(result, targets)
+    short = precision_ratios(result, targets)
     rows = [
         {"scenario": identity(scenario), "n_rep": result.n_rep[key], "reached": short[key] <= 1}
         for key, scenario in result.plan.keys.items()
@@ -279,7 +279,7 @@ def seconds_of_a_block(pilot: Result) -> dict[str, float]:
     return {
         key: sum(known.get(part, math.nan) for part in drawn)
         + (known.get(key, 0.0) if pilot.plan.methods else 0.0)
-        for key, drawn in pilot.plan.drawn_keys.items()
+        for key, drawn in pilot.plan.work_unit_keys.items()
     }
 
 

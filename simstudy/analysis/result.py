@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from simstudy.analysis.comparisons import Comparisons
     from simstudy.analysis.estimates import Estimator, Prepare
     from simstudy.analysis.precision import Target
-    from simstudy.analysis.result_columns import Rows
+    from simstudy.analysis.result_columns import ResultColumns
     from simstudy.claims import Claim
     from simstudy.measures import Estimates, Measure
     from simstudy.measures.contrasts import Scale
     from simstudy.remote.paths import Place
     from simstudy.store.blocks import Store
-    from simstudy.store.run_records import RunRecord, Spent, Times
+    from simstudy.store.run_records import BlockTimings, RunRecord, Times
     from simstudy.tables.table import Table
 
 Figure = Callable[["Result"], Any]
@@ -202,7 +202,7 @@ class Result(SummaryAccess):
         """Whether any of this result's replicates failed, whatever else is stored beside them."""
         from simstudy.analysis.frames import any_failure
 
-        return any_failure(self.plan.drawn, self.store, self.drawn_sizes)
+        return any_failure(self.plan.work_units, self.store, self.drawn_sizes)
 
     @property
     def drawn_sizes(self) -> dict[str, int]:
@@ -234,7 +234,7 @@ class Result(SummaryAccess):
         return run_time(self.plan, self.spent)
 
     @cached_property
-    def spent(self) -> Mapping[str, Spent]:
+    def spent(self) -> Mapping[str, BlockTimings]:
         """What blocks took, by the key of what was drawn."""
         return self.outcome.spent if self.folder is None else self._record.spent
 
@@ -629,7 +629,7 @@ class Result(SummaryAccess):
 
         if not self.any_failed:
             return no_failures()
-        found = failure_frame(self.plan.drawn, self.store, self.drawn_sizes)
+        found = failure_frame(self.plan.work_units, self.store, self.drawn_sizes)
         names = [*factor_names(self.plan), "block", "rep", *self.plan.axes, ERROR, "address"]
         return found[names]
 
@@ -638,7 +638,7 @@ class Result(SummaryAccess):
         """How many replicates warned of what, by method and other axes."""
         from simstudy.analysis.frames import warning_counts
 
-        return warning_counts(self.plan.drawn, self.store, self.drawn_sizes, [*self.plan.axes])
+        return warning_counts(self.plan.work_units, self.store, self.drawn_sizes, [*self.plan.axes])
 
     def _frame(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
         from simstudy.analysis.frames import replicate_frame
@@ -647,10 +647,10 @@ class Result(SummaryAccess):
         return replicate_frame(self._rows, scenario, names)
 
     @cached_property
-    def _rows(self) -> Rows:
-        from simstudy.analysis.result_columns import Rows
+    def _rows(self) -> ResultColumns:
+        from simstudy.analysis.result_columns import ResultColumns
 
-        return Rows(self.plan, self.store, self.n_rep)
+        return ResultColumns(self.plan, self.store, self.n_rep)
 
     def _known_key(self, scenario: Scenario) -> str:
         key = scenario_key(scenario)

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simstudy.analysis.precision import MARGIN, Target, read_targets, shortfalls
+from simstudy.analysis.precision import MARGIN, Target, precision_ratios, read_targets
 from simstudy.analysis.result import Result
 from simstudy.atomic_files import read_json, write_bytes, write_json
 from simstudy.claims import Claim
@@ -193,7 +193,7 @@ def _precision_row(name: str, asked: Any, result: Result) -> Row:
     if name not in [measure.name for measure in result.declared]:
         return Row(name, planned, "not measured", differs=True)
     (target,) = read_targets({name: asked}, result.declared)
-    short = shortfalls(result, [target])
+    short = precision_ratios(result, [target])
     n_short, error = sum(r > MARGIN for r in short.values()), target.mcse * max(short.values())
     done = f"{100 * error:.3g}%" if target.relative else number(error)
     detail = f"more in {n_short:,} of {len(short):,} scenarios" if n_short else ""

@@ -9,13 +9,13 @@ from simstudy.engine.run_stats import RunStats
 from simstudy.remote.paths import place_of
 from simstudy.store.run_records import read_records
 from simstudy.store.study_folder import StudyFolder, no_blocks_error
-from simstudy.study.declared import Declared
 from simstudy.study.results import blocks_of_each, provenance_of, result_of
 from simstudy.study.run_options import RunOptions, check_keep
+from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
 
 
-def look(study: Declared, asked: RunOptions) -> Result:
+def look(study: StudySpec, asked: RunOptions) -> Result:
     """The result of what is stored of what is asked for.
 
     Raises
@@ -32,7 +32,7 @@ def look(study: Declared, asked: RunOptions) -> Result:
     if not (folder / kept.folder).exists():
         raise no_blocks_error(folder, asked.keep)
     provenance = provenance_of(study, plan, kept)
-    home = StudyFolder.open(plan.drawn, asked.out, provenance, kept)
+    home = StudyFolder.open(plan.work_units, asked.out, provenance, kept)
     blocks = blocks_of_each(plan, home.store)
     there = {key: min(n * study.block_size, asked.n_rep) for key, n in blocks.items()}
     begun = plan.only(scenario for key, scenario in plan.keys.items() if there[key])
@@ -41,4 +41,4 @@ def look(study: Declared, asked: RunOptions) -> Result:
     sizes = {key: there[key] for key in begun.keys}
     known = list(read_records(folder / kept.folder, provenance).first_warnings.values())
     result = result_of(study, begun, home, RunStats(noticed=known), kept, sizes)
-    return replace(result, design=tuple(plan.drawn.keys))
+    return replace(result, design=tuple(plan.work_units.keys))

@@ -13,11 +13,11 @@ from simstudy.store.blocks import Store
 from simstudy.store.moments import MomentStorage
 from simstudy.store.provenance import Provenance
 from simstudy.store.study_folder import StudyFolder
-from simstudy.study.declared import Declared
+from simstudy.study.spec import StudySpec
 
 
 def result_of(
-    study: Declared,
+    study: StudySpec,
     plan: Plan,
     home: StudyFolder,
     outcome: RunStats,
@@ -44,7 +44,7 @@ def result_of(
     )
 
 
-def provenance_of(study: Declared, plan: Plan, keep: StoragePolicy) -> Provenance:
+def provenance_of(study: StudySpec, plan: Plan, keep: StoragePolicy) -> Provenance:
     """What the blocks of a plan are made from."""
     return compute_provenance(plan, keep.measures, study.worst).of_blocks
 
@@ -53,5 +53,5 @@ def blocks_of_each(plan: Plan, store: Store) -> dict[str, int]:
     """By scenario key, the blocks from the first on that all methods have."""
     return {
         key: min(store.n_blocks(drawn) for drawn in of_each_method)
-        for key, of_each_method in plan.drawn_keys.items()
+        for key, of_each_method in plan.work_unit_keys.items()
     }

@@ -35,16 +35,16 @@ from simstudy.store.moments import MomentStorage
 from simstudy.store.run_records import merge_records
 from simstudy.store.study_folder import StudyFolder, check_provenance
 from simstudy.study.adoption import adopt_equal_blocks, blocks_of_other_code, part_to_draw
-from simstudy.study.declared import Declared
 from simstudy.study.pilot import pilot_rep
 from simstudy.study.results import blocks_of_each, result_of
 from simstudy.study.run_options import RunOptions, check_redraw
+from simstudy.study.spec import StudySpec
 
 Sizes = Mapping[str, int]  # replicates by scenario key
 Results = Generator[TaskResult, None, None]
 
 
-def run(study: Declared, asked: RunOptions) -> Result:
+def run(study: StudySpec, asked: RunOptions) -> Result:
     """Draw what is missing of what is asked for, and give the result.
 
     Raises
@@ -84,7 +84,7 @@ class _Run:
         Blocks that were not drawn when the budget was spent.
     """
 
-    study: Declared
+    study: StudySpec
     asked: RunOptions
     plan: Plan
     work: RunLoop
@@ -95,7 +95,7 @@ class _Run:
     _written: list[str] = field(default_factory=list, init=False)
 
     @classmethod
-    def begun(cls, study: Declared, asked: RunOptions, progress: Progress) -> _Run:
+    def begun(cls, study: StudySpec, asked: RunOptions, progress: Progress) -> _Run:
         """Its folder is claimed, and nothing is drawn."""
         n_analysed = asked.analysed_of(study)
         plan = study.plan(asked.seed, asked.keep, n_analysed)
@@ -103,7 +103,7 @@ class _Run:
         kept = study.kept(asked.keep)
         provenance = compute_provenance(plan, kept.measures, study.worst)
         home = StudyFolder.open(
-            plan.drawn,
+            plan.work_units,
             asked.out,
             provenance.of_blocks,
             kept,
@@ -111,12 +111,12 @@ class _Run:
             redraw=check_redraw(asked.redraw, study.methods),
             adopt=asked.adopt,
             at_once=asked.is_all,
-            label=share_label(plan.drawn, provenance.of_blocks, asked.shard, asked.weights),
+            label=share_label(plan.work_units, provenance.of_blocks, asked.shard, asked.weights),
         )
         if asked.adopt:
             _adopt(study, asked, plan, home, progress)
         workers = (asked.workers or Workers()).limited(study.block_seconds)
-        work = RunLoop(plan.drawn, home, kept, provenance, workers, progress, asked.weights)
+        work = RunLoop(plan.work_units, home, kept, provenance, workers, progress, asked.weights)
         work.warn_unfingerprintable()
         return cls(study, asked, plan, work, asked.targets(study))
 
@@ -169,7 +169,7 @@ class _Run:
         store = self.home.store
         if files is not None:
             store = self._store_of(files)
-        of_each = self.plan.drawn_keys.items()
+        of_each = self.plan.work_unit_keys.items()
         key = next((key for key, each in of_each if all(map(store.n_blocks, each))), None)
         if key is not None:
             first = self.plan.only([self.plan.keys[key]])
@@ -246,7 +246,7 @@ class _Run:
 
 
 def _adopt(
-    study: Declared, asked: RunOptions, plan: Plan, home: StudyFolder, progress: Progress
+    study: StudySpec, asked: RunOptions, plan: Plan, home: StudyFolder, progress: Progress
 ) -> None:
     """Take over blocks of other code that draws the same, or refuse what it cannot.
 
@@ -255,7 +255,7 @@ def _adopt(
     StoreError
         Where a block differs, or is of other settings.
     """
-    other = blocks_of_other_code(plan.drawn, home.store)
+    other = blocks_of_other_code(plan.work_units, home.store)
     if other.codes:
         size = plan.n_analysed or plan.block_size
         one_block = RunOptions(
@@ -267,14 +267,14 @@ def _adopt(
             whole_blocks=not plan.n_analysed,
             explain=False,
         )
-        drawn = run(part_to_draw(study, plan.drawn, other), one_block)
-        adopt_equal_blocks(plan.drawn, home, other, drawn)
+        drawn = run(part_to_draw(study, plan.work_units, other), one_block)
+        adopt_equal_blocks(plan.work_units, home, other, drawn)
         progress.note(
             f"adopted: the current code drew {drawn.outcome.n_blocks} block(s), one of each "
             "scenario and method that changed, and all bits agree, so the stored blocks are kept"
         )
     if home.path is not None:
-        check_provenance(plan.drawn, home.path, home.store)
+        check_provenance(plan.work_units, home.path, home.store)
 
 
 def _check_data(plan: Plan) -> None:

@@ -17,7 +17,7 @@ from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, in_one_line, nearest
 from simstudy.remote.paths import Place
 from simstudy.store.study_folder import CHANGED
-from simstudy.study.declared import Declared
+from simstudy.study.spec import StudySpec
 from simstudy.study.validation import check_n_rep, check_whole_groups
 from simstudy.validation import check_whole, is_whole
 
@@ -48,7 +48,7 @@ class RunOptions:
     whole_blocks: bool = True
     explain: bool = True
 
-    def refuse_what_makes_no_sense(self, study: Declared) -> None:
+    def refuse_what_makes_no_sense(self, study: StudySpec) -> None:
         """Refuse settings that cannot be, by themselves or together.
 
         Raises
@@ -75,15 +75,15 @@ class RunOptions:
         check_shard(self.shard, self.precision or {}, self.weights)
         self.targets(study)
 
-    def targets(self, study: Declared) -> Sequence[Target]:
+    def targets(self, study: StudySpec) -> Sequence[Target]:
         """The precisions that end it."""
         return read_targets(self.precision or {}, study.measures)
 
-    def ceiling(self, study: Declared) -> int:
+    def ceiling(self, study: StudySpec) -> int:
         """The most replicates of a scenario, in whole groups."""
         return self.max_rep - self.max_rep % study.group_size
 
-    def analysed_of(self, study: Declared) -> int:
+    def analysed_of(self, study: StudySpec) -> int:
         """How many replicates of a block are analysed one by one; 0 for all."""
         return study.analysed_of(
             self.n_rep, whole_blocks=self.whole_blocks, keep=self.keep, precision=self.precision

@@ -13,12 +13,12 @@ from simstudy.engine.progress import Progress
 from simstudy.engine.workers import Workers, read_workers
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place
-from simstudy.study.declared import Declared
 from simstudy.study.look import look
 from simstudy.study.merge import merge
 from simstudy.study.pilot import pilot_rep
 from simstudy.study.run import run, warn_of
 from simstudy.study.run_options import RunOptions, check_precision
+from simstudy.study.spec import StudySpec
 
 if TYPE_CHECKING:
     from simstudy.analysis.solve import ScenarioOf, Solution
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from simstudy.output.protocol import Protocol
 
 
-class Study(Declared):
+class Study(StudySpec):
     """One question: scenarios, measures, figures, claims.
 
     Parameters

@@ -15,11 +15,11 @@ from simstudy.lazy import pd
 from simstudy.remote.paths import Place, place_of
 from simstudy.tables.grid import Cell, Grid, Heading, as_markdown, as_text
 from simstudy.tables.latex import as_latex
-from simstudy.tables.rounding import Rounded, to_decimals, with_error, without_error
+from simstudy.tables.rounding import RoundedToError, to_decimals, with_error, without_error
 from simstudy.validation import check_file_name
 
 ENDINGS: Final = ("csv", "md", "tex")
-NOTHING = Rounded("nan")  # what is not there, in either kind of column
+NOTHING = RoundedToError("nan")  # what is not there, in either kind of column
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,10 @@ class Column:
             error = float(mcse) if is_number(mcse) else math.nan
             return with_error(value, error, percent=self.percent)
         if self.decimals is not None:
-            return Rounded(to_decimals(value, self.decimals, percent=self.percent))
+            return RoundedToError(to_decimals(value, self.decimals, percent=self.percent))
         if isinstance(value, numbers.Integral) and not self.percent:
-            return Rounded(str(int(value)))
-        return Rounded(without_error(value, percent=self.percent))
+            return RoundedToError(str(int(value)))
+        return RoundedToError(without_error(value, percent=self.percent))
 
     def has_words_for(self, value: Any) -> bool:
         """Whether a value is shown as a word.

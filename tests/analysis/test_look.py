@@ -83,7 +83,7 @@ def test_a_look_sees_all_while_another_run_compacts(tmp_path, monkeypatch):
     found = study().look(1000, out=tmp_path)
     assert compacted
     assert found.n_rep == other.n_rep
-    assert len(found.store.files_in_use) == 1
+    assert len(found.store.referenced_files) == 1
 
 
 def test_nothing_to_look_at_is_said(tmp_path):

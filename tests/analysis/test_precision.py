@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from simstudy.analysis.precision import Target, next_sizes, read_targets, shortfalls
+from simstudy.analysis.precision import Target, next_sizes, precision_ratios, read_targets
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError
 from simstudy.measures import Estimates
@@ -38,7 +38,7 @@ def test_replicates_go_where_the_error_is_large():
 
 def test_little_is_drawn_beyond_need():
     result = run(precision={"bias": 0.02})
-    short = shortfalls(result, read_targets({"bias": 0.02}, result.measures))
+    short = precision_ratios(result, read_targets({"bias": 0.02}, result.measures))
     assert all(0.8 < value <= 1 for key, value in short.items() if result.n_rep[key] > 400)
 
 

@@ -45,7 +45,7 @@ from simstudy.store.blocks import Store
 from simstudy.store.columns import imputed
 
 
-class Reading(NamedTuple):
+class Evaluation(NamedTuple):
     """A measure at one value of the factor, from all replicates drawn there.
 
     `lower` and `upper` are an interval of one standard error either side, for a proportion by
@@ -61,7 +61,7 @@ class Reading(NamedTuple):
     reason: str = ""
 
 
-class Readings:
+class Evaluations:
     """Readings at values of the factor, and what a fit of them says.
 
     Parameters
@@ -76,7 +76,7 @@ class Readings:
         self.question, self.roughness = question, roughness
         self.scale = FactorScale(question.low, question.high)
         self.z = critical_value(question.level)
-        self.at: dict[Number, Reading] = {}
+        self.at: dict[Number, Evaluation] = {}
 
     def in_words(self, value: Number) -> str:
         """What the measure is at a value of the factor."""
@@ -99,7 +99,7 @@ class Readings:
         share, half = (reading.lower + reading.upper) / 2, (reading.upper - reading.lower) / 2
         return float(special.logit(share)), half / (share * (1 - share))
 
-    def _typical_error(self, reading: Reading) -> float:
+    def _typical_error(self, reading: Evaluation) -> float:
         """Of replicates that happen to be all equal: the error by the spread at other points."""
         known = [other.mcse**2 * other.n_rep for other in self.at.values() if other.mcse > 0]
         if math.isnan(reading.mcse):
@@ -184,7 +184,7 @@ class Simulation:
         self._store = Store(Path(self._folder.name), plan.block_size)
         self._values: dict[str, Number] = {}
 
-    def __call__(self, n_blocks: Mapping[Number, int]) -> dict[Number, Reading]:
+    def __call__(self, n_blocks: Mapping[Number, int]) -> dict[Number, Evaluation]:
         scenarios = {value: self.scenario_of(value) for value in n_blocks}
         keys = {value: self._key(value, scenario) for value, scenario in scenarios.items()}
         plan = self.plan.only(scenarios.values())
@@ -199,11 +199,11 @@ class Simulation:
 
     def _draw(self, plan: Plan, wanted: Mapping[str, int]) -> RunStats:
         """What is missing of so many blocks of each scenario, by key."""
-        factory = TaskFactory(plan.drawn, self._store, ReplicateStorage())
-        blocks = missing_blocks(plan.drawn, plan.drawn_sizes(wanted), self._store)
+        factory = TaskFactory(plan.work_units, self._store, ReplicateStorage())
+        blocks = missing_blocks(plan.work_units, plan.drawn_sizes(wanted), self._store)
         stats = RunStats()
         for result in draw_blocks(factory, blocks, workers=self.workers, progress=Silent()):
-            stats.count(plan.drawn, result)
+            stats.count(plan.work_units, result)
         self._store.scan()
         return stats
 
@@ -224,7 +224,7 @@ class Simulation:
 
     def _reading(
         self, value: Number, scenario: Scenario, estimator: FromRows, n_rep: int, outcome: RunStats
-    ) -> Reading:
+    ) -> Evaluation:
         estimates = estimator(scenario, self.measure)
         if outcome.failures and not np.any(estimates.n_rep):
             raise StudyError(
@@ -233,7 +233,7 @@ class Simulation:
                 f"choose a bracket without {value:g}."
             )
         cell = self._cell(estimates)
-        return Reading(
+        return Evaluation(
             n_rep=n_rep,
             estimate=float(cell.estimate),
             mcse=float(cell.mcse),

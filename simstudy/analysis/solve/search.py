@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.solve.evaluations import Reading, Readings
+from simstudy.analysis.solve.evaluations import Evaluation, Evaluations
 from simstudy.analysis.solve.problem import Number, Question, Solution
 from simstudy.array_types import Float
 from simstudy.errors import ConfigError, StudyError
@@ -36,7 +36,7 @@ MARGIN = 1.1  # the replicates still needed are an estimate themselves
 LEAST_GROWTH = 0.02  # of all replicates, in a last round that misses the tolerance by little
 
 
-Read = Callable[[Mapping[Number, int]], Mapping[Number, Reading]]
+Read = Callable[[Mapping[Number, int]], Mapping[Number, Evaluation]]
 """From blocks wanted at each value of the factor (all, not further ones) to what they say."""
 
 
@@ -64,7 +64,7 @@ class Search:
     ) -> None:
         self.read, self.question, self.block_size = read, question, block_size
         self.blocks: dict[Number, int] = {}
-        self.readings = Readings(question, roughness)
+        self.readings = Evaluations(question, roughness)
         self.rows: list[dict[str, Any]] = []
         self._refuse_small_budget()
 

@@ -50,7 +50,7 @@ from simstudy.study.validation import (
 
 
 @dataclass(frozen=True)
-class Declared:
+class StudySpec:
     """What is said of a study before anybody runs it; `Study` says what each field is."""
 
     name: str
