@@ -27,7 +27,7 @@ from simstudy.provenance.scenario_id import identity
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
 
-STOPS_BY = LOOKS, PILOT = "looks", "pilot"  # what ends a scenario: its own error, or a pilot's
+STOPS_BY = SEQUENTIAL, PILOT = "sequential", "pilot"  # what ends a scenario: its own error, or a pilot's
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ def spent(result: Result, targets: Sequence[Target]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def forecast(pilot: Result, targets: Sequence[Target], stop_by: str = LOOKS) -> pd.DataFrame:
+def forecast(pilot: Result, targets: Sequence[Target], stop_by: str = SEQUENTIAL) -> pd.DataFrame:
     """From a pilot: the replicates, seconds (on one core) and bytes that the targets will need.
 
     `n_rep` is what is drawn, whole blocks; `needed` is how many of these the targets take.

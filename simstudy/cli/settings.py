@@ -58,8 +58,8 @@ class Settings:
     budget: str | None = option("time after which no new block begins: 90s, 30m, 2h, 1.5d")
     stop_by: str = option(
         "how precision ends a scenario: by looks at its error, or by a pilot, which adds no bias",
-        default="looks",
-        one_of=("looks", PILOT),
+        default="sequential",
+        one_of=("sequential", PILOT),
     )
     pilot: int | None = option(
         "replicates of each scenario in a protocol's pilot, which the study does not use",

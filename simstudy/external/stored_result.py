@@ -304,7 +304,7 @@ def _open_store(folder: Place, keys: Collection[str], seed: int | None) -> Store
                 what = in_one_line(", ".join(found.differences(owner, key)[:1]))
                 raise StoreError(
                     f"{folder} holds blocks of several runs under one name ({what}): read them "
-                    "with the study's own look(out=...), which knows its own."
+                    "with the study's own partial_result(out=...), which knows its own."
                 )
     if found is None:
         raise StoreError(f"{folder} holds no block of the scenarios that it names: run it again.")

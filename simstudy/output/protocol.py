@@ -41,7 +41,7 @@ from simstudy.output.replicates_needed import PILOT, Need, spread_of
 from simstudy.provenance.scenario_id import parts_of
 from simstudy.remote.paths import Place
 from simstudy.store.manifest import PROTOCOL
-from simstudy.tables.grid import escaped
+from simstudy.tables.cells import escaped
 
 HEADING = re.compile(r"^(Aims|Data|Estimands|Methods|Performance)\s+", re.MULTILINE)
 RECORD, TEXT = PROTOCOL, "protocol.md"

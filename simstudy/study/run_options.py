@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.precision import LOOKS, PILOT, STOPS_BY, Target, read_targets
+from simstudy.analysis.precision import SEQUENTIAL, PILOT, STOPS_BY, Target, read_targets
 from simstudy.engine.progress import Progress
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, in_one_line, nearest
@@ -42,7 +42,7 @@ class RunOptions:
     adopt: bool = False
     precision: Mapping[str, Any] | None = None
     max_rep: int = 1_000_000
-    stop_by: str = LOOKS
+    stop_by: str = SEQUENTIAL
     budget: float | None = None
     progress: Progress | bool | None = None
     whole_blocks: bool = True
@@ -168,7 +168,7 @@ def check_budget(budget: Any) -> None:
 
 
 def check_stop_by(stop_by: Any, precision: Any) -> None:
-    """Refuse anything but `looks` and `pilot`, and a pilot where no error is asked for."""
+    """Refuse anything but `sequential` and `pilot`, and a pilot where no error is asked for."""
     if stop_by not in STOPS_BY:
         raise ConfigError(
             f"stop_by={stop_by}: allowed is looks, where each scenario runs on until its own error "

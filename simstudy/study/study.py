@@ -6,14 +6,14 @@ import os
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from simstudy.analysis.precision import LOOKS
+from simstudy.analysis.precision import SEQUENTIAL
 from simstudy.analysis.result import Result
 from simstudy.design import Scenario
 from simstudy.engine.progress import Progress
 from simstudy.engine.workers import Workers, read_workers
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place
-from simstudy.study.look import look
+from simstudy.study.partial_result import partial_result
 from simstudy.study.merge import merge
 from simstudy.study.pilot import pilot_rep
 from simstudy.study.run import run, warn_of
@@ -178,7 +178,7 @@ class Study(StudySpec):
         progress: bool | Progress | None = None,
         precision: Mapping[str, Any] | None = None,
         max_rep: int = 1_000_000,
-        stop_by: str = LOOKS,
+        stop_by: str = SEQUENTIAL,
         budget: float | None = None,
         redraw: str | Collection[str] = (),
         adopt: bool = False,
@@ -219,7 +219,7 @@ class Study(StudySpec):
         max_rep
             The largest number of replicates of a scenario where `precision` is given.
         stop_by
-            What decides that a precision is reached. `looks`: the scenario's own error, which
+            What decides that a precision is reached. `sequential`: the scenario's own error, which
             stops it where that error happens to look small, so that rates of rare outcomes come
             out low by about one hit. `pilot`: the error in a pilot of other random numbers, of
             `n_rep` replicates or `PILOT_REP`, which is stored beside the blocks; this biases
@@ -301,7 +301,7 @@ class Study(StudySpec):
             explain_folder(result)
         return result
 
-    def look(
+    def partial_result(
         self,
         n_rep: int | None = None,
         seed: int = 1,
@@ -339,7 +339,7 @@ class Study(StudySpec):
             Where there is none.
         """
         size = self.n_rep if n_rep is None else n_rep
-        return look(self, RunOptions(size, seed, out=out, keep=keep, whole_blocks=whole_blocks))
+        return partial_result(self, RunOptions(size, seed, out=out, keep=keep, whole_blocks=whole_blocks))
 
     def merge(
         self,
@@ -383,7 +383,7 @@ class Study(StudySpec):
         n_rep: int | None = None,
         seed: int = 1,
         *,
-        stop_by: str = LOOKS,
+        stop_by: str = SEQUENTIAL,
     ) -> pd.DataFrame:
         """Predict what a precision will cost in each scenario, from a pilot that is not kept.
 

@@ -11,7 +11,7 @@ from typing import Any
 from simstudy.design.reprs import from_to
 from simstudy.errors import TableError, nearest
 from simstudy.lazy import pd
-from simstudy.tables.grid import Grid, in_words
+from simstudy.tables.cells import Grid, in_words
 from simstudy.tables.table import Column, Table
 
 Readings = Mapping[str, Mapping[Any, str]]

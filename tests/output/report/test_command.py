@@ -34,7 +34,7 @@ def test_of_a_published_study_it_asks_for_the_same(name):
     assert request.settings.seed == manifest["seed"]
 
 
-@pytest.mark.parametrize("stop_by", ["looks", "pilot"])
+@pytest.mark.parametrize("stop_by", ["sequential", "pilot"])
 def test_other_settings_than_published_are_asked_for_as_they_were(stop_by):
     decided = {"precision": {"power": 0.01}, "stop_by": stop_by, "at_least": 500}
     asked = {
