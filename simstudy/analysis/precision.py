@@ -27,7 +27,10 @@ from simstudy.provenance.scenario_id import identity
 if TYPE_CHECKING:
     from simstudy.analysis.result import Result
 
-STOPS_BY = SEQUENTIAL, PILOT = "sequential", "pilot"  # what ends a scenario: its own error, or a pilot's
+STOPS_BY = SEQUENTIAL, PILOT = (
+    "sequential",
+    "pilot",
+)  # what ends a scenario: its own error, or a pilot's
 
 
 @dataclass(frozen=True)

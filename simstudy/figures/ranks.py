@@ -11,7 +11,7 @@ from simstudy.figures.frame import need_columns
 from simstudy.figures.panels import by_panel, facets, with_panels, words_in_panels
 from simstudy.figures.theme import BLUE, PALE, theme_study
 from simstudy.lazy import ggplot, p9, pd
-from simstudy.measures.ranks import RankCheck, check_ranks
+from simstudy.measures.sbc import RankCheck, check_ranks
 
 
 def rank_plot(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.analysis.precision import SEQUENTIAL, PILOT, STOPS_BY, Target, read_targets
+from simstudy.analysis.precision import PILOT, SEQUENTIAL, STOPS_BY, Target, read_targets
 from simstudy.engine.progress import Progress
 from simstudy.engine.workers import Workers
 from simstudy.errors import ConfigError, in_one_line, nearest

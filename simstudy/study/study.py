@@ -13,8 +13,8 @@ from simstudy.engine.progress import Progress
 from simstudy.engine.workers import Workers, read_workers
 from simstudy.lazy import pd
 from simstudy.remote.paths import Place
-from simstudy.study.partial_result import partial_result
 from simstudy.study.merge import merge
+from simstudy.study.partial_result import partial_result
 from simstudy.study.pilot import pilot_rep
 from simstudy.study.run import run, warn_of
 from simstudy.study.run_options import RunOptions, check_precision
@@ -339,7 +339,9 @@ class Study(StudySpec):
             Where there is none.
         """
         size = self.n_rep if n_rep is None else n_rep
-        return partial_result(self, RunOptions(size, seed, out=out, keep=keep, whole_blocks=whole_blocks))
+        return partial_result(
+            self, RunOptions(size, seed, out=out, keep=keep, whole_blocks=whole_blocks)
+        )
 
     def merge(
         self,

@@ -83,7 +83,9 @@ def test_the_pilot_is_kept_and_the_run_is_a_prefix_of_any_other(tmp_path):
 
 
 def test_what_a_pilot_s_rule_costs_is_told_beforehand():
-    looks, pilot = (toy().forecast({"bias": 0.03}, stop_by=rule) for rule in ("sequential", "pilot"))
+    looks, pilot = (
+        toy().forecast({"bias": 0.03}, stop_by=rule) for rule in ("sequential", "pilot")
+    )
     assert (pilot["needed"] >= looks["needed"]).all(), "a block at least"
     assert pilot["needed"].sum() > looks["needed"].sum()
 
