@@ -282,7 +282,7 @@ def seconds_of_a_block(pilot: Result) -> dict[str, float]:
     return {
         key: sum(known.get(part, math.nan) for part in drawn)
         + (known.get(key, 0.0) if pilot.plan.methods else 0.0)
-        for key, drawn in pilot.plan.work_unit_keys.items()
+        for key, drawn in pilot.plan.drawn_keys.items()
     }
 
 

@@ -202,7 +202,7 @@ class Result(SummaryAccess):
         """Whether any of this result's replicates failed, whatever else is stored beside them."""
         from simstudy.analysis.frames import any_failure
 
-        return any_failure(self.plan.work_units, self.store, self.drawn_sizes)
+        return any_failure(self.plan.drawn, self.store, self.drawn_sizes)
 
     @property
     def drawn_sizes(self) -> dict[str, int]:
@@ -629,7 +629,7 @@ class Result(SummaryAccess):
 
         if not self.any_failed:
             return no_failures()
-        found = failure_frame(self.plan.work_units, self.store, self.drawn_sizes)
+        found = failure_frame(self.plan.drawn, self.store, self.drawn_sizes)
         names = [*factor_names(self.plan), "block", "rep", *self.plan.axes, ERROR, "address"]
         return found[names]
 
@@ -638,7 +638,7 @@ class Result(SummaryAccess):
         """How many replicates warned of what, by method and other axes."""
         from simstudy.analysis.frames import warning_counts
 
-        return warning_counts(self.plan.work_units, self.store, self.drawn_sizes, [*self.plan.axes])
+        return warning_counts(self.plan.drawn, self.store, self.drawn_sizes, [*self.plan.axes])
 
     def _frame(self, scenario: Scenario, names: Sequence[str] | None) -> pd.DataFrame:
         from simstudy.analysis.frames import replicate_frame

@@ -15,10 +15,10 @@ import pyarrow as pa
 from simstudy.design.plan import (
     Derived,
     Plan,
-    base_scenario,
     number_factors,
     number_properties,
     properties_in,
+    scenario_behind,
 )
 from simstudy.engine.call_by_name import said_by
 from simstudy.engine.derived import derived_column, optional, read_by
@@ -48,7 +48,7 @@ class ResultColumns:
 
     @cached_property
     def derived(self) -> DerivedColumns:
-        return DerivedColumns(self.plan.work_units, self.store)
+        return DerivedColumns(self.plan.drawn, self.store)
 
     def columns(
         self, key: str, names: Sequence[str], n_rep: int | None = None
@@ -66,7 +66,7 @@ class ResultColumns:
         return columns
 
     def _read_columns(self, key: str, names: Sequence[str], n: int) -> dict[str, np.ndarray]:
-        each = [self.derived.columns(drawn, n, names) for drawn in self.plan.work_unit_keys[key]]
+        each = [self.derived.columns(drawn, n, names) for drawn in self.plan.drawn_keys[key]]
         if not self.plan.methods:
             return each[0]
         return {name: _stacked([columns[name] for columns in each]) for name in names}
@@ -79,11 +79,11 @@ class ResultColumns:
         names
             All but vectors, if None; a method without `error` or `warning` says nothing there.
         """
-        there = [self._names_of(drawn) for drawn in self.plan.work_unit_keys[key]]
+        there = [self._names_of(drawn) for drawn in self.plan.drawn_keys[key]]
         wanted = list(dict.fromkeys(itertools.chain(*there))) if names is None else list(names)
         each = [
             self._objects(drawn, [n for n in wanted if n in of or n not in TEXTS], self.n_rep[key])
-            for drawn, of in zip(self.plan.work_unit_keys[key], there, strict=True)
+            for drawn, of in zip(self.plan.drawn_keys[key], there, strict=True)
         ]
         if not self.plan.methods:
             return each[0]
@@ -171,7 +171,7 @@ def seconds_by_method(plan: Plan, seconds_per_block: Mapping[str, float]) -> dic
         By the key of what was drawn; a method of which nothing was drawn is left out.
     """
     spent: dict[str, list[float]] = {}
-    for drawn in plan.work_unit_keys.values():
+    for drawn in plan.drawn_keys.values():
         for method, key in zip(plan.methods, drawn, strict=False):
             if key in seconds_per_block:
                 spent.setdefault(method.name, []).append(seconds_per_block[key])
@@ -268,7 +268,7 @@ class DerivedColumns:
     ) -> list[tuple[pa.Table, Sequence[str]]]:
         """Tables with what a column reads, and the names of what it reads of each."""
         read = set(read_by(derived))
-        factors = said_by(base_scenario(self.plan.keys[key]))
+        factors = said_by(scenario_behind(self.plan.keys[key]))
         absent = optional(derived) - self.store.column_names()
         names = sorted(read - set(factors) - self.names - absent)
         stored = self.store.read(key, n_rep, stored_names(names)), [*names, ERROR]

@@ -53,5 +53,5 @@ def blocks_of_each(plan: Plan, store: Store) -> dict[str, int]:
     """By scenario key, the blocks from the first on that all methods have."""
     return {
         key: min(store.n_blocks(drawn) for drawn in of_each_method)
-        for key, of_each_method in plan.work_unit_keys.items()
+        for key, of_each_method in plan.drawn_keys.items()
     }

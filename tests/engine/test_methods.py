@@ -132,8 +132,8 @@ def test_every_method_is_the_plain_loop():
 
 
 def test_a_methods_purposes_are_never_the_datas():
-    streams = study().plan().work_units.streams
-    first, second, *_ = study().plan().work_units.scenarios
+    streams = study().plan().drawn.streams
+    first, second, *_ = study().plan().drawn.scenarios
     addresses = [
         (seeded.method, purpose)
         for seeded in (streams(first.scenario, 0), streams(first, 0), streams(second, 0))
@@ -147,10 +147,10 @@ def test_a_methods_purposes_are_never_the_datas():
 
 def streams_of(plan, method):
     drawn = next(
-        (each for each in plan.work_units.scenarios if each.method.name == method),
+        (each for each in plan.drawn.scenarios if each.method.name == method),
         plan.scenarios[0],
     )
-    return plan.work_units.streams(drawn, 0)
+    return plan.drawn.streams(drawn, 0)
 
 
 def test_a_default_holds_where_nothing_has_its_name():
@@ -266,7 +266,7 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path):
 
 
 def test_shards_join_and_hold_all_methods_of_a_block(tmp_path):
-    plan = study().plan().work_units
+    plan = study().plan().drawn
     jobs = missing_blocks(plan, dict.fromkeys(plan.keys, 3), Store(tmp_path, SIZE))
     shares = [blocks_of_shard(plan, jobs, (i, 5)) for i in range(1, 6)]
     assert sorted(job.key + str(job.block) for share in shares for job in share) == sorted(
@@ -405,7 +405,7 @@ def test_what_one_method_uses_is_no_others(tmp_path):
     plan = study().plan()
     codes = {
         method.name: owner.codes[key]
-        for method, key in zip(plan.methods, next(iter(plan.work_unit_keys.values())), strict=True)
+        for method, key in zip(plan.methods, next(iter(plan.drawn_keys.values())), strict=True)
     }
     assert any("fragile" in name for name in codes["fragile"])
     assert not any("fragile" in name for name in codes["noisy"])
@@ -434,7 +434,7 @@ def of_given(data, methods, **changes):
     axes = {"method": tuple(method.name for method in methods)}
     plan = Plan(
         "given", 1, (giving(data),), axes, SIZE, methods=methods, max_failed=1, **changes
-    ).work_units
+    ).drawn
     return [draw_block(plan, drawn, 0) for drawn in plan.scenarios]
 
 
@@ -634,9 +634,7 @@ def test_an_address_names_a_replicate_of_a_method():
     with pytest.raises(ValueError, match="too large"):
         study().replay(address)
     scenario = result.scenario(n1=failure["n1"], shift=failure["shift"])
-    key = result.plan.work_unit_keys[next(k for k, s in result.plan.keys.items() if s is scenario)][
-        1
-    ]
+    key = result.plan.drawn_keys[next(k for k, s in result.plan.keys.items() if s is scenario)][1]
     replicate = study().replay(Address(key, 5))
     assert replicate["estimate"] == result.columns(scenario, "estimate")["estimate"][5, 1]
 
@@ -742,7 +740,7 @@ def test_precision_is_reached_by_every_method(tmp_path):
     result = study(some("difference", "noisy")).run(precision=target, out=tmp_path, workers=INLINE)
     rows = result.summary
     assert (rows[rows["measure"] == "mean"]["mcse"] <= 0.1).all()
-    for key, drawn in result.plan.work_unit_keys.items():
+    for key, drawn in result.plan.drawn_keys.items():
         assert {result.store.n_blocks(each) * SIZE for each in drawn} == {result.n_rep[key]}
 
 

@@ -21,7 +21,7 @@ from tests.engine.test_methods import METHODS
 from tests.engine.test_methods import study as study_with_methods
 
 PLAN = toy.study((3, 10, 30)).plan()
-ANALYSED = study_with_methods().plan().work_units
+ANALYSED = study_with_methods().plan().drawn
 
 
 def every(plan, n_blocks):
