@@ -193,9 +193,9 @@ class Result(SummaryAccess):
         """What speaks against estimates of measures that take less work, each measure's at once."""
         if not any(measure.remarks for measure in self.declared):
             return []
-        from simstudy.analysis.summary import factor_names, remarks_in_words
+        from simstudy.analysis.summary import factor_names, format_remarks
 
-        return remarks_in_words(self.summary, [*factor_names(self.plan), *self.plan.axes])
+        return format_remarks(self.summary, [*factor_names(self.plan), *self.plan.axes])
 
     @cached_property
     def any_failed(self) -> bool:

@@ -178,7 +178,7 @@ def worst_z(rows: pd.DataFrame, *, is_proportion: bool) -> float:
     return float(z.max()) if len(z) else math.nan
 
 
-def remarks_in_words(summary: pd.DataFrame, places: Sequence[str]) -> list[str]:
+def format_remarks(summary: pd.DataFrame, places: Sequence[str]) -> list[str]:
     """For each measure that has remarks, how many, and the first with its place.
 
     Parameters

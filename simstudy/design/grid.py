@@ -90,8 +90,8 @@ class HasExact(Protocol):
         ...
 
 
-AnyScenario = TypeVar("AnyScenario", bound=Scenario)
-OfSomeClass: TypeAlias = Any
+ScenarioT = TypeVar("ScenarioT", bound=Scenario)
+AnyScenario: TypeAlias = Any
 """A `Scenario` of a class that only the experiment knows, which reads its factors off it."""
 
 PlainFactor = bool | int | float | str | None
@@ -141,7 +141,7 @@ def together(**factors: Sequence[Any]) -> Linked:
     return Linked(tuple(factors), tuple(zip(*factors.values(), strict=True)))
 
 
-class Grid(list[AnyScenario]):
+class Grid(list[ScenarioT]):
     """Scenarios, which show how many they are and what their factors are; else a list."""
 
     def __repr__(self) -> str:
@@ -149,11 +149,11 @@ class Grid(list[AnyScenario]):
 
 
 def grid(
-    scenario: Callable[..., AnyScenario],
+    scenario: Callable[..., ScenarioT],
     *linked: Linked,
-    where: Callable[[AnyScenario], bool] | None = None,
+    where: Callable[[ScenarioT], bool] | None = None,
     **factors: Any,
-) -> Grid[AnyScenario]:
+) -> Grid[ScenarioT]:
     """Make a scenario of every combination of the factors' values, the last factor moving fastest.
 
     Parameters
@@ -169,7 +169,7 @@ def grid(
 
     Returns
     -------
-    Grid[AnyScenario]
+    Grid[ScenarioT]
         The scenarios, in order: a sequence.
 
     Raises

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simstudy.design import OfSomeClass
+from simstudy.design import AnyScenario
 from simstudy.design.plan import Plan, number_factors, number_properties
 from simstudy.errors import StudyError, in_one_line, nearest, writable
 from simstudy.store.arrow_schema import CONVERGED, ERROR, RESERVED, WARNING, Block, has_text
@@ -18,7 +18,7 @@ OWN = (*RESERVED, CONVERGED)
 
 
 def validate_columns(
-    plan: Plan, scenario: OfSomeClass, raw: Any, who: str = "simulate"
+    plan: Plan, scenario: AnyScenario, raw: Any, who: str = "simulate"
 ) -> dict[str, np.ndarray]:
     """What `simulate` or a method returned as columns of full shape, with what is missing named."""
     if not isinstance(raw, Mapping):
@@ -35,7 +35,9 @@ def validate_columns(
     return _with_missing_named(plan, columns)
 
 
-def refuse_unread(plan: Plan, scenario: OfSomeClass, columns: Mapping[str, np.ndarray]) -> None:
+def check_columns_read(
+    plan: Plan, scenario: AnyScenario, columns: Mapping[str, np.ndarray]
+) -> None:
     """Refuse a measure that reads what a block that came back does not have, and a setting of it.
 
     In the first block, before anything is stored. A factor that is a number is read as a constant.
@@ -241,7 +243,7 @@ class BlockConstants:
 
     _said: dict[tuple[str, str], tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
-    def refuse_others(self, constants: Iterable[BlockConstant]) -> None:
+    def check_further(self, constants: Iterable[BlockConstant]) -> None:
         """Look at some more.
 
         Raises

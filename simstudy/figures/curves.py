@@ -13,6 +13,7 @@ from simstudy.figures.captions import caption, notes
 from simstudy.figures.frame import (
     MEASURED,
     as_axis,
+    check_no_hidden_rows,
     drawable,
     factors_of,
     in_words,
@@ -20,7 +21,6 @@ from simstudy.figures.frame import (
     need_columns,
     nominal_levels,
     nominal_lines,
-    refuse_hidden,
     rows_of,
     with_interval,
 )
@@ -94,7 +94,7 @@ def measure_curves(
     found = rows_of(summary, measures)
     if log_x:
         _check_log(found[x])
-    refuse_hidden(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
+    check_no_hidden_rows(found, {"x": x, **mapped}, ["measure", *factors_of(summary)])
     drawn = _drawn(found, x, mapped)
     theory, drawn = _same_panels(_theory_of(exact, drawn, x, mapped), drawn, mapped)
     width = _dodge_width(drawn, log_x)
@@ -152,7 +152,7 @@ def _finer_theory(
 ) -> pd.DataFrame:
     known = {role: c for role, c in mapped.items() if role != "color" or c in exact.columns}
     need_columns(exact, [x, "exact", *known.values()])
-    refuse_hidden(exact, {"x": x, **known}, [str(c) for c in exact.columns if c != "exact"])
+    check_no_hidden_rows(exact, {"x": x, **known}, [str(c) for c in exact.columns if c != "exact"])
     line = with_panels(pd.DataFrame({"x": exact[x], "exact": exact["exact"]}), exact, known)
     for role, column in known.items():
         if column is not None and column != "measure":

@@ -129,7 +129,7 @@ def in_order(names: Iterable[Any], words: Mapping[Any, str]) -> Any:
 
 
 # ---------------------------------------------------------------- one row, one mark
-def refuse_hidden(
+def check_no_hidden_rows(
     frame: pd.DataFrame, fixed: Mapping[str, str | None], factors: Sequence[str]
 ) -> None:
     """Refuse rows that share a place once the columns in `fixed` are given.

@@ -15,12 +15,12 @@ import numpy as np
 from simstudy.errors import FigureError
 from simstudy.figures.captions import SHADED, caption, dashed, notes
 from simstudy.figures.frame import (
+    check_no_hidden_rows,
     drawable,
     factors_of,
     in_words,
     labelled,
     need_columns,
-    refuse_hidden,
     rows_of,
     with_interval,
 )
@@ -95,7 +95,7 @@ def nested_loop_plot(
             "nested loop. Draw a lolly plot, or keep more scenarios."
         )
     named = {f"factors[{i}]": name for i, name in enumerate(ordered)}
-    refuse_hidden(found, {**named, "color": color}, factors_of(summary))
+    check_no_hidden_rows(found, {**named, "color": color}, factors_of(summary))
     drawn = _in_order(with_interval(found), ordered, color)
     steps = _bands(drawn, ordered, _span(drawn, nominal))
     return (

@@ -55,7 +55,7 @@ class ObjectStore:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process it is the same place; what is known of it, and copies, stay here."""
-        refuse_sending(self.place)
+        check_sendable(self.place)
         return _in_another_process, (str(self.place), self.at_once)
 
     def __str__(self) -> str:
@@ -208,7 +208,7 @@ def _in_another_process(url: str, at_once: bool) -> ObjectStore:
     return ObjectStore(cast("UPath", place_of(url)), at_once, is_sent=True)
 
 
-def refuse_sending(place: UPath) -> None:
+def check_sendable(place: UPath) -> None:
     """Refuse workers in other processes what only this one has.
 
     Raises

@@ -15,7 +15,7 @@ from simstudy.analysis.precision import (
     sizes_by_pilot,
     without_spread,
 )
-from simstudy.analysis.preflight import refuse_what_cannot_be_taken
+from simstudy.analysis.preflight import try_measures
 from simstudy.analysis.result import Result
 from simstudy.data.parts import data_parts
 from simstudy.design.plan import Plan
@@ -54,7 +54,7 @@ def run(study: StudySpec, asked: RunOptions) -> Result:
     OutOfTime
         Where the budget is spent before every scenario has a block.
     """
-    asked.refuse_what_makes_no_sense(study)
+    asked.check_options(study)
     with progress_of(study.name, asked.progress) as progress:
         under_way = _Run.begun(study, asked, progress)
         with translate_io_errors(under_way.home.store.files), time_budget(asked.budget) as is_spent:
@@ -175,9 +175,7 @@ class _Run:
             first = self.plan.only([self.plan.keys[key]])
             sizes = {key: self.plan.n_analysed or self.plan.block_size}
             home = replace(self.home, store=store)
-            refuse_what_cannot_be_taken(
-                result_of(self.study, first, home, RunStats(), self.work.keep, sizes)
-            )
+            try_measures(result_of(self.study, first, home, RunStats(), self.work.keep, sizes))
         store.close()
         return key is not None
 

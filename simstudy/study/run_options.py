@@ -48,7 +48,7 @@ class RunOptions:
     whole_blocks: bool = True
     explain: bool = True
 
-    def refuse_what_makes_no_sense(self, study: StudySpec) -> None:
+    def check_options(self, study: StudySpec) -> None:
         """Refuse settings that cannot be, by themselves or together.
 
         Raises

@@ -37,6 +37,7 @@ from simstudy.study.validation import (
     check_methods,
     check_n_rep,
     check_names,
+    check_ordered,
     check_policy,
     check_readings,
     check_seed,
@@ -45,7 +46,6 @@ from simstudy.study.validation import (
     check_vectors,
     check_whole_groups,
     factor_names_of,
-    refuse_unordered,
 )
 
 
@@ -132,7 +132,7 @@ class StudySpec:
         )
         for axis, labels in self.axes.items():
             check_names(**{f"axes[{axis!r}]": labels})
-            refuse_unordered(f"axes[{axis!r}]", labels)
+            check_ordered(f"axes[{axis!r}]", labels)
         check_lists(
             scenarios=(self.scenarios, Scenario, "TwoSample(20, 5)"),
             measures=(self.measures, Measure, "mean('x')"),

@@ -369,7 +369,7 @@ def check_seed(seed: Any) -> None:
 
 
 # ---------------------------------------------------------------- lists
-def refuse_unordered(what: str, value: Any) -> None:
+def check_ordered(what: str, value: Any) -> None:
     """Refuse a set, of which Python makes another order each time it starts."""
     if isinstance(value, Set):
         raise StudyError(
@@ -388,7 +388,7 @@ def check_lists(**declared: tuple[Any, type, str]) -> None:
     for what, (value, kind, such_as) in declared.items():
         if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
             raise StudyError(_no_list(what, value, kind, such_as))
-        refuse_unordered(what, value)
+        check_ordered(what, value)
         for part in value:
             if not isinstance(part, kind) or isinstance(part, type):
                 raise StudyError(_no_member(what, part, kind, such_as))

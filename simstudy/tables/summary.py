@@ -70,7 +70,7 @@ def summary_table(
                 beside = _free(f"{measure}_{name}", keys)
                 columns[beside] = Column(f"{as_words(measure)}: {heading}", decimals=1)
                 data[beside] = _spread(rows[name], at, len(firsts))
-    notes = [constants_in_words(same, readings, labels), _replicates(summary), PARENTHESES]
+    notes = [format_constants(same, readings, labels), _replicates(summary), PARENTHESES]
     caption = f"Summary of {as_words(title)}"
     return Table(pd.DataFrame(data), caption, columns, [*filter(None, notes)])
 
@@ -128,7 +128,7 @@ def summary_table_by(
         at = [places[row] for row in summary.index.get_indexer(rows.index)]
         data[name] = _spread(rows["estimate"], at, len(firsts))
         data[error] = _spread(rows["mcse"], at, len(firsts))
-    notes = [constants_in_words(same, readings, labels), _replicates(summary), PARENTHESES]
+    notes = [format_constants(same, readings, labels), _replicates(summary), PARENTHESES]
     return Table(pd.DataFrame(data), f"Summary of {as_words(title)}", columns, [*notes])
 
 
@@ -176,7 +176,7 @@ def _spread(values: pd.Series, places: Sequence[int], n: int) -> list[float]:
     return spread
 
 
-def constants_in_words(
+def format_constants(
     same: Mapping[Any, Any], readings: Readings, labels: Labels = MappingProxyType({})
 ) -> str:
     """What holds in all rows, each as a column would show it."""

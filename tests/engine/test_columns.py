@@ -182,12 +182,12 @@ def test_what_differs_between_blocks_is_no_constant(columns, axes):
 @pytest.mark.parametrize(("in_a_task", "together"), [(2.0, True), (2.5, False)])
 def test_blocks_of_several_tasks_are_compared(in_a_task, together):
     said = BlockConstants()
-    said.refuse_others([("key", "e", (2.0, float("nan")))])
+    said.check_further([("key", "e", (2.0, float("nan")))])
     if together:
-        said.refuse_others([("key", "e", (in_a_task, 1.0)), ("other", "e", (3.0, 1.0))])
+        said.check_further([("key", "e", (in_a_task, 1.0)), ("other", "e", (3.0, 1.0))])
         return
     with pytest.raises(StudyError, match=r"2\.0 in one block and 2\.5 in another"):
-        said.refuse_others([("key", "e", (in_a_task, 1.0))])
+        said.check_further([("key", "e", (in_a_task, 1.0))])
 
 
 @pytest.mark.parametrize(
