@@ -12,8 +12,8 @@ from simstudy.design.grid import (
     Scenario,
     ScenarioT,
     Simulates,
+    check_distinct,
     grid,
-    refuse_twins,
     scenario_key,
     together,
 )
@@ -30,8 +30,8 @@ __all__ = [
     "Scenario",
     "ScenarioT",
     "Simulates",
+    "check_distinct",
     "grid",
-    "refuse_twins",
     "scenario_key",
     "together",
 ]

@@ -189,7 +189,7 @@ def grid(
     kept = made if where is None else list(filter(where, made))
     if not kept:
         raise DesignError(f"the grid of {_name(scenario)} is empty: no combination was kept.")
-    refuse_twins(kept)
+    check_distinct(kept)
     return Grid(kept)
 
 
@@ -251,7 +251,7 @@ def _is_required(field: "Field[Any]") -> bool:
     return field.init and field.default is MISSING and field.default_factory is MISSING
 
 
-def refuse_twins(scenarios: Sequence[Scenario]) -> None:
+def check_distinct(scenarios: Sequence[Scenario]) -> None:
     """Raise an error for scenarios that would share rows: equal ones, or two classes of one name.
 
     Parameters

@@ -86,7 +86,7 @@ from simstudy.measures.columns import Columns, Operand
 from simstudy.measures.contrasts import paired, paired_methods, unpaired
 from simstudy.measures.control import Control, control
 from simstudy.measures.control_variates import controlled
-from simstudy.measures.core import Estimates, Influence, Measure, Setting
+from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
 from simstudy.measures.coverage import (
     bias_eliminated_coverage,
     bias_eliminated_coverage_at,
@@ -146,11 +146,11 @@ __all__ = [
     "Influence",
     "Interval",
     "Measure",
+    "MeasureContext",
     "MomentMeasure",
     "Moments",
     "Operand",
     "OutlierRate",
-    "Setting",
     "all_methods",
     "area_under_curve",
     "bias",

@@ -10,7 +10,7 @@ import numpy as np
 from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns, Sample
-from simstudy.measures.core import Estimates, Influence, Measure, Setting
+from simstudy.measures.core import Estimates, Influence, Measure, MeasureContext
 from simstudy.provenance.streams import generator
 
 ENOUGH = 1000  # resamples, which tell an error to 1/sqrt(2000), a fiftieth of itself
@@ -90,9 +90,9 @@ class _Bootstrapped(Measure):
     def needs_independence(self) -> str:
         return "single replicates are resampled, as if they were independent"
 
-    def within(self, setting: Setting) -> Measure:
-        grouped = self.of_groups(setting.group_size)
-        return replace(grouped, study=setting.study, seed=setting.seed)
+    def bind(self, context: MeasureContext) -> Measure:
+        grouped = self.of_groups(context.group_size)
+        return replace(grouped, study=context.study, seed=context.seed)
 
     def influence(
         self, columns: Columns, *, keep: Bool[np.ndarray, " rep *axes"] | None = None

@@ -10,7 +10,7 @@ from simstudy.array_types import Bool, Float
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns, align, mean_used, operand, pick, total
 from simstudy.measures.control import Control, called
-from simstudy.measures.core import Influence, Measure, Setting, joined, standard_error
+from simstudy.measures.core import Influence, Measure, MeasureContext, joined, standard_error
 from simstudy.measures.groups import grouped_sums, on_first_of_groups
 from simstudy.measures.moments import MomentMeasure, only
 from simstudy.measures.stated_means import far_from_zero
@@ -128,9 +128,9 @@ class _Controlled(Measure):
     def remarks(self) -> bool:
         return True
 
-    def within(self, setting: Setting) -> Measure:
-        base = self.base.within(setting._replace(group_size=1))
-        return replace(self, base=base, group_size=setting.group_size)
+    def bind(self, context: MeasureContext) -> Measure:
+        base = self.base.bind(context._replace(group_size=1))
+        return replace(self, base=base, group_size=context.group_size)
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         return self.base.used(columns)

@@ -122,7 +122,7 @@ class Estimates(NamedTuple):
         return Estimates(**{name: function(part) for name, part in there.items()})
 
 
-class Setting(NamedTuple):
+class MeasureContext(NamedTuple):
     """What a study knows and columns do not.
 
     Attributes
@@ -221,12 +221,12 @@ class Measure(ABC):
         influence = self.in_groups(self.influence(columns))
         return self.report(influence, standard_error(influence, ddof=self.ddof), level=level)
 
-    def within(self, setting: Setting) -> "Measure":
-        """Return the measure as a study uses it, with the study's labels and its seed filled in.
+    def bind(self, context: MeasureContext) -> "Measure":
+        """Return the measure as a study uses it, with the labels and the seed of the study.
 
         Parameters
         ----------
-        setting
+        context
             What the study knows.
 
         Returns
@@ -234,7 +234,7 @@ class Measure(ABC):
         Measure
             This measure, or a copy.
         """
-        return self.of_groups(setting.group_size)
+        return self.of_groups(context.group_size)
 
     def of_groups(self, size: int) -> Self:
         """Return the measure for replicates that depend on each other in groups of this size.

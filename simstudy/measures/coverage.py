@@ -15,23 +15,23 @@ from simstudy.errors import DesignError
 from simstudy.measures.columns import (
     Columns,
     Operand,
+    check_none,
+    check_se,
     mean_used,
     names_in,
     operand,
-    refuse_negative_se,
-    refuse_where,
     total,
 )
 from simstudy.measures.core import Estimates, Influence, Measure, root_mean
 from simstudy.measures.intervals import Interval
-from simstudy.measures.moments import FORMULA, Mcse, MomentMeasure, only, refuse_other_ways
+from simstudy.measures.moments import FORMULA, Mcse, MomentMeasure, check_mcse_method, only
 from simstudy.measures.proportions import (
     against,
+    check_df,
     critical_values,
     own_axis,
     probabilities,
     proportion,
-    refuse_df,
 )
 
 Side = Literal["below", "above"]
@@ -135,10 +135,10 @@ def coverage_at(
         A measure of a proportion, with Wilson's interval.
     """
     levels = probabilities(level, what="level", use="0.95")
-    refuse_df(df)
+    check_df(df)
 
     def covered(columns: Columns) -> np.ndarray:
-        refuse_negative_se(columns, se)
+        check_se(columns, se)
         distance = np.abs(columns[estimate] - operand(columns, truth))
         half_width = critical_values(columns, (1 + levels) / 2, df) * against(columns[se], levels)
         return np.asarray(against(distance, levels) <= half_width)
@@ -268,7 +268,7 @@ def width_of(columns: Columns, lower: str, upper: str) -> np.ndarray:
     """Distance of two columns of limits; crossed limits are refused."""
     with np.errstate(invalid="ignore"):  # infinite limits on one side have no distance
         width = np.asarray(np.subtract(columns[upper], columns[lower], dtype=float))
-    refuse_where(
+    check_none(
         lambda column: column < 0,
         width,
         what=f"intervals from {lower!r} to {upper!r} have negative width, so they hold nothing",
@@ -368,10 +368,10 @@ def bias_eliminated_coverage_at(
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
     levels = probabilities(level, what="level", use="0.95")
-    refuse_df(df)
+    check_df(df)
 
     def limits(columns: Columns) -> Interval:
-        refuse_negative_se(columns, se)
+        check_se(columns, se)
         center = against(columns[estimate], levels)
         half = critical_values(columns, (1 + levels) / 2, df) * against(columns[se], levels)
         return Interval(np.asarray(center - half), np.asarray(center + half))
@@ -388,7 +388,7 @@ def _measure(
     mcse: Mcse,
     axes: dict[str, tuple[float, ...]] | None = None,
 ) -> Measure:
-    refuse_other_ways(mcse)
+    check_mcse_method(mcse)
     return _BiasEliminatedCoverage(
         name=name,
         kind="bias_eliminated_coverage",

@@ -12,11 +12,11 @@ import numpy as np
 from simstudy.measures.columns import (
     Columns,
     Operand,
+    check_se,
+    check_truth_column,
+    check_truth_number,
     names_in,
     operand,
-    refuse_negative_se,
-    refuse_zero_column,
-    refuse_zero_number,
 )
 from simstudy.measures.moments import (
     Formula,
@@ -24,9 +24,9 @@ from simstudy.measures.moments import (
     Means,
     MomentMeasure,
     centred,
+    check_mcse_method,
     only,
     ratio,
-    refuse_other_ways,
     share,
     variance_of,
 )
@@ -194,10 +194,10 @@ def relative_bias(estimate: str, truth: Operand, *, name: str = "relative_bias")
     DesignError
         If `truth` is the number 0.
     """
-    refuse_zero_number(truth, _zero_truth(name))
+    check_truth_number(truth, _zero_truth(name))
 
     def relative(error: np.ndarray, true: np.ndarray) -> np.ndarray:
-        refuse_zero_column(true, _zero_truth(name))
+        check_truth_column(true, _zero_truth(name))
         return np.asarray(error / true)
 
     return _mean_of_error(name, "relative_bias", estimate, truth, relative)
@@ -458,7 +458,7 @@ def _relative_error(means: Means, n: np.ndarray) -> np.ndarray:
 
 
 def _squared_se(columns: Columns, se: str) -> np.ndarray:
-    refuse_negative_se(columns, se)
+    check_se(columns, se)
     return np.asarray(np.square(columns[se], dtype=float))
 
 
@@ -470,7 +470,7 @@ def _zero_truth(name: str) -> str:
 
 
 def _formula(mcse: Mcse, normal: Formula) -> Formula | None:
-    refuse_other_ways(mcse)
+    check_mcse_method(mcse)
     return normal if mcse == "normal" else None
 
 

@@ -411,7 +411,7 @@ def _mean_and_comoment(
 Mcse = Literal["influence", "normal"]
 
 
-def refuse_other_ways(mcse: str) -> None:
+def check_mcse_method(mcse: str) -> None:
     """Refuse what is neither of the two."""
     if mcse not in ("influence", "normal"):
         raise DesignError(

@@ -6,7 +6,7 @@ import numpy as np
 
 from simstudy.errors import DesignError, in_one_line
 from simstudy.lazy import special
-from simstudy.measures.columns import Columns, Operand, operand, refuse_where
+from simstudy.measures.columns import Columns, Operand, check_none, operand
 from simstudy.measures.moments import MomentMeasure, only, share
 
 Event = Callable[[Columns], np.ndarray]
@@ -82,7 +82,7 @@ def flags(columns: Columns, name: str) -> np.ndarray:
     """A column of true and false, as 1 and 0; any other value is refused."""
     column = columns[name]
     if column.dtype.kind != "b":
-        refuse_where(
+        check_none(
             lambda values: (values != 0) & (values != 1) & ~np.isnan(values),
             column,
             what=f"column {name!r} should say yes or no, as True and False or 1 and 0",
@@ -136,14 +136,14 @@ def critical_values(columns: Columns, probability: np.ndarray, df: Operand | Non
     return np.asarray(special.stdtrit(against(degrees, probability), probability))
 
 
-def refuse_df(df: Operand | None) -> None:
+def check_df(df: Operand | None) -> None:
     """Refuse a number of degrees of freedom with which there is no Student's t."""
     if df is not None and not isinstance(df, str):
         _refuse_no_df(np.asarray(df, dtype=float))
 
 
 def _refuse_no_df(df: np.ndarray) -> None:
-    refuse_where(
+    check_none(
         lambda degrees: degrees <= 0,
         df,
         what="df holds degrees of freedom that are not positive, for which there is no Student's t",

@@ -7,7 +7,7 @@ import numpy as np
 from simstudy.array_types import Bool
 from simstudy.errors import DesignError, StudyError, in_one_line
 from simstudy.measures.columns import Columns
-from simstudy.measures.core import Influence, Measure, Setting, standard_error
+from simstudy.measures.core import Influence, Measure, MeasureContext, standard_error
 from simstudy.measures.groups import grouped_sums
 from simstudy.measures.stated_means import far_from_zero
 
@@ -91,10 +91,10 @@ class _Conditional(Measure):
     def remarks(self) -> bool:
         return True
 
-    def within(self, setting: Setting) -> Measure:
-        alone = setting._replace(group_size=1)
-        smooth, raw = self.smooth.within(alone), self.raw.within(alone)
-        return replace(self, smooth=smooth, raw=raw, group_size=setting.group_size)
+    def bind(self, context: MeasureContext) -> Measure:
+        alone = context._replace(group_size=1)
+        smooth, raw = self.smooth.bind(alone), self.raw.bind(alone)
+        return replace(self, smooth=smooth, raw=raw, group_size=context.group_size)
 
     def used(self, columns: Columns) -> Bool[np.ndarray, " rep *axes"]:
         used, also = self.smooth.used(columns), self.raw.used(columns)

@@ -15,15 +15,15 @@ import numpy as np
 
 from simstudy.errors import DesignError, StudyError, in_one_line, nearest
 from simstudy.measures.columns import Columns, Operand, total
-from simstudy.measures.core import Setting
+from simstudy.measures.core import MeasureContext
 from simstudy.measures.estimation import two_powers
 from simstudy.measures.moments import (
     Mcse,
     Means,
     MomentMeasure,
     Value,
+    check_mcse_method,
     ratio,
-    refuse_other_ways,
     variance_of,
 )
 
@@ -109,12 +109,12 @@ class _RelativePrecision(MomentMeasure):
     axis: int | str
     reference: int | str
 
-    def within(self, setting: Setting) -> MomentMeasure:
-        grouped = self.of_groups(setting.group_size)
+    def bind(self, context: MeasureContext) -> MomentMeasure:
+        grouped = self.of_groups(context.group_size)
         if not isinstance(self.axis, str) and not isinstance(self.reference, str):
             return grouped
-        axis = _place_of_axis(self.axis, setting.axes)
-        reference = _place_of_label(self.reference, axis, setting.axes)
+        axis = _place_of_axis(self.axis, context.axes)
+        reference = _place_of_label(self.reference, axis, context.axes)
         assert isinstance(self.derive, partial)
         derive = partial(self.derive, axis=axis, reference=reference)
         return replace(grouped, axis=axis, reference=reference, derive=derive)
@@ -267,7 +267,7 @@ def _place_of_label(reference: int | str, axis: int, axes: Mapping[str, Sequence
 
 
 def _refuse_options(axis: object, reference: object, replicates: str, mcse: str) -> None:
-    refuse_other_ways(mcse)
+    check_mcse_method(mcse)
     for what, given in (("axis", axis), ("reference", reference)):
         if isinstance(given, bool) or not isinstance(given, int | str):
             raise DesignError(

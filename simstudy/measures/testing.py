@@ -14,22 +14,22 @@ from simstudy.errors import DesignError
 from simstudy.measures.columns import (
     Columns,
     Operand,
+    check_none,
+    check_se,
+    check_truth_column,
+    check_truth_number,
     names_in,
     operand,
-    refuse_negative_se,
-    refuse_where,
-    refuse_zero_column,
-    refuse_zero_number,
 )
 from simstudy.measures.moments import MomentMeasure, only, share
 from simstudy.measures.proportions import (
     against,
+    check_df,
     critical_values,
     flags,
     own_axis,
     probabilities,
     proportion,
-    refuse_df,
 )
 from simstudy.stats.arguments import ROUNDING
 
@@ -226,10 +226,10 @@ def power_at(
     Morris, White & Crowther (2019), Statistics in Medicine 38, 2074-2102, Table 6.
     """
     alphas = probabilities(alpha, what="alpha", use="0.05")
-    refuse_df(df)
+    check_df(df)
 
     def rejected(columns: Columns) -> np.ndarray:
-        refuse_negative_se(columns, se)
+        check_se(columns, se)
         distance = np.abs(columns[estimate] - operand(columns, null))
         half_width = -critical_values(columns, alphas / 2, df) * against(columns[se], alphas)
         return np.asarray(against(distance, alphas) > half_width)
@@ -346,26 +346,26 @@ def _among_significant(
     name: str,
 ) -> MomentMeasure:
     """Mean of a value over significant estimates, by a column of flags or by standard errors."""
-    refuse_zero_number(truth, _zero_truth(name))
+    check_truth_number(truth, _zero_truth(name))
     if (significant is None) == (se is None):
         raise DesignError(
             f"{name}: significant={significant!r} with se={se!r} does not say which estimates "
             "are significant. Give one of them."
         )
     level = probabilities(alpha, what="alpha", use="0.05")
-    refuse_df(df)
+    check_df(df)
 
     def condition(columns: Columns) -> np.ndarray:
         if significant is not None:
             return flags(columns, significant)
         assert se is not None
-        refuse_negative_se(columns, se)
+        check_se(columns, se)
         half_width = -critical_values(columns, level / 2, df) * columns[se]
         return np.asarray(np.abs(columns[estimate]) > half_width, dtype=float)
 
     def terms(columns: Columns) -> tuple[np.ndarray, np.ndarray]:
         true, is_significant = operand(columns, truth), condition(columns)
-        refuse_zero_column(true, _zero_truth(name))
+        check_truth_column(true, _zero_truth(name))
         return np.where(is_significant, value(columns, true), 0.0), is_significant
 
     by = significant if significant is not None else se
@@ -423,7 +423,7 @@ def _absent(column: np.ndarray) -> np.ndarray:
 
 
 def _refuse_no_probability(column: np.ndarray, name: str) -> None:
-    refuse_where(
+    check_none(
         lambda values: (values < 0) | (values > 1),
         column,
         what=f"column {name!r} has p-values outside [0, 1], so rejections would be miscounted",

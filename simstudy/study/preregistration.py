@@ -60,7 +60,7 @@ def preregister(
     check_precision(precision)
     plan = study.plan(seed)
     targets = read_targets(precision or {}, study.measures)
-    measures = {measure.name: measure for measure in study.measures_within(plan.seed)}
+    measures = {measure.name: measure for measure in study.bound_measures(plan.seed)}
     piloted = _pilot(study, pilot, seed, workers)
     needs = [need_of(each, measures[each.measure], plan, piloted) for each in targets]
     folder = None if out is None else place_of(out) / study.name

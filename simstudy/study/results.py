@@ -29,7 +29,7 @@ def result_of(
         plan=plan,
         store=home.store,
         n_rep=dict(sizes),
-        declared=study.measures_within(plan.seed),
+        declared=study.bound_measures(plan.seed),
         figures=study.figures,
         tables=study.tables,
         readings=study.readings,

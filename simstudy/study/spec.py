@@ -8,14 +8,14 @@ from typing import Any
 
 from simstudy.analysis.result import Figure, MakesTable
 from simstudy.claims import Claim
-from simstudy.design import Scenario, refuse_twins
+from simstudy.design import Scenario, check_distinct
 from simstudy.design.plan import Derived, Method, Plan
 from simstudy.design.reprs import names_in_short, shown
 from simstudy.engine.derived import columns_behind
 from simstudy.engine.per_replicate import EachReplicate
 from simstudy.engine.workers import check_block_seconds
 from simstudy.errors import StudyError
-from simstudy.measures import Measure, Setting
+from simstudy.measures import Measure, MeasureContext
 from simstudy.store.arrow_schema import ReplicateStorage, StoragePolicy
 from simstudy.store.moments import MomentStorage, streamable
 from simstudy.study.validation import (
@@ -95,7 +95,7 @@ class StudySpec:
         check_names(may_be_missing=self.may_be_missing, worst=self.worst)
         if not self.scenarios:
             raise StudyError(f"study {self.name!r} has no scenarios: there is nothing to simulate.")
-        refuse_twins(self.scenarios)
+        check_distinct(self.scenarios)
         check_common(self.common, factor_names_of(self.scenarios))
         check_readings(self.readings, factor_names_of(self.scenarios))
         check_labels(self.labels)
@@ -104,7 +104,7 @@ class StudySpec:
         taken = {*self.vectors, *self.all_axes, *factor_names_of(self.scenarios)}
         check_derived(self.derived, taken)
         check_measures(self.measures, self.vectors)
-        self.measures_within(1)
+        self.bound_measures(1)
         check_claim_names([claim.name for claim in self.claims])
 
     def __repr__(self) -> str:
@@ -147,10 +147,10 @@ class StudySpec:
         own = {self.methods_axis: tuple(self.methods)} if self.methods else {}
         return own | {axis: tuple(labels) for axis, labels in self.axes.items()}
 
-    def measures_within(self, seed: int) -> tuple[Measure, ...]:
+    def bound_measures(self, seed: int) -> tuple[Measure, ...]:
         """The measures that know the names of the axes, and the seed of what they draw."""
-        setting = Setting(self.all_axes, self.name, seed, self.group_size)
-        return tuple(measure.within(setting) for measure in self.measures)
+        context = MeasureContext(self.all_axes, self.name, seed, self.group_size)
+        return tuple(measure.bind(context) for measure in self.measures)
 
     def analysed_of(
         self,
@@ -211,6 +211,6 @@ class StudySpec:
     def kept(self, keep: str) -> StoragePolicy:
         """What is kept of blocks: `replicates`, or as `summary` the moments of the measures."""
         if keep == "summary":
-            measures = self.measures_within(1)  # moments are of measures that draw nothing
+            measures = self.bound_measures(1)  # moments are of measures that draw nothing
             return MomentStorage(streamable(measures), self.worst)
         return ReplicateStorage()
