@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from simstudy.claims.chance import CLOSE_Z, ROUNDING_OF_FLOATS, reach_of, share_between
+from simstudy.claims.mc_tolerance import CLOSE_Z, ROUNDING_OF_FLOATS, reach_of, share_between
 from simstudy.claims.reproduced import Reproduced
 from simstudy.claims.verdict import (
     DECIDED,
