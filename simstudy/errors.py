@@ -224,7 +224,7 @@ def nearest(name: object, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name.lower(), in_any_case, n=1, cutoff=0.5)
     if close:
         return f"did you mean '{in_any_case[close[0]]}'?"
-    return f"there is: {', '.join(known) or 'nothing'}"
+    return f"available: {', '.join(known) or 'nothing'}"
 
 
 def first_few(found: Sequence[str]) -> str:

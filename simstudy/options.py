@@ -351,7 +351,7 @@ def _refusal(name: str, value: Any, allowed: Annotated, about: Option, default: 
     hint = "" if works is None else f"; {word} {name}={shown(works)}"
     said = shown(value)
     said = said if len(said) <= LONGEST_SHOWN else f"{said[:LONGEST_SHOWN]}…"
-    return f"{name}={said}: allowed is {_allowed(allowed, about)} ({about.help}){hint}"
+    return f"{name}={said}: must be {_allowed(allowed, about)} ({about.help}){hint}"
 
 
 def _example(value: Any, allowed: Annotated, about: Option, default: Any) -> Any:

@@ -62,7 +62,7 @@ def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> p
     if measure not in known:
         raise LookupError(f"{said}; {nearest(measure, known)}")
     there = {name: list(dict.fromkeys(summary[name])) for name in where}
-    raise LookupError(f"{said}; there is: {_in_words(there)}")
+    raise LookupError(f"{said}; available: {_in_words(there)}")
 
 
 def _factors_of(summary: pd.DataFrame) -> list[str]:
@@ -108,7 +108,7 @@ def _has(values: pd.Series, wanted: Any) -> Bool[np.ndarray, " row"]:
 def _check_factor(scenarios: Sequence[Any], name: str) -> None:
     known = [field.name for field in fields(scenarios[0])]
     if name not in known:
-        raise LookupError(f"{name!r} is no factor of these scenarios: {nearest(name, known)}")
+        raise LookupError(f"{name!r} is not a factor of these scenarios: {nearest(name, known)}")
 
 
 def _differing(scenario: Any, where: Mapping[str, Any]) -> list[str]:

@@ -109,7 +109,7 @@ def _read_target(name: str, value: Any, measures: Sequence[Measure]) -> Target:
     if not (math.isfinite(number) and number > 0):
         given = value if isinstance(value, str) else shown(value)
         raise ConfigError(
-            f"precision.{name}={given}: allowed is a Monte Carlo standard error above 0, or a "
+            f"precision.{name}={given}: must be a Monte Carlo standard error above 0, or a "
             f"share of the estimate such as 2%; nearest that works: precision.{name}=0.005"
         )
     return Target(name, number, relative)

@@ -338,6 +338,6 @@ class Uncheckable(Claim):
         for name in ("right", "rival"):
             if getattr(self, name) is not None:
                 raise StudyError(
-                    f"{self.name!r} has {name}= and cannot be checked, so nothing is held against "
+                    f"{self.name!r} has {name}= and cannot be checked, so nothing is compared with "
                     f"it: leave {name}= out, or make it a Claim."
                 )

@@ -164,7 +164,7 @@ def _as_reproduced(claim: Claim, ours: Any) -> Reproduced:
         if not isinstance(number, numbers.Real | np.bool_):
             raise TypeError(
                 f"the claim {claim.name!r} gave {name}={number!r}, a {type(number).__name__}, "
-                "which is no number to hold against the published one: return "
+                "which is not a number to compare with the published one: return "
                 "Reproduced(value, mcse)."
             )
     if given.mcse < 0 or not isinstance(given.detail, str):

@@ -257,7 +257,7 @@ class BlockConstants:
                 if not agree(first, other):
                     raise StudyError(
                         f"column {name!r} is one value for all replicates of a block, {first!r} in "
-                        f"one block and {other!r} in another, so it is no constant, and would "
+                        f"one block and {other!r} in another, so it is not a constant, and would "
                         "count as if each replicate had found it. Return a value for each "
                         "replicate, as x.mean(axis=1) does where x.mean() is one for all, or "
                         "np.full(n_rep, value) where the block does share it."

@@ -91,7 +91,7 @@ def _refuse_summary(
     if of_few.ndim == 0 and not agree(made.item(), of_few.item()):
         raise StudyError(
             f"{what} is one value for all replicates, {made.item()!r} of a block and "
-            f"{of_few.item()!r} of half of it, so it is no constant: return a value for each "
+            f"{of_few.item()!r} of half of it, so it is not a constant: return a value for each "
             "replicate, as x.mean(axis=-1) does where x.mean() is one for all, or "
             "np.full(len(x), value) where the block does share it."
         )

@@ -75,6 +75,6 @@ def check_columns(columns: Mapping[str, Any], refusal: type[SimstudyError]) -> N
             )
         if not str(name).isidentifier():
             raise refusal(
-                f"{name!r} is no name of a width: it is a folder's name too, so write letters, "
+                f"{name!r} is not a name of a width: it is a folder's name too, so write letters, "
                 "digits and _, such as single."
             )

@@ -71,7 +71,7 @@ Comparing, and what to do about failures
     impute_worst                  a failure as the worst value
 
 What measures are made of
-    Measure, OutlierRate, Setting, Estimates, Influence, Moments, Columns, Operand, Interval
+    Measure, OutlierRate, MeasureContext, Estimates, Influence, Moments, Columns, Operand, Interval
     Control, centred, ratio, variance_of, wilson
 
 A measure reads replicate columns and returns, for each cell of their axes, an estimate, its MCSE,

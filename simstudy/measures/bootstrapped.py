@@ -140,8 +140,8 @@ class _Bootstrapped(Measure):
             return _numbers(found)
         except (TypeError, ValueError) as error:
             raise StudyError(
-                f"{self.name}: the function returned {in_one_line(repr(found))}, which is no "
-                "number of a cell. Return a number, or an array over the axes."
+                f"{self.name}: the function returned {in_one_line(repr(found))}, which is not "
+                "a number of a cell. Return a number, or an array over the axes."
             ) from error
 
     def _shape_of_cells(self, data: Sample) -> tuple[int, ...]:

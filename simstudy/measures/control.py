@@ -78,7 +78,7 @@ def _refuse_no_mean(mean: Operand) -> None:
     names_in(mean)
     if not isinstance(mean, str) and not math.isfinite(mean):
         raise DesignError(
-            f"control(mean={mean}) is no mean that could be known. Give a finite number, or the "
+            f"control(mean={mean}) is not a mean that could be known. Give a finite number, or the "
             "name of a factor or column."
         )
 
@@ -94,7 +94,7 @@ def called(own: Control, columns: Columns) -> np.ndarray:
         values = np.asarray(np.nan)
     if not values.ndim:
         raise StudyError(
-            f"control {own.name!r}: the function returned {in_one_line(repr(found))}, which is no "
-            "array of numbers. Return one for each replicate."
+            f"control {own.name!r}: the function returned {in_one_line(repr(found))}, which is not "
+            "an array of numbers. Return one for each replicate."
         )
     return values

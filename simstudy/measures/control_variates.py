@@ -108,7 +108,7 @@ def controlled(measure: Measure, *controls: Control, name: str | None = None) ->
 def _refuse_resampled(measure: object) -> None:
     if not isinstance(measure, Measure):
         raise DesignError(
-            f"{in_one_line(repr(measure))} is no measure, so it has no error to make smaller. "
+            f"{in_one_line(repr(measure))} is not a measure, so it has no error to make smaller. "
             "Give one, as in controlled(mean('x'), control('y', mean=0.0))."
         )
     if measure.resamples:

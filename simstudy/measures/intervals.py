@@ -107,7 +107,7 @@ def _refuse_no_share(proportion: np.ndarray) -> None:
     outside = (proportion < -ROUNDING) | (proportion > 1 + ROUNDING)
     if outside.any():
         raise DesignError(
-            f"proportion={proportion[outside].flat[0]:g} is no share of successes, so it has no "
+            f"proportion={proportion[outside].flat[0]:g} is not a share of successes, so it has no "
             "interval. Give successes over trials, from 0 to 1."
         )
 
@@ -210,6 +210,6 @@ def _refuse_no_plan(planned: Any) -> None:
     is_number = isinstance(planned, numbers.Real)
     if not is_number or not 1 <= planned < np.inf:
         raise DesignError(
-            f"planned={in_one_line(repr(planned))} is no number of values at which limits could be "
-            "closest. Give the replicates that you expect to draw, at least 1."
+            f"planned={in_one_line(repr(planned))} is not a number of values at which limits could "
+            "be closest. Give the replicates that you expect to draw, at least 1."
         )

@@ -95,8 +95,8 @@ def probabilities(values: float | Sequence[float], *, what: str, use: str) -> np
     """One number in (0, 1), or a row of them, as an array; anything else is refused."""
     if np.asarray(values).dtype.kind not in "iuf":
         raise DesignError(
-            f"{what}={in_one_line(repr(values))} is no number, so nothing can be compared with it. "
-            f"Use for example {what}={use}."
+            f"{what}={in_one_line(repr(values))} is not a number, so nothing can be compared with "
+            f"it. Use for example {what}={use}."
         )
     found = np.asarray(values, dtype=float)
     wrong = found[~((found > 0) & (found < 1))]

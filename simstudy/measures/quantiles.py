@@ -228,8 +228,8 @@ def outlier_rate(column: str, *, beyond: float = 10.0, name: str | None = None) 
     is_number = isinstance(beyond, numbers.Real) and not isinstance(beyond, bool)
     if not is_number or not 0 < beyond < np.inf:
         raise DesignError(
-            f"beyond={in_one_line(repr(beyond))} is no distance in robust standard deviations, so "
-            "nothing lies beyond it. Give a number above 0, such as 10."
+            f"beyond={in_one_line(repr(beyond))} is not a distance in robust standard deviations, "
+            "so nothing lies beyond it. Give a number above 0, such as 10."
         )
     return OutlierRate(
         name=name or f"outlier_rate_{column}",

@@ -248,8 +248,8 @@ def reference_of(column: np.ndarray, axis: int | str, reference: int | str) -> n
 def _place_of_axis(axis: int | str, axes: Mapping[str, Sequence[str]]) -> int:
     if isinstance(axis, str) and axis not in axes:
         raise StudyError(
-            f"relative_precision: axis={axis!r} is no axis of the study, so there are no methods "
-            f"to compare; {nearest(axis, axes)}"
+            f"relative_precision: axis={axis!r} is not an axis of the study, so there are no "
+            f"methods to compare; {nearest(axis, axes)}"
         )
     return list(axes).index(axis) if isinstance(axis, str) else axis
 

@@ -90,7 +90,7 @@ def check_ranks(
     """
     known = _known_ranks(ranks, n_draws)
     if not _is_number(level) or not 0 < level < 1:
-        raise DesignError(f"level={level!r} is no probability of a band. Give one such as 0.95.")
+        raise DesignError(f"level={level!r} is not a probability of a band. Give one such as 0.95.")
     n_places = min(n_draws, MOST_PLACES)
     last = np.unique(np.linspace(0, n_draws, n_places + 1).astype(int)[:-1])  # below the place
     place = (last + 1) / (n_draws + 1)

@@ -179,7 +179,7 @@ def read_protocol(folder: Place) -> Protocol | None:
     planned = said.get("planned", {})
     if said.get("hash") != hash_of(planned):
         raise StoreError(
-            f"{path} is no longer what was written, so results cannot be held against it. Put the "
+            f"{path} is no longer what was written, so results cannot be compared with it. Put the "
             "file of then in its place, or move it away."
         )
     markdown = text.read_text(encoding="utf-8") if text.exists() else ""

@@ -121,7 +121,7 @@ def check_shard(
     """Refuse what is no share, one of a run whose size is decided as it goes, and no costs."""
     if shard is not None and not _is_share(shard):
         raise ConfigError(
-            f"shard={shard!r}: allowed is (i, n), two whole numbers with 1 <= i <= n, for the "
+            f"shard={shard!r}: must be (i, n), two whole numbers with 1 <= i <= n, for the "
             "i-th of n shares; nearest that works: shard=(1, 2)"
         )
     if weights is not None and not isinstance(weights, Mapping):
@@ -152,7 +152,7 @@ def check_precision(precision: Any) -> None:
     """Refuse an error of which nobody says what it is the error of."""
     if precision is not None and not isinstance(precision, Mapping):
         raise ConfigError(
-            f"precision={precision!r}: nobody says of which measure: give a dict, such as "
+            f"precision={precision!r}: it names no measure: give a dict, such as "
             "precision={'power': 0.005}"
         )
 
@@ -171,14 +171,14 @@ def check_stop_by(stop_by: Any, precision: Any) -> None:
     """Refuse anything but `sequential` and `pilot`, and a pilot where no error is asked for."""
     if stop_by not in STOPS_BY:
         raise ConfigError(
-            f"stop_by={stop_by}: allowed is looks, where each scenario runs on until its own error "
-            "is small enough, or pilot, which fixes how many replicates there are before the "
+            f"stop_by={stop_by}: must be sequential, where each scenario runs on until its own "
+            "error is small enough, or pilot, which fixes how many replicates there are before the "
             "first; nearest that works: stop_by=pilot"
         )
     if stop_by == PILOT and not precision:
         raise ConfigError(
             "stop_by=pilot without precision: a pilot finds out how many replicates an error "
-            "takes, and none is asked for. Give one, as in precision.MEASURE=0.005"
+            "takes, and none is given. Give one, as in precision.MEASURE=0.005"
         )
 
 
@@ -186,7 +186,7 @@ def check_retry(retry: Any) -> None:
     """Refuse anything but `failed` and None."""
     if retry not in (None, "failed"):
         raise ConfigError(
-            f"retry={retry}: allowed is failed, which draws blocks with recorded failures again; "
+            f"retry={retry}: must be failed, which draws blocks with recorded failures again; "
             "nearest that works: retry=failed"
         )
 

@@ -51,7 +51,7 @@ def check_names(**declared: Any) -> None:
         if not are_names or not all(isinstance(name, str) for name in value):
             near = f"({value!r},)" if isinstance(value, str) else "('x',)"
             raise StudyError(
-                f"{what}={value!r} is no collection of names: give a tuple of texts, such as "
+                f"{what}={value!r} is not a collection of names: give a tuple of texts, such as "
                 f"{what}={near}."
             )
 
@@ -100,7 +100,7 @@ def check_common(common: Sequence[str], factors: Collection[str]) -> None:
     for name in common:
         if name not in factors:
             raise StudyError(
-                f"common names {name!r}, which is no factor of the scenarios, so nothing would "
+                f"common names {name!r}, which is not a factor of the scenarios, so nothing would "
                 f"share random numbers for it; {nearest(name, factors)}"
             )
 
@@ -110,8 +110,8 @@ def check_readings(readings: Mapping[str, Any], factors: Collection[str]) -> Non
     for name, words in readings.items():
         if name not in factors:
             raise StudyError(
-                f"readings names {name!r}, which is no factor of the scenarios, so no table would "
-                f"show its words; {nearest(name, factors)}"
+                f"readings names {name!r}, which is not a factor of the scenarios, so no table "
+                f"would show its words; {nearest(name, factors)}"
             )
         if not isinstance(words, Mapping) or not all(isinstance(w, str) for w in words.values()):
             raise StudyError(
@@ -417,18 +417,18 @@ def _no_member(what: str, part: Any, kind: type, such_as: str) -> str:
         return f"{what} has in it {_not_called(part)}"
     if kind is Measure and isinstance(part, str) and _is_factory(getattr(our_measures, part, None)):
         return (
-            f"{what} has the name {part!r} in it, which is no Measure: give "
+            f"{what} has the name {part!r} in it, which is not a Measure: give "
             f"{_call_of(getattr(our_measures, part))}, from simstudy.measures."
         )
     return (
-        f"{what} has {_shown(part)} in it, which is no {kind.__name__}: give a list such as "
+        f"{what} has {_shown(part)} in it, which is not a {kind.__name__}: give a list such as "
         f"[{such_as}]."
     )
 
 
 def _class_and_no_scenario(kind: type) -> str:
     return (
-        f"the class {kind.__name__}, which is no Scenario but makes them: give grid("
+        f"the class {kind.__name__}, which is not a Scenario but makes them: give grid("
         f"{kind.__name__}, ...) with values for its factors, or a list such as "
         f"[{kind.__name__}(...)]."
     )
@@ -436,7 +436,7 @@ def _class_and_no_scenario(kind: type) -> str:
 
 def _not_called(factory: Any) -> str:
     return (
-        f"the function {factory.__name__}, which is no Measure but makes one: call it, as in "
+        f"the function {factory.__name__}, which is not a Measure but makes one: call it, as in "
         f"[{_call_of(factory)}]."
     )
 

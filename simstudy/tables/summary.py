@@ -107,7 +107,7 @@ def summary_table_by(
     keys = list(summary.columns[: list(summary.columns).index(MEASURE)])
     if axis not in keys:
         raise TableError(
-            f"columns={axis!r} is no factor or axis of this summary; {nearest(axis, keys)}"
+            f"columns={axis!r} is not a factor or axis of this summary; {nearest(axis, keys)}"
         )
     names = [*(name for name in keys if name != axis), MEASURE]
     rest = summary[names]

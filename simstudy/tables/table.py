@@ -265,8 +265,9 @@ def _check_errors(column: pd.Series) -> None:
         if value is None or value is pd.NA or (is_number(value) and not value < 0):
             continue
         raise TableError(
-            f"column {column.name!r} holds {value!r}, which is no Monte Carlo standard error, so "
-            "nothing says how many digits to show: give numbers from 0 on, NaN where none is known."
+            f"column {column.name!r} holds {value!r}, which is not a Monte Carlo standard error, "
+            "so it is not known how many digits to show: give numbers from 0 on, NaN where none "
+            "is known."
         )
 
 

@@ -84,7 +84,7 @@ def test_an_error_that_is_not_known_asks_for_more():
     ("wanted", "says"),
     [
         ({"coverge": 0.1}, "precision.coverge: no such measure; did you mean 'coverage'?"),
-        ({"coverage": 0}, "precision.coverage=0: allowed is a Monte Carlo standard error above 0"),
+        ({"coverage": 0}, "precision.coverage=0: must be a Monte Carlo standard error above 0"),
         ({"coverage": -0.1}, "precision.coverage=-0.1"),
         ({"coverage": "nan"}, "precision.coverage=nan"),
         ({"coverage": "little"}, "nearest that works: precision.coverage=0.005"),

@@ -162,7 +162,7 @@ def run_of(columns, **changes):
     return study.run(4 * SIZE, workers=Workers("inline", 1))
 
 
-NO_CONSTANT = "column 'e' is one value for all replicates of a block, .* so it is no constant"
+NO_CONSTANT = "column 'e' is one value for all replicates of a block, .* so it is not a constant"
 
 
 @pytest.mark.parametrize(

@@ -572,7 +572,7 @@ def by_position(x, /):
         ),
         (lambda *data: {}, "method 'm' takes *data, and parameters name what a method is given"),
         (by_position, "method 'm' takes 'x' by position only, and is given everything by name"),
-        (max, "whose parameters Python cannot tell, so nobody knows what to give it: wrap it"),
+        (max, "whose parameters Python cannot tell, so it is not known what to give it: wrap it"),
         (lambda x: x, "it returned ndarray, not columns by name: return a dict of arrays"),
         (
             each_replicate(lambda x: 1.0),

@@ -50,7 +50,7 @@ def test_what_has_no_bound_is_refused_until_there_is_a_pilot():
     )
     with pytest.raises(ConfigError, match=said):
         planned({"bias": 0.1})
-    with pytest.raises(ConfigError, match="pilot=1: allowed is a whole number at least 2"):
+    with pytest.raises(ConfigError, match="pilot=1: must be a whole number at least 2"):
         planned({"bias": 0.1}, pilot=1)
 
 
