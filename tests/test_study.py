@@ -121,7 +121,7 @@ def test_a_seed_is_the_same_number_of_any_kind():
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"keep": "all"}, "keep='all': there is replicates, summary"),
+        ({"keep": "all"}, "keep='all': must be one of replicates, summary"),
         ({"keep": "summary", "n_rep": 70}, "only whole blocks of 50 .* works: n_rep=100"),
         ({"n_rep": 0}, "n_rep=0: must be a whole number at least 1"),
         ({"precision": 0.1}, r"precision=0\.1: it names no measure: give a dict"),

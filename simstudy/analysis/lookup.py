@@ -29,8 +29,8 @@ def scenario_with(scenarios: Sequence[Any], where: Mapping[str, Any]) -> Any:
         return found[0]
     if found:
         raise LookupError(
-            f"{len(found)} scenarios have {_in_words(where)}, so it is open which is meant. Name "
-            "more of their factors."
+            f"{len(found)} scenarios have {_in_words(where)}, so it is not clear which is meant. "
+            "Name more of their factors."
         )
     near = min(scenarios, key=lambda scenario: _distance(scenario, where))
     theirs = {name: getattr(near, name) for name in where}
@@ -57,7 +57,9 @@ def row_with(summary: pd.DataFrame, measure: str, where: Mapping[str, Any]) -> p
     )
     if len(found):
         apart = [name for name in _factors_of(summary) if found[name].nunique() > 1]
-        raise LookupError(f"{said}, and it is open which is meant: name {', '.join(apart)} too.")
+        raise LookupError(
+            f"{said}, and it is not clear which is meant: name {', '.join(apart)} too."
+        )
     known = sorted(set(summary["measure"]))
     if measure not in known:
         raise LookupError(f"{said}; {nearest(measure, known)}")
@@ -82,7 +84,9 @@ def place_on_axes(axes: Mapping[str, Sequence[str]], where: Mapping[str, Any]) -
     for axis, labels in axes.items():
         label = where.get(axis, labels[0] if len(labels) == 1 else None)
         if label is None:
-            raise LookupError(f"it is open which {axis} is meant: name one, such as {labels[0]!r}.")
+            raise LookupError(
+                f"it is not clear which {axis} is meant: name one, such as {labels[0]!r}."
+            )
         if label not in labels:
             raise LookupError(f"{axis}={label!r} is not in this run; {nearest(str(label), labels)}")
         found.append(list(labels).index(label))

@@ -169,8 +169,8 @@ class Claim:
     def _refuse_published(self) -> None:
         if not isinstance(self.published, numbers.Real) or not math.isfinite(self.published):
             raise StudyError(
-                f"claim {self.name!r} publishes {self.published!r}, which nothing can be held "
-                "against: give the number as printed, or True for a statement."
+                f"claim {self.name!r} publishes {self.published!r}, which nothing can be "
+                "compared with: give the number as printed, or True for a statement."
             )
 
     def _refuse_right(self) -> None:

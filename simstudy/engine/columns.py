@@ -61,7 +61,7 @@ def check_columns_read(
             if name not in (known | set(plan.vectors)):
                 raise StudyError(
                     f"{setting} names column {name!r}, which is neither returned nor derived, so "
-                    f"it would say nothing of any; {nearest(name, columns)}"
+                    f"it would have no effect; {nearest(name, columns)}"
                 )
 
 
@@ -90,9 +90,7 @@ def validate_column(
 def _refuse_name(plan: Plan, name: Any, who: str) -> None:
     is_own = not isinstance(name, str) or not name or name in OWN or set(name) & set("[],")
     if is_own:
-        raise StudyError(
-            f"{who} returned a column {name!r}, a name that is the engine's own. Rename it."
-        )
+        raise StudyError(f"{who} returned a column {name!r}, a reserved name. Rename it.")
     if name in plan.axes:
         raise StudyError(
             f"{who} returned a column {name!r}, which is the name of an axis, whose labels it "

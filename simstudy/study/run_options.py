@@ -99,7 +99,7 @@ class RunOptions:
 def check_keep(keep: str, n_rep: int, block_size: int, group_size: int = 1) -> None:
     """Refuse what cannot be kept, and of moments what is not whole blocks, or no replicate's."""
     if keep not in KEEPS:
-        raise ConfigError(f"keep={keep!r}: there is {', '.join(KEEPS)}.")
+        raise ConfigError(f"keep={keep!r}: must be one of {', '.join(KEEPS)}.")
     if keep == "summary" and group_size > 1:
         raise ConfigError(
             f"keep=summary with group_size={group_size}: moments are of single replicates, whose "

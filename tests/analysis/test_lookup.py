@@ -38,7 +38,8 @@ def test_another_word_is_nearer_than_two_other_numbers():
 
 
 def test_several_are_refused():
-    with pytest.raises(LookupError, match=r"4 scenarios have n=10, so it is open which is meant"):
+    text = r"4 scenarios have n=10, so it is not clear which is meant"
+    with pytest.raises(LookupError, match=text):
         scenario_with(POINTS, {"n": 10})
 
 

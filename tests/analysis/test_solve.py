@@ -452,7 +452,7 @@ def test_failed_replicates_are_left_out_and_counted() -> None:
 
 
 def test_a_point_where_all_fails_is_named_with_its_error() -> None:
-    text = r"no replicate of Coin\(x=90, .* so power has no value there. .*coin is lost. Mend it"
+    text = r"no replicate of Coin\(x=90, .* so power has no value there. .*coin is lost. Fix it"
     with pytest.raises(StudyError, match=text):
         solve_coin(Coin(0, fails_above=60))
 
@@ -486,5 +486,5 @@ def test_a_cell_that_is_not_said_is_refused() -> None:
     text = r"a value for each method \('t', 'z'\), .* Say which: where={'method': 't'}"
     with pytest.raises(StudyError, match=text):
         solve(study, one, "n_obs", measure="empirical_se", **settings)  # type: ignore[arg-type]
-    with pytest.raises(StudyError, match="where: method has no 'F'; there is 't', 'z'"):
+    with pytest.raises(StudyError, match="where: method has no 'F'; available: 't', 'z'"):
         solve(study, one, "n_obs", measure="empirical_se", where={"method": "F"}, **settings)  # type: ignore[arg-type]

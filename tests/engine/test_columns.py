@@ -37,7 +37,7 @@ def test_a_shape_that_is_not_a_replicate_per_row_is_refused(column, shown):
 
 @pytest.mark.parametrize("name", ["scenario", "rep", "converged", "x[a]", "a,b", ""])
 def test_names_of_the_engines_own_are_refused(name):
-    with pytest.raises(StudyError, match=r"a name that is the engine's own\. Rename it"):
+    with pytest.raises(StudyError, match=r"a reserved name\. Rename it"):
         simulated({name: X})
 
 
@@ -119,7 +119,7 @@ def test_bytes_in_another_order_are_numbers_too():
         ({"x": X, "error": X > 1}, "column 'error' holds bool: return text, and None where"),
         ({"x": X.astype(np.longdouble)}, "column 'x' holds float128"),
         ({"x": np.ma.array(np.arange(SIZE) + 2**53)}, "column 'x' holds 9007199254740997, a whole"),
-        ({1: X}, "a column 1, a name that is the engine's own"),
+        ({1: X}, "a column 1, a reserved name"),
         ({"method": X}, "a column 'method', which is the name of an axis"),
     ],
 )
@@ -238,7 +238,7 @@ def test_a_derived_column_that_depends_on_how_many_there_are_is_no_constant(keep
         ({"may_be_missing": ("xx",)}, "may_be_missing names column 'xx', .* did you mean 'x'"),
         (
             {"worst": {"rr": 0.0}, "on_failure": "impute_worst"},
-            "worst names column 'rr', which is neither returned nor derived, so it would say",
+            "worst names column 'rr', which is neither returned nor derived, so it would have",
         ),
     ],
     ids=["may_be_missing", "worst"],

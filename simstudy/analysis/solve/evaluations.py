@@ -229,7 +229,7 @@ class Simulation:
         if outcome.failures and not np.any(estimates.n_rep):
             raise StudyError(
                 f"no replicate of {scenario} could be used, so {self.measure.name} has no value "
-                f"there. The first failure of this round: {outcome.failures[0][1]}. Mend it, or "
+                f"there. The first failure of this round: {outcome.failures[0][1]}. Fix it, or "
                 f"choose a bracket without {value:g}."
             )
         cell = self._cell(estimates)
@@ -260,5 +260,5 @@ class Simulation:
                 f"hold for all. Say which: where={{{axis!r}: {labels[0]!r}}}."
             )
         if self.cell[axis] not in labels:
-            raise StudyError(f"where: {axis} has no {self.cell[axis]!r}; there is {shown}.")
+            raise StudyError(f"where: {axis} has no {self.cell[axis]!r}; available: {shown}.")
         return labels.index(self.cell[axis])
